@@ -1,0 +1,109 @@
+"""Ragged arrays: rows of different length in one flat array, the shape in which everything flows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import DTypeLike, NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class Ragged:
+    """`values[offsets[i]:offsets[i + 1]]` is row i.
+
+    values: (total, ...), any dtype; further axes are allowed, such as (total, 2) for spans.
+    offsets: (rows + 1,) int64, first 0, last `len(values)`.
+    """
+
+    values: NDArray[Any]
+    offsets: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[Any]], dtype: DTypeLike = np.int32, width: int | None = None) -> Ragged:
+        """From lists; `width` gives the second axis of rows of tuples (needed where all rows are empty)."""
+        shape = (-1,) if width is None else (-1, width)
+        flat = [item for row in rows for item in row]
+        return cls.from_lengths(np.asarray(flat, dtype=dtype).reshape(shape), [len(row) for row in rows])
+
+    @classmethod
+    def from_lengths(cls, values: NDArray[Any], lengths: Iterable[int] | NDArray[Any]) -> Ragged:
+        """From flat values and the length of each row."""
+        lengths = np.asarray(lengths if isinstance(lengths, np.ndarray) else list(lengths), dtype=np.int64)
+        offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        return cls(values, offsets)
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Ragged]) -> Ragged:
+        """All rows of all parts, in order."""
+        values = np.concatenate([part.values[part.offsets[0] : part.offsets[-1]] for part in parts])
+        return cls.from_lengths(values, np.concatenate([part.lengths for part in parts]))
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, row: int) -> NDArray[Any]:
+        if not -len(self) <= row < len(self):  # also ends iteration by index
+            raise IndexError(row)
+        row %= len(self)
+        return self.values[self.offsets[row] : self.offsets[row + 1]]
+
+    def __iter__(self) -> Iterator[NDArray[Any]]:
+        return (self[row] for row in range(len(self)))
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Ragged)
+            and np.array_equal(self.lengths, other.lengths)
+            and np.array_equal(self.flat, other.flat)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """(rows,) length of each row."""
+        return np.diff(self.offsets)
+
+    @property
+    def flat(self) -> NDArray[Any]:
+        """The values that belong to rows (a slice of a larger array may hold others around them)."""
+        return self.values[self.offsets[0] : self.offsets[-1]]
+
+    def rows(self) -> NDArray[np.int64]:
+        """(total,) the row of each value of `flat`."""
+        return np.repeat(np.arange(len(self)), self.lengths)
+
+    def columns(self) -> NDArray[np.int64]:
+        """(total,) the place of each value of `flat` in its row."""
+        return np.arange(len(self.flat)) - np.repeat(self.offsets[:-1] - self.offsets[0], self.lengths)
+
+    def take(self, rows: NDArray[Any] | Sequence[int]) -> Ragged:
+        """The named rows, copied."""
+        rows = np.asarray(rows, dtype=np.int64)
+        starts, lengths = self.offsets[:-1][rows], self.lengths[rows]
+        taken = Ragged.from_lengths(np.empty(0, self.values.dtype), lengths)
+        index = np.repeat(starts - taken.offsets[:-1], lengths) + np.arange(taken.offsets[-1])
+        return Ragged(self.values[index], taken.offsets)
+
+    def slice(self, start: int, stop: int) -> Ragged:
+        """Rows start to stop as a view."""
+        return Ragged(self.values, self.offsets[start : stop + 1])
+
+    def padded(self, fill: Any, length: int | None = None) -> NDArray[Any]:
+        """(rows, longest or `length`) dense array with `fill` behind the end of each row."""
+        lengths = self.lengths
+        width = int(lengths.max(initial=0)) if length is None else length
+        dense = np.full((len(self), width, *self.values.shape[1:]), fill, dtype=self.values.dtype)
+        dense[np.arange(width) < lengths[:, None]] = self.flat
+        return dense
+
+    def to_lists(self) -> list[list[Any]]:
+        """Plain nested lists, for people and JSON."""
+        return [row.tolist() for row in self]

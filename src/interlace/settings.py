@@ -1,0 +1,84 @@
+"""Settings are fields: a thing is a frozen pydantic model whose fields are its recipe keys, help text and schema.
+
+Construction checks and does nothing else; data and models arrive later.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from interlace.errors import SettingsError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Settings(BaseModel):
+    """A frozen bundle of settings. Unknown keys and values out of range raise `SettingsError` with the key's path."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def __init__(self, **data: Any) -> None:
+        try:
+            super().__init__(**data)
+        except ValidationError as error:
+            raise SettingsError(_explain(error, type(self), "")) from None
+
+    @classmethod
+    def read(cls, data: Mapping[str, Any], where: str = "") -> Self:
+        """Build from a plain mapping; `where` (a file, a section) is named in errors."""
+        try:
+            return cls.model_validate(dict(data))
+        except ValidationError as error:
+            raise SettingsError(_explain(error, cls, where)) from None
+
+    def dump(self) -> dict[str, Any]:
+        """Plain data that `read` turns back into an equal object."""
+        return self.model_dump(mode="json")
+
+
+def fields_of(model: type[BaseModel]) -> list[tuple[str, str, str, str]]:
+    """(key, type, default, help) of each field, for `interlace list`."""
+    rows = []
+    for key, field in model.model_fields.items():
+        kind = getattr(field.annotation, "__name__", None) or str(field.annotation)
+        kind = kind if "[" not in str(field.annotation) and "|" not in str(field.annotation) else str(field.annotation)
+        default = "required" if field.is_required() else repr(field.get_default(call_default_factory=True))
+        rows.append((key, kind.replace("typing.", ""), default, field.description or ""))
+    return rows
+
+
+def _explain(error: ValidationError, model: type[BaseModel], where: str) -> str:
+    prefix = f"{where}: " if where else ""
+    return "\n".join(prefix + _one(item, model) for item in error.errors())
+
+
+def _one(item: Any, model: type[BaseModel]) -> str:
+    path = ".".join(str(part) for part in item["loc"])
+    if item["type"] == "extra_forbidden":
+        siblings = _keys_at(model, item["loc"][:-1])
+        return f"unknown key {path!r}{did_you_mean(str(item['loc'][-1]), siblings)}"
+    if item["type"] == "missing":
+        return f"key {path!r} is required"
+    message = item["msg"].removeprefix("Value error, ")
+    found = f" (found {item['input']!r})" if item["type"] != "value_error" or path else ""
+    return f"{path}: {message[:1].lower()}{message[1:]}{found}" if path else message
+
+
+def _keys_at(model: Any, path: tuple[int | str, ...]) -> list[str]:
+    """Names of the fields of the model reached by `path`; empty where it cannot be followed."""
+    for part in path:
+        field = getattr(model, "model_fields", {}).get(part)
+        candidates = _models_in(field.annotation) if field is not None else [model] if isinstance(part, int) else []
+        if not candidates:
+            return []
+        model = candidates[0]
+    return list(getattr(model, "model_fields", {}))
+
+
+def _models_in(annotation: Any) -> list[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [found for argument in getattr(annotation, "__args__", ()) for found in _models_in(argument)]
