@@ -28,9 +28,10 @@ _GUESTS: dict[str, dict[str, ModuleType]] = {}  # room -> name -> module, filled
 class Room(Generic[T]):
     """One package of interchangeable things that share a contract."""
 
-    def __init__(self, package: str, contract: type[T] | None = None) -> None:
+    def __init__(self, package: str, kind: str, contract: type[T] | None = None) -> None:
         self.package = package
         self.name = package.rsplit(".", 1)[-1]
+        self.kind = kind  # what errors call a member: "objective", "word splitter"
         self.contract = contract
 
     def names(self) -> list[str]:
@@ -68,8 +69,7 @@ class Room(Generic[T]):
         if name in (guests := self._entry_points()):
             return importlib.import_module(guests[name])
         if name not in self.names():
-            kind = self.name.rstrip("s")
-            raise SettingsError(f"there is no {kind} {name!r}{did_you_mean(name, self.names())}")
+            raise SettingsError(f"there is no {self.kind} {name!r}{did_you_mean(name, self.names())}")
         return importlib.import_module(f"{self.package}.{name}")
 
     def _entry_points(self) -> dict[str, str]:

@@ -22,4 +22,4 @@ class Splitter(Settings, ABC):
         """A row a line of (start, end) character spans, shape (total, 2) int32."""
 
 
-SPLITTERS: Room[Splitter] = Room(__name__, Splitter)
+SPLITTERS: Room[Splitter] = Room(__name__, "word splitter", Splitter)
