@@ -1,0 +1,102 @@
+"""Columnar examples: the arrays that flow from a corpus to a batch.
+
+Legend: n rows; ids are subwords without specials; a word index counts the words of its row from 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from interlace.ragged import Ragged
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """Tokenised lines of one language.
+
+    ids: n rows of int32 subwords. A stream row (see `data.packing`) holds several sentences with separators between.
+    words: n rows of int32, for each subword the word it belongs to; -1 for a separator inside a stream.
+    """
+
+    ids: Ragged
+    words: Ragged
+    language: str
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """(n,) subwords a row."""
+        return self.ids.lengths
+
+    def take(self, rows: NDArray[Any] | Sequence[int]) -> Sentences:
+        """The named rows, copied."""
+        return replace(self, ids=self.ids.take(rows), words=self.words.take(rows))
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Two sides of n rows: translations, or premise and hypothesis.
+
+    links: n rows of (source word, target word) int32 pairs, or None.
+    phrases: n rows of half-open word spans (a, b, c, d): source[a:b] translates target[c:d], or None.
+    """
+
+    source: Sentences
+    target: Sentences
+    links: Ragged | None = None
+    phrases: Ragged | None = None
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """(n,) subwords of both sides together."""
+        return self.source.lengths + self.target.lengths
+
+    def take(self, rows: NDArray[Any] | Sequence[int]) -> Pairs:
+        """The named rows, copied."""
+        return Pairs(
+            self.source.take(rows),
+            self.target.take(rows),
+            None if self.links is None else self.links.take(rows),
+            None if self.phrases is None else self.phrases.take(rows),
+        )
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Examples of a task: sentences or pairs with what is to be predicted.
+
+    tags: n rows of int32, a tag a word (-1: not scored), or None.
+    labels: (n,) int32, a label a row, or None.
+    """
+
+    examples: Sentences | Pairs
+    tags: Ragged | None = None
+    labels: NDArray[np.int32] | None = None
+
+    def __len__(self) -> int:
+        return len(self.examples)
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """(n,) subwords a row."""
+        return self.examples.lengths
+
+    def take(self, rows: NDArray[Any] | Sequence[int]) -> Labelled:
+        """The named rows, copied."""
+        return Labelled(
+            self.examples.take(rows),
+            None if self.tags is None else self.tags.take(rows),
+            None if self.labels is None else self.labels[rows],
+        )

@@ -1,0 +1,32 @@
+"""Room of readers: one file format a file, from paths to `Text` or `TextPairs`, in chunks so that memory stays flat."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+from interlace.registry import Room
+from interlace.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from interlace.text import Text, TextPairs
+
+CHUNK = 20_000  # lines a reader hands over at a time
+
+
+class Reader(Settings, ABC):
+    """Reads one format. Its fields say where things stand in the files (columns, label names)."""
+
+    @abstractmethod
+    def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text | TextPairs]:
+        """Yield chunks of at most `CHUNK` lines; one language makes `Text`, two make `TextPairs`.
+
+        Raises:
+            DataError: a file is missing, empty, not UTF-8, or sides differ in length; names file and line.
+        """
+
+
+READERS: Room[Any] = Room(__name__, "reader", Reader)
