@@ -1,0 +1,1 @@
+"""Backbones: thin modules around transformers' encoders."""

@@ -1,0 +1,117 @@
+"""Room of objectives: what a model learns from. Batching is numpy, losing is torch.
+
+Legend: B rows of a batch, L subwords of the longest row, N predictions.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pydantic import Field
+
+from interlace.data import Labelled, Pairs, Sentences
+from interlace.registry import Room
+from interlace.settings import Settings
+
+if TYPE_CHECKING:
+    import numpy as np
+    from torch import Tensor, nn
+
+    from interlace.data.vocab import Vocab
+    from interlace.models.backbone import Backbone
+    from interlace.models.traits import Traits
+
+Examples = Sentences | Pairs | Labelled
+
+
+@dataclass
+class Batch:
+    """Arrays of one micro-batch; the loop turns them into tensors of the same names.
+
+    inputs: what the encoder reads: `input_ids` (B, L) and, only where needed, `attention_mask`, `position_ids`,
+        `token_type_ids` or `langs`, all (B, L).
+    at: (N,) rows and (N,) columns of the predictions.
+    labels: (N,) what is right there.
+    extra: further arrays of an objective's own.
+    counts: by loss term, how many predictions its total sums over (known before the forward pass).
+    tokens: real subwords in the batch, padding left out.
+    """
+
+    inputs: dict[str, Any]
+    at: tuple[Any, Any]
+    labels: Any
+    counts: dict[str, float]
+    tokens: int
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Term:
+    """A sum of losses over a batch, and its weight beside other terms; never a mean."""
+
+    total: Tensor
+    weight: float = 1.0
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What an objective may look at once, before training.
+
+    frequencies: (vocabulary,) count of each subword in the corpora the objective reads, or None where not counted.
+    """
+
+    vocab: Vocab
+    traits: Traits
+    frequencies: np.ndarray[Any, Any] | None = None
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Arrays an objective needs while it makes batches; subclassed where one needs more."""
+
+    vocab: Vocab
+    traits: Traits
+
+
+class Objective(Settings, ABC):
+    """One way of learning. Subclass, write `batch`, and the default `loss` does cross-entropy at `batch.at`."""
+
+    reads: ClassVar[type] = Sentences
+    streams: ClassVar[bool] = False  # read full rows of running text instead of single sentences
+    backbone: ClassVar[str] = "masked"
+    term: ClassVar[str] = "loss"  # name of the default loss's term
+    needs_frequencies: ClassVar[bool] = False
+
+    max_length: int = Field(256, ge=8, description="Longest row in subwords, specials included (XLM: 256).")
+
+    def prepare(self, resources: Resources) -> Prepared:
+        """Check what is there and compute what every batch needs."""
+        return Prepared(resources.vocab, resources.traits)
+
+    def modules(self, backbone: Backbone) -> nn.ModuleDict:
+        """Extra heads: trained and checkpointed with the backbone, dropped at export."""
+        from torch import nn
+
+        return nn.ModuleDict()
+
+    @abstractmethod
+    def batch(self, examples: Any, prepared: Any, step: int, rng: np.random.Generator) -> Batch:
+        """Make a batch: a pure function of its arguments."""
+
+    def loss(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> dict[str, Term]:
+        """Sum of cross-entropies at `batch.at`, gathered before the vocabulary head."""
+        from torch.nn.functional import cross_entropy
+
+        states = backbone.encode(batch.inputs)  # (B, L, H)
+        logits = backbone.logits(states[batch.at])  # (N, V)
+        return {self.term: Term(cross_entropy(logits.float(), batch.labels, reduction="sum"))}
+
+    def for_evaluation(self) -> Objective:
+        """The same objective as it is measured: fixed and comparable between runs."""
+        return self
+
+
+OBJECTIVES: Room[Objective] = Room(__name__, "objective", Objective)

@@ -1,0 +1,67 @@
+"""Numbers that change over training: a constant, or a piecewise linear string such as `"0:1,100000:0.1,300000:0"`.
+
+The syntax is XLM's (Conneau & Lample 2019, public code): `step:value` pairs, linear between, constant outside.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+from pydantic import AfterValidator, BeforeValidator
+
+
+def _points(text: str) -> tuple[list[int], list[float]]:
+    pairs = [point.split(":") for point in text.split(",")]
+    try:
+        steps, values = [int(step) for step, _ in pairs], [float(value) for _, value in pairs]
+    except ValueError:
+        message = f"expected a number or 'step:value,step:value,...' with whole steps, found {text!r}"
+        raise ValueError(message) from None
+    if any(later <= earlier for earlier, later in zip(steps, steps[1:], strict=False)):
+        message = f"the steps of a schedule must grow, found {text!r}"
+        raise ValueError(message)
+    return steps, values
+
+
+def _to_text(value: object) -> str:
+    return str(value) if isinstance(value, int | float) else str(value).replace(" ", "")
+
+
+def _checked(text: str) -> str:
+    if ":" in text:
+        _points(text)
+        return text
+    try:
+        float(text)
+    except ValueError:
+        message = f"expected a number or 'step:value,step:value,...', found {text!r}"
+        raise ValueError(message) from None
+    return text
+
+
+Schedule = Annotated[str, BeforeValidator(_to_text), AfterValidator(_checked)]
+"""A pydantic field type: accepts `0.15` or `"0:0.3,10000:0.05"`, keeps the text."""
+
+
+def within(schedule: str, low: float, high: float) -> str:
+    """The schedule unchanged, or a ValueError where a value leaves [low, high]; for field validators."""
+    values = _points(schedule)[1] if ":" in schedule else [float(schedule)]
+    if not all(low <= value <= high for value in values):
+        message = f"every value must lie in [{low:g}, {high:g}]"
+        raise ValueError(message)
+    return schedule
+
+
+def value_at(schedule: str, step: int) -> float:
+    """The schedule's value at `step`.
+
+    >>> value_at("0:1,100:0", 25)
+    0.75
+    >>> value_at("0.15", 1000)
+    0.15
+    """
+    if ":" not in schedule:
+        return float(schedule)
+    steps, values = _points(schedule)
+    return float(np.interp(step, steps, values))
