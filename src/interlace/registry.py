@@ -56,7 +56,7 @@ class Room(Generic[T]):
         if not isinstance(name, str):
             raise SettingsError(f"{where or self.name}: the key 'name' is required{did_you_mean('', self.names())}")
         member = self.get(name)
-        built: T = member.read(fields, where or f"{self.name} {name!r}")
+        built: T = member.read(fields, where or f"{self.kind} {name!r}")
         return built
 
     def summary(self, name: str) -> str:

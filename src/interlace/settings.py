@@ -14,17 +14,25 @@ from interlace.errors import SettingsError, did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pydantic._internal._model_construction import ModelMetaclass as _ModelKind
+else:
+    _ModelKind = type(BaseModel)  # pydantic does not export its metaclass's name
 
-class Settings(BaseModel):
+
+class _Kind(_ModelKind):
+    """Turns pydantic's error into ours where a person constructs; nested construction keeps its key path."""
+
+    def __call__(cls, *args: Any, **data: Any) -> Any:
+        try:
+            return super().__call__(*args, **data)
+        except ValidationError as error:
+            raise SettingsError(_explain(error, cls, "")) from None
+
+
+class Settings(BaseModel, metaclass=_Kind):
     """A frozen bundle of settings. Unknown keys and values out of range raise `SettingsError` with the key's path."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-
-    def __init__(self, **data: Any) -> None:
-        try:
-            super().__init__(**data)
-        except ValidationError as error:
-            raise SettingsError(_explain(error, type(self), "")) from None
 
     @classmethod
     def read(cls, data: Mapping[str, Any], where: str = "") -> Self:
@@ -63,7 +71,7 @@ def _one(item: Any, model: type[BaseModel]) -> str:
     if item["type"] == "missing":
         return f"key {path!r} is required"
     message = item["msg"].removeprefix("Value error, ")
-    found = f" (found {item['input']!r})" if item["type"] != "value_error" or path else ""
+    found = "" if isinstance(item["input"], dict) else f" (found {item['input']!r})"
     return f"{path}: {message[:1].lower()}{message[1:]}{found}" if path else message
 
 
