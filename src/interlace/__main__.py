@@ -1,0 +1,35 @@
+"""`python -m interlace` and the `interlace` command."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def main() -> None:
+    """Run the command line; a user's mistake ends with its message and exit code 2, never a traceback."""
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
+    from interlace.cli import application, note_to_stderr, notes
+    from interlace.errors import InterlaceError
+
+    note_to_stderr()
+    try:
+        application()()
+    except InterlaceError as error:
+        notes.print(f"[bold]error:[/] {_plain(str(error))}", highlight=False, soft_wrap=True)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        notes.print("stopped; the same command goes on from the last checkpoint", highlight=False)
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.exit(141)
+
+
+def _plain(text: str) -> str:
+    from rich.markup import escape
+
+    return escape(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""The command line: a command a file, found by the room; the only place that prints.
+
+What a command makes goes to standard output or under `--into`; progress and notes go to standard error.
+"""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.logging import RichHandler
+
+from interlace.registry import Room
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+COMMANDS: Room[Any] = Room(__name__, "command")
+
+notes = Console(stderr=True)
+output = Console()
+
+Code = Annotated[list[Path], typer.Option("--code", help="A Python file with objectives, tasks or readers of yours.")]
+Json = Annotated[bool, typer.Option("--json", help="Print machine-readable output.")]
+
+
+def application() -> typer.Typer:
+    """The Typer application with every command of the room."""
+    app = typer.Typer(
+        name="interlace",
+        help="Pre-train, align and evaluate cross-lingual language models.",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        add_completion=False,
+    )
+    for name in COMMANDS.names():
+        command: Callable[..., Any] = COMMANDS.get(name)
+        app.command(name=name.rstrip("_"))(command)
+    return app
+
+
+def note_to_stderr() -> None:
+    """Send the library's notes to standard error, and keep other libraries quiet."""
+    handler = RichHandler(console=notes, show_path=False, show_level=False, omit_repeated_times=False)
+    logging.basicConfig(level=logging.WARNING, handlers=[handler], format="%(message)s", datefmt="%H:%M:%S", force=True)
+    logging.getLogger("interlace").setLevel(logging.INFO)
+
+
+def take_guests(paths: list[Path]) -> None:
+    """Let the members defined in `--code` files into their rooms."""
+    if not paths:
+        return
+    from interlace.objectives import OBJECTIVES
+    from interlace.readers import READERS
+    from interlace.registry import welcome
+    from interlace.tasks import TASKS
+    from interlace.text.words import SPLITTERS
+
+    rooms: dict[str, Room[Any]] = {room.name: room for room in (OBJECTIVES, TASKS, READERS, SPLITTERS)}
+    for path in paths:
+        welcome(path, rooms)

@@ -1,0 +1,53 @@
+"""Tables for the terminal."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from statistics import mean, stdev
+from typing import TYPE_CHECKING, Any
+
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+Row = dict[str, Any]
+
+
+def score_table(rows: Iterable[Row]) -> Table:
+    """Tasks down, languages across, mean over seeds with the spread where there are several."""
+    return comparison_table({"": list(rows)})
+
+
+def comparison_table(scores: dict[str, list[Row]]) -> Table:
+    """Tasks and recipes down, languages across; the last column is the mean of the zero-shot languages."""
+    rows = [row for found in scores.values() for row in found]
+    languages = list(dict.fromkeys(row["language"] for row in rows))
+    table = Table(title="Scores by language (mean over seeds, ± standard deviation)", title_justify="left")
+    for name in ("task", *(["recipe"] if len(scores) > 1 else []), *languages, "zero-shot mean"):
+        table.add_column(name, justify="left" if name in {"task", "recipe"} else "right")
+    for task in dict.fromkeys(row["task"] for row in rows):
+        for recipe, found in scores.items():
+            mine = [row for row in found if row["task"] == task]
+            if mine:
+                head = f"{task} ({mine[0]['metric']}, {mine[0]['unit']})"
+                cells = [_shown(_by_seed(mine, [language])) for language in languages]
+                others = [language for language in languages if language != mine[0]["source"]]
+                table.add_row(head, *([recipe] if len(scores) > 1 else []), *cells, _shown(_by_seed(mine, others)))
+    return table
+
+
+def _by_seed(rows: list[Row], languages: list[str]) -> list[float]:
+    """For each seed, the mean score over the languages."""
+    seeds: dict[int, list[float]] = defaultdict(list)
+    for row in rows:
+        if row["language"] in languages:
+            seeds[row["seed"]].append(row["score"])
+    return [mean(scores) for scores in seeds.values()]
+
+
+def _shown(scores: list[float]) -> str:
+    if not scores:
+        return "–"
+    return f"{mean(scores):.1f}" + (f" ±{stdev(scores):.1f}" if len(scores) > 1 else "")

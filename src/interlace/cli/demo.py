@@ -1,0 +1,41 @@
+"""The main job on the embedded micro-world: pre-train, fine-tune, score every language, report."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from interlace.cli import notes, output
+from interlace.cli._options import Changes, parse_changes
+
+RECIPES = ("tiny/mlm", "tiny/mlm-tlm")
+
+
+def demo(
+    into: Annotated[Path, typer.Option("--into", help="The folder of the demo's runs.")] = Path("runs/demo"),
+    changes: Changes = [],  # noqa: B006 - typer wants a list
+) -> None:
+    """Compare MLM with MLM+TLM on the micro-world, from text to report, in a few minutes on two cores."""
+    from interlace.cli._progress import training_bar
+    from interlace.cli._tables import comparison_table
+    from interlace.recipes import read_recipe
+    from interlace.recipes.evaluate import evaluate, target_of
+    from interlace.recipes.pretrain import pretrain
+    from interlace.report import write_report
+
+    start = time.perf_counter()
+    scores = {}
+    for name in RECIPES:
+        recipe = read_recipe(name, parse_changes(changes))
+        run = into / recipe.name
+        with training_bar(f"pre-training {recipe.name}", recipe.train.steps) as watch:
+            pretrain(recipe, run, watch)
+        with training_bar("fine-tuning", None) as watch:
+            scores[recipe.name] = evaluate(target_of(str(run), None, None), watch=lambda _name, _seed, bar=watch: bar)
+    page = write_report([into / name for name in scores], into / "report.html")
+    output.print(comparison_table(scores))
+    notes.print(f"done in {time.perf_counter() - start:.0f} s", highlight=False)
+    output.print(f"report: {page}", soft_wrap=True, highlight=False)

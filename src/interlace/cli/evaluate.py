@@ -1,0 +1,43 @@
+"""Score a run or a checkpoint on tasks, zero-shot in every language."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from interlace.cli import Code, Json, output, take_guests
+from interlace.cli._options import Changes, parse_changes
+
+
+def evaluate(  # noqa: PLR0913 - a command's options
+    model: Annotated[str, typer.Argument(help="A finished run's folder, or a checkpoint's folder or hub name.")],
+    on: Annotated[str, typer.Option("--on", help="Tasks, separated by commas; none: the recipe's.")] = "",
+    seeds: Annotated[int | None, typer.Option("--seeds", min=1, help="Fine-tuning seeds.")] = None,
+    recipe: Annotated[str | None, typer.Option("--recipe", help="Recipe that says how tasks are set up.")] = None,
+    into: Annotated[Path | None, typer.Option("--into", help="Where scores go; a run keeps its own.")] = None,
+    changes: Changes = [],  # noqa: B006 - typer wants a list
+    code: Code = [],  # noqa: B006
+    as_json: Json = False,
+) -> None:
+    """Fine-tune on the source language and score every language; probes measure the model as it is."""
+    take_guests(code)
+    from interlace.cli._progress import training_bar
+    from interlace.cli._tables import score_table
+    from interlace.recipes import change_recipe, read_recipe
+    from interlace.recipes.evaluate import evaluate as run
+    from interlace.recipes.evaluate import target_of
+
+    given = parse_changes(changes)
+    target = target_of(model, read_recipe(recipe, given) if recipe else None, into)
+    if given and not recipe:
+        target = target.changed(change_recipe(target.recipe, given))
+    names = [name.strip() for name in on.split(",") if name.strip()]
+    with training_bar("fine-tuning", None) as bar:
+        rows = run(target, names, seeds, lambda _name, _seed: bar)
+    if as_json:
+        output.print_json(json.dumps(rows))
+    else:
+        output.print(score_table(rows))

@@ -1,0 +1,29 @@
+"""Write the embedded micro-world in standard formats."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from interlace.cli import output
+
+
+def world(
+    into: Annotated[Path, typer.Option("--into", help="The folder to write.")],
+    languages: Annotated[str, typer.Option("--languages", help="Language codes, separated by commas; none: all.")] = "",
+    pairs: Annotated[int | None, typer.Option("--pairs", min=1, help="Translation pairs with English a language.")] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the scenes.")] = 0,
+) -> None:
+    """Write the micro-world: text, translations with gold links, tags, names, NLI, questions, dictionaries."""
+    from interlace.world import World
+    from interlace.world.write import write_world
+
+    chosen: dict[str, Any] = {"seed": seed}
+    if languages:
+        chosen["languages"] = [code.strip() for code in languages.split(",") if code.strip()]
+    if pairs:
+        chosen["pairs"] = pairs
+    write_world(World(**chosen), into)
+    output.print(str(into), soft_wrap=True, highlight=False)

@@ -1,0 +1,232 @@
+"""Recipes: an experiment as data. TOML files live in the folders beside this module, a row of a paper's table each."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field, field_validator
+
+from interlace.errors import DataError, SettingsError, did_you_mean
+from interlace.models.build import ModelSettings
+from interlace.objectives import OBJECTIVES, Objective
+from interlace.readers import READERS
+from interlace.schedules import Schedule
+from interlace.settings import Settings
+from interlace.tasks import TASKS, Task
+from interlace.text.normalise import Normalise
+from interlace.text.words import SPLITTERS
+from interlace.train.optimise import Optimise
+from interlace.world import World
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SHIPPED = Path(__file__).parent
+
+
+class CorpusGroup(Settings):
+    """Corpora of one kind: one a language, or one a pair of languages. Paths stand under the data root.
+
+    `{language}`, `{pair}`, `{source}` and `{target}` in a path are filled in.
+    """
+
+    languages: list[str] = Field([], description="A corpus of single sentences for each of these languages.")
+    pairs: list[str] = Field([], description="A corpus of translations for each of these, such as 'en-de'.")
+    reader: dict[str, Any] | str = Field("lines", description="A reader's name, or a table with its settings.")
+    train: list[str] = Field(min_length=1, description="Training files: patterns of paths, one a side for 'lines'.")
+    dev: list[str] = Field([], description="Held-out files for perplexity, in the same form.")
+
+    @field_validator("train", "dev", mode="before")
+    @classmethod
+    def _one_or_many(cls, value: Any) -> Any:
+        return [value] if isinstance(value, str) else value
+
+    @field_validator("pairs")
+    @classmethod
+    def _are_pairs(cls, pairs: list[str]) -> list[str]:
+        for pair in pairs:
+            if len(pair.split("-")) != 2:  # noqa: PLR2004
+                message = f"a pair is two languages joined by '-', found {pair!r}"
+                raise ValueError(message)
+        return pairs
+
+    def model_post_init(self, _context: Any) -> None:
+        """A group holds languages or pairs; its reader must exist."""
+        if bool(self.languages) == bool(self.pairs):
+            message = "give either 'languages' or 'pairs'"
+            raise ValueError(message)
+
+    def files(self, split: str, corpus: str, root: Path) -> list[Path]:
+        """The files of one corpus of this group."""
+        source, _, target = corpus.partition("-")
+        names = {"language": corpus, "pair": corpus, "source": source, "target": target}
+        patterns: list[str] = getattr(self, split)
+        return [root / pattern.format(**names) for pattern in patterns]
+
+
+class VocabSettings(Settings):
+    """The vocabulary: learnt from the recipe's training text, or a tokenizer that exists."""
+
+    start: str | None = Field(None, description="Folder or hub name of a tokenizer; none: learn one.")
+    size: int = Field(8000, ge=300, description="Subwords to learn, specials included (XLM: 95k for 15 languages).")
+    alpha: float = Field(0.5, ge=0, le=1, description="Exponent of language sampling while learning (XLM: 0.5).")
+    kind: str = Field("byte-bpe", description="Kind of subwords to learn.")
+
+
+class TrainSettings(Settings):
+    """How long and how fast."""
+
+    steps: int = Field(1000, ge=1, description="Updates.")
+    tokens_per_batch: int = Field(4096, ge=16, description="Padded subwords in a micro-batch, on one process.")
+    micro_batches: int = Field(1, ge=1, description="Micro-batches that make up a step, on one process.")
+    language_alpha: float = Field(0.7, ge=0, le=1, description="Exponent of language sampling (XLM: 0.7).")
+    sampling_unit: Literal["tokens", "sentences"] = Field("sentences", description="What language shares count.")
+    optimise: Optimise = Field(default_factory=Optimise, description="Optimiser and learning rate.")
+    precision: Literal["no", "bf16"] = Field("bf16", description="Autocast precision of matrix products.")
+    evaluate_every: int = Field(0, ge=0, description="Steps between evaluations of perplexity; 0: only at the end.")
+    evaluate_tokens: int = Field(20_000, ge=256, description="Most held-out subwords a language in an evaluation.")
+    patience: int = Field(0, ge=0, description="Evaluations without a fall before stopping; 0: never stop early.")
+    checkpoint_every: int = Field(0, ge=0, description="Steps between checkpoints; 0: only at the end.")
+    keep: int = Field(2, ge=1, description="Newest checkpoints kept, beside the best.")
+    threads: int | None = Field(None, ge=1, description="Torch threads; none: as torch finds.")
+    trackers: list[str] = Field([], description="Trackers of accelerate, such as 'tensorboard'.")
+
+
+class EvaluationSettings(Settings):
+    """What the finished model is measured by."""
+
+    tasks: dict[str, dict[str, Any]] = Field({}, description="Task name -> its settings, as in `interlace list tasks`.")
+    source: str = Field("en", description="The language that tasks are fine-tuned on.")
+    targets: list[str] = Field([], description="Languages scored zero-shot.")
+    seeds: int = Field(3, ge=1, description="Fine-tuning seeds.")
+
+    @field_validator("tasks")
+    @classmethod
+    def _known(cls, tasks: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+        for name, settings in tasks.items():
+            TASKS.build({"name": name, **settings}, f"evaluate.tasks.{name}")
+        return tasks
+
+    def task(self, name: str) -> Task:
+        """The task called `name` with this recipe's settings."""
+        return TASKS.build({"name": name, **self.tasks.get(name, {})}, f"evaluate.tasks.{name}")
+
+
+class ObjectiveEntry(Settings):
+    """An objective in the mixture."""
+
+    weight: Schedule = Field("1", description="How often it is drawn beside the others; a number or a schedule.")
+    corpora: list[str] = Field([], description="Groups or corpora it reads; none: all that it can read.")
+    settings: dict[str, Any] = Field({}, description="The objective's own settings.")
+
+
+class Recipe(Settings):
+    """An experiment as data."""
+
+    name: str = Field(description="What reports call the run.")
+    about: str = Field("", description="What the recipe shows, in a sentence.")
+    seed: int = Field(0, ge=0, description="Seed of everything random.")
+    data_root: str | None = Field(None, description="Folder that all paths stand under.")
+    world: World | None = Field(None, description="Write the micro-world and read it as the data root.")
+    normalise: Normalise = Field(default_factory=Normalise, description="What is done to each line first.")
+    splitter: str = Field("blanks", description="What a word is; recorded with corpora.")
+    corpora: dict[str, CorpusGroup] = Field(min_length=1, description="Training text by group.")
+    vocab: VocabSettings = Field(default_factory=VocabSettings, description="The vocabulary.")
+    model: ModelSettings = Field(default_factory=ModelSettings, description="The backbone.")
+    objectives: dict[str, ObjectiveEntry] = Field(min_length=1, description="The mixture, by objective.")
+    train: TrainSettings = Field(default_factory=TrainSettings, description="How long and how fast.")
+    evaluate: EvaluationSettings = Field(default_factory=EvaluationSettings, description="What the model is for.")
+
+    @field_validator("objectives", mode="before")
+    @classmethod
+    def _gather(cls, objectives: Any) -> Any:
+        """An objective's own settings stand beside `weight` and `corpora` in its table."""
+        return {name: _entry(entry) for name, entry in objectives.items()} if isinstance(objectives, dict) else objectives
+
+    def model_post_init(self, _context: Any) -> None:
+        """Names must exist: reader, splitter, objectives, corpora."""
+        SPLITTERS.build(self.splitter)
+        for group in self.corpora.values():
+            READERS.build(group.reader)
+        known = [*self.corpora, *(name for group in self.corpora.values() for name in group.languages + group.pairs)]
+        for name in self.objectives:
+            self.objective(name)
+            for corpus in self.objectives[name].corpora:
+                if corpus not in known:
+                    raise SettingsError(f"objectives.{name}.corpora: no corpus {corpus!r}{did_you_mean(corpus, known)}")
+
+    def objective(self, name: str) -> Objective:
+        """The objective called `name` with this recipe's settings."""
+        return OBJECTIVES.build({"name": name, **self.objectives[name].settings}, f"objectives.{name}")
+
+    @property
+    def languages(self) -> list[str]:
+        """All languages of the corpora, in the order of the recipe."""
+        names = [name for group in self.corpora.values() for name in [*group.languages, *group.pairs]]
+        return list(dict.fromkeys(language for name in names for language in name.split("-")))
+
+
+def _entry(entry: Any) -> Any:
+    own = {"weight", "corpora", "settings"}
+    if not isinstance(entry, dict) or "settings" in entry:
+        return entry
+    return {
+        **{key: value for key, value in entry.items() if key in own},
+        "settings": {key: value for key, value in entry.items() if key not in own},
+    }
+
+
+def read_recipe(name: str, changes: Mapping[str, str] | None = None) -> Recipe:
+    """A recipe from a TOML file or a shipped name such as `tiny/mlm`, with `section.key=value` changes.
+
+    Raises:
+        DataError: no such file; SettingsError: not TOML, or a key or value is wrong.
+    """
+    path = find_recipe(name)
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path}: not a TOML file: {error}") from error
+    for key, value in (changes or {}).items():
+        _change(data, key, value)
+    return Recipe.read(data, str(path))
+
+
+def change_recipe(recipe: Recipe, changes: Mapping[str, str]) -> Recipe:
+    """The recipe with `section.key=value` changes."""
+    data = recipe.dump()
+    for key, value in changes.items():
+        _change(data, key, value)
+    return Recipe.read(data, "--set")
+
+
+def shipped_recipes() -> list[str]:
+    """Names of the recipes that come with the package."""
+    return sorted(path.relative_to(SHIPPED).with_suffix("").as_posix() for path in SHIPPED.rglob("*.toml"))
+
+
+def find_recipe(name: str) -> Path:
+    """The file of a recipe."""
+    path = Path(name)
+    if path.is_file():
+        return path
+    shipped = SHIPPED / f"{name.removesuffix('.toml')}.toml"
+    if shipped.is_file():
+        return shipped
+    raise DataError(f"no recipe {name!r}: neither a file nor a shipped one{did_you_mean(name, shipped_recipes())}")
+
+
+def _change(data: dict[str, Any], key: str, value: str) -> None:
+    """Set `a.b.c` to a TOML value; what is no TOML value is taken as a string."""
+    try:
+        parsed = tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        parsed = value
+    *sections, last = key.split(".")
+    for section in sections:
+        data = data.setdefault(section, {})
+        if not isinstance(data, dict):
+            raise SettingsError(f"--set {key}: {section!r} is no section")
+    data[last] = parsed

@@ -1,0 +1,104 @@
+"""From a recipe's objectives and corpora to the mixture the loop draws from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from interlace.data import Pairs
+from interlace.data.packing import Streams
+from interlace.data.parallel import ParallelCorpus
+from interlace.data.sampling import BucketPlan, StreamPlan, temperature
+from interlace.errors import DataError, SettingsError
+from interlace.objectives import Resources
+from interlace.objectives.mlm import Mlm
+from interlace.train.mixture import Mixture, Source
+from interlace.train.perplexity import HeldOut, hold_out
+from interlace.train.plans import Bucketed, Streamed
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from interlace.models.traits import Traits
+    from interlace.objectives import Objective
+    from interlace.recipes import Recipe
+    from interlace.recipes.prepare import Materials
+    from interlace.train.mixture import Plan
+
+SPECIALS = 4  # most subwords that a row's layout adds to its text
+
+
+def build_mixture(recipe: Recipe, materials: Materials, traits: Traits) -> Mixture:
+    """A source for every objective and corpus it reads, with language shares q ~ p^alpha."""
+    sources = []
+    for name, entry in recipe.objectives.items():
+        objective = recipe.objective(name)
+        corpora = _corpora_of(name, objective, entry.corpora, materials)
+        prepared = objective.prepare(_resources(recipe, objective, corpora, materials, traits))
+        shares = temperature(_counts(recipe, corpora, materials), recipe.train.language_alpha)
+        for corpus, share in zip(corpora, shares, strict=True):
+            number = list(materials.train).index(corpus)
+            plan = _plan(recipe, objective, materials, corpus, number)
+            sources.append(Source(name, corpus, objective, prepared, plan, float(share), entry.weight))
+    return Mixture(sources, recipe.seed)
+
+
+def held_out(recipe: Recipe, materials: Materials, traits: Traits) -> list[HeldOut]:
+    """The evaluation rows of every language with held-out text; they do not depend on the run's objectives."""
+    longest = max((recipe.objective(name).max_length for name in recipe.objectives), default=256)
+    measured = Mlm(max_length=longest)
+    prepared = measured.prepare(Resources(materials.vocab, traits))
+    found = []
+    for name, corpus in materials.dev.items():
+        if isinstance(corpus, ParallelCorpus):
+            continue
+        rows = Streams(corpus, longest - 2, materials.vocab.end)
+        rows = rows.take(np.arange(len(rows)))
+        train = recipe.train
+        found.append(hold_out(name, rows, measured, prepared, train.evaluate_tokens, train.tokens_per_batch))
+    return found
+
+
+def _corpora_of(name: str, objective: Objective, wanted: list[str], materials: Materials) -> list[str]:
+    """Names of the corpora an objective reads: those asked for, else all of the kind it reads."""
+    chosen = [corpus for group in wanted for corpus in materials.groups.get(group, [group])] or list(materials.train)
+    wants_pairs = objective.reads is Pairs
+    fits = [corpus for corpus in chosen if isinstance(materials.train[corpus], ParallelCorpus) == wants_pairs]
+    if not fits or (wanted and len(fits) < len(chosen)):
+        kind, cure = ("pairs", "pairs") if wants_pairs else ("single sentences", "languages")
+        raise SettingsError(
+            f"objective {name!r} reads {kind}, but {', '.join(chosen)} holds none; "
+            f"add a group with '{cure}' to [corpora] or name another in objectives.{name}.corpora"
+        )
+    return fits
+
+
+def _counts(recipe: Recipe, corpora: list[str], materials: Materials) -> NDArray[Any]:
+    tokens = recipe.train.sampling_unit == "tokens"
+    sizes = [materials.train[corpus] for corpus in corpora]
+    return np.array([corpus.lengths.sum() if tokens else len(corpus) for corpus in sizes], dtype=np.float64)
+
+
+def _resources(
+    recipe: Recipe, objective: Objective, corpora: list[str], materials: Materials, traits: Traits
+) -> Resources:
+    frequencies = None
+    if objective.needs_frequencies:
+        frequencies = np.zeros(materials.vocab.size, np.int64)
+        for corpus in corpora:
+            frequencies += materials.train[corpus].frequencies(materials.vocab.size)
+    return Resources(materials.vocab, traits, frequencies, recipe.seed)
+
+
+def _plan(recipe: Recipe, objective: Objective, materials: Materials, corpus: str, number: int) -> Plan:
+    data, budget = materials.train[corpus], recipe.train.tokens_per_batch
+    if objective.streams:
+        streams = Streams(data, objective.max_length - 2, materials.vocab.end)
+        if len(streams) == 0:
+            raise DataError(f"corpus {corpus!r} holds less than one row of {objective.max_length} subwords")
+        return Streamed(streams, StreamPlan(len(streams), budget, objective.max_length, recipe.seed, number))
+    plan = BucketPlan(
+        data.lengths, budget, seed=recipe.seed, corpus=number, max_length=objective.max_length, overhead=SPECIALS
+    )
+    return Bucketed(data, plan)

@@ -1,0 +1,155 @@
+"""From a recipe to what training works on: the data root, the vocabulary, the corpora; all of it cached."""
+
+from __future__ import annotations
+
+import logging
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from interlace.data.build import build_corpus
+from interlace.data.cache import cached, content_key
+from interlace.data.corpus import Corpus
+from interlace.data.parallel import ParallelCorpus
+from interlace.data.vocab import Vocab
+from interlace.errors import DataError
+from interlace.readers import READERS
+from interlace.text.words import SPLITTERS
+from interlace.world.write import write_world
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from interlace.recipes import CorpusGroup, Recipe
+
+log = logging.getLogger(__name__)
+
+AnyCorpus = Corpus | ParallelCorpus
+
+
+@dataclass(frozen=True)
+class Materials:
+    """What a recipe's data comes to: corpora by name, and the names of each group's."""
+
+    root: Path
+    vocab: Vocab
+    train: dict[str, AnyCorpus]
+    dev: dict[str, AnyCorpus]
+    groups: dict[str, list[str]]
+
+
+def prepare(recipe: Recipe) -> Materials:
+    """Everything from the cache, built where it is not there yet.
+
+    Raises:
+        DataError: the data root is missing or a file is not as its reader expects.
+    """
+    root = data_root(recipe)
+    vocab = _vocab(recipe, root)
+    train: dict[str, AnyCorpus] = {}
+    dev: dict[str, AnyCorpus] = {}
+    groups: dict[str, list[str]] = {}
+    for name, group in recipe.corpora.items():
+        groups[name] = []
+        for corpus in [*group.languages, *group.pairs]:
+            key = corpus if corpus not in train else f"{name}:{corpus}"
+            groups[name].append(key)
+            train[key] = _corpus(recipe, group, corpus, "train", root, vocab)
+            if group.dev:
+                dev[key] = _corpus(recipe, group, corpus, "dev", root, vocab)
+    return Materials(root, vocab, train, dev, groups)
+
+
+def data_root(recipe: Recipe) -> Path:
+    """The folder that the recipe's paths stand under; the micro-world is written where the recipe asks for it."""
+    if recipe.world is not None:
+        world = recipe.world
+
+        def build(into: Path) -> None:
+            log.info("writing the micro-world in %s", ", ".join(world.languages))
+            write_world(world, into)
+
+        return cached("world", world.dump(), build)
+    if recipe.data_root is None:
+        raise DataError(f"recipe {recipe.name!r} has no data: give --set data_root=FOLDER, or a [world] section")
+    root = Path(os.path.expandvars(recipe.data_root)).expanduser()
+    if not root.is_dir():
+        hint = "; set the environment variable INTERLACE_DATA" if "$" in str(root) else ""
+        raise DataError(f"data_root {str(root)!r} is no folder{hint}")
+    return root
+
+
+def _vocab(recipe: Recipe, root: Path) -> Vocab:
+    settings = recipe.vocab
+    if settings.start is not None:
+        return Vocab.load(settings.start)
+    if recipe.model.start is not None:
+        return Vocab.load(recipe.model.start)
+    files = {
+        language: [path for group, corpus, position in _sides(recipe, language) for path in _side(group, corpus, position, root)]
+        for language in recipe.languages
+    }
+    key = {
+        **settings.dump(),
+        "seed": recipe.seed,
+        "normalise": recipe.normalise.dump(),
+        "corpora": {name: group.dump() for name, group in recipe.corpora.items()},
+        "files": {language: [content_key(path) for path in paths] for language, paths in files.items()},
+    }
+
+    def build(into: Path) -> None:
+        log.info("learning %d subwords", settings.size)
+        Vocab.learn(
+            {language: _lines(recipe, language, root) for language in recipe.languages},
+            size=settings.size,
+            alpha=settings.alpha,
+            kind=settings.kind,
+            seed=recipe.seed,
+        ).save(into)
+
+    return Vocab.load(str(cached("vocab", key, build)))
+
+
+def _sides(recipe: Recipe, language: str) -> Iterator[tuple[CorpusGroup, str, int]]:
+    """Where a language's training text stands: group, corpus, and which side of it."""
+    for group in recipe.corpora.values():
+        for corpus in [*group.languages, *group.pairs]:
+            parts = corpus.split("-")
+            if language in parts:
+                yield group, corpus, parts.index(language)
+
+
+def _side(group: CorpusGroup, corpus: str, position: int, root: Path) -> list[Path]:
+    files = group.files("train", corpus, root)
+    return [files[position]] if len(files) == len(corpus.split("-")) else files
+
+
+def _lines(recipe: Recipe, language: str, root: Path) -> Iterator[str]:
+    """The language's training lines from every corpus it stands in."""
+    for group, corpus, position in _sides(recipe, language):
+        reader: Any = READERS.build(group.reader)
+        for chunk in reader.read_chunks(group.files("train", corpus, root), corpus.split("-")):
+            side = chunk if "-" not in corpus else (chunk.source, chunk.target)[position]
+            yield from recipe.normalise.lines(side.lines)
+
+
+def _corpus(recipe: Recipe, group: CorpusGroup, corpus: str, split: str, root: Path, vocab: Vocab) -> AnyCorpus:
+    paths = group.files(split, corpus, root)
+    key = {
+        "languages": corpus.split("-"),
+        "reader": group.reader,
+        "files": [content_key(path) for path in paths],
+        "vocab": vocab.fingerprint,
+        "splitter": recipe.splitter,
+        "normalise": recipe.normalise.dump(),
+    }
+
+    def build(into: Path) -> None:
+        log.info("building the corpus %s (%s)", corpus, split)
+        reader = READERS.build(group.reader)
+        splitter = SPLITTERS.build(recipe.splitter)
+        build_corpus(reader, paths, corpus.split("-"), vocab, splitter, recipe.normalise, into)
+
+    folder = cached("corpus", key, build)
+    return ParallelCorpus.open(folder, vocab) if "-" in corpus else Corpus.open(folder, vocab)

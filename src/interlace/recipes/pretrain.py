@@ -1,0 +1,212 @@
+"""Run a recipe: prepare, train, export. The same call goes on where a killed one stopped."""
+
+from __future__ import annotations
+
+import json
+import logging
+import shutil
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import torch
+from accelerate import Accelerator
+from accelerate.utils import DistributedDataParallelKwargs
+
+from interlace.errors import RunError
+from interlace.models.build import build
+from interlace.recipes.mixing import build_mixture, held_out
+from interlace.recipes.prepare import prepare
+from interlace.recipes.provenance import describe, differences
+from interlace.train import checkpoint
+from interlace.train.embedding import embedding_picture
+from interlace.train.folder import (
+    EMBEDDING,
+    METRICS,
+    RECIPE,
+    RUN,
+    SAMPLES,
+    append_line,
+    cut_metrics,
+    locked,
+    read_json,
+    write_json,
+)
+from interlace.train.loop import Learning, Progress, Training, steps
+from interlace.train.observers import Checkpoints, Evaluation, Metrics, Tracker, observe_all
+from interlace.train.perplexity import perplexities
+from interlace.train.samples import draw_samples
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from interlace.models.backbone import Backbone
+    from interlace.recipes import Recipe
+    from interlace.recipes.prepare import Materials
+    from interlace.train.loop import Step
+    from interlace.train.mixture import Mixture
+    from interlace.train.observers import Observer
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class Clock:
+    """Seconds by stage."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    last: float = field(default_factory=time.perf_counter)
+
+    def lap(self, stage: str) -> None:
+        """Count the time since the last lap to `stage`."""
+        now = time.perf_counter()
+        self.seconds[stage] = round(self.seconds.get(stage, 0.0) + now - self.last, 3)
+        self.last = now
+
+
+def pretrain(recipe: Recipe, into: Path, watch: Callable[[Step], None] = lambda _: None) -> Path:
+    """Train what the recipe says into the folder `into`; returns the finished `model/`.
+
+    watch: called after every step, for progress bars.
+
+    Raises:
+        RunError: the folder is in use, or holds a run of another recipe.
+    """
+    accelerator = _accelerator(recipe, into)
+    if not accelerator.is_main_process:
+        return _run(recipe, into, accelerator, watch)
+    with locked(into):
+        _claim(recipe, into)
+        if (read_json(into / RUN) or {}).get("finished"):
+            log.info("%s is finished; nothing to do", into)
+            return into / "model"
+        return _run(recipe, into, accelerator, watch)
+
+
+def _accelerator(recipe: Recipe, into: Path) -> Accelerator:
+    if recipe.train.threads:
+        torch.set_num_threads(recipe.train.threads)
+    accelerator = Accelerator(
+        mixed_precision=recipe.train.precision,
+        log_with=recipe.train.trackers or None,
+        project_dir=str(into),
+        # heads of objectives that a step does not draw get no gradient
+        kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=True)],
+    )
+    if recipe.train.trackers:
+        accelerator.init_trackers("trackers")
+    return accelerator
+
+
+def _claim(recipe: Recipe, into: Path) -> None:
+    """Write the recipe, or find the same one there."""
+    found = read_json(into / RECIPE)
+    if found is None:
+        write_json(into / RECIPE, recipe.dump())
+    elif changed := differences(found, recipe.dump()):
+        raise RunError(f"{into} holds a run of another recipe: {'; '.join(changed[:5])}; choose another folder")
+
+
+def _run(recipe: Recipe, into: Path, accelerator: Accelerator, watch: Callable[[Step], None]) -> Path:
+    clock = Clock()
+    with accelerator.main_process_first():
+        materials = prepare(recipe)
+    clock.lap("data")
+    backbone = build(recipe.model, materials.vocab, recipe.languages, recipe.seed)
+    mixture = build_mixture(recipe, materials, backbone.traits)
+    objectives = {source.objective: source.learner for source in mixture.sources}
+    model = accelerator.prepare(Learning(backbone, objectives, recipe.seed))
+    settings = recipe.train.optimise
+    training = Training(
+        model, mixture, settings.build(model), settings, accelerator, recipe.train.steps, recipe.train.micro_batches
+    )
+    progress = Progress()
+    observers = _observers(recipe, into, training, progress, materials)
+    _train(training, progress, [*observers, watch], into)
+    clock.lap("training")
+    if accelerator.is_main_process:
+        _finish(recipe, into, training, progress, materials, clock)
+    accelerator.wait_for_everyone()
+    return into / "model"
+
+
+def _observers(
+    recipe: Recipe, into: Path, training: Training, progress: Progress, materials: Materials
+) -> list[Observer]:
+    accelerator, train = training.accelerator, recipe.train
+    backbone = accelerator.unwrap_model(training.model).backbone
+    rows = held_out(recipe, materials, backbone.traits)
+    evaluation = None
+    if rows:
+        evaluation = Evaluation(
+            measure=lambda: perplexities(backbone, rows, accelerator.device),
+            every=train.evaluate_every or train.steps,
+            patience=train.patience,
+            progress=progress,
+            last=train.steps,
+            record=lambda row: append_line(into / METRICS, row) if accelerator.is_main_process else None,
+        )
+    observers: list[Observer] = [Metrics(into / METRICS)] if accelerator.is_main_process else []
+    observers += [Tracker(accelerator)] if train.trackers else []
+    observers += [evaluation] if evaluation else []
+    folder = into / "checkpoints"
+    return [*observers, Checkpoints(folder, train.checkpoint_every, train.keep, training, progress, evaluation)]
+
+
+def _train(training: Training, progress: Progress, observers: Sequence[Any], into: Path) -> None:
+    """Resume and run the loop to its end."""
+    saved = next(observer for observer in observers if isinstance(observer, Checkpoints))
+    done = saved.resume()
+    if done:
+        log.info("going on from step %d", done)
+    if training.accelerator.is_main_process:
+        cut_metrics(into / METRICS, done)
+    if progress.stop:
+        return
+    for step in steps(training, progress):
+        observe_all(step, observers)
+    if progress.reason:
+        log.info("stopped at step %d: %s", progress.done, progress.reason)
+
+
+def _finish(
+    recipe: Recipe, into: Path, training: Training, progress: Progress, materials: Materials, clock: Clock
+) -> None:
+    """Export the model and write what reports need; `run.json` comes last and says the run is finished."""
+    model: Learning = training.accelerator.unwrap_model(training.model)
+    _take_best(into, model, recipe)
+    backbone: Backbone = model.backbone.eval()
+    _export(backbone, into, materials, recipe.model.fold_language)
+    write_json(into / SAMPLES, draw_samples(training.mixture, materials.vocab))
+    write_json(into / EMBEDDING, embedding_picture(backbone, materials.vocab, recipe.languages, materials.root))
+    clock.lap("export")
+    rows = list(_recorded(into / METRICS))
+    write_json(into / RUN, describe(recipe, training, progress, clock.seconds, rows))
+
+
+def _take_best(into: Path, model: Learning, recipe: Recipe) -> None:
+    """With early stopping the best checkpoint is the result, not the last."""
+    folder = into / "checkpoints"
+    state = read_json(checkpoint.path_of(folder, checkpoint.steps_in(folder)[-1]) / checkpoint.STATE)
+    best = (state.get("evaluation") or {}).get("best_step")
+    if recipe.train.patience and best and best in checkpoint.steps_in(folder):
+        checkpoint.load(checkpoint.path_of(folder, best), model)
+
+
+def _export(backbone: Backbone, into: Path, materials: Materials, fold_language: str | None) -> None:
+    shutil.rmtree(into / "model", ignore_errors=True)
+    backbone.save_pretrained(into / "model", materials.vocab, fold_language=fold_language)
+
+
+def _recorded(path: Path) -> Iterator[dict[str, Any]]:
+    for line in path.read_text(encoding="utf-8").split("\n"):
+        if line:
+            yield json.loads(line)
+
+
+def mixture_of(recipe: Recipe) -> tuple[Mixture, Materials, Backbone]:
+    """The parts of a run without its folder, for dry runs and benchmarks."""
+    materials = prepare(recipe)
+    backbone = build(recipe.model, materials.vocab, recipe.languages, recipe.seed)
+    return build_mixture(recipe, materials, backbone.traits), materials, backbone

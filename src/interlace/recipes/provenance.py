@@ -1,0 +1,94 @@
+"""What a run was: versions, hardware, timings, realised shares; and how two recipes differ."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections import Counter
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from interlace import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from interlace.recipes import Recipe
+    from interlace.train.loop import Progress, Training
+
+
+def describe(
+    recipe: Recipe,
+    training: Training,
+    progress: Progress,
+    seconds: dict[str, float],
+    rows: Sequence[dict[str, Any]],
+) -> dict[str, Any]:
+    """The content of `run.json`."""
+    taken = [row for row in rows if row["kind"] == "step"]
+    tokens = Counter[str]()
+    for row in taken:
+        tokens[f"{row['objective']}/{row['corpus']}"] += row["tokens"]
+    total = sum(tokens.values())
+    model = training.accelerator.unwrap_model(training.model)
+    return {
+        "name": recipe.name,
+        **environment(training.accelerator.device),
+        "processes": training.accelerator.num_processes,
+        "parameters": sum(parameter.numel() for parameter in model.parameters()),
+        "steps": progress.done,
+        "stopped": progress.reason,
+        "tokens": total,
+        "shares": {name: round(count / max(total, 1), 4) for name, count in sorted(tokens.items())},
+        "seconds": {**seconds, "steps": round(sum(row["seconds"] for row in taken), 3)},
+        "waited": round(sum(row["waited"] for row in taken), 3),
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def environment(device: torch.device) -> dict[str, Any]:
+    """Versions and hardware."""
+    name = torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
+    return {
+        "interlace": __version__,
+        "python": platform.python_version(),
+        "torch": version("torch"),
+        "transformers": version("transformers"),
+        "platform": platform.platform(),
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "threads": torch.get_num_threads(),
+        "device": name,
+    }
+
+
+def _processor() -> str:
+    """The processor's name where the system tells it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").split("\n")
+    except OSError:
+        return platform.processor() or platform.machine()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
+
+
+def differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
+    """`key: old -> new` for each leaf in which two recipes differ."""
+    before, after = dict(_leaves(old)), dict(_leaves(new))
+    return [
+        f"{key} was {before.get(key)!r}, is {after.get(key)!r}"
+        for key in dict.fromkeys([*before, *after])
+        if before.get(key) != after.get(key)
+    ]
+
+
+def _leaves(data: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    if isinstance(data, dict) and data:
+        for key, value in data.items():
+            yield from _leaves(value, f"{path}.{key}" if path else key)
+    else:
+        yield path, data

@@ -1,0 +1,59 @@
+"""The embedding picture: words of several languages from the input table, projected by PCA (ALM, figure 4)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from interlace.data.vocab import Vocab
+    from interlace.models.backbone import Backbone
+
+Concepts = list[dict[str, str]]  # a word by language, for each concept
+
+
+def embedding_picture(backbone: Backbone, vocab: Vocab, concepts: Concepts) -> dict[str, Any]:
+    """Points and translation pairs; a word of several subwords stands at their mean.
+
+    concepts: words that translate each other, by language. Fewer than three give an empty picture.
+    """
+    entries = [(number, language, word) for number, words in enumerate(concepts) for language, word in words.items()]
+    if len(concepts) < 3:  # noqa: PLR2004 - no plane through fewer
+        return {"method": "pca", "explained": [], "words": [], "pairs": []}
+    vectors = word_vectors(backbone, vocab, [word for _, _, word in entries])
+    points, explained = _project(vectors)
+    words = [
+        {"word": word, "language": language, "x": round(float(x), 4), "y": round(float(y), 4), "concept": number}
+        for (number, language, word), (x, y) in zip(entries, points, strict=True)
+    ]
+    return {"method": "pca", "explained": explained, "words": words, "pairs": _pairs(entries)}
+
+
+def word_vectors(backbone: Backbone, vocab: Vocab, words: list[str]) -> NDArray[np.float32]:
+    """(words, H): the mean of each word's rows of the input table, as it is written inside a sentence."""
+    table = backbone.table.detach().float().cpu().numpy()
+    ids = vocab.encode_words(words)
+    return np.stack([table[row].mean(axis=0) if len(row) else np.zeros(table.shape[1], np.float32) for row in ids])
+
+
+def _project(vectors: NDArray[np.float32]) -> tuple[NDArray[np.float64], list[float]]:
+    from sklearn.decomposition import PCA
+
+    pca = PCA(n_components=2, random_state=0)
+    points = pca.fit_transform(vectors)
+    return points, [round(float(share), 4) for share in pca.explained_variance_ratio_]
+
+
+def _pairs(entries: list[tuple[int, str, str]]) -> list[list[int]]:
+    """Each concept's first word with each other word of it."""
+    first: dict[int, int] = {}
+    pairs = []
+    for index, (number, _, _) in enumerate(entries):
+        if number in first:
+            pairs.append([first[number], index])
+        else:
+            first[number] = index
+    return pairs

@@ -1,0 +1,160 @@
+"""Consumers of the loop: each is called after every step, in order; those with a state are saved in checkpoints."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from interlace.train import checkpoint
+from interlace.train.folder import append_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from accelerate import Accelerator
+
+    from interlace.train.loop import Progress, Step, Training
+
+
+class Observer(Protocol):
+    """Anything that looks at steps."""
+
+    def __call__(self, step: Step) -> None:
+        """Look at one finished step."""
+
+
+@dataclass
+class Metrics:
+    """Writes a JSON line a step."""
+
+    path: Path
+
+    def __call__(self, step: Step) -> None:
+        """Append the step's record."""
+        append_line(
+            self.path,
+            {
+                "kind": "step",
+                "step": step.index,
+                "objective": step.objective,
+                "corpus": step.corpus,
+                "losses": {key: round(loss, 6) for key, loss in step.losses.items()},
+                "tokens": step.tokens,
+                "learning_rate": step.learning_rate,
+                "seconds": round(step.seconds, 5),
+                "waited": round(step.waited, 5),
+                "gradient_norm": round(step.gradient_norm, 5),
+            },
+        )
+
+
+@dataclass
+class Tracker:
+    """Sends losses and evaluations to accelerate's trackers (TensorBoard and others)."""
+
+    accelerator: Accelerator
+
+    def __call__(self, step: Step) -> None:
+        """Log losses by objective and corpus."""
+        values = {f"{step.objective}/{step.corpus}/{key}": loss for key, loss in step.losses.items()}
+        self.accelerator.log({**values, "learning_rate": step.learning_rate}, step=step.index)
+
+
+@dataclass
+class Evaluation:
+    """Measures perplexity every so often and stops when its mean no longer falls (XLM, section 5.1).
+
+    measure: returns scores by name, among them `perplexity/mean`.
+    patience: evaluations without improvement before the run is stopped; 0 never stops.
+    """
+
+    measure: Callable[[], dict[str, float]]
+    every: int
+    patience: int
+    progress: Progress
+    last: int
+    record: Callable[[dict[str, Any]], None]
+    best: float = math.inf
+    best_step: int = 0
+    bad: int = 0
+
+    def __call__(self, step: Step) -> None:
+        """Evaluate where it is time."""
+        if not self.every or (step.index % self.every and step.index != self.last):
+            return
+        scores = self.measure()
+        self.record({"kind": "evaluation", "step": step.index, "scores": scores})
+        mean = scores["perplexity/mean"]
+        if mean < self.best:
+            self.best, self.best_step, self.bad = mean, step.index, 0
+        else:
+            self.bad += 1
+        if self.patience and self.bad >= self.patience:
+            self.progress.stop = True
+            self.progress.reason = f"perplexity has not fallen for {self.bad} evaluations"
+
+    def state(self) -> dict[str, Any]:
+        """What early stopping remembers."""
+        best = None if math.isinf(self.best) else self.best
+        return {"best": best, "best_step": self.best_step, "bad": self.bad}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take up where a checkpoint left off."""
+        self.best = math.inf if state["best"] is None else state["best"]
+        self.best_step, self.bad = state["best_step"], state["bad"]
+
+
+@dataclass
+class Checkpoints:
+    """Saves every so often, at the end, and when the run is stopped; comes last, so that it sees all other states."""
+
+    folder: Path
+    every: int
+    keep: int
+    training: Training
+    progress: Progress
+    evaluation: Evaluation | None = None
+    saved: list[int] = field(default_factory=list)
+
+    def __call__(self, step: Step) -> None:
+        """Save where it is time."""
+        if not self._due(step.index):
+            return
+        accelerator = self.training.accelerator
+        if accelerator.is_main_process:
+            model = accelerator.unwrap_model(self.training.model)
+            checkpoint.save(self.folder, step.index, model, self.training.optimiser, self._state())
+            best = self.evaluation.best_step if self.evaluation and self.evaluation.patience else None
+            checkpoint.prune(self.folder, self.keep, best)
+        accelerator.wait_for_everyone()
+
+    def resume(self) -> int:
+        """Load the newest checkpoint, if there is one; returns the step it stands at (0: from the start)."""
+        found = checkpoint.steps_in(self.folder)
+        if not found:
+            return 0
+        model = self.training.accelerator.unwrap_model(self.training.model)
+        state = checkpoint.load(checkpoint.path_of(self.folder, found[-1]), model, self.training.optimiser)
+        self.progress.done, self.progress.drawn = state["step"], tuple(state["drawn"])
+        self.progress.stop, self.progress.reason = state["stop"], state["reason"]
+        if self.evaluation is not None:
+            self.evaluation.restore(state["evaluation"])
+        return found[-1]
+
+    def _due(self, step: int) -> bool:
+        best = self.evaluation is not None and bool(self.evaluation.patience) and self.evaluation.best_step == step
+        regular = bool(self.every) and step % self.every == 0
+        return best or regular or step == self.training.last or self.progress.stop
+
+    def _state(self) -> dict[str, Any]:
+        progress = self.progress
+        evaluation = self.evaluation.state() if self.evaluation else None
+        return {"drawn": progress.drawn, "stop": progress.stop, "reason": progress.reason, "evaluation": evaluation}
+
+
+def observe_all(step: Step, observers: Sequence[Observer]) -> None:
+    """Call every observer in order."""
+    for observer in observers:
+        observer(step)

@@ -1,0 +1,40 @@
+"""Epochs of a corpus as numbered batches: the loop's `Plan`, from a corpus and how an objective reads it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from interlace.data.packing import Streams
+from interlace.data.sampling import BucketPlan, StreamPlan
+from interlace.errors import DataError
+
+if TYPE_CHECKING:
+    from interlace.data.vocab import Vocab
+    from interlace.objectives import Objective
+
+
+@dataclass(frozen=True)
+class Streamed:
+    """Full rows of running text; the cuts move from epoch to epoch."""
+
+    streams: Streams
+    plan: StreamPlan
+
+    def examples(self, index: int) -> Any:
+        """The rows of batch `index`."""
+        rows, epoch = self.plan.batch(index)
+        return self.streams.take(rows, shift=self.plan.shift(epoch))
+
+
+@dataclass(frozen=True)
+class Bucketed:
+    """Rows of similar length."""
+
+    corpus: Any
+    plan: BucketPlan
+
+    def examples(self, index: int) -> Any:
+        """The rows of batch `index`."""
+        rows, _ = self.plan.batch(index)
+        return self.corpus.take(rows)

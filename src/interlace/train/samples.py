@@ -1,0 +1,55 @@
+"""What the model saw: a few rows of every source as people can read them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from interlace.data.vocab import Vocab
+    from interlace.objectives import Batch
+    from interlace.train.mixture import Mixture
+
+LONGEST = 48  # subwords shown of a row
+
+
+def draw_samples(mixture: Mixture, vocab: Vocab, rows: int = 2) -> list[dict[str, Any]]:
+    """The first rows of the first batch of each source, exactly as step 1 would have made them."""
+    from interlace.train.mixture import Draw
+
+    return [
+        {
+            "objective": source.objective,
+            "corpus": source.corpus,
+            "rows": _rows(mixture.batch(Draw(1, number, 0, ()), 0), vocab, rows),
+        }
+        for number, source in enumerate(mixture.sources)
+    ]
+
+
+def _rows(batch: Batch, vocab: Vocab, count: int) -> list[dict[str, Any]]:
+    ids = batch.inputs["input_ids"]
+    real = batch.inputs.get("attention_mask", np.ones_like(ids)).astype(bool)
+    return [_row(batch, vocab, row, ids[row][real[row]][:LONGEST]) for row in range(min(count, len(ids)))]
+
+
+def _row(batch: Batch, vocab: Vocab, row: int, ids: Any) -> dict[str, Any]:
+    mine = (batch.at[0] == row) & (batch.at[1] < len(ids))
+    columns, labels = batch.at[1][mine], batch.labels[mine]
+    return {
+        "tokens": vocab.tokens(ids),
+        "at": columns.tolist(),
+        "targets": vocab.tokens(labels),
+        "changed": columns[ids[columns] != labels].tolist(),
+        "sides": _sides(batch, row, len(ids)),
+    }
+
+
+def _sides(batch: Batch, row: int, length: int) -> list[int]:
+    """0 and 1 for the two sides where the batch tells them apart, else all 0."""
+    for name in ("token_type_ids", "langs"):
+        if name in batch.inputs:
+            values = batch.inputs[name][row][:length]
+            return [int(value != values[0]) for value in values]
+    return [0] * length
