@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 class Splitter(Settings, ABC):
     """Finds words. Spans are in order, disjoint, never empty and never hold white space at their ends."""
 
+    @property
+    def name(self) -> str:
+        """The public name: that of the member's file."""
+        return type(self).__module__.rsplit(".", 1)[-1].removeprefix("interlace_guest_")
+
     @abstractmethod
     def split(self, lines: Sequence[str]) -> Ragged:
         """A row a line of (start, end) character spans, shape (total, 2) int32."""

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
-from interlace.ragged import Ragged
+import numpy as np
+
 from interlace.text.words import Splitter
+from interlace.text.words._characters import code_points, is_space, line_starts, spans_by_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_WORD = re.compile(r"[^\s\x1c-\x1f]+")
+    from interlace.ragged import Ragged
 
 
 class Blanks(Splitter):
@@ -19,4 +20,8 @@ class Blanks(Splitter):
 
     def split(self, lines: Sequence[str]) -> Ragged:
         """A row a line of (start, end) character spans."""
-        return Ragged.of([[match.span() for match in _WORD.finditer(line)] for line in lines], width=2)
+        blank = is_space(code_points(lines))  # a line feed ends the last line, so every word ends
+        edges = np.flatnonzero(blank[1:] != blank[:-1]) + 1
+        if len(blank) and not blank[0]:
+            edges = np.concatenate([[0], edges])
+        return spans_by_line(edges[::2], edges[1::2], line_starts(lines))

@@ -1,0 +1,60 @@
+"""Unicode normalisation of lines, and the lower-casing, accent removal and Romanian letters of the XLM code."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
+
+from interlace.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# Romanian writes s and t with a comma below; older text has the cedilla, alone or as a combining mark.
+_COMMA = str.maketrans("ŞşŢţ", "ȘșȚț")
+_COMBINING_CEDILLA = re.compile("([SsTt])\u0327")
+_PLAIN = str.maketrans("ȘșȚțĂăÂâÎî", "SsTtAaAaIi")
+_COMBINING = re.compile("([SsTtAaIi])[\u0326\u0306\u0302]")
+
+
+class Normalise(Settings):
+    """How lines are rewritten before anything else reads them. The order is: Romanian, lower case, accents, form."""
+
+    form: Literal["NFC", "NFKC", "none"] = Field(
+        "NFC", description="Unicode form of the result; NFKC also folds compatibility characters such as ligatures."
+    )
+    lower_case: bool = Field(False, description="Lower-case (XLM's 15-language models).")
+    remove_accents: bool = Field(
+        False, description="Decompose and drop non-spacing marks (XLM's 15-language models); also drops vowel signs."
+    )
+    romanian: Literal["keep", "comma", "strip"] = Field(
+        "keep", description="Romanian lines only: cedilla to comma letters, or no diacritics (XLM's ro-en translation)."
+    )
+
+    def lines(self, lines: Sequence[str], language: str = "") -> list[str]:
+        """The lines normalised; the very same list where nothing changes. Lines must hold no line feed."""
+        lines = lines if isinstance(lines, list) else list(lines)
+        text = "\n".join(lines)  # a line feed is a boundary in every form and case rule, so one call does all lines
+        changed = self.text(text, language)
+        return lines if changed is text or changed == text else changed.split("\n")
+
+    def text(self, text: str, language: str = "") -> str:
+        """One string normalised."""
+        if language == "ro" and self.romanian != "keep":
+            text = _romanian(text, strip=self.romanian == "strip")
+        if self.lower_case:
+            text = text.lower()
+        if self.remove_accents and not text.isascii():
+            text = "".join(c for c in unicodedata.normalize("NFD", text) if unicodedata.category(c) != "Mn")
+        if self.form == "none" or text.isascii():
+            return text
+        return text if unicodedata.is_normalized(self.form, text) else unicodedata.normalize(self.form, text)
+
+
+def _romanian(text: str, *, strip: bool) -> str:
+    """Comma letters for cedilla ones; with `strip`, no diacritics at all. Works on composed and decomposed text."""
+    text = _COMBINING_CEDILLA.sub("\\1\u0326", text.translate(_COMMA))
+    return _COMBINING.sub(r"\1", text.translate(_PLAIN)) if strip else text

@@ -1,0 +1,51 @@
+"""All lines as one array of code points, and spans found in it as rows a line: what splitters share.
+
+Legend: C characters of all lines, each line followed by one line feed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from interlace.ragged import Ragged
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+_BEYOND = 0x3001  # every white space character is below
+_SPACES = np.array([chr(code).isspace() for code in range(_BEYOND)] + [False])
+
+
+def code_points(lines: Sequence[str]) -> NDArray[Any]:
+    """(C,) code points of all lines; bytes where all is ASCII, else uint32."""
+    text = "\n".join([*lines, ""])
+    if text.isascii():
+        return np.frombuffer(text.encode("ascii"), np.uint8)
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+
+
+def is_space(points: NDArray[Any]) -> NDArray[np.bool_]:
+    """(C,) where `str.isspace` holds."""
+    spaces: NDArray[np.bool_] = _SPACES[points if points.dtype == np.uint8 else np.minimum(points, _BEYOND)]
+    return spaces
+
+
+def line_starts(lines: Sequence[str]) -> NDArray[np.int64]:
+    """(lines + 1,) where each line begins in the array of `code_points`, and its length."""
+    starts = np.zeros(len(lines) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, lines), np.int64, len(lines)) + 1, out=starts[1:])
+    return starts
+
+
+def spans_by_line(starts: NDArray[Any], ends: NDArray[Any], lines: NDArray[np.int64]) -> Ragged:
+    """Spans over all lines as a row a line, counted from the line's start; `lines` as `line_starts` gives it."""
+    offsets = np.searchsorted(starts, lines).astype(np.int64)
+    base = np.repeat(lines[:-1], np.diff(offsets))
+    spans = np.empty((len(starts), 2), np.int32)
+    spans[:, 0] = starts - base
+    spans[:, 1] = ends - base
+    return Ragged(spans, offsets)

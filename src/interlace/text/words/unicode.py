@@ -1,0 +1,76 @@
+"""Words are runs of letters and digits; punctuation stands alone, and unspaced scripts are cut by character."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from interlace.text.scripts import is_unspaced
+from interlace.text.words import Splitter
+from interlace.text.words._characters import code_points, line_starts, spans_by_line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from interlace.ragged import Ragged
+
+_UNKNOWN, _BLANK, _RUN, _ALONE, _EXTENDS = range(5)
+_ZERO_WIDTH_SPACE = "\u200b"  # separates words in Khmer and Thai
+
+_classes = np.zeros(0x110000, np.uint8)  # filled as characters are met: classifying all of them takes a second
+
+
+class Unicode(Splitter):
+    """Runs of letters and digits; a punctuation mark or symbol alone; unspaced scripts by character.
+
+    Combining marks and joiners stay with the character before them.
+    """
+
+    def split(self, lines: Sequence[str]) -> Ragged:
+        """A row a line of (start, end) character spans."""
+        kinds = _inherited(_kinds(code_points(lines)))
+        solid = kinds != _BLANK
+        begins = solid.copy()
+        extends = kinds == _EXTENDS
+        begins[1:] &= ~extends[1:] & ~((kinds[1:] == _RUN) & (_base(kinds)[:-1] == _RUN))
+        starts = np.flatnonzero(begins)
+        ends = np.flatnonzero(solid[:-1] & (begins[1:] | ~solid[1:])) + 1
+        return spans_by_line(starts, ends, line_starts(lines))
+
+
+def _kinds(points: NDArray[Any]) -> NDArray[np.uint8]:
+    """The class of each character."""
+    kinds: NDArray[np.uint8] = _classes[points]
+    if (kinds == _UNKNOWN).any():
+        for point in np.unique(points[kinds == _UNKNOWN]).tolist():
+            _classes[point] = _class_of(chr(point))
+        kinds = _classes[points]
+    return kinds
+
+
+def _class_of(character: str) -> int:
+    if character.isspace() or character == _ZERO_WIDTH_SPACE:
+        return _BLANK
+    category = unicodedata.category(character)
+    if category[0] == "M" or category == "Cf":
+        return _EXTENDS
+    if is_unspaced(character):
+        return _ALONE
+    return _RUN if category[0] in "LN" else _ALONE
+
+
+def _inherited(kinds: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Marks with nothing before them begin a run of their own."""
+    stray = kinds == _EXTENDS
+    stray[1:] &= kinds[:-1] == _BLANK
+    return np.where(stray, np.uint8(_RUN), kinds)
+
+
+def _base(kinds: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """For each character, the class of the last one up to it that is no mark."""
+    places = np.where(kinds == _EXTENDS, 0, np.arange(len(kinds)))
+    return kinds[np.maximum.accumulate(places)]

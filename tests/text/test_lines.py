@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import errno
+import gzip
+
+import pytest
+
+from interlace.errors import DataError
+from interlace.text.lines import Lines, atomic, atomic_folder, read_lines, remove_partials, write_lines
+
+
+def test_only_line_feeds_end_lines(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes("one\u2028still one\r\ntwo\x85\x0c two\n\nfour\rfour\n".encode())
+    assert list(read_lines(path)) == ["one\u2028still one", "two\x85\x0c two", "", "four\rfour"]
+
+
+def test_a_last_line_without_line_feed_counts(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"one\ntwo")
+    assert list(read_lines(path)) == ["one", "two"]
+
+
+def test_only_the_byte_order_mark_at_the_start_is_dropped(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes("\ufeffone\n\ufefftwo\n".encode())
+    assert list(read_lines(path)) == ["one", "\ufefftwo"]
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
+def test_what_is_written_is_read(tmp_path, name):
+    lines = ["ä" * 10, "", "ж\u2029", "x"] * 40
+    write_lines(tmp_path / name, lines)
+    assert list(read_lines(tmp_path / name)) == lines
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_lines_longer_than_a_block_are_whole(tmp_path, monkeypatch):
+    monkeypatch.setattr("interlace.text.lines._BLOCK", 3)
+    path = tmp_path / "a.txt"
+    path.write_text("ärger\nб\n\nlonger line\nend")
+    assert list(read_lines(path)) == ["ärger", "б", "", "longer line", "end"]
+
+
+def test_lines_can_be_read_again(tmp_path):
+    write_lines(tmp_path / "a", ["1"])
+    write_lines(tmp_path / "b", ["2"])
+    lines = Lines(tmp_path / "a", tmp_path / "b")
+    assert list(lines) == list(lines) == ["1", "2"]
+
+
+def test_gzip_output_depends_on_the_lines_alone(tmp_path):
+    write_lines(tmp_path / "a.gz", ["x"])
+    write_lines(tmp_path / "b.gz", ["x"])
+    assert gzip.decompress((tmp_path / "a.gz").read_bytes()) == b"x\n"
+
+
+def test_a_missing_file_names_the_nearest(tmp_path):
+    (tmp_path / "train.en.txt").touch()
+    with pytest.raises(DataError, match=r"train\.en\.text: no such file; did you mean 'train\.en\.txt'"):
+        list(read_lines(tmp_path / "train.en.text"))
+
+
+def test_a_missing_folder_is_said_so(tmp_path):
+    (tmp_path / "corpora").mkdir()
+    with pytest.raises(DataError, match=r"corpra does not exist; did you mean 'corpora'"):
+        list(read_lines(tmp_path / "corpra" / "deep" / "a.txt"))
+
+
+def test_a_folder_is_no_file(tmp_path):
+    with pytest.raises(DataError, match="a folder where a file is expected"):
+        list(read_lines(tmp_path))
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
+def test_an_empty_file_is_refused(tmp_path, name):
+    data = b"" if name == "a.txt" else gzip.compress(b"")
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(DataError, match="the file is empty"):
+        list(read_lines(tmp_path / name))
+
+
+@pytest.mark.parametrize("block", [4, 1 << 20])
+def test_invalid_utf8_names_line_and_byte(tmp_path, monkeypatch, block):
+    monkeypatch.setattr("interlace.text.lines._BLOCK", block)
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"one\ntwo\nth\xffree\nfour\n")
+    with pytest.raises(DataError, match=r"a\.txt, line 3: not valid UTF-8 at byte 3 \(0xff\)"):
+        list(read_lines(path))
+
+
+def test_utf16_is_recognised(tmp_path):
+    (tmp_path / "a.txt").write_bytes("hello\n".encode("utf-16"))
+    with pytest.raises(DataError, match="line 1: .*looks like UTF-16"):
+        list(read_lines(tmp_path / "a.txt"))
+
+
+def test_a_cut_gzip_file_is_damaged(tmp_path):
+    path = tmp_path / "a.txt.gz"
+    path.write_bytes(gzip.compress(b"some text\n" * 1000)[:-9])
+    with pytest.raises(DataError, match="damaged gzip"):
+        list(read_lines(path))
+
+
+def test_a_line_feed_inside_a_line_is_refused_and_nothing_is_written(tmp_path):
+    with pytest.raises(DataError, match="line 2 would hold a line feed"):
+        write_lines(tmp_path / "a.txt", ["fine", "not\nfine"])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failed_write_keeps_the_old_file(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+    with pytest.raises(ZeroDivisionError), atomic(path) as partial:
+        partial.write_text("half")
+        1 / 0  # noqa: B018
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    "error", [OSError(errno.ENOSPC, "No space left on device"), RuntimeError("I/O: No space left (os error 28)")]
+)
+def test_a_full_disk_is_a_data_error_and_leaves_nothing(tmp_path, error):
+    with pytest.raises(DataError, match=r"a\.txt: no space left"), atomic(tmp_path / "a.txt") as partial:
+        partial.write_text("half")
+        raise error
+    with pytest.raises(DataError, match="b: no space left"), atomic_folder(tmp_path / "b") as folder:
+        (folder / "x").write_text("half")
+        raise error
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_takes_the_place_of_the_old_one(tmp_path):
+    for content in ("old", "new"):
+        with atomic_folder(tmp_path / "corpus") as folder:
+            (folder / "deep").mkdir()
+            (folder / "deep" / content).write_text(content)
+    assert [path.relative_to(tmp_path).as_posix() for path in sorted(tmp_path.rglob("*"))] == [
+        "corpus",
+        "corpus/deep",
+        "corpus/deep/new",
+    ]
+
+
+def test_leftovers_of_killed_writers_can_be_removed(tmp_path):
+    for name in (".a.txt.123-ab.partial.txt", ".a.txt.7-cd.partial"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "a.txt").touch()
+    remove_partials(tmp_path / "a.txt")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
