@@ -1,0 +1,198 @@
+"""Making a backbone: fresh from a shape, or from a checkpoint in a folder or on the Hugging Face hub.
+
+Torch and transformers are imported when something is made, so that reading a recipe stays quick.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from interlace.errors import CheckpointError, SettingsError
+from interlace.models import _files
+from interlace.models.families import MODEL_TYPES, Family
+from interlace.models.shape import Attention, ModelSettings, Shape
+from interlace.randomness import Purpose, generator, torch_seed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from interlace.data.vocab import Vocab
+    from interlace.models.backbone import Backbone
+
+__all__ = ["ModelSettings", "Shape", "fresh", "load"]
+
+PADDING = 1024  # rows that a table may hold beyond its tokenizer's: checkpoints are padded to round numbers
+HIGHEST_PAD = 1024  # RoBERTa keeps a position for every id up to the padding's
+
+
+def fresh(
+    shape: Shape, vocab: Vocab, languages: Sequence[str] = (), seed: int = 0, *, attention: Attention = "auto"
+) -> Backbone:
+    """A new model; its weights depend on the shape, the vocabulary's size and the seed only.
+
+    Segment rows of BERT start equal: training never shows segments, and a tokenizer that numbers the sides of a pair
+    must not add an untrained vector to one of them.
+
+    Raises:
+        SettingsError: the family cannot take language embeddings, or this vocabulary.
+    """
+    import torch
+    from transformers import AutoModelForMaskedLM
+
+    from interlace.models._quiet import quiet
+    from interlace.models.backbone import Backbone
+    from interlace.models.languages import append
+
+    config = _config(shape, vocab)
+    family = MODEL_TYPES[config.model_type]
+    with quiet(), torch.random.fork_rng(devices=[]):
+        torch.manual_seed(torch_seed(Purpose.INIT, seed))
+        kernel = None if attention == "auto" else attention
+        make: Any = AutoModelForMaskedLM.from_config
+        model = make(config, dtype=torch.float32, attn_implementation=kernel)
+    table = family.language_embedding(model)
+    if table is not None:
+        table.weight.data[1:] = table.weight.data[0]
+    if languages:
+        append(model, languages, generator(Purpose.INIT, seed, step=1))
+    _freeze_spare_bias(model)
+    return Backbone(model)
+
+
+def load(
+    start: str | Path,
+    vocab: Vocab | None = None,
+    languages: Sequence[str] = (),
+    *,
+    attention: Attention = "auto",
+    seed: int = 0,
+) -> Backbone:
+    """A checkpoint as a float32 backbone, with an embedding for each of `languages`; its own code is never run.
+
+    A checkpoint of an encoder alone gets a fresh vocabulary head (keyed by `seed`), which `notes` says.
+
+    Raises:
+        CheckpointError: it is missing, damaged, of a kind that cannot be a backbone, or of another vocabulary.
+        SettingsError: its family cannot take language embeddings or the attention kernel.
+    """
+    from interlace.models.backbone import Backbone
+    from interlace.models.languages import append
+
+    folder = _files.find(start)
+    config = _files.read_config(folder)
+    if vocab is not None:
+        _check_vocab(config, vocab, folder)
+    files = _files.weights(folder)
+    model, info = _open(folder, attention, seed)
+    family = MODEL_TYPES[config["model_type"]]
+    drawn = _drawn(info["missing_keys"], family, folder)
+    notes = (f"{folder}: has no whole vocabulary head; drawn fresh: {', '.join(drawn)}",) if drawn else ()
+    if languages:
+        append(model, languages)
+    _freeze_spare_bias(model)
+    return Backbone(model, _carried(files, info["unexpected_keys"], model), notes)
+
+
+def _config(shape: Shape, vocab: Vocab) -> Any:
+    import transformers
+
+    common: dict[str, Any] = {
+        "vocab_size": vocab.size,
+        "hidden_size": shape.width,
+        "num_hidden_layers": shape.layers,
+        "num_attention_heads": shape.heads,
+        "intermediate_size": shape.inner,
+        "pad_token_id": vocab.pad,
+        "bos_token_id": vocab.begin,
+        "eos_token_id": vocab.end,
+        "tie_word_embeddings": shape.tie,
+    }
+    drop: dict[str, Any] = {
+        "hidden_dropout_prob": shape.dropout,
+        "attention_probs_dropout_prob": shape.attention_dropout,
+    }
+    if shape.family == "bert":
+        return transformers.BertConfig(max_position_embeddings=shape.max_length, **drop, **common)
+    if shape.family == "roberta":
+        if vocab.pad > HIGHEST_PAD:
+            message = f"a roberta model keeps {vocab.pad + 1} positions for padding with this vocabulary"
+            raise SettingsError(f"{message} (its padding has the id {vocab.pad}); use family = 'bert'")
+        places = shape.max_length + vocab.pad + 1
+        return transformers.RobertaConfig(max_position_embeddings=places, type_vocab_size=1, **drop, **common)
+    return transformers.ModernBertConfig(
+        max_position_embeddings=shape.max_length,
+        cls_token_id=vocab.begin,
+        sep_token_id=vocab.end,
+        attention_dropout=shape.attention_dropout,
+        embedding_dropout=shape.dropout,
+        mlp_dropout=shape.dropout,
+        local_attention=shape.local_attention,
+        **common,
+    )
+
+
+def _check_vocab(config: dict[str, Any], vocab: Vocab, folder: Path) -> None:
+    """The tokenizer must be the checkpoint's; its size and its padding are what can be seen of that."""
+    rows = int(config.get("vocab_size", config.get("n_words", 0)))
+    if not vocab.size <= rows < vocab.size + PADDING:
+        raise CheckpointError(
+            f"{folder}: the model has {rows} subwords, the vocabulary {vocab.size}; use the checkpoint's own tokenizer"
+        )
+    pad = config.get("pad_token_id", config.get("pad_index"))
+    if pad is not None and pad != vocab.pad:
+        raise CheckpointError(
+            f"{folder}: the model pads with id {pad}, the vocabulary with {vocab.pad}; "
+            "use the checkpoint's own tokenizer"
+        )
+
+
+def _open(folder: Path, attention: Attention, seed: int) -> tuple[Any, dict[str, Any]]:
+    import torch
+    from safetensors import SafetensorError
+    from transformers import AutoModelForMaskedLM
+
+    from interlace.models._quiet import quiet
+
+    try:
+        with quiet(), torch.random.fork_rng(devices=[]):
+            torch.manual_seed(torch_seed(Purpose.INIT, seed))
+            model, info = AutoModelForMaskedLM.from_pretrained(
+                folder,
+                dtype=torch.float32,
+                attn_implementation=None if attention == "auto" else attention,
+                use_safetensors=True,
+                local_files_only=True,
+                trust_remote_code=False,
+                output_loading_info=True,
+            )
+    except (RuntimeError, OSError, ValueError, SafetensorError) as error:
+        reason = str(error).partition("\n")[0]
+        if attention != "auto" and "attention" in reason:
+            raise SettingsError(f"attention = {attention!r}: {folder} cannot: {reason}") from error
+        raise CheckpointError(f"{folder}: cannot be opened: {reason}") from error
+    return model, info
+
+
+def _drawn(missing: set[str], family: Family, folder: Path) -> list[str]:
+    """Weights of the head that were drawn fresh; a hole anywhere else is damage."""
+    holes = sorted(name for name in missing if not name.startswith(family.head))
+    if holes:
+        raise CheckpointError(f"{folder}: lacks {len(holes)} weights of a {family.name} encoder, such as {holes[0]}")
+    return sorted(missing)
+
+
+def _carried(files: dict[str, Path], unexpected: set[str], model: Any) -> dict[str, Any]:
+    """Weights that the model has no place for, under the names they have in a checkpoint with a head."""
+    prefix = f"{model.base_model_prefix}."
+    bare = not any(name.startswith(prefix) for name in files)  # written from an encoder alone
+    tensors = _files.read(files, unexpected & set(files))
+    return {prefix + name if bare else name: tensor for name, tensor in tensors.items()}
+
+
+def _freeze_spare_bias(model: Any) -> None:
+    """Untied BERT and RoBERTa heads hold a bias that nothing reads; without a gradient it would stop DDP."""
+    head: Any = getattr(getattr(model, "cls", None), "predictions", None) or getattr(model, "lm_head", None)
+    bias = getattr(head, "bias", None)
+    if bias is not None and bias is not head.decoder.bias:
+        bias.requires_grad_(False)

@@ -1,0 +1,92 @@
+"""What differs between the families of encoders that a backbone can be: heads, language tables, first positions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from interlace.errors import CheckpointError, did_you_mean
+from interlace.models.traits import Traits
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+
+@dataclass(frozen=True)
+class Family:
+    """A kind of encoder.
+
+    head: prefixes of the weights of its vocabulary head.
+    language_input: the input that language ids come in by, or None.
+    language_table: path of the embedding they look up, from the encoder.
+    """
+
+    name: str
+    head: tuple[str, ...]
+    language_input: str | None = None
+    language_table: str = ""
+
+    def logits(self, model: Any, states: Tensor) -> Tensor:
+        """(N, V) scores from (N, H) states through the checkpoint's own head."""
+        if self.name == "bert":
+            return model.cls(states)  # type: ignore[no-any-return]
+        if self.name == "roberta":
+            return model.lm_head(states)  # type: ignore[no-any-return]
+        if self.name == "modernbert":
+            return model.decoder(model.head(states))  # type: ignore[no-any-return]
+        return model.pred_layer(states)[0]  # type: ignore[no-any-return]
+
+    def language_embedding(self, model: Any) -> nn.Embedding | None:
+        """The table of language vectors, or None where the model has none."""
+        found = model.base_model
+        for part in self.language_table.split(".") if self.language_table else ["none"]:
+            found = getattr(found, part, None)
+        return found  # type: ignore[no-any-return]
+
+    def first_position(self, config: Any) -> int:
+        """Position id of the first subword of a row; RoBERTa keeps the ids up to the padding's for padding."""
+        return int(config.pad_token_id) + 1 if self.name == "roberta" else 0
+
+
+_BERT = Family("bert", ("cls.",), "token_type_ids", "embeddings.token_type_embeddings")
+_ROBERTA = Family("roberta", ("lm_head.",), "token_type_ids", "embeddings.token_type_embeddings")
+_MODERNBERT = Family("modernbert", ("head.", "decoder."))
+_XLM = Family("xlm", ("pred_layer.",), "langs", "lang_embeddings")
+
+# `model_type` of a transformers configuration -> family
+MODEL_TYPES: dict[str, Family] = {
+    "bert": _BERT,
+    "roberta": _ROBERTA,
+    "xlm-roberta": _ROBERTA,
+    "camembert": _ROBERTA,
+    "modernbert": _MODERNBERT,
+    "xlm": _XLM,
+}
+
+
+def family_of(config: Any, where: str = "this model") -> Family:
+    """The family of a transformers configuration.
+
+    Raises:
+        CheckpointError: a kind of model that cannot be a backbone; the message lists those that can.
+    """
+    kind = str(getattr(config, "model_type", "unknown"))
+    if kind not in MODEL_TYPES:
+        raise CheckpointError(f"{where}: a {kind!r} model cannot be a backbone{did_you_mean(kind, MODEL_TYPES)}")
+    return MODEL_TYPES[kind]
+
+
+def traits_of(config: Any) -> Traits:
+    """What making a batch needs to know of a model with this configuration."""
+    from interlace.models.languages import known
+
+    family = family_of(config)
+    first = family.first_position(config)
+    return Traits(
+        family=family.name,
+        max_length=int(config.max_position_embeddings) - first,
+        languages=known(config),
+        language_input=family.language_input,
+        first_position=first,
+        restarts=True,  # ModernBERT's local windows go by index all the same, only its rotation restarts
+    )
