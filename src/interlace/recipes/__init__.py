@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field, field_validator
 
 from interlace.errors import DataError, SettingsError, did_you_mean
-from interlace.models.build import ModelSettings
+from interlace.models.shape import ModelSettings
 from interlace.objectives import OBJECTIVES, Objective
 from interlace.readers import READERS
 from interlace.schedules import Schedule
@@ -114,6 +114,14 @@ class EvaluationSettings(Settings):
         return TASKS.build({"name": name, **self.tasks.get(name, {})}, f"evaluate.tasks.{name}")
 
 
+class ExportSettings(Settings):
+    """How the finished model is written."""
+
+    fold_language: str | None = Field(
+        None, description="With language embeddings: the language a caller gets who passes no language ids."
+    )
+
+
 class ObjectiveEntry(Settings):
     """An objective in the mixture."""
 
@@ -137,6 +145,7 @@ class Recipe(Settings):
     model: ModelSettings = Field(default_factory=ModelSettings, description="The backbone.")
     objectives: dict[str, ObjectiveEntry] = Field(min_length=1, description="The mixture, by objective.")
     train: TrainSettings = Field(default_factory=TrainSettings, description="How long and how fast.")
+    export: ExportSettings = Field(default_factory=ExportSettings, description="How the model is written.")
     evaluate: EvaluationSettings = Field(default_factory=EvaluationSettings, description="What the model is for.")
 
     @field_validator("objectives", mode="before")

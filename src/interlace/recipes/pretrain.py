@@ -14,7 +14,6 @@ from accelerate import Accelerator
 from accelerate.utils import DistributedDataParallelKwargs
 
 from interlace.errors import RunError
-from interlace.models.build import build
 from interlace.recipes.mixing import build_mixture, held_out
 from interlace.recipes.prepare import prepare
 from interlace.recipes.provenance import describe, differences
@@ -88,6 +87,7 @@ def _accelerator(recipe: Recipe, into: Path) -> Accelerator:
     if recipe.train.threads:
         torch.set_num_threads(recipe.train.threads)
     accelerator = Accelerator(
+        cpu=not torch.cuda.is_available(),
         mixed_precision=recipe.train.precision,
         log_with=recipe.train.trackers or None,
         project_dir=str(into),
@@ -113,7 +113,7 @@ def _run(recipe: Recipe, into: Path, accelerator: Accelerator, watch: Callable[[
     with accelerator.main_process_first():
         materials = prepare(recipe)
     clock.lap("data")
-    backbone = build(recipe.model, materials.vocab, recipe.languages, recipe.seed)
+    backbone = recipe.model.build(materials.vocab, recipe.languages, recipe.seed)
     mixture = build_mixture(recipe, materials, backbone.traits)
     objectives = {source.objective: source.learner for source in mixture.sources}
     model = accelerator.prepare(Learning(backbone, objectives, recipe.seed))
@@ -177,7 +177,7 @@ def _finish(
     model: Learning = training.accelerator.unwrap_model(training.model)
     _take_best(into, model, recipe)
     backbone: Backbone = model.backbone.eval()
-    _export(backbone, into, materials, recipe.model.fold_language)
+    _export(backbone, into, materials, recipe.export.fold_language)
     write_json(into / SAMPLES, draw_samples(training.mixture, materials.vocab))
     write_json(into / EMBEDDING, embedding_picture(backbone, materials.vocab, recipe.languages, materials.root))
     clock.lap("export")
@@ -208,5 +208,5 @@ def _recorded(path: Path) -> Iterator[dict[str, Any]]:
 def mixture_of(recipe: Recipe) -> tuple[Mixture, Materials, Backbone]:
     """The parts of a run without its folder, for dry runs and benchmarks."""
     materials = prepare(recipe)
-    backbone = build(recipe.model, materials.vocab, recipe.languages, recipe.seed)
+    backbone = recipe.model.build(materials.vocab, recipe.languages, recipe.seed)
     return build_mixture(recipe, materials, backbone.traits), materials, backbone

@@ -1,0 +1,73 @@
+"""A run small enough for seconds: two made-up languages, a one-layer model."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+RECIPE = """
+name = "small"
+seed = 3
+data_root = "{root}"
+
+[corpora.text]
+languages = ["en", "xx"]
+train = "train.{{language}}"
+dev = "dev.{{language}}"
+
+[corpora.pairs]
+pairs = ["en-xx"]
+train = ["pairs.{{source}}", "pairs.{{target}}"]
+
+[vocab]
+size = 400
+
+[model]
+languages = "embeddings"
+[model.shape]
+layers = 1
+width = 16
+heads = 2
+max_length = 32
+
+[objectives.mlm]
+max_length = 32
+[objectives.tlm]
+max_length = 32
+
+[train]
+steps = 12
+tokens_per_batch = 256
+micro_batches = 2
+precision = "no"
+evaluate_every = 6
+checkpoint_every = 4
+threads = 1
+[train.optimise]
+warmup = 2
+"""
+
+
+def _sentences(rng, words, count):
+    picks = rng.integers(len(words), size=(count, 7))
+    return [" ".join(words[i] for i in row) for row in picks]
+
+
+@pytest.fixture
+def small(tmp_path: Path, monkeypatch) -> Path:
+    """A recipe file over data in the same folder; the cache is the test's own."""
+    monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    rng = np.random.default_rng(0)
+    english = ["the", "cat", "dog", "sees", "house", "big", "reads", "two", "books", "in"]
+    other = [word[::-1] + "o" for word in english]
+    for split, count in (("train", 200), ("dev", 30)):
+        (tmp_path / f"{split}.en").write_text("\n".join(_sentences(rng, english, count)) + "\n")
+        (tmp_path / f"{split}.xx").write_text("\n".join(_sentences(rng, other, count)) + "\n")
+    lines = _sentences(rng, english, 120)
+    translated = [" ".join(other[english.index(word)] for word in line.split()) for line in lines]
+    (tmp_path / "pairs.en").write_text("\n".join(lines) + "\n")
+    (tmp_path / "pairs.xx").write_text("\n".join(translated) + "\n")
+    path = tmp_path / "small.toml"
+    path.write_text(RECIPE.format(root=tmp_path))
+    return path

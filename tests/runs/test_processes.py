@@ -1,0 +1,51 @@
+"""Two processes with one micro-batch each equal one process with two, dropout on, with heads that differ."""
+
+import subprocess
+import sys
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+GUEST = '''
+"""A masked language model with a head of its own, so that steps of a mixture touch different parameters."""
+from interlace.objectives import Term
+from interlace.objectives.mlm import Mlm as Base
+
+
+class Headed(Base):
+    """Scores the states after one more layer."""
+
+    def modules(self, backbone):
+        from torch import nn
+
+        return nn.ModuleDict({"dense": nn.Linear(backbone.width, backbone.width), "drop": nn.Dropout(0.3)})
+
+    def loss(self, backbone, heads, batch):
+        from torch.nn.functional import cross_entropy
+
+        states = heads["drop"](heads["dense"](backbone.encode(batch.inputs)[batch.at]))
+        total = cross_entropy(backbone.logits(states).float(), batch.labels, reduction="sum")
+        return {"mlm": Term(total, weight=0.5)}
+'''
+
+
+def checkpoint(run):
+    return load_file(run / "checkpoints" / "step-00000012" / "model.safetensors")
+
+
+@pytest.mark.slow
+@pytest.mark.distributed
+def test_two_processes_equal_two_micro_batches(small, tmp_path):
+    (tmp_path / "headed.py").write_text(GUEST)
+    small.write_text(small.read_text().replace("[objectives.tlm]", "[objectives.headed]\nmax_length = 32\n[objectives.tlm]"))
+    arguments = ["-m", "interlace", "pretrain", str(small), "--code", str(tmp_path / "headed.py"), "--into"]
+    subprocess.run([sys.executable, *arguments, str(tmp_path / "one")], check=True, capture_output=True)
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    two = [*torchrun, *arguments, str(tmp_path / "two"), "--set", "train.micro_batches=1"]
+    subprocess.run(two, check=True, capture_output=True)
+    one, other = checkpoint(tmp_path / "one"), checkpoint(tmp_path / "two")
+    assert set(one) == set(other)
+    assert any("headed" in name for name in one)
+    for name, weight in one.items():
+        torch.testing.assert_close(weight, other[name], rtol=1e-4, atol=1e-6, msg=name)
