@@ -1,0 +1,81 @@
+"""Room of report sections: results as figures and one self-contained HTML page.
+
+A section is a module with a function of its own name that takes the runs and returns a `Section`. A part that a run
+lacks leaves a quiet sentence. The page asks for nothing from outside: styles and figures stand in the file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from interlace.errors import DataError
+from interlace.registry import Room
+from interlace.report._page import page
+from interlace.report._run import Run, read_runs
+from interlace.report._scores import Cell, Difference, Line, TaskTable, zero_shot_table
+from interlace.text.lines import atomic
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from markupsafe import Markup
+
+__all__ = [
+    "ORDER",
+    "SECTIONS",
+    "Cell",
+    "Difference",
+    "Line",
+    "Run",
+    "Section",
+    "TaskTable",
+    "section_order",
+    "write_report",
+    "zero_shot_table",
+]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading, a plain sentence or two that say what to see, and what is shown (safe HTML, made by a template)."""
+
+    title: str
+    lead: str
+    body: Markup
+
+
+SECTIONS: Room[Section] = Room(__name__, "report section")
+
+ORDER = ("zero_shot", "embedding", "perplexity", "losses", "samples", "recipe", "shares", "provenance")
+"""What the reader wants first stands first: results, why, how it was learnt, and at the end how to do it again."""
+
+
+def section_order() -> list[str]:
+    """Names of all sections in the order of the page; guests stand after our own, by name."""
+    names = SECTIONS.names()
+    return [name for name in ORDER if name in names] + [name for name in names if name not in ORDER]
+
+
+def write_report(runs: Sequence[Path], into: Path) -> Path:
+    """Write one HTML page about the run folders to the file `into`, and return it; an old page is replaced whole.
+
+    Raises:
+        DataError: a run folder is missing, is none, or holds a damaged file; or `into` cannot be written.
+    """
+    read = read_runs(runs)
+    sections = {name: SECTIONS.get(name)(read) for name in section_order()}
+    _write(page(read, sections), into)
+    return into
+
+
+def _write(text: str, into: Path) -> None:
+    """Whole or not at all, so that a reader never sees half a page."""
+    if into.is_dir():
+        raise DataError(f"{into}: is a folder; name the file of the report, for instance {into / 'report.html'}")
+    try:
+        with atomic(into) as partial:
+            partial.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise DataError(f"{into}: cannot be written: {error.strerror or error}") from None

@@ -1,0 +1,123 @@
+"""The first sentences of the page, computed from the scores: what is best where, by how much, and how sure that is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from interlace.report._format import counted, joined, language_name, number, task_in_text
+from interlace.report._run import first_of_each
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from interlace.report._run import Run
+    from interlace.report._scores import Cell, Line, TaskTable
+
+_MOST = 3  # tasks named in the summary; the tables hold all
+
+
+def title(results: Sequence[TaskTable]) -> str:
+    """What the page is about."""
+    sources = list(dict.fromkeys(language_name(table.source) for table in results))
+    return f"Zero-shot transfer from {joined(sources)}" if sources else "Cross-lingual pre-training"
+
+
+def summary(runs: Sequence[Run], results: Sequence[TaskTable]) -> str:
+    """One sentence on the mean over the languages that were not trained on."""
+    named = [(table, line) for table in results if (line := _heart(table)) is not None][:_MOST]
+    if not named:
+        names = joined([run.label for run in first_of_each(runs)])
+        return f"{names}: pre-training is recorded below; no task has been scored yet."
+    where = _where(named)
+    verdicts = [_verdict(table, line) for table, line in named]
+    sides = {(verdict.best, verdict.second) for verdict in verdicts}
+    if len(sides) == 1 and len(verdicts) > 1 and all(verdict.clear for verdict in verdicts):
+        best, second = sides.pop()
+        return f"{where}, {best} is ahead of {second} on {_scope(named, results)}: {joined([v.gap for v in verdicts])}."
+    return f"{where}, {joined([verdict.whole for verdict in verdicts])}."
+
+
+def _scope(named: Sequence[tuple[TaskTable, Line]], results: Sequence[TaskTable]) -> str:
+    if len(named) < len(results):
+        return f"the first {counted(len(named), 'task')} of {len(results)}"
+    return "both tasks" if len(named) == 2 else f"all {counted(len(named), 'task')}"
+
+
+def _heart(table: TaskTable) -> Line | None:
+    """The line a summary speaks of: the mean of the other languages, else the only other language."""
+    others = [line for line in table.lines if not line.source]
+    line = table.mean or (others[0] if len(others) == 1 else None)
+    return line if line is not None and any(line.cells.values()) else None
+
+
+def _where(named: Sequence[tuple[TaskTable, Line]]) -> str:
+    """Over which languages, said once; the first task's number is given where tasks cover different ones."""
+    table, line = named[0]
+    if line.language:
+        return f"In {language_name(line.language)}"
+    return f"Averaged over {counted(len(table.averaged), 'language')} other than {language_name(table.source)}"
+
+
+@dataclass(frozen=True)
+class _Verdict:
+    """Who leads on one task; `gap` follows `X is ahead of Y on both tasks:`, `whole` stands alone."""
+
+    best: str
+    second: str
+    clear: bool
+    gap: str
+    whole: str
+
+
+def _verdict(table: TaskTable, line: Line) -> _Verdict:
+    task, unit = task_in_text(table.task), _unit(table)
+    cells = {recipe: cell for recipe, cell in line.cells.items() if cell is not None}
+    order = sorted(cells, key=lambda recipe: cells[recipe].mean, reverse=table.greater_is_better)
+    best, second = order[0], order[1] if len(order) > 1 else ""
+    if not second:
+        return _Verdict(best, "", False, "", _alone(table, best, cells[best]))
+    figures = f"{number(cells[best].mean)}{unit} against {number(cells[second].mean)}{unit}"
+    difference = abs(cells[best].mean - cells[second].mean)
+    gap = f"by {number(difference)}{' points' if table.unit == '%' else unit} on {task} ({figures})"
+    if not _tell_apart(cells[best], cells[second]):
+        whole = f"{best} and {second} cannot be told apart on {task} ({figures}; the ranges of their seeds overlap)"
+        return _Verdict(best, second, False, gap, whole)
+    return _Verdict(best, second, True, gap, f"{best} is ahead of {second} {gap}")
+
+
+def _alone(table: TaskTable, recipe: str, cell: Cell) -> str:
+    source = next((line.cells[recipe] for line in table.lines if line.source), None)
+    unit = _unit(table)
+    beside = f", against {number(source.mean)}{unit} in {language_name(table.source)}" if source else ""
+    return f"{recipe} reaches {number(cell.mean)}{unit} on {task_in_text(table.task)}{beside}"
+
+
+def _tell_apart(one: Cell, other: Cell) -> bool:
+    """Whether the ranges do not touch; single measurements have no range and are taken at their word."""
+    return one.low > other.high or one.high < other.low
+
+
+def _unit(table: TaskTable) -> str:
+    return "\N{NARROW NO-BREAK SPACE}%" if table.unit == "%" else f" {table.unit}" if table.unit else ""
+
+
+def caution(runs: Sequence[Run], results: Sequence[TaskTable]) -> str:
+    """How far the summary can be trusted: how many seeds, of what."""
+    cells = [cell for table in results if (line := _heart(table)) for cell in line.cells.values() if cell]
+    if not cells:
+        return ""
+    fewest = min(cell.seeds for cell in cells)
+    labels = [run.label for run in runs]
+    pretrained = min(labels.count(label) for label in labels)
+    if fewest == 1:
+        return "Some of these are single measurements without a spread; repeat them with other seeds to rely on them."
+    text = f"Each figure is the mean of at least {counted(fewest, 'seed')}."
+    if pretrained == 1:
+        text += (
+            " The seeds vary fine-tuning only: a recipe was pre-trained once, so part of a difference"
+            " may be the luck of one pre-training."
+            if len(set(labels)) > 1
+            else " The seeds vary fine-tuning only; the model was pre-trained once."
+        )
+    return text

@@ -1,0 +1,180 @@
+"""Scores of all runs joined into tables: a row a language, a column a recipe.
+
+A column holds every (run, seed) of one recipe. The mean of the other languages is taken within a seed first, so that
+its range says how much a whole run varies and not how much languages differ.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from interlace.report._run import read_runs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from interlace.report._run import Run, Score
+
+_Key = tuple[str, int]  # a run's folder and a seed: one measurement
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Mean over seeds with the least and greatest seed; `items` is how many examples the least was scored on."""
+
+    mean: float
+    low: float
+    high: float
+    seeds: int
+    items: int | None = None
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A mean minus the first recipe's; `clear` where both have several seeds and their ranges do not touch."""
+
+    value: float
+    clear: bool
+
+
+@dataclass(frozen=True)
+class Line:
+    """One language (or the mean of the others) with a cell a recipe; None where nothing was scored."""
+
+    language: str
+    source: bool
+    cells: dict[str, Cell | None]
+    best: tuple[str, ...]
+    differences: dict[str, Difference | None]
+
+
+@dataclass(frozen=True)
+class TaskTable:
+    """One task from one source language. `mean` averages `averaged`, the others that every recipe has scores for."""
+
+    task: str
+    metric: str
+    unit: str
+    source: str
+    greater_is_better: bool
+    recipes: list[str]
+    lines: list[Line]
+    mean: Line | None
+    averaged: list[str]
+    left_out: int  # scores that are not finite numbers
+
+
+def zero_shot_table(runs: Sequence[Path]) -> list[TaskTable]:
+    """The scores in the run folders as plain data: a table a task, a line a language, a cell a recipe.
+
+    The source language stands first, the others in the order in which they were scored; columns in the order of
+    `runs`. The first recipe is what differences are taken from.
+
+    Raises:
+        DataError: a folder is missing or is no run folder, or a file in it is damaged.
+    """
+    return tables(read_runs(runs))
+
+
+def tables(runs: Sequence[Run]) -> list[TaskTable]:
+    """`zero_shot_table` of runs already read; runs without scores have no column."""
+    scored = [(run, score) for run in runs for score in run.scores]
+    keys = dict.fromkeys((score.task, score.metric, score.source) for _, score in scored)
+    return [_table([pair for pair in scored if (pair[1].task, pair[1].metric, pair[1].source) == key]) for key in keys]
+
+
+def _table(scored: list[tuple[Run, Score]]) -> TaskTable:
+    first = scored[0][1]
+    recipes = list(dict.fromkeys(run.label for run, _ in scored))
+    finite = [(run, score) for run, score in scored if math.isfinite(score.score)]
+    spoken = dict.fromkeys(score.language for _, score in scored)
+    languages = sorted(spoken, key=lambda language: language != first.source)  # stable: the source first
+    values = _values(finite)
+    averaged = [
+        language
+        for language in languages
+        if language != first.source and all((recipe, language) in values for recipe in recipes)
+    ]
+    greater = first.greater_is_better
+    items = _items(scored)
+    lines = [_line(language, first.source, recipes, values, greater, items) for language in languages]
+    means = {(recipe, ""): _mean_of(recipe, averaged, values) for recipe in recipes} if len(averaged) > 1 else {}
+    return TaskTable(
+        task=first.task,
+        metric=first.metric,
+        unit=first.unit,
+        source=first.source,
+        greater_is_better=greater,
+        recipes=recipes,
+        lines=lines,
+        mean=_line("", first.source, recipes, means, greater, {}) if means else None,
+        averaged=averaged,
+        left_out=len(scored) - len(finite),
+    )
+
+
+def _values(scored: Iterable[tuple[Run, Score]]) -> dict[tuple[str, str], dict[_Key, float]]:
+    """By (recipe, language): the score of each measurement."""
+    values: dict[tuple[str, str], dict[_Key, float]] = {}
+    for run, score in scored:
+        values.setdefault((run.label, score.language), {})[(str(run.folder), score.seed)] = score.score
+    return values
+
+
+def _items(scored: Iterable[tuple[Run, Score]]) -> dict[str, int]:
+    """By language: the least number of examples that a score rests on."""
+    items: dict[str, int] = {}
+    for _, score in scored:
+        if score.n is not None:
+            items[score.language] = min(score.n, items.get(score.language, score.n))
+    return items
+
+
+def _mean_of(recipe: str, languages: list[str], values: dict[tuple[str, str], dict[_Key, float]]) -> dict[_Key, float]:
+    """By measurement: the mean over the languages; measurements that lack one of them are left out."""
+    each = [values[recipe, language] for language in languages]
+    whole = [key for key in each[0] if all(key in scores for scores in each)]
+    return {key: fmean(scores[key] for scores in each) for key in whole}
+
+
+def _line(
+    language: str,
+    source: str,
+    recipes: list[str],
+    values: dict[tuple[str, str], dict[_Key, float]],
+    greater: bool,
+    items: dict[str, int],
+) -> Line:
+    cells = {recipe: _cell(values.get((recipe, language), {}), items.get(language)) for recipe in recipes}
+    return Line(
+        language=language,
+        source=language == source,
+        cells=cells,
+        best=_best(cells, greater),
+        differences={recipe: _difference(cells[recipe], cells[recipes[0]]) for recipe in recipes[1:]},
+    )
+
+
+def _cell(measured: dict[_Key, float], items: int | None) -> Cell | None:
+    scores = list(measured.values())
+    return Cell(fmean(scores), min(scores), max(scores), len(scores), items) if scores else None
+
+
+def _best(cells: dict[str, Cell | None], greater: bool) -> tuple[str, ...]:
+    """The recipes with the best mean as it is printed (one decimal), where there are several to compare."""
+    means = {recipe: round(cell.mean, 1) for recipe, cell in cells.items() if cell is not None}
+    if len(means) < 2:
+        return ()
+    top = max(means.values()) if greater else min(means.values())
+    return tuple(recipe for recipe, mean in means.items() if mean == top)
+
+
+def _difference(cell: Cell | None, other: Cell | None) -> Difference | None:
+    if cell is None or other is None:
+        return None
+    apart = cell.low > other.high or cell.high < other.low
+    return Difference(cell.mean - other.mean, apart and cell.seeds > 1 and other.seeds > 1)

@@ -1,0 +1,65 @@
+"""Evaluation during pre-training: perplexity by language, and whatever else was measured on the way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from interlace.report import Section
+from interlace.report._columns import columns
+from interlace.report._format import language_name
+from interlace.report._lines import Curve, domain, finite, panel
+from interlace.report._templates import render
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from markupsafe import Markup
+
+    from interlace.report._run import Run
+
+_MOST = 12  # panels of one figure; further languages are named and left out
+
+
+def perplexity(runs: Sequence[Run]) -> Section:
+    """The section: a panel a language with a line a run, all on one scale."""
+    names = list(dict.fromkeys(name for run in runs for line in run.evaluations for name in line.scores))
+    kinds = list(dict.fromkeys(name.partition("/")[0] for name in names))
+    kinds.sort(key=lambda kind: kind != "perplexity")
+    figures = [_figure(runs, kind, [name for name in names if name.partition("/")[0] == kind]) for kind in kinds]
+    figures = [figure for figure in figures if figure["panels"]]
+    lead = (
+        "How well held-out text is predicted while pre-training goes on; lower is better, and the scale is logarithmic."
+        if "perplexity" in kinds
+        else "What was measured while pre-training went on."
+        if figures
+        else "No evaluation was recorded during pre-training."
+    )
+    several = len(columns(runs)) > 1
+    return Section("Perplexity", lead, render("panels", figures=figures, keys=columns(runs), several=several))
+
+
+def _figure(runs: Sequence[Run], kind: str, names: list[str]) -> dict[str, object]:
+    keys = columns(runs)
+    curves = {
+        name: [
+            Curve(keys[run.label].short, run.style, points)
+            for run in runs
+            if (points := finite([(line.step, line.scores.get(name)) for line in run.evaluations]))
+        ]
+        for name in names
+    }
+    curves = {name: lines for name, lines in curves.items() if lines}
+    shown = sorted(curves, key=lambda name: name.endswith("/mean"))  # stable: languages first
+    hidden = [name for name in shown if not name.endswith("/mean")][_MOST:]
+    panels: list[Markup] = []
+    unit = "perplexity per masked subword" if kind == "perplexity" else kind
+    if curves:
+        span = domain([curve for lines in curves.values() for curve in lines], log=kind == "perplexity")
+        panels = [panel(_title(name), curves[name], span, unit) for name in shown if name not in hidden]
+    caption = f"{unit[:1].upper()}{unit[1:]}, on the evaluation text of each language."
+    return {"panels": panels, "caption": caption, "hidden": [_title(name) for name in hidden]}
+
+
+def _title(name: str) -> str:
+    kind, _, which = name.partition("/")
+    return "Mean of languages" if which == "mean" else language_name(which) if which else kind

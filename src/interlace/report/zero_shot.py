@@ -1,0 +1,143 @@
+"""Scores by language and recipe: a dot figure for the shape, a table for the figures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from interlace.report import Section
+from interlace.report._columns import columns
+from interlace.report._format import clipped, counted, joined, language_name, number, spread, task_name
+from interlace.report._scores import tables
+from interlace.report._svg import element, line, marker, picture, scale, text, ticks
+from interlace.report._templates import render
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from markupsafe import Markup
+
+    from interlace.report._columns import Column
+    from interlace.report._run import Run
+    from interlace.report._scores import Cell, Line, TaskTable
+
+_WIDTH, _LEFT, _RIGHT = 380.0, 104.0, 366.0
+_TOP, _ROW = 40.0, 27.0
+_LANE = 4.5  # recipes of one language stand a little above each other, so that equal scores stay apart
+
+
+def zero_shot(runs: Sequence[Run]) -> Section:
+    """The section; without scores, a sentence that says how to get them."""
+    results = tables(runs)
+    keys = columns(runs)
+    body = render(
+        "zero_shot",
+        results=results,
+        keys=keys,
+        figures=[_figure(table, keys) for table in results],
+        names={table.task: task_name(table.task) for table in results},
+        notes=[_note(table) for table in results],
+        mean_name=_mean_name,
+    )
+    return Section("Scores by language", _lead(results), body)
+
+
+def _lead(results: Sequence[TaskTable]) -> str:
+    if not results:
+        return "No task has been scored yet; interlace evaluate fills this section."
+    source = joined(list(dict.fromkeys(language_name(table.source) for table in results)))
+    ranges = " Each mark is the mean over seeds, the thin bar behind it runs from the least to the greatest seed."
+    seeds = max((cell.seeds for table in results for cell in _cells(table)), default=1)
+    return f"What is fine-tuned learns from {source} only; every language is then scored as it stands." + ranges * (
+        seeds > 1
+    )
+
+
+def _cells(table: TaskTable) -> list[Cell]:
+    return [cell for row in table.lines for cell in row.cells.values() if cell is not None]
+
+
+def _mean_name(table: TaskTable) -> str:
+    others = sum(not row.source for row in table.lines)
+    return "Mean of others" if len(table.averaged) == others else f"Mean of {len(table.averaged)} shared"
+
+
+def _note(table: TaskTable) -> str:
+    """What the figures of one table rest on."""
+    cells = _cells(table)
+    seeds = sorted({cell.seeds for cell in cells})
+    items = sorted({cell.items for cell in cells if cell.items is not None})
+    parts = []
+    if seeds:
+        many = counted(seeds[0], "seed") if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]} seeds"
+        parts.append(f"{many} a cell")
+    if items:
+        parts.append(f"scored on {spread(items[0], items[-1], 0)} examples a language")
+    text = (", ".join(parts)[:1].upper() + ", ".join(parts)[1:] + ".") if parts else ""
+    if table.left_out:
+        text += f" {counted(table.left_out, 'score').capitalize()} that are not finite numbers are left out."
+    if not table.greater_is_better:
+        text += " Lower is better."
+    return text
+
+
+def _figure(table: TaskTable, keys: dict[str, Column]) -> Markup:
+    """Languages down, score across, a mark a recipe; the mean of the others under a rule."""
+    rows = [*table.lines, *([table.mean] if table.mean else [])]
+    low, high = _domain(table)
+    across = scale(low, high, _LEFT, _RIGHT)
+    bottom = _TOP + _ROW * len(rows) + (8 if table.mean else 0)
+    parts = [text(0, 14, f"{task_name(table.task)}, {table.metric} in {table.unit}" if table.unit
+                  else f"{task_name(table.task)}, {table.metric}", "title")]  # fmt: skip
+    for value in ticks(low, high, 5):
+        parts += [line(across(value), _TOP - 12, across(value), bottom - 8, "grid")]
+        parts += [text(across(value), bottom + 8, number(value, 0 if value.is_integer() else 1), "tick", "middle")]
+    for index, row in enumerate(rows):
+        shift = 8 if row is table.mean else 0
+        y = _TOP + _ROW * index + shift
+        if shift:
+            parts.append(line(0, y - _ROW / 2 - 4, _WIDTH, y - _ROW / 2 - 4, "rule"))
+        parts += _row(row, _row_name(row, table), y, across, keys)
+    spoken = f"{task_name(table.task)} by language: " + "; ".join(_spoken(row, table) for row in rows)
+    return picture(_WIDTH, bottom + 16, spoken, parts, "dots")
+
+
+def _row_name(row: Line, table: TaskTable) -> str:
+    name = language_name(row.language) if row.language else _mean_name(table)
+    return f"{clipped(name, 9)} *" if row.source else clipped(name, 15)
+
+
+def _row(row: Line, name: str, y: float, across: Callable[[float], float], keys: dict[str, Column]) -> list[Markup]:
+    cells = [(keys[recipe], cell) for recipe, cell in row.cells.items() if cell is not None]
+    parts = [text(0, y + 4, name, "row" if row.language else "row mean")]
+    if len(cells) > 1:
+        means = [across(cell.mean) for _, cell in cells]
+        parts.append(line(min(means), y, max(means), y, "gap"))
+    lanes = len(row.cells)
+    for lane, (column, cell) in enumerate(cells):
+        level = y + (lane - (lanes - 1) / 2) * (_LANE if lanes < 4 else 3 * _LANE / lanes)
+        figures = f"{column.label}: {number(cell.mean)} ({spread(cell.low, cell.high)})"
+        if cell.high > cell.low:
+            ends = {"x1": across(cell.low), "x2": across(cell.high), "y1": level, "y2": level}
+            parts.append(element("line", class_=f"whisker c{column.style % 8}", **ends))
+        parts.append(marker(across(cell.mean), level, column.style, figures))
+    return parts
+
+
+def _spoken(row: Line, table: TaskTable) -> str:
+    figures = [f"{recipe} {number(cell.mean)}" for recipe, cell in row.cells.items() if cell is not None]
+    name = language_name(row.language) if row.language else _mean_name(table)
+    return f"{name} {joined(figures) or 'not scored'}"
+
+
+def _domain(table: TaskTable) -> tuple[float, float]:
+    """Round ends around all scores; percentages stay within 0 and 100."""
+    cells = _cells(table)
+    low, high = min((cell.low for cell in cells), default=0.0), max((cell.high for cell in cells), default=1.0)
+    room = max((high - low) * 0.05, 0.5 if table.unit == "%" else abs(high) * 0.01, 1e-6)
+    low, high = low - room, high + room
+    step = [*ticks(low, high, 5), low, high][:2]
+    size = abs(step[1] - step[0]) / 2 or 1.0
+    low, high = (low // size) * size, -((-high) // size) * size
+    if table.unit == "%" and all(0 <= cell.low and cell.high <= 100 for cell in cells):
+        low, high = max(low, 0.0), min(high, 100.0)
+    return low, high
