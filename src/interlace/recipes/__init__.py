@@ -101,6 +101,9 @@ class EvaluationSettings(Settings):
     source: str = Field("en", description="The language that tasks are fine-tuned on.")
     targets: list[str] = Field([], description="Languages scored zero-shot.")
     seeds: int = Field(3, ge=1, description="Fine-tuning seeds.")
+    dictionary: str | None = Field(
+        None, description="Word list from {source} to {target} for the embedding picture, a path under the data root."
+    )
 
     @field_validator("tasks")
     @classmethod

@@ -9,14 +9,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import torch
-from accelerate import Accelerator
-
 from interlace.data.vocab import Vocab
 from interlace.errors import DataError, RunError
 from interlace.models.build import load
 from interlace.recipes import Recipe
 from interlace.recipes.prepare import data_root
+from interlace.train.device import accelerator_for
 from interlace.train.folder import RECIPE, RUN, SCORES, locked, read_json, write_json
 from interlace.train.tune import Cell, score_cell
 
@@ -91,8 +89,6 @@ def evaluate(
 def _scored(target: Target, name: str, task: Task, seed: int, watch: Callable[[Step], None]) -> list[Score]:
     recipe = target.recipe
     log.info("%s: scoring %s, seed %d", recipe.name, name, seed)
-    if recipe.train.threads:
-        torch.set_num_threads(recipe.train.threads)
     cell = Cell(
         name=name,
         task=task,
@@ -102,7 +98,7 @@ def _scored(target: Target, name: str, task: Task, seed: int, watch: Callable[[S
         source=recipe.evaluate.source,
         targets=recipe.evaluate.targets or [language for language in recipe.languages if language != recipe.evaluate.source],
         seed=seed,
-        accelerator=Accelerator(mixed_precision=recipe.train.precision),
+        accelerator=accelerator_for(recipe.train.precision, recipe.train.threads),
         watch=watch,
     )
     return score_cell(cell)

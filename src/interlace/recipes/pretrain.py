@@ -9,15 +9,13 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import torch
-from accelerate import Accelerator
-from accelerate.utils import DistributedDataParallelKwargs
-
 from interlace.errors import RunError
+from interlace.recipes.concepts import concepts
 from interlace.recipes.mixing import build_mixture, held_out
 from interlace.recipes.prepare import prepare
 from interlace.recipes.provenance import describe, differences
 from interlace.train import checkpoint
+from interlace.train.device import accelerator_for
 from interlace.train.embedding import embedding_picture
 from interlace.train.folder import (
     EMBEDDING,
@@ -39,6 +37,8 @@ from interlace.train.samples import draw_samples
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
+
+    from accelerate import Accelerator
 
     from interlace.models.backbone import Backbone
     from interlace.recipes import Recipe
@@ -72,7 +72,8 @@ def pretrain(recipe: Recipe, into: Path, watch: Callable[[Step], None] = lambda 
     Raises:
         RunError: the folder is in use, or holds a run of another recipe.
     """
-    accelerator = _accelerator(recipe, into)
+    train = recipe.train
+    accelerator = accelerator_for(train.precision, train.threads, train.trackers, into)
     if not accelerator.is_main_process:
         return _run(recipe, into, accelerator, watch)
     with locked(into):
@@ -81,22 +82,6 @@ def pretrain(recipe: Recipe, into: Path, watch: Callable[[Step], None] = lambda 
             log.info("%s is finished; nothing to do", into)
             return into / "model"
         return _run(recipe, into, accelerator, watch)
-
-
-def _accelerator(recipe: Recipe, into: Path) -> Accelerator:
-    if recipe.train.threads:
-        torch.set_num_threads(recipe.train.threads)
-    accelerator = Accelerator(
-        cpu=not torch.cuda.is_available(),
-        mixed_precision=recipe.train.precision,
-        log_with=recipe.train.trackers or None,
-        project_dir=str(into),
-        # heads of objectives that a step does not draw get no gradient
-        kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=True)],
-    )
-    if recipe.train.trackers:
-        accelerator.init_trackers("trackers")
-    return accelerator
 
 
 def _claim(recipe: Recipe, into: Path) -> None:
@@ -179,7 +164,7 @@ def _finish(
     backbone: Backbone = model.backbone.eval()
     _export(backbone, into, materials, recipe.export.fold_language)
     write_json(into / SAMPLES, draw_samples(training.mixture, materials.vocab))
-    write_json(into / EMBEDDING, embedding_picture(backbone, materials.vocab, recipe.languages, materials.root))
+    write_json(into / EMBEDDING, embedding_picture(backbone, materials.vocab, concepts(recipe, materials.root)))
     clock.lap("export")
     rows = list(_recorded(into / METRICS))
     write_json(into / RUN, describe(recipe, training, progress, clock.seconds, rows))

@@ -1,0 +1,116 @@
+"""What every objective of the room must keep, found by listing the room."""
+
+import numpy as np
+import pytest
+import torch
+
+from interlace.data import Pairs, Sentences
+from interlace.data.vocab import Vocab
+from interlace.models.build import fresh
+from interlace.models.shape import Shape
+from interlace.objectives import OBJECTIVES, Resources
+from interlace.ragged import Ragged
+from interlace.randomness import Purpose, generator, torch_seed
+from interlace.train.loop import to_device
+
+LANGUAGES = ("en", "xx")
+FAMILIES = {"bert": LANGUAGES, "roberta": LANGUAGES, "modernbert": ()}  # and the languages each has embeddings for
+
+
+@pytest.fixture(scope="module")
+def vocab():
+    rng = np.random.default_rng(0)
+    words = ["".join(rng.choice(list("abcdefgh"), size=4)) for _ in range(200)]
+    return Vocab.learn({"en": [" ".join(rng.choice(words, size=8)) for _ in range(300)]}, size=400)
+
+
+def sentences(vocab, language, seed):
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(3, 14, size=12)
+    ids = Ragged.from_lengths(rng.choice(vocab.ordinary, size=lengths.sum()).astype(np.int32), lengths)
+    return Sentences(ids, Ragged((ids.columns() // 2).astype(np.int32), ids.offsets), language)
+
+
+def examples_for(objective, vocab):
+    if objective.reads is Pairs:
+        return Pairs(sentences(vocab, "en", 1), sentences(vocab, "xx", 2))
+    return sentences(vocab, "en", 1)
+
+
+@pytest.fixture(params=OBJECTIVES.names())
+def objective(request):
+    return OBJECTIVES.build({"name": request.param, "max_length": 40})
+
+
+@pytest.fixture(params=FAMILIES)
+def backbone(request, vocab):
+    shape = Shape(family=request.param, layers=1, width=16, heads=2, max_length=48, dropout=0.0, attention_dropout=0.0)
+    return fresh(shape, vocab, FAMILIES[request.param], seed=0)
+
+
+def batch_of(objective, vocab, traits, step=1, slot=0):
+    prepared = objective.prepare(Resources(vocab, traits))
+    return objective.batch(examples_for(objective, vocab), prepared, step, generator(Purpose.BATCH, 0, step, slot))
+
+
+def test_settings_survive_the_round_trip(objective):
+    assert type(objective).read(objective.dump()) == objective
+
+
+def test_every_setting_is_explained(objective):
+    assert [key for key, field in type(objective).model_fields.items() if not field.description] == []
+
+
+def test_batches_are_pure_and_repeatable(objective, vocab, backbone):
+    examples = examples_for(objective, vocab)
+    before = examples.lengths.copy()
+    one, two = (batch_of(objective, vocab, backbone.traits) for _ in range(2))
+    for name in one.inputs:
+        np.testing.assert_array_equal(one.inputs[name], two.inputs[name])
+    np.testing.assert_array_equal(one.labels, two.labels)
+    np.testing.assert_array_equal(examples.lengths, before)
+    other = batch_of(objective, vocab, backbone.traits, step=2)
+    assert not np.array_equal(one.inputs["input_ids"], other.inputs["input_ids"])
+
+
+def test_specials_and_padding_are_never_predicted(objective, vocab, backbone):
+    batch = batch_of(objective, vocab, backbone.traits)
+    assert len(batch.labels) > 0
+    assert not np.isin(batch.labels, vocab.specials).any()
+    if "attention_mask" in batch.inputs:
+        assert batch.inputs["attention_mask"][batch.at].all()
+        assert batch.tokens == batch.inputs["attention_mask"].sum()
+
+
+def test_counts_are_the_predictions(objective, vocab, backbone):
+    batch = batch_of(objective, vocab, backbone.traits)
+    terms = objective.loss(backbone, objective.modules(backbone), to_device(batch, torch.device("cpu")))
+    assert set(terms) == set(batch.counts)
+    assert sum(batch.counts.values()) >= len(batch.labels)
+
+
+@pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16])
+def test_gradients_are_finite(objective, vocab, backbone, precision):
+    batch = to_device(batch_of(objective, vocab, backbone.traits), torch.device("cpu"))
+    with torch.autocast("cpu", dtype=precision, enabled=precision is torch.bfloat16):
+        terms = objective.loss(backbone, objective.modules(backbone), batch)
+    sum(term.weight * term.total for term in terms.values()).backward()
+    gradients = [p.grad for p in backbone.parameters() if p.grad is not None]
+    assert len(gradients) > 5
+    assert all(torch.isfinite(gradient).all() for gradient in gradients)
+
+
+def test_the_loss_falls(objective, vocab, backbone):
+    batch = to_device(batch_of(objective, vocab, backbone.traits), torch.device("cpu"))
+    torch.manual_seed(torch_seed(Purpose.HEADS, 0))
+    heads = objective.modules(backbone)
+    optimiser = torch.optim.AdamW([*backbone.parameters(), *heads.parameters()], lr=1e-2)
+    losses = []
+    for _ in range(25):
+        terms = objective.loss(backbone, heads, batch)
+        loss = sum(term.weight * term.total / batch.counts[key] for key, term in terms.items())
+        losses.append(float(loss))
+        loss.backward()
+        optimiser.step()
+        optimiser.zero_grad()
+    assert losses[-1] < 0.7 * losses[0]
