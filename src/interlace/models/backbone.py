@@ -44,7 +44,7 @@ class Backbone(nn.Module):
                 `traits` names, all (B, L). Without a mask attention runs without one, which is faster.
 
         Raises:
-            SettingsError: an input that this family would silently ignore or misread.
+            SettingsError: an input that this family would silently ignore or misread, or a row that is too long.
         """
         states: Tensor = self._encoder(inputs).last_hidden_state
         return states
@@ -105,4 +105,7 @@ class Backbone(nn.Module):
         if foreign:
             name = min(foreign)
             raise SettingsError(f"{self.traits.family} models cannot read {name!r}; they would ignore or misread it")
+        length, longest = inputs["input_ids"].shape[1], self.traits.max_length
+        if length > longest:
+            raise SettingsError(f"a row of {length} subwords, but the model reads at most {longest}; lower max_length")
         return self.model.base_model(**inputs, **options, return_dict=True)

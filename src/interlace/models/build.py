@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ModelSettings", "Shape", "fresh", "load"]
 
-PADDING = 1024  # rows that a table may hold beyond its tokenizer's: checkpoints are padded to round numbers
+ROUND, SHARE = 128, 50  # a table may have more rows than its tokenizer: rounded up, or by one part in fifty
 HIGHEST_PAD = 1024  # RoBERTa keeps a position for every id up to the padding's
 
 
@@ -135,7 +135,7 @@ def _config(shape: Shape, vocab: Vocab) -> Any:
 def _check_vocab(config: dict[str, Any], vocab: Vocab, folder: Path) -> None:
     """The tokenizer must be the checkpoint's; its size and its padding are what can be seen of that."""
     rows = int(config.get("vocab_size", config.get("n_words", 0)))
-    if not vocab.size <= rows < vocab.size + PADDING:
+    if not vocab.size <= rows <= vocab.size + max(ROUND, vocab.size // SHARE):
         raise CheckpointError(
             f"{folder}: the model has {rows} subwords, the vocabulary {vocab.size}; use the checkpoint's own tokenizer"
         )

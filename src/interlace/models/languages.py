@@ -23,14 +23,14 @@ FOLDED = "interlace_folded_language"
 
 
 def known(config: Any) -> dict[str, int]:
-    """Language -> row of its embedding; empty where there are none."""
+    """Language -> row of its embedding, by row; empty where there are none."""
     family = family_of(config)
     if family.language_input is None:
         return {}
     if family.name == "xlm" and not (config.n_langs > 1 and config.use_lang_emb):
         return {}
     own = getattr(config, RECORD, None) or getattr(config, "lang2id", None) or {}
-    return {str(language): int(row) for language, row in own.items()}
+    return dict(sorted(((str(language), int(row)) for language, row in own.items()), key=lambda pair: pair[1]))
 
 
 def append(model: Any, languages: Sequence[str], rng: Generator | None = None) -> None:

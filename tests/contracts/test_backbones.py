@@ -1,0 +1,424 @@
+"""Every family of backbone keeps one contract, seen from plain transformers: same checkpoint, same inputs, same logits.
+
+The checkpoints are tiny and random and made here; the tokenizers are trained on a few lines.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import transformers
+from safetensors.torch import load_file
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer
+
+from interlace.errors import CheckpointError, SettingsError
+from interlace.models.build import load
+
+LINES = ["the old doctor reads three letters", "der alte Arzt liest drei Briefe", "el viejo médico lee tres cartas"]
+SIZE = {"num_hidden_layers": 2, "num_attention_heads": 2, "hidden_size": 16, "intermediate_size": 32}
+LONGEST = 64
+
+
+@dataclass
+class Words:
+    """A tokenizer with what a backbone asks of a vocabulary."""
+
+    tokenizer: transformers.PreTrainedTokenizerFast
+
+    @property
+    def size(self) -> int:
+        return len(self.tokenizer)
+
+    @property
+    def pad(self) -> int:
+        return self.tokenizer.pad_token_id
+
+    def save(self, folder: Path) -> None:
+        self.tokenizer.save_pretrained(folder)
+
+
+def _finish(tokenizer: Tokenizer, names: dict[str, str]) -> Words:
+    first, last = names["cls_token"], names["sep_token"]
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single=f"{first} $A {last}",
+        pair=f"{first} $A {last} $B {last}",
+        special_tokens=[(token, tokenizer.token_to_id(token)) for token in (first, last)],
+    )
+    inputs = ["input_ids", "attention_mask"]
+    return Words(transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_input_names=inputs, **names))
+
+
+def wordpiece() -> Words:
+    names = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
+    names["mask_token"] = "[MASK]"
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    trainer = trainers.WordPieceTrainer(vocab_size=120, special_tokens=list(names.values()), show_progress=False)
+    tokenizer.train_from_iterator(LINES, trainer)
+    tokenizer.decoder = decoders.WordPiece()
+    return _finish(tokenizer, names)
+
+
+def unigram() -> Words:
+    names = {"cls_token": "<s>", "pad_token": "<pad>", "sep_token": "</s>", "unk_token": "<unk>"}
+    names["mask_token"] = "<mask>"
+    tokenizer = Tokenizer(models.Unigram())
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    trainer = trainers.UnigramTrainer(
+        vocab_size=60, special_tokens=list(names.values()), unk_token="<unk>", show_progress=False
+    )
+    tokenizer.train_from_iterator(LINES * 3, trainer)
+    tokenizer.decoder = decoders.Metaspace()
+    return _finish(tokenizer, names)
+
+
+def byte_bpe() -> Words:
+    names = {"unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]", "pad_token": "[PAD]"}
+    names["mask_token"] = "[MASK]"
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    trainer = trainers.BpeTrainer(
+        vocab_size=300,
+        special_tokens=list(names.values()),
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(LINES, trainer)
+    tokenizer.decoder = decoders.ByteLevel()
+    return _finish(tokenizer, names)
+
+
+def bert(words: Words) -> Any:
+    """With a pooler and a next-sentence head, as Google's checkpoints have."""
+    config = transformers.BertConfig(
+        vocab_size=words.size, max_position_embeddings=LONGEST, pad_token_id=words.pad, **SIZE
+    )
+    return transformers.BertForPreTraining(config)
+
+
+def xlm_r(words: Words) -> Any:
+    places = LONGEST + words.pad + 1
+    config = transformers.XLMRobertaConfig(
+        vocab_size=words.size, max_position_embeddings=places, type_vocab_size=1, pad_token_id=words.pad, **SIZE
+    )
+    model = transformers.XLMRobertaForMaskedLM(config)
+    model.roberta.pooler = transformers.XLMRobertaModel(config).pooler
+    return model
+
+
+def modernbert(words: Words) -> Any:
+    config = transformers.ModernBertConfig(
+        vocab_size=words.size, max_position_embeddings=LONGEST, pad_token_id=words.pad, local_attention=8, **SIZE
+    )
+    return transformers.ModernBertForMaskedLM(config)
+
+
+def xlm(words: Words) -> Any:
+    languages = {"en": 0, "de": 1}
+    config = transformers.XLMConfig(
+        vocab_size=words.size,
+        emb_dim=16,
+        n_layers=2,
+        n_heads=2,
+        max_position_embeddings=LONGEST,
+        pad_token_id=words.pad,
+        n_langs=2,
+        lang2id=languages,
+        id2lang={str(row): language for language, row in languages.items()},
+    )
+    return transformers.XLMWithLMHeadModel(config)
+
+
+KINDS = {
+    "bert": (wordpiece, bert),
+    "xlm-r": (unigram, xlm_r),
+    "modernbert": (byte_bpe, modernbert),
+    "xlm": (unigram, xlm),
+}
+SPEAKING = [kind for kind in KINDS if kind != "modernbert"]
+
+
+@dataclass
+class Checkpoint:
+    kind: str
+    folder: Path
+    words: Words
+
+    def plain(self, folder: Path | None = None) -> Any:
+        return AutoModelForMaskedLM.from_pretrained(folder or self.folder, dtype=torch.float32).eval()
+
+    def rows(self, lengths: tuple[int, ...]) -> dict[str, torch.Tensor]:
+        """Random subwords, padded to the longest row."""
+        rng = np.random.default_rng(5)
+        ids = np.full((len(lengths), max(lengths)), self.words.pad)
+        for row, length in enumerate(lengths):
+            ids[row, :length] = rng.integers(5, self.words.size, length)
+        mask = np.arange(max(lengths)) < np.array(lengths)[:, None]
+        return {"input_ids": torch.from_numpy(ids), "attention_mask": torch.from_numpy(mask.astype(np.int64))}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Checkpoint]:
+    """One checkpoint a kind, every weight random and large enough to matter."""
+    found = {}
+    for kind, (train, build) in KINDS.items():
+        folder = tmp_path_factory.mktemp(kind)
+        words = train()
+        torch.manual_seed(0)
+        model = build(words)
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter.add_(torch.randn_like(parameter) * 0.3)
+        model.save_pretrained(folder)
+        words.save(folder)
+        found[kind] = Checkpoint(kind, folder, words)
+    return found
+
+
+@pytest.fixture(params=list(KINDS))
+def checkpoint(made: dict[str, Checkpoint], request: pytest.FixtureRequest) -> Checkpoint:
+    return made[request.param]
+
+
+@pytest.fixture(params=SPEAKING)
+def speaking(made: dict[str, Checkpoint], request: pytest.FixtureRequest) -> Checkpoint:
+    return made[request.param]
+
+
+def predict(backbone: Any, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
+    """(real subwords, V) logits, gathered before the head."""
+    real = inputs.get("attention_mask", torch.ones_like(inputs["input_ids"])).bool()
+    with torch.no_grad():
+        return backbone.eval().logits(backbone.encode(inputs)[real])
+
+
+def close(ours: torch.Tensor, theirs: torch.Tensor) -> None:
+    assert ours.shape == theirs.shape
+    assert theirs.std() > 0.1  # logits that say something
+    torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
+
+
+def test_gathering_before_the_head_gives_the_plain_logits(checkpoint: Checkpoint) -> None:
+    inputs = checkpoint.rows((9, 5, 12))
+    backbone = load(checkpoint.folder, checkpoint.words).eval()
+    at = torch.tensor([0, 0, 1, 2]), torch.tensor([1, 8, 4, 11])
+    with torch.no_grad():
+        theirs = checkpoint.plain()(**inputs).logits[at]
+        ours = backbone.logits(backbone.encode(inputs)[at])
+    close(ours, theirs)
+
+
+def test_a_full_batch_needs_no_mask(checkpoint: Checkpoint) -> None:
+    inputs = checkpoint.rows((7, 7))
+    backbone = load(checkpoint.folder)
+    with_mask = predict(backbone, inputs)
+    close(predict(backbone, {"input_ids": inputs["input_ids"]}), with_mask)
+
+
+def test_all_layers_for_probes(checkpoint: Checkpoint) -> None:
+    inputs = checkpoint.rows((6, 4))
+    backbone = load(checkpoint.folder).eval()
+    with torch.no_grad():
+        layers, last = backbone.hidden_states(inputs), backbone.encode(inputs)
+    assert [layer.shape for layer in layers] == [last.shape] * 3
+    torch.testing.assert_close(layers[-1], last)
+    assert not torch.allclose(layers[1], last)
+
+
+def test_the_table_is_the_input_embeddings(checkpoint: Checkpoint) -> None:
+    backbone = load(checkpoint.folder)
+    assert backbone.vocab_size == checkpoint.words.size
+    assert torch.equal(backbone.table, checkpoint.plain().get_input_embeddings().weight)
+
+
+def test_the_longest_row_fits(checkpoint: Checkpoint) -> None:
+    backbone = load(checkpoint.folder)
+    assert backbone.traits.max_length == LONGEST
+    assert predict(backbone, checkpoint.rows((LONGEST,))).isfinite().all()
+    with pytest.raises(SettingsError, match=f"row of {LONGEST + 1} subwords.*at most {LONGEST}"):
+        backbone.encode(checkpoint.rows((LONGEST + 1,)))
+
+
+def test_round_trip_opens_with_plain_transformers(checkpoint: Checkpoint, tmp_path: Path) -> None:
+    folder = load(checkpoint.folder, checkpoint.words).save_pretrained(tmp_path / "out", checkpoint.words)
+    before, after = AutoTokenizer.from_pretrained(checkpoint.folder), AutoTokenizer.from_pretrained(folder)
+    inputs = after(LINES, return_tensors="pt", padding=True, return_token_type_ids=False)
+    assert torch.equal(inputs["input_ids"], before(LINES, return_tensors="pt", padding=True)["input_ids"])
+    assert (after.pad_token_id, after.mask_token_id) == (before.pad_token_id, before.mask_token_id)
+    with torch.no_grad():
+        assert torch.equal(checkpoint.plain(folder)(**inputs).logits, checkpoint.plain()(**inputs).logits)
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_weights_without_a_place_survive(checkpoint: Checkpoint, tmp_path: Path) -> None:
+    folder = load(checkpoint.folder).save_pretrained(tmp_path / "out", checkpoint.words)
+    before, after = (load_file(path / "model.safetensors") for path in (checkpoint.folder, folder))
+    assert sorted(before) == sorted(after)
+    assert all(torch.equal(before[name], after[name]) for name in before)
+    poolers = [name for name in after if "pooler" in name]
+    assert len(poolers) == (2 if checkpoint.kind in ("bert", "xlm-r") else 0)
+    if poolers:
+        inputs = checkpoint.rows((5,))
+        with torch.no_grad():
+            pooled = [
+                AutoModel.from_pretrained(path).eval()(**inputs).pooler_output for path in (checkpoint.folder, folder)
+            ]
+        assert torch.equal(*pooled)
+
+
+def test_half_precision_opens_as_float32(checkpoint: Checkpoint, tmp_path: Path) -> None:
+    half = load(checkpoint.folder).save_pretrained(tmp_path / "half", checkpoint.words, dtype=torch.bfloat16)
+    stored = load_file(half / "model.safetensors")
+    assert {tensor.dtype for tensor in stored.values()} == {torch.bfloat16}
+    assert AutoModelForMaskedLM.from_pretrained(half).dtype == torch.bfloat16
+    again = load(half)
+    assert {parameter.dtype for parameter in again.parameters()} == {torch.float32}
+    full = again.save_pretrained(tmp_path / "full", checkpoint.words)
+    assert {tensor.dtype for tensor in load_file(full / "model.safetensors").values()} == {torch.float32}
+    assert AutoModelForMaskedLM.from_pretrained(full).dtype == torch.float32
+
+
+def test_positions_start_where_the_traits_say(checkpoint: Checkpoint) -> None:
+    inputs = checkpoint.rows((8, 8))
+    backbone = load(checkpoint.folder)
+    places = backbone.traits.first_position + torch.arange(8).repeat(2, 1)
+    close(predict(backbone, {**inputs, "position_ids": places}), predict(backbone, inputs))
+
+
+def test_positions_restart(checkpoint: Checkpoint) -> None:
+    """A second side that restarts is read at the places of a first side."""
+    inputs = checkpoint.rows((10,))
+    backbone = load(checkpoint.folder)
+    assert backbone.traits.restarts
+    first = backbone.traits.first_position
+    by_hand = torch.tensor([[0, 1, 2, 3, 4, 5, 0, 1, 2, 3]]) + first
+    ours = predict(backbone, {**inputs, "position_ids": by_hand})
+    with torch.no_grad():
+        theirs = checkpoint.plain()(**inputs, position_ids=by_hand).logits[0]
+    close(ours, theirs)
+    assert not torch.allclose(ours, predict(backbone, inputs), atol=1e-3)
+
+
+def test_an_input_the_family_would_misread_is_refused(checkpoint: Checkpoint) -> None:
+    backbone = load(checkpoint.folder)
+    inputs = checkpoint.rows((4,))
+    foreign = "token_type_ids" if checkpoint.kind in ("modernbert", "xlm") else "langs"
+    with pytest.raises(SettingsError, match=foreign):
+        backbone.encode({**inputs, foreign: torch.zeros_like(inputs["input_ids"])})
+
+
+def test_a_new_language_changes_nothing_until_trained(speaking: Checkpoint) -> None:
+    inputs = speaking.rows((7, 5))
+    backbone = load(speaking.folder, languages=("sw", "qu"))
+    name = backbone.traits.language_input
+    assert name is not None
+    ids = torch.full_like(inputs["input_ids"], backbone.traits.languages["qu"])
+    close(predict(backbone, {**inputs, name: ids}), predict(load(speaking.folder), inputs))
+
+
+def test_existing_rows_keep_their_meaning(speaking: Checkpoint) -> None:
+    inputs = speaking.rows((7, 5))
+    name = "langs" if speaking.kind == "xlm" else "token_type_ids"
+    row = 0 if speaking.kind == "xlm-r" else 1
+    inputs[name] = torch.full_like(inputs["input_ids"], row)
+    with torch.no_grad():
+        theirs = speaking.plain()(**inputs).logits[inputs["attention_mask"].bool()]
+    close(predict(load(speaking.folder, languages=("sw", "qu")), inputs), theirs)
+
+
+def trained(checkpoint: Checkpoint) -> Any:
+    """A backbone whose languages have moved apart."""
+    backbone = load(checkpoint.folder, languages=("en", "de", "sw"))
+    table = backbone.family.language_embedding(backbone.model)
+    torch.manual_seed(1)
+    table.weight.data += torch.randn_like(table.weight)
+    return backbone
+
+
+def test_language_ids_change_the_logits(speaking: Checkpoint) -> None:
+    inputs = speaking.rows((7, 5))
+    backbone = trained(speaking)
+    name, rows = backbone.traits.language_input, backbone.traits.languages
+    assert list(rows) == ["en", "de", "sw"]
+    assert len(set(rows.values())) == 3
+    seen = [predict(backbone, {**inputs, name: torch.full_like(inputs["input_ids"], row)}) for row in rows.values()]
+    assert not torch.allclose(seen[0], seen[1], atol=1e-2)
+    assert not torch.allclose(seen[1], seen[2], atol=1e-2)
+
+
+def test_languages_survive_a_round_trip(speaking: Checkpoint, tmp_path: Path) -> None:
+    backbone = trained(speaking)
+    folder = backbone.save_pretrained(tmp_path / "out", speaking.words)
+    again = load(folder, speaking.words)
+    assert again.traits == backbone.traits
+    inputs = speaking.rows((6,))
+    inputs[str(again.traits.language_input)] = torch.full_like(inputs["input_ids"], again.traits.languages["sw"])
+    close(predict(again, inputs), predict(backbone, inputs))
+    assert list(load(folder, languages=("de", "tr")).traits.languages) == ["en", "de", "sw", "tr"]
+
+
+def test_folding_gives_a_plain_caller_that_language(speaking: Checkpoint, tmp_path: Path) -> None:
+    backbone = trained(speaking)
+    folder = backbone.save_pretrained(tmp_path / "out", speaking.words, fold_language="sw")
+    inputs = speaking.rows((8, 3))
+    real = inputs["attention_mask"].bool()
+    name, rows = str(backbone.traits.language_input), backbone.traits.languages
+    with_ids = {
+        language: predict(backbone, {**inputs, name: torch.full_like(inputs["input_ids"], row)})
+        for language, row in rows.items()
+    }
+    plain = speaking.plain(folder)
+    with torch.no_grad():
+        close(plain(**inputs).logits[real], with_ids["sw"])
+        ids = torch.full_like(inputs["input_ids"], rows["de"])
+        close(plain(**inputs, **{name: ids}).logits[real], with_ids["de"])
+    assert plain.config.interlace_folded_language == "sw"
+
+
+def test_folding_an_unknown_language_names_the_nearest(speaking: Checkpoint, tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="did you mean 'sw'"):
+        trained(speaking).save_pretrained(tmp_path / "out", speaking.words, fold_language="swa")
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_encoder_alone_gets_a_head(checkpoint: Checkpoint, tmp_path: Path) -> None:
+    AutoModel.from_pretrained(checkpoint.folder).save_pretrained(tmp_path / "encoder")
+    first, again, other = (load(tmp_path / "encoder", seed=seed) for seed in (3, 3, 4))
+    assert len(first.notes) == 1
+    assert "drawn fresh" in first.notes[0]
+    inputs = checkpoint.rows((6, 2))
+    assert torch.equal(predict(first, inputs), predict(again, inputs))
+    if checkpoint.kind != "xlm":  # its head is a bias alone, which starts at zero
+        assert not torch.allclose(predict(first, inputs), predict(other, inputs))
+    whole = load(first.save_pretrained(tmp_path / "whole", checkpoint.words))
+    assert whole.notes == ()
+    assert sorted(whole.carried) == sorted(first.carried)
+    close(predict(whole, inputs), predict(first, inputs))
+
+
+def test_a_truncated_file_is_a_clear_error(checkpoint: Checkpoint, tmp_path: Path) -> None:
+    for path in checkpoint.folder.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    weights = tmp_path / "model.safetensors"
+    whole = weights.read_bytes()
+    for kept in (0, 5, len(whole) // 2, len(whole) - 1):
+        weights.write_bytes(whole[:kept])
+        with pytest.raises(CheckpointError, match=r"model\.safetensors: damaged or cut short"):
+            load(tmp_path)
+
+
+def test_another_tokenizer_is_refused(checkpoint: Checkpoint, made: dict[str, Checkpoint]) -> None:
+    other = made["modernbert" if checkpoint.kind != "modernbert" else "bert"].words
+    with pytest.raises(CheckpointError, match=rf"{checkpoint.words.size} subwords.* {other.size}"):
+        load(checkpoint.folder, other)
+
+
+def test_modernbert_refuses_languages(made: dict[str, Checkpoint]) -> None:
+    with pytest.raises(SettingsError, match="modernbert family cannot take language embeddings"):
+        load(made["modernbert"].folder, languages=("en",))
