@@ -1,0 +1,222 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from interlace.errors import CheckpointError, SettingsError
+from interlace.models.build import ModelSettings, Shape, fresh, load
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FAMILIES = ["bert", "roberta", "modernbert"]
+
+
+def tiny(family: str = "bert", **more: Any) -> Shape:
+    return Shape(**{"family": family, "layers": 1, "width": 8, "heads": 2, "max_length": 16, **more})
+
+
+def weights(backbone: Any) -> dict[str, torch.Tensor]:
+    return {name: parameter.detach() for name, parameter in backbone.named_parameters()}
+
+
+def same(left: Any, right: Any) -> bool:
+    left, right = weights(left), weights(right)
+    return left.keys() == right.keys() and all(torch.equal(left[name], right[name]) for name in left)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_same_seed_same_weights(family: str, vocab: Any) -> None:
+    first = fresh(tiny(family), vocab, seed=7)
+    torch.manual_seed(99)  # what happened before must not matter
+    assert same(first, fresh(tiny(family), vocab, seed=7))
+    assert not same(first, fresh(tiny(family), vocab, seed=8))
+
+
+def test_making_a_model_leaves_torchs_generator_alone(vocab: Any) -> None:
+    torch.manual_seed(5)
+    expected = torch.rand(3)
+    torch.manual_seed(5)
+    fresh(tiny(), vocab)
+    assert torch.equal(torch.rand(3), expected)
+
+
+def test_same_weights_in_another_process_with_other_imports(vocab: Any) -> None:
+    code = (
+        "import transformers, torch; torch.rand(10);"
+        "from types import SimpleNamespace as S; from interlace.models.build import Shape, fresh;"
+        "b = fresh(Shape(layers=1, width=8, heads=2, max_length=16), S(size=40, pad=1, begin=0, end=2), ('en',), 7);"
+        "print(sum(p.double().abs().sum().item() for p in b.parameters()).hex())"
+    )
+    out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    backbone = fresh(tiny(), vocab, ("en",), 7)
+    assert out.strip() == sum(p.double().abs().sum().item() for p in backbone.parameters()).hex()
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_shape_is_what_was_asked(family: str, vocab: Any) -> None:
+    shape = tiny(family, layers=3, width=16, max_length=20, dropout=0.25, feed_forward=24)
+    backbone = fresh(shape, vocab)
+    assert (backbone.vocab_size, backbone.width) == (40, 16)
+    assert backbone.traits.family == family
+    assert backbone.traits.max_length == 20
+    ids = torch.randint(3, 40, (2, 20))
+    assert len(backbone.hidden_states({"input_ids": ids})) == 4
+    drops = {module.p for module in backbone.modules() if isinstance(module, torch.nn.Dropout)}
+    assert 0.25 in drops
+
+
+def test_languages_leave_the_other_weights_alone(vocab: Any) -> None:
+    without, with_two = fresh(tiny(), vocab, seed=3), fresh(tiny(), vocab, ("en", "de"), seed=3)
+    changed = [name for name, weight in weights(without).items() if not torch.equal(weight, weights(with_two)[name])]
+    assert changed == ["model.bert.embeddings.token_type_embeddings.weight"]
+    assert with_two.traits.languages == {"en": 2, "de": 3}
+    table = weights(with_two)[changed[0]]
+    assert torch.equal(table[0], table[1])  # segments mean nothing yet
+    assert not torch.equal(table[2], table[3])
+
+
+def test_tied_and_untied_heads(vocab: Any) -> None:
+    for family in FAMILIES:
+        tied, untied = fresh(tiny(family), vocab), fresh(tiny(family, tie=False), vocab)
+        size = [sum(p.numel() for p in backbone.parameters() if p.requires_grad) for backbone in (tied, untied)]
+        assert size[1] - size[0] == 40 * 8
+        states = untied.encode({"input_ids": torch.randint(3, 40, (2, 8))})
+        untied.logits(states.reshape(-1, 8)).sum().backward()
+        assert not [n for n, p in untied.named_parameters() if p.requires_grad and p.grad is None]  # DDP needs this
+
+
+def test_untied_survives_a_round_trip(vocab: Any, tmp_path: Path) -> None:
+    backbone = fresh(tiny(tie=False), vocab)
+    assert same(load(backbone.save_pretrained(tmp_path / "out", vocab)), backbone)
+
+
+def test_roberta_refuses_a_vocabulary_with_far_off_padding(vocab: Any) -> None:
+    vocab.size, vocab.pad = 60_000, 50_283
+    with pytest.raises(SettingsError, match=r"50284 positions for padding.*family = 'bert'"):
+        fresh(tiny("roberta"), vocab)
+
+
+def test_settings_build_both_kinds(vocab: Any, tmp_path: Path) -> None:
+    made = ModelSettings(shape=tiny(), languages="embeddings").build(vocab, ["en", "de"], seed=2)
+    assert same(made, fresh(tiny(), vocab, ("en", "de"), 2))
+    folder = made.save_pretrained(tmp_path / "out", vocab)
+    again = ModelSettings(start=str(folder), languages="embeddings").build(vocab, ["en", "fr"])
+    assert list(again.traits.languages) == ["en", "de", "fr"]
+    plain = ModelSettings(start=str(folder)).build(vocab, ["en", "fr"])
+    assert list(plain.traits.languages) == ["en", "de"]
+
+
+def test_attention_kernels_agree(vocab: Any, tmp_path: Path) -> None:
+    folder = fresh(tiny(), vocab).save_pretrained(tmp_path / "out", vocab)
+    ids = torch.randint(3, 40, (2, 9))
+    made = {kernel: load(folder, attention=kernel).eval() for kernel in ("auto", "sdpa", "eager")}
+    kernels = {name: backbone.model.config._attn_implementation for name, backbone in made.items()}
+    assert kernels == {"auto": "sdpa", "sdpa": "sdpa", "eager": "eager"}
+    states = [backbone.encode({"input_ids": ids}) for backbone in made.values()]
+    torch.testing.assert_close(states[0], states[2], rtol=1e-4, atol=1e-5)
+
+
+@pytest.fixture
+def folder(vocab: Any, tmp_path: Path) -> Path:
+    return fresh(tiny(), vocab).save_pretrained(tmp_path / "base", vocab)
+
+
+def test_a_missing_folder_names_the_nearest(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match=r"no such folder; did you mean 'base'"):
+        load(tmp_path / "bsae")
+    with pytest.raises(CheckpointError, match=r"no such folder; did you mean 'base'"):
+        load(tmp_path / "bsae" / "model")
+
+
+def test_a_run_folder_points_to_its_model(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    folder.rename(tmp_path / "run" / "model")
+    with pytest.raises(CheckpointError, match=r"holds no config\.json.*did you mean .*run/model"):
+        load(tmp_path / "run")
+
+
+def test_a_file_is_no_checkpoint(folder: Path) -> None:
+    with pytest.raises(CheckpointError, match="is a file"):
+        load(folder / "config.json")
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"hidden_size": 8}'])
+def test_a_damaged_configuration(folder: Path, text: str) -> None:
+    (folder / "config.json").write_text(text)
+    with pytest.raises(CheckpointError, match=r"config\.json: damaged"):
+        load(folder)
+
+
+def test_a_kind_that_cannot_be_a_backbone(folder: Path) -> None:
+    (folder / "config.json").write_text(json.dumps({"model_type": "gpt2"}))
+    with pytest.raises(CheckpointError, match=r"'gpt2' model cannot be a backbone; there are: bert"):
+        load(folder)
+
+
+def test_pickles_are_refused_with_the_cure(folder: Path) -> None:
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    with pytest.raises(CheckpointError, match=r"pickles.*save_pretrained"):
+        load(folder)
+
+
+def test_no_weights_at_all(folder: Path) -> None:
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(CheckpointError, match=r"holds no model\.safetensors"):
+        load(folder)
+
+
+def shard(folder: Path) -> None:
+    tensors = load_file(folder / "model.safetensors")
+    names = sorted(tensors)
+    parts = {"a.safetensors": names[::2], "b.safetensors": names[1::2]}
+    for file, held in parts.items():
+        save_file({name: tensors[name] for name in held}, folder / file, {"format": "pt"})
+    index = {"metadata": {}, "weight_map": {name: file for file, held in parts.items() for name in held}}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+    (folder / "model.safetensors").unlink()
+
+
+def test_shards(folder: Path) -> None:
+    whole = load(folder)
+    shard(folder)
+    assert same(load(folder), whole)
+    (folder / "b.safetensors").unlink()
+    with pytest.raises(CheckpointError, match=r"b\.safetensors: missing"):
+        load(folder)
+
+
+def test_a_hole_in_the_encoder_is_damage(folder: Path) -> None:
+    tensors = load_file(folder / "model.safetensors")
+    del tensors["bert.encoder.layer.0.output.dense.weight"]
+    save_file(tensors, folder / "model.safetensors", {"format": "pt"})
+    with pytest.raises(CheckpointError, match=r"lacks 1 weights of a bert encoder.*output\.dense\.weight"):
+        load(folder)
+
+
+def test_a_weight_of_another_shape_is_damage(folder: Path) -> None:
+    tensors = load_file(folder / "model.safetensors")
+    tensors["bert.encoder.layer.0.output.dense.weight"] = torch.zeros(8, 9)
+    save_file(tensors, folder / "model.safetensors", {"format": "pt"})
+    with pytest.raises(CheckpointError, match="cannot be opened"):
+        load(folder)
+
+
+def test_padding_must_be_the_checkpoints(folder: Path, vocab: Any) -> None:
+    vocab.pad = 3
+    with pytest.raises(CheckpointError, match=r"pads with id 1, the vocabulary with 3"):
+        load(folder, vocab)
+
+
+def test_a_table_may_be_rounded_up(folder: Path, vocab: Any) -> None:
+    vocab.size = 35
+    assert load(folder, vocab).vocab_size == 40
+    vocab.size = 41
+    with pytest.raises(CheckpointError, match="the model has 40 subwords, the vocabulary 41"):
+        load(folder, vocab)

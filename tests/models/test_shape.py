@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from interlace.errors import SettingsError
+from interlace.models.build import ModelSettings, Shape
+from interlace.settings import fields_of
+
+TINY = {"layers": 1, "width": 8, "heads": 2, "max_length": 16}
+
+
+def test_settings_come_back_from_plain_data() -> None:
+    settings = ModelSettings(shape=Shape(family="roberta", **TINY), languages="embeddings")
+    assert ModelSettings.read(settings.dump()) == settings
+
+
+def test_start_and_shape_exclude_each_other() -> None:
+    with pytest.raises(SettingsError, match="either 'start' or 'shape'"):
+        ModelSettings(start="somewhere", shape=Shape())
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"width": 10, "heads": 3}, "multiple of heads"),
+        ({"family": "modernbert", "width": 9, "heads": 3}, "must be even"),
+        ({"family": "elmo"}, "family"),
+        ({"dropout": 1.0}, "dropout"),
+        ({"layer": 3}, "did you mean 'layers'"),
+    ],
+)
+def test_bad_shapes_name_what_is_wrong(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        Shape.read(fields)
+
+
+def test_modernbert_with_language_embeddings_is_refused_before_anything_is_built() -> None:
+    with pytest.raises(SettingsError, match="modernbert"):
+        ModelSettings.read({"shape": {"family": "modernbert"}, "languages": "embeddings"}, "model")
+
+
+@pytest.mark.parametrize(
+    ("shape", "inner"),
+    [
+        (Shape(width=96), 384),
+        (Shape(width=96, feed_forward=100), 100),
+        (Shape(family="modernbert", width=96), 256),
+        (Shape(family="modernbert", width=100, heads=2), 272),  # 266.7, up to a multiple of 8
+    ],
+)
+def test_inner_size(shape: Shape, inner: int) -> None:
+    assert shape.inner == inner
+
+
+def test_every_setting_says_what_it_is() -> None:
+    assert all(row[3] for model in (Shape, ModelSettings) for row in fields_of(model))
+
+
+def test_reading_settings_imports_no_torch() -> None:
+    code = "import sys, interlace.models.build; sys.exit('torch' in sys.modules or 'transformers' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
