@@ -1,0 +1,177 @@
+"""Fresh tokenizers of each kind, ready to be trained, and the text they are trained on.
+
+All normalise to NFC, keep a letter's combining marks in one piece with it, and give a word the same subwords at the
+start of a line as inside it: word exchange and the scores of the input table rely on that.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+
+from interlace.data.sampling import temperature
+from interlace.errors import DataError
+from interlace.randomness import Purpose, generator
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from interlace.randomness import Generator
+
+Kind = Literal["byte-bpe", "bpe", "wordpiece", "unigram"]
+
+ROLES = {"pad": "<pad>", "unk": "<unk>", "begin": "<s>", "end": "</s>", "mask": "<mask>"}
+
+# GPT-2's pieces with marks (\p{M}) and joiners among the letters: without them Devanagari falls apart at every vowel.
+_LETTERS = r"\p{L}\p{M}\x{200C}\x{200D}"
+
+
+def _pieces(blank: str) -> Regex:
+    return Regex(rf"{blank}?[{_LETTERS}]+|{blank}?\p{{N}}+|{blank}?[^\s{blank}{_LETTERS}\p{{N}}]+|{blank}|\s+")
+
+
+def untrained(kind: Kind, size: int) -> tuple[Tokenizer, Any]:
+    """A tokenizer without a vocabulary, and its trainer."""
+    tokenizer, trainer, options = _MAKERS[kind]()
+    specials = [AddedToken(token, special=True, lstrip=token == ROLES["mask"]) for token in ROLES.values()]
+    return tokenizer, trainer(vocab_size=size, special_tokens=specials, show_progress=False, **options)
+
+
+def template() -> processors.TemplateProcessing:
+    """`[begin] A [end]` and `[begin] A [end] B [end]`; one segment number for all, as `data.layout` writes rows."""
+    begin, end = ROLES["begin"], ROLES["end"]
+    ids = {token: number for number, token in enumerate(ROLES.values())}
+    return processors.TemplateProcessing(
+        single=f"{begin} $A {end}",
+        pair=f"{begin} $A {end} $B:0 {end}",
+        special_tokens=[(begin, ids[begin]), (end, ids[end])],
+    )
+
+
+def check_size(kind: Kind, size: int, lines: Iterable[str]) -> None:
+    """Raise a DataError where `size` does not even hold the specials and the alphabet."""
+    if kind == "byte-bpe":
+        alphabet = 256
+    else:
+        characters: set[str] = set()
+        for line in lines:
+            characters.update(line)
+        alphabet = (len(characters) + 1) * (2 if kind == "wordpiece" else 1)
+    if size < alphabet + len(ROLES):
+        raise DataError(
+            f"a vocabulary of {size} subwords is too small: {kind} needs {len(ROLES)} specials and an alphabet of "
+            f"{alphabet} here, at least {alphabet + len(ROLES)} in all"
+        )
+
+
+def sampled_lines(
+    lines_by_language: Mapping[str, Iterable[str]], alpha: float, most: int, seed: int
+) -> list[tuple[str, list[str], int]]:
+    """(language, lines, how often to read them) so that the lines of the languages stand as q ~ p^alpha.
+
+    p counts sentences (Conneau & Lample 2019, section 3.1). In all about as many lines are drawn as there are, at
+    most `most`; a language that is to give more than it has is repeated.
+
+    Raises:
+        DataError: a language has no line.
+    """
+    pools, counts = {}, []
+    for number, (language, lines) in enumerate(lines_by_language.items()):
+        pool, count = _reservoir(lines, most, generator(Purpose.SAMPLE, seed, number))
+        if not count:
+            raise DataError(f"there are no lines of language {language!r} to learn a vocabulary from")
+        pools[language] = pool
+        counts.append(count)
+    wanted = np.ceil(temperature(np.array(counts), alpha) * min(sum(counts), most)).astype(int)
+    drawn = []
+    for number, (language, pool) in enumerate(pools.items()):
+        copies, rest = divmod(int(wanted[number]), len(pool))
+        if copies:
+            drawn.append((language, pool, copies))
+        if rest:
+            chosen = generator(Purpose.SAMPLE, seed, number, 1).choice(len(pool), rest, replace=False)
+            drawn.append((language, [pool[index] for index in np.sort(chosen)], 1))
+    return drawn
+
+
+def repeated(drawn: list[tuple[str, list[str], int]]) -> Iterator[str]:
+    """All lines of what `sampled_lines` drew."""
+    for _, lines, copies in drawn:
+        for _ in range(copies):
+            yield from lines
+
+
+def _reservoir(lines: Iterable[str], most: int, rng: Generator) -> tuple[list[str], int]:
+    """At most `most` of the lines that are not blank, drawn evenly in one pass, and how many there were.
+
+    Li (1994), algorithm L: it draws how many lines to skip, not a number for each.
+    """
+    kept: list[str] = []
+    count, weight, following = 0, 1.0, 0
+    for line in lines:
+        if not line or line.isspace():
+            continue
+        count += 1
+        if len(kept) < most:
+            kept.append(line)
+            if len(kept) == most:
+                weight, following = _skip(1.0, count, most, rng)
+        elif count == following:
+            kept[int(rng.integers(most))] = line
+            weight, following = _skip(weight, count, most, rng)
+    return kept, count
+
+
+def _skip(weight: float, count: int, most: int, rng: Generator) -> tuple[float, int]:
+    """Algorithm L's next weight, and the number of the next line to take."""
+    weight *= math.exp(math.log(1 - rng.random()) / most)
+    return weight, count + 1 + math.floor(math.log(1 - rng.random()) / math.log1p(-weight))
+
+
+def _byte_bpe() -> tuple[Tokenizer, Any, dict[str, Any]]:
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.normalizer = normalizers.Sequence(  # one blank before the line: `add_prefix_space` would split words
+        [normalizers.NFC(), normalizers.Prepend(" "), normalizers.Replace(Regex(r"\A  +"), " ")]
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(_pieces(" "), "isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
+    tokenizer.decoder = decoders.Sequence([decoders.ByteLevel(), decoders.Strip(" ", 1, 0)])
+    return tokenizer, trainers.BpeTrainer, {"initial_alphabet": sorted(pre_tokenizers.ByteLevel.alphabet())}
+
+
+def _bpe() -> tuple[Tokenizer, Any, dict[str, Any]]:
+    return _metaspace(models.BPE(unk_token=ROLES["unk"], fuse_unk=True)), trainers.BpeTrainer, {}
+
+
+def _unigram() -> tuple[Tokenizer, Any, dict[str, Any]]:
+    return _metaspace(models.Unigram()), trainers.UnigramTrainer, {"unk_token": ROLES["unk"]}
+
+
+def _metaspace(model: models.Model) -> Tokenizer:
+    tokenizer = Tokenizer(model)
+    tokenizer.normalizer = normalizers.NFC()
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Metaspace(), pre_tokenizers.Split(_pieces("▁"), "isolated")]
+    )
+    tokenizer.decoder = decoders.Metaspace()
+    return tokenizer
+
+
+def _wordpiece() -> tuple[Tokenizer, Any, dict[str, Any]]:
+    tokenizer = Tokenizer(models.WordPiece(unk_token=ROLES["unk"]))
+    tokenizer.normalizer = normalizers.Sequence(
+        [normalizers.NFC(), normalizers.BertNormalizer(lowercase=False, strip_accents=False)]
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = decoders.WordPiece()
+    return tokenizer, trainers.WordPieceTrainer, {}
+
+
+_MAKERS = {"byte-bpe": _byte_bpe, "bpe": _bpe, "wordpiece": _wordpiece, "unigram": _unigram}

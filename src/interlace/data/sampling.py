@@ -1,0 +1,148 @@
+"""Which languages and rows training reads when: language shares, and epochs as numbered batches.
+
+A plan is a pure function of the rows' lengths and the key [PLAN, seed, epoch, corpus]. Batches are counted over all
+epochs, so a run's place in a corpus is one number, and any batch can be asked for at any time.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from interlace.errors import DataError
+from interlace.randomness import Purpose, generator
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from interlace.randomness import Generator
+
+_KEPT = 2  # epochs held: batches made ahead may already be the next epoch's
+
+
+def temperature(counts: NDArray[Any], alpha: float = 0.7) -> NDArray[np.float64]:
+    """Shares q ~ p^alpha, where p are the shares of `counts` (Conneau & Lample 2019, section 3.1).
+
+    Below 1, alpha lifts small languages; 0.7 for training batches, 0.5 for the vocabulary.
+
+    >>> temperature(np.array([900, 100]), 0.5).round(2).tolist()
+    [0.75, 0.25]
+    """
+    counts = np.asarray(counts, np.float64)
+    raised = np.where(counts > 0, (counts / max(counts.sum(), 1)) ** alpha, 0.0)
+    return np.asarray(raised / max(raised.sum(), np.finfo(float).tiny))
+
+
+class EpochPlan(ABC):
+    """A corpus's epochs as numbered batches; in each epoch every row stands in exactly one batch."""
+
+    def __init__(self, seed: int, corpus: int) -> None:
+        self.seed = seed
+        self.corpus = corpus
+        self._epochs: dict[int, list[NDArray[np.int64]]] = {}
+        self._lock = Lock()
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Batches an epoch; the same in every epoch."""
+
+    @abstractmethod
+    def _draw(self, rng: Generator) -> list[NDArray[np.int64]]:
+        """The batches of an epoch as rows."""
+
+    def batch(self, index: int) -> tuple[NDArray[np.int64], int]:
+        """The rows of batch `index`, counted over all epochs from 0, and the epoch it belongs to."""
+        epoch, place = divmod(index, len(self))
+        with self._lock:
+            if epoch not in self._epochs:
+                self._epochs[epoch] = self._draw(generator(Purpose.PLAN, self.seed, epoch, self.corpus))
+                for old in sorted(self._epochs, key=lambda known: abs(known - epoch))[_KEPT:]:
+                    del self._epochs[old]
+            return self._epochs[epoch][place], epoch
+
+
+class StreamPlan(EpochPlan):
+    """Equally long stream rows in random order; the cuts of the streams move from epoch to epoch (`shift`)."""
+
+    def __init__(self, rows: int, tokens_per_batch: int, length: int, seed: int = 0, corpus: int = 0) -> None:
+        """Plan batches of `tokens_per_batch // length` rows (at least one).
+
+        rows: how many the streams have; length: subwords a row as the model reads it, specials included.
+        """
+        super().__init__(seed, corpus)
+        _must_hold(rows)
+        self.rows = rows
+        self.length = length
+        self.rows_per_batch = max(1, tokens_per_batch // length)
+
+    def __len__(self) -> int:
+        """Batches an epoch; the last one may be smaller."""
+        return -(-self.rows // self.rows_per_batch)
+
+    def shift(self, epoch: int) -> int:
+        """How far the cut points move in this epoch, in subwords below `length`."""
+        return int(generator(Purpose.PLAN, self.seed, epoch, self.corpus).integers(self.length))
+
+    def _draw(self, rng: Generator) -> list[NDArray[np.int64]]:
+        rng.integers(self.length)  # the epoch's shift
+        order = rng.permutation(self.rows)
+        return [order[start : start + self.rows_per_batch] for start in range(0, self.rows, self.rows_per_batch)]
+
+
+class BucketPlan(EpochPlan):
+    """Batches of rows of similar length within a budget of padded subwords.
+
+    Rows are sorted by length, ties in random order, cut where longest x rows would pass the budget, and the batches
+    shuffled. The sorted lengths are the same in every epoch, and so are the cuts: only who stands between them changes.
+    """
+
+    def __init__(
+        self,
+        lengths: NDArray[Any],
+        tokens_per_batch: int,
+        *,
+        seed: int = 0,
+        corpus: int = 0,
+        overhead: int = 0,
+        max_length: int | None = None,
+    ) -> None:
+        """Plan over rows of `lengths` subwords.
+
+        overhead: specials the model adds to each row. max_length: longer rows count as this long, specials included
+        (the objective cuts them); they are never dropped. A row above the budget makes a batch alone.
+        """
+        super().__init__(seed, corpus)
+        _must_hold(len(lengths))
+        costs = np.asarray(lengths, np.int64) + overhead
+        if max_length is not None:
+            costs = np.minimum(costs, max_length)
+        self._costs = costs.astype(np.uint16 if costs.max(initial=0) < 1 << 16 else np.int64)  # 16 bits sort by radix
+        self._cuts = _cuts(np.sort(self._costs, kind="stable").astype(np.int64), tokens_per_batch)
+
+    def __len__(self) -> int:
+        """Batches an epoch."""
+        return len(self._cuts) - 1
+
+    def _draw(self, rng: Generator) -> list[NDArray[np.int64]]:
+        shuffled = rng.permutation(len(self._costs))
+        order = shuffled[np.argsort(self._costs[shuffled], kind="stable")]
+        return [order[self._cuts[b] : self._cuts[b + 1]] for b in rng.permutation(len(self)).tolist()]
+
+
+def _must_hold(rows: int) -> None:
+    if not rows:
+        raise DataError("there is nothing to read: the corpus does not hold a single row")
+
+
+def _cuts(costs: NDArray[np.int64], budget: int) -> list[int]:
+    """Where to cut ascending `costs` so that longest x rows stays within `budget`, from the shortest on."""
+    cuts = [0]
+    while cuts[-1] < len(costs):
+        start = cuts[-1]
+        window = costs[start : start + max(1, budget // max(int(costs[start]), 1))]
+        padded = window * np.arange(1, len(window) + 1)
+        cuts.append(start + max(1, int(np.searchsorted(padded, budget, side="right"))))
+    return cuts
