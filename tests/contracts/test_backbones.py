@@ -6,8 +6,7 @@ The checkpoints are tiny and random and made here; the tokenizers are trained on
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -17,33 +16,19 @@ from safetensors.torch import load_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer
 
+from interlace.data.vocab import Vocab
 from interlace.errors import CheckpointError, SettingsError
 from interlace.models.build import load
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 LINES = ["the old doctor reads three letters", "der alte Arzt liest drei Briefe", "el viejo médico lee tres cartas"]
 SIZE = {"num_hidden_layers": 2, "num_attention_heads": 2, "hidden_size": 16, "intermediate_size": 32}
 LONGEST = 64
 
 
-@dataclass
-class Words:
-    """A tokenizer with what a backbone asks of a vocabulary."""
-
-    tokenizer: transformers.PreTrainedTokenizerFast
-
-    @property
-    def size(self) -> int:
-        return len(self.tokenizer)
-
-    @property
-    def pad(self) -> int:
-        return self.tokenizer.pad_token_id
-
-    def save(self, folder: Path) -> None:
-        self.tokenizer.save_pretrained(folder)
-
-
-def _finish(tokenizer: Tokenizer, names: dict[str, str]) -> Words:
+def _finish(tokenizer: Tokenizer, names: dict[str, str]) -> transformers.PreTrainedTokenizerFast:
     first, last = names["cls_token"], names["sep_token"]
     tokenizer.post_processor = processors.TemplateProcessing(
         single=f"{first} $A {last}",
@@ -51,10 +36,10 @@ def _finish(tokenizer: Tokenizer, names: dict[str, str]) -> Words:
         special_tokens=[(token, tokenizer.token_to_id(token)) for token in (first, last)],
     )
     inputs = ["input_ids", "attention_mask"]
-    return Words(transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_input_names=inputs, **names))
+    return transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_input_names=inputs, **names)
 
 
-def wordpiece() -> Words:
+def wordpiece() -> transformers.PreTrainedTokenizerFast:
     names = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
     names["mask_token"] = "[MASK]"
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
@@ -65,7 +50,7 @@ def wordpiece() -> Words:
     return _finish(tokenizer, names)
 
 
-def unigram() -> Words:
+def unigram() -> transformers.PreTrainedTokenizerFast:
     names = {"cls_token": "<s>", "pad_token": "<pad>", "sep_token": "</s>", "unk_token": "<unk>"}
     names["mask_token"] = "<mask>"
     tokenizer = Tokenizer(models.Unigram())
@@ -78,7 +63,7 @@ def unigram() -> Words:
     return _finish(tokenizer, names)
 
 
-def byte_bpe() -> Words:
+def byte_bpe() -> transformers.PreTrainedTokenizerFast:
     names = {"unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]", "pad_token": "[PAD]"}
     names["mask_token"] = "[MASK]"
     tokenizer = Tokenizer(models.BPE())
@@ -94,7 +79,7 @@ def byte_bpe() -> Words:
     return _finish(tokenizer, names)
 
 
-def bert(words: Words) -> Any:
+def bert(words: Vocab) -> Any:
     """With a pooler and a next-sentence head, as Google's checkpoints have."""
     config = transformers.BertConfig(
         vocab_size=words.size, max_position_embeddings=LONGEST, pad_token_id=words.pad, **SIZE
@@ -102,7 +87,7 @@ def bert(words: Words) -> Any:
     return transformers.BertForPreTraining(config)
 
 
-def xlm_r(words: Words) -> Any:
+def xlm_r(words: Vocab) -> Any:
     places = LONGEST + words.pad + 1
     config = transformers.XLMRobertaConfig(
         vocab_size=words.size, max_position_embeddings=places, type_vocab_size=1, pad_token_id=words.pad, **SIZE
@@ -112,14 +97,14 @@ def xlm_r(words: Words) -> Any:
     return model
 
 
-def modernbert(words: Words) -> Any:
+def modernbert(words: Vocab) -> Any:
     config = transformers.ModernBertConfig(
         vocab_size=words.size, max_position_embeddings=LONGEST, pad_token_id=words.pad, local_attention=8, **SIZE
     )
     return transformers.ModernBertForMaskedLM(config)
 
 
-def xlm(words: Words) -> Any:
+def xlm(words: Vocab) -> Any:
     languages = {"en": 0, "de": 1}
     config = transformers.XLMConfig(
         vocab_size=words.size,
@@ -148,7 +133,7 @@ SPEAKING = [kind for kind in KINDS if kind != "modernbert"]
 class Checkpoint:
     kind: str
     folder: Path
-    words: Words
+    words: Vocab
 
     def plain(self, folder: Path | None = None) -> Any:
         return AutoModelForMaskedLM.from_pretrained(folder or self.folder, dtype=torch.float32).eval()
@@ -169,14 +154,14 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Checkpoint]:
     found = {}
     for kind, (train, build) in KINDS.items():
         folder = tmp_path_factory.mktemp(kind)
-        words = train()
+        train().save_pretrained(folder)
+        words = Vocab.load(folder)
         torch.manual_seed(0)
         model = build(words)
         with torch.no_grad():
             for parameter in model.parameters():
                 parameter.add_(torch.randn_like(parameter) * 0.3)
         model.save_pretrained(folder)
-        words.save(folder)
         found[kind] = Checkpoint(kind, folder, words)
     return found
 

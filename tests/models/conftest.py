@@ -21,7 +21,7 @@ class Numbers:
     begin: int = 0
     end: int = 2
 
-    def save(self, folder: Path) -> None:
+    def save_files(self, folder: Path) -> None:
         (folder / "tokenizer.json").write_text(json.dumps({"size": self.size}))
 
 

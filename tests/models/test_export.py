@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import torch
 
-from interlace.errors import CheckpointError
+from interlace.errors import CheckpointError, DataError
 from interlace.models.build import Shape, fresh, load
 
 if TYPE_CHECKING:
@@ -29,13 +29,19 @@ def test_a_failed_export_leaves_the_old_folder(vocab: Any, tmp_path: Path) -> No
     folder = first.save_pretrained(tmp_path / "model", vocab)
 
     class Full(type(vocab)):  # type: ignore[misc]
-        def save(self, folder: Path) -> None:
+        def save_files(self, folder: Path) -> None:
             raise OSError(28, "No space left on device")
 
-    with pytest.raises(CheckpointError, match="No space left on device"):
+    with pytest.raises(DataError, match="no space left on the disk"):
         fresh(TINY, vocab, seed=2).save_pretrained(folder, Full())
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
     assert torch.equal(load(folder).table, first.table)
+
+
+def test_a_folder_that_cannot_be_made(vocab: Any, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(CheckpointError, match="cannot be written"):
+        fresh(TINY, vocab).save_pretrained(tmp_path / "file" / "model", vocab)
 
 
 def test_exporting_does_not_change_the_model(vocab: Any, tmp_path: Path) -> None:

@@ -89,12 +89,14 @@ class Backbone(nn.Module):
         """Write an ordinary checkpoint with its tokenizer, which plain transformers opens; whole or not at all.
 
         Args:
+            folder: where; what stands there is replaced.
+            vocab: the vocabulary the model was trained with.
             fold_language: the language a caller gets who passes no language ids.
             dtype: of the floating-point weights on disk.
 
         Raises:
             SettingsError: the model has no embedding for `fold_language`.
-            CheckpointError: the folder cannot be written.
+            DataError, CheckpointError: the disk is full, or the folder cannot be written.
         """
         from interlace.models._export import export
 

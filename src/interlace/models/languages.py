@@ -67,7 +67,9 @@ def fold(model: Any, tensors: dict[str, Tensor], language: str) -> dict[str, Ten
     ids, so there the vector moves into the position table and out of the rows of the languages.
 
     Args:
+        model: a transformers model.
         tensors: state of the model by name; not changed.
+        language: one that the model has an embedding for.
 
     Raises:
         SettingsError: the model has no embedding for `language`.
