@@ -16,7 +16,7 @@ RECIPES = ("tiny/mlm", "tiny/mlm-tlm")
 
 def demo(
     into: Annotated[Path, typer.Option("--into", help="The folder of the demo's runs.")] = Path("runs/demo"),
-    changes: Changes = [],  # noqa: B006 - typer wants a list
+    changes: Changes = [],
 ) -> None:
     """Compare MLM with MLM+TLM on the micro-world, from text to report, in a few minutes on two cores."""
     from interlace.cli._progress import training_bar

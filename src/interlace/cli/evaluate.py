@@ -12,14 +12,14 @@ from interlace.cli import Code, Json, output, take_guests
 from interlace.cli._options import Changes, parse_changes
 
 
-def evaluate(  # noqa: PLR0913 - a command's options
+def evaluate(
     model: Annotated[str, typer.Argument(help="A finished run's folder, or a checkpoint's folder or hub name.")],
     on: Annotated[str, typer.Option("--on", help="Tasks, separated by commas; none: the recipe's.")] = "",
     seeds: Annotated[int | None, typer.Option("--seeds", min=1, help="Fine-tuning seeds.")] = None,
     recipe: Annotated[str | None, typer.Option("--recipe", help="Recipe that says how tasks are set up.")] = None,
     into: Annotated[Path | None, typer.Option("--into", help="Where scores go; a run keeps its own.")] = None,
-    changes: Changes = [],  # noqa: B006 - typer wants a list
-    code: Code = [],  # noqa: B006
+    changes: Changes = [],
+    code: Code = [],
     as_json: Json = False,
 ) -> None:
     """Fine-tune on the source language and score every language; probes measure the model as it is."""

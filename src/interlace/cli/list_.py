@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def list_(
     room: Annotated[str, typer.Argument(help="A room such as objectives; none: all rooms.")] = "",
     name: Annotated[str, typer.Argument(help="A member of the room: shows its settings.")] = "",
-    code: Code = [],  # noqa: B006 - typer wants a list
+    code: Code = [],
     as_json: Json = False,
 ) -> None:
     """Show rooms, their members, and a member's settings."""

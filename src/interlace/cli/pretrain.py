@@ -14,8 +14,8 @@ from interlace.cli._options import Changes, parse_changes
 def pretrain(
     recipe: Annotated[str, typer.Argument(help="A TOML file, or a shipped recipe such as tiny/mlm.")],
     into: Annotated[Path, typer.Option("--into", help="The run's folder.")],
-    changes: Changes = [],  # noqa: B006 - typer wants a list
-    code: Code = [],  # noqa: B006
+    changes: Changes = [],
+    code: Code = [],
 ) -> None:
     """Pre-train what a recipe says; the same command goes on where a stopped run left off."""
     take_guests(code)

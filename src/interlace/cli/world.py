@@ -13,7 +13,9 @@ from interlace.cli import output
 def world(
     into: Annotated[Path, typer.Option("--into", help="The folder to write.")],
     languages: Annotated[str, typer.Option("--languages", help="Language codes, separated by commas; none: all.")] = "",
-    pairs: Annotated[int | None, typer.Option("--pairs", min=1, help="Translation pairs with English a language.")] = None,
+    pairs: Annotated[
+        int | None, typer.Option("--pairs", min=1, help="Translation pairs with English a language.")
+    ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the scenes.")] = 0,
 ) -> None:
     """Write the micro-world: text, translations with gold links, tags, names, NLI, questions, dictionaries."""

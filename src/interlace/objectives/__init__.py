@@ -91,7 +91,7 @@ class Objective(Settings, ABC):
         """Check what is there and compute what every batch needs."""
         return Prepared(resources.vocab, resources.traits)
 
-    def modules(self, backbone: Backbone) -> nn.ModuleDict:
+    def modules(self, backbone: Backbone) -> nn.ModuleDict:  # noqa: ARG002 - heads are sized by it
         """Extra heads: trained and checkpointed with the backbone, dropped at export."""
         from torch import nn
 
@@ -101,7 +101,7 @@ class Objective(Settings, ABC):
     def batch(self, examples: Any, prepared: Any, step: int, rng: np.random.Generator) -> Batch:
         """Make a batch: a pure function of its arguments."""
 
-    def loss(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> dict[str, Term]:
+    def loss(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> dict[str, Term]:  # noqa: ARG002
         """Sum of cross-entropies at `batch.at`, gathered before the vocabulary head."""
         from torch.nn.functional import cross_entropy
 

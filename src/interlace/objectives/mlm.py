@@ -1,7 +1,7 @@
 """Masked language modelling over streams of running text (Devlin et al. 2019; Conneau & Lample 2019, section 3.3).
 
-    before  <s> the old doctor reads three letters </s> he works in Berlin </s>
-    after   <s> the [M] doctor reads three sea     </s> he works in [M]    </s>      predict: old, letters, Berlin
+before  <s> the old doctor reads three letters </s> he works in Berlin </s>
+after   <s> the [M] doctor reads three sea     </s> he works in [M]    </s>      predict: old, letters, Berlin
 """
 
 from __future__ import annotations
@@ -57,9 +57,7 @@ class Mlm(Objective):
         """Mask a row's own subwords; separators and specials are never predicted."""
         layout = single(examples, prepared.vocab, self.max_length)
         masked = self.masking.apply(layout, prepared.tables, prepared.vocab, step, rng)
-        inputs = encoder_inputs(
-            layout, prepared.traits, (examples.language,), language_ids=prepared.language_ids
-        )
+        inputs = encoder_inputs(layout, prepared.traits, (examples.language,), language_ids=prepared.language_ids)
         inputs["input_ids"] = masked.ids
         return Batch(
             inputs=inputs,

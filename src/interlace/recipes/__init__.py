@@ -47,7 +47,7 @@ class CorpusGroup(Settings):
     @classmethod
     def _are_pairs(cls, pairs: list[str]) -> list[str]:
         for pair in pairs:
-            if len(pair.split("-")) != 2:  # noqa: PLR2004
+            if len(pair.split("-")) != 2:
                 message = f"a pair is two languages joined by '-', found {pair!r}"
                 raise ValueError(message)
         return pairs
@@ -155,7 +155,9 @@ class Recipe(Settings):
     @classmethod
     def _gather(cls, objectives: Any) -> Any:
         """An objective's own settings stand beside `weight` and `corpora` in its table."""
-        return {name: _entry(entry) for name, entry in objectives.items()} if isinstance(objectives, dict) else objectives
+        return (
+            {name: _entry(entry) for name, entry in objectives.items()} if isinstance(objectives, dict) else objectives
+        )
 
     def model_post_init(self, _context: Any) -> None:
         """Names must exist: reader, splitter, objectives, corpora."""

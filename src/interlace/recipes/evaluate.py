@@ -96,7 +96,8 @@ def _scored(target: Target, name: str, task: Task, seed: int, watch: Callable[[S
         vocab=Vocab.load(target.model),
         root=data_root(recipe),
         source=recipe.evaluate.source,
-        targets=recipe.evaluate.targets or [language for language in recipe.languages if language != recipe.evaluate.source],
+        targets=recipe.evaluate.targets
+        or [language for language in recipe.languages if language != recipe.evaluate.source],
         seed=seed,
         accelerator=accelerator_for(recipe.train.precision, recipe.train.threads),
         watch=watch,

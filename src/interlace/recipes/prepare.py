@@ -87,7 +87,11 @@ def _vocab(recipe: Recipe, root: Path) -> Vocab:
     if recipe.model.start is not None:
         return Vocab.load(recipe.model.start)
     files = {
-        language: [path for group, corpus, position in _sides(recipe, language) for path in _side(group, corpus, position, root)]
+        language: [
+            path
+            for group, corpus, position in _sides(recipe, language)
+            for path in _side(group, corpus, position, root)
+        ]
         for language in recipe.languages
     }
     key = {

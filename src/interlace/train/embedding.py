@@ -21,7 +21,7 @@ def embedding_picture(backbone: Backbone, vocab: Vocab, concepts: Concepts) -> d
     concepts: words that translate each other, by language. Fewer than three give an empty picture.
     """
     entries = [(number, language, word) for number, words in enumerate(concepts) for language, word in words.items()]
-    if len(concepts) < 3:  # noqa: PLR2004 - no plane through fewer
+    if len(concepts) < 3:
         return {"method": "pca", "explained": [], "words": [], "pairs": []}
     vectors = word_vectors(backbone, vocab, [word for _, _, word in entries])
     points, explained = _project(vectors)

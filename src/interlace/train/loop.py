@@ -173,7 +173,7 @@ def _backward(training: Training, draw: Draw, batches: list[Batch], counts: Coun
     return {key: float(total) for key, total in totals.items()}
 
 
-def _synchronised(accelerator: Accelerator, model: nn.Module, last: bool) -> Any:  # noqa: FBT001
+def _synchronised(accelerator: Accelerator, model: nn.Module, last: bool) -> Any:
     """Processes exchange gradients only with the last micro-batch of a step."""
     from contextlib import nullcontext
 

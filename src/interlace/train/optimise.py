@@ -42,8 +42,8 @@ class Optimise(Settings):
 
         trainable = [parameter for parameter in model.parameters() if parameter.requires_grad]
         groups = [
-            {"params": [p for p in trainable if p.ndim >= 2], "weight_decay": self.weight_decay},  # noqa: PLR2004
-            {"params": [p for p in trainable if p.ndim < 2], "weight_decay": 0.0},  # noqa: PLR2004
+            {"params": [p for p in trainable if p.ndim >= 2], "weight_decay": self.weight_decay},
+            {"params": [p for p in trainable if p.ndim < 2], "weight_decay": 0.0},
         ]
         return AdamW(
             [group for group in groups if group["params"]],

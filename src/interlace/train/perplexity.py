@@ -36,7 +36,7 @@ class HeldOut:
     batches: list[Batch]
 
 
-def hold_out(  # noqa: PLR0913
+def hold_out(
     corpus: str, rows: Sentences, objective: Objective, prepared: Prepared, tokens: int, tokens_per_batch: int
 ) -> HeldOut:
     """Batches of the first rows that together hold at most `tokens` subwords; their masks never change."""

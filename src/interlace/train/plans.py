@@ -5,13 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from interlace.data.packing import Streams
-from interlace.data.sampling import BucketPlan, StreamPlan
-from interlace.errors import DataError
-
 if TYPE_CHECKING:
-    from interlace.data.vocab import Vocab
-    from interlace.objectives import Objective
+    from interlace.data.packing import Streams
+    from interlace.data.sampling import BucketPlan, StreamPlan
 
 
 @dataclass(frozen=True)
