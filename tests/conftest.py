@@ -1,0 +1,36 @@
+"""What all tests share: no network, no writing outside temporary folders, one thread, and where real data stands."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+# Read when the libraries are imported, so set before any test module is.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ["TOKENIZERS_PARALLELISM"] = "false"
+
+# The same examples every time, so that a red test is red again; `--hypothesis-profile explore` draws new ones.
+settings.register_profile("steady", deadline=None, derandomize=True, database=None)
+settings.register_profile("explore", deadline=None, max_examples=1000)
+settings.load_profile("steady")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _cache(tmp_path_factory: pytest.TempPathFactory):
+    """Prepared data goes to a temporary folder, never to the user's cache."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("INTERLACE_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """The folder of real data that `INTERLACE_DATA` names; tests that need it are skipped where there is none."""
+    folder = Path(os.environ.get("INTERLACE_DATA") or "missing")
+    if not folder.is_dir():
+        pytest.skip("INTERLACE_DATA names no folder")
+    return folder

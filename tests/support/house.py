@@ -1,0 +1,251 @@
+"""The laws of the house that a machine can check: functions from source files to complaints.
+
+No complaint means that the law is kept; a complaint names file and line.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+PACKAGE = "interlace"
+ROOMS_BY_FLOOR = (
+    ("errors", "settings", "registry", "randomness", "ragged", "schedules"),  # one room: they may know each other
+    ("text", "links"),
+    ("data", "readers"),
+    ("models", "synthetic", "world"),
+    ("objectives", "align"),
+    ("tasks",),
+    ("train",),
+    ("recipes", "studies", "report"),
+    ("cli", "__main__"),
+)
+FLOORS = {room: floor for floor, rooms in enumerate(ROOMS_BY_FLOOR) for room in rooms}
+NEIGHBOURS = {  # exceptions: a room and the one contract it may know on its own floor
+    ("data", "readers"),  # a corpus is built from any reader
+    ("__main__", "cli"),  # the door and what is behind it
+}
+LIGHT = {*ROOMS_BY_FLOOR[0], *ROOMS_BY_FLOOR[1], *ROOMS_BY_FLOOR[2], "world", "synthetic", "align"}
+HEAVY = {"torch", "transformers", "accelerate"}
+PRINTERS = {"cli", "__main__"}
+PICKLERS = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "shelve", "marshal"}
+LONGEST_FILE, LONGEST_FUNCTION, LONG_FUNCTION, LEAST_SHORT = 300, 50, 25, 0.9
+_LITERALS = (ast.Constant, ast.Tuple, ast.List, ast.Dict, ast.Set, ast.Starred, ast.BinOp, ast.UnaryOp)
+_INSIDE_LITERALS = (ast.Name, ast.Call, ast.keyword, ast.Attribute, ast.operator, ast.unaryop, ast.expr_context)
+MACHINE_PATH = re.compile(r"(?<![\w.:~<>-])/(?:work|root|home|Users)/\w|(?<!\w)[A-Z]:\\{1,2}\w")
+
+
+@dataclass(frozen=True)
+class Module:
+    """A source file of the package; `name` is dotted without the package's own name, `""` for its root."""
+
+    name: str
+    where: str  # path below the package
+    tree: ast.Module
+    lines: int
+
+    @property
+    def room(self) -> str:
+        """The module or package at the top of the house that it belongs to."""
+        return self.name.partition(".")[0]
+
+    def at(self, node: ast.AST) -> str:
+        """`text/lines.py:12`."""
+        return f"{self.where}:{getattr(node, 'lineno', 1)}"
+
+
+def modules(package: Path) -> list[Module]:
+    """Every Python file under the package's folder."""
+    found = []
+    for path in sorted(package.rglob("*.py")):
+        where = path.relative_to(package)
+        text = path.read_text(encoding="utf-8")
+        name = ".".join(where.with_suffix("").parts).removesuffix("__init__").rstrip(".")
+        found.append(Module(name, where.as_posix(), ast.parse(text, str(path)), len(text.splitlines())))
+    return found
+
+
+# ---- floors ----
+
+
+def wrong_floors(house: list[Module]) -> Iterator[str]:
+    """Imports, wherever they stand, that point up, sideways, or to a room without a floor."""
+    names = {module.name for module in house}
+    for module in house:
+        if module.name and module.room not in FLOORS:
+            yield f"{module.where}: {module.room!r} stands on no floor (ROOMS_BY_FLOOR)"
+            continue
+        for node, target in _imports_of_ours(module, names):
+            if not _may_import(module, target):
+                yield f"{module.at(node)}: {module.room} (floor {FLOORS[module.room]}) imports {target}"
+
+
+def _may_import(module: Module, target: str) -> bool:
+    room = target.partition(".")[0]
+    if not module.name or room == module.room:
+        return True  # the package's root may know all of it
+    if room not in FLOORS:
+        return target == "__version__"
+    if (module.room, target) in NEIGHBOURS:
+        return True
+    here, there = FLOORS[module.room], FLOORS[room]
+    return there < here or here == there == 0
+
+
+def _imports_of_ours(module: Module, names: set[str]) -> Iterator[tuple[ast.AST, str]]:
+    """(node, dotted name without the package's own) of each import of the package, inside functions too."""
+    for node in ast.walk(module.tree):
+        for imported, is_member in _imported(module, node):
+            head, _, target = imported.partition(".")
+            if head != PACKAGE:
+                continue
+            parent = target.rpartition(".")[0]
+            yield node, parent if is_member and parent and target not in names else target
+
+
+def _imported(module: Module, node: ast.AST) -> Iterator[tuple[str, bool]]:
+    """(dotted name, whether its last part may be a thing in a module) of what an import statement names."""
+    if isinstance(node, ast.Import):
+        yield from ((alias.name, False) for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        base = node.module or ""
+        if node.level:
+            package = module.name if module.where.endswith("__init__.py") else module.name.rpartition(".")[0]
+            above = [PACKAGE, *filter(None, package.split("."))]
+            base = ".".join([*above[: len(above) - node.level + 1], *filter(None, [base])])
+        yield from ((f"{base}.{alias.name}", True) for alias in node.names)
+
+
+def heavy_imports(house: list[Module]) -> Iterator[str]:
+    """Imports of torch and its like that run when a module of a light room is imported."""
+    for module in house:
+        if module.room in LIGHT:
+            for node in _run_on_import(module.tree.body):
+                for imported, _ in _imported(module, node):
+                    if imported.partition(".")[0] in HEAVY:
+                        yield f"{module.at(node)}: imports {imported} at module level"
+
+
+def _run_on_import(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """Nodes that run when the module is imported: not those of functions, nor under TYPE_CHECKING."""
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            continue
+        yield node
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            yield from _run_on_import(node.orelse)
+        else:
+            yield from _run_on_import(ast.iter_child_nodes(node))
+
+
+# ---- lengths ----
+
+
+def functions(house: list[Module]) -> dict[str, int]:
+    """Lines of the body of each function, docstring left out, by place and name."""
+    return {
+        f"{module.at(node)}: {node.name}": _body_lines(node)
+        for module in house
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
+
+
+def _body_lines(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    body = node.body[1:] if ast.get_docstring(node) is not None else node.body
+    return (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
+
+
+def long_functions(house: list[Module]) -> Iterator[str]:
+    """Functions over the limit, and all long ones where too few are short."""
+    lengths = functions(house)
+    for name, lines in lengths.items():
+        if lines > LONGEST_FUNCTION:
+            yield f"{name} has {lines} lines, more than {LONGEST_FUNCTION}"
+    long = [f"{name} ({lines})" for name, lines in lengths.items() if lines >= LONG_FUNCTION]
+    if len(long) > (1 - LEAST_SHORT) * len(lengths):
+        yield f"{len(long)} of {len(lengths)} functions have {LONG_FUNCTION} lines or more: {', '.join(long)}"
+
+
+def long_files(house: list[Module]) -> Iterator[str]:
+    """Files over the limit that are no tables."""
+    for module in house:
+        if module.lines > LONGEST_FILE and not is_table(module.tree):
+            yield f"{module.where} has {module.lines} lines, more than {LONGEST_FILE}"
+
+
+def is_table(tree: ast.Module) -> bool:
+    """Nothing but a docstring, imports, and names for literals (which may be wrapped in calls, as `Noun("dog")`)."""
+    for node in tree.body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            continue
+        if not isinstance(node, ast.Expr | ast.Assign | ast.AnnAssign):
+            return False
+        if node.value is not None and not all(
+            isinstance(part, _LITERALS + _INSIDE_LITERALS) for part in ast.walk(node.value)
+        ):
+            return False
+    return True
+
+
+# ---- what the source never does ----
+
+
+def prints(house: list[Module]) -> Iterator[str]:
+    """Printing outside the command line."""
+    for module in house:
+        if module.room not in PRINTERS:
+            for node in ast.walk(module.tree):
+                if isinstance(node, ast.Call) and ast.unparse(node.func) == "print":
+                    yield f"{module.at(node)}: print()"
+                elif isinstance(node, ast.Attribute) and ast.unparse(node) in {"sys.stdout", "sys.stderr"}:
+                    yield f"{module.at(node)}: {ast.unparse(node)}"
+
+
+def asserts(house: list[Module]) -> Iterator[str]:
+    """Assert statements: a user would get a bare AssertionError, and `python -O` drops them."""
+    for module in house:
+        yield from (f"{module.at(node)}: assert" for node in ast.walk(module.tree) if isinstance(node, ast.Assert))
+
+
+def pickles(house: list[Module]) -> Iterator[str]:
+    """Pickles read or written, and code run from checkpoints."""
+    for module in house:
+        for node in ast.walk(module.tree):
+            for imported, _ in _imported(module, node):
+                if imported.partition(".")[0] in PICKLERS:
+                    yield f"{module.at(node)}: imports {imported}"
+            if isinstance(node, ast.Call) and (fault := _unsafe_call(node)):
+                yield f"{module.at(node)}: {fault}"
+
+
+def _unsafe_call(node: ast.Call) -> str:
+    name = ast.unparse(node.func)
+    given = {keyword.arg: ast.unparse(keyword.value) for keyword in node.keywords}
+    if given.get("trust_remote_code", "False") != "False":
+        return "trust_remote_code"
+    if given.get("allow_pickle", "False") != "False":
+        return "allow_pickle"
+    if name == "torch.load" and given.get("weights_only") != "True":
+        return "torch.load without weights_only=True"
+    if name == "torch.save" or name.endswith((".save_state", ".load_state")):
+        return f"{name} writes or reads pickles"
+    return ""
+
+
+def machine_paths(files: Iterable[Path]) -> Iterator[str]:
+    """Absolute paths of somebody's machine in text; files that are no UTF-8 text are passed over."""
+    for path in files:
+        try:
+            lines = path.read_text(encoding="utf-8").split("\n")
+        except UnicodeDecodeError:
+            continue
+        for number, line in enumerate(lines, 1):
+            if found := MACHINE_PATH.search(line):
+                yield f"{path}:{number}: {line[found.start() : found.start() + 40]!r}"

@@ -1,0 +1,259 @@
+"""The design under test: floors, lengths, and what the source never does. Each check is shown to be able to fail."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import house
+import interlace
+
+PACKAGE = Path(interlace.__file__).parent
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="module")
+def ours():
+    return house.modules(PACKAGE)
+
+
+@pytest.fixture
+def build(tmp_path):
+    """Builds a small house from sources by path below the package."""
+
+    def write(files):
+        for name, text in files.items():
+            path = tmp_path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        return house.modules(tmp_path)
+
+    return write
+
+
+# ---- floors ----
+
+
+def test_imports_only_point_down(ours):
+    assert len(ours) > 20
+    assert list(house.wrong_floors(ours)) == []
+
+
+@pytest.mark.parametrize(
+    ("place", "text"),
+    [
+        ("text/lines.py", "from interlace.data import Sentences"),
+        ("text/lines.py", "def f():\n    from interlace.data.vocab import Vocab"),
+        ("text/lines.py", "if TYPE_CHECKING:\n    import interlace.cli"),
+        ("text/lines.py", "from interlace import data"),
+        ("text/__init__.py", "from ..links import aer"),
+        ("objectives/mlm.py", "from interlace.align import diagonal"),
+        ("data/corpus.py", "from interlace.readers import lines"),
+        ("data/corpus.py", "from interlace.readers.lines import Lines"),
+        ("readers/tsv.py", "from interlace.data import Sentences"),
+        ("errors.py", "from interlace.text import Text"),
+        ("train/loop.py", "from interlace import main"),
+        ("attic/trunk.py", "import os"),
+    ],
+)
+def test_an_import_that_points_elsewhere_is_found(build, place, text):
+    assert len(list(house.wrong_floors(build({"readers/lines.py": "", place: text})))) == 1
+
+
+@pytest.mark.parametrize(
+    ("place", "text"),
+    [
+        ("data/corpus.py", "from interlace.text import Text\nfrom interlace.errors import DataError\nimport numpy"),
+        ("data/corpus.py", "from interlace.readers import Reader"),
+        ("data/corpus.py", "from interlace.data import Sentences\nfrom . import vocab\nfrom .vocab import Vocab"),
+        ("settings.py", "from interlace.errors import SettingsError"),
+        ("cli/demo.py", "from interlace.recipes import Recipe\nfrom interlace import __version__"),
+        ("__main__.py", "from interlace.cli import application"),
+        ("__init__.py", "def pretrain():\n    from interlace.recipes.pretrain import pretrain"),
+    ],
+)
+def test_an_import_that_points_down_is_allowed(build, place, text):
+    assert list(house.wrong_floors(build({"readers/lines.py": "", place: text}))) == []
+
+
+def test_light_rooms_import_no_torch(ours):
+    assert list(house.heavy_imports(ours)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "complaints"),
+    [
+        ("import torch", 1),
+        ("import numpy, torch.nn", 1),
+        ("try:\n    from transformers import AutoModel\nexcept ImportError:\n    pass", 1),
+        ("class Reader:\n    import accelerate", 1),
+        ("def f():\n    import torch", 0),
+        ("if TYPE_CHECKING:\n    from torch import Tensor", 0),
+        ("if TYPE_CHECKING:\n    pass\nelse:\n    import torch", 1),
+    ],
+)
+def test_a_heavy_import_is_found_where_it_runs(build, text, complaints):
+    assert len(list(house.heavy_imports(build({"text/lines.py": text})))) == complaints
+    assert list(house.heavy_imports(build({"text/lines.py": "", "models/build.py": text}))) == []
+
+
+WATCH = """
+import importlib, sys
+for name in sys.argv[1:]:
+    importlib.import_module(name)
+    brought = sorted({"torch", "transformers", "accelerate"} & set(sys.modules))
+    if brought:
+        sys.exit(f"{name} brings {', '.join(brought)}")
+"""
+
+
+def brought_by(names):
+    """What the first heavy one of these modules says in a fresh interpreter; empty where none is."""
+    done = subprocess.run([sys.executable, "-c", WATCH, *names], capture_output=True, text=True, check=False)
+    return done.stderr.strip()
+
+
+def test_a_heavy_module_is_found_by_running_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    (tmp_path / "torch.py").write_text("")
+    (tmp_path / "heavy_one.py").write_text("import torch")
+    assert brought_by(["json", "heavy_one"]) == "heavy_one brings torch"
+
+
+def test_commands_data_and_public_members_start_without_torch(ours):
+    rooms = house.LIGHT | {"", "objectives", "tasks", "report", "cli", "__main__"}
+    light = [
+        ".".join(filter(None, [house.PACKAGE, module.name]))
+        for module in ours
+        if module.room in rooms and (module.room in house.LIGHT or "._" not in module.name)
+    ]
+    assert "interlace.cli" in light
+    assert brought_by(light) == ""
+
+
+# ---- lengths ----
+
+
+def test_functions_are_short(ours):
+    assert len(house.functions(ours)) > 100
+    assert list(house.long_functions(ours)) == []
+
+
+def function_of(lines, name="f", docstring=""):
+    return f'def {name}():\n    """{docstring}."""\n' + "    x = 1\n" * lines
+
+
+def test_a_long_function_is_found(build):
+    source = "".join(function_of(3, f"f{number}") for number in range(20)) + function_of(51, "g")
+    assert list(house.long_functions(build({"text/lines.py": source}))) == [
+        "text/lines.py:101: g has 51 lines, more than 50"
+    ]
+
+
+def test_many_longish_functions_are_found(build):
+    short = "".join(function_of(24, f"f{number}", "A\n    B") for number in range(17))
+    assert list(house.long_functions(build({"text/a.py": short + function_of(25, "g")}))) == []
+    [complaint] = house.long_functions(build({"text/a.py": short + "".join(function_of(25, g) for g in "ghi")}))
+    assert complaint.startswith("3 of 20 functions have 25 lines or more: ")
+
+
+def test_files_are_short(ours):
+    assert list(house.long_files(ours)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "complaints"),
+    [
+        ("x = 1\n" * 300, 0),
+        ("def f():\n    pass\n" * 150, 0),
+        ("def f():\n    pass\n" * 151, 1),
+        ('"""Words."""\nfrom a import Noun\n' + 'WORDS = {"dog": Noun("Hund", ("m",)), "x": 1 + -2}\n' * 300, 0),
+        ("WORDS: list[str] = 'a b'.split()\n" * 301, 0),
+        ("x = 1\n" * 300 + "y = [a for a in x]\n", 1),
+        ("x = 1\n" * 300 + "if x:\n    y = 1\n", 1),
+        ("x = 1\n" * 300 + "f = lambda: 1\n", 1),
+    ],
+)
+def test_a_long_file_is_found_unless_it_is_a_table(build, text, complaints):
+    assert len(list(house.long_files(build({"world/_de.py": text})))) == complaints
+
+
+# ---- what the source never does ----
+
+
+def test_only_the_command_line_prints(ours):
+    assert list(house.prints(ours)) == []
+
+
+def test_a_print_is_found(build):
+    text = "import sys\nprint('x')\nsys.stderr.write('x')\nsparkline.print_it()\n"
+    assert list(house.prints(build({"train/loop.py": text}))) == [
+        "train/loop.py:2: print()",
+        "train/loop.py:3: sys.stderr",
+    ]
+    assert list(house.prints(build({"train/loop.py": "", "cli/demo.py": text}))) == []
+
+
+def test_no_asserts(ours):
+    assert list(house.asserts(ours)) == []
+
+
+def test_an_assert_is_found(build):
+    assert list(house.asserts(build({"data/a.py": "def f(x):\n    assert x, 'x'\n"}))) == ["data/a.py:2: assert"]
+
+
+def test_no_pickles_and_no_code_from_checkpoints(ours):
+    assert list(house.pickles(ours)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "complaints"),
+    [
+        ("import pickle", 1),
+        ("from joblib import dump", 1),
+        ("torch.load(path)", 1),
+        ("torch.load(path, weights_only=False)", 1),
+        ("torch.load(path, weights_only=True)", 0),
+        ("torch.save(x, path)", 1),
+        ("accelerator.save_state(path)", 1),
+        ("np.load(path, allow_pickle=True)", 1),
+        ("np.load(path)", 0),
+        ("AutoModel.from_pretrained(name, trust_remote_code=True)", 1),
+        ("AutoModel.from_pretrained(name, trust_remote_code=trust)", 1),
+        ("AutoModel.from_pretrained(name, trust_remote_code=False)", 0),
+    ],
+)
+def test_a_pickle_is_found(build, text, complaints):
+    assert len(list(house.pickles(build({"train/checkpoint.py": text})))) == complaints
+
+
+def tracked():
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if listed.returncode:
+        pytest.skip("not a git checkout")
+    return [ROOT / name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
+
+
+def test_no_machine_paths_in_tracked_text():
+    assert list(house.machine_paths(tracked())) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "complaints"),
+    [
+        ("see /" + "work/data/x.txt", 1),
+        ('root = "/' + 'home/ada/runs"', 1),
+        ("(/" + "Users/ada/x)", 1),
+        ("C:" + "\\Users\\ada", 1),
+        ("../shared/data and ./work/home/root/x", 0),
+        ("https://example.org/home/page", 0),
+        ("/path/to/python, /tmp/x, /etc/hosts, <root>/home/x, ~/work/x", 0),
+    ],
+)
+def test_a_machine_path_is_found(tmp_path, line, complaints):
+    (tmp_path / "a.md").write_text(f"# A\n{line}\n", encoding="utf-8")
+    (tmp_path / "b.png").write_bytes(b"\x89PNG\xff")
+    assert len(list(house.machine_paths(sorted(tmp_path.iterdir())))) == complaints
