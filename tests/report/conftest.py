@@ -20,11 +20,15 @@ TRANSFER = {  # task, language: without and with parallel text
              "zh": (51.7, 60.9)},
 }  # fmt: skip
 LEXICON = """
-dog Hund perro köpek कुत्ता 狗|cat Katze gato kedi बिल्ली 猫|house Haus casa ev घर 房子|water Wasser agua su पानी 水
-bread Brot pan ekmek रोटी 面包|red rot rojo kırmızı लाल 红|big groß grande büyük बड़ा 大|small klein pequeño küçük छोटा 小
-see sehen ver görmek देखना 看见|eat essen comer yemek खाना 吃|sleep schlafen dormir uyumak सोना 睡觉
-yesterday gestern ayer dün कल 昨天|city Stadt ciudad şehir शहर 城市|friend Freund amigo arkadaş दोस्त 朋友
-three drei tres üç तीन 三|never nie nunca asla कभी 从不|table Tisch mesa masa मेज़ 桌子|book Buch libro kitap किताब 书
+dog Hund perro köpek कुत्ता 狗|cat Katze gato kedi बिल्ली 猫
+house Haus casa ev घर 房子|water Wasser agua su पानी 水
+bread Brot pan ekmek रोटी 面包|red rot rojo kırmızı लाल 红
+big groß grande büyük बड़ा 大|small klein pequeño küçük छोटा 小
+see sehen ver görmek देखना 看见|eat essen comer yemek खाना 吃
+sleep schlafen dormir uyumak सोना 睡觉|yesterday gestern ayer dün कल 昨天
+city Stadt ciudad şehir शहर 城市|friend Freund amigo arkadaş दोस्त 朋友
+three drei tres üç तीन 三|never nie nunca asla कभी 从不
+table Tisch mesa masa मेज़ 桌子|book Buch libro kitap किताब 书
 """
 
 
@@ -34,6 +38,7 @@ def _recipe(name: str, seed: int, tlm: bool) -> dict[str, Any]:
         objectives.append({"name": "tlm", "weight": 1.0, "mask_rate": "0.15", "restart_positions": True})
     return {
         "name": name,
+        "about": "Masked language modelling, and translations by turns." if tlm else "Monolingual text alone.",
         "seed": seed,
         "data": {"root": "world", "languages": list(LANGUAGES), "text": "text/train.{language}.txt",
                  "parallel": "parallel/train.en-{language}" if tlm else None, "alpha": 0.7},
@@ -104,7 +109,8 @@ def _samples(tlm: bool) -> list[dict[str, Any]]:
     mlm = [
         {"objective": "mlm", "corpus": "en",
          "rows": [_row(english, [3, 15, 18], {3: "dog", 8: "near", 15: "eats", 18: "the"})]},
-        {"objective": "mlm", "corpus": "hi", "rows": [_row("<s> बड़ा कुत्ता <mask> बिल्ली को देखता है । </s>", [3], {3: "छोटी"})]},
+        {"objective": "mlm", "corpus": "hi",
+         "rows": [_row("<s> बड़ा कुत्ता <mask> बिल्ली को देखता है । </s>", [3], {3: "छोटी"})]},
     ]  # fmt: skip
     two = _row("<s> the big <mask> sees a small cat . </s>", [3, 15], {3: "dog", 15: "kleine"},
                "der große Hund sieht eine <mask> Katze . </s>")  # fmt: skip

@@ -17,7 +17,7 @@ DASH = "\N{EN DASH}"
 NOTHING = "\N{EM DASH}"
 
 _TASKS = {
-    "alignment": "Word alignment in the input table",
+    "embedding_alignment": "Alignment of the input table",
     "mlqa": "Question answering",
     "ner": "Named entities",
     "paws_x": "Paraphrases",
@@ -102,8 +102,17 @@ def counted(how_many: int, noun: str) -> str:
 
 
 def language_name(code: str) -> str:
-    """The English name of a language, or its code where we know none."""
-    return NAMES.get(code, NAMES.get(code.partition("-")[0].partition("_")[0], code))
+    """The English name of a language or of a pair of them; a code we do not know stays as it is.
+
+    >>> [language_name(code) for code in ("de", "en-de", "zh-TW", "xx")]
+    ['German', 'English \N{EN DASH} German', 'Chinese (TW)', 'xx']
+    """
+    if code in NAMES:
+        return NAMES[code]
+    first, _, rest = code.replace("_", "-").partition("-")
+    if first not in NAMES:
+        return code
+    return f"{NAMES[first]} {DASH} {NAMES[rest]}" if rest in NAMES else f"{NAMES[first]} ({rest})"
 
 
 def task_name(task: str) -> str:

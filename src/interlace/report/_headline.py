@@ -35,6 +35,8 @@ def summary(runs: Sequence[Run], results: Sequence[TaskTable]) -> str:
     if len(sides) == 1 and len(verdicts) > 1 and all(verdict.clear for verdict in verdicts):
         best, second = sides.pop()
         return f"{where}, {best} is ahead of {second} on {_scope(named, results)}: {joined([v.gap for v in verdicts])}."
+    if len(sides) == 1 and not verdicts[0].second:
+        return f"{where}, {verdicts[0].best} reaches {joined([verdict.gap for verdict in verdicts])}."
     return f"{where}, {joined([verdict.whole for verdict in verdicts])}."
 
 
@@ -61,7 +63,7 @@ def _where(named: Sequence[tuple[TaskTable, Line]]) -> str:
 
 @dataclass(frozen=True)
 class _Verdict:
-    """Who leads on one task; `gap` follows `X is ahead of Y on both tasks:`, `whole` stands alone."""
+    """Who leads on one task; `gap` follows `X is ahead of Y on both tasks:` (or `X reaches`), `whole` stands alone."""
 
     best: str
     second: str
@@ -76,7 +78,8 @@ def _verdict(table: TaskTable, line: Line) -> _Verdict:
     order = sorted(cells, key=lambda recipe: cells[recipe].mean, reverse=table.greater_is_better)
     best, second = order[0], order[1] if len(order) > 1 else ""
     if not second:
-        return _Verdict(best, "", False, "", _alone(table, best, cells[best]))
+        reached = _alone(table, best, cells[best])
+        return _Verdict(best, "", False, reached, f"{best} reaches {reached}")
     figures = f"{number(cells[best].mean)}{unit} against {number(cells[second].mean)}{unit}"
     difference = abs(cells[best].mean - cells[second].mean)
     gap = f"by {number(difference)}{' points' if table.unit == '%' else unit} on {task} ({figures})"
@@ -89,8 +92,8 @@ def _verdict(table: TaskTable, line: Line) -> _Verdict:
 def _alone(table: TaskTable, recipe: str, cell: Cell) -> str:
     source = next((line.cells[recipe] for line in table.lines if line.source), None)
     unit = _unit(table)
-    beside = f", against {number(source.mean)}{unit} in {language_name(table.source)}" if source else ""
-    return f"{recipe} reaches {number(cell.mean)}{unit} on {task_in_text(table.task)}{beside}"
+    beside = f" ({language_name(table.source)}: {number(source.mean)}{unit})" if source else ""
+    return f"{number(cell.mean)}{unit} on {task_in_text(table.task)}{beside}"
 
 
 def _tell_apart(one: Cell, other: Cell) -> bool:
@@ -107,17 +110,15 @@ def caution(runs: Sequence[Run], results: Sequence[TaskTable]) -> str:
     cells = [cell for table in results if (line := _heart(table)) for cell in line.cells.values() if cell]
     if not cells:
         return ""
-    fewest = min(cell.seeds for cell in cells)
+    fewest, most = min(cell.seeds for cell in cells), max(cell.seeds for cell in cells)
+    if most == 1:
+        return "Each figure is a single measurement without a spread; other seeds may order the recipes differently."
+    single = " where a range is given, and a single measurement elsewhere" if fewest == 1 else ""
+    text = f"Each figure is the mean of {'up to ' if fewest < most else ''}{counted(most, 'seed')}{single}."
     labels = [run.label for run in runs]
-    pretrained = min(labels.count(label) for label in labels)
-    if fewest == 1:
-        return "Some of these are single measurements without a spread; repeat them with other seeds to rely on them."
-    text = f"Each figure is the mean of at least {counted(fewest, 'seed')}."
-    if pretrained == 1:
-        text += (
-            " The seeds vary fine-tuning only: a recipe was pre-trained once, so part of a difference"
-            " may be the luck of one pre-training."
-            if len(set(labels)) > 1
-            else " The seeds vary fine-tuning only; the model was pre-trained once."
-        )
-    return text
+    if min(labels.count(label) for label in labels) > 1:
+        return text
+    luck = "a recipe was pre-trained once, so part of a difference may be the luck of one pre-training."
+    return f"{text} The seeds vary fine-tuning only: " + (
+        luck if len(set(labels)) > 1 else "pre-training was done once."
+    )

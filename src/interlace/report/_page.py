@@ -26,7 +26,13 @@ def page(runs: Sequence[Run], sections: Mapping[str, Section]) -> str:
         names=joined([run.label for run in first_of_each(runs)]),
         summary=summary(runs, results),
         caution=caution(runs, results),
+        abouts=_abouts(runs),
         sections=[(name.replace("_", "-"), section) for name, section in sections.items()],
         version=runs[0].facts.get("interlace"),
         style=style(),
     )
+
+
+def _abouts(runs: Sequence[Run]) -> list[tuple[Run, str]]:
+    """What each recipe says of itself."""
+    return [(run, str(run.recipe["about"])) for run in first_of_each(runs) if run.recipe.get("about")]

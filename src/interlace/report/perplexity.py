@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from interlace.report._run import Run
 
+_MEANS = {"mean": "Mean of all", "geometric": "Geometric mean"}
 _MOST = 12  # panels of one figure; further languages are named and left out
 
 
@@ -49,17 +50,18 @@ def _figure(runs: Sequence[Run], kind: str, names: list[str]) -> dict[str, objec
         for name in names
     }
     curves = {name: lines for name, lines in curves.items() if lines}
-    shown = sorted(curves, key=lambda name: name.endswith("/mean"))  # stable: languages first
-    hidden = [name for name in shown if not name.endswith("/mean")][_MOST:]
+    means = [name for name in curves if name.partition("/")[2] in _MEANS]
+    each = [name for name in curves if name not in means]
+    shown = [*each[:_MOST], *means[:1]]  # a second mean would look the same
     panels: list[Markup] = []
     unit = "perplexity per masked subword" if kind == "perplexity" else kind
     if curves:
         span = domain([curve for lines in curves.values() for curve in lines], log=kind == "perplexity")
-        panels = [panel(_title(name), curves[name], span, unit) for name in shown if name not in hidden]
+        panels = [panel(_title(name), curves[name], span, unit) for name in shown]
     caption = f"{unit[:1].upper()}{unit[1:]}, on the evaluation text of each language."
-    return {"panels": panels, "caption": caption, "hidden": [_title(name) for name in hidden]}
+    return {"panels": panels, "caption": caption, "hidden": [_title(name) for name in curves if name not in shown]}
 
 
 def _title(name: str) -> str:
     kind, _, which = name.partition("/")
-    return "Mean of languages" if which == "mean" else language_name(which) if which else kind
+    return _MEANS.get(which) or (language_name(which) if which else kind)

@@ -17,7 +17,18 @@ if TYPE_CHECKING:
 
     from interlace.report._run import Run
 
-_PLAIN = ("interlace", "python", "torch", "transformers", "platform", "processor", "threads", "device")
+_PLAIN = (
+    "interlace",
+    "python",
+    "torch",
+    "transformers",
+    "platform",
+    "processor",
+    "cores",
+    "threads",
+    "device",
+    "processes",
+)
 
 
 def provenance(runs: Sequence[Run]) -> Section:
@@ -72,14 +83,15 @@ def _moment(text: str) -> str:
 def _commands(runs: Sequence[Run]) -> list[str]:
     """What to type. Of an absolute path only the last part is shown: a page tells nothing of its author's disk."""
     folders = [Path(run.folder.name) if run.folder.is_absolute() else run.folder for run in runs]
+    again = [Path("again", folder.name) for folder in folders]  # a finished run would not be run again where it is
     lines = []
-    for run, folder in zip(runs, folders, strict=True):
-        lines.append(_command("pretrain", str(folder / "recipe.json"), "--into", str(folder)))
+    for run, recipe, folder in zip(runs, folders, again, strict=True):
+        lines.append(_command("pretrain", str(recipe / "recipe.json"), "--into", str(folder)))
         tasks = list(dict.fromkeys(score.task for score in run.scores))
         if tasks:
             seeds = max(len({score.seed for score in run.scores if score.task == task}) for task in tasks)
             lines.append(_command("evaluate", str(folder), "--on", ",".join(tasks), "--seeds", str(seeds)))
-    lines.append(_command("report", *[str(folder) for folder in folders], "--into", "report.html"))
+    lines.append(_command("report", *map(str, again), "--into", str(Path("again", "report.html"))))
     return lines
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from interlace.report._run import Run
 
-_IDENTITY = ("name",)  # differs by nature between recipes, so it is not news
+_IDENTITY = ("name", "about")  # differ by nature between recipes, and stand at the top of the page
 
 
 def recipe(runs: Sequence[Run]) -> Section:

@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
     from interlace.report._run import Run, Sample, SampleRow
 
-_CORPORA, _ROWS = 2, 2  # shown of each objective, and of each corpus
+_CORPORA, _ROWS, _LONGEST = 3, 1, 80  # shown: corpora an objective, rows a corpus, tokens a row
 _MASKS = {"<mask>", "[MASK]", "<special1>"}
-_SPECIALS = {"<s>", "</s>", "<pad>", "<unk>", "[CLS]", "[SEP]", "[PAD]", "[UNK]"}
+_CLOSING = {"</s>", "[SEP]", "<eos>", "[EOS]"}
+_SPECIALS = _CLOSING | {"<s>", "<bos>", "<pad>", "<unk>", "[BOS]", "[CLS]", "[PAD]", "[UNK]"}
 # What a subword begins with where a word begins: Unigram, byte-level BPE.
 _STARTS = ("\N{LOWER ONE EIGHTH BLOCK}", "\N{LATIN CAPITAL LETTER G WITH DOT ABOVE}")
 
@@ -45,12 +46,13 @@ def samples(runs: Sequence[Run]) -> Section:
 def _sample(sample: Sample) -> dict[str, object]:
     codes = sample.corpus.split("-") if sample.corpus.count("-") == 1 else [sample.corpus]
     rows = [_sides(row, codes) for row in sample.rows[:_ROWS]]
-    return {"corpus": " and ".join(language_name(code) for code in codes), "rows": rows}
+    clipped = any(len(row.tokens) > _LONGEST for row in sample.rows[:_ROWS])
+    return {"corpus": language_name(sample.corpus), "rows": rows, "clipped": clipped}
 
 
 def _sides(row: SampleRow, codes: list[str]) -> list[dict[str, object]]:
     """The row cut where the side changes; each part with its language where the corpus tells it."""
-    marks = row.sides or [0] * len(row.tokens)
+    marks = _marks(row, len(codes) == 2)
     two = len(set(marks)) > 1
     starts = [index for index in range(len(marks)) if index == 0 or marks[index] != marks[index - 1]]
     tokens = _tokens(row)
@@ -58,9 +60,20 @@ def _sides(row: SampleRow, codes: list[str]) -> list[dict[str, object]]:
     for start, end in zip(starts, [*starts[1:], len(marks)], strict=True):
         side = marks[start]
         code = codes[side] if 0 <= side < len(codes) and (two or len(codes) == 1) else ""
-        parts.append({"side": side if two else 0, "two": two, "language": code, "name": language_name(code),
-                      "tokens": tokens[start:end]})  # fmt: skip
-    return parts
+        tokens_here = tokens[start : min(end, _LONGEST)]
+        parts.append({"side": side if two else 0, "language": code, "name": language_name(code), "tokens": tokens_here})
+    return [part for part in parts if part["tokens"]]
+
+
+def _marks(row: SampleRow, pair: bool) -> list[int]:
+    """The side of each token: as recorded, else, for a pair the model is not told of, cut at the first closing sign."""
+    if len(set(row.sides)) > 1:
+        return row.sides
+    ends = [index for index, token in enumerate(row.tokens) if token in _CLOSING]
+    if not pair or not ends:
+        return [0] * len(row.tokens)
+    first = next((end for end in ends if end + 1 not in ends), ends[-1])  # two in a row close one side (RoBERTa)
+    return [int(index > first) for index in range(len(row.tokens))]
 
 
 def _tokens(row: SampleRow) -> list[dict[str, object]]:
@@ -71,7 +84,7 @@ def _tokens(row: SampleRow) -> list[dict[str, object]]:
     return [
         {
             "text": _bare(token),
-            "joined": _continues(token, row.tokens) and index > 0,
+            "joined": index > 0 and row.tokens[index - 1] not in _SPECIALS and _continues(token, row.tokens),
             "kind": _kind(token, index in changed),
             "targets": [_bare(target) for target in right.get(index, [])],
         }

@@ -30,7 +30,7 @@ def shares(runs: Sequence[Run]) -> Section:
             for run in shown
             if run.facts.shares.get(name)
         ]  # fmt: skip
-        groups.setdefault(objective, []).append({"corpus": _corpus(corpus), "bars": bars})
+        groups.setdefault(objective, []).append({"corpus": language_name(corpus), "bars": bars})
     totals = {
         objective: [(run.label, total) for run in shown if (total := _total(run, objective)) > 0]
         for objective in groups
@@ -46,8 +46,3 @@ def shares(runs: Sequence[Run]) -> Section:
 
 def _total(run: Run, objective: str) -> float:
     return sum(share for name, share in run.facts.shares.items() if name.partition("/")[0] == objective)
-
-
-def _corpus(corpus: str) -> str:
-    codes = corpus.split("-")
-    return " \N{EN DASH} ".join(language_name(code) for code in codes) if len(codes) <= 2 else corpus

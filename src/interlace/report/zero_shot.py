@@ -138,6 +138,6 @@ def _domain(table: TaskTable) -> tuple[float, float]:
     step = [*ticks(low, high, 5), low, high][:2]
     size = abs(step[1] - step[0]) / 2 or 1.0
     low, high = (low // size) * size, -((-high) // size) * size
-    if table.unit == "%" and all(0 <= cell.low and cell.high <= 100 for cell in cells):
+    if table.unit == "%" and all(cell.low >= 0 and cell.high <= 100 for cell in cells):
         low, high = max(low, 0.0), min(high, 100.0)
     return low, high

@@ -1,0 +1,61 @@
+"""The summary says who is ahead only where the scores say so."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from interlace.report._headline import caution, summary, title
+from interlace.report._run import read_runs
+from interlace.report._scores import tables
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+SPACE = "\N{NARROW NO-BREAK SPACE}"
+
+
+def sentences(folders: list[Path]) -> tuple[str, str, str]:
+    runs = read_runs(folders)
+    results = tables(runs)
+    return title(results), summary(runs, results), caution(runs, results)
+
+
+def test_a_clear_winner_on_both_tasks(two_runs: list[Path]) -> None:
+    heading, text, care = sentences(two_runs)
+    assert heading == "Zero-shot transfer from English"
+    assert text.startswith(
+        "Averaged over five languages other than English, mlm+tlm is ahead of mlm on both tasks: by "
+    )
+    assert f"{SPACE}% against " in text
+    assert "three seeds" in care
+    assert "pre-trained once" in care
+
+
+def test_overlapping_seeds_are_not_called_a_win(make_run: Callable[..., Path]) -> None:
+    runs = [make_run("a", gain=0.5), make_run("b", gain=0.5, seed=9)]
+    text = sentences(runs)[1]
+    assert "cannot be told apart" in text
+    assert "ahead" not in text
+
+
+def test_one_recipe_is_set_beside_the_source(make_run: Callable[..., Path]) -> None:
+    text = sentences([make_run("mlm", gain=0.0)])[1]
+    assert "mlm reaches " in text
+    assert "(English: " in text
+
+
+def test_without_scores(make_run: Callable[..., Path]) -> None:
+    folder = make_run("mlm", gain=0.0)
+    (folder / "scores.json").unlink()
+    assert sentences([folder]) == (
+        "Cross-lingual pre-training",
+        "mlm: pre-training is recorded below; no task has been scored yet.",
+        "",
+    )
+
+
+def test_several_pretraining_seeds_drop_the_warning(make_run: Callable[..., Path]) -> None:
+    runs = [make_run("mlm", folder=f"mlm-{seed}", gain=0.0, seed=seed) for seed in (1, 2)]
+    assert "pre-trained once" not in sentences(runs)[2]
+    assert "six seeds" in sentences(runs)[2]

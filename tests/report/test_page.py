@@ -1,0 +1,157 @@
+"""The page as a whole: in one file, safe, complete, and calm where parts are missing."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING
+
+import pytest
+
+from interlace.errors import DataError
+from interlace.report import ORDER, SECTIONS, Section, section_order, write_report
+from interlace.report._run import read_runs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+VOID = {"meta", "br", "hr", "img", "input", "link", "wbr"}
+LOADS = {"src", "href", "xlink:href", "data", "poster", "action", "srcset"}
+
+
+class Outline(HTMLParser):
+    """Checks that elements close in order, and collects attributes, ids and text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.attributes: list[tuple[str, str, str]] = []
+        self.words: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+
+def outline(page: Path) -> Outline:
+    parser = Outline()
+    parser.feed(page.read_text(encoding="utf-8"))
+    assert parser.open == []
+    return parser
+
+
+def test_asks_for_nothing_from_outside(two_runs: list[Path], tmp_path: Path) -> None:
+    page = write_report(two_runs, tmp_path / "report.html")
+    for tag, name, value in outline(page).attributes:
+        if name in LOADS:
+            assert value.startswith("#"), f"<{tag} {name}={value!r}>"
+    text = page.read_text(encoding="utf-8")
+    assert not re.search(r"url\(|@import|<script|<link|<iframe|//[\w.-]+\.\w", text)
+
+
+def test_holds_the_results(two_runs: list[Path], tmp_path: Path) -> None:
+    page = outline(write_report(two_runs, tmp_path / "report.html"))
+    text = " ".join(" ".join(page.words).split())
+    for expected in ("Zero-shot transfer from English", "Mean of others", "Turkish", "difference",
+                     "objectives.tlm.weight",
+                     "kleine", "Katze", "English \N{EN DASH} Hindi", "perplexity per masked subword", "2.13.0",
+                     "interlace evaluate again/mlm --on pos,xnli --seeds 3"):  # fmt: skip
+        assert expected.lower() in text.lower(), expected
+    ids = [value for _, name, value in page.attributes if name == "id"]
+    assert ids == [name.replace("_", "-") for name in ORDER]
+    links = [value for tag, name, value in page.attributes if tag == "a" and name == "href"]
+    assert links == [f"#{anchor}" for anchor in ids]
+
+
+def test_text_from_data_is_escaped(make_run: Callable[..., Path], tmp_path: Path) -> None:
+    evil = "<script>alert(1)</script>"
+    folder = make_run("mlm", gain=0.0)
+    for part in ("recipe", "run", "samples", "scores", "embedding"):
+        path = folder / f"{part}.json"
+        content = path.read_text(encoding="utf-8")
+        for word in ("dog", '"mlm"', "cpu", '"xnli"', '"tr"', "accuracy", "world"):
+            content = content.replace(word, word.replace(word.strip('"'), evil))
+        path.write_text(content, encoding="utf-8")
+    page = write_report([folder], tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "<script" not in page
+    assert page.count("&lt;script&gt;") > 10
+
+
+@pytest.mark.parametrize(
+    "missing", ["run.json", "metrics.jsonl", "samples.json", "scores.json", "embedding.json", "all"]
+)
+def test_missing_parts_leave_a_sentence(two_runs: list[Path], tmp_path: Path, missing: str) -> None:
+    parts = ["run.json", "metrics.jsonl", "samples.json", "scores.json", "embedding.json"]
+    for folder in two_runs:
+        for part in parts if missing == "all" else [missing]:
+            (folder / part).unlink()
+    page = outline(write_report(two_runs, tmp_path / "report.html"))
+    assert sum(name == "id" for _, name, _ in page.attributes) == len(ORDER)
+
+
+def test_a_part_that_only_one_run_has(two_runs: list[Path], tmp_path: Path) -> None:
+    for part in ("run.json", "metrics.jsonl", "samples.json", "scores.json", "embedding.json"):
+        (two_runs[0] / part).unlink()
+    outline(write_report(two_runs, tmp_path / "report.html"))
+
+
+@pytest.mark.parametrize("name", SECTIONS.names())
+def test_every_section_speaks_of_an_empty_run(name: str, tmp_path: Path) -> None:
+    (tmp_path / "recipe.json").write_text(json.dumps({"name": "new"}))
+    section = SECTIONS.get(name)(read_runs([tmp_path]))
+    assert isinstance(section, Section)
+    assert section.title
+    assert section.lead.endswith(".")
+
+
+def test_order_holds_every_section() -> None:
+    assert section_order() == list(ORDER)
+    assert sorted(ORDER) == SECTIONS.names()
+
+
+def test_broken_losses_and_single_points(make_run: Callable[..., Path], tmp_path: Path) -> None:
+    folder = make_run("mlm", gain=0.0)
+    lines = [
+        {"kind": "step", "step": 1, "objective": "mlm", "losses": {"mlm": None}},
+        {"kind": "step", "step": 2, "objective": "mlm", "losses": {"mlm": float("nan")}},
+        {"kind": "step", "step": 3, "objective": "alm", "losses": {"a": 0.0, "b": -1.0}},
+        {"kind": "evaluation", "step": 3, "scores": {"perplexity/en": float("inf"), "perplexity/de": 7.0}},
+    ]
+    (folder / "metrics.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    text = write_report([folder], tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "alm: b" in text
+    assert not re.search(r'="[^"]*\b(nan|inf)\b', text)
+
+
+def test_an_old_page_is_replaced_and_nothing_else_left(two_runs: list[Path], tmp_path: Path) -> None:
+    page = tmp_path / "pages" / "report.html"
+    first = write_report(two_runs, page).read_text(encoding="utf-8")
+    second = write_report(two_runs[:1], page).read_text(encoding="utf-8")
+    assert first != second
+    assert [path.name for path in page.parent.iterdir()] == ["report.html"]
+
+
+def test_the_same_runs_give_the_same_page(two_runs: list[Path], tmp_path: Path) -> None:
+    pages = [write_report(two_runs, tmp_path / name).read_bytes() for name in ("a.html", "b.html")]
+    assert pages[0] == pages[1]
+
+
+def test_a_folder_is_no_page(two_runs: list[Path], tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="is a folder"):
+        write_report(two_runs, tmp_path)
+
+
+def test_a_damaged_run_leaves_no_page(two_runs: list[Path], tmp_path: Path) -> None:
+    (two_runs[1] / "scores.json").write_text("[")
+    with pytest.raises(DataError):
+        write_report(two_runs, tmp_path / "new" / "report.html")
+    assert not (tmp_path / "new").exists()

@@ -1,0 +1,128 @@
+"""The zero-shot table against figures worked out by hand."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interlace.report import zero_shot_table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from interlace.report import TaskTable
+
+
+def score(language: str, value: float, seed: int = 0, **more: Any) -> dict[str, Any]:
+    entry = {"task": "pos", "metric": "accuracy", "unit": "%", "source": "en", "n": 100}
+    return {**entry, "language": language, "score": value, "seed": seed, **more}
+
+
+def bare_run(folder: Path, name: str, scores: list[dict[str, Any]], seed: int = 1, **recipe: Any) -> Path:
+    folder.mkdir()
+    (folder / "recipe.json").write_text(json.dumps({"name": name, "seed": seed, **recipe}))
+    (folder / "scores.json").write_text(json.dumps(scores))
+    return folder
+
+
+def only(tables: list[TaskTable]) -> TaskTable:
+    (table,) = tables
+    return table
+
+
+def test_mean_range_and_difference(tmp_path: Path) -> None:
+    first = bare_run(
+        tmp_path / "a", "a", [score("de", 50, 0), score("de", 54, 1), score("en", 90, 0), score("en", 91, 1)]
+    )
+    second = bare_run(
+        tmp_path / "b", "b", [score("de", 60, 0), score("de", 61, 1), score("en", 89, 0), score("en", 91, 1)]
+    )
+    table = only(zero_shot_table([first, second]))
+    assert table.recipes == ["a", "b"]
+    assert [line.language for line in table.lines] == ["en", "de"], "the source language stands first"
+    source, german = table.lines
+    assert source.source
+    cell = german.cells["a"]
+    assert cell is not None
+    assert (cell.mean, cell.low, cell.high, cell.seeds, cell.items) == (52, 50, 54, 2, 100)
+    assert german.best == ("b",)
+    change, unclear = german.differences["b"], source.differences["b"]
+    assert change is not None
+    assert (change.value, change.clear) == (8.5, True)
+    assert unclear is not None
+    assert not unclear.clear, "the ranges 90 to 91 and 89 to 91 touch"
+
+
+def test_mean_of_the_others_is_taken_within_a_seed(tmp_path: Path) -> None:
+    scores = [score("de", 40, 0), score("tr", 60, 0), score("de", 60, 1), score("tr", 40, 1), score("en", 99, 0)]
+    table = only(zero_shot_table([bare_run(tmp_path / "a", "a", scores)]))
+    assert table.mean is not None
+    cell = table.mean.cells["a"]
+    assert cell is not None
+    assert (cell.mean, cell.low, cell.high, cell.seeds) == (50, 50, 50, 2)
+
+
+def test_mean_covers_only_languages_that_all_recipes_scored(tmp_path: Path) -> None:
+    first = bare_run(tmp_path / "a", "a", [score("de", 10), score("tr", 20), score("hi", 90)])
+    second = bare_run(tmp_path / "b", "b", [score("de", 30), score("tr", 40)])
+    table = only(zero_shot_table([first, second]))
+    assert table.averaged == ["de", "tr"]
+    assert table.mean is not None
+    means = [cell.mean for cell in table.mean.cells.values() if cell]
+    assert means == [15, 35]
+    assert table.lines[-1].cells["b"] is None
+    assert table.lines[-1].best == ()
+
+
+def test_runs_that_differ_only_in_the_seed_share_a_column(tmp_path: Path) -> None:
+    runs = [bare_run(tmp_path / f"r{seed}", "same", [score("de", 10 * seed)], seed, width=64) for seed in (1, 2)]
+    table = only(zero_shot_table(runs))
+    assert table.recipes == ["same"]
+    cell = table.lines[0].cells["same"]
+    assert cell is not None
+    assert (cell.mean, cell.seeds) == (15, 2)
+
+
+def test_one_name_for_two_recipes_is_told_apart_by_folder(tmp_path: Path) -> None:
+    runs = [bare_run(tmp_path / f"w{width}", "same", [score("de", 1)], width=width) for width in (64, 128)]
+    assert only(zero_shot_table(runs)).recipes == ["same (w64)", "same (w128)"]
+
+
+def test_lower_is_better_where_the_task_says_so(tmp_path: Path) -> None:
+    runs = [
+        bare_run(tmp_path / name, name, [score("de", value, greater_is_better=False)])
+        for name, value in (("a", 3.0), ("b", 2.0))
+    ]
+    assert only(zero_shot_table(runs)).lines[0].best == ("b",)
+
+
+def test_scores_that_are_no_numbers_are_left_out_and_counted(tmp_path: Path) -> None:
+    table = only(zero_shot_table([bare_run(tmp_path / "a", "a", [score("de", float("nan")), score("de", 5, 1)])]))
+    cell = table.lines[0].cells["a"]
+    assert cell is not None
+    assert (cell.mean, cell.seeds, table.left_out) == (5, 1, 1)
+
+
+@pytest.mark.parametrize("seeds", [1, 4])
+def test_one_seed_never_makes_a_difference_clear(tmp_path: Path, seeds: int) -> None:
+    runs = [
+        bare_run(tmp_path / name, name, [score("de", base + seed, seed) for seed in range(seeds)])
+        for name, base in (("a", 10), ("b", 90))
+    ]
+    difference = only(zero_shot_table(runs)).lines[0].differences["b"]
+    assert difference is not None
+    assert difference.clear is (seeds > 1)
+
+
+@given(values=st.lists(st.floats(0, 100), min_size=1, max_size=8))
+def test_the_mean_lies_in_the_range(values: list[float], tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("run") / "a"
+    table = only(zero_shot_table([bare_run(folder, "a", [score("de", v, seed) for seed, v in enumerate(values)])]))
+    cell = table.lines[0].cells["a"]
+    assert cell is not None
+    assert cell.low - 1e-9 <= cell.mean <= cell.high + 1e-9
+    assert (cell.low, cell.high, cell.seeds) == (min(values), max(values), len(values))
