@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -102,21 +102,22 @@ def test_text_is_escaped_in_figures() -> None:
     assert "<b>" not in _svg.text(0, 0, "<b>&") + _svg.element("p", title='"<b>')
 
 
+def words(tokens: str, sides: list[int], codes: list[str]) -> list[tuple[str, list[str]]]:
+    """(language, subwords) of each side."""
+    parts: list[dict[str, Any]] = _sides(row(tokens, sides), codes)
+    return [(part["language"], [token["text"] for token in part["tokens"]]) for part in parts]
+
+
 def row(tokens: str, sides: list[int] | None = None) -> SampleRow:
     return SampleRow(tokens=tokens.split(), sides=sides or [])
 
 
 def test_sides_as_recorded_and_where_they_are_not() -> None:
-    told = _sides(row("<s> a b c", [0, 0, 1, 1]), ["en", "de"])
-    cut = _sides(row("<s> a </s> </s> b c </s>"), ["en", "de"])
-    one = _sides(row("<s> a </s> b </s>"), ["en"])
-    assert [[token["text"] for token in side["tokens"]] for side in told] == [["<s>", "a"], ["b", "c"]]
-    assert [[token["text"] for token in side["tokens"]] for side in cut] == [
-        ["<s>", "a", "</s>", "</s>"],
-        ["b", "c", "</s>"],
-    ]
-    assert [side["language"] for side in cut] == ["en", "de"]
-    assert [side["language"] for side in one] == ["en"]
+    told = words("<s> a b c", [0, 0, 1, 1], ["en", "de"])
+    cut = words("<s> a </s> </s> b c </s>", [], ["en", "de"])
+    assert told == [("en", ["<s>", "a"]), ("de", ["b", "c"])]
+    assert cut == [("en", ["<s>", "a", "</s>", "</s>"]), ("de", ["b", "c", "</s>"])]
+    assert words("<s> a </s> b </s>", [], ["en"]) == [("en", ["<s>", "a", "</s>", "b", "</s>"])]
 
 
 @pytest.mark.parametrize(
@@ -128,7 +129,8 @@ def test_sides_as_recorded_and_where_they_are_not() -> None:
     ],
 )
 def test_subwords_of_a_word_stand_together(tokens: str, joined: list[bool]) -> None:
-    assert [token["joined"] for token in _sides(row(tokens), ["en"])[0]["tokens"]] == joined
+    side: dict[str, Any] = _sides(row(tokens), ["en"])[0]
+    assert [token["joined"] for token in side["tokens"]] == joined
 
 
 def test_recipes_are_flattened_and_merged_in_order() -> None:

@@ -76,13 +76,13 @@ def panel(title: str, curves: Sequence[Curve], span: Domain, what: str) -> Marku
     label = f"{title}: {what}; at the last step " + ", ".join(
         f"{curve.label} {significant(curve.points[-1][1])}" for curve in curves
     )
-    parts = [text(0, 14, title, "title"), *_axes(span, across, up, right)]
+    parts = [text(0, 14, title, "title"), *_axes(span, up, right)]
     parts += [path([(across(step), up(value)) for step, value in curve.points], curve.style) for curve in curves]
     parts += _ends(curves, ends, across, up)
     return picture(WIDTH, HEIGHT, label, parts, "panel")
 
 
-def _axes(span: Domain, across: _Map, up: _Map, right: float) -> list[Markup]:
+def _axes(span: Domain, up: _Map, right: float) -> list[Markup]:
     rows = log_ticks(*span.values) if span.log else ticks(*span.values)
     parts = [line(_LEFT, up(value), right, up(value), "grid") for value in rows]
     parts += [text(_LEFT - 6, up(value) + 4, _tick(value), "tick", "end") for value in rows]
