@@ -6,6 +6,7 @@ epochs, so a run's place in a corpus is one number, and any batch can be asked f
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -80,7 +81,7 @@ class StreamPlan(EpochPlan):
 
     def __len__(self) -> int:
         """Batches an epoch; the last one may be smaller."""
-        return -(-self.rows // self.rows_per_batch)
+        return math.ceil(self.rows / self.rows_per_batch)
 
     def shift(self, epoch: int) -> int:
         """How far the cut points move in this epoch, in subwords below `length`."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from functools import cached_property
 from hashlib import blake2b
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from interlace.text.words import SPLITTERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
     from tokenizers import Tokenizer
@@ -52,7 +52,7 @@ class Vocab:
         self.name = name
         self._special = dict(special)
         self._config = dict(config)
-        self._ids = {role: tokenizer.token_to_id(token) for role, token in special.items()}
+        self._ids = {role: _id_of(tokenizer, token) for role, token in special.items()}
         added = tokenizer.get_added_tokens_decoder()
         known = np.unique(np.fromiter(tokenizer.get_vocab(with_added_tokens=True).values(), np.int64))
         special_ids = {number for number, token in added.items() if token.special} | set(self._ids.values())
@@ -62,7 +62,7 @@ class Vocab:
         self.between = self._glue()
 
     @classmethod
-    def learn(  # noqa: PLR0913
+    def learn(
         cls,
         lines_by_language: Mapping[str, Iterable[str]],
         size: int,
@@ -192,7 +192,7 @@ class Vocab:
     def _id(self, role: str) -> int:
         if role not in self._ids:
             raise DataError(f"tokenizer {self.name!r} has no {role} token, which is needed here")
-        return int(self._ids[role])
+        return self._ids[role]
 
     def _glue(self) -> tuple[int, ...]:
         """What the template puts between two sides; one end token where it has no template for pairs."""
@@ -206,6 +206,13 @@ class Vocab:
 
 _REBUILT = {"tokenizer_class", "auto_map", "added_tokens_decoder", "fix_mistral_regex", "name_or_path", "backend"}
 """Keys of a loaded configuration that describe how it was built, which tokenizer.json now says alone."""
+
+
+def _id_of(tokenizer: Tokenizer, token: str) -> int:
+    number: int | None = tokenizer.token_to_id(token)
+    if number is None:
+        raise DataError(f"the special token {token!r} is not in the vocabulary")
+    return number
 
 
 def _readable(name: str) -> str:

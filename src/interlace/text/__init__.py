@@ -21,6 +21,7 @@ class Text:
     tags: by kind (`"pos"`, `"names"`), one string a word a line; names are IOB2.
     labels: one string a line, or None.
     answers: a (start, end) character span a line, or None: the extractive answer to the line's question.
+    notes: what the reader mended or left out in making these lines, and how often.
     """
 
     language: str
@@ -30,6 +31,7 @@ class Text:
     tags: dict[str, list[list[str]]] = field(default_factory=dict)
     labels: list[str] | None = None
     answers: list[tuple[int, int]] | None = None
+    notes: dict[str, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -44,12 +46,14 @@ class TextPairs:
     """Two sides of equal length: translations, or premise and hypothesis (labels stand on the pair).
 
     links: a row a line of (source word, target word) index pairs, shape (total, 2) int32, or None.
+    notes: what the reader mended or left out in making these pairs, and how often.
     """
 
     source: Text
     target: Text
     links: Ragged | None = None
     labels: list[str] | None = None
+    notes: dict[str, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.source)

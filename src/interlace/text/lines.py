@@ -50,12 +50,11 @@ def read_lines(path: Path | str) -> Iterator[str]:
     first, rest = 1, b""  # the number of the next line, and the bytes of a line not yet ended
     seen = False
     for block in _blocks(path):
-        if not seen and block.startswith(_BOM):
-            block = block[len(_BOM) :]  # noqa: PLW2901
+        data = block if seen else block.removeprefix(_BOM)
         seen = True
-        head, feed, tail = block.rpartition(b"\n")
+        head, feed, tail = data.rpartition(b"\n")
         if not feed:
-            rest += block
+            rest += data
             continue
         lines = _decoded(rest + head, path, first)
         yield from lines
@@ -236,4 +235,4 @@ def _decoded(data: bytes, path: Path, first: int) -> list[str]:
 def _names(folder: Path) -> list[str]:
     """Names of what stands in a folder, at most so many that a message stays readable."""
     names = sorted(entry.name for entry in folder.iterdir() if not entry.name.startswith("."))
-    return names if len(names) <= 200 else names[:200]  # noqa: PLR2004
+    return names if len(names) <= 200 else names[:200]

@@ -46,7 +46,8 @@ def word_at(
     Args:
         at: (T,) first character of each subword.
         ends: (W,) the end of each word.
-        subwords, words: (n,) how many of each a line has.
+        subwords: (n,) how many a line has.
+        words: (n,) how many a line has.
         length: C, greater than every position.
     """
     ended = np.zeros(length + 1, np.int32)

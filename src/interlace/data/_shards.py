@@ -1,0 +1,176 @@
+"""Columns of lists of int32 in a folder of Arrow IPC files and a `meta.json`: what both kinds of corpus are made of.
+
+A shard is one Arrow file with one record batch, mapped into memory; numpy reads it without a copy. Shards are cut by
+size, so writing needs no more memory than one, and reading no more than the pages touched.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from interlace.errors import DataError
+from interlace.ragged import Ragged
+from interlace.text.lines import atomic_folder, must_exist
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from interlace.data.vocab import Vocab
+
+FORMAT = 1
+META = "meta.json"
+SHARD_BYTES = 64 << 20
+
+
+def write_shards(
+    folder: Path, chunks: Iterable[Mapping[str, Ragged]], meta: Mapping[str, Any], shard_bytes: int
+) -> None:
+    """Write chunks of columns with equal numbers of rows; `meta` is read after the last chunk.
+
+    Raises:
+        DataError: there are no rows, or the disk is full; nothing is left behind.
+    """
+    with atomic_folder(folder) as partial:
+        shards: list[dict[str, Any]] = []
+        held: list[Mapping[str, Ragged]] = []
+        size = 0
+        for chunk in chunks:
+            held.append(chunk)
+            size += sum(column.flat.nbytes + column.offsets.nbytes // 2 for column in chunk.values())
+            if size >= shard_bytes:
+                shards.append(_write_shard(partial, len(shards), held))
+                held, size = [], 0
+        if any(len(column) for chunk in held for column in chunk.values()):
+            shards.append(_write_shard(partial, len(shards), held))
+        if not shards:
+            raise DataError(f"{folder}: nothing to write: {_nothing(meta)}")
+        text = json.dumps({"format": FORMAT, **meta, "shards": shards}, indent=1, ensure_ascii=False)
+        (partial / META).write_text(text + "\n", encoding="utf-8")
+
+
+def read_meta(folder: Path, kind: str, vocab: Vocab | None) -> dict[str, Any]:
+    """What `meta.json` says.
+
+    Raises:
+        DataError: it is missing, damaged, of another kind or version, or the corpus has another vocabulary.
+    """
+    path = must_exist(folder / META, "corpus description")
+    try:
+        meta = json.loads(path.read_text(encoding="utf-8"))
+        found, version, shards = meta["kind"], meta["format"], meta["shards"]
+        vocabulary = meta["vocabulary"]
+    except (ValueError, KeyError, TypeError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: damaged ({error!r}); build the corpus again") from error
+    if version != FORMAT:
+        raise DataError(f"{path}: format {version}, this version reads format {FORMAT}; build the corpus again")
+    if found != kind:
+        raise DataError(f"{folder}: holds a {found} corpus, a {kind} corpus is expected")
+    if vocab is not None and vocabulary["fingerprint"] != vocab.fingerprint:
+        raise DataError(
+            f"{folder}: built with the vocabulary {vocabulary['name']!r} ({vocabulary['size']} subwords, "
+            f"fingerprint {vocabulary['fingerprint'][:8]}), not with {vocab.name!r} ({vocab.size} subwords, "
+            f"fingerprint {vocab.fingerprint[:8]}); build the corpus again, or load the vocabulary it was built with"
+        )
+    for shard in shards:
+        _check(folder / shard["file"], shard["bytes"])
+    return dict(meta)
+
+
+class Store:
+    """All shards of a folder, mapped into memory."""
+
+    def __init__(self, folder: Path, shards: Sequence[Mapping[str, Any]]) -> None:
+        self._shards = [_mapped(folder / shard["file"]) for shard in shards]
+        self._bounds = np.cumsum([0, *(shard["rows"] for shard in shards)])
+
+    def __len__(self) -> int:
+        return int(self._bounds[-1])
+
+    @cached_property
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+        return list(self._shards[0])
+
+    def lengths(self, column: str) -> NDArray[np.int32]:
+        """(rows,) values a row."""
+        return np.concatenate([np.diff(shard[column][1]) for shard in self._shards])
+
+    def flats(self, column: str) -> list[NDArray[np.int32]]:
+        """All values of a column, an array a shard, not copied."""
+        return [shard[column][0] for shard in self._shards]
+
+    def take(self, columns: Sequence[str], rows: NDArray[Any] | Sequence[int]) -> list[Ragged]:
+        """The named rows of columns whose rows are equally long, such as ids and words; gathered shard by shard."""
+        rows = np.asarray(rows, np.int64)
+        owner = np.searchsorted(self._bounds, rows, side="right") - 1
+        local = rows - self._bounds[owner]
+        shards = [(shard, owner == shard) for shard in np.unique(owner).tolist()]
+        starts, lengths = np.empty_like(rows), np.empty_like(rows)
+        for shard, mine in shards:
+            offsets = self._shards[shard][columns[0]][1]
+            starts[mine] = offsets[local[mine]]
+            lengths[mine] = offsets[local[mine] + 1] - starts[mine]
+        taken = Ragged.from_lengths(np.empty(0, np.int32), lengths)
+        index = np.arange(taken.offsets[-1]) + np.repeat(starts - taken.offsets[:-1], lengths)
+        owners = np.repeat(owner, lengths) if len(shards) > 1 else None
+        gathered = [self._gathered(column, index, owners, [shard for shard, _ in shards]) for column in columns]
+        return [Ragged(values, taken.offsets) for values in gathered]
+
+    def _gathered(
+        self, column: str, index: NDArray[np.int64], owners: NDArray[np.int64] | None, shards: Sequence[int]
+    ) -> NDArray[np.int32]:
+        """Values by their place in the shard that owns them; `owners` is None where there is at most one shard."""
+        if owners is None:
+            return self._shards[shards[0] if shards else 0][column][0][index]
+        values = np.empty(len(index), np.int32)
+        for shard in shards:
+            mine = owners == shard
+            values[mine] = self._shards[shard][column][0][index[mine]]
+        return values
+
+
+Column = tuple["NDArray[np.int32]", "NDArray[np.int32]"]  # values, offsets
+
+
+def _write_shard(folder: Path, number: int, chunks: list[Mapping[str, Ragged]]) -> dict[str, Any]:
+    """Write what is held as one file; returns its entry in the description."""
+    arrays, rows = {}, 0
+    for name in chunks[0]:
+        whole = Ragged.concatenate([chunk[name] for chunk in chunks])
+        offsets = pa.array(whole.offsets.astype(np.int32))
+        arrays[name] = pa.ListArray.from_arrays(offsets, pa.array(whole.flat.astype(np.int32, copy=False)))
+        rows = len(whole)
+    batch = pa.record_batch(arrays)
+    path = folder / f"{number:05d}.arrow"
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    return {"file": path.name, "rows": rows, "bytes": path.stat().st_size}
+
+
+def _check(path: Path, size: int) -> None:
+    must_exist(path, "shard")
+    if (found := path.stat().st_size) != size:
+        raise DataError(f"{path}: truncated or changed: {found} bytes, {size} were written; build the corpus again")
+
+
+def _mapped(path: Path) -> dict[str, Column]:
+    """The columns of one shard as views of the mapped file."""
+    try:
+        batch = pa.ipc.open_file(pa.memory_map(str(path))).get_batch(0)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise DataError(f"{path}: damaged: {error}; build the corpus again") from error
+    columns = zip(batch.schema.names, batch.columns, strict=True)
+    return {name: (column.values.to_numpy(), column.offsets.to_numpy()) for name, column in columns}
+
+
+def _nothing(meta: Mapping[str, Any]) -> str:
+    skipped = meta.get("skipped") or 0
+    return f"all {skipped} lines were empty" if skipped else "there are no lines"

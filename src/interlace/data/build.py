@@ -1,0 +1,115 @@
+"""From files to a corpus: read, normalise, split into words, encode, write; in one pass, in chunks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from interlace.data import Pairs, Sentences
+from interlace.data.corpus import Corpus
+from interlace.data.parallel import ParallelCorpus
+from interlace.errors import DataError
+from interlace.text import Text, TextPairs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from interlace.data.vocab import Vocab
+    from interlace.ragged import Ragged
+    from interlace.readers import Reader
+    from interlace.text.normalise import Normalise
+    from interlace.text.words import Splitter
+
+
+def build_corpus(
+    reader: Reader,
+    paths: Sequence[Path | str],
+    languages: Sequence[str],
+    vocab: Vocab,
+    splitter: Splitter,
+    normalise: Normalise,
+    into: Path | str,
+) -> Corpus | ParallelCorpus:
+    """A corpus of one language, or of the pairs of two, in the folder `into`.
+
+    Words are what `splitter` finds on the normalised lines; words, links and tags of the files belong to tasks. Lines
+    without a word (pairs, where either side has none) are skipped and counted in `meta.json`.
+
+    Raises:
+        DataError: what the reader finds wrong, or nothing is left to write; nothing half-made stays behind.
+    """
+    files = [Path(path) for path in paths]
+    skipped: Counter[str] = Counter()
+    about: dict[str, Any] = {
+        "sources": [str(path) for path in files],
+        "reader": reader.dump(),
+        "normalise": normalise.dump(),
+    }
+
+    def noted(chunks: Iterable[Any]) -> Iterator[Any]:
+        yield from chunks
+        about.update(skipped=skipped.pop("empty", 0), notes=dict(skipped))
+
+    chunks = reader.read_chunks(files, list(languages))
+    if len(languages) == 1:
+        sentences = noted(_sentences(chunks, vocab, splitter, normalise, skipped))
+        return Corpus.write(into, sentences, language=languages[0], vocab=vocab, splitter=splitter.name, about=about)
+    if len(languages) != 2:
+        raise DataError(f"a corpus has one language or two, found {len(languages)}: {', '.join(languages)}")
+    pairs = noted(_pairs(chunks, vocab, splitter, normalise, skipped))
+    both = (languages[0], languages[1])
+    return ParallelCorpus.write(into, pairs, languages=both, vocab=vocab, splitter=splitter.name, about=about)
+
+
+def _sentences(
+    chunks: Iterable[Text | TextPairs], vocab: Vocab, splitter: Splitter, normalise: Normalise, skipped: Counter[str]
+) -> Iterator[Sentences]:
+    def texts() -> Iterator[Text]:
+        for chunk in chunks:
+            if isinstance(chunk, TextPairs):
+                raise DataError("the reader gave pairs where lines of one language are expected")
+            skipped.update(chunk.notes)
+            text = _prepared(chunk, splitter, normalise)
+            full = text.words.lengths > 0
+            skipped["empty"] += int((~full).sum())
+            yield text if full.all() else _kept(text, full)
+
+    return vocab.encode_texts(texts())
+
+
+def _pairs(
+    chunks: Iterable[Text | TextPairs], vocab: Vocab, splitter: Splitter, normalise: Normalise, skipped: Counter[str]
+) -> Iterator[Pairs]:
+    def sides() -> Iterator[tuple[Text, Text]]:
+        for chunk in chunks:
+            if not isinstance(chunk, TextPairs):
+                raise DataError("the reader gave lines of one language where pairs are expected")
+            skipped.update(chunk.notes)
+            source, target = (_prepared(side, splitter, normalise) for side in (chunk.source, chunk.target))
+            full = (source.words.lengths > 0) & (target.words.lengths > 0)
+            skipped["empty"] += int((~full).sum())
+            yield (source, target) if full.all() else (_kept(source, full), _kept(target, full))
+
+    encoded = vocab.encode_texts(chain.from_iterable(sides()))
+    for source in encoded:
+        yield Pairs(source, next(encoded))
+
+
+def _prepared(text: Text, splitter: Splitter, normalise: Normalise) -> Text:
+    """The text normalised, with the splitter's words; the reader's own serve where they are the same."""
+    lines = normalise.lines(text.lines, text.language)
+    if lines is text.lines and text.splitter == splitter.name:
+        return text
+    return Text(text.language, lines, splitter.split(lines), splitter.name)
+
+
+def _kept(text: Text, full: NDArray[np.bool_]) -> Text:
+    rows = np.flatnonzero(full)
+    words: Ragged = text.words.take(rows)
+    return Text(text.language, [text.lines[row] for row in rows], words, text.splitter)
