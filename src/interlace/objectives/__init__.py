@@ -35,6 +35,7 @@ class Batch:
     at: (N,) rows and (N,) columns of the predictions.
     labels: (N,) what is right there.
     extra: further arrays of an objective's own.
+    sides: (B, L) 0 and 1 for the two sides of pairs, or None; for people, no model reads it.
     counts: by loss term, how many predictions its total sums over (known before the forward pass).
     tokens: real subwords in the batch, padding left out.
     """
@@ -45,6 +46,7 @@ class Batch:
     counts: dict[str, float]
     tokens: int
     extra: dict[str, Any] = field(default_factory=dict)
+    sides: Any = None
 
 
 @dataclass(frozen=True)

@@ -78,6 +78,7 @@ class Tlm(Objective):
             labels=masked.labels,
             counts={self.term: len(masked.labels)},
             tokens=layout.tokens,
+            sides=layout.sides,
         )
 
     def for_evaluation(self) -> Tlm:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -72,7 +73,9 @@ class VocabSettings(Settings):
     start: str | None = Field(None, description="Folder or hub name of a tokenizer; none: learn one.")
     size: int = Field(8000, ge=300, description="Subwords to learn, specials included (XLM: 95k for 15 languages).")
     alpha: float = Field(0.5, ge=0, le=1, description="Exponent of language sampling while learning (XLM: 0.5).")
-    kind: str = Field("byte-bpe", description="Kind of subwords to learn.")
+    kind: Literal["byte-bpe", "bpe", "wordpiece", "unigram"] = Field(
+        "byte-bpe", description="Kind of subwords to learn; byte-bpe has no unknown characters."
+    )
 
 
 class TrainSettings(Settings):
@@ -193,16 +196,17 @@ def _entry(entry: Any) -> Any:
 
 
 def read_recipe(name: str, changes: Mapping[str, str] | None = None) -> Recipe:
-    """A recipe from a TOML file or a shipped name such as `tiny/mlm`, with `section.key=value` changes.
+    """A recipe from a TOML file, a run's `recipe.json` or a shipped name such as `tiny/mlm`, with changes by key path.
 
     Raises:
-        DataError: no such file; SettingsError: not TOML, or a key or value is wrong.
+        DataError: no such file; SettingsError: it cannot be read, or a key or value is wrong.
     """
     path = find_recipe(name)
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path}: not a TOML file: {error}") from error
+        text = path.read_text(encoding="utf-8")
+        data = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+    except (json.JSONDecodeError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path}: cannot be read as a recipe: {error}") from error
     for key, value in (changes or {}).items():
         _change(data, key, value)
     return Recipe.read(data, str(path))

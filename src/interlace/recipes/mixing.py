@@ -53,10 +53,10 @@ def held_out(recipe: Recipe, materials: Materials, traits: Traits) -> list[HeldO
     for name, corpus in materials.dev.items():
         if isinstance(corpus, ParallelCorpus):
             continue
-        rows = Streams(corpus, longest - 2, materials.vocab.end)
-        rows = rows.take(np.arange(len(rows)))
-        train = recipe.train
-        found.append(hold_out(name, rows, measured, prepared, train.evaluate_tokens, train.tokens_per_batch))
+        streams = Streams(corpus, longest - 2, materials.vocab.end)
+        most = max(1, recipe.train.evaluate_tokens // longest)
+        rows = streams.take(np.arange(min(len(streams), most)))
+        found.append(hold_out(name, rows, measured, prepared, recipe.train.tokens_per_batch))
     return found
 
 
@@ -93,7 +93,7 @@ def _resources(
 
 def _plan(recipe: Recipe, objective: Objective, materials: Materials, corpus: str, number: int) -> Plan:
     data, budget = materials.train[corpus], recipe.train.tokens_per_batch
-    if objective.streams:
+    if objective.streams and not isinstance(data, ParallelCorpus):
         streams = Streams(data, objective.max_length - 2, materials.vocab.end)
         if len(streams) == 0:
             raise DataError(f"corpus {corpus!r} holds less than one row of {objective.max_length} subwords")

@@ -135,7 +135,7 @@ def _lines(recipe: Recipe, language: str, root: Path) -> Iterator[str]:
         reader: Any = READERS.build(group.reader)
         for chunk in reader.read_chunks(group.files("train", corpus, root), corpus.split("-")):
             side = chunk if "-" not in corpus else (chunk.source, chunk.target)[position]
-            yield from recipe.normalise.lines(side.lines)
+            yield from recipe.normalise.lines(side.lines, side.language)
 
 
 def _corpus(recipe: Recipe, group: CorpusGroup, corpus: str, split: str, root: Path, vocab: Vocab) -> AnyCorpus:

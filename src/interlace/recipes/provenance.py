@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from interlace import __version__
+from interlace.train.perplexity import UNIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -45,6 +46,7 @@ def describe(
         "tokens": total,
         "shares": {name: round(count / max(total, 1), 4) for name, count in sorted(tokens.items())},
         "seconds": {**seconds, "steps": round(sum(row["seconds"] for row in taken), 3)},
+        "perplexity_unit": UNIT,
         "waited": round(sum(row["waited"] for row in taken), 3),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
     }

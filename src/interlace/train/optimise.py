@@ -33,7 +33,7 @@ class Optimise(Settings):
         if self.schedule == "constant":
             return self.learning_rate
         if self.schedule == "inverse_sqrt":
-            return self.learning_rate * (max(self.warmup, 1) / step) ** 0.5
+            return float(self.learning_rate * (max(self.warmup, 1) / step) ** 0.5)
         return self.learning_rate * max(last - step + 1, 0) / max(last - self.warmup, 1)
 
     def build(self, model: nn.Module) -> AdamW:

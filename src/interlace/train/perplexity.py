@@ -17,11 +17,8 @@ from interlace.randomness import Purpose, generator
 from interlace.train.loop import to_device
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from torch import nn
-
     from interlace.data import Sentences
+    from interlace.models.backbone import Backbone
     from interlace.objectives import Batch, Objective, Prepared
 
 UNIT = "per masked subword"
@@ -46,14 +43,17 @@ def hold_out(
     measured = objective.for_evaluation()
     batches = [
         measured.batch(
-            rows.take(np.arange(start, min(start + size, kept))), prepared, 0, generator(Purpose.EVALUATE, 0, start)
+            rows.take(np.arange(start, min(start + size, len(rows)))),
+            prepared,
+            0,
+            generator(Purpose.EVALUATE, 0, start),
         )
-        for start in range(0, kept, size)
+        for start in range(0, len(rows), size)
     ]
     return HeldOut(corpus, measured, batches)
 
 
-def perplexities(backbone: nn.Module, held_out: list[HeldOut], device: torch.device) -> dict[str, float]:
+def perplexities(backbone: Backbone, held_out: list[HeldOut], device: torch.device) -> dict[str, float]:
     """`perplexity/XX` for each corpus, `perplexity/mean` (arithmetic, XLM's) and `perplexity/geometric`."""
     was_training = backbone.training
     backbone.eval()
@@ -68,11 +68,11 @@ def perplexities(backbone: nn.Module, held_out: list[HeldOut], device: torch.dev
     return {key: round(value, 5) for key, value in found.items()}
 
 
-def _mean_loss(backbone: nn.Module, corpus: HeldOut, device: torch.device) -> float:
+def _mean_loss(backbone: Backbone, corpus: HeldOut, device: torch.device) -> float:
     total, count = 0.0, 0.0
     heads = torch.nn.ModuleDict()
     for batch in corpus.batches:
-        terms: Mapping[str, object] = corpus.objective.loss(backbone, heads, to_device(batch, device))  # type: ignore[arg-type]
-        total += sum(float(term.total) for term in terms.values())  # type: ignore[attr-defined]
+        terms = corpus.objective.loss(backbone, heads, to_device(batch, device))
+        total += sum(float(term.total) for term in terms.values())
         count += sum(batch.counts.values())
     return total / max(count, 1.0)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from interlace.objectives import Batch
     from interlace.train.mixture import Mixture
 
-LONGEST = 48  # subwords shown of a row
+LONGEST = 80  # subwords shown of a row
 
 
 def draw_samples(mixture: Mixture, vocab: Vocab, rows: int = 2) -> list[dict[str, Any]]:
@@ -42,14 +42,5 @@ def _row(batch: Batch, vocab: Vocab, row: int, ids: Any) -> dict[str, Any]:
         "at": columns.tolist(),
         "targets": vocab.tokens(labels),
         "changed": columns[ids[columns] != labels].tolist(),
-        "sides": _sides(batch, row, len(ids)),
+        "sides": [0] * len(ids) if batch.sides is None else batch.sides[row][: len(ids)].tolist(),
     }
-
-
-def _sides(batch: Batch, row: int, length: int) -> list[int]:
-    """0 and 1 for the two sides where the batch tells them apart, else all 0."""
-    for name in ("token_type_ids", "langs"):
-        if name in batch.inputs:
-            values = batch.inputs[name][row][:length]
-            return [int(value != values[0]) for value in values]
-    return [0] * length

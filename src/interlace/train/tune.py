@@ -137,6 +137,7 @@ def _row(cell: Cell, language: str, scores: dict[str, float], count: int, start:
         "task": cell.name,
         "metric": cell.task.metric,
         "unit": cell.task.unit,
+        "greater_is_better": cell.task.greater_is_better,
         "language": language,
         "source": cell.source,
         "seed": cell.seed,
