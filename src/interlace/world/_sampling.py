@@ -1,0 +1,217 @@
+"""Drawing scenes: a topic first, then words that belong together, so that words have a meaning by their company."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from functools import cache
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from interlace.errors import SettingsError, did_you_mean
+from interlace.randomness import Purpose, generator
+from interlace.world._concepts import ADJECTIVES, GIVEN, NOUNS, NUMERALS, SURNAMES, TIMES, TOPICS, TOWNS, VERBS
+from interlace.world._scenes import SPLITS, Phrase, Scene, problems, split_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from interlace.randomness import Generator
+
+Table = tuple[tuple[str, ...], tuple[float, ...]]  # options and their cumulated weights
+
+_PATIENCE = 200  # draws in a row that may be refused before we say that there are no more scenes
+_DETERMINERS = {
+    "the": 8.0,
+    "a": 5.0,
+    "this": 1.5,
+    "these": 1.0,
+    "many": 0.8,
+    "some": 0.8,
+    "every": 0.8,
+} | dict.fromkeys(NUMERALS, 0.25)
+_ABOUT = 8.0  # how much likelier a concept is under its own topic
+
+
+def sample(count: int, split: str = "train", seed: int = 0, stream: int = 0) -> list[Scene]:
+    """`count` different scenes of a split, a pure function of the arguments.
+
+    No scene belongs to two splits (`split_of`). Streams of one split are independent draws: each language's
+    monolingual text takes one of its own.
+
+    Raises:
+        SettingsError: an unknown split.
+    """
+    if split not in SPLITS:
+        raise SettingsError(f"there is no split {split!r} of the world{did_you_mean(split, SPLITS)}")
+    rng = generator(Purpose.WORLD, seed, list(SPLITS).index(split), stream)
+    return list(_distinct(rng, split, count))
+
+
+def _distinct(rng: Generator, split: str, count: int) -> Iterator[Scene]:
+    seen: set[Scene] = set()
+    refused = 0
+    draw = Draw(rng)
+    while len(seen) < count:
+        scene = draw.scene()
+        if split_of(scene) != split or (scene in seen and refused < _PATIENCE):
+            refused += scene in seen
+            continue
+        refused = 0
+        seen.add(scene)
+        yield scene
+
+
+class Draw:
+    """Scenes drawn one after another from a generator, through a buffer of uniform numbers."""
+
+    def __init__(self, rng: Generator) -> None:
+        self._rng = rng
+        self._numbers: Iterator[float] = iter(())
+
+    def scene(self) -> Scene:
+        """One good scene."""
+        while True:
+            scene = self._any()
+            if scene is not None and not problems(scene):
+                return scene
+
+    def _any(self) -> Scene | None:
+        topic = self._of(TOPICS)
+        kind = self._number()
+        if kind < 0.8:
+            return self._event(topic)
+        if kind < 0.89:
+            return self._property(topic)
+        return self._location(topic) if kind < 0.95 else self._category(topic)
+
+    def _event(self, topic: str) -> Scene | None:
+        name = self._from(_verbs(topic))
+        verb = VERBS[name]
+        negated = self._chance(0.15)
+        subject = self._subject(verb.subject, topic, negated)
+        tense = self._of(("past", "present", "future"))
+        time = self._time(tense, state=False) if self._chance(0.5) or "timed" in verb.flags else ""
+        return Scene(
+            name,
+            subject,
+            tense=tense,
+            object=self._noun(verb.objects, topic, negated) if verb.objects else None,
+            recipient=self._person(topic) if "recipient" in verb.flags else None,
+            goal=self._place(_places((), topic)) if "goal" in verb.flags else None,
+            companion=self._person(topic) if "companion" in verb.flags and self._chance(0.15) else None,
+            place=self._place(_places(verb.places, topic)) if verb.places and self._chance(0.45) else None,
+            time=time,
+            manner=self._of(verb.manners) if verb.manners and not negated and self._chance(0.15) else "",
+            negated=negated and subject.determiner != "no",
+            fronted=bool(time) and self._chance(0.4),
+        )
+
+    def _property(self, topic: str) -> Scene | None:
+        subject = self._subject(_ANYTHING, topic, negated := self._chance(0.2))._replace(quality="")
+        fitting = _qualities("woman" if subject.named else subject.head)
+        return self._state(Scene("be", subject, quality=self._of(fitting)), negated) if fitting else None
+
+    def _location(self, topic: str) -> Scene | None:
+        subject = self._subject(_ANYTHING, topic, negated := self._chance(0.2))
+        return self._state(Scene("be", subject, place=self._place(_places((), topic))), negated)
+
+    def _category(self, topic: str) -> Scene | None:
+        noun = self._from(_nouns(frozenset({"profession"}), topic))
+        return self._state(Scene("be", self._name(), category=noun), self._chance(0.2))
+
+    def _state(self, scene: Scene, negated: bool) -> Scene:
+        tense = self._of(("past", "present", "present", "future"))
+        time = self._time(tense, state=True) if tense != "present" or self._chance(0.3) else ""
+        fronted = bool(time) and self._chance(0.4)
+        negated = negated and scene.subject.determiner != "no"
+        return scene._replace(tense=tense, time=time, negated=negated, fronted=fronted)
+
+    def _subject(self, tags: frozenset[str], topic: str, negated: bool) -> Phrase:
+        if "person" in tags and self._chance(0.35):
+            return self._name()
+        phrase = self._noun(tags, topic, negated)
+        if phrase.determiner and self._chance(0.03):
+            return phrase._replace(determiner="no")
+        return phrase._replace(determiner="the") if negated and phrase.determiner == "a" else phrase
+
+    def _noun(self, tags: frozenset[str], topic: str, negated: bool) -> Phrase:
+        if "person" in tags and self._chance(0.25):
+            return self._name()
+        head = self._from(_nouns(tags, topic))
+        determiner = "" if NOUNS[head].mass else self._from(_QUIET if negated else _ALL)
+        return Phrase(head, determiner, self._quality(head, 0.3))
+
+    def _person(self, topic: str) -> Phrase:
+        if self._chance(0.5):
+            return self._name()
+        return Phrase(self._from(_nouns(frozenset({"person"}), topic)), self._of(("the", "the", "this")))
+
+    def _place(self, table: Table) -> Phrase:
+        if self._chance(0.3):
+            return Phrase(self._of(TOWNS))
+        head = self._from(table)
+        return Phrase(head, "the", self._quality(head, 0.15))
+
+    def _name(self) -> Phrase:
+        return Phrase(self._of(_NAMES), surname=self._of(SURNAMES) if self._chance(0.3) else "")
+
+    def _quality(self, head: str, chance: float) -> str:
+        fitting = _qualities(head)
+        return self._of(fitting) if fitting and self._chance(chance) else ""
+
+    def _time(self, tense: str, *, state: bool) -> str:
+        return self._of(_times(tense, state))
+
+    def _number(self) -> float:
+        number = next(self._numbers, None)
+        if number is None:
+            self._numbers = iter(self._rng.random(4096).tolist())
+            number = next(self._numbers)
+        return number
+
+    def _chance(self, chance: float) -> bool:
+        return self._number() < chance
+
+    def _of(self, options: Sequence[str]) -> str:
+        return options[int(self._number() * len(options))]
+
+    def _from(self, table: Table) -> str:
+        options, cumulated = table
+        return options[bisect_right(cumulated, self._number() * cumulated[-1])]
+
+
+def _table(weights: dict[str, float]) -> Table:
+    return tuple(weights), tuple(accumulate(weights.values()))
+
+
+@cache
+def _verbs(topic: str) -> Table:
+    return _table({name: _ABOUT if topic in verb.topics else 0.5 for name, verb in VERBS.items()})
+
+
+@cache
+def _nouns(tags: frozenset[str], topic: str) -> Table:
+    fitting = {name: noun for name, noun in NOUNS.items() if noun.tags & tags}
+    return _table({name: _ABOUT if topic in noun.topics else 0.4 for name, noun in fitting.items()})
+
+
+@cache
+def _places(places: tuple[str, ...], topic: str) -> Table:
+    options = places or tuple(name for name, noun in NOUNS.items() if "place" in noun.tags)
+    return _table({name: _ABOUT if topic in NOUNS[name].topics else 1.0 for name in options})
+
+
+@cache
+def _qualities(head: str) -> tuple[str, ...]:
+    return tuple(name for name, adjective in ADJECTIVES.items() if adjective.tags & NOUNS[head].tags)
+
+
+@cache
+def _times(tense: str, state: bool) -> tuple[str, ...]:
+    return tuple(time for time, its in TIMES.items() if its == tense and (state or time != "now"))
+
+
+_NAMES = tuple(GIVEN)
+_ANYTHING = frozenset({"person", "animal", "object"})
+_ALL = _table(_DETERMINERS)
+_QUIET = _table({"the": 5.0, "this": 1.0, "these": 1.0, "a": 3.0})
