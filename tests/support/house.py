@@ -36,8 +36,10 @@ HEAVY = {"torch", "transformers", "accelerate"}
 PRINTERS = {"cli", "__main__"}
 PICKLERS = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "shelve", "marshal"}
 LONGEST_FILE, LONGEST_FUNCTION, LONG_FUNCTION, LEAST_SHORT = 300, 50, 25, 0.9
-_LITERALS = (ast.Constant, ast.Tuple, ast.List, ast.Dict, ast.Set, ast.Starred, ast.BinOp, ast.UnaryOp)
-_INSIDE_LITERALS = (ast.Name, ast.Call, ast.keyword, ast.Attribute, ast.operator, ast.unaryop, ast.expr_context)
+TABLE_NODES: tuple[type[ast.AST], ...] = (
+    *(ast.Constant, ast.Tuple, ast.List, ast.Dict, ast.Set, ast.Starred, ast.BinOp, ast.UnaryOp),
+    *(ast.Name, ast.Call, ast.keyword, ast.Attribute, ast.operator, ast.unaryop, ast.expr_context),
+)
 MACHINE_PATH = re.compile(r"(?<![\w.:~<>-])/(?:work|root|home|Users)/\w|(?<!\w)[A-Z]:\\{1,2}\w")
 
 
@@ -187,9 +189,7 @@ def is_table(tree: ast.Module) -> bool:
             continue
         if not isinstance(node, ast.Expr | ast.Assign | ast.AnnAssign):
             return False
-        if node.value is not None and not all(
-            isinstance(part, _LITERALS + _INSIDE_LITERALS) for part in ast.walk(node.value)
-        ):
+        if node.value is not None and not all(isinstance(part, TABLE_NODES) for part in ast.walk(node.value)):
             return False
     return True
 
