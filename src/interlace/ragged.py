@@ -27,9 +27,9 @@ class Ragged:
     @classmethod
     def of(cls, rows: Sequence[Sequence[Any]], dtype: DTypeLike = np.int32, width: int | None = None) -> Ragged:
         """From lists; `width` gives the second axis of rows of tuples (needed where all rows are empty)."""
-        shape = (-1,) if width is None else (-1, width)
-        flat = [item for row in rows for item in row]
-        return cls.from_lengths(np.asarray(flat, dtype=dtype).reshape(shape), [len(row) for row in rows])
+        values = np.asarray([item for row in rows for item in row], dtype=dtype)
+        values = values if width is None else values.reshape(-1, width)
+        return cls.from_lengths(values, [len(row) for row in rows])
 
     @classmethod
     def from_lengths(cls, values: NDArray[Any], lengths: Iterable[int] | NDArray[Any]) -> Ragged:
@@ -82,11 +82,14 @@ class Ragged:
 
     def columns(self) -> NDArray[np.int64]:
         """(total,) the place of each value of `flat` in its row."""
-        return np.arange(len(self.flat)) - np.repeat(self.offsets[:-1] - self.offsets[0], self.lengths)
+        places: NDArray[np.int64] = np.arange(len(self.flat)) - np.repeat(self.offsets[:-1], self.lengths)
+        places += self.offsets[0]
+        return places
 
     def take(self, rows: NDArray[Any] | Sequence[int]) -> Ragged:
-        """The named rows, copied."""
-        rows = np.asarray(rows, dtype=np.int64)
+        """The named rows, copied; by number, or where a mask of booleans holds."""
+        rows = np.asarray(rows)
+        rows = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows.astype(np.int64, copy=False)
         starts, lengths = self.offsets[:-1][rows], self.lengths[rows]
         taken = Ragged.from_lengths(np.empty(0, self.values.dtype), lengths)
         index = np.repeat(starts - taken.offsets[:-1], lengths) + np.arange(taken.offsets[-1])
@@ -97,7 +100,7 @@ class Ragged:
         return Ragged(self.values, self.offsets[start : stop + 1])
 
     def padded(self, fill: Any, length: int | None = None) -> NDArray[Any]:
-        """(rows, longest or `length`) dense array with `fill` behind the end of each row."""
+        """(rows, longest or `length`) dense array with `fill` behind the end of each row; no row may be longer."""
         lengths = self.lengths
         width = int(lengths.max(initial=0)) if length is None else length
         dense = np.full((len(self), width, *self.values.shape[1:]), fill, dtype=self.values.dtype)
