@@ -5,6 +5,7 @@ The syntax is XLM's (Conneau & Lample 2019, public code): `step:value` pairs, li
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Annotated
 
 import numpy as np
@@ -18,7 +19,7 @@ def _points(text: str) -> tuple[list[int], list[float]]:
     except ValueError:
         message = f"expected a number or 'step:value,step:value,...' with whole steps, found {text!r}"
         raise ValueError(message) from None
-    if any(later <= earlier for earlier, later in zip(steps, steps[1:], strict=False)):
+    if any(later <= earlier for earlier, later in pairwise(steps)):
         message = f"the steps of a schedule must grow, found {text!r}"
         raise ValueError(message)
     return steps, values

@@ -22,7 +22,7 @@ else:
 class _Kind(_ModelKind):
     """Turns pydantic's error into ours where a person constructs; nested construction keeps its key path."""
 
-    def __call__(cls, *args: Any, **data: Any) -> Any:
+    def __call__(cls, *args: Any, **data: Any) -> Any:  # noqa: N805 - what a metaclass makes is a class
         try:
             return super().__call__(*args, **data)
         except ValidationError as error:
@@ -58,12 +58,12 @@ def fields_of(model: type[BaseModel]) -> list[tuple[str, str, str, str]]:
     return rows
 
 
-def _explain(error: ValidationError, model: type[BaseModel], where: str) -> str:
+def _explain(error: ValidationError, model: type, where: str) -> str:
     prefix = f"{where}: " if where else ""
     return "\n".join(prefix + _one(item, model) for item in error.errors())
 
 
-def _one(item: Any, model: type[BaseModel]) -> str:
+def _one(item: Any, model: type) -> str:
     path = ".".join(str(part) for part in item["loc"])
     if item["type"] == "extra_forbidden":
         siblings = _keys_at(model, item["loc"][:-1])
@@ -76,17 +76,20 @@ def _one(item: Any, model: type[BaseModel]) -> str:
 
 
 def _keys_at(model: Any, path: tuple[int | str, ...]) -> list[str]:
-    """Names of the fields of the model reached by `path`; empty where it cannot be followed."""
+    """Names of the fields of the models that `path` may have reached.
+
+    A part of the path is a field, the name of the member of a union that was tried, or a place in a list or mapping.
+    """
+    models = [model]
     for part in path:
-        field = getattr(model, "model_fields", {}).get(part)
-        candidates = _models_in(field.annotation) if field is not None else [model] if isinstance(part, int) else []
-        if not candidates:
-            return []
-        model = candidates[0]
-    return list(getattr(model, "model_fields", {}))
+        fields = [candidate.model_fields[part] for candidate in models if part in candidate.model_fields]
+        named = [candidate for candidate in models if candidate.__name__ == part]
+        models = [found for field in fields for found in _models_in(field.annotation)] if fields else named or models
+    return [key for candidate in models for key in candidate.model_fields]
 
 
 def _models_in(annotation: Any) -> list[type[BaseModel]]:
+    """The models that a field's type names, through unions, lists and mappings."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
     return [found for argument in getattr(annotation, "__args__", ()) for found in _models_in(argument)]
