@@ -6,10 +6,13 @@ or a function named like the file. Guests come by the entry point group `interla
 
 from __future__ import annotations
 
+import ast
 import importlib
 import importlib.util
 import inspect
 import pkgutil
+import sys
+import traceback
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -60,20 +63,28 @@ class Room(Generic[T]):
         return built
 
     def summary(self, name: str) -> str:
-        """First line of the member's module docstring, read without importing it where it is one of ours."""
-        return (inspect.getdoc(self._module(name)) or "").partition("\n")[0]
+        """First line of the member's module docstring, read without importing the module."""
+        if name in _GUESTS.get(self.name, {}):
+            docstring = inspect.getdoc(_GUESTS[self.name][name])
+        else:
+            spec = importlib.util.find_spec(self._path(name))
+            source = Path(spec.origin).read_text(encoding="utf-8") if spec and spec.origin else ""
+            docstring = ast.get_docstring(ast.parse(source))
+        return (docstring or "").partition("\n")[0]
 
     def _module(self, name: str) -> ModuleType:
         if name in _GUESTS.get(self.name, {}):
             return _GUESTS[self.name][name]
-        if name in (guests := self._entry_points()):
-            return importlib.import_module(guests[name])
+        return importlib.import_module(self._path(name))
+
+    def _path(self, name: str) -> str:
+        """The dotted name of the module that holds a member."""
         if name not in self.names():
             raise SettingsError(f"there is no {self.kind} {name!r}{did_you_mean(name, self.names())}")
-        return importlib.import_module(f"{self.package}.{name}")
+        return self._entry_points().get(name, f"{self.package}.{name}")
 
     def _entry_points(self) -> dict[str, str]:
-        return {point.name: point.value for point in entry_points(group=f"interlace.{self.name}")}
+        return {point.name: point.module for point in entry_points(group=f"interlace.{self.name}")}
 
     def _member(self, module: ModuleType, name: str) -> Any:
         if self.contract is None:
@@ -102,7 +113,7 @@ def welcome(path: Path, rooms: Mapping[str, Room[Any]]) -> None:
     """Take the members that the file at `path` defines into their rooms, under the file's name.
 
     Raises:
-        DataError: the file is missing or holds no member of any room.
+        DataError: the file is missing, cannot be run, or holds no member of any room.
     """
     if not path.is_file():
         raise DataError(f"--code {path}: no such file")
@@ -110,12 +121,25 @@ def welcome(path: Path, rooms: Mapping[str, Room[Any]]) -> None:
     if spec is None or spec.loader is None:
         raise DataError(f"--code {path}: not a Python file")
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    sys.modules[spec.name] = module  # pydantic looks up there what the types of fields mean
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:  # whatever the guest's own code raises
+        del sys.modules[spec.name]
+        raise DataError(f"--code {path}{_line(error, path)}: {type(error).__name__}: {error}") from error
     found = [room for room in rooms.values() if room.contract and _members(module, room.contract)]
     if not found:
         raise DataError(f"--code {path}: defines no subclass of {', '.join(sorted(_contracts(rooms)))}")
     for room in found:
         _GUESTS.setdefault(room.name, {})[path.stem] = module
+
+
+def _line(error: Exception, path: Path) -> str:
+    """`":12"`, the line of the guest's file where the error came up, or `""` for one that has no line."""
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+    if isinstance(error, SyntaxError):
+        lines.append(error.lineno)
+    return f":{lines[-1]}" if lines and lines[-1] else ""
 
 
 def _contracts(rooms: Mapping[str, Room[Any]]) -> list[str]:
