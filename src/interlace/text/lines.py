@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import glob
 import gzip
 import os
 import secrets
@@ -148,7 +147,10 @@ def atomic_folder(path: Path | str) -> Iterator[Path]:
 
 def remove_partials(path: Path) -> None:
     """Remove what killed writers of `path` left beside it; the caller sees to it that none is at work."""
-    for left in path.parent.glob(f".{glob.escape(path.name)}.*.partial*"):
+    for left in path.parent.iterdir():
+        name = left.name.lstrip(".")  # a writer inside a temporary folder puts a second dot before the name
+        if left.name == name or not name.startswith(f"{path.name}.") or ".partial" not in name:
+            continue
         if left.is_dir():
             shutil.rmtree(left, ignore_errors=True)
         else:

@@ -1,0 +1,123 @@
+"""CoNLL-U treebanks (Universal Dependencies): the plain line, its syntactic words, and their part of speech.
+
+A multiword token (`4-5 don't`) stands in the line as it is written. Where the forms of its words join up to that, each
+has its own part of it; where they do not (German `am` = an + dem) the first word has all of it, and the others, which
+stand nowhere in the line, are left out with their tags and counted. Empty nodes (`8.1`) are passed over.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from pydantic import Field
+
+from interlace.errors import DataError
+from interlace.readers import Reader
+from interlace.readers._common import Tagged, chunks_of, one_language, tagged_text
+from interlace.text.lines import read_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from interlace.text import Text
+
+_COLUMNS = 10
+_ID = re.compile(r"(\d+)(?:-(\d+)|\.(\d+))?")
+_TEXT = re.compile(r"#\s*text\s*=\s?(.*)")
+
+
+class _Token(NamedTuple):
+    """A line of a sentence: a word (last == first), or a multiword token over words first to last."""
+
+    first: int
+    last: int
+    form: str
+    tag: str
+    space: bool
+
+    @property
+    def several(self) -> bool:
+        return self.last > self.first
+
+
+class Conllu(Reader):
+    """Treebanks: words as syntax counts them, with part-of-speech tags in `tags["pos"]`."""
+
+    tag: Literal["upos", "xpos"] = Field("upos", description="Universal or treebank-specific tags.")
+
+    def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text]:
+        """The files one after another; lines are rebuilt from the tokens, and those unlike `# text` are counted."""
+        language = one_language("conllu", paths, languages)
+        notes: Counter[str] = Counter()
+        for chunk in chunks_of(sentence for path in paths for sentence in self._sentences(path, notes)):
+            yield tagged_text(chunk, language, "pos", "conllu", notes)
+            notes.clear()
+
+    def _sentences(self, path: Path, notes: Counter[str]) -> Iterator[Tagged]:
+        tokens: list[_Token] = []
+        stated: str | None = None
+        found = False
+        for number, line in enumerate(read_lines(path), 1):
+            if line.startswith("#"):
+                match = _TEXT.fullmatch(line)
+                stated = match[1] if match else stated
+            elif line.strip():
+                token = self._token(path, number, line)
+                if token is not None:
+                    tokens.append(token)
+            elif tokens:
+                yield _sentence(tokens, stated, notes)
+                tokens, stated, found = [], None, True
+        if tokens:
+            yield _sentence(tokens, stated, notes)
+        elif not found:
+            raise DataError(f"{path}: no sentence in the file")
+
+    def _token(self, path: Path, number: int, line: str) -> _Token | None:
+        cells = line.split("\t")
+        if len(cells) != _COLUMNS:
+            raise DataError(f"{path}, line {number}: {len(cells)} tab-separated columns, CoNLL-U has {_COLUMNS}")
+        match = _ID.fullmatch(cells[0])
+        if match is None:
+            raise DataError(f"{path}, line {number}: {cells[0]!r} is no CoNLL-U id such as 4, 4-5 or 8.1")
+        if match[3] is not None:
+            return None
+        first = int(match[1])
+        tag = cells[3] if self.tag == "upos" else cells[4]
+        space = "SpaceAfter=No" not in cells[9].split("|")
+        return _Token(first, int(match[2] or first), cells[1].strip(), tag, space)
+
+
+def _sentence(tokens: list[_Token], stated: str | None, notes: Counter[str]) -> Tagged:
+    """The line, the spans of its words, and their tags."""
+    line, spans, tags = "", [], []
+    covered = 0  # words up to this one belong to the multiword token last seen
+    for place, token in enumerate(tokens):
+        if token.first <= covered and not token.several:
+            continue
+        words = [token]
+        if token.several:
+            covered = token.last
+            parts = [other for other in tokens[place + 1 :] if not other.several and other.first <= token.last]
+            words = parts if _same("".join(part.form for part in parts), token.form) else parts[:1]
+            if lost := len(parts) - len(words):
+                notes["words of multiword tokens left out"] += lost
+        start = len(line)
+        for word in words:
+            end = start + len(word.form if len(words) > 1 else token.form)
+            if end > start:
+                spans.append((start, end))
+                tags.append(word.tag)
+            start = end
+        line += token.form + (" " if token.space else "")
+    line = line.rstrip(" ")
+    if stated is not None and stated.strip() != line:
+        notes["lines unlike their # text"] += 1
+    return line, spans, tags
+
+
+def _same(joined: str, surface: str) -> bool:
+    return len(joined) == len(surface) and joined.lower() == surface.lower()
