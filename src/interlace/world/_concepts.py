@@ -1,4 +1,4 @@
-# ruff: noqa: E501, SIM905 -- tables: a row a line
+# ruff: noqa: E501 -- tables: a row a line
 """What the micro-world is made of: concepts with tags, topics and selectional preferences, as tables.
 
 Concept names are English words because a table has to be read by people; no grammar looks into them. They are unique

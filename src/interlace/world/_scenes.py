@@ -37,6 +37,8 @@ from interlace.world._concepts import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from interlace.world._concepts import Verb
+
 TENSES = ("past", "present", "future")
 PARTICIPANTS = ("subject", "object", "recipient", "goal", "companion", "place")  # fields of a scene that are phrases
 QUESTIONS = (*PARTICIPANTS, "time", "subject.count", "object.count")
@@ -68,7 +70,7 @@ class Phrase(NamedTuple):
 
     @property
     def gender(self) -> str:
-        """ "m" or "f" for persons, else "" (a language's own genders are in its lexicon)."""
+        """Of persons, "m" or "f", else "" (a language's own genders are in its lexicon)."""
         return GIVEN.get(self.head) or (NOUNS[self.head].gender if self.head in NOUNS else "")
 
     @property
@@ -189,27 +191,31 @@ def _be_problems(scene: Scene) -> list[str]:
 
 def _event_problems(scene: Scene) -> list[str]:
     verb = VERBS[scene.predicate]
-    found = []
+    found = _argument_problems(scene, verb)
     if scene.quality or scene.category:
         found.append("an event has no quality or category of its own")
+    if scene.companion and "companion" not in verb.flags:
+        found.append("the verb takes no companion")
+    if scene.manner and scene.manner not in verb.manners:
+        found.append("the manner does not fit the verb")
+    if scene.place and not (verb.places if scene.place.named else scene.place.head in verb.places):
+        found.append("the verb does not happen there")
+    return found
+
+
+def _argument_problems(scene: Scene, verb: Verb) -> list[str]:
+    found = []
     if not _selected(scene.subject, verb.subject):
         found.append(f"{scene.subject.head} cannot {scene.predicate}")
     if (scene.object is not None) != bool(verb.objects):
         found.append("a transitive verb has an object, no other has")
     if scene.object and not _selected(scene.object, verb.objects):
         found.append("the object does not fit the verb")
-    for role in ("recipient", "goal"):
-        if (getattr(scene, role) is not None) != (role in verb.flags):
-            found.append(f"the verb and the {role} do not fit")
-    if scene.companion and "companion" not in verb.flags:
-        found.append("the verb takes no companion")
-    if scene.manner and scene.manner not in verb.manners:
-        found.append("the manner does not fit the verb")
-    if scene.place and not scene.place.named and scene.place.head not in verb.places:
-        found.append("the verb does not happen there")
-    if scene.place and not verb.places:
-        found.append("the verb has no place")
-    return found
+    return found + [
+        f"the verb and the {role} do not fit"
+        for role in ("recipient", "goal")
+        if (getattr(scene, role) is not None) != (role in verb.flags)
+    ]
 
 
 def _selected(phrase: Phrase, tags: frozenset[str]) -> bool:

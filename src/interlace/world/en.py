@@ -77,7 +77,7 @@ def _root(scene: Scene, without: str = "") -> tuple[Token, list[Token]]:
         return root, [root]
     if scene.category:
         root = Token(scene.category, scene.category, "NOUN", CATEGORY, "root")
-        return root, [_article(root, CATEGORY), root]
+        return root, [_article(root, ()), root]
     if without == "place":  # "Where is the key?"
         return Token("where", "where", "ADV", QUESTION, "root"), []
     phrase = _phrase(scene.place, "place", "root", None, _preposition(scene)) if scene.place else []
