@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 Table = tuple[tuple[str, ...], tuple[float, ...]]  # options and their cumulated weights
 
-_PATIENCE = 200  # draws in a row that may be refused before we say that there are no more scenes
 _DETERMINERS = {
     "the": 8.0,
     "a": 5.0,
@@ -49,16 +48,12 @@ def sample(count: int, split: str = "train", seed: int = 0, stream: int = 0) -> 
 
 def _distinct(rng: Generator, split: str, count: int) -> Iterator[Scene]:
     seen: set[Scene] = set()
-    refused = 0
     draw = Draw(rng)
     while len(seen) < count:
         scene = draw.scene()
-        if split_of(scene) != split or (scene in seen and refused < _PATIENCE):
-            refused += scene in seen
-            continue
-        refused = 0
-        seen.add(scene)
-        yield scene
+        if scene not in seen and split_of(scene) == split:  # there are billions, so this ends
+            seen.add(scene)
+            yield scene
 
 
 class Draw:
