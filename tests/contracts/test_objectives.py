@@ -11,7 +11,6 @@ from interlace.models.shape import Shape
 from interlace.objectives import OBJECTIVES, Resources
 from interlace.ragged import Ragged
 from interlace.randomness import Purpose, generator, torch_seed
-from interlace.train.loop import to_device
 
 LANGUAGES = ("en", "xx")
 FAMILIES = {"bert": LANGUAGES, "roberta": LANGUAGES, "modernbert": ()}  # and the languages each has embeddings for
@@ -84,14 +83,14 @@ def test_specials_and_padding_are_never_predicted(objective, vocab, backbone):
 
 def test_counts_are_the_predictions(objective, vocab, backbone):
     batch = batch_of(objective, vocab, backbone.traits)
-    terms = objective.loss(backbone, objective.modules(backbone), to_device(batch, torch.device("cpu")))
+    terms = objective.loss(backbone, objective.modules(backbone), batch.to(torch.device("cpu")))
     assert set(terms) == set(batch.counts)
     assert sum(batch.counts.values()) >= len(batch.labels)
 
 
 @pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16])
 def test_gradients_are_finite(objective, vocab, backbone, precision):
-    batch = to_device(batch_of(objective, vocab, backbone.traits), torch.device("cpu"))
+    batch = batch_of(objective, vocab, backbone.traits).to(torch.device("cpu"))
     with torch.autocast("cpu", dtype=precision, enabled=precision is torch.bfloat16):
         terms = objective.loss(backbone, objective.modules(backbone), batch)
     sum(term.weight * term.total for term in terms.values()).backward()
@@ -101,7 +100,7 @@ def test_gradients_are_finite(objective, vocab, backbone, precision):
 
 
 def test_the_loss_falls(objective, vocab, backbone):
-    batch = to_device(batch_of(objective, vocab, backbone.traits), torch.device("cpu"))
+    batch = batch_of(objective, vocab, backbone.traits).to(torch.device("cpu"))
     torch.manual_seed(torch_seed(Purpose.HEADS, 0))
     heads = objective.modules(backbone)
     optimiser = torch.optim.AdamW([*backbone.parameters(), *heads.parameters()], lr=1e-2)
@@ -109,7 +108,7 @@ def test_the_loss_falls(objective, vocab, backbone):
     for _ in range(25):
         terms = objective.loss(backbone, heads, batch)
         loss = sum(term.weight * term.total / batch.counts[key] for key, term in terms.items())
-        losses.append(float(loss))
+        losses.append(loss.item())
         loss.backward()
         optimiser.step()
         optimiser.zero_grad()

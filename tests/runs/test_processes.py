@@ -38,7 +38,9 @@ def checkpoint(run):
 @pytest.mark.distributed
 def test_two_processes_equal_two_micro_batches(small, tmp_path):
     (tmp_path / "headed.py").write_text(GUEST)
-    small.write_text(small.read_text().replace("[objectives.tlm]", "[objectives.headed]\nmax_length = 32\n[objectives.tlm]"))
+    small.write_text(
+        small.read_text().replace("[objectives.tlm]", "[objectives.headed]\nmax_length = 32\n[objectives.tlm]")
+    )
     arguments = ["-m", "interlace", "pretrain", str(small), "--code", str(tmp_path / "headed.py"), "--into"]
     subprocess.run([sys.executable, *arguments, str(tmp_path / "one")], check=True, capture_output=True)
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]

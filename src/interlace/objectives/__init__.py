@@ -6,7 +6,7 @@ Legend: B rows of a batch, L subwords of the longest row, N predictions.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field
@@ -17,6 +17,7 @@ from interlace.settings import Settings
 
 if TYPE_CHECKING:
     import numpy as np
+    import torch
     from torch import Tensor, nn
 
     from interlace.data.vocab import Vocab
@@ -47,6 +48,21 @@ class Batch:
     tokens: int
     extra: dict[str, Any] = field(default_factory=dict)
     sides: Any = None
+
+    def to(self, device: torch.device) -> Batch:
+        """The same batch with tensors on a device in place of arrays."""
+        import torch
+
+        def move(array: Any) -> Tensor:
+            return torch.from_numpy(array).to(device, non_blocking=True)
+
+        return replace(
+            self,
+            inputs={name: move(array) for name, array in self.inputs.items()},
+            at=(move(self.at[0]), move(self.at[1])),
+            labels=move(self.labels),
+            extra={name: move(array) for name, array in self.extra.items()},
+        )
 
 
 @dataclass(frozen=True)

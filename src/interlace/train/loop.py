@@ -166,7 +166,7 @@ def _backward(training: Training, draw: Draw, batches: list[Batch], counts: Coun
         torch.manual_seed(torch_seed(Purpose.DROPOUT, training.mixture.seed, draw.step, micro * world + rank))
         last = micro == len(batches) - 1
         with _synchronised(accelerator, training.model, last):
-            loss, parts = training.model(name, to_device(batch, accelerator.device), counts)
+            loss, parts = training.model(name, batch.to(accelerator.device), counts)
             accelerator.backward(loss * world)  # DDP takes the mean over processes; we want the sum
         for key, part in parts.items():
             totals[key] = totals.get(key, 0.0) + part
@@ -195,18 +195,3 @@ def _reduced(counts: Counts, accelerator: Accelerator) -> Counts:
         return dict(counts)
     values = torch.tensor(list(counts.values()), dtype=torch.float64, device=accelerator.device)
     return dict(zip(counts, accelerator.reduce(values, "sum").tolist(), strict=True))
-
-
-def to_device(batch: Batch, device: torch.device) -> Batch:
-    """The same batch with tensors in place of arrays."""
-
-    def move(array: Any) -> Tensor:
-        return torch.from_numpy(array).to(device, non_blocking=True)
-
-    return replace(
-        batch,
-        inputs={name: move(array) for name, array in batch.inputs.items()},
-        at=(move(batch.at[0]), move(batch.at[1])),
-        labels=move(batch.labels),
-        extra={name: move(array) for name, array in batch.extra.items()},
-    )

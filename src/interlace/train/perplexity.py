@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
+from interlace.errors import DataError
 from interlace.randomness import Purpose, generator
-from interlace.train.loop import to_device
 
 if TYPE_CHECKING:
     from interlace.data import Sentences
@@ -33,23 +33,20 @@ class HeldOut:
     batches: list[Batch]
 
 
-def hold_out(
-    corpus: str, rows: Sentences, objective: Objective, prepared: Prepared, tokens: int, tokens_per_batch: int
-) -> HeldOut:
-    """Batches of the first rows that together hold at most `tokens` subwords; their masks never change."""
-    kept = max(1, int(np.searchsorted(np.cumsum(rows.lengths), tokens, side="right")))
-    width = int(rows.lengths[:kept].max(initial=1)) + 2
-    size = max(1, tokens_per_batch // width)
+def hold_out(corpus: str, rows: Sentences, objective: Objective, prepared: Prepared, tokens_per_batch: int) -> HeldOut:
+    """The rows in batches whose masks never change: their key holds no seed of a run.
+
+    Raises:
+        DataError: there are no rows.
+    """
+    if not len(rows):
+        raise DataError(f"the held-out text of {corpus!r} does not fill one row of {objective.max_length} subwords")
+    size = max(1, tokens_per_batch // int(rows.lengths.max() + 2))
     measured = objective.for_evaluation()
-    batches = [
-        measured.batch(
-            rows.take(np.arange(start, min(start + size, len(rows)))),
-            prepared,
-            0,
-            generator(Purpose.EVALUATE, 0, start),
-        )
-        for start in range(0, len(rows), size)
-    ]
+    batches = []
+    for start in range(0, len(rows), size):
+        chosen = rows.take(np.arange(start, min(start + size, len(rows))))
+        batches.append(measured.batch(chosen, prepared, 0, generator(Purpose.EVALUATE, 0, start)))
     return HeldOut(corpus, measured, batches)
 
 
@@ -72,7 +69,7 @@ def _mean_loss(backbone: Backbone, corpus: HeldOut, device: torch.device) -> flo
     total, count = 0.0, 0.0
     heads = torch.nn.ModuleDict()
     for batch in corpus.batches:
-        terms = corpus.objective.loss(backbone, heads, to_device(batch, device))
+        terms = corpus.objective.loss(backbone, heads, batch.to(device))
         total += sum(float(term.total) for term in terms.values())
         count += sum(batch.counts.values())
     return total / max(count, 1.0)

@@ -1,0 +1,58 @@
+"""What a finished run leaves behind opens with plain transformers and says the same."""
+
+import json
+
+import pytest
+import torch
+from transformers import AutoModelForMaskedLM, AutoTokenizer
+
+from interlace.models.build import load
+from interlace.recipes import read_recipe
+from interlace.recipes.pretrain import pretrain
+
+FIELDS = ("input_ids", "attention_mask", "token_type_ids", "position_ids")
+
+
+@pytest.fixture
+def run(small, tmp_path):
+    changes = {"train.steps": "3", "export.fold_language": "xx"}
+    pretrain(read_recipe(str(small), changes), tmp_path / "run")
+    return tmp_path / "run"
+
+
+def test_plain_transformers_opens_it_and_folded_language_needs_no_ids(run):
+    tokenizer = AutoTokenizer.from_pretrained(run / "model")
+    model = AutoModelForMaskedLM.from_pretrained(run / "model").eval()
+    inputs = tokenizer(["the cat sees two books", "in"], padding=True, return_tensors="pt")
+    with torch.inference_mode():
+        plain = model(**{key: value for key, value in inputs.items() if key in FIELDS}).logits
+    backbone = load(run / "model").eval()
+    ids = {"input_ids": inputs["input_ids"], "attention_mask": inputs["attention_mask"]}
+    language = torch.full_like(ids["input_ids"], backbone.traits.languages["xx"])
+    with torch.inference_mode():
+        states = backbone.encode({**ids, backbone.traits.language_input: language})
+        ours = backbone.logits(states.reshape(-1, states.shape[-1])).reshape(plain.shape)
+    real = ids["attention_mask"].bool()
+    torch.testing.assert_close(plain[real], ours[real], rtol=1e-4, atol=1e-5)
+
+
+def test_its_records_are_whole(run):
+    about = json.loads((run / "run.json").read_text())
+    assert about["steps"] == 3
+    assert about["finished"]
+    assert about["shares"].keys() <= {"mlm/en", "mlm/xx", "tlm/en-xx"}
+    assert sum(about["shares"].values()) == pytest.approx(1, abs=1e-3)
+    rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    assert [row["step"] for row in rows if row["kind"] == "step"] == [1, 2, 3]
+    scores = rows[-1]["scores"]
+    assert scores["perplexity/mean"] == pytest.approx((scores["perplexity/en"] + scores["perplexity/xx"]) / 2, rel=1e-4)
+    samples = json.loads((run / "samples.json").read_text())
+    assert [sample["objective"] for sample in samples] == ["mlm", "mlm", "tlm"]
+    for sample in samples:
+        for row in sample["rows"]:
+            assert len(row["at"]) == len(row["targets"]) > 0
+            assert len(row["sides"]) == len(row["tokens"])
+
+
+def test_the_run_can_be_made_again_from_its_own_recipe(run):
+    assert read_recipe(str(run / "recipe.json")).dump() == json.loads((run / "recipe.json").read_text())
