@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field
 
+from interlace.data import Labelled
 from interlace.objectives import Objective
 from interlace.registry import Room
 from interlace.settings import Settings
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
     from interlace.objectives import Batch, Examples
+    from interlace.ragged import Ragged
+
+    Predictions = NDArray[np.int32] | Ragged
+    """A class id a row, or a row of class ids, one a word; -1 where a model gave none."""
 
 
 class Tuning(Settings):
@@ -39,7 +44,13 @@ class Tuning(Settings):
 
 
 class Learner(Objective):
-    """An objective with heads of its own that can also predict."""
+    """An objective with heads of its own that can also predict.
+
+    Where it predicts words, its batches hold `extra["words"]`, (N,) the word of each prediction in its row; where they
+    do not, a prediction is for a whole row. That is how predictions made in buckets find their way back.
+    """
+
+    reads: ClassVar[type] = Labelled
 
     @abstractmethod
     def predict(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> NDArray[np.int32]:
@@ -57,14 +68,24 @@ class Task(Settings, ABC):
 
     @abstractmethod
     def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> Examples:
-        """The examples of one split (`train`, `dev`, `test`) in one language, tokenised; paths are under `root`."""
+        """The examples of one split (`train`, `dev`, `test`) in one language, tokenised; paths are under `root`.
+
+        A probe of pairs takes `language` as the target; its `source` is a setting.
+
+        Raises:
+            DataError: there are no such files (says for which languages there are), or they hold what the task
+                does not know.
+        """
 
     def learner(self) -> Learner | None:
         """What the loop trains on `examples`; None for a probe."""
         return None
 
-    def score(self, examples: Any, predictions: NDArray[np.int32], gold: NDArray[np.int32]) -> dict[str, float]:
-        """Scores (percent unless the unit says otherwise) of predictions in the order of the rows of `examples`."""
+    def score(self, examples: Any, predictions: Predictions, gold: Predictions) -> dict[str, float]:
+        """Scores (percent unless the unit says otherwise) of predictions in the order of the rows of `examples`.
+
+        What has no gold (-1) is not scored; what has, but got no prediction (-1), is wrong.
+        """
         raise NotImplementedError
 
     def measure(self, backbone: Backbone, vocab: Vocab, examples: Any) -> dict[str, float]:

@@ -1,0 +1,83 @@
+"""Predictions for whole data sets: made in batches of like length, handed back in the order of the examples."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from interlace.data import Pairs
+from interlace.data.sampling import BucketPlan
+from interlace.ragged import Ragged
+from interlace.randomness import Purpose, generator
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+    from torch import nn
+
+    from interlace.data import Labelled
+    from interlace.models.backbone import Backbone
+    from interlace.objectives import Batch, Prepared
+    from interlace.tasks import Learner, Predictions
+
+
+def predict_all(
+    learner: Learner,
+    backbone: Backbone,
+    heads: nn.ModuleDict,
+    examples: Labelled,
+    prepared: Prepared,
+    tokens_per_batch: int,
+    device: torch.device,
+) -> tuple[Predictions, Predictions]:
+    """What the model predicts for every example, and what is right, both in the order of the examples.
+
+    A row of words where the examples have tags (`Ragged`, shaped like the tags), else a number a row. Where there is
+    no prediction, because there is no gold or a word stands beyond the longest row, it is -1. Dropout is off.
+
+    tokens_per_batch: padded subwords in a batch.
+    """
+    gold: Any = examples.labels if examples.tags is None else examples.tags
+    found = np.full(len(gold) if examples.tags is None else len(gold.flat), -1, np.int32)
+    starts = None if examples.tags is None else gold.offsets - gold.offsets[0]
+    was_training = (backbone.training, heads.training)
+    backbone.eval()
+    heads.eval()
+    with torch.inference_mode():
+        for rows in buckets(examples, prepared, learner.max_length, tokens_per_batch):
+            batch = learner.batch(examples.take(rows), prepared, 0, generator(Purpose.EVALUATE, 0))
+            places = rows[batch.at[0]]
+            if starts is not None:
+                places = starts[places] + batch.extra["words"]
+            found[places] = learner.predict(backbone, heads, _on(batch, device))
+    backbone.train(was_training[0])
+    heads.train(was_training[1])
+    return (found if starts is None else Ragged(found, starts)), gold
+
+
+def buckets(examples: Any, prepared: Prepared, max_length: int, tokens_per_batch: int) -> Iterator[NDArray[np.int64]]:
+    """The rows of each batch: rows of like length together, so that little is padding; every row once."""
+    inner = getattr(examples, "examples", examples)
+    overhead = 2 + (len(prepared.vocab.between) if isinstance(inner, Pairs) else 0)
+    longest = min(max_length, prepared.traits.max_length)
+    plan = BucketPlan(examples.lengths, tokens_per_batch, overhead=overhead, max_length=longest)
+    return (plan.batch(index)[0] for index in range(len(plan)))
+
+
+def _on(batch: Batch, device: torch.device) -> Batch:
+    """The batch as tensors on a device."""
+
+    def move(array: NDArray[Any]) -> torch.Tensor:
+        return torch.from_numpy(array).to(device, non_blocking=True)
+
+    return replace(
+        batch,
+        inputs={name: move(array) for name, array in batch.inputs.items()},
+        at=(move(batch.at[0]), move(batch.at[1])),
+        labels=move(batch.labels),
+        extra={name: move(array) for name, array in batch.extra.items()},
+    )

@@ -1,0 +1,55 @@
+"""Sentence vectors of a backbone as it is: the mean of one layer's states, specials left out (XTREME).
+
+Legend: n sentences, H width.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from interlace.data.layout import single
+from interlace.models.pooling import pool
+from interlace.objectives import Prepared
+from interlace.objectives._inputs import Switch, encoder_inputs, wants_languages
+from interlace.tasks._predict import buckets
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from interlace.data import Sentences
+    from interlace.data.vocab import Vocab
+    from interlace.models.backbone import Backbone
+
+
+def sentence_vectors(
+    backbone: Backbone,
+    vocab: Vocab,
+    sentences: Sentences,
+    *,
+    layer: int,
+    max_length: int,
+    tokens_per_batch: int,
+    language_ids: Switch = "auto",
+) -> NDArray[np.float32]:
+    """(n, H) in the order of the sentences; a sentence without subwords gets zeros.
+
+    layer: 0 are the embeddings, 1 the first layer's states.
+    """
+    prepared = Prepared(vocab, backbone.traits)
+    feed = wants_languages(language_ids, backbone.traits, "sentence vectors")
+    vectors = np.zeros((len(sentences), backbone.width), np.float32)
+    was_training = backbone.training
+    backbone.eval()
+    with torch.inference_mode():
+        for rows in buckets(sentences, prepared, max_length, tokens_per_batch):
+            layout = single(sentences.take(rows), vocab, min(max_length, backbone.traits.max_length))
+            arrays = encoder_inputs(layout, backbone.traits, (sentences.language,), language_ids=feed)
+            inputs = {name: torch.from_numpy(array).to(backbone.device) for name, array in arrays.items()}
+            content = torch.from_numpy(layout.content).to(backbone.device)
+            pooled = pool(backbone.hidden_states(inputs)[layer].float(), content, "mean")
+            vectors[rows] = pooled.cpu().numpy()
+    backbone.train(was_training)
+    return vectors

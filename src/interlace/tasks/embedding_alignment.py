@@ -1,0 +1,142 @@
+"""Do translations stand next to each other in the input table? P@1 by cosine (ALIGN-MLM, section 3.3).
+
+The score looks at the table alone: no context, nothing trained. Words are taken as they are written inside a sentence
+(after a blank), since that is how pre-training met most of them. ALIGN-MLM's languages share no subword; real ones do,
+and a word that both write alike is one row, nearest to itself before any learning. So by default a word's own row is
+no candidate, and words whose translations are all written alike are not asked; `identical` changes that.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from interlace.data import Pairs, Sentences
+from interlace.errors import DataError
+from interlace.ragged import Ragged
+from interlace.tasks import Task
+from interlace.tasks._files import Asked, Files, find
+from interlace.tasks._nearest import hits, numbered, unit
+from interlace.text.lines import read_lines
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from interlace.data.vocab import Vocab
+    from interlace.models.backbone import Backbone
+
+
+class EmbeddingAlignment(Task):
+    """Percent of dictionary words whose nearest row in the input table is one of their translations."""
+
+    metric: ClassVar[str] = "p@1"
+
+    source: str = Field(
+        "en", description="The language of the words asked; translations are in the language asked for."
+    )
+    files: Files = Field(
+        "dict/{source}-{target}.txt",
+        description="Dictionaries under the data root in MUSE's form (source, blank or tab, target; a pair a line).",
+    )
+    candidates: Literal["dictionary", "vocabulary"] = Field(
+        "dictionary",
+        description="Rows searched: all target words of the dictionary, or every ordinary subword of the vocabulary.",
+    )
+    pieces: Literal["single", "mean"] = Field(
+        "single", description="Words of several subwords: left out (ALIGN-MLM), or the mean of their rows."
+    )
+    identical: bool = Field(False, description="Also ask words whose translation is written alike (the same row).")
+
+    def model_post_init(self, _context: Any) -> None:
+        """The vocabulary holds rows, not means of rows."""
+        if self.candidates == "vocabulary" and self.pieces == "mean":
+            message = "candidates = 'vocabulary' needs pieces = 'single'"
+            raise ValueError(message)
+
+    def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> Pairs:
+        """A row a dictionary entry: the subwords of the word and of its translation as inside a sentence."""
+        path = find(self.files, Asked("embedding_alignment", split, language, root, self.source))
+        source, target = _entries(path)
+        return Pairs(_words(source, self.source, vocab), _words(target, language, vocab))
+
+    def measure(self, backbone: Backbone, vocab: Vocab, examples: Pairs) -> dict[str, float]:
+        """`p@1` over the words asked, and `coverage`, the share of the dictionary's source words that were asked.
+
+        Raises:
+            DataError: not one word can be asked.
+        """
+        sources, targets = examples.source.ids, examples.target.ids
+        words, _ = numbered(sources)
+        source_fits, target_fits = (_fits(rows, vocab, self.pieces) for rows in (sources, targets))
+        usable = source_fits & target_fits & (self.identical | ~_alike(sources, targets))
+        if not usable.any():
+            raise DataError(
+                f"embedding_alignment: none of the {len(examples)} entries from {examples.source.language!r} to "
+                f"{examples.target.language!r} can be asked: a word has several subwords, or is written alike in both "
+                "languages; set pieces = 'mean' or identical = true"
+            )
+        table = backbone.table.detach().float().cpu().numpy()
+        rows = self._rows(targets.take(np.flatnonzero(target_fits)), vocab)
+        found = self._hits(table, rows, sources.take(np.flatnonzero(usable)), targets.take(np.flatnonzero(usable)))
+        asked, known = len(np.unique(words[usable])), len(np.unique(words))
+        return {"p@1": 100 * float(found.mean()), "coverage": 100 * asked / known}
+
+    def _rows(self, targets: Ragged, vocab: Vocab) -> Ragged:
+        """The candidates: a row each of subwords whose mean is its vector."""
+        if self.candidates == "dictionary":
+            return targets.take(numbered(targets)[1])
+        return Ragged.from_lengths(vocab.ordinary.astype(np.int32), np.ones(len(vocab.ordinary), np.int64))
+
+    def _hits(self, table: NDArray[np.float32], rows: Ragged, sources: Ragged, targets: Ragged) -> NDArray[np.bool_]:
+        """A truth value a distinct source word: is one of its targets nearest?"""
+        numbers, first = numbered(sources)
+        asked = sources.take(first)
+        place = {row.tobytes(): number for number, row in enumerate(rows)}
+        right = np.array([place[row.tobytes()] for row in targets], np.int64)
+        entries = np.unique(np.stack([numbers, right], axis=1), axis=0)
+        gold = Ragged.from_lengths(entries[:, 1], np.bincount(entries[:, 0]))
+        own = [[place[key]] if (key := row.tobytes()) in place else [] for row in asked]
+        barred = None if self.identical else Ragged.of(own, np.int64)
+        return hits(unit(_means(table, asked)), unit(_means(table, rows)), gold, barred)
+
+
+def _entries(path: Path) -> tuple[list[str], list[str]]:
+    """The two columns of a dictionary; what stands behind a tab, or else behind the first blank, is the translation."""
+    pairs = []
+    for number, line in enumerate(read_lines(path), 1):
+        if not line.strip():
+            continue
+        source, _, target = line.partition("\t" if "\t" in line else " ")
+        if not (source.strip() and target.strip()):
+            raise DataError(f"{path}, line {number}: expected a word and its translation, found {line!r}")
+        pairs.append((source.strip(), target.strip()))
+    if not pairs:
+        raise DataError(f"{path}: no entry in the dictionary")
+    return [source for source, _ in pairs], [target for _, target in pairs]
+
+
+def _words(words: list[str], language: str, vocab: Vocab) -> Sentences:
+    ids = vocab.encode_words(words)
+    ids = Ragged(ids.values.astype(np.int32), ids.offsets)
+    return Sentences(ids, Ragged(np.zeros(len(ids.values), np.int32), ids.offsets), language)
+
+
+def _fits(rows: Ragged, vocab: Vocab, pieces: str) -> NDArray[np.bool_]:
+    """Which words the vocabulary can spell, and in one subword where that is asked for."""
+    strange = np.bincount(rows.rows()[~np.isin(rows.flat, vocab.ordinary)], minlength=len(rows))
+    return np.asarray((strange == 0) & (rows.lengths == 1 if pieces == "single" else rows.lengths > 0), np.bool_)
+
+
+def _alike(sources: Ragged, targets: Ragged) -> NDArray[np.bool_]:
+    pairs = zip(sources, targets, strict=True)
+    return np.array([source.tobytes() == target.tobytes() for source, target in pairs], np.bool_)
+
+
+def _means(table: NDArray[np.float32], rows: Ragged) -> NDArray[np.float32]:
+    """(rows, H) the mean of each row's vectors."""
+    sums = np.add.reduceat(table[rows.flat], rows.offsets[:-1] - rows.offsets[0])
+    return np.asarray(sums / rows.lengths[:, None], np.float32)

@@ -1,0 +1,101 @@
+"""Part-of-speech tagging with the universal tags, zero-shot from the source language (Universal Dependencies; XTREME).
+
+Every gold word is scored by itself, the way treebanks count words. Words of contractions that stand nowhere in the line
+(German `am` = an + dem: the second one) are left out by the CoNLL-U reader, which counts them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from interlace.data import Labelled
+from interlace.errors import DataError, did_you_mean
+from interlace.objectives._inputs import Switch
+from interlace.ragged import Ragged
+from interlace.readers import READERS
+from interlace.tasks import Task, Tuning
+from interlace.tasks._encode import concatenated, encode_words_apart
+from interlace.tasks._files import Asked, Files, find
+from interlace.tasks._notes import log_notes
+from interlace.tasks._tagging import Tagger
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from interlace.data.vocab import Vocab
+    from interlace.tasks import Predictions
+    from interlace.text import Text
+
+TAGS = (
+    *("ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM"),
+    *("PART", "PRON", "PROPN", "PUNCT", "SCONJ", "SYM", "VERB", "X"),
+)
+_UNTAGGED = {"_", ""}
+
+
+class Pos(Task):
+    """Accuracy over words, in percent; a word cut off beyond the longest row is wrong."""
+
+    metric: ClassVar[str] = "accuracy"
+
+    files: Files = Field(
+        "pos/{split}.{language}.conllu",
+        description="CoNLL-U files under the data root: a pattern, or patterns by split or 'test.de'.",
+    )
+    reader: dict[str, Any] | str = Field("conllu", description="What reads the files; must give tags of kind 'pos'.")
+    max_length: int = Field(256, ge=8, description="Longest row in subwords, at most the model's own (XTREME: 128).")
+    dropout: float = Field(0.1, ge=0, lt=1, description="Share of the state dropped before the linear layer.")
+    language_ids: Switch = Field("auto", description="Feed language ids; 'auto': where the model has embeddings.")
+    tuning: Tuning = Field(
+        default_factory=lambda: Tuning(epochs=10), description="How the task is fine-tuned (ALIGN-MLM: 10 epochs)."
+    )
+
+    def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> Labelled:
+        """Sentences with a tag a word; words without a tag (`_`) are counted and not scored."""
+        path = find(self.files, Asked("pos", split, language, root))
+        chunks: list[Text] = list(READERS.build(self.reader).read_chunks([path], [language]))
+        sentences = concatenated([encode_words_apart(chunk, vocab) for chunk in chunks])
+        tags = Ragged.concatenate([_tag_ids(chunk, path) for chunk in chunks])
+        untagged = {"words without a tag, not scored": int((tags.flat < 0).sum())}
+        log_notes("pos", path, [untagged, *(chunk.notes for chunk in chunks)])
+        if (tags.flat < 0).all():
+            raise DataError(f"pos: {path}: no word has a tag")
+        return Labelled(sentences, tags=tags)
+
+    def learner(self) -> Tagger:
+        """A tagger of 17 tags."""
+        return Tagger(
+            classes=len(TAGS), dropout=self.dropout, max_length=self.max_length, language_ids=self.language_ids
+        )
+
+    def score(self, examples: Any, predictions: Predictions, gold: Predictions) -> dict[str, float]:  # noqa: ARG002
+        """`accuracy`, and `unread`, the share of words that have no prediction and are therefore wrong."""
+        found, right = (np.asarray(side.flat) for side in (predictions, gold))
+        scored = right >= 0
+        return {
+            "accuracy": 100 * float((found == right)[scored].mean()),
+            "unread": 100 * float((found[scored] < 0).mean()),
+        }
+
+
+def _tag_ids(text: Text, path: Path) -> Ragged:
+    """A row a line of tag numbers, -1 where a word has none.
+
+    Raises:
+        DataError: a tag that is not among the 17, with its sentence and word.
+    """
+    if "pos" not in text.tags:
+        raise DataError(f"pos: {path}: the reader found no tags of kind 'pos'{did_you_mean('pos', text.tags)}")
+    numbers = {tag: number for number, tag in enumerate(TAGS)} | dict.fromkeys(_UNTAGGED, -1)
+    rows = text.tags["pos"]
+    for line, row in enumerate(rows):
+        for word, tag in enumerate(row):
+            if tag not in numbers:
+                raise DataError(
+                    f"pos: {path}: sentence {text.lines[line]!r}, word {text.tokens(line)[word]!r}: "
+                    f"{tag!r} is no universal tag{did_you_mean(tag.upper(), TAGS)}"
+                )
+    return Ragged.of([[numbers[tag] for tag in row] for row in rows])

@@ -1,0 +1,117 @@
+"""Sentence retrieval: is a sentence's nearest neighbour in the other language its translation? Nothing is trained.
+
+A sentence's vector is the mean of the states of its subwords in one layer, specials left out, compared by cosine
+(Hu et al. 2020, XTREME's Tatoeba). The layer is two thirds of the way up by default: the last layers turn to guessing
+subwords of their own language, and multilingual BERT finds translations best around layer 8 of 12 (Pires et al. 2019,
+section 5; XTREME takes layer 8 of 12 and 14 of 24).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from interlace.data import Pairs
+from interlace.errors import DataError, SettingsError
+from interlace.objectives._inputs import Switch
+from interlace.ragged import Ragged
+from interlace.readers import READERS
+from interlace.tasks import Task
+from interlace.tasks._encode import encode
+from interlace.tasks._files import Asked, Files, find
+from interlace.tasks._nearest import hits, numbered, unit
+from interlace.tasks._notes import log_notes
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from interlace.data.vocab import Vocab
+    from interlace.models.backbone import Backbone
+    from interlace.text import TextPairs
+
+
+class Retrieval(Task):
+    """P@1 over a parallel test set, in percent: both directions, and their mean.
+
+    A translation only counts where no other sentence is exactly as near; a sentence that stands in the set twice can
+    therefore not be found. Lines without text count as not found.
+    """
+
+    metric: ClassVar[str] = "p@1"
+
+    source: str = Field("en", description="The language searched from; the other one is the language asked for.")
+    files: Files = Field(
+        "parallel/{split}.{source}-{target}.{language}",
+        description="Parallel files under the data root: a pattern, or a table by split or 'test.de'. {language} is "
+        "the source for one side and the target for the other; without it, both sides are in one file.",
+    )
+    reader: dict[str, Any] | str = Field("lines", description="What reads the files, such as 'lines' or 'tsv'.")
+    layer: int | None = Field(
+        None, description="Layer whose states are taken: 0 embeddings, -1 the last; none: two thirds up (XTREME: 8/12)."
+    )
+    centre: bool = Field(
+        False, description="Subtract each language's mean vector first (Libovický et al. 2020, section 4)."
+    )
+    max_length: int = Field(256, ge=8, description="Longest row in subwords, at most the model's own.")
+    tokens_per_batch: int = Field(8192, ge=16, description="Padded subwords in a batch.")
+    language_ids: Switch = Field("auto", description="Feed language ids; 'auto': where the model has embeddings.")
+
+    def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> Pairs:
+        """The two sides, `language` as the target."""
+        if language == self.source:
+            raise DataError(
+                f"retrieval: {language!r} cannot be searched from itself; set another source or leave it out"
+            )
+        asked = Asked("retrieval", split, language, root, self.source)
+        paths = [find(self.files, asked, side) for side in (self.source, language)]
+        reader = READERS.build(self.reader)
+        files = paths if paths[0] != paths[1] else paths[:1]
+        chunks: list[TextPairs] = list(reader.read_chunks(files, [self.source, language]))
+        log_notes("retrieval", paths[1], (chunk.notes for chunk in chunks))
+        return Pairs(
+            encode((chunk.source for chunk in chunks), vocab), encode((chunk.target for chunk in chunks), vocab)
+        )
+
+    def measure(self, backbone: Backbone, vocab: Vocab, examples: Pairs) -> dict[str, float]:
+        """`p@1` (the mean of both directions), `p@1 into target` and `p@1 into source`."""
+        source, target = (self._vectors(backbone, vocab, side) for side in (examples.source, examples.target))
+        into_target = _found(source, target, examples.target.ids)
+        into_source = _found(target, source, examples.source.ids)
+        return {"p@1": (into_target + into_source) / 2, "p@1 into target": into_target, "p@1 into source": into_source}
+
+    def _vectors(self, backbone: Backbone, vocab: Vocab, sentences: Any) -> NDArray[np.float32]:
+        from interlace.tasks._vectors import sentence_vectors
+
+        vectors = sentence_vectors(
+            backbone,
+            vocab,
+            sentences,
+            layer=self._layer(int(backbone.model.config.num_hidden_layers)),
+            max_length=self.max_length,
+            tokens_per_batch=self.tokens_per_batch,
+            language_ids=self.language_ids,
+        )
+        return unit(vectors - vectors.mean(axis=0) if self.centre else vectors)
+
+    def _layer(self, layers: int) -> int:
+        """The layer counted from the embeddings (0)."""
+        if self.layer is None:
+            return round(2 * layers / 3)
+        if not -layers - 1 <= self.layer <= layers:
+            raise SettingsError(f"retrieval: layer = {self.layer}, but the model has {layers} layers")
+        return self.layer % (layers + 1)
+
+
+def _found(queries: NDArray[np.float32], candidates: NDArray[np.float32], ids: Ragged) -> float:
+    """Percent of queries whose nearest candidate is the one in their own row.
+
+    ids: the candidates' subwords. Equal sentences are compared as one, so that rounding cannot part them.
+    """
+    numbers, first = numbered(ids)
+    alone = np.bincount(numbers)[numbers] == 1
+    gold = Ragged.from_lengths(numbers, np.ones(len(numbers), np.int64))
+    return 100 * float((hits(queries, candidates[first], gold) & alone).mean())

@@ -1,0 +1,85 @@
+"""Cross-lingual natural language inference (Conneau et al. 2018): does a premise entail a hypothesis?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from interlace.data import Labelled, Pairs
+from interlace.errors import DataError, did_you_mean
+from interlace.objectives._inputs import Switch
+from interlace.readers import READERS
+from interlace.tasks import Task, Tuning
+from interlace.tasks._classification import Classifier, Pooling
+from interlace.tasks._encode import encode
+from interlace.tasks._files import Asked, Files, find
+from interlace.tasks._notes import log_notes
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from interlace.data.vocab import Vocab
+    from interlace.tasks import Predictions
+    from interlace.text import TextPairs
+
+LABELS = ("entailment", "neutral", "contradiction")
+
+
+class Xnli(Task):
+    """Accuracy over pairs, in percent; premise and hypothesis stand in one row, the longer one is cut first."""
+
+    metric: ClassVar[str] = "accuracy"
+
+    files: Files = Field(
+        "nli/{split}.{language}.tsv",
+        description="NLI tables under the data root: a pattern, or patterns by split or 'test.de'.",
+    )
+    reader: dict[str, Any] | str = Field("nli", description="What reads the files; its settings name other columns.")
+    max_length: int = Field(256, ge=8, description="Longest row in subwords, at most the model's own (XLM: 256).")
+    dropout: float = Field(0.1, ge=0, lt=1, description="Share of the vector dropped before the linear layer.")
+    pooling: Pooling = Field(
+        "first", description="The row's vector: its first state (XLM), their mean, or the largest."
+    )
+    language_ids: Switch = Field("auto", description="Feed language ids; 'auto': where the model has embeddings.")
+    tuning: Tuning = Field(
+        default_factory=lambda: Tuning(epochs=5), description="How the task is fine-tuned (XTREME's code: 5 epochs)."
+    )
+
+    def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> Labelled:
+        """Pairs with a label each; the reader leaves out pairs without one and counts them."""
+        path = find(self.files, Asked("xnli", split, language, root))
+        chunks: list[TextPairs] = list(READERS.build(self.reader).read_chunks([path], [language]))
+        labels = np.concatenate([_label_ids(chunk, path) for chunk in chunks])
+        log_notes("xnli", path, (chunk.notes for chunk in chunks))
+        premises = encode((chunk.source for chunk in chunks), vocab)
+        hypotheses = encode((chunk.target for chunk in chunks), vocab)
+        return Labelled(Pairs(premises, hypotheses), labels=labels)
+
+    def learner(self) -> Classifier:
+        """A classifier of three labels."""
+        return Classifier(
+            classes=len(LABELS),
+            dropout=self.dropout,
+            pooling=self.pooling,
+            max_length=self.max_length,
+            language_ids=self.language_ids,
+        )
+
+    def score(self, examples: Any, predictions: Predictions, gold: Predictions) -> dict[str, float]:  # noqa: ARG002
+        """`accuracy`."""
+        found, right = np.asarray(predictions), np.asarray(gold)
+        return {"accuracy": 100 * float((found == right)[right >= 0].mean())}
+
+
+def _label_ids(pairs: TextPairs, path: Path) -> NDArray[np.int32]:
+    """(n,) label numbers."""
+    if pairs.labels is None:
+        raise DataError(f"xnli: {path}: the reader found no labels")
+    unknown = next((label for label in pairs.labels if label not in LABELS), None)
+    if unknown is not None:
+        raise DataError(f"xnli: {path}: label {unknown!r}{did_you_mean(unknown, LABELS)}")
+    return np.array([LABELS.index(label) for label in pairs.labels], np.int32)
