@@ -19,8 +19,7 @@ def world(
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the scenes.")] = 0,
 ) -> None:
     """Write the micro-world: text, translations with gold links, tags, names, NLI, questions, dictionaries."""
-    from interlace.world import World
-    from interlace.world.write import write_world
+    from interlace.world import World, write_world
 
     chosen: dict[str, Any] = {"seed": seed}
     if languages:

@@ -16,7 +16,7 @@ from interlace.data.vocab import Vocab
 from interlace.errors import DataError
 from interlace.readers import READERS
 from interlace.text.words import SPLITTERS
-from interlace.world.write import write_world
+from interlace.world import world_version, write_world
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,7 +70,7 @@ def data_root(recipe: Recipe) -> Path:
             log.info("writing the micro-world in %s", ", ".join(world.languages))
             write_world(world, into)
 
-        return cached("world", world.dump(), build)
+        return cached("world", {**world.dump(), "version": world_version()}, build)
     if recipe.data_root is None:
         raise DataError(f"recipe {recipe.name!r} has no data: give --set data_root=FOLDER, or a [world] section")
     root = Path(os.path.expandvars(recipe.data_root)).expanduser()

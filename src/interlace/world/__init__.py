@@ -17,14 +17,16 @@ from interlace.text import Text, TextPairs
 from interlace.world._concepts import CONCEPTS
 from interlace.world._sampling import sample
 from interlace.world._scenes import QUESTIONS, SPLITS, Phrase, Scene, askable, problems, split_of
+from interlace.world._settings import World
 from interlace.world._tokens import Sentence, Word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
 
 __all__ = [
-    "CONCEPTS", "LANGUAGES", "QUESTIONS", "SPLITS", "Language", "Phrase", "Scene", "Sentence", "Word", "askable",
-    "language", "links", "pairs", "problems", "sample", "split_of", "text",
+    "CONCEPTS", "LANGUAGES", "QUESTIONS", "SPLITS", "Language", "Phrase", "Scene", "Sentence", "Word", "World",
+    "askable", "language", "links", "pairs", "problems", "sample", "split_of", "text", "world_version", "write_world",
 ]  # fmt: skip
 
 
@@ -88,6 +90,26 @@ def pairs(source: str, target: str, scenes: Sequence[Scene]) -> TextPairs:
     right = [language(target).realise(scene) for scene in scenes]
     gold = [links(one, other) for one, other in zip(left, right, strict=True)]
     return TextPairs(_text(source, left), _text(target, right), Ragged.of(gold, width=2))
+
+
+def write_world(world: World, into: Path) -> None:
+    """Write the files of a world into the folder `into`, which appears whole or not at all.
+
+    The bytes are a pure function of the settings and `world_version()`. An older world at `into` is replaced.
+
+    Raises:
+        DataError: `into` holds something that is no micro-world, or the disk is full.
+    """
+    from interlace.world._write import write  # it needs what this module holds
+
+    write(world, into)
+
+
+def world_version() -> str:
+    """A hash of the world's own code and tables, for keys of caches: worlds of two versions differ."""
+    from interlace.world._write import version
+
+    return version()
 
 
 def _text(code: str, sentences: Sequence[Sentence]) -> Text:
