@@ -6,6 +6,7 @@ What a command makes goes to standard output or under `--into`; progress and not
 from __future__ import annotations
 
 import logging
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
 
 COMMANDS: Room[Any] = Room(__name__, "command")
 
-notes = Console(stderr=True)
-output = Console()
+_main = os.environ.get("RANK", "0") == "0"  # of the processes that torchrun starts, one speaks
+notes = Console(stderr=True, quiet=not _main)
+output = Console(quiet=not _main)
 
 Code = Annotated[list[Path], typer.Option("--code", help="A Python file with objectives, tasks or readers of yours.")]
 Json = Annotated[bool, typer.Option("--json", help="Print machine-readable output.")]

@@ -73,6 +73,8 @@ class VocabSettings(Settings):
     start: str | None = Field(None, description="Folder or hub name of a tokenizer; none: learn one.")
     size: int = Field(8000, ge=300, description="Subwords to learn, specials included (XLM: 95k for 15 languages).")
     alpha: float = Field(0.5, ge=0, le=1, description="Exponent of language sampling while learning (XLM: 0.5).")
+    seed: int = Field(0, ge=0, description="Seed of that sampling; runs with other seeds share the vocabulary.")
+    corpora: list[str] = Field([], description="Groups it is learnt from; none: all. Compared recipes should agree.")
     kind: Literal["byte-bpe", "bpe", "wordpiece", "unigram"] = Field(
         "byte-bpe", description="Kind of subwords to learn; byte-bpe has no unknown characters."
     )
@@ -167,6 +169,9 @@ class Recipe(Settings):
         SPLITTERS.build(self.splitter)
         for group in self.corpora.values():
             READERS.build(group.reader)
+        for group in self.vocab.corpora:
+            if group not in self.corpora:
+                raise SettingsError(f"vocab.corpora: no group {group!r}{did_you_mean(group, self.corpora)}")
         known = [*self.corpora, *(name for group in self.corpora.values() for name in group.languages + group.pairs)]
         for name in self.objectives:
             self.objective(name)

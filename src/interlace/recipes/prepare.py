@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 AnyCorpus = Corpus | ParallelCorpus
+Groups = dict[str, "CorpusGroup"]
 
 
 @dataclass(frozen=True)
@@ -86,52 +87,48 @@ def _vocab(recipe: Recipe, root: Path) -> Vocab:
         return Vocab.load(settings.start)
     if recipe.model.start is not None:
         return Vocab.load(recipe.model.start)
-    files = {
-        language: [
-            path
-            for group, corpus, position in _sides(recipe, language)
-            for path in _side(group, corpus, position, root)
-        ]
-        for language in recipe.languages
-    }
+    groups = {name: group for name, group in recipe.corpora.items() if not settings.corpora or name in settings.corpora}
+    languages = [language for language in recipe.languages if any(_sides(groups, language))]
     key = {
         **settings.dump(),
-        "seed": recipe.seed,
+        "corpora": {},
         "normalise": recipe.normalise.dump(),
-        "corpora": {name: group.dump() for name, group in recipe.corpora.items()},
-        "files": {language: [content_key(path) for path in paths] for language, paths in files.items()},
+        "text": {language: _files(groups, language, root) for language in languages},
     }
 
     def build(into: Path) -> None:
         log.info("learning %d subwords", settings.size)
         Vocab.learn(
-            {language: _lines(recipe, language, root) for language in recipe.languages},
+            {language: _lines(recipe, groups, language, root) for language in languages},
             size=settings.size,
             alpha=settings.alpha,
             kind=settings.kind,
-            seed=recipe.seed,
+            seed=settings.seed,
         ).save(into)
 
     return Vocab.load(str(cached("vocab", key, build)))
 
 
-def _sides(recipe: Recipe, language: str) -> Iterator[tuple[CorpusGroup, str, int]]:
+def _sides(groups: Groups, language: str) -> Iterator[tuple[CorpusGroup, str, int]]:
     """Where a language's training text stands: group, corpus, and which side of it."""
-    for group in recipe.corpora.values():
+    for group in groups.values():
         for corpus in [*group.languages, *group.pairs]:
             parts = corpus.split("-")
             if language in parts:
                 yield group, corpus, parts.index(language)
 
 
-def _side(group: CorpusGroup, corpus: str, position: int, root: Path) -> list[Path]:
-    files = group.files("train", corpus, root)
-    return [files[position]] if len(files) == len(corpus.split("-")) else files
+def _files(groups: Groups, language: str, root: Path) -> list[Any]:
+    """All that a language's training text depends on: contents, reader and side of each corpus."""
+    return [
+        [group.reader, position, [content_key(path) for path in group.files("train", corpus, root)]]
+        for group, corpus, position in _sides(groups, language)
+    ]
 
 
-def _lines(recipe: Recipe, language: str, root: Path) -> Iterator[str]:
+def _lines(recipe: Recipe, groups: Groups, language: str, root: Path) -> Iterator[str]:
     """The language's training lines from every corpus it stands in."""
-    for group, corpus, position in _sides(recipe, language):
+    for group, corpus, position in _sides(groups, language):
         reader: Any = READERS.build(group.reader)
         for chunk in reader.read_chunks(group.files("train", corpus, root), corpus.split("-")):
             side = chunk if "-" not in corpus else (chunk.source, chunk.target)[position]

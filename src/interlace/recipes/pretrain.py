@@ -75,13 +75,17 @@ def pretrain(recipe: Recipe, into: Path, watch: Callable[[Step], None] = lambda 
     train = recipe.train
     accelerator = accelerator_for(train.precision, train.threads, train.trackers, into)
     if not accelerator.is_main_process:
-        return _run(recipe, into, accelerator, watch)
+        return into / "model" if _finished(into) else _run(recipe, into, accelerator, watch)
     with locked(into):
         _claim(recipe, into)
-        if (read_json(into / RUN) or {}).get("finished"):
+        if _finished(into):
             log.info("%s is finished; nothing to do", into)
             return into / "model"
         return _run(recipe, into, accelerator, watch)
+
+
+def _finished(into: Path) -> bool:
+    return bool((read_json(into / RUN) or {}).get("finished"))
 
 
 def _claim(recipe: Recipe, into: Path) -> None:
