@@ -79,7 +79,7 @@ village गाँव m
 _VERBS = """
 sleep सो | work कर काम:m ने | laugh हँस | cry रो | dance नाच | sing गा ने | wait कर इंतज़ार:m ने | swim तैर
 arrive पहुँच | jump कूद | go जा | travel कर यात्रा:f ने | return लौट | run दौड़ | eat खा ने | drink पी ने | cook पका ने
-bake कर बेक:n ने | buy ख़रीद ने bare | sell बेच ने bare | read पढ़ ने | write लिख ने | see देख ने | find मिल dative
+bake कर बेक:n ने | eat_soup पी ने | buy ख़रीद ने bare | sell बेच ने bare | read पढ़ ने | write लिख ने | see देख ने | find मिल dative
 lose खो ने | seek ढूँढ ने | help कर मदद:f का ने | visit कर दौरा:m का ने | visit_person कर मुलाक़ात:f से ने
 greet कर अभिवादन:m का ने | call कर फ़ोन:m को ने | invite कर आमंत्रित:- को ने | love कर प्यार:m से habitual
 know जान को habitual | need चाहिए dative | follow कर पीछा:m का ने | photograph खींच फ़ोटो:f का ने

@@ -66,7 +66,7 @@ def _clause(scene: Scene, asked: str) -> list[Token]:
         root, predicate = _state(scene, asked)
         mark = ""
     else:
-        verb = _lexeme(scene)
+        verb = _lexeme(scene, asked)
         root = Token(verb.stem, verb.stem, "VERB", PREDICATE, "root")
         predicate = _event(scene, verb, root, asked)
         perfect = scene.tense == "past" and not verb.habitual
@@ -80,9 +80,12 @@ def _clause(scene: Scene, asked: str) -> list[Token]:
     return [*time, *subject, *predicate] if scene.fronted and not asked else [*subject, *time, *predicate]
 
 
-def _lexeme(scene: Scene) -> Verb:
-    person = scene.predicate == "visit" and scene.object is not None and scene.object.person
-    return VERB["visit_person" if person else scene.predicate]
+def _lexeme(scene: Scene, asked: str) -> Verb:
+    """The verb; some depend on their object: one calls on persons and tours buildings, and drinks soup."""
+    if scene.object and scene.predicate == "visit" and scene.object.person:
+        return VERB["visit_person"]
+    soup = scene.predicate == "eat" and scene.object and scene.object.head == "soup" and asked != "object"
+    return VERB["eat_soup" if soup else scene.predicate]
 
 
 def _state(scene: Scene, asked: str) -> tuple[Token, list[Token]]:
