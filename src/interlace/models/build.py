@@ -40,6 +40,7 @@ def fresh(
     import torch
     from transformers import AutoModelForMaskedLM
 
+    from interlace.models._kernels import install
     from interlace.models._quiet import quiet
     from interlace.models.backbone import Backbone
     from interlace.models.languages import append
@@ -57,6 +58,7 @@ def fresh(
     if languages:
         append(model, languages, generator(Purpose.INIT, seed, step=1))
     _freeze_spare_bias(model)
+    install(model, own_attention=attention == "auto")
     return Backbone(model)
 
 
@@ -76,6 +78,7 @@ def load(
         CheckpointError: it is missing, damaged, of a kind that cannot be a backbone, or of another vocabulary.
         SettingsError: its family cannot take language embeddings or the attention kernel.
     """
+    from interlace.models._kernels import install
     from interlace.models.backbone import Backbone
     from interlace.models.languages import append
 
@@ -91,6 +94,7 @@ def load(
     if languages:
         append(model, languages)
     _freeze_spare_bias(model)
+    install(model, own_attention=attention == "auto")
     return Backbone(model, _carried(files, info["unexpected_keys"], model), notes)
 
 

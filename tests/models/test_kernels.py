@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.nn import functional
+
+from interlace.models._kernels import Dropout, attention, dropped
+from interlace.models.build import Shape, fresh, load
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TRAINING = SimpleNamespace(training=True, is_causal=False)
+
+
+@given(share=st.floats(0.01, 0.95), seed=st.integers(0, 2**32), half=st.booleans())
+@settings(max_examples=20, deadline=None)
+def test_the_share_that_is_dropped(share: float, seed: int, half: bool) -> None:
+    torch.manual_seed(seed)
+    states = torch.ones(40_001, dtype=torch.bfloat16 if half else torch.float32)  # no multiple of four
+    out = dropped(states, share)
+    kept = out != 0
+    error = (share * (1 - share) / states.numel()) ** 0.5
+    assert abs((~kept).double().mean() - share) < 6 * error + 2**-16
+    assert torch.equal(out[kept], torch.full_like(out[kept], 1 / (1 - share)))
+
+
+def test_draws_are_independent_of_their_place() -> None:
+    """Neighbours of one 64-bit word are dropped together as often as chance has it, and so are the four lanes."""
+    torch.manual_seed(0)
+    gone = (dropped(torch.ones(400_000), 0.5) == 0).double()
+    assert gone.view(-1, 4).mean(dim=0).sub(0.5).abs().max() < 0.01
+    both = (gone[:-1] * gone[1:]).view(-1)[:399_996].view(-1, 4).mean(dim=0)
+    assert both.sub(0.25).abs().max() < 0.01
+
+
+def test_dropout_is_keyed_by_torchs_generator() -> None:
+    states = torch.randn(3, 5, 7)
+    torch.manual_seed(4)
+    first = dropped(states, 0.3)
+    assert not torch.equal(first, dropped(states, 0.3))
+    torch.manual_seed(4)
+    assert torch.equal(first, dropped(states, 0.3))
+
+
+def test_the_gradient_passes_where_the_state_did() -> None:
+    states = torch.ones(1000, requires_grad=True)
+    out = dropped(states, 0.25)
+    out.sum().backward()
+    assert torch.equal(states.grad, out.detach())
+
+
+@pytest.mark.parametrize(("share", "expected"), [(0.0, 1.0), (1e-6, 1.0), (1.0, 0.0)])
+def test_edges(share: float, expected: float) -> None:
+    assert torch.equal(dropped(torch.ones(9), share), torch.full((9,), expected))
+
+
+def test_nothing_is_dropped_outside_training() -> None:
+    states = torch.randn(100)
+    assert torch.equal(Dropout(0.5).eval()(states), states)
+
+
+def parts(length: int = 6) -> tuple[torch.Tensor, ...]:
+    torch.manual_seed(2)
+    return tuple(torch.randn(2, 3, length, 4) for _ in range(3))
+
+
+def seen(lengths: tuple[int, ...], length: int = 6) -> torch.Tensor:
+    keys = torch.arange(length) < torch.tensor(lengths)[:, None]
+    return keys[:, None, None, :].expand(-1, 1, length, -1)
+
+
+@pytest.mark.parametrize("mask", [None, seen((6, 3))])
+@pytest.mark.parametrize("scaling", [None, 0.3])
+def test_attention_without_dropout_is_torchs(mask: torch.Tensor | None, scaling: float | None) -> None:
+    query, key, value = parts()
+    ours, _ = attention(TRAINING, query, key, value, mask, scaling=scaling)
+    theirs = functional.scaled_dot_product_attention(query, key, value, mask, scale=scaling)
+    torch.testing.assert_close(ours, theirs.transpose(1, 2))
+
+
+def test_a_row_that_sees_nothing_stays_finite() -> None:
+    query, key, value = parts()
+    mask = seen((6, 3)).clone()
+    mask[1, :, 4:] = False
+    out, _ = attention(TRAINING, query, key, value, mask)
+    assert out.isfinite().all()
+
+
+def test_attention_drops_whole_weights_and_keeps_the_mean() -> None:
+    query, key, value = parts()
+    mask = seen((6, 3))
+    torch.manual_seed(7)
+    many = torch.stack([attention(TRAINING, query, key, value, mask, dropout=0.2)[0] for _ in range(3000)])
+    plain, _ = attention(TRAINING, query, key, value, mask)
+    assert many.std(dim=0).min() > 0.01
+    torch.testing.assert_close(many.mean(dim=0), plain, atol=0.08, rtol=0)
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta", "modernbert"])
+def test_a_model_learns_the_same_with_either_kernel(family: str, vocab: Any) -> None:
+    """Without dropout, gradients of the quick kernels equal those of eager attention, padding and windows included."""
+    shape = Shape(
+        family=family, layers=2, width=8, heads=2, max_length=16, dropout=0, attention_dropout=0, local_attention=4
+    )
+    ids = torch.randint(3, 40, (2, 12))
+    ids[1, 5:] = vocab.pad
+    inputs = {"input_ids": ids, "attention_mask": (ids != vocab.pad).long()}
+    gradients = []
+    for kernel in ("auto", "eager"):
+        backbone = fresh(shape, vocab, seed=1, attention=kernel).train()  # type: ignore[arg-type]
+        backbone.logits(backbone.encode(inputs)[ids != vocab.pad]).square().sum().backward()
+        gradients.append({name: p.grad for name, p in backbone.named_parameters() if p.grad is not None})
+    assert gradients[0].keys() == gradients[1].keys()
+    for name, gradient in gradients[0].items():
+        torch.testing.assert_close(gradient, gradients[1][name], rtol=1e-3, atol=1e-5)
+
+
+def test_the_kernels_name_stays_out_of_the_checkpoint(vocab: Any, tmp_path: Path) -> None:
+    backbone = fresh(Shape(layers=1, width=8, heads=2, max_length=16), vocab)
+    folder = backbone.save_pretrained(tmp_path / "model", vocab)
+    assert backbone.model.config._attn_implementation == "interlace"
+    assert "interlace" not in json.dumps(json.loads((folder / "config.json").read_text()))
+    assert {type(module) for module in load(folder).modules() if isinstance(module, torch.nn.Dropout)} == {Dropout}
