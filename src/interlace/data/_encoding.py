@@ -18,6 +18,7 @@ from interlace.data import Sentences
 from interlace.data._surfaces import Units, concatenated, first_units
 from interlace.ragged import Ragged
 from interlace.text import Text
+from interlace.text.scripts import is_unspaced
 from interlace.text.subwords import word_at
 
 if TYPE_CHECKING:
@@ -58,11 +59,16 @@ def encode_stream(tokenizer: Tokenizer, surfaces: Surfaces, texts: Iterator[Text
 
 
 def words_in_context(tokenizer: Tokenizer, surfaces: Surfaces, words: Sequence[str]) -> Ragged:
-    """A row a word of its subwords after another word; subwords of the blank between are left out."""
+    """A row a word of its subwords after another word and a blank.
+
+    A blank that is a subword of its own belongs to the word, but not where the word's script writes none.
+    """
     lines = [f"a {word}" for word in words]
     spans = Ragged.of([[(0, 1), (2, len(line))] if len(line) > 2 else [(0, 1)] for line in lines], width=2)
     sentences = next(encode_stream(tokenizer, surfaces, iter([Text("", lines, spans)])))
-    mine = (sentences.words.flat == 1) & (np.diff(surfaces.spelled.offsets)[sentences.ids.flat] > 0)
+    unspaced = np.array([bool(word) and is_unspaced(word[0]) for word in words], np.bool_)
+    blank = np.diff(surfaces.spelled.offsets)[sentences.ids.flat] == 0
+    mine = (sentences.words.flat == 1) & ~(blank & np.repeat(unspaced, sentences.lengths))
     lengths = np.bincount(sentences.ids.rows()[mine], minlength=len(lines))
     return Ragged.from_lengths(sentences.ids.flat[mine], lengths)
 

@@ -149,7 +149,8 @@ class Vocab:
     @cached_property
     def fingerprint(self) -> str:
         """Two vocabularies with the same fingerprint give the same ids to every line, and the same special ids."""
-        state = json.loads(self.tokenizer.to_str())
+        # Scores of a unigram model are read back from JSON with a last digit that may differ.
+        state = json.loads(self.tokenizer.to_str(), parse_float=lambda text: f"{float(text):.6g}")
         parts = {key: state[key] for key in _DECIDE_IDS} | {"special": self._ids}
         data = json.dumps(parts, sort_keys=True, ensure_ascii=False)
         return blake2b(data.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

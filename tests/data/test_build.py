@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import pytest
+
+from interlace.data.build import build_corpus
+from interlace.data.corpus import Corpus
+from interlace.data.parallel import ParallelCorpus
+from interlace.errors import DataError
+from interlace.readers import READERS
+from interlace.text.lines import write_lines
+from interlace.text.normalise import Normalise
+from interlace.text.words import SPLITTERS
+
+BLANKS = SPLITTERS.build("blanks")
+
+
+def _build(folder, vocab, files, languages, reader="lines", splitter=BLANKS, normalise=None):
+    paths = []
+    for name, lines in files.items():
+        write_lines(folder / name, lines)
+        paths.append(folder / name)
+    built = READERS.build(reader)
+    return build_corpus(built, paths, languages, vocab, splitter, normalise or Normalise(), folder / "corpus")
+
+
+def test_a_corpus_holds_the_lines_and_leaves_out_empty_ones(tmp_path, vocab):
+    lines = ["the old doctor", "", "he  works", " \u3000"]
+    corpus = _build(tmp_path, vocab, {"a.txt": lines}, ["en"])
+    assert isinstance(corpus, Corpus)
+    expected = vocab.encode(["the old doctor", "he  works"], BLANKS, "en")
+    found = corpus.take([0, 1])
+    assert (found.ids, found.words, found.language) == (expected.ids, expected.words, "en")
+    assert (len(corpus), corpus.meta["skipped"]) == (2, 2)
+    assert corpus.meta["sources"] == [str(tmp_path / "a.txt")]
+
+
+def test_pairs_go_together_when_a_side_is_empty(tmp_path, vocab):
+    files = {"a.en": ["one", "", "three"], "a.de": ["eins", "zwei", "drei"]}
+    corpus = _build(tmp_path, vocab, files, ["en", "de"])
+    assert isinstance(corpus, ParallelCorpus)
+    assert [len(corpus), corpus.meta["skipped"]] == [2, 1]
+    pairs = corpus.take([0, 1])
+    assert pairs.source.ids == vocab.encode(["one", "three"]).ids
+    assert pairs.target.ids == vocab.encode(["eins", "drei"]).ids
+
+
+def test_chunks_make_no_difference(tmp_path, vocab, monkeypatch, lines):
+    rows = [line for some in lines.values() for line in some]
+    whole = _build(tmp_path, vocab, {"a.txt": rows}, ["en"]).take(range(len(rows)))
+    monkeypatch.setattr("interlace.readers.CHUNK", 3)
+    parts = _build(tmp_path, vocab, {"a.txt": rows}, ["en"]).take(range(len(rows)))
+    assert whole.ids == parts.ids
+    assert whole.words == parts.words
+
+
+def test_lines_are_normalised_before_words_are_found(tmp_path, vocab):
+    unicode = SPLITTERS.build("unicode")
+    normalise = Normalise(form="NFKC", lower_case=True)
+    corpus = _build(tmp_path, vocab, {"a.txt": ["The ﬁne CAFE\u0301, 1"]}, ["en"], "lines", unicode, normalise)
+    expected = vocab.encode(["the fine café, 1"], unicode)
+    assert corpus.take([0]).words == expected.words
+    assert corpus.take([0]).ids == expected.ids
+    assert corpus.splitter == "unicode"
+    assert corpus.meta["normalise"]["form"] == "NFKC"
+
+
+def test_tables_with_missing_cells(tmp_path, vocab):
+    rows = ["verse\ten\tzh", "1\tthe doctor\t医生", "2\t\t柏林", "3\tBerlin\t"]
+    corpus = _build(tmp_path, vocab, {"a.tsv": rows}, ["en", "zh"], "tsv")
+    assert (len(corpus), corpus.meta["skipped"]) == (1, 2)
+
+
+def test_files_of_other_readers_give_running_text(tmp_path, vocab):
+    rows = ["Anton\tB-PER", "reads\tO", "", "He\tO", "works\tO"]
+    corpus = _build(tmp_path, vocab, {"a.iob": rows}, ["en"], "iob")
+    assert corpus.take([0, 1]).ids == vocab.encode(["Anton reads", "He works"]).ids
+
+
+def test_what_is_wrong_leaves_nothing_behind(tmp_path, vocab):
+    with pytest.raises(DataError, match=r"has 2 lines and .* has 1"):
+        _build(tmp_path, vocab, {"a": ["1", "2"], "b": ["1"]}, ["en", "de"])
+    with pytest.raises(DataError, match="all 2 lines were empty"):
+        _build(tmp_path, vocab, {"a": ["", ""]}, ["en"])
+    with pytest.raises(DataError, match="a corpus has one language or two, found 3"):
+        _build(tmp_path, vocab, {"a": ["x"]}, ["en", "de", "fr"], "tsv")
+    assert {path.name for path in tmp_path.iterdir()} == {"a", "b"}
+
+
+def test_a_reader_of_pairs_makes_no_corpus_of_one_language(tmp_path, vocab):
+    rows = ["gold_label\tsentence1\tsentence2", "neutral\ta\tb"]
+    with pytest.raises(DataError, match="the reader gave pairs"):
+        _build(tmp_path, vocab, {"a": rows}, ["en"], "nli")
+
+
+def test_real_pairs(real_data, tmp_path, vocab):
+    folder = real_data / "parallel" / "multi30k"
+    paths = [folder / "val.en.gz", folder / "val.de.gz"]
+    corpus = build_corpus(READERS.build("lines"), paths, ["en", "de"], vocab, BLANKS, Normalise(), tmp_path / "c")
+    assert len(corpus) == 1014
+    assert corpus.counts["words"]["en"] == 12167  # wc -w

@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from interlace.data import cache
+from interlace.data.cache import cache_folder, cached, content_key
+from interlace.errors import DataError
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def _build(calls):
+    def build(into):
+        calls.append(into)
+        (into / "data.txt").write_text("built")
+
+    return build
+
+
+def test_what_was_built_is_found_again(folder):
+    calls = []
+    first = cached("thing", {"a": 1, "b": [1, "ä"]}, _build(calls))
+    second = cached("thing", {"b": [1, "ä"], "a": 1}, _build(calls))
+    assert first == second
+    assert first.parent == folder / "thing"
+    assert len(calls) == 1
+    assert (first / "data.txt").read_text() == "built"
+    assert json.loads((first / "key.json").read_text())["b"] == [1, "ä"]
+
+
+def test_another_key_or_kind_or_format_is_another_thing(monkeypatch):
+    calls = []
+    places = {cached("thing", {"a": value}, _build(calls)) for value in (1, 2, "1")}
+    places.add(cached("other", {"a": 1}, _build(calls)))
+    monkeypatch.setattr(cache, "FORMAT", 99)
+    places.add(cached("thing", {"a": 1}, _build(calls)))
+    assert len(places) == len(calls) == 5
+
+
+def test_a_failed_build_leaves_nothing(folder):
+    def build(into):
+        (into / "half").write_text("half")
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        cached("thing", {}, build)
+    assert [path.name for path in (folder / "thing").iterdir() if not path.name.endswith(".lock")] == []
+    calls = []
+    cached("thing", {}, _build(calls))
+    assert len(calls) == 1
+
+
+def test_leftovers_of_a_killed_build_are_removed(folder):
+    name = cached("thing", {}, _build([])).name
+    (folder / "thing" / name).rename(folder / "thing" / f".{name}.1-ab.partial")
+    (folder / "thing" / f"..{name}.1-ab.partial.1-cd.partial.partial").mkdir()
+    cached("thing", {}, _build([]))
+    assert sorted(path.name for path in (folder / "thing").iterdir()) == [f".{name}.lock", name]
+
+
+def test_a_builder_may_replace_the_folder_it_is_given(vocab):
+    place = cached("vocab", {"n": 1}, vocab.save)
+    assert (place / "tokenizer.json").is_file()
+    assert (place / "key.json").is_file()
+
+
+def test_content_counts_and_not_name_or_place(tmp_path):
+    for name, text in (("a", "same"), ("b", "same"), ("c", "other")):
+        (tmp_path / name).write_text(text)
+    assert content_key(tmp_path / "a") == content_key(tmp_path / "b") != content_key(tmp_path / "c")
+
+
+def test_a_digest_is_kept_until_the_file_changes(tmp_path, monkeypatch):
+    path = tmp_path / "a"
+    path.write_text("one")
+    first = content_key(path)
+    monkeypatch.setattr(cache, "_digest", lambda _: "taken again")
+    assert content_key(path) == first
+    path.write_text("two")
+    os.utime(path, ns=(1, 1))
+    assert content_key(path) == "taken again"
+
+
+def test_a_damaged_digest_is_taken_again(tmp_path, folder):
+    path = tmp_path / "a"
+    path.write_text("one")
+    first = content_key(path)
+    (memo,) = (folder / "digests").iterdir()
+    for damage in ("{", "[]", "{}"):
+        memo.write_text(damage)
+        assert content_key(path) == first
+
+
+def test_a_missing_file_is_named(tmp_path):
+    (tmp_path / "train.en").touch()
+    with pytest.raises(DataError, match=r"did you mean 'train\.en'"):
+        content_key(tmp_path / "train.eb")
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="another folder there")
+def test_where_the_cache_stands(monkeypatch, tmp_path):
+    monkeypatch.delenv("INTERLACE_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache_folder() == tmp_path / "interlace"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert cache_folder() == tmp_path / ".cache" / "interlace"
+
+
+def test_two_processes_build_a_thing_once(tmp_path):
+    code = """
+import sys, time
+from pathlib import Path
+from interlace.data.cache import cached
+def build(into):
+    with open(sys.argv[1], "a") as log:
+        log.write("built\\n")
+    time.sleep(0.3)
+    (into / "data").write_text("whole")
+print((cached("thing", {"shared": True}, build) / "data").read_text())
+"""
+    log = tmp_path / "log"
+    command = [sys.executable, "-c", code, str(log)]
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    assert [process.communicate()[0] for process in processes] == ["whole\n", "whole\n"]
+    assert log.read_text() == "built\n"

@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from interlace.data import Sentences
+from interlace.data.corpus import Corpus
+from interlace.data.packing import Streams
+from interlace.ragged import Ragged
+
+SEPARATOR = 3
+
+
+def _sentences(rows, words=None):
+    words = words or [list(range(len(row))) for row in rows]
+    return Sentences(Ragged.of(rows), Ragged.of(words), "en")
+
+
+def test_the_example_of_the_docstring():
+    streams = Streams(_sentences([[11, 12, 13], [21, 22], [31, 32, 33, 34]]), 4, SEPARATOR)
+    assert len(streams) == 3
+    assert streams.lengths.tolist() == [4, 4, 4]
+    rows = streams.take([0, 1, 2])
+    assert rows.ids.to_lists() == [[11, 12, 13, 3], [21, 22, 3, 31], [32, 33, 34, 3]]
+    assert rows.words.to_lists() == [[0, 1, 2, -1], [0, 1, -1, 2], [0, 1, 2, -1]]
+    assert rows.language == "en"
+
+
+def test_the_last_row_of_a_shifted_stream_runs_on_at_the_beginning():
+    streams = Streams(_sentences([[11, 12, 13], [21, 22], [31, 32, 33, 34]]), 4, SEPARATOR)
+    rows = streams.take([2, 0], shift=3)
+    assert rows.ids.to_lists() == [[3, 11, 12, 13], [3, 21, 22, 3]]
+    assert rows.words.to_lists() == [[-1, 0, 1, 2], [-1, 0, 1, -1]]
+
+
+def test_words_of_several_subwords_keep_them_together():
+    streams = Streams(_sentences([[11, 12, 13], [21, 22]], [[0, 0, 1], [0, 0]]), 7, SEPARATOR)
+    assert streams.take([0]).words.to_lists() == [[0, 0, 1, -1, 2, 2, -1]]
+
+
+def test_one_sentence_may_fill_many_rows():
+    streams = Streams(_sentences([list(range(10, 20))]), 3, SEPARATOR)
+    assert streams.take([0, 1, 2]).ids.to_lists() == [[10, 11, 12], [13, 14, 15], [16, 17, 18]]
+
+
+def test_too_little_text_has_no_row():
+    streams = Streams(_sentences([[11, 12]]), 8, SEPARATOR)
+    assert len(streams) == 0
+    assert len(streams.take([])) == 0
+    assert len(Streams(_sentences([]), 8, SEPARATOR)) == 0
+
+
+def _slow(rows, words, length, start):
+    """A row of the ring, subword by subword: ids, and the (sentence, word) of each."""
+    ring = []
+    for number, (ids, owners) in enumerate(zip(rows, words, strict=True)):
+        ring += [(i, (number, w)) for i, w in zip(ids, owners, strict=True)] + [(SEPARATOR, None)]
+    return [ring[(start + step) % len(ring)] for step in range(length)]
+
+
+@settings(max_examples=60)
+@given(
+    rows=st.lists(st.lists(st.integers(5, 99), max_size=6), min_size=1, max_size=12),
+    length=st.integers(1, 9),
+    shift=st.integers(0, 20),
+    data=st.data(),
+)
+def test_rows_are_cut_from_the_ring(tmp_path_factory, vocab, rows, length, shift, data):
+    words = [np.sort(data.draw(st.lists(st.integers(0, 3), min_size=len(r), max_size=len(r)))).tolist() for r in rows]
+    memory = _sentences(rows, [[int(word) for word in owners] for owners in words])
+    chunks = [memory.take([row]) for row in range(len(rows))]
+    folder = tmp_path_factory.mktemp("corpus")
+    disk = Corpus.write(folder, chunks, language="en", vocab=vocab, splitter="blanks", shard_bytes=40)
+    streams = Streams(memory, length, SEPARATOR)
+    size = sum(len(row) + 1 for row in rows)
+    assert len(streams) == size // length
+    found = streams.take(range(len(streams)), shift)
+    for number in range(len(streams)):
+        expected = _slow(rows, words, length, number * length + shift)
+        assert found.ids[number].tolist() == [subword for subword, _ in expected]
+        owners = [owner for _, owner in expected]
+        numbers = found.words[number].tolist()
+        assert [number == -1 for number in numbers] == [owner is None for owner in owners]
+        inside = [(n, o) for n, o in zip(numbers, owners, strict=True) if o is not None]
+        if len(streams) > 1:  # a row as long as the ring may begin and end in the same word
+            assert len(set(inside)) == len({n for n, _ in inside}) == len({o for _, o in inside})
+        assert sorted({n for n, _ in inside}) == list(range(len({n for n, _ in inside})))
+    again = Streams(disk, length, SEPARATOR).take(range(len(streams)), shift)
+    assert again.ids == found.ids
+    assert again.words == found.words
+
+
+@given(lengths=st.lists(st.integers(1, 6), min_size=1, max_size=20), length=st.integers(1, 8), shift=st.integers(0, 7))
+def test_every_subword_is_read_once_an_epoch_but_for_the_remainder(lengths, length, shift):
+    ids = iter(range(5, 200))
+    streams = Streams(_sentences([[next(ids) for _ in range(size)] for size in lengths]), length, SEPARATOR)
+    flat = streams.take(range(len(streams)), shift).ids.flat
+    own = flat[flat != SEPARATOR]
+    total = sum(lengths) + len(lengths)
+    assert len(np.unique(own)) == len(own)
+    assert len(flat) == total - total % length
+
+
+@pytest.mark.parametrize("shift", [0, 5])
+def test_any_rows_in_any_order(shift):
+    rng = np.random.default_rng(0)
+    streams = Streams(_sentences([rng.integers(5, 99, rng.integers(0, 9)).tolist() for _ in range(50)]), 6, SEPARATOR)
+    everything = streams.take(range(len(streams)), shift)
+    order = rng.permutation(len(streams))
+    shuffled = streams.take(order, shift)
+    assert shuffled.ids == everything.ids.take(order)
+    assert shuffled.words == everything.words.take(order)

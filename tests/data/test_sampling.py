@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interlace.data.sampling import BucketPlan, StreamPlan, temperature
+from interlace.errors import DataError
+
+LENGTHS = st.lists(st.integers(0, 40), min_size=1, max_size=60).map(np.array)
+
+
+def test_temperature_lifts_small_languages():
+    assert temperature(np.array([900, 100]), 0.5).tolist() == pytest.approx([0.75, 0.25])
+    assert temperature(np.array([900, 100]), 1.0).tolist() == pytest.approx([0.9, 0.1])
+    assert temperature(np.array([900, 100]), 0.0).tolist() == pytest.approx([0.5, 0.5])
+    shares = np.array([0.9, 0.1]) ** 0.7
+    assert temperature(np.array([900, 100])).tolist() == pytest.approx((shares / shares.sum()).tolist())
+
+
+def test_languages_without_text_have_no_share():
+    assert temperature(np.array([5, 0]), 0.0).tolist() == [1.0, 0.0]
+    assert temperature(np.array([0, 0])).tolist() == [0.0, 0.0]
+
+
+def test_buckets_worked_by_hand():
+    # costs with 2 specials: 3 3 4 6 12 -> 3x2 and 4x3=12 fit in 12, then 6, then 12 alone
+    plan = BucketPlan(np.array([10, 1, 4, 2, 1]), 12, overhead=2)
+    assert len(plan) == 3
+    batches = {frozenset(plan.batch(index)[0].tolist()) for index in range(3)}
+    assert batches == {frozenset({1, 3, 4}), frozenset({2}), frozenset({0})}
+
+
+@given(lengths=LENGTHS, budget=st.integers(1, 200), overhead=st.integers(0, 4), most=st.integers(5, 50))
+def test_every_row_stands_in_one_batch_of_each_epoch_within_the_budget(lengths, budget, overhead, most):
+    plan = BucketPlan(lengths, budget, seed=3, corpus=1, overhead=overhead, max_length=most)
+    for epoch in range(2):
+        batches = [plan.batch(epoch * len(plan) + place) for place in range(len(plan))]
+        assert {found for _, found in batches} == {epoch}
+        rows = np.concatenate([rows for rows, _ in batches])
+        assert sorted(rows.tolist()) == list(range(len(lengths)))
+        for rows, _ in batches:
+            costs = np.minimum(lengths[rows] + overhead, most)
+            assert len(rows) == 1 or costs.max() * len(rows) <= budget
+
+
+@given(lengths=LENGTHS, budget=st.integers(40, 200))
+def test_cuts_are_the_same_in_every_epoch(lengths, budget):
+    plan = BucketPlan(lengths, budget)
+
+    def shapes(epoch):
+        return sorted(sorted(lengths[plan.batch(epoch * len(plan) + place)[0]].tolist()) for place in range(len(plan)))
+
+    assert shapes(0) == shapes(1) == shapes(7)
+
+
+def test_batches_are_a_function_of_the_key_alone():
+    lengths = np.random.default_rng(0).integers(1, 30, 200)
+    forward = [BucketPlan(lengths, 100, seed=5, corpus=2).batch(index)[0].tolist() for index in range(300)]
+    plan = BucketPlan(lengths, 100, seed=5, corpus=2)
+    for index in [299, 0, 150, 7, 298, 44]:
+        assert plan.batch(index)[0].tolist() == forward[index]
+    others = [BucketPlan(lengths, 100, seed=6, corpus=2), BucketPlan(lengths, 100, seed=5, corpus=3)]
+    assert all(other.batch(0)[0].tolist() != forward[0] for other in others)
+    assert forward[0] != forward[len(plan)]
+
+
+def test_only_a_few_epochs_are_held():
+    plan = StreamPlan(100, 10, 1, seed=0)
+    for index in (0, 10, 55, 95, 3):
+        plan.batch(index)
+    assert len(plan._epochs) <= 2
+
+
+@given(rows=st.integers(1, 50), tokens=st.integers(1, 300), length=st.integers(1, 64))
+def test_streams_read_every_row_once_an_epoch(rows, tokens, length):
+    plan = StreamPlan(rows, tokens, length, seed=1, corpus=0)
+    for epoch in range(2):
+        batches = [plan.batch(epoch * len(plan) + place)[0] for place in range(len(plan))]
+        assert sorted(np.concatenate(batches).tolist()) == list(range(rows))
+        assert all(len(batch) == max(1, tokens // length) for batch in batches[:-1])
+        assert 0 <= plan.shift(epoch) < length
+
+
+def test_the_shift_moves_from_epoch_to_epoch():
+    plan = StreamPlan(10, 512, 256, seed=0)
+    assert len({plan.shift(epoch) for epoch in range(20)}) > 15
+    assert plan.shift(3) == StreamPlan(10, 512, 256, seed=0).shift(3)
+
+
+def test_an_empty_corpus_is_an_error():
+    with pytest.raises(DataError, match="not hold a single row"):
+        BucketPlan(np.array([], int), 100)
+    with pytest.raises(DataError, match="not hold a single row"):
+        StreamPlan(0, 100, 10)

@@ -1,0 +1,215 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from interlace.data import _kinds
+from interlace.data.vocab import Vocab
+from interlace.errors import DataError
+from interlace.randomness import Purpose, generator
+
+KINDS = ["byte-bpe", "bpe", "wordpiece", "unigram"]
+
+
+def _learn(lines, kind):
+    return Vocab.learn(lines, 400 if kind == "byte-bpe" else 260, kind=kind)
+
+
+def test_roles_and_kinds_of_ids(vocab):
+    assert (vocab.pad, vocab.unk, vocab.begin, vocab.end, vocab.mask) == (0, 1, 2, 3, 4)
+    assert vocab.specials.tolist() == [0, 1, 2, 3, 4]
+    assert vocab.ordinary.tolist() == list(range(5, vocab.size))
+    assert vocab.between == (vocab.end,)
+    assert "size=400" in repr(vocab)
+
+
+def test_learning_again_gives_the_same(vocab, other_vocab, lines):
+    assert Vocab.learn({name: iter(rows) for name, rows in lines.items()}, 400).fingerprint == vocab.fingerprint
+    assert vocab.fingerprint != other_vocab.fingerprint
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_words_have_the_same_subwords_everywhere_in_a_line(lines, kind):
+    vocab = _learn(lines, kind)
+    first, second = vocab.encode(["doctor works", "works doctor"]).ids.to_lists()
+    doctor, works = vocab.encode_words(["doctor", "works"]).to_lists()
+    assert first == doctor + works
+    assert second == works + doctor
+
+
+def test_words_of_unspaced_scripts_come_without_the_blank_before(vocab):
+    blank, letter = vocab.encode(["a b"]).ids[0].tolist()[0], vocab.encode_words(["w"])[0].tolist()
+    assert vocab.tokens([blank]) == ["▁"]
+    assert letter[0] == blank
+    assert blank not in vocab.encode_words(["医"])[0]
+    assert vocab.encode_words(["", "a"]).lengths.tolist()[0] == 0
+
+
+def test_marks_stay_with_their_letters_in_learnt_pieces(lines):
+    vocab = Vocab.learn({"hi": ["नमस्ते दुनिया"] * 50}, 330)
+    assert vocab.tokens(vocab.encode(["नमस्ते"]).ids[0]) == ["▁नमस्ते"]
+
+
+def test_tokens_are_readable(vocab):
+    assert vocab.tokens(vocab.encode(["the doctor"]).ids[0]) == ["▁the", "▁doctor"]
+    assert vocab.tokens(vocab.encode(["Ж"]).ids[0])[-2:] == ["<d0>", "<96>"]
+    assert vocab.tokens([vocab.mask, 10**6]) == ["<mask>", "<1000000>"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_decoding_gives_the_line_back(lines, kind):
+    vocab = _learn(lines, kind)
+    line = "the old doctor works near Berlin"
+    assert vocab.decode([vocab.begin, *vocab.encode([line]).ids[0], vocab.end]) == line
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_too_small_a_size_says_what_is_needed(lines, kind):
+    with pytest.raises(DataError, match=r"a vocabulary of 20 subwords is too small.*at least [0-9]+ in all"):
+        Vocab.learn(lines, 20, kind=kind)
+
+
+def test_a_language_without_lines_is_named():
+    with pytest.raises(DataError, match="no lines of language 'de'"):
+        Vocab.learn({"en": ["some text"], "de": ["", "  "]}, 300)
+
+
+def test_lines_are_sampled_by_temperature():
+    drawn = _kinds.sampled_lines(
+        {"en": [f"e{i}" for i in range(900)], "sw": [f"s{i}" for i in range(100)]}, 0.5, 10**6, 0
+    )
+    counts = {"en": 0, "sw": 0}
+    for language, lines, copies in drawn:
+        counts[language] += len(lines) * copies
+    assert counts == {"en": 750, "sw": 250}  # 0.9^0.5 : 0.1^0.5 = 3 : 1
+    small = [line for line in _kinds.repeated(drawn) if line[0] == "s"]
+    assert {line: small.count(line) for line in set(small)}.keys() == {f"s{i}" for i in range(100)}
+    assert set(map(small.count, set(small))) == {2, 3}
+
+
+def test_a_reservoir_is_an_even_sample():
+    rng = generator(Purpose.SAMPLE, 0)
+    hits = np.zeros(60)
+    for _ in range(2000):
+        kept, count = _kinds._reservoir(map(str, range(60)), 6, rng)
+        assert count == 60
+        assert len(kept) == len(set(kept)) == 6
+        hits[[int(line) for line in kept]] += 1
+    assert abs(hits / 2000 - 0.1).max() < 0.035  # five standard deviations
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_saved_and_loaded_it_is_the_same(lines, kind, tmp_path):
+    vocab = _learn(lines, kind)
+    vocab.save(tmp_path / "vocab")
+    again = Vocab.load(tmp_path / "vocab")
+    assert again.fingerprint == vocab.fingerprint
+    assert again.between == vocab.between
+    assert [again.pad, again.mask, again.unk] == [vocab.pad, vocab.mask, vocab.unk]
+    assert again.encode(lines["zh"]).ids == vocab.encode(lines["zh"]).ids
+    again.save(tmp_path / "again")
+    names = ["tokenizer_config.json"] + ["tokenizer.json"] * (kind != "unigram")  # whose scores JSON rounds
+    for name in names:
+        assert (tmp_path / "again" / name).read_bytes() == (tmp_path / "vocab" / name).read_bytes()
+
+
+@pytest.mark.parametrize("model", [None, "bert", "xlm-roberta", "modernbert"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_plain_transformers_opens_it_with_the_same_ids(lines, kind, model, tmp_path):
+    from transformers import AutoTokenizer
+
+    vocab = _learn(lines, kind)
+    vocab.save_files(tmp_path)
+    if model is not None:
+        (tmp_path / "config.json").write_text(json.dumps({"model_type": model}))
+    opened = AutoTokenizer.from_pretrained(tmp_path)
+    for line in [*lines["en"], *lines["hi"], " two  blanks", "the <mask> reads"]:
+        ids = vocab.encode([line]).ids[0].tolist()
+        assert opened(line)["input_ids"] == [vocab.begin, *ids, vocab.end]
+    first, second = vocab.encode(["the old", "he works"]).ids.to_lists()
+    row = opened("the old", "he works")
+    assert row["input_ids"] == [vocab.begin, *first, vocab.end, *second, vocab.end]
+    assert set(row) == {"input_ids", "attention_mask"}
+    assert (opened.pad_token_id, opened.mask_token_id, opened.cls_token_id) == (vocab.pad, vocab.mask, vocab.begin)
+    assert (opened.sep_token_id, opened.eos_token_id, opened.unk_token_id) == (vocab.end, vocab.end, vocab.unk)
+
+
+def test_a_tokenizer_saved_by_transformers_keeps_its_fingerprint_and_template(vocab, tmp_path):
+    from transformers import AutoTokenizer
+
+    vocab.save(tmp_path / "ours")
+    AutoTokenizer.from_pretrained(tmp_path / "ours").save_pretrained(tmp_path / "theirs")
+    assert Vocab.load(tmp_path / "theirs").fingerprint == vocab.fingerprint
+
+
+def test_a_loaded_tokenizer_keeps_its_own_template_and_configuration(vocab, tmp_path):
+    from tokenizers import processors
+
+    vocab.save(tmp_path)
+    tokenizer = vocab.tokenizer.from_file(str(tmp_path / "tokenizer.json"))
+    tokenizer.post_processor = processors.RobertaProcessing(("</s>", 3), ("<s>", 2), add_prefix_space=False)
+    tokenizer.enable_truncation(4)
+    tokenizer.enable_padding(length=8)
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    config = {"cls_token": {"content": "<s>"}, "sep_token": "</s>", "model_max_length": 77}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
+    loaded = Vocab.load(tmp_path)
+    assert loaded.between == (3, 3)
+    assert loaded.encode(["he works in Berlin, he works in Berlin"]).lengths[0] > 4
+    loaded.save(tmp_path / "again")
+    assert json.loads((tmp_path / "again" / "tokenizer_config.json").read_text())["model_max_length"] == 77
+    assert Vocab.load(tmp_path / "again").between == (3, 3)
+
+
+def test_the_file_itself_can_be_named_and_usual_names_fill_in(vocab, tmp_path):
+    vocab.tokenizer.save(str(tmp_path / "tokenizer.json"))
+    loaded = Vocab.load(tmp_path / "tokenizer.json")
+    assert (loaded.pad, loaded.begin, loaded.end, loaded.mask) == (0, 2, 3, 4)
+
+
+def test_what_cannot_be_loaded_says_why(tmp_path, vocab):
+    with pytest.raises(DataError, match="no such tokenizer"):
+        Vocab.load(tmp_path / "vocabb")
+    (tmp_path / "tokenizer.json").write_text('{"version": "1.0", "model":')
+    with pytest.raises(DataError, match=r"tokenizer\.json: not a tokenizer"):
+        Vocab.load(tmp_path)
+    vocab.save(tmp_path / "v")
+    (tmp_path / "v" / "tokenizer_config.json").write_text("{")
+    with pytest.raises(DataError, match=r"tokenizer_config\.json: damaged JSON"):
+        Vocab.load(tmp_path / "v")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DataError, match=r"holds no tokenizer\.json"):
+        Vocab.load(tmp_path / "empty")
+
+
+def test_a_tokenizer_without_the_needed_tokens_is_refused(tmp_path):
+    from tokenizers import Tokenizer, models
+
+    Tokenizer(models.WordLevel({"a": 0, "<pad>": 1}, unk_token="a")).save(str(tmp_path / "tokenizer.json"))
+    with pytest.raises(DataError, match="has no begin and no end token"):
+        Vocab.load(tmp_path)
+
+
+def test_a_missing_role_is_said_when_it_is_needed(tmp_path):
+    from tokenizers import Tokenizer, models
+
+    words = {"a": 0, "<pad>": 1, "<s>": 2, "</s>": 3}
+    Tokenizer(models.WordLevel(words, unk_token="a")).save(str(tmp_path / "tokenizer.json"))
+    with pytest.raises(DataError, match="has no mask token"):
+        _ = Vocab.load(tmp_path).mask
+
+
+def test_the_hub_out_of_reach_is_no_traceback():
+    with pytest.raises(DataError, match="no folder 'nobody/nothing' here"):
+        Vocab.load("nobody/nothing")
+
+
+def test_no_torch_and_no_transformers_are_imported():
+    code = "import sys, interlace.data.build, interlace.data.cache, interlace.readers.conllu, interlace.data.packing;"
+    code += "print([name for name in ('torch', 'transformers') if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
