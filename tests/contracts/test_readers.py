@@ -1,0 +1,185 @@
+"""What every reader keeps, whichever is listed in the room. A reader without an example here fails."""
+
+from __future__ import annotations
+
+import gzip
+from dataclasses import dataclass, field
+
+import pytest
+
+from interlace.errors import DataError, SettingsError
+from interlace.readers import READERS, Reader
+from interlace.text import Text, TextPairs
+
+
+@dataclass(frozen=True)
+class Example:
+    """Two files' worth of three lines each; `head` precedes them where the format has a header."""
+
+    rows: tuple[str, str, str]
+    languages: tuple[str, ...] = ("en",)
+    head: str = ""
+    settings: dict[str, object] = field(default_factory=dict)
+
+    def text(self, rows=None):
+        """The file's content."""
+        return self.head + "".join(self.rows if rows is None else rows)
+
+
+def _conllu(word):
+    return f"# text = {word} it\n1\t{word}\t_\tVERB\t_\t_\t_\t_\t_\t_\n2\tit\t_\tPRON\t_\t_\t_\t_\t_\t_\n\n"
+
+
+EXAMPLES = {
+    "lines": [
+        Example(("one é\n", "two\n", "three\n")),
+        Example(("one é\n", "two\n", "three\n"), languages=("en", "de")),
+    ],
+    "tsv": [
+        Example(("one é\teins\n", "two\tzwei\n", "\tdrei\n"), head="en\tde\n"),
+        Example(("one é\teins\n", "two\tzwei\n", "\tdrei\n"), languages=("en", "de"), head="en\tde\n"),
+    ],
+    "nli": [
+        Example(
+            ("en\tneutral\ta é\tb\n", "en\tentailment\tc\td\n", "en\tcontradiction\te\tf\n"),
+            head="language\tgold_label\tsentence1\tsentence2\n",
+        )
+    ],
+    "iob": [Example(("Anna\tB-PER\nreads é\tO\n\n", "He\tO\n\n", "Ankara\tB-LOC\n\n"))],
+    "conllu": [Example((_conllu("réad"), _conllu("take"), _conllu("see")))],
+}
+NAMES = READERS.names()
+CASES = [(name, number) for name in NAMES for number in range(len(EXAMPLES.get(name, [])))]
+cases = pytest.mark.parametrize(("name", "number"), CASES)
+
+
+def _read(reader, paths, languages):
+    return list(reader.read_chunks(list(paths), list(languages)))
+
+
+def _plain(chunks):
+    """All that a person sees of chunks, whatever their sizes."""
+    rows = []
+    for chunk in chunks:
+        sides = [chunk.source, chunk.target] if isinstance(chunk, TextPairs) else [chunk]
+        for row in range(len(chunk)):
+            parts = [(side.language, side.splitter, side.lines[row], side.tokens(row)) for side in sides]
+            tags = [{kind: tags[row] for kind, tags in side.tags.items()} for side in sides]
+            labels = [thing.labels[row] for thing in [chunk, *sides] if thing.labels is not None]
+            rows.append((parts, tags, labels))
+    return rows
+
+
+@pytest.fixture
+def opened(name, number, tmp_path):
+    """The example, its reader, and its files on disk (one for each language where the format wants that)."""
+    example = EXAMPLES[name][number]
+    count = 2 if name == "lines" and len(example.languages) == 2 else 1
+    paths = [tmp_path / f"file{place}.txt" for place in range(count)]
+    for path in paths:
+        path.write_text(example.text(), encoding="utf-8")
+    return example, READERS.build({"name": name, **example.settings}), paths
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_reader_has_an_example(name):
+    assert EXAMPLES.get(name), f"add an example of {name!r} to this suite"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_reader_is_settings_with_a_summary(name):
+    reader = READERS.build(name)
+    assert isinstance(reader, Reader)
+    assert type(reader).read(reader.dump()) == reader
+    assert READERS.summary(name).endswith(".")
+    assert all(entry.description for entry in type(reader).model_fields.values())
+    with pytest.raises(SettingsError, match="unknown key 'nonsense'"):
+        READERS.build({"name": name, "nonsense": 1})
+
+
+@cases
+def test_columns_fit_the_lines(opened):
+    example, reader, paths = opened
+    (chunk,) = _read(reader, paths, example.languages)
+    assert len(chunk) == 3
+    assert isinstance(chunk, Text | TextPairs)
+    if isinstance(chunk, TextPairs) and len(example.languages) == 2:
+        assert (chunk.source.language, chunk.target.language) == example.languages
+    for side in [chunk.source, chunk.target] if isinstance(chunk, TextPairs) else [chunk]:
+        assert len(side.lines) == len(side.words) == 3
+        assert side.language in example.languages
+        for tags in side.tags.values():
+            assert [len(row) for row in tags] == side.words.lengths.tolist()
+        for line, spans in zip(side.lines, side.words, strict=True):
+            before = 0
+            for start, end in spans.tolist():
+                assert before <= start < end <= len(line)
+                assert line[start:end].strip() == line[start:end]
+                before = end
+    assert chunk.labels is None or len(chunk.labels) == 3
+
+
+@cases
+def test_chunks_make_no_difference(opened, monkeypatch):
+    example, reader, paths = opened
+    whole = _read(reader, paths, example.languages)
+    assert _plain(whole) == _plain(_read(reader, paths, example.languages))
+    monkeypatch.setattr("interlace.readers.CHUNK", 2)
+    parts = _read(reader, paths, example.languages)
+    assert [len(part) for part in parts] == [2, 1]
+    assert _plain(parts) == _plain(whole)
+
+
+@cases
+def test_nothing_is_read_before_it_is_asked_for(opened):
+    example, reader, paths = opened
+    chunks = reader.read_chunks(list(paths), list(example.languages))
+    for path in paths:
+        path.unlink()
+    with pytest.raises(DataError, match="no such file"):
+        next(iter(chunks))
+
+
+@cases
+def test_packed_files_and_windows_line_ends_are_the_same(opened, tmp_path):
+    example, reader, paths = opened
+    packed = [path.with_suffix(".gz") for path in paths]
+    for path in packed:
+        path.write_bytes(gzip.compress(b"\xef\xbb\xbf" + example.text().replace("\n", "\r\n").encode()))
+    assert _plain(_read(reader, packed, example.languages)) == _plain(_read(reader, paths, example.languages))
+
+
+@cases
+def test_an_empty_file_is_named(opened):
+    example, reader, paths = opened
+    paths[-1].write_bytes(b"")
+    with pytest.raises(DataError, match=rf"{paths[-1].name}: the file is empty"):
+        _read(reader, paths, example.languages)
+
+
+@cases
+def test_a_missing_file_is_named_with_the_nearest(opened):
+    example, reader, paths = opened
+    missing = [*paths[:-1], paths[-1].with_suffix(".tx")]
+    with pytest.raises(DataError, match=r"\.tx: no such file; did you mean"):
+        _read(reader, missing, example.languages)
+
+
+@cases
+def test_invalid_utf8_is_named_with_its_line(opened):
+    example, reader, paths = opened
+    data = example.text().encode()
+    place = data.index("é".encode())
+    paths[-1].write_bytes(data[:place] + b"\xff" + data[place:])
+    line = data[:place].count(b"\n") + 1
+    with pytest.raises(DataError, match=rf"{paths[-1].name}, line {line}: not valid UTF-8"):
+        _read(reader, paths, example.languages)
+
+
+@cases
+def test_languages_that_do_not_fit_are_refused(opened):
+    _, reader, paths = opened
+    with pytest.raises(DataError, match="found"):
+        _read(reader, paths, ["en", "de", "fr"])
+    with pytest.raises(DataError, match="found"):
+        _read(reader, [], ["en"])

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from interlace.errors import DataError
+from interlace.readers.conllu import Conllu
+
+
+def _row(number, form, tag="X", misc="_"):
+    return f"{number}\t{form}\t_\t{tag}\tx{tag}\t_\t_\t_\t_\t{misc}\n"
+
+
+def _read(path, text, **settings):
+    (path / "a.conllu").write_text(text, encoding="utf-8")
+    (chunk,) = Conllu(**settings).read_chunks([path / "a.conllu"], ["xx"])
+    return chunk
+
+
+def test_the_line_is_rebuilt_and_words_are_tagged(tmp_path):
+    tight = "Gloss=x|SpaceAfter=No"
+    text = "# sent_id = 1\n# text = He reads, too.\n" + _row(1, "He", "PRON") + _row(2, "reads", "VERB", tight)
+    text += _row(3, ",", "PUNCT") + _row(4, "too", "ADV", "SpaceAfter=No") + _row(5, ".", "PUNCT") + "\n"
+    found = _read(tmp_path, text)
+    assert found.lines == ["He reads, too."]
+    assert found.tokens(0) == ["He", "reads", ",", "too", "."]
+    assert found.tags == {"pos": [["PRON", "VERB", "PUNCT", "ADV", "PUNCT"]]}
+    assert (found.splitter, found.notes) == ("conllu", {})
+
+
+def test_a_multiword_token_that_its_words_spell_is_split(tmp_path):
+    text = "# text = I Can't.\n" + _row(1, "I") + _row("2-3", "Can't", "_", "SpaceAfter=No")
+    text += _row(2, "can", "AUX") + _row(3, "'t", "PART") + _row(4, ".", "PUNCT")
+    found = _read(tmp_path, text)
+    assert found.lines == ["I Can't."]
+    assert found.tokens(0) == ["I", "Can", "'t", "."]
+    assert found.tags["pos"] == [["X", "AUX", "PART", "PUNCT"]]
+    assert found.notes == {}
+
+
+def test_a_multiword_token_that_hides_its_words_goes_to_the_first(tmp_path):
+    text = "# text = am Montag zum\n" + _row("1-2", "am") + _row(1, "an", "ADP") + _row(2, "dem", "DET")
+    text += _row(3, "Montag", "NOUN") + _row("4-5", "zum") + _row(4, "zu", "ADP") + _row(5, "dem", "DET")
+    found = _read(tmp_path, text)
+    assert found.lines == ["am Montag zum"]
+    assert found.tokens(0) == ["am", "Montag", "zum"]
+    assert found.tags["pos"] == [["ADP", "NOUN", "ADP"]]
+    assert found.notes == {"words of multiword tokens left out": 2}
+
+
+def test_empty_nodes_are_passed_over_and_other_tags_can_be_read(tmp_path):
+    text = _row(1, "reads", "VERB") + _row("1.1", "reads", "VERB") + _row(2, "20 000", "NUM")
+    found = _read(tmp_path, text, tag="xpos")
+    assert found.lines == ["reads 20 000"]
+    assert found.tokens(0) == ["reads", "20 000"]
+    assert found.tags["pos"] == [["xVERB", "xNUM"]]
+
+
+def test_a_line_unlike_its_text_is_counted(tmp_path):
+    found = _read(tmp_path, "# text = He  reads\n" + _row(1, "He") + _row(2, "reads"))
+    assert found.lines == ["He reads"]
+    assert found.notes == {"lines unlike their # text": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1\tHe\t_\n", r"a\.conllu, line 1: 3 tab-separated columns, CoNLL-U has 10"),
+        ("# x\n" + _row("one", "He"), r"line 2: 'one' is no CoNLL-U id"),
+        ("# only a comment\n", "no sentence in the file"),
+    ],
+)
+def test_what_is_wrong_is_named(tmp_path, text, message):
+    with pytest.raises(DataError, match=message):
+        _read(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("file", "sentences", "words", "unlike"),
+    [
+        ("UD_English-EWT/en_ewt-ud-test.conllu", 2077, 25094, 1),
+        ("UD_German-PUD/de_pud-ud-test.conllu", 1000, None, 0),
+        ("UD_Chinese-PUD/zh_pud-ud-test.conllu", 1000, None, 0),
+    ],
+)
+def test_real_treebanks(real_data, file, sentences, words, unlike):
+    chunks = list(Conllu().read_chunks([real_data / "pos" / file], ["xx"]))
+    notes = sum((Counter(chunk.notes) for chunk in chunks), Counter())
+    assert sum(map(len, chunks)) == sentences
+    assert notes["lines unlike their # text"] == unlike
+    found = sum(len(chunk.words.values) for chunk in chunks) + notes["words of multiword tokens left out"]
+    assert words is None or found == words

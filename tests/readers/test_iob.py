@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from interlace.errors import DataError
+from interlace.readers.iob import Iob
+
+
+def _read(path, text, **settings):
+    (path / "ner.tsv").write_text(text, encoding="utf-8")
+    return list(Iob(**settings).read_chunks([path / "ner.tsv"], ["xx"]))
+
+
+def test_tokens_are_words_and_tags_are_names(tmp_path):
+    (text,) = _read(tmp_path, "Anna\tB-PER\nMaria\tI-PER\nreads\tO\n\nIn\tO\nAnkara\tB-LOC\n")
+    assert text.lines == ["Anna Maria reads", "In Ankara"]
+    assert text.tokens(0) == ["Anna", "Maria", "reads"]
+    assert text.tags == {"names": [["B-PER", "I-PER", "O"], ["O", "B-LOC"]]}
+    assert (text.splitter, text.notes) == ("iob", {})
+
+
+def test_blanks_between_columns_and_further_columns(tmp_path):
+    (text,) = _read(tmp_path, "-DOCSTART- -X- O\n\nAnna NNP B-PER\nreads VB O\n")
+    assert (text.lines, text.tags["names"]) == (["Anna reads"], [["B-PER", "O"]])
+    (text,) = _read(tmp_path, "B-PER\t1\tAnna\nO\t2\treads\n", token=2, tag=0)
+    assert (text.lines, text.tags["names"]) == (["Anna reads"], [["B-PER", "O"]])
+
+
+def test_an_inside_without_a_beginning_is_mended_and_counted(tmp_path):
+    (text,) = _read(tmp_path, "a\tI-PER\nb\tI-PER\nc\tI-LOC\nd\tO\ne\tI-LOC\nf\tB-LOC\ng\tI-LOC\n")
+    assert text.tags["names"] == [["B-PER", "I-PER", "B-LOC", "O", "B-LOC", "B-LOC", "I-LOC"]]
+    assert text.notes == {"I- without B- made B-": 3}
+
+
+@pytest.mark.parametrize(
+    ("settings", "line"),
+    [({}, "我们GPT 4。"), ({"join": "blank"}, "我 们 GPT 4 。"), ({"join": "nothing"}, "我们GPT4。")],
+)
+def test_unspaced_scripts_are_joined_without_blanks(tmp_path, settings, line):
+    (text,) = _read(tmp_path, "我\tO\n们\tO\nGPT\tO\n4\tO\n。\tO\n", **settings)
+    assert text.lines == [line]
+    assert text.tokens(0) == ["我", "们", "GPT", "4", "。"]
+
+
+def test_tokens_of_white_space_are_left_out_and_counted(tmp_path):
+    (text,) = _read(tmp_path, "a\tO\n\u3000\tO\n\u00a0b\tB-PER\n")
+    assert (text.tokens(0), text.tags["names"]) == (["a", "b"], [["O", "B-PER"]])
+    assert text.notes == {"tokens of white space left out": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a\tO\nb\n", "line 2: 1 columns, a token and a tag are expected"),
+        ("a\tPER\n", "line 1: tag 'PER', expected O, B-TYPE or I-TYPE"),
+        ("a\tB-\n", "line 1: tag 'B-'"),
+        ("\n\n", "no sentence in the file"),
+    ],
+)
+def test_what_is_wrong_is_named(tmp_path, text, message):
+    with pytest.raises(DataError, match=message):
+        _read(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("file", "sentences", "mended"),
+    [
+        ("panx/train-zh.tsv.gz", 20000, 896),
+        ("masakhaner1/yor/train.txt", 2171, 1),
+        ("nepali-ebiquity/ne.train.bio.gz", 2795, 24),
+    ],
+)
+def test_real_sets(real_data, file, sentences, mended):
+    notes = Counter()
+    count = 0
+    for chunk in Iob().read_chunks([real_data / "ner" / file], ["xx"]):
+        count += len(chunk)
+        notes.update(chunk.notes)
+    assert (count, notes["I- without B- made B-"]) == (sentences, mended)
