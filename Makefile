@@ -28,7 +28,7 @@ demo: $(INSTALLED) ## pre-train, fine-tune and report on the embedded micro-worl
 	@$(BIN)/interlace demo --into runs/demo $(ARGS)
 
 test: $(INSTALLED) ## run all tests (ARGS='-k ragged' runs some)
-	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 lint: $(INSTALLED) ## check style and types
 	@$(BIN)/ruff check
@@ -54,5 +54,5 @@ $(INSTALLED): pyproject.toml constraints.txt
 	@echo "installing interlace and what it needs into .venv (once; some minutes)" >&2
 	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
 		|| "$(PYTHON)" -m venv --clear .venv
-	@$(BIN)/python -m pip install --quiet $(PIP_FLAGS) --constraint constraints.txt --editable '.[dev]'
+	@$(BIN)/python -m pip install -qq $(PIP_FLAGS) --constraint constraints.txt --editable '.[dev]'
 	@touch $@
