@@ -5,6 +5,7 @@ Legend: n lines; W words of all lines.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -52,7 +53,7 @@ def encode_words_apart(text: Text, vocab: Vocab) -> Sentences:
             break
         cut |= new
         lines = np.unique(text.words.rows()[new])
-        sentences = _replaced(sentences, lines, _encode_parts(text, lines, cut, vocab))
+        sentences = _replaced(sentences, lines, _encode_parts(_cut(text, lines, cut), len(lines), vocab))
     return sentences
 
 
@@ -73,12 +74,24 @@ def _begun(sentences: Sentences, counts: NDArray[np.int64]) -> NDArray[np.bool_]
     return begun
 
 
-def _encode_parts(text: Text, lines: NDArray[np.int64], cut: NDArray[np.bool_], vocab: Vocab) -> Sentences:
-    """The given lines, each cut before the marked words, its parts encoded by themselves and put together again."""
+@dataclass(frozen=True)
+class _Parts:
+    """Lines cut in parts.
+
+    text: a line a part. firsts: the number of each part's first word in its line. owners: the line of each part.
+    """
+
+    text: Text
+    firsts: NDArray[np.int32]
+    owners: NDArray[np.int64]
+
+
+def _cut(text: Text, lines: NDArray[np.int64], cut: NDArray[np.bool_]) -> _Parts:
+    """The given lines, each cut before its marked words."""
     parts: list[str] = []
     spans: list[NDArray[np.int32]] = []
-    firsts: list[int] = []  # the number of each part's first word in its line
-    owners: list[int] = []  # which of `lines` each part belongs to
+    firsts: list[int] = []
+    owners: list[int] = []
     for number, line in enumerate(lines.tolist()):
         words = text.words[line]
         begins = np.flatnonzero(cut[text.words.offsets[line] : text.words.offsets[line + 1]])
@@ -90,12 +103,21 @@ def _encode_parts(text: Text, lines: NDArray[np.int64], cut: NDArray[np.bool_], 
         firsts += borders[:-1]
         owners += [number] * (len(borders) - 1)
     columns = Ragged.from_lengths(np.concatenate(spans), [len(span) for span in spans])
-    encoded = vocab.encode_text(Text(text.language, parts, columns, text.splitter))
-    lengths = np.bincount(owners, weights=encoded.lengths, minlength=len(lines)).astype(np.int64)
-    shift = np.repeat(np.asarray(firsts, np.int32), encoded.lengths)
-    renumbered = np.where(encoded.words.flat < 0, -1, encoded.words.flat + shift).astype(np.int32)
+    return _Parts(Text(text.language, parts, columns, text.splitter), np.array(firsts, np.int32), np.array(owners))
+
+
+def _encode_parts(parts: _Parts, count: int, vocab: Vocab) -> Sentences:
+    """Each part encoded by itself, and the parts of each of the `count` lines put together again.
+
+    Many tokenizers put a blank before every line. Where that is a subword of its own, it is left out inside a line.
+    """
+    encoded = vocab.encode_text(parts.text)
+    ids, words = encoded.ids.flat, encoded.words.flat + np.repeat(parts.firsts, encoded.lengths)
+    blank = np.diff(vocab.surfaces.spelled.offsets)[ids] == 0
+    kept = ~(blank & (encoded.ids.columns() == 0) & np.repeat(parts.firsts > 0, encoded.lengths))
+    lengths = np.bincount(parts.owners[encoded.ids.rows()[kept]], minlength=count)
     build = Ragged.from_lengths
-    return Sentences(build(encoded.ids.flat, lengths), build(renumbered, lengths), text.language)
+    return Sentences(build(ids[kept], lengths), build(words[kept].astype(np.int32), lengths), parts.text.language)
 
 
 def _replaced(sentences: Sentences, rows: NDArray[np.int64], new: Sentences) -> Sentences:

@@ -53,6 +53,12 @@ class Asked:
     root: Path
     source: str = ""
 
+    @property
+    def missing(self) -> str:
+        """The beginning of a message that it is not there."""
+        beside = f" beside {self.source!r}" if self.source else ""
+        return f"{self.task}: no {self.split} data in {self.of!r}{beside}"
+
 
 def find(files: str | dict[str, str], asked: Asked, language: str | None = None) -> Path:
     """The file that `files` names, for one side of a pair that of `language`.
@@ -65,9 +71,7 @@ def find(files: str | dict[str, str], asked: Asked, language: str | None = None)
     path = asked.root / pattern.format(split=asked.split, language=language, source=asked.source, target=asked.of)
     if path.is_file():
         return path
-    raise DataError(
-        f"{asked.task}: no {asked.split} data in {language!r}: there is no file {path}{_instead(files, pattern, asked)}"
-    )
+    raise DataError(f"{asked.missing}: there is no file {path}{_instead(files, pattern, asked)}")
 
 
 def _pattern(files: str | dict[str, str], asked: Asked) -> str:
@@ -76,22 +80,27 @@ def _pattern(files: str | dict[str, str], asked: Asked) -> str:
     for key in (f"{asked.split}.{asked.of}", asked.split):
         if key in files:
             return files[key]
-    raise DataError(
-        f"{asked.task}: no {asked.split} data in {asked.of!r}: 'files' names none"
-        f"{did_you_mean(f'{asked.split}.{asked.of}', files)}"
-    )
+    others = _listed(_named(files, asked.split), asked.split)
+    raise DataError(f"{asked.missing}: 'files' names none{others}")
 
 
 def _instead(files: str | dict[str, str], pattern: str, asked: Asked) -> str:
+    """For which languages there is data, as the end of a message."""
     if not asked.root.is_dir():
         return f"; the data root {asked.root} is no folder"
-    found = languages_with(pattern, asked)
-    if isinstance(files, dict):
-        found |= {key.partition(".")[2] for key in files if key.startswith(f"{asked.split}.")} - {asked.of}
-    if not found:
+    return _listed(languages_with(pattern, asked) | _named(files, asked.split) - {asked.of}, asked.split)
+
+
+def _named(files: str | dict[str, str], split: str) -> set[str]:
+    """Languages that have a file of their own in a table."""
+    return {key.partition(".")[2] for key in files if key.startswith(f"{split}.")} if isinstance(files, dict) else set()
+
+
+def _listed(languages: set[str], split: str) -> str:
+    names = sorted(languages)
+    if not names:
         return "; there is none in any language"
-    names = sorted(found)
-    return f"; there is {asked.split} data in: {', '.join(names[:SHOWN])}{', ...' if len(names) > SHOWN else ''}"
+    return f"; there is {split} data in: {', '.join(names[:SHOWN])}{', ...' if len(names) > SHOWN else ''}"
 
 
 def languages_with(pattern: str, asked: Asked) -> set[str]:

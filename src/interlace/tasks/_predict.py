@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
     from interlace.data import Labelled
     from interlace.models.backbone import Backbone
-    from interlace.objectives import Batch, Prepared
+    from interlace.objectives import Prepared
     from interlace.tasks import Learner, Predictions
 
 
@@ -53,7 +52,7 @@ def predict_all(
             places = rows[batch.at[0]]
             if starts is not None:
                 places = starts[places] + batch.extra["words"]
-            found[places] = learner.predict(backbone, heads, _on(batch, device))
+            found[places] = learner.predict(backbone, heads, batch.to(device))
     backbone.train(was_training[0])
     heads.train(was_training[1])
     return (found if starts is None else Ragged(found, starts)), gold
@@ -66,18 +65,3 @@ def buckets(examples: Any, prepared: Prepared, max_length: int, tokens_per_batch
     longest = min(max_length, prepared.traits.max_length)
     plan = BucketPlan(examples.lengths, tokens_per_batch, overhead=overhead, max_length=longest)
     return (plan.batch(index)[0] for index in range(len(plan)))
-
-
-def _on(batch: Batch, device: torch.device) -> Batch:
-    """The batch as tensors on a device."""
-
-    def move(array: NDArray[Any]) -> torch.Tensor:
-        return torch.from_numpy(array).to(device, non_blocking=True)
-
-    return replace(
-        batch,
-        inputs={name: move(array) for name, array in batch.inputs.items()},
-        at=(move(batch.at[0]), move(batch.at[1])),
-        labels=move(batch.labels),
-        extra={name: move(array) for name, array in batch.extra.items()},
-    )

@@ -15,19 +15,18 @@ from interlace.data import Labelled
 from interlace.errors import DataError, did_you_mean
 from interlace.objectives._inputs import Switch
 from interlace.ragged import Ragged
-from interlace.readers import READERS
 from interlace.tasks import Task, Tuning
 from interlace.tasks._encode import concatenated, encode_words_apart
 from interlace.tasks._files import Asked, Files, find
-from interlace.tasks._notes import log_notes
+from interlace.tasks._read import log_notes, read_all
 from interlace.tasks._tagging import Tagger
+from interlace.text import Text
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from interlace.data.vocab import Vocab
     from interlace.tasks import Predictions
-    from interlace.text import Text
 
 TAGS = (
     *("ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM"),
@@ -56,11 +55,10 @@ class Pos(Task):
     def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> Labelled:
         """Sentences with a tag a word; words without a tag (`_`) are counted and not scored."""
         path = find(self.files, Asked("pos", split, language, root))
-        chunks: list[Text] = list(READERS.build(self.reader).read_chunks([path], [language]))
+        chunks = read_all("pos", self.reader, [path], [language], Text)
         sentences = concatenated([encode_words_apart(chunk, vocab) for chunk in chunks])
         tags = Ragged.concatenate([_tag_ids(chunk, path) for chunk in chunks])
-        untagged = {"words without a tag, not scored": int((tags.flat < 0).sum())}
-        log_notes("pos", path, [untagged, *(chunk.notes for chunk in chunks)])
+        log_notes("pos", path, [{"words without a tag, not scored": int((tags.flat < 0).sum())}])
         if (tags.flat < 0).all():
             raise DataError(f"pos: {path}: no word has a tag")
         return Labelled(sentences, tags=tags)

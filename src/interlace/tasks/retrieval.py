@@ -17,12 +17,12 @@ from interlace.data import Pairs
 from interlace.errors import DataError, SettingsError
 from interlace.objectives._inputs import Switch
 from interlace.ragged import Ragged
-from interlace.readers import READERS
 from interlace.tasks import Task
 from interlace.tasks._encode import encode
 from interlace.tasks._files import Asked, Files, find
 from interlace.tasks._nearest import hits, numbered, unit
-from interlace.tasks._notes import log_notes
+from interlace.tasks._read import read_all
+from interlace.text import TextPairs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
-    from interlace.text import TextPairs
 
 
 class Retrieval(Task):
@@ -68,10 +67,8 @@ class Retrieval(Task):
             )
         asked = Asked("retrieval", split, language, root, self.source)
         paths = [find(self.files, asked, side) for side in (self.source, language)]
-        reader = READERS.build(self.reader)
-        files = paths if paths[0] != paths[1] else paths[:1]
-        chunks: list[TextPairs] = list(reader.read_chunks(files, [self.source, language]))
-        log_notes("retrieval", paths[1], (chunk.notes for chunk in chunks))
+        paths = paths if paths[0] != paths[1] else paths[:1]
+        chunks = read_all("retrieval", self.reader, paths, [self.source, language], TextPairs)
         return Pairs(
             encode((chunk.source for chunk in chunks), vocab), encode((chunk.target for chunk in chunks), vocab)
         )

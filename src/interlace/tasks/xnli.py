@@ -10,12 +10,12 @@ from pydantic import Field
 from interlace.data import Labelled, Pairs
 from interlace.errors import DataError, did_you_mean
 from interlace.objectives._inputs import Switch
-from interlace.readers import READERS
 from interlace.tasks import Task, Tuning
 from interlace.tasks._classification import Classifier, Pooling
 from interlace.tasks._encode import encode
 from interlace.tasks._files import Asked, Files, find
-from interlace.tasks._notes import log_notes
+from interlace.tasks._read import read_all
+from interlace.text import TextPairs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from interlace.data.vocab import Vocab
     from interlace.tasks import Predictions
-    from interlace.text import TextPairs
 
 LABELS = ("entailment", "neutral", "contradiction")
 
@@ -52,9 +51,8 @@ class Xnli(Task):
     def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> Labelled:
         """Pairs with a label each; the reader leaves out pairs without one and counts them."""
         path = find(self.files, Asked("xnli", split, language, root))
-        chunks: list[TextPairs] = list(READERS.build(self.reader).read_chunks([path], [language]))
+        chunks = read_all("xnli", self.reader, [path], [language], TextPairs)
         labels = np.concatenate([_label_ids(chunk, path) for chunk in chunks])
-        log_notes("xnli", path, (chunk.notes for chunk in chunks))
         premises = encode((chunk.source for chunk in chunks), vocab)
         hypotheses = encode((chunk.target for chunk in chunks), vocab)
         return Labelled(Pairs(premises, hypotheses), labels=labels)

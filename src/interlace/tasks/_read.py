@@ -1,0 +1,48 @@
+"""A task's files through a reader: of the kind the task needs, and what the reader left out is logged."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from interlace.errors import DataError
+from interlace.readers import READERS
+from interlace.text import Text, TextPairs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+T = TypeVar("T", Text, TextPairs)
+
+log = logging.getLogger(__name__)
+
+_CALLED = {Text: "sentences", TextPairs: "pairs"}
+
+
+def read_all(
+    task: str, reader: Mapping[str, Any] | str, paths: list[Path], languages: list[str], kind: type[T]
+) -> list[T]:
+    """All chunks of the files, in memory.
+
+    Raises:
+        DataError: the reader gives sentences where pairs are needed, or the other way round.
+    """
+    chunks: list[Any] = list(READERS.build(reader, f"{task}.reader").read_chunks(paths, languages))
+    for chunk in chunks:
+        if not isinstance(chunk, kind):
+            found, needed = _CALLED[type(chunk)], _CALLED[kind]
+            raise DataError(f"{task}: {paths[-1]}: the reader gives {found}, {needed} are needed; set another 'reader'")
+    log_notes(task, paths[-1], (chunk.notes for chunk in chunks))
+    return chunks
+
+
+def log_notes(task: str, path: Path, notes: Iterable[Mapping[str, int]]) -> None:
+    """Log the counts of all chunks of a file together."""
+    total: Counter[str] = Counter()
+    for counts in notes:
+        total.update(counts)
+    for what, count in sorted(total.items()):
+        if count:
+            log.info("%s: %s: %d %s", task, path, count, what)

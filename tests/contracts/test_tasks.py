@@ -1,0 +1,355 @@
+"""What every task of the room must keep, found by listing the room; a task without files made here fails.
+
+The data: two languages that translate each other word by word. Every word has one tag, and what follows from a premise
+hangs on one word of the hypothesis, so a tiny model can learn all of it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from interlace.data.vocab import Vocab
+from interlace.errors import DataError, SettingsError
+from interlace.models.build import fresh
+from interlace.models.shape import Shape
+from interlace.objectives import Resources
+from interlace.ragged import Ragged
+from interlace.randomness import Purpose, generator, torch_seed
+from interlace.tasks import TASKS
+from interlace.tasks._predict import predict_all
+
+SPLITS = {"train": 60, "dev": 20, "test": 24}
+NOUNS = ["doctor", "letter", "garden", "river", "teacher", "window", "mountain", "village"]
+VERBS = ["reads", "sees", "finds", "paints"]
+LEXICON = {word: word[::-1] + "o" for word in [*NOUNS, *VERBS, "the", "maybe", "never", "always"]}
+SIGNS = {"entailment": "always", "neutral": "maybe", "contradiction": "never"}
+LANGUAGES = {"bert": ("en", "xx"), "roberta": (), "modernbert": ()}  # and the languages each has embeddings for
+CPU = torch.device("cpu")
+
+LEARNERS = [name for name in TASKS.names() if TASKS.build(name).learner() is not None]
+PROBES = [name for name in TASKS.names() if name not in LEARNERS]
+for_learners = pytest.mark.parametrize("name", LEARNERS, indirect=True)
+for_probes = pytest.mark.parametrize("name", PROBES, indirect=True)
+
+
+# ---- a set of tiny files for every task, laid out as the micro-world lays them out ----
+
+
+def sentence(rng):
+    first, second = rng.choice(NOUNS, 2, replace=False)
+    return ["the", str(first), str(rng.choice(VERBS)), "the", str(second)]
+
+
+def say(words, language):
+    return " ".join(words if language == "en" else [LEXICON[word] for word in words])
+
+
+def sentences(split):
+    """Distinct ones, the same in both languages."""
+    rng = np.random.default_rng(list(SPLITS).index(split))
+    found = {}
+    while len(found) < SPLITS[split]:
+        words = sentence(rng)
+        found.setdefault(tuple(words), words)
+    return list(found.values())
+
+
+def tag(word):
+    return "NOUN" if word in NOUNS else "VERB" if word in VERBS else "DET"
+
+
+def write_pos(root):
+    for split in SPLITS:
+        for language in ("en", "xx"):
+            lines = []
+            for words in sentences(split):
+                for number, word in enumerate(words, 1):
+                    cells = [str(number), say([word], language), "_", tag(word), *["_"] * 6]
+                    lines.append("\t".join(cells))
+                lines.append("")
+            put(root / f"pos/{split}.{language}.conllu", lines)
+
+
+def write_xnli(root):
+    for split in SPLITS:
+        for language in ("en", "xx"):
+            lines = ["language\tgold_label\tsentence1\tsentence2"]
+            for number, words in enumerate(sentences(split)):
+                label = list(SIGNS)[number % 3]
+                sides = (say(words, language), say([SIGNS[label], *words], language))
+                lines.append("\t".join([language, label, *sides]))
+            put(root / f"nli/{split}.{language}.tsv", lines)
+
+
+def write_retrieval(root):
+    for split in SPLITS:
+        for language in ("en", "xx"):
+            put(root / f"parallel/{split}.en-xx.{language}", [say(words, language) for words in sentences(split)])
+
+
+def write_embedding_alignment(root):
+    put(root / "dict/en-xx.txt", [f"{source}\t{target}" for source, target in LEXICON.items()])
+
+
+FILES = {
+    "pos": write_pos,
+    "xnli": write_xnli,
+    "retrieval": write_retrieval,
+    "embedding_alignment": write_embedding_alignment,
+}
+
+
+def put(path, lines):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def vocab():
+    lines = [say(words, language) for words in sentences("train") for language in ("en", "xx")]
+    extra = [say(list(LEXICON), language) for language in ("en", "xx")]
+    return Vocab.learn({"both": (lines + extra) * 5}, size=900)
+
+
+@pytest.fixture(params=TASKS.names())
+def name(request):
+    return request.param
+
+
+@pytest.fixture
+def task(name):
+    return TASKS.build(name)
+
+
+@pytest.fixture
+def root(name, tmp_path):
+    FILES[name](tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(params=LANGUAGES)
+def backbone(request, vocab):
+    shape = Shape(family=request.param, layers=1, width=16, heads=2, max_length=48, dropout=0.0, attention_dropout=0.0)
+    return fresh(shape, vocab, LANGUAGES[request.param], seed=0)
+
+
+# ---- every task ----
+
+
+def test_a_task_has_files_here(name):
+    assert name in FILES
+
+
+def test_settings_survive_the_round_trip(task):
+    assert type(task).read(task.dump()) == task
+
+
+def test_every_setting_is_explained(task):
+    assert [key for key, field in type(task).model_fields.items() if not field.description] == []
+
+
+def test_a_task_says_what_it_measures(task):
+    assert task.metric
+    assert task.unit == "%"
+    assert TASKS.summary(type(task).__module__.rpartition(".")[2]).endswith((".", "?", ")"))
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_examples_are_read(task, root, vocab, split):
+    examples = task.examples(split, "xx", vocab, root)
+    assert len(examples) == len(examples.lengths) > 0
+    assert (examples.lengths > 0).all()
+    again = task.examples(split, "xx", vocab, root)
+    np.testing.assert_array_equal(examples.lengths, again.lengths)
+
+
+def test_a_missing_language_is_named_with_what_there_is(task, name, root, vocab):
+    with pytest.raises(DataError, match=rf"(?s){name}.*'xy'.*test data in: .*xx") as caught:
+        task.examples("test", "xy", vocab, root)
+    assert "xy" in str(caught.value).split("there is no file ")[1].split(";")[0]
+
+
+def test_an_empty_folder_is_no_data(task, tmp_path, vocab):
+    with pytest.raises(DataError, match="there is none in any language"):
+        task.examples("test", "xx", vocab, tmp_path)
+    with pytest.raises(DataError, match="is no folder"):
+        task.examples("test", "xx", vocab, tmp_path / "nowhere")
+
+
+def test_an_empty_file_is_an_error(task, root, vocab):
+    for path in root.rglob("*"):
+        if path.is_file():
+            path.write_bytes(b"")
+    with pytest.raises(DataError, match="empty"):
+        task.examples("test", "xx", vocab, root)
+
+
+def test_a_pattern_with_an_unknown_placeholder_is_refused(name):
+    with pytest.raises(SettingsError, match="did you mean 'language'"):
+        TASKS.build({"name": name, "files": "{split}.{langage}"})
+
+
+# ---- tasks that train ----
+
+
+def batch_of(task, examples, vocab, backbone, step=0):
+    learner = task.learner()
+    prepared = learner.prepare(Resources(vocab, backbone.traits))
+    return learner.batch(examples, prepared, step, generator(Purpose.BATCH, 0, step))
+
+
+@for_learners
+def test_batches_are_pure(task, root, vocab, backbone):
+    examples = task.examples("train", "en", vocab, root)
+    before = examples.lengths.copy()
+    one, two = (batch_of(task, examples, vocab, backbone, step) for step in (0, 7))
+    assert one.inputs.keys() == two.inputs.keys()
+    for key in one.inputs:
+        np.testing.assert_array_equal(one.inputs[key], two.inputs[key])
+    np.testing.assert_array_equal(one.labels, two.labels)
+    np.testing.assert_array_equal(examples.lengths, before)
+
+
+@for_learners
+def test_padding_and_inner_specials_are_never_asked_for(task, root, vocab, backbone):
+    examples = task.examples("train", "en", vocab, root)
+    batch = batch_of(task, examples, vocab, backbone)
+    ids = batch.inputs["input_ids"]
+    real = batch.inputs.get("attention_mask", np.ones_like(ids))
+    assert real[batch.at].all()
+    assert batch.tokens == real.sum()
+    assert (batch.labels >= 0).all()
+    if "words" in batch.extra:
+        assert not np.isin(ids[batch.at], vocab.specials).any()
+    else:
+        assert (batch.at[1] == 0).all()
+        assert (ids[batch.at] == vocab.begin).all()
+    assert sum(batch.counts.values()) == len(batch.labels) == len(batch.at[0])
+
+
+@for_learners
+def test_language_ids_are_those_of_the_rows(task, root, vocab, backbone):
+    traits = backbone.traits
+    for language in ("en", "xx"):
+        batch = batch_of(task, task.examples("test", language, vocab, root), vocab, backbone)
+        assert "position_ids" not in batch.inputs
+        if traits.languages:
+            assert set(batch.inputs[traits.language_input].flat) == {traits.languages[language]}
+        else:
+            assert not {"token_type_ids", "langs"} & set(batch.inputs)
+
+
+def heads_of(learner, backbone):
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(torch_seed(Purpose.HEADS, 0))
+        return learner.modules(backbone)
+
+
+def train(task, examples, vocab, backbone, updates):
+    learner = task.learner()
+    heads = heads_of(learner, backbone)
+    batch = batch_of(task, examples, vocab, backbone).to(CPU)
+    optimiser = torch.optim.AdamW([*backbone.parameters(), *heads.parameters()], lr=1e-2)
+    losses = []
+    for _ in range(updates):
+        terms = learner.loss(backbone, heads, batch)
+        assert set(terms) == set(batch.counts)
+        loss = sum(term.weight * term.total / batch.counts[key] for key, term in terms.items())
+        losses.append(loss.item())
+        optimiser.zero_grad()
+        loss.backward()
+        yield losses, heads
+        optimiser.step()
+
+
+@for_learners
+@pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16])
+def test_gradients_are_finite(task, root, vocab, backbone, precision):
+    examples = task.examples("train", "en", vocab, root)
+    with torch.autocast("cpu", dtype=precision, enabled=precision is torch.bfloat16):
+        _, heads = next(train(task, examples, vocab, backbone, 1))
+    gradients = [p.grad for p in [*backbone.parameters(), *heads.parameters()] if p.grad is not None]
+    assert all(p.grad is not None for p in heads.parameters())
+    assert len(gradients) > 5
+    assert all(torch.isfinite(gradient).all() for gradient in gradients)
+
+
+@for_learners
+def test_it_learns_and_predicts_what_it_learnt(task, root, vocab, backbone):
+    examples = task.examples("train", "en", vocab, root)
+    *_, (losses, heads) = train(task, examples, vocab, backbone, 60)
+    assert losses[-1] < 0.5 * losses[0]
+    learner = task.learner()
+    prepared = learner.prepare(Resources(vocab, backbone.traits))
+    predictions, gold = predict_all(learner, backbone, heads, examples, prepared, 256, CPU)
+    scores = task.score(examples, predictions, gold)
+    assert 80 < scores[task.metric] <= 100
+
+
+def flat(values):
+    return values.flat if isinstance(values, Ragged) else values
+
+
+def like(values, flat_values):
+    return Ragged(flat_values, values.offsets) if isinstance(values, Ragged) else flat_values
+
+
+@for_learners
+def test_perfect_is_100_and_each_mistake_costs(task, root, vocab):
+    examples = task.examples("test", "en", vocab, root)
+    gold = examples.tags if examples.labels is None else examples.labels
+    right = np.asarray(flat(gold))
+    assert task.score(examples, gold, gold)[task.metric] == 100
+    wrong = right.copy()
+    wrong[0] = (wrong[0] + 1) % task.learner().classes
+    expected = pytest.approx(100 * (1 - 1 / len(right)))
+    assert task.score(examples, like(gold, wrong), gold)[task.metric] == expected
+    missing = right.copy()
+    missing[-1] = -1
+    assert task.score(examples, like(gold, missing), gold)[task.metric] == expected
+    assert task.score(examples, like(gold, (right + 1) % 3), gold)[task.metric] < 50
+
+
+# ---- probes ----
+
+
+def translate_table(backbone, vocab, shift):
+    """Give every word of the second language the row of its translation, or of another word."""
+    sources, targets = (vocab.encode_words(list(words)) for words in (LEXICON.keys(), LEXICON.values()))
+    assert (sources.lengths == 1).all()
+    assert (targets.lengths == 1).all()
+    with torch.no_grad():
+        backbone.table.normal_(std=0.5, generator=torch.Generator().manual_seed(3))
+        rows = torch.as_tensor(np.roll(sources.flat, shift).astype(np.int64))
+        backbone.table[torch.as_tensor(targets.flat.astype(np.int64))] = backbone.table[rows]
+        if backbone.traits.languages:  # a language's vector would move all its sentences
+            backbone.model.base_model.embeddings.token_type_embeddings.weight.zero_()
+
+
+@for_probes
+def test_a_perfect_model_scores_100(task, root, vocab, backbone):
+    translate_table(backbone, vocab, shift=0)
+    examples = task.examples("test", "xx", vocab, root)
+    scores = task.measure(backbone, vocab, examples)
+    assert scores[task.metric] == 100
+    assert all(0 <= score <= 100 for score in scores.values())
+
+
+@for_probes
+def test_a_wrong_model_scores_less(task, root, vocab, backbone):
+    translate_table(backbone, vocab, shift=1)
+    examples = task.examples("test", "xx", vocab, root)
+    assert task.measure(backbone, vocab, examples)[task.metric] < 50
+
+
+@for_probes
+def test_measuring_changes_nothing_and_repeats(task, root, vocab, backbone):
+    examples = task.examples("test", "xx", vocab, root)
+    before = {key: value.clone() for key, value in backbone.state_dict().items()}
+    backbone.train()
+    one, two = (task.measure(backbone, vocab, examples) for _ in range(2))
+    assert one == two
+    assert backbone.training
+    assert all(torch.equal(value, before[key]) for key, value in backbone.state_dict().items())

@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from interlace.errors import DataError, SettingsError
+from interlace.tasks.embedding_alignment import EmbeddingAlignment, _entries
+
+PAIRS = [("the", "der"), ("doctor", "arzt"), ("reads", "liest"), ("letters", "briefe")]
+
+
+@pytest.fixture
+def dictionary(tmp_path):
+    """Writes a dictionary and returns the folder it stands in."""
+
+    def write(*pairs):
+        path = tmp_path / "dict/en-de.txt"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("".join(f"{source}\t{target}\n" for source, target in pairs))
+        return tmp_path
+
+    return write
+
+
+def aligned(vocab, backbone, pairs):
+    """Sets each target word's row to its source word's, all source rows at right angles; others are far from all."""
+    with torch.no_grad():
+        backbone.table[:] = -1.0
+        for number, (source, target) in enumerate(pairs):
+            row = torch.eye(backbone.width)[number]
+            for word in (source, target):
+                ids = vocab.encode_words([word])[0]
+                assert len(ids) == 1
+                backbone.table[int(ids[0])] = row
+    return backbone
+
+
+def measured(root, vocab, backbone, **settings):
+    task = EmbeddingAlignment(**settings)
+    return task.measure(backbone, vocab, task.examples("test", "de", vocab, root))
+
+
+@pytest.mark.parametrize("candidates", ["dictionary", "vocabulary"])
+def test_translations_with_equal_rows(dictionary, vocab, model, candidates):
+    backbone = aligned(vocab, model(), PAIRS)
+    assert measured(dictionary(*PAIRS), vocab, backbone, candidates=candidates) == {"p@1": 100, "coverage": 100}
+
+
+def test_one_of_four_is_wrong(dictionary, vocab, model):
+    backbone = aligned(vocab, model(), PAIRS)
+    wrong = [*PAIRS[:3], ("letters", "liest"), ("reads", "briefe"), ("reads", "liest")]
+    assert measured(dictionary(*wrong), vocab, backbone)["p@1"] == 75
+
+
+def test_any_translation_counts(dictionary, vocab, model):
+    backbone = aligned(vocab, model(), PAIRS)
+    assert measured(dictionary(*PAIRS, ("the", "arzt")), vocab, backbone)["p@1"] == 100
+
+
+def test_the_vocabulary_holds_more_rivals_than_the_dictionary(dictionary, vocab, model):
+    backbone = aligned(vocab, model(), PAIRS)
+    rival = next(int(i) for i in vocab.ordinary if vocab.tokens([i]) == ["x"])
+    with torch.no_grad():
+        the, der = (int(vocab.encode_words([word])[0][0]) for word in PAIRS[0])
+        backbone.table[der] += 0.3
+        backbone.table[rival] = backbone.table[the]
+    root = dictionary(*PAIRS)
+    assert measured(root, vocab, backbone)["p@1"] == 100
+    assert measured(root, vocab, backbone, candidates="vocabulary")["p@1"] == 75
+
+
+def test_words_of_several_subwords_are_left_out_and_show_in_the_coverage(dictionary, vocab, model):
+    backbone = aligned(vocab, model(), PAIRS)
+    assert len(vocab.encode_words(["quixotic"])[0]) > 1
+    root = dictionary(*PAIRS, ("quixotic", "briefe"))
+    assert measured(root, vocab, backbone) == {"p@1": 100, "coverage": 80}
+
+
+def test_or_stand_at_the_mean_of_their_rows(dictionary, vocab, model):
+    backbone = aligned(vocab, model(), PAIRS)
+    ids = vocab.encode_words(["xy"])[0].astype(np.int64)
+    assert len(ids) > 1
+    other = torch.eye(backbone.width)[9]
+    with torch.no_grad():
+        backbone.table[torch.as_tensor(ids)] = 0.0
+        backbone.table[int(ids[-1])] = other
+        backbone.table[int(vocab.encode_words(["briefe"])[0][0])] = other
+    root = dictionary(*PAIRS[:3], ("xy", "briefe"))
+    assert measured(root, vocab, backbone, pieces="mean") == {"p@1": 100, "coverage": 100}
+
+
+def test_words_written_alike_are_asked_only_on_request(dictionary, vocab, model):
+    backbone = aligned(vocab, model(), PAIRS)
+    root = dictionary(*PAIRS[:3], ("letters", "letters"))
+    assert measured(root, vocab, backbone) == {"p@1": 100, "coverage": 75}
+    assert measured(root, vocab, backbone, identical=True)["coverage"] == 100
+
+
+def test_a_words_own_row_is_no_candidate(dictionary, vocab, model):
+    """`der` is also a source word here; its own row would be the nearest of all."""
+    backbone = aligned(vocab, model(), PAIRS)
+    with torch.no_grad():
+        der, arzt = (int(vocab.encode_words([word])[0][0]) for word in ("der", "arzt"))
+        backbone.table[arzt] = backbone.table[der] + 0.1
+    root = dictionary(("the", "der"), ("der", "arzt"), ("reads", "liest"))
+    assert measured(root, vocab, backbone)["p@1"] == 100
+    assert measured(root, vocab, backbone, identical=True)["p@1"] == pytest.approx(200 / 3)
+
+
+def test_nothing_to_ask_is_an_error_with_a_way_out(dictionary, vocab, model):
+    with pytest.raises(DataError, match=r"none of the 1 entries .* set pieces = 'mean'"):
+        measured(dictionary(("quixotic", "zebra")), vocab, model())
+
+
+def test_blanks_may_part_the_columns_too(tmp_path):
+    path = tmp_path / "d.txt"
+    path.write_text("the der\n\nto read\tlesen\n")
+    assert _entries(path) == (["the", "to read"], ["der", "lesen"])
+
+
+def test_a_line_without_a_translation_is_named(tmp_path):
+    path = tmp_path / "d.txt"
+    path.write_text("the\tder\nlonely\n")
+    with pytest.raises(DataError, match=r"d.txt, line 2: expected a word and its translation, found 'lonely'"):
+        _entries(path)
+
+
+def test_means_are_not_rows_of_the_vocabulary():
+    with pytest.raises(SettingsError, match="candidates = 'vocabulary' needs pieces = 'single'"):
+        EmbeddingAlignment(candidates="vocabulary", pieces="mean")

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import pytest
+
+from interlace.errors import DataError, SettingsError
+from interlace.settings import Settings
+from interlace.tasks._files import Asked, Files, find, languages_with
+
+
+class Holder(Settings):
+    files: Files = "a/{language}"
+
+
+@pytest.fixture
+def root(tmp_path):
+    for name in ("pos/test.de.txt", "pos/test.tr.txt", "pos/dev.hi.txt", "ud/zh.conllu", "par/test.en-de.de"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("x\n")
+    (tmp_path / "par/test.en-fr.de").write_text("x\n")  # the sides do not agree: no language
+    return tmp_path
+
+
+def asked(root, of, split="test", source=""):
+    return Asked("pos", split, of, root, source)
+
+
+def test_a_pattern_is_filled_in(root):
+    assert find("pos/{split}.{language}.txt", asked(root, "de")) == root / "pos/test.de.txt"
+
+
+def test_the_sides_of_a_pair(root):
+    (root / "par/test.en-de.en").write_text("x\n")
+    pattern = "par/{split}.{source}-{target}.{language}"
+    assert find(pattern, asked(root, "de", source="en"), "en") == root / "par/test.en-de.en"
+    assert find(pattern, asked(root, "de", source="en"), "de") == root / "par/test.en-de.de"
+
+
+def test_a_language_goes_before_its_split(root):
+    files = {"test": "pos/test.{language}.txt", "test.zh": "ud/zh.conllu"}
+    assert find(files, asked(root, "zh")) == root / "ud/zh.conllu"
+    assert find(files, asked(root, "tr")) == root / "pos/test.tr.txt"
+
+
+def test_a_missing_file_is_named_with_the_languages_there_are(root):
+    with pytest.raises(DataError) as caught:
+        find("pos/{split}.{language}.txt", asked(root, "fr"))
+    expected = f"no test data in 'fr': there is no file {root}/pos/test.fr.txt; there is test data in: de, tr"
+    assert str(caught.value) == f"pos: {expected}"
+
+
+def test_a_split_without_data_is_named(root):
+    with pytest.raises(DataError, match=r"no train data in 'de'.*there is none in any language"):
+        find("pos/{split}.{language}.txt", asked(root, "de", split="train"))
+
+
+def test_a_table_that_names_no_file(root):
+    with pytest.raises(DataError, match="no test data in 'fr': 'files' names none; there is test data in: de, zh"):
+        find({"test.zh": "ud/zh.conllu", "test.de": "b", "train.en": "a"}, asked(root, "fr"))
+
+
+def test_a_table_whose_file_is_missing(root):
+    with pytest.raises(DataError, match=r"there is no file .*ud/fr.conllu; there is test data in: zh"):
+        find({"test.zh": "ud/zh.conllu", "test.fr": "ud/fr.conllu"}, asked(root, "fr"))
+
+
+def test_languages_of_pairs_agree_in_all_places(root):
+    pattern = "par/{split}.{source}-{target}.{target}"
+    assert languages_with(pattern, asked(root, "fr", source="en")) == {"de"}
+
+
+def test_characters_that_mean_something_to_a_search_are_plain(tmp_path):
+    (tmp_path / "a+b").mkdir()
+    (tmp_path / "a+b/test.de").write_text("x\n")
+    assert languages_with("a+b/{split}.{language}", asked(tmp_path, "fr")) == {"de"}
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ("pos/{lang}.txt", "nothing fills in {lang}; did you mean 'language'"),
+        ("pos/{language.txt", "no pattern of a path"),
+        ({"tset.en": "a"}, "'tset.en' should be a split, .*did you mean 'test'"),
+        ({"test.en": "{splt}"}, "nothing fills in {splt}; did you mean 'split'"),
+    ],
+)
+def test_patterns_that_never_fit_are_refused(files, message):
+    with pytest.raises(SettingsError, match=message):
+        Holder(files=files)

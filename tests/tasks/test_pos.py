@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from interlace.errors import DataError
+from interlace.ragged import Ragged
+from interlace.tasks import TASKS
+from interlace.tasks.pos import TAGS, Pos
+
+WHERE = os.environ.get("INTERLACE_DATA", "")
+
+
+def write(root, *rows, name="pos/test.en.conllu"):
+    path = root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join("\t".join([*row, *["_"] * (9 - len(row)), "_"]) if row else "" for row in rows) + "\n")
+
+
+def word(number, form, tag):
+    return (str(number), form, "_", tag)
+
+
+def test_tags_by_word(tmp_path, vocab):
+    write(tmp_path, word(1, "the", "DET"), word(2, "doctor", "NOUN"), (), word(1, "reads", "VERB"))
+    examples = Pos().examples("test", "en", vocab, tmp_path)
+    assert [[TAGS[tag] for tag in row] for row in examples.tags] == [["DET", "NOUN"], ["VERB"]]
+    assert examples.examples.language == "en"
+    assert [sorted(set(row)) for row in examples.examples.words.to_lists()] == [[0, 1], [0]]
+
+
+def test_there_are_seventeen_tags():
+    assert len(set(TAGS)) == 17
+
+
+def test_an_unknown_tag_is_named_with_the_nearest(tmp_path, vocab):
+    write(tmp_path, word(1, "the", "DET"), word(2, "doctor", "NOUNN"))
+    with pytest.raises(DataError) as caught:
+        Pos().examples("test", "en", vocab, tmp_path)
+    message = str(caught.value)
+    assert "test.en.conllu" in message
+    assert "'the doctor', word 'doctor': 'NOUNN' is no universal tag; did you mean 'NOUN'?" in message
+
+
+def test_words_without_a_tag_are_counted_and_not_scored(tmp_path, vocab, caplog):
+    write(tmp_path, word(1, "the", "_"), word(2, "doctor", "NOUN"))
+    with caplog.at_level(logging.INFO, "interlace"):
+        examples = Pos().examples("test", "en", vocab, tmp_path)
+    assert examples.tags.to_lists() == [[-1, TAGS.index("NOUN")]]
+    assert "1 words without a tag, not scored" in caplog.text
+    write(tmp_path, word(1, "the", "_"))
+    with pytest.raises(DataError, match="no word has a tag"):
+        Pos().examples("test", "en", vocab, tmp_path)
+
+
+def test_a_word_left_out_of_the_line_is_counted(tmp_path, vocab, caplog):
+    write(tmp_path, ("1-2", "am"), word(1, "an", "ADP"), word(2, "dem", "DET"), word(3, "arzt", "NOUN"))
+    with caplog.at_level(logging.INFO, "interlace"):
+        examples = Pos().examples("test", "en", vocab, tmp_path)
+    assert [TAGS[tag] for tag in examples.tags[0]] == ["ADP", "NOUN"]
+    assert "1 words of multiword tokens left out" in caplog.text
+
+
+def test_unread_words_are_wrong():
+    gold = Ragged.of([[1, 2, -1], [3, 4]])
+    predictions = Ragged.of([[1, 9, -1], [3, -1]])
+    assert Pos().score(None, predictions, gold) == {"accuracy": 50.0, "unread": 25.0}
+
+
+def test_settings_reach_the_learner():
+    task = TASKS.build({"name": "pos", "max_length": 64, "dropout": 0.3, "tuning": {"epochs": 2}})
+    assert (task.learner().max_length, task.learner().dropout, task.learner().classes) == (64, 0.3, 17)
+    assert task.tuning.epochs == 2
+
+
+@pytest.mark.skipif(not Path(WHERE, "pos").is_dir(), reason="INTERLACE_DATA is not set")
+@pytest.mark.parametrize(("folder", "code"), [("German", "de"), ("Turkish", "tr"), ("Chinese", "zh"), ("Hindi", "hi")])
+def test_every_word_of_a_treebank_can_be_tagged(vocab, folder, code):
+    task = Pos(files=f"pos/UD_{folder}-PUD/{{language}}_pud-ud-{{split}}.conllu")
+    examples = task.examples("test", code, vocab, Path(WHERE))
+    assert len(examples) == 1000
+    words = examples.examples.words
+    begun = np.unique(words.rows() * 1000 + words.flat)
+    assert len(begun) == len(examples.tags.flat)

@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from interlace.data import Pairs
+from interlace.errors import DataError, SettingsError
+from interlace.ragged import Ragged
+from interlace.tasks._vectors import sentence_vectors
+from interlace.tasks.retrieval import Retrieval, _found
+
+
+def write(root, name, *lines):
+    path = root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(lines) + "\n")
+
+
+def encoded(vocab, *lines, language="en"):
+    return vocab.encode(list(lines), language=language)
+
+
+def test_the_two_sides_are_read(tmp_path, vocab):
+    write(tmp_path, "parallel/test.en-de.en", "the doctor reads", "letters")
+    write(tmp_path, "parallel/test.en-de.de", "der arzt liest", "briefe")
+    pairs = Retrieval().examples("test", "de", vocab, tmp_path)
+    assert (pairs.source.language, pairs.target.language) == ("en", "de")
+    assert [vocab.decode(row) for row in pairs.target.ids] == ["der arzt liest", "briefe"]
+
+
+def test_both_sides_in_one_table(tmp_path, vocab):
+    write(tmp_path, "all.tsv", "de\tfr\ten", "der arzt\tx\tthe doctor")
+    pairs = Retrieval(files="all.tsv", reader="tsv").examples("test", "de", vocab, tmp_path)
+    assert vocab.decode(pairs.source.ids[0]) == "the doctor"
+    assert vocab.decode(pairs.target.ids[0]) == "der arzt"
+
+
+def test_sides_of_different_length_are_refused(tmp_path, vocab):
+    write(tmp_path, "parallel/test.en-de.en", "the doctor reads", "letters")
+    write(tmp_path, "parallel/test.en-de.de", "der arzt liest")
+    with pytest.raises(DataError, match=r"has 2 lines and .* has 1"):
+        Retrieval().examples("test", "de", vocab, tmp_path)
+
+
+def test_a_language_is_not_searched_from_itself(tmp_path, vocab):
+    with pytest.raises(DataError, match="'en' cannot be searched from itself"):
+        Retrieval().examples("test", "en", vocab, tmp_path)
+
+
+def test_vectors_are_means_of_a_layer_without_specials(vocab, model):
+    backbone = model().eval()
+    sentences = encoded(vocab, "the doctor reads letters", "", "the doctor")
+    vectors = sentence_vectors(backbone, vocab, sentences, layer=2, max_length=48, tokens_per_batch=16)
+    for row in (0, 2):
+        ids = [vocab.begin, *sentences.ids[row].tolist(), vocab.end]
+        with torch.inference_mode():
+            states = backbone.hidden_states({"input_ids": torch.tensor([ids])})[2][0]
+        np.testing.assert_allclose(vectors[row], states[1:-1].mean(dim=0).numpy(), atol=1e-5)
+    assert (vectors[1] == 0).all()
+
+
+def test_batches_of_any_size_give_the_same_vectors(vocab, model):
+    lines = [" ".join(["the doctor"] * count) for count in (5, 1, 4, 2, 3)]
+    few, many = (
+        sentence_vectors(model(), vocab, encoded(vocab, *lines), layer=3, max_length=48, tokens_per_batch=tokens)
+        for tokens in (12, 1000)
+    )
+    np.testing.assert_allclose(few, many, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("asked", "layers", "expected"), [(None, 12, 8), (None, 4, 3), (None, 1, 1), (0, 4, 0), (-1, 4, 4), (2, 4, 2)]
+)
+def test_which_layer(asked, layers, expected):
+    assert Retrieval(layer=asked)._layer(layers) == expected
+
+
+def test_a_layer_that_is_not_there(vocab, model):
+    sides = encoded(vocab, "the doctor"), encoded(vocab, "der arzt", language="de")
+    with pytest.raises(SettingsError, match="layer = 9, but the model has 3 layers"):
+        Retrieval(layer=9).measure(model(), vocab, Pairs(*sides))
+
+
+def test_both_directions_and_their_mean():
+    # the second query leans to the first candidate; the other way round every sentence finds its own
+    queries = np.array([[1.0, 0.0], [0.8, 0.6]], np.float32)
+    candidates = np.array([[0.9, 0.436], [0.0, 1.0]], np.float32)
+    ids = Ragged.of([[1], [2]])
+    assert _found(queries, candidates, ids) == 50
+    assert _found(candidates, queries, ids) == 50
+    assert _found(queries, queries, ids) == 100
+
+
+def test_a_sentence_that_stands_twice_cannot_be_found():
+    vectors = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], np.float32)
+    assert _found(vectors, vectors, Ragged.of([[5, 6], [5, 6], [7]])) == pytest.approx(100 / 3)
+
+
+def test_equal_sides_are_found_whatever_the_model(vocab, model):
+    lines = ["the doctor reads", "letters", "the letters", "doctor", ""]
+    pairs = Pairs(encoded(vocab, *lines), encoded(vocab, *lines))
+    scores = Retrieval().measure(model(), vocab, pairs)
+    assert scores == {"p@1": 80, "p@1 into target": 80, "p@1 into source": 80}  # all but the empty line
+
+
+def test_centring_takes_away_what_a_language_adds_to_all_its_sentences(vocab, model):
+    backbone = model("en", "de")
+    with torch.no_grad():
+        table = backbone.model.base_model.embeddings.token_type_embeddings.weight
+        table[backbone.traits.languages["de"]] += torch.linspace(-40, 40, table.shape[1])
+    lines = ["the doctor reads", "letters", "the letters", "doctor", "der arzt", "briefe"]
+    pairs = Pairs(encoded(vocab, *lines), encoded(vocab, *lines, language="de"))
+    plain, centred = (Retrieval(layer=0, centre=on).measure(backbone, vocab, pairs)["p@1"] for on in (False, True))
+    assert centred > plain
+
+
+def test_ids_of_languages_without_embeddings_are_refused(vocab, model):
+    with pytest.raises(SettingsError, match="no language embedding for 'tr'"):
+        Retrieval().measure(
+            model("en"), vocab, Pairs(encoded(vocab, "letters"), encoded(vocab, "briefe", language="tr"))
+        )

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from interlace.errors import DataError
+from interlace.tasks import TASKS
+from interlace.tasks.xnli import LABELS, Xnli
+
+WHERE = os.environ.get("INTERLACE_DATA", "")
+HEADER = ("language", "gold_label", "sentence1", "sentence2")
+
+
+def write(root, *rows, header=HEADER, name="nli/test.en.tsv"):
+    path = root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join("\t".join(row) for row in [header, *rows]) + "\n")
+
+
+def test_pairs_and_labels(tmp_path, vocab):
+    write(tmp_path, ("en", "neutral", "the doctor", "reads"), ("en", "entailment", "letters", "the letters"))
+    examples = Xnli().examples("test", "en", vocab, tmp_path)
+    assert [LABELS[label] for label in examples.labels] == ["neutral", "entailment"]
+    assert [vocab.decode(row) for row in examples.examples.source.ids] == ["the doctor", "letters"]
+    assert [vocab.decode(row) for row in examples.examples.target.ids] == ["reads", "the letters"]
+    assert examples.examples.target.language == "en"
+
+
+def test_undecided_pairs_are_counted(tmp_path, vocab, caplog):
+    write(tmp_path, ("en", "-", "the doctor", "reads"), ("en", "entailment", "letters", "the letters"))
+    with caplog.at_level(logging.INFO, "interlace"):
+        examples = Xnli().examples("test", "en", vocab, tmp_path)
+    assert len(examples) == 1
+    assert "1 pairs without a majority label" in caplog.text
+
+
+def test_other_columns_by_settings(tmp_path, vocab):
+    write(
+        tmp_path,
+        ("the doctor", "reads", "NEUTRAL"),
+        header=("sentence_A", "sentence_B", "entailment_judgment"),
+        name="sick.txt",
+    )
+    columns = {"premise": "sentence_A", "hypothesis": "sentence_B", "label": "entailment_judgment"}
+    task = TASKS.build({"name": "xnli", "files": {"test.en": "sick.txt"}, "reader": {"name": "nli", **columns}})
+    assert task.examples("test", "en", vocab, tmp_path).labels.tolist() == [LABELS.index("neutral")]
+
+
+def test_a_reader_of_another_kind_is_refused(tmp_path, vocab):
+    write(tmp_path, ("en", "neutral", "the doctor", "reads"))
+    columns = {"name": "tsv", "columns": ["sentence1"]}
+    with pytest.raises(DataError, match="gives sentences, pairs are needed"):
+        Xnli(reader=columns | {"label": "gold_label"}).examples("test", "en", vocab, tmp_path)
+    guest = {"name": "tsv", "columns": ["sentence1", "sentence2"]}
+    with pytest.raises(DataError, match="the reader 'tsv' has 2 columns for 1 languages"):
+        Xnli(reader=guest).examples("test", "en", vocab, tmp_path)
+
+
+def test_accuracy():
+    gold = np.array([0, 1, 2, -1], np.int32)
+    assert Xnli().score(None, np.array([0, 1, 1, -1], np.int32), gold) == {"accuracy": pytest.approx(200 / 3)}
+
+
+@pytest.mark.skipif(not Path(WHERE, "nli").is_dir(), reason="INTERLACE_DATA is not set")
+def test_xnli_itself(vocab):
+    task = Xnli(files="nli/xnli/xnli.{split}.{language}.tsv.gz")
+    examples = task.examples("dev", "de", vocab, Path(WHERE))
+    assert np.bincount(examples.labels).tolist() == [830, 830, 830]
