@@ -135,6 +135,21 @@ def test_a_missing_folder_names_the_nearest(folder: Path, tmp_path: Path) -> Non
         load(tmp_path / "bsae" / "model")
 
 
+def test_a_name_that_the_hub_does_not_give(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import huggingface_hub
+
+    def offline(*_: Any, **__: Any) -> str:
+        raise ConnectionError("the hub is out of reach\nand more")
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", offline)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bert-tiny").mkdir()
+    with pytest.raises(CheckpointError, match=r"^'bert-tiney': no folder here.* reach; did you mean 'bert-tiny'"):
+        load("bert-tiney")
+    with pytest.raises(CheckpointError, match=r"^'somebody/model': no folder here, and the hub .* out of reach$"):
+        load("somebody/model")
+
+
 def test_a_run_folder_points_to_its_model(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     folder.rename(tmp_path / "run" / "model")

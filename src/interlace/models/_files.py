@@ -111,7 +111,8 @@ def _is_local(name: str, path: Path) -> bool:
 def _nearest(path: Path) -> str:
     while not path.parent.is_dir():
         path = path.parent
-    return did_you_mean(path.name, [folder.name for folder in path.parent.iterdir() if folder.is_dir()])
+    folders = [folder.name for folder in path.parent.iterdir() if folder.is_dir()]
+    return did_you_mean(path.name, [name for name in folders if not name.startswith(".")])
 
 
 def _fetch(name: str, path: Path) -> Path:
@@ -123,6 +124,5 @@ def _fetch(name: str, path: Path) -> Path:
         return Path(snapshot_download(name, allow_patterns=wanted, ignore_patterns=["*/*"]))
     except (HfHubHTTPError, OSError, ValueError) as error:
         reason = str(error).partition("\n")[0]
-        raise CheckpointError(
-            f"{name!r}: no folder here{_nearest(path)}; and the hub does not give it: {reason}"
-        ) from error
+        hint = near if "did you mean" in (near := _nearest(path)) else ""
+        raise CheckpointError(f"{name!r}: no folder here, and the hub does not give it: {reason}{hint}") from error
