@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from zlib import crc32
+
 from pydantic import Field, field_validator
 
 from interlace.errors import did_you_mean
 from interlace.settings import Settings
 
 PIVOT = "en"
+
+
+def stream(name: str) -> int:
+    """The number of a stream of scenes (see `sample`) that has a name, so that lists are drawn apart."""
+    return crc32(name.encode())
 
 
 def _all() -> list[str]:

@@ -1,6 +1,6 @@
 """Write the micro-world into a folder, each kind of data in the format that its readers expect.
 
-Every list of scenes is drawn under a name of its own (`_stream`), so a language more or less, or another size of one
+Every list of scenes is drawn under a name of its own (`stream`), so a language more or less, or another size of one
 kind, changes no other file. Held-out scenes are one list for all languages and kinds of plain sentence.
 """
 
@@ -11,14 +11,15 @@ from functools import cache
 from hashlib import blake2b
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
-from zlib import crc32
 
 from interlace.errors import DataError
 from interlace.text.lines import atomic_folder
 from interlace.world import _formats, language, links, sample
 from interlace.world._dictionary import entries
+from interlace.world._inference import inferences
+from interlace.world._questions import paragraph, passages
 from interlace.world._scenes import SPLITS
-from interlace.world._settings import PIVOT
+from interlace.world._settings import PIVOT, stream
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from interlace.world._tokens import Sentence
 
 MARK = "world.json"
+_XNLI = ("language", "gold_label", "sentence1", "sentence2", "pairID", "genre")
 _HELD_OUT = ("dev", "test")
 
 
@@ -53,10 +55,6 @@ def version() -> str:
     return digest.hexdigest()
 
 
-def _stream(name: str) -> int:
-    return crc32(name.encode())
-
-
 class _Writer:
     """Writes the kinds one after another and counts what it wrote, by the path of the file."""
 
@@ -79,6 +77,26 @@ class _Writer:
             self._parallel(code)
             self._dictionaries(code)
         self._side_by_side()
+        for split in SPLITS:
+            self._inference(split)
+            self._questions(split)
+
+    def _inference(self, split: str) -> None:
+        pairs = inferences(self.world.size("nli", split), split, self.world.seed)
+        for code in self.world.languages:
+            said = [_realised(code, [pair.premise, pair.hypothesis]) for pair in pairs]
+            rows = [
+                (code, pair.label, premise.text, hypothesis.text, str(number), "world")
+                for number, (pair, (premise, hypothesis)) in enumerate(zip(pairs, said, strict=True), 1)
+            ]
+            self._file(f"nli/{split}.{code}.tsv", _formats.table(_XNLI, rows), len(rows))
+
+    def _questions(self, split: str) -> None:
+        count = self.world.size("questions", split)
+        found = passages(count, split, self.world.seed)
+        for code in self.world.languages:
+            paragraphs = [paragraph(passage, code, f"{split}-{number}") for number, passage in enumerate(found, 1)]
+            self._json(f"qa/{split}.{code}.json", _formats.squad(paragraphs, "world"), count)
 
     def _text(self, code: str) -> None:
         for split in ("train", "dev"):
@@ -123,7 +141,7 @@ class _Writer:
         return _realised(code, self._scenes(kind, split, f"{name}/{code}"))
 
     def _scenes(self, kind: str, split: str, name: str) -> list[Scene]:
-        return sample(self.world.size(kind, split), split, self.world.seed, _stream(name))
+        return sample(self.world.size(kind, split), split, self.world.seed, stream(name))
 
     def _file(self, name: str, lines: Iterable[str], count: int) -> None:
         self._put(name, "".join(line + "\n" for line in lines), count)
