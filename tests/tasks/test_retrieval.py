@@ -60,6 +60,21 @@ def test_vectors_are_means_of_a_layer_without_specials(vocab, model):
     assert (vectors[1] == 0).all()
 
 
+def test_a_sentence_is_cut_where_the_model_ends(vocab, model):
+    backbone = model(max_length=16)
+    sentences = encoded(vocab, "the doctor reads " * 10)
+    cut = vocab.decode(sentences.ids[0][:14])
+    long, short = (
+        sentence_vectors(backbone, vocab, rows, layer=3, max_length=256, tokens_per_batch=99)
+        for rows in (sentences, encoded(vocab, cut))
+    )
+    assert len(sentences.ids[0]) > 14
+    np.testing.assert_allclose(long, short, atol=1e-6)
+    assert not np.allclose(
+        long, sentence_vectors(backbone, vocab, sentences, layer=3, max_length=13, tokens_per_batch=9)
+    )
+
+
 def test_batches_of_any_size_give_the_same_vectors(vocab, model):
     lines = [" ".join(["the doctor"] * count) for count in (5, 1, 4, 2, 3)]
     few, many = (
