@@ -54,7 +54,7 @@ def wants_languages(switch: Switch, traits: Traits, what: str) -> bool:
     has = traits.language_input is not None and bool(traits.languages)
     if switch is True and not has:
         message = f"{what}: language_ids = true, but this {traits.family} model has no language embeddings"
-        raise SettingsError(f"{message}; set model.language_embeddings = true or {what}.language_ids = 'auto'")
+        raise SettingsError(f"{message}; set model.languages = 'embeddings' or {what}.language_ids = 'auto'")
     return has if switch == "auto" else switch
 
 

@@ -118,8 +118,11 @@ class EvaluationSettings(Settings):
         return tasks
 
     def task(self, name: str) -> Task:
-        """The task called `name` with this recipe's settings."""
-        return TASKS.build({"name": name, **self.tasks.get(name, {})}, f"evaluate.tasks.{name}")
+        """The task called `name` with this recipe's settings; probes of pairs take the recipe's source language."""
+        settings = self.tasks.get(name, {})
+        if "source" in TASKS.get(name).model_fields:
+            settings = {"source": self.source, **settings}
+        return TASKS.build({"name": name, **settings}, f"evaluate.tasks.{name}")
 
 
 class ExportSettings(Settings):
@@ -169,9 +172,9 @@ class Recipe(Settings):
         SPLITTERS.build(self.splitter)
         for group in self.corpora.values():
             READERS.build(group.reader)
-        for group in self.vocab.corpora:
-            if group not in self.corpora:
-                raise SettingsError(f"vocab.corpora: no group {group!r}{did_you_mean(group, self.corpora)}")
+        for name in self.vocab.corpora:
+            if name not in self.corpora:
+                raise SettingsError(f"vocab.corpora: no group {name!r}{did_you_mean(name, self.corpora)}")
         known = [*self.corpora, *(name for group in self.corpora.values() for name in group.languages + group.pairs)]
         for name in self.objectives:
             self.objective(name)

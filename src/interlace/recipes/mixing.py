@@ -34,6 +34,11 @@ def build_mixture(recipe: Recipe, materials: Materials, traits: Traits) -> Mixtu
     sources = []
     for name, entry in recipe.objectives.items():
         objective = recipe.objective(name)
+        if objective.max_length > traits.max_length:
+            raise SettingsError(
+                f"objectives.{name}.max_length = {objective.max_length}, but the model reads rows of at most "
+                f"{traits.max_length} subwords"
+            )
         corpora = _corpora_of(name, objective, entry.corpora, materials)
         prepared = objective.prepare(_resources(recipe, objective, corpora, materials, traits))
         shares = temperature(_counts(recipe, corpora, materials), recipe.train.language_alpha)

@@ -103,6 +103,8 @@ def _run(recipe: Recipe, into: Path, accelerator: Accelerator, watch: Callable[[
         materials = prepare(recipe)
     clock.lap("data")
     backbone = recipe.model.build(materials.vocab, recipe.languages, recipe.seed)
+    for note in backbone.notes:
+        log.info("%s", note)
     mixture = build_mixture(recipe, materials, backbone.traits)
     objectives = {source.objective: source.learner for source in mixture.sources}
     model = accelerator.prepare(Learning(backbone, objectives, recipe.seed))
