@@ -167,17 +167,18 @@ def test_files_are_short(ours):
 @pytest.mark.parametrize(
     ("text", "complaints"),
     [
-        ("x = 1\n" * 300, 0),
         ("def f():\n    pass\n" * 150, 0),
         ("def f():\n    pass\n" * 151, 1),
         ('"""Words."""\nfrom a import Noun\n' + 'WORDS = {"dog": Noun("Hund", ("m",)), "x": 1 + -2}\n' * 300, 0),
         ("WORDS: list[str] = 'a b'.split()\n" * 301, 0),
-        ("x = 1\n" * 300 + "y = [a for a in x]\n", 1),
-        ("x = 1\n" * 300 + "if x:\n    y = 1\n", 1),
-        ("x = 1\n" * 300 + "f = lambda: 1\n", 1),
+        ('WORDS = """\n' + "dog cat\n" * 400 + '"""\n' + "def f():\n    pass\n" * 150, 0),
+        ('WORDS = """\n' + "dog cat\n" * 400 + '"""\n' + "def f():\n    pass\n" * 151, 1),
+        ("y = [a for a in x]\n" * 301, 1),
+        ("f = lambda: 1\n" * 301, 1),
+        ("class A:\n    x = 1\n" * 151, 1),
     ],
 )
-def test_a_long_file_is_found_unless_it_is_a_table(build, text, complaints):
+def test_a_long_file_is_found_and_tables_do_not_count(build, text, complaints):
     assert len(list(house.long_files(build({"world/_de.py": text})))) == complaints
 
 
