@@ -34,7 +34,7 @@ def demo(
         with training_bar(f"pre-training {recipe.name}", recipe.train.steps) as watch:
             pretrain(recipe, run, watch)
         with training_bar("fine-tuning", None) as watch:
-            scores[recipe.name] = evaluate(target_of(str(run), None, None), watch=lambda _name, _seed, bar=watch: bar)
+            scores[recipe.name] = evaluate(target_of(str(run)), watch=lambda _name, _seed, bar=watch: bar)
     page = write_report([into / name for name in scores], into / "report.html")
     output.print(comparison_table(scores))
     notes.print(f"done in {time.perf_counter() - start:.0f} s", highlight=False)

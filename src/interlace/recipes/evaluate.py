@@ -42,7 +42,7 @@ class Target:
         return replace(self, recipe=recipe)
 
 
-def target_of(path: str, recipe: Recipe | None, into: Path | None) -> Target:
+def target_of(path: str, recipe: Recipe | None = None, into: Path | None = None) -> Target:
     """A finished run with its own recipe, or a plain checkpoint with the one given.
 
     Raises:

@@ -1,0 +1,48 @@
+"""Golden losses: a refactor leaves them as they are; a change of numbers records them anew and says why.
+
+    INTERLACE_RECORD=1 python -m pytest tests/golden
+
+float32, one thread; 1e-4 relative is what processors differ by.
+"""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from interlace.recipes import read_recipe, shipped_recipes
+from interlace.recipes.pretrain import pretrain
+
+GOLDEN = Path(__file__).with_name("losses.json")
+TINY = [name for name in shipped_recipes() if name.startswith("tiny/")]
+CHANGES = {
+    "world.sentences": "300",
+    "world.pairs": "200",
+    "world.labelled": "20",
+    "world.nli": "20",
+    "world.questions": "5",
+    "world.dev": "120",
+    "world.test": "20",
+    "vocab.size": "600",
+    "model.shape.dropout": "0.1",
+    "train.steps": "6",
+    "train.precision": '"no"',
+    "train.threads": "1",
+    "train.evaluate_tokens": "1024",
+}
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_losses_are_the_recorded_ones(name, tmp_path, monkeypatch):
+    monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / "cache"))
+    pretrain(read_recipe(name, CHANGES), tmp_path / "run")
+    rows = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    found = [[row["corpus"], *row["losses"].values()] for row in rows if row["kind"] == "step"]
+    found.append(["perplexity", rows[-1]["scores"]["perplexity/mean"]])
+    golden = json.loads(GOLDEN.read_text()) if GOLDEN.exists() else {}
+    if os.environ.get("INTERLACE_RECORD"):
+        GOLDEN.write_text(json.dumps({**golden, name: found}, indent=1) + "\n")
+        return
+    assert [row[0] for row in found] == [row[0] for row in golden[name]]
+    assert [row[1] for row in found] == pytest.approx([row[1] for row in golden[name]], rel=1e-4)

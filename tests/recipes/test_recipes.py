@@ -1,0 +1,92 @@
+"""Every shipped recipe loads; those of the micro-world train for two steps, and those of real text where it is there."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from interlace.errors import DataError, SettingsError
+from interlace.recipes import Recipe, read_recipe, shipped_recipes
+from interlace.recipes.pretrain import pretrain
+
+SMALL = {
+    "world.sentences": "300",
+    "world.pairs": "200",
+    "world.labelled": "20",
+    "world.nli": "20",
+    "world.questions": "5",
+    "world.dev": "120",
+    "world.test": "20",
+    "vocab.size": "600",
+}
+SHORT = {"train.steps": "2", "train.tokens_per_batch": "512", "train.threads": "1", "train.evaluate_tokens": "512"}
+TINY = [name for name in shipped_recipes() if name.startswith("tiny/")]
+REAL = [name for name in shipped_recipes() if name.startswith("adapt/")]
+
+
+@pytest.mark.parametrize("name", shipped_recipes())
+def test_loads_says_what_it_shows_and_survives_the_round_trip(name):
+    recipe = read_recipe(name)
+    assert recipe.about
+    assert Recipe.read(json.loads(json.dumps(recipe.dump()))) == recipe
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_tiny_ones_train(name, tmp_path, monkeypatch):
+    monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / "cache"))
+    model = pretrain(read_recipe(name, SMALL | SHORT), tmp_path / "run")
+    assert (model / "model.safetensors").exists()
+    words = json.loads((tmp_path / "run" / "embedding.json").read_text())["words"]
+    assert {word["language"] for word in words} == set(read_recipe(name).languages)
+
+
+@pytest.mark.parametrize("name", REAL)
+@pytest.mark.skipif("INTERLACE_DATA" not in os.environ, reason="no real data here")
+def test_real_ones_train(name, tmp_path, monkeypatch):
+    monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / "cache"))
+    pretrain(read_recipe(name, SHORT | {"vocab.size": "1000"}), tmp_path / "run")
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["steps"] == 2
+
+
+def test_recipes_to_be_compared_share_their_vocabulary_and_budget():
+    for one, other in (("tiny/mlm", "tiny/mlm-tlm"), ("adapt/multi30k-en-de-mlm", "adapt/multi30k-en-de-tlm")):
+        a, b = read_recipe(one), read_recipe(other)
+        assert (a.vocab, a.model, a.train, a.evaluate, a.seed) == (b.vocab, b.model, b.train, b.evaluate, b.seed)
+
+
+def test_no_data_root_says_how_to_give_one(tmp_path, monkeypatch):
+    monkeypatch.delenv("INTERLACE_DATA", raising=False)
+    with pytest.raises(DataError, match="INTERLACE_DATA"):
+        pretrain(read_recipe("adapt/multi30k-en-de-mlm"), tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"evaluate.tasks.pso": "{}"}, "did you mean 'pos'"),
+        ({"evaluate.tasks.pos.dropuot": "0.2"}, r"evaluate\.tasks\.pos.*did you mean 'dropout'"),
+        ({"vocab.corpora": '["txt"]'}, "did you mean 'text'"),
+        ({"splitter": "blank"}, "did you mean 'blanks'"),
+        ({"corpora.text.reader": "lins"}, "did you mean 'lines'"),
+        ({"world.languages": '["en", "dee"]'}, "did you mean 'de'"),
+        ({"objectives.mlm.masking.rate": "2"}, r"masking\.rate.*\[0, 1\]"),
+        ({"name.x": "1"}, "'name' is no section"),
+    ],
+)
+def test_wrong_keys_and_values_are_explained(changes, message):
+    with pytest.raises(SettingsError, match=message):
+        read_recipe("tiny/mlm", changes)
+
+
+def test_rows_longer_than_the_model_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / "cache"))
+    changes = SMALL | SHORT | {"objectives.mlm.max_length": "500"}
+    with pytest.raises(SettingsError, match=r"max_length = 500, but the model reads rows of at most 128"):
+        pretrain(read_recipe("tiny/mlm", changes), tmp_path / "run")
+
+
+def test_a_recipe_file_is_named_in_its_errors(tmp_path: Path):
+    (tmp_path / "mine.toml").write_text("name = 'mine'\ncorpora = 3\n")
+    with pytest.raises(SettingsError, match=r"mine\.toml: corpora"):
+        read_recipe(str(tmp_path / "mine.toml"))
