@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 META = "meta.json"
-SHARD_BYTES = 64 << 20
+SHARD_BYTES = 32 << 20
 
 
 def write_shards(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from interlace.text import Text, TextPairs
 
-CHUNK = 20_000  # lines a reader hands over at a time
+CHUNK = 10_000  # lines a reader hands over at a time: enough to keep all cores at work, few enough for their caches
 
 
 class Reader(Settings, ABC):
