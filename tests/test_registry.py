@@ -186,3 +186,12 @@ def test_a_missing_or_foreign_file_is_told(room, guest, tmp_path):
 
 def test_the_contract_itself_is_no_member():
     assert registry._members(sys.modules[Settings.__module__], Settings) == []
+
+
+def test_a_guest_called_like_one_of_ours_is_refused(tmp_path: Path) -> None:
+    from interlace.objectives import OBJECTIVES
+    from interlace.registry import welcome
+
+    (tmp_path / "mlm.py").write_text("from interlace.objectives.tlm import Tlm\nclass Mine(Tlm):\n    pass\n")
+    with pytest.raises(DataError, match="objective 'mlm' is one of ours already"):
+        welcome(tmp_path / "mlm.py", {"objectives": OBJECTIVES})

@@ -39,10 +39,13 @@ class Room(Generic[T]):
 
     def names(self) -> list[str]:
         """Public names of all members, sorted; nothing is imported."""
+        return sorted(self.own_names() | set(self._entry_points()) | set(_GUESTS.get(self.name, {})))
+
+    def own_names(self) -> set[str]:
+        """Names of the members in the package itself."""
         folder = importlib.util.find_spec(self.package)
         paths = list(folder.submodule_search_locations or []) if folder else []
-        own = {module.name for module in pkgutil.iter_modules(paths) if not module.name.startswith("_")}
-        return sorted(own | set(self._entry_points()) | set(_GUESTS.get(self.name, {})))
+        return {module.name for module in pkgutil.iter_modules(paths) if not module.name.startswith("_")}
 
     def get(self, name: str) -> Any:
         """The class (or function) called `name`.
@@ -113,7 +116,7 @@ def welcome(path: Path, rooms: Mapping[str, Room[Any]]) -> None:
     """Take the members that the file at `path` defines into their rooms, under the file's name.
 
     Raises:
-        DataError: the file is missing, cannot be run, or holds no member of any room.
+        DataError: the file is missing, cannot be run, holds no member of any room, or is called like one of ours.
     """
     if not path.is_file():
         raise DataError(f"--code {path}: no such file")
@@ -131,6 +134,8 @@ def welcome(path: Path, rooms: Mapping[str, Room[Any]]) -> None:
     if not found:
         raise DataError(f"--code {path}: defines no subclass of {', '.join(sorted(_contracts(rooms)))}")
     for room in found:
+        if path.stem in room.own_names():
+            raise DataError(f"--code {path}: {room.kind} {path.stem!r} is one of ours already; give the file another name")
         _GUESTS.setdefault(room.name, {})[path.stem] = module
 
 

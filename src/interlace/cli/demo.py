@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from interlace.cli import notes, output
 from interlace.cli._options import Changes, parse_changes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from interlace.train.loop import Step
 
 RECIPES = ("tiny/mlm", "tiny/mlm-tlm")
 
@@ -34,8 +40,13 @@ def demo(
         with training_bar(f"pre-training {recipe.name}", recipe.train.steps) as watch:
             pretrain(recipe, run, watch)
         with training_bar("fine-tuning", None) as watch:
-            scores[recipe.name] = evaluate(target_of(str(run)), watch=lambda _name, _seed, bar=watch: bar)
+            scores[recipe.name] = evaluate(target_of(str(run)), watch=partial(_same, watch))
     page = write_report([into / name for name in scores], into / "report.html")
     output.print(comparison_table(scores))
     notes.print(f"done in {time.perf_counter() - start:.0f} s", highlight=False)
     output.print(f"report: {page}", soft_wrap=True, highlight=False)
+
+
+def _same(bar: Callable[[Step], None], _task: str, _seed: int) -> Callable[[Step], None]:
+    """One bar for all cells."""
+    return bar

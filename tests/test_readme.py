@@ -1,0 +1,62 @@
+"""What the README shows runs."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from interlace.recipes import Recipe
+
+README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+SCREEN, OBJECTIVE = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+COMMANDS = re.findall(r"^    interlace (\w+) ([^#\n]*)", README, re.MULTILINE)
+
+# The same code over a smaller world, so that the test is quick.
+SMALLER = """
+import interlace.recipes
+_read = interlace.recipes.read_recipe
+_small = {"world.sentences": "300", "world.pairs": "200", "world.labelled": "20", "world.nli": "20"}
+_small |= {"world.questions": "5", "world.dev": "60", "world.test": "20", "vocab.size": "600", "train.threads": "1"}
+interlace.recipes.read_recipe = lambda name, changes: _read(name, {**changes, **_small})
+"""
+
+
+def test_the_screen_of_python_runs(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", SMALLER + SCREEN], cwd=tmp_path, check=False, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert [line.split()[:2] for line in done.stdout.splitlines()] == [["retrieval", code] for code in ("de", "tr", "hi")]
+    assert (tmp_path / "runs/readme/report.html").read_text().startswith("<!doctype html>")
+
+
+def test_the_objective_of_ones_own_is_taken_in(tmp_path):
+    (tmp_path / "mine.py").write_text('"""Mine."""\n' + OBJECTIVE)
+    command = [sys.executable, "-m", "interlace", "list", "objectives", "mine", "--code", str(tmp_path / "mine.py")]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "masking" in done.stdout
+
+
+def test_the_recipe_is_one():
+    (block,) = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
+    recipe = Recipe.read(tomllib.loads(block))
+    assert recipe.train.optimise.learning_rate == 5e-5
+    assert list(recipe.objectives) == ["mlm", "tlm"]
+
+
+@pytest.mark.parametrize(("command", "rest"), COMMANDS)
+def test_the_commands_have_these_options(command, rest):
+    shown = subprocess.run(
+        [sys.executable, "-m", "interlace", command, "--help"], check=True, capture_output=True, text=True
+    ).stdout
+    for option in re.findall(r"--\w+", rest):
+        assert option in shown
+
+
+def test_the_tree_names_every_room():
+    rooms = {path.parent.name for path in (Path(__file__).parents[1] / "src/interlace").glob("*/__init__.py")}
+    assert rooms == set(re.findall(r"^      (\w+)/ ", README, re.MULTILINE))
