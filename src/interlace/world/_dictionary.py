@@ -11,6 +11,8 @@ from interlace.world._concepts import CONCEPTS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from interlace.world._scenes import Scene
+
 _SCENES = 10_000  # enough to see a noun or an adjective in its citation form, if sentences ever hold it
 
 
@@ -34,4 +36,9 @@ def _found(source: str, target: str) -> Iterator[tuple[str, str]]:
 def _seen(code: str) -> frozenset[str]:
     """Words that sentences of a language hold."""
     member = language(code)
-    return frozenset(word.form for scene in sample(_SCENES) for word in member.realise(scene).words)
+    return frozenset(word.form for scene in _scenes() for word in member.realise(scene).words)
+
+
+@cache
+def _scenes() -> list[Scene]:
+    return sample(_SCENES)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from interlace.world._scenes import Scene
 
 _CHUNK = 300  # scenes drawn at a time
-_CHAINS = 800  # of changes tried to find a scene's family; most fall into another split
+_CHAINS = 400  # of changes tried to find a scene's family; most fall into another split
 _CHANGES = 3  # in a chain
 _FAMILY = 40  # scenes close to each other
 _SHARE = 3  # hypotheses taken from a family

@@ -52,6 +52,8 @@ def phrases(first: Phrase, second: Phrase) -> Step:
     if first.named or second.named:
         return _names(first, second)
     step = kind(first, second)
+    if first.definite and second.definite and first.head != second.head:
+        return Step.UNSURE  # "the dog", "the animal": the same one?
     if step is Step.UNSURE or not (first.determiner and second.determiner):
         return step  # mass nouns have no determiner, and no wider nouns that have one
     if "every" in (first.determiner, second.determiner):
@@ -64,7 +66,7 @@ def phrases(first: Phrase, second: Phrase) -> Step:
 def covers(wider: Phrase, narrower: Phrase) -> bool:
     """Whether all that the second speaks of is of the first's kind ("no person" speaks of Anna too)."""
     if narrower.named:
-        return wider.head == "person"
+        return (wider.head, wider.quality) == ("person", "")
     return kind(narrower, wider) in FOLLOWS
 
 
@@ -107,6 +109,4 @@ def _determiners(first: str, second: str, step: Step) -> Step:
         return Step.NARROWER if step in FOLLOWS else Step.WIDER
     if second in ("some", "many") and (one or (first, second) == ("some", "many")):
         return Step.WIDER
-    if second in NUMERALS and first in ("some", "many", "these"):
-        return Step.WIDER
-    return Step.UNSURE
+    return Step.WIDER if first == "some" and second in NUMERALS[2:] else Step.UNSURE  # "some" may well be four

@@ -60,7 +60,7 @@ def _both_denied(premise: Scene, hypothesis: Scene) -> str | None:
         return None
     if nobody == [False, False]:
         subject = _subjects(premise, hypothesis)
-        if subject is Step.UNSURE or _renamed(premise.subject, hypothesis.subject):
+        if subject is Step.UNSURE:
             return None
         return ENTAILMENT if subject in FOLLOWS and rest <= FOLLOWS else NEUTRAL
     if not _related(premise.subject, hypothesis.subject):
@@ -73,10 +73,11 @@ def _both_denied(premise: Scene, hypothesis: Scene) -> str | None:
 
 
 def _said_and_denied(said: Scene, denied: Scene, *, said_first: bool) -> str | None:
-    rest = _rest(said, denied, vague=frozenset({Step.WIDER}))
+    told = FOLLOWS if said_first else frozenset({Step.SAME})  # who "the key" is, after "the small key"; not before
+    rest = _rest(said, denied, vague=frozenset({Step.NARROWER, Step.WIDER}) - told)
     if Step.UNSURE in rest:
         return None
-    same = _same_subject(said.subject, denied.subject)
+    same = _same_subject(said.subject, denied.subject, told)
     if same is None and Step.APART not in rest and _others(said, denied):
         return NEUTRAL
     if Step.APART in rest:  # "hot", so "not cold"; nobody can tell from "not cold"
@@ -87,16 +88,16 @@ def _said_and_denied(said: Scene, denied: Scene, *, said_first: bool) -> str | N
     return CONTRADICTION if same and rest <= FOLLOWS else NEUTRAL
 
 
-def _same_subject(said: Phrase, denied: Phrase) -> bool | None:
+def _same_subject(said: Phrase, denied: Phrase, told: frozenset[Step]) -> bool | None:
     """Whether the denied clause speaks of one of whom the other says it; None where nobody can tell."""
     if not _related(said, denied):
         return None
-    if denied.determiner == "no":
-        return covers(denied, said)
+    if denied.determiner == "no":  # "no old dog", "every dog": unless no dog is old
+        return covers(denied, said) or (None if said.determiner == "every" else False)
     if said.determiner == "every":
         return covers(said, denied)
     if known(said) and known(denied):
-        return True if said.head == denied.head and phrases(said, denied) in FOLLOWS else None
+        return True if phrases(said, denied) in told else None
     return None if known(said) or known(denied) or said.determiner == "a" else False
 
 
@@ -142,13 +143,8 @@ def _rest(first: Scene, second: Scene, vague: frozenset[Step] = frozenset()) -> 
 
 def _known(first: Phrase, second: Phrase, vague: frozenset[Step]) -> Step:
     step = phrases(first, second)
-    unsure = step is not Step.SAME and second.definite and (step in vague or (vague and _renamed(first, second)))
-    return Step.UNSURE if unsure else step
-
-
-def _renamed(first: Phrase, second: Phrase) -> bool:
-    """Two known ones under different nouns ("the dog", "the animal"): under a negation, perhaps not the same one."""
-    return first.definite and second.definite and first.head != second.head and not (first.named or second.named)
+    differ = step is not Step.SAME and second.definite
+    return Step.UNSURE if differ and step in vague else step
 
 
 def _optional(first: object, second: object) -> Step:
