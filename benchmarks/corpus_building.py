@@ -133,13 +133,12 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_lines(folder / "text.txt", lines)
-        ratio = 0.0 if "--memory" in sys.argv else speed(folder, lines)
-        growth = memory(folder, lines)
-    holds = ratio <= CLAIM and growth <= GROWTH
-    print(
-        f"claim {'holds' if holds else 'DOES NOT HOLD'}: ratio {ratio:.2f} <= {CLAIM}, growth {growth:.2f} <= {GROWTH}"
-    )
-    return 0 if holds else 1
+        print(f"{len(lines):,} lines, {os.cpu_count()} cores")
+        results = {} if "--memory" in sys.argv else {"ratio": (speed(folder, lines), CLAIM)}
+        results["growth of memory"] = (memory(folder, lines), GROWTH)
+    for what, (found, most) in results.items():
+        print(f"{what} {found:.2f}, at most {most} claimed: {'holds' if found <= most else 'DOES NOT HOLD'}")
+    return int(any(found > most for found, most in results.values()))
 
 
 if __name__ == "__main__":

@@ -195,7 +195,7 @@ def _disk_errors(path: Path) -> Iterator[None]:
     except Exception as error:
         number = error.errno if isinstance(error, OSError) else None
         if number in _FULL or "os error 28)" in str(error):
-            raise DataError(f"{path}: no space left on the disk; nothing was kept of this file") from error
+            raise DataError(f"{path}: no space left on the disk; nothing was kept") from error
         if number in {errno.EACCES, errno.EPERM, errno.EROFS}:
             raise DataError(f"{path}: may not be written: {os.strerror(number or 0)}") from error
         raise
