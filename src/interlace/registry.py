@@ -13,6 +13,7 @@ import inspect
 import pkgutil
 import sys
 import traceback
+from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -87,7 +88,7 @@ class Room(Generic[T]):
         return self._entry_points().get(name, f"{self.package}.{name}")
 
     def _entry_points(self) -> dict[str, str]:
-        return {point.name: point.module for point in entry_points(group=f"interlace.{self.name}")}
+        return _installed_guests(f"interlace.{self.name}")
 
     def _member(self, module: ModuleType, name: str) -> Any:
         if self.contract is None:
@@ -98,6 +99,12 @@ class Room(Generic[T]):
                 f"{module.__name__} should hold one public {self.contract.__name__}, found {len(members)}"
             )
         return members[0]
+
+
+@cache
+def _installed_guests(group: str) -> dict[str, str]:
+    """Name -> module; kept, because looking through all installed packages takes 10 ms."""
+    return {point.name: point.module for point in entry_points(group=group)}
 
 
 def _members(module: ModuleType, contract: type) -> list[type]:
@@ -135,7 +142,7 @@ def welcome(path: Path, rooms: Mapping[str, Room[Any]]) -> None:
         raise DataError(f"--code {path}: defines no subclass of {', '.join(sorted(_contracts(rooms)))}")
     for room in found:
         if path.stem in room.own_names():
-            raise DataError(f"--code {path}: {room.kind} {path.stem!r} is one of ours already; give the file another name")
+            raise DataError(f"--code {path}: {room.kind} {path.stem!r} is one of ours; give the file another name")
         _GUESTS.setdefault(room.name, {})[path.stem] = module
 
 

@@ -14,10 +14,13 @@ def vocab(
     files: Annotated[list[str], typer.Argument(help="Text files; CODE:FILE names a file's language for sampling.")],
     into: Annotated[Path, typer.Option("--into", help="The tokenizer's folder.")],
     size: Annotated[int, typer.Option("--size", min=300, help="Subwords, specials included.")] = 8000,
+    kind: Annotated[str, typer.Option("--kind", help="byte-bpe, bpe, wordpiece or unigram.")] = "byte-bpe",
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the sampling.")] = 0,
     alpha: Annotated[float, typer.Option("--alpha", min=0, max=1, help="Exponent of language sampling.")] = 0.5,
 ) -> None:
     """Learn shared subwords over languages and save them as an ordinary tokenizer."""
     from interlace.data.vocab import Vocab
+    from interlace.recipes import VocabSettings
     from interlace.text.lines import read_lines
 
     by_language: dict[str, list[Path]] = {}
@@ -25,5 +28,6 @@ def vocab(
         code, separator, name = entry.partition(":")
         by_language.setdefault(code if separator else entry, []).append(Path(name if separator else entry))
     lines = {code: (line for path in paths for line in read_lines(path)) for code, paths in by_language.items()}
-    Vocab.learn(lines, size=size, alpha=alpha).save(into)
+    settings = VocabSettings.read({"size": size, "alpha": alpha, "kind": kind, "seed": seed})
+    Vocab.learn(lines, size=settings.size, alpha=settings.alpha, kind=settings.kind, seed=settings.seed).save(into)
     output.print(str(into), soft_wrap=True, highlight=False)

@@ -111,6 +111,7 @@ def _config(shape: Shape, vocab: Vocab) -> Any:
         "bos_token_id": vocab.begin,
         "eos_token_id": vocab.end,
         "tie_word_embeddings": shape.tie,
+        "initializer_range": shape.init_std,
     }
     drop: dict[str, Any] = {
         "hidden_dropout_prob": shape.dropout,

@@ -32,6 +32,9 @@ class Shape(Settings):
     max_length: int = Field(256, ge=8, description="Longest row in subwords, specials included (XLM: 256).")
     dropout: float = Field(0.1, ge=0, lt=1, description="Share of states dropped while training (XLM: 0.1).")
     attention_dropout: float = Field(0.1, ge=0, lt=1, description="Share of attention weights dropped (XLM: 0.1).")
+    init_std: float = Field(
+        0.02, gt=0, description="Deviation of fresh weights (BERT: 0.02; XLM's code draws embeddings at width^-0.5)."
+    )
     tie: bool = Field(True, description="One table for reading and predicting subwords (Press & Wolf 2017).")
     local_attention: int = Field(128, ge=2, description="modernbert: subwords that a local layer sees around each.")
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from interlace.errors import CheckpointError
+from interlace.text.lines import atomic_folder, remove_partials
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,24 +29,19 @@ WEIGHTS, MOMENTS, STATE = "model.safetensors", "optimiser.safetensors", "state.j
 
 
 def save(folder: Path, step: int, model: nn.Module, optimiser: Optimizer, state: dict[str, Any]) -> Path:
-    """Write `folder/step-XXXXXXXX`; `state` is plain JSON. Returns its path."""
-    final = folder / f"step-{step:08d}"
-    partial = folder / f".step-{step:08d}.partial"
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir(parents=True)
-    try:
+    """Write `folder/step-XXXXXXXX`; `state` is plain JSON. Returns its path.
+
+    Raises:
+        DataError: the disk is full; the checkpoints before it are untouched.
+    """
+    final = path_of(folder, step)
+    folder.mkdir(parents=True, exist_ok=True)
+    remove_partials(final)
+    with atomic_folder(final) as partial:
         save_file(dict(_weights(model)), partial / WEIGHTS)
         save_file(dict(_moments(model, optimiser)), partial / MOMENTS)
         hashes = {name: _hash(partial / name) for name in (WEIGHTS, MOMENTS)}
         (partial / STATE).write_text(json.dumps({"step": step, "hashes": hashes, **state}, indent=1))
-        for name in (WEIGHTS, MOMENTS, STATE):
-            _flush(partial / name)
-        shutil.rmtree(final, ignore_errors=True)
-        partial.rename(final)
-        _flush(folder)
-    except OSError as error:
-        shutil.rmtree(partial, ignore_errors=True)
-        raise CheckpointError(f"{final}: cannot be written: {error.strerror or error}; nothing was lost") from error
     return final
 
 
@@ -137,11 +132,3 @@ def _cure(path: Path) -> str:
 def _hash(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "blake2b").hexdigest()[:32]
-
-
-def _flush(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from interlace.errors import RunError
+from interlace.text.lines import atomic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -50,9 +51,8 @@ def locked(folder: Path) -> Iterator[None]:
 
 def write_json(path: Path, data: Any) -> None:
     """Write atomically."""
-    partial = path.with_name(f".{path.name}.partial")
-    partial.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    partial.replace(path)
+    with atomic(path) as partial:
+        partial.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def read_json(path: Path, default: Any = None) -> Any:
@@ -87,6 +87,5 @@ def cut_metrics(path: Path, step: int) -> None:
             continue
         if row["step"] <= step:
             kept.append(line + "\n")
-    partial = path.with_name(f".{path.name}.partial")
-    partial.write_text("".join(kept), encoding="utf-8")
-    partial.replace(path)
+    with atomic(path) as partial:
+        partial.write_text("".join(kept), encoding="utf-8")

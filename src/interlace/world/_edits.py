@@ -48,7 +48,7 @@ class Edits:
             scene = changes[self.below(len(changes))](scene)
             yield scene
 
-    def deny(self, scene: Scene) -> Scene:
+    def denied(self, scene: Scene) -> Scene:
         """The scene with "not" put in or taken out, or sometimes with "no" as its subject's determiner."""
         return self._deny(scene)
 

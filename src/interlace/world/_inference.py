@@ -68,7 +68,8 @@ def _family(scene: Scene, split: str, edits: Edits) -> list[Scene]:
     splits = {"train"} if split == "train" else set(SPLITS) - {"train"}
     family = [scene]
     for _ in range(_CHAINS):
-        for changed in edits.changed(scene, _CHANGES):
+        start = edits.denied(scene) if edits.below(2) else scene
+        for changed in edits.changed(start, _CHANGES):
             if split_of(changed) in splits and changed not in family and not problems(changed):
                 family.append(changed)
         if len(family) >= _FAMILY:
