@@ -70,6 +70,8 @@ def holds(scene: Scene, world: World) -> bool | None:
     for role, phrase in scene.phrases():
         if any({phrase.quality} - {""} - world.qualities[one] for one in world.pointed(phrase, role) or []):
             return None
+        if phrase.determiner == "every" and not world.members(phrase):
+            return None
     roles = [role for role in ROLES if getattr(scene, role) is not None]
 
     def said(bound: Event) -> bool:
@@ -138,12 +140,16 @@ def _make_true(scene: Scene, world: World, rng: Random) -> None:
 
 
 def _some(phrase: Phrase, role: str, world: World, rng: Random) -> list[str]:
+    """As many individuals as the phrase asks for; now and then all there are, or all of one kind."""
     pointed = world.pointed(phrase, role)
     if pointed is not None:
         return pointed
     members = world.members(phrase)
-    wanted = len(members) if phrase.determiner == "every" else LEAST.get(phrase.determiner, 1)
-    return rng.sample(members, min(wanted, len(members)))
+    everyone = phrase.determiner == "every" or rng.random() < 0.2
+    wanted = len(members) if everyone else LEAST.get(phrase.determiner, 1)
+    head = rng.choice(sorted({one.partition("-")[0] for one in members}) or [""])
+    alike = [one for one in members if one.startswith(head)] if rng.random() < 0.5 else members
+    return rng.sample(alike if len(alike) >= wanted else members, min(wanted, len(members)))
 
 
 def _noise(scenes: tuple[Scene, Scene], world: World, rng: Random) -> Event:
