@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from interlace.report._headline import caution, summary, title
@@ -59,3 +60,15 @@ def test_several_pretraining_seeds_drop_the_warning(make_run: Callable[..., Path
     runs = [make_run("mlm", folder=f"mlm-{seed}", gain=0.0, seed=seed) for seed in (1, 2)]
     assert "pre-trained once" not in sentences(runs)[2]
     assert "six seeds" in sentences(runs)[2]
+
+
+def test_equal_figures_are_level_even_without_a_spread(make_run: Callable[..., Path]) -> None:
+    runs = [make_run("a", gain=0.5), make_run("b", gain=0.5)]
+    for folder, shift in zip(runs, (0.0, 0.004), strict=True):  # what rounds to the same figure is no lead
+        rows = [row for row in json.loads((folder / "scores.json").read_text()) if row["seed"] == 0]
+        for row in rows:
+            row["score"] = 50.0 + shift
+        (folder / "scores.json").write_text(json.dumps(rows))
+    text = sentences(runs)[1]
+    assert f"level on part-of-speech tagging (50.0{SPACE}%)" in text
+    assert "ahead" not in text

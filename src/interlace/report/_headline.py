@@ -83,6 +83,9 @@ def _verdict(table: TaskTable, line: Line) -> _Verdict:
     figures = f"{number(cells[best].mean)}{unit} against {number(cells[second].mean)}{unit}"
     difference = abs(cells[best].mean - cells[second].mean)
     gap = f"by {number(difference)}{' points' if table.unit == '%' else unit} on {task} ({figures})"
+    if number(cells[best].mean) == number(cells[second].mean):
+        whole = f"{best} and {second} are level on {task} ({number(cells[best].mean)}{unit})"
+        return _Verdict(best, second, False, gap, whole)
     if not _tell_apart(cells[best], cells[second]):
         whole = f"{best} and {second} cannot be told apart on {task} ({figures}; the ranges of their seeds overlap)"
         return _Verdict(best, second, False, gap, whole)
