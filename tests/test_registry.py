@@ -189,7 +189,7 @@ def test_the_contract_itself_is_no_member():
     assert registry._members(sys.modules[Settings.__module__], Settings) == []
 
 
-def test_a_guest_called_like_one_of_ours_is_refused(tmp_path: Path) -> None:
+def test_a_guest_called_like_one_of_ours_is_refused(tmp_path):
     from interlace.objectives import OBJECTIVES
     from interlace.registry import welcome
 

@@ -1,4 +1,4 @@
-"""Every shipped recipe loads; those of the micro-world train for two steps, and those of real text where it is there."""
+"""Every shipped recipe loads; each trains for two steps, those of real text where that is there."""
 
 import json
 import os

@@ -17,6 +17,7 @@ from interlace.recipes.prepare import data_root
 from interlace.train.device import accelerator_for
 from interlace.train.folder import RECIPE, RUN, SCORES, locked, read_json, write_json
 from interlace.train.tune import Cell, score_cell
+from interlace.world import world_version
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -114,7 +115,7 @@ def _key(target: Target, name: str, task: Task, seed: int) -> str:
         "seed": seed,
         "source": settings.source,
         "targets": settings.targets or target.recipe.languages,
-        "data": target.recipe.data_root or target.recipe.dump()["world"],
+        "data": target.recipe.data_root or [target.recipe.dump()["world"], world_version()],
         "precision": target.recipe.train.precision,
     }
     return hashlib.blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=8).hexdigest()
