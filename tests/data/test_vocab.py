@@ -213,3 +213,13 @@ def test_no_torch_and_no_transformers_are_imported():
     code += "print([name for name in ('torch', 'transformers') if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("there", ["folder/thesis.txt", "folder"])
+def test_saving_never_takes_the_place_of_other_things(vocab, tmp_path, there):
+    path = tmp_path / there
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("three years of work")
+    with pytest.raises(DataError, match="holds something that is no tokenizer"):
+        vocab.save(tmp_path / "folder")
+    assert path.read_text() == "three years of work"

@@ -19,6 +19,7 @@ def test_an_old_folder_is_replaced_whole(vocab: Any, tmp_path: Path) -> None:
     folder = tmp_path / "model"
     folder.mkdir()
     (folder / "leftover").write_text("old")
+    (folder / "config.json").write_text("{}")
     fresh(TINY, vocab).save_pretrained(folder, vocab)
     assert sorted(path.name for path in folder.iterdir()) == ["config.json", "model.safetensors", "tokenizer.json"]
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
@@ -62,3 +63,10 @@ def test_the_configuration_records_languages_and_dtype(vocab: Any, tmp_path: Pat
     assert config["type_vocab_size"] == 4
     assert config["dtype"] == "bfloat16"
     assert config["architectures"] == ["BertForMaskedLM"]
+
+
+def test_other_things_are_never_replaced(vocab: Any, tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("three years of work")
+    with pytest.raises(DataError, match="holds something that is no checkpoint"):
+        fresh(TINY, vocab).save_pretrained(tmp_path, vocab)
+    assert (tmp_path / "thesis.txt").exists()

@@ -131,3 +131,12 @@ def test_a_bad_change(small, tmp_path):
     code, message = interlace("pretrain", small, "--into", tmp_path / "run", "--set", "train.steps")
     assert code == 2
     assert "expected section.key=value" in message
+
+
+def test_a_folder_with_someone_elses_model_is_left_alone(small, tmp_path):
+    (tmp_path / "project" / "model").mkdir(parents=True)
+    (tmp_path / "project" / "model" / "weights").write_text("precious")
+    code, message = interlace("pretrain", small, "--into", tmp_path / "project")
+    assert code == 2
+    assert "holds 'model' but no recipe.json" in message
+    assert (tmp_path / "project" / "model" / "weights").read_text() == "precious"

@@ -16,7 +16,7 @@ from interlace.data._special import read_config, role_config, special_tokens
 from interlace.data._surfaces import BYTES, surfaces_of
 from interlace.errors import DataError
 from interlace.text import Text
-from interlace.text.lines import atomic_folder
+from interlace.text.lines import atomic_folder, must_be_replaceable
 from interlace.text.words import SPLITTERS
 
 if TYPE_CHECKING:
@@ -102,7 +102,12 @@ class Vocab:
         return cls(tokenizer, special, config, str(name))
 
     def save(self, folder: Path | str) -> None:
-        """Write a folder that `Vocab.load` and plain `AutoTokenizer.from_pretrained` open with the same ids."""
+        """Write a folder that `Vocab.load` and plain `AutoTokenizer.from_pretrained` open with the same ids.
+
+        Raises:
+            DataError: the folder holds something that is no tokenizer, or the disk is full.
+        """
+        must_be_replaceable(folder, "tokenizer.json", "tokenizer")
         with atomic_folder(folder) as partial:
             self.save_files(partial)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from interlace.errors import CheckpointError
 from interlace.models._quiet import quiet
 from interlace.models.languages import FOLDED, fold
-from interlace.text.lines import atomic_folder
+from interlace.text.lines import atomic_folder, must_be_replaceable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 def export(backbone: Backbone, folder: Path, vocab: Vocab, *, fold_language: str | None, dtype: torch.dtype) -> Path:
     """See `Backbone.save_pretrained`."""
+    must_be_replaceable(folder, "config.json", "checkpoint")
     tensors: dict[str, Tensor] = dict(backbone.model.state_dict())
     if fold_language is not None:
         tensors = fold(backbone.model, tensors, fold_language)

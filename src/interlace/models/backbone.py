@@ -89,14 +89,14 @@ class Backbone(nn.Module):
         """Write an ordinary checkpoint with its tokenizer, which plain transformers opens; whole or not at all.
 
         Args:
-            folder: where; what stands there is replaced.
+            folder: where; a checkpoint that stands there is replaced, anything else is refused.
             vocab: the vocabulary the model was trained with.
             fold_language: the language a caller gets who passes no language ids.
             dtype: of the floating-point weights on disk.
 
         Raises:
             SettingsError: the model has no embedding for `fold_language`.
-            DataError, CheckpointError: the disk is full, or the folder cannot be written.
+            DataError, CheckpointError: the folder holds other things or cannot be written, or the disk is full.
         """
         from interlace.models._export import export
 

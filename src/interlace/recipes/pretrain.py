@@ -92,6 +92,8 @@ def _claim(recipe: Recipe, into: Path) -> None:
     """Write the recipe, or find the same one there."""
     found = read_json(into / RECIPE)
     if found is None:
+        if foreign := [name for name in ("model", "checkpoints", METRICS) if (into / name).exists()]:
+            raise RunError(f"{into}: holds {foreign[0]!r} but no {RECIPE}, so it is no run's; choose another folder")
         write_json(into / RECIPE, recipe.dump())
     elif changed := differences(found, recipe.dump()):
         raise RunError(f"{into} holds a run of another recipe: {'; '.join(changed[:5])}; choose another folder")

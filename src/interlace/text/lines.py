@@ -119,6 +119,19 @@ def atomic(path: Path | str) -> Iterator[Path]:
             partial.unlink(missing_ok=True)
 
 
+def must_be_replaceable(path: Path | str, mark: str, what: str) -> None:
+    """Refuse to put `what` in the place of a file, or of a folder with other things in it than an older one.
+
+    mark: a file that every such folder holds.
+
+    Raises:
+        DataError: something else stands at `path`, which writing there would delete.
+    """
+    path = Path(path)
+    if path.exists() and not (path.is_dir() and ((path / mark).is_file() or not any(path.iterdir()))):
+        raise DataError(f"{path}: holds something that is no {what} (no {mark}); give a new folder")
+
+
 @contextmanager
 def atomic_folder(path: Path | str) -> Iterator[Path]:
     """An empty temporary folder beside `path` to write in; it takes the place of `path` when all went well.
