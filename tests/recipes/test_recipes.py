@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from interlace.errors import DataError, SettingsError
+from interlace.errors import DataError, MissingDependencyError, SettingsError
 from interlace.recipes import Recipe, read_recipe, shipped_recipes
 from interlace.recipes.pretrain import pretrain
 
@@ -71,6 +71,7 @@ def test_no_data_root_says_how_to_give_one(tmp_path, monkeypatch):
         ({"corpora.text.reader": "lins"}, "did you mean 'lines'"),
         ({"world.languages": '["en", "dee"]'}, "did you mean 'de'"),
         ({"objectives.mlm.masking.rate": "2"}, r"masking\.rate.*\[0, 1\]"),
+        ({"train.trackers": '["tensorbord"]'}, r"train\.trackers\.0: input should be .*'tensorboard'"),
         ({"name.x": "1"}, "'name' is no section"),
     ],
 )
@@ -90,3 +91,16 @@ def test_a_recipe_file_is_named_in_its_errors(tmp_path: Path):
     (tmp_path / "mine.toml").write_text("name = 'mine'\ncorpora = 3\n")
     with pytest.raises(SettingsError, match=r"mine\.toml: corpora"):
         read_recipe(str(tmp_path / "mine.toml"))
+
+
+def test_a_tracker_without_its_package_says_how_to_get_it(tmp_path, monkeypatch):
+    monkeypatch.setattr("interlace.train.device.find_spec", lambda _name: None)
+    with pytest.raises(MissingDependencyError, match="pip install tensorboard"):
+        pretrain(read_recipe("tiny/mlm", {"train.trackers": '["tensorboard"]'}), tmp_path / "run")
+
+
+def test_losses_go_to_the_tracker(tmp_path, monkeypatch):
+    monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / "cache"))
+    pretrain(read_recipe("tiny/mlm", SMALL | SHORT | {"train.trackers": '["tensorboard"]'}), tmp_path / "run")
+    (events,) = (tmp_path / "run" / "trackers").glob("events*")
+    assert b"learning_rate" in events.read_bytes()

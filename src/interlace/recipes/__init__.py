@@ -96,7 +96,9 @@ class TrainSettings(Settings):
     checkpoint_every: int = Field(0, ge=0, description="Steps between checkpoints; 0: only at the end.")
     keep: int = Field(2, ge=1, description="Newest checkpoints kept, beside the best.")
     threads: int | None = Field(None, ge=1, description="Torch threads; none: as torch finds.")
-    trackers: list[str] = Field([], description="Trackers of accelerate, such as 'tensorboard'.")
+    trackers: list[Literal["aim", "clearml", "comet_ml", "mlflow", "tensorboard", "trackio", "wandb"]] = Field(
+        [], description="Where losses are also sent, through accelerate; each needs its package."
+    )
 
 
 class EvaluationSettings(Settings):

@@ -93,8 +93,7 @@ def _restore(model: nn.Module, optimiser: Optimizer, moments: dict[str, Tensor])
     for key, value in moments.items():
         moment, _, name = key.partition(":")
         parameter = parameters[name]
-        device = value.device if moment == "step" else parameter.device
-        optimiser.state[parameter][moment] = value.to(device)
+        optimiser.state[parameter][moment] = value.to(parameter.device)  # fused AdamW wants its step there too
 
 
 def _fill(tensors: dict[str, Tensor], saved: dict[str, Tensor], path: Path) -> None:

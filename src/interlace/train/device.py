@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ctypes
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import torch
 from accelerate import Accelerator
 from accelerate.state import AcceleratorState
 from accelerate.utils import DistributedDataParallelKwargs
+
+from interlace.errors import MissingDependencyError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +24,13 @@ def accelerator_for(
     """CPU, one GPU, or the processes that `torchrun` or `accelerate launch` started.
 
     precision: `"no"` (float32) or `"bf16"` (autocast).
+
+    Raises:
+        MissingDependencyError: a tracker's package is not installed.
     """
+    for tracker in trackers:
+        if find_spec(tracker) is None:
+            raise MissingDependencyError(f"the tracker {tracker!r}", tracker)
     _keep_memory()
     if threads:
         torch.set_num_threads(threads)

@@ -7,6 +7,7 @@ whatever the split (law 6).
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
+from interlace.errors import RunError
 from interlace.randomness import Purpose, torch_seed
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 
     from interlace.models.backbone import Backbone
     from interlace.objectives import Batch, Objective
-    from interlace.train.mixture import Draw, Mixture
+    from interlace.train.mixture import Draw, Mixture, Source
     from interlace.train.optimise import Optimise
 
 AHEAD = 2  # steps whose batches are made in the background
@@ -106,7 +108,11 @@ class Training:
 
 
 def steps(training: Training, progress: Progress) -> Iterator[Step]:
-    """Train from `progress.done` to `training.last`, yielding after each update; `progress.stop` ends it."""
+    """Train from `progress.done` to `training.last`, yielding after each update; `progress.stop` ends it.
+
+    Raises:
+        RunError: a loss or the gradient's norm is not finite; the weights are those of the step before.
+    """
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="batches") as background:
         for draw, pending in _supply(training, progress, background):
             start = time.perf_counter()
@@ -140,19 +146,27 @@ def _update(training: Training, draw: Draw, batches: list[Batch]) -> Step:
     accelerator, settings = training.accelerator, training.settings
     source = training.mixture.sources[draw.source]
     counts = _reduced(_summed(batches), accelerator)
-    totals = _backward(training, draw, batches, counts)
-    norm = accelerator.clip_grad_norm_(training.model.parameters(), settings.clip)
+    totals = _reduced(_backward(training, draw, batches, counts), accelerator)
+    norm = float(accelerator.clip_grad_norm_(training.model.parameters(), settings.clip) or 0)
+    tokens = int(counts.pop("tokens"))
+    losses = {key: total / max(counts[key], 1) for key, total in totals.items()}
+    _must_be_finite(draw, source, {**losses, "gradient norm": norm})
     rate = settings.rate(draw.step, training.last)
     for group in training.optimiser.param_groups:
         group["lr"] = rate
     training.optimiser.step()
     training.optimiser.zero_grad()
-    totals = _reduced(totals, accelerator)
-    tokens = int(counts.pop("tokens"))
-    losses = {key: total / max(counts[key], 1) for key, total in totals.items()}
-    return Step(
-        draw.step, source.objective, source.corpus, losses, counts, tokens, rate, float(norm or 0), seconds=0, waited=0
-    )
+    return Step(draw.step, source.objective, source.corpus, losses, counts, tokens, rate, norm, seconds=0, waited=0)
+
+
+def _must_be_finite(draw: Draw, source: Source, numbers: dict[str, float]) -> None:
+    """Stop before a diverged step reaches the weights; every process sees the same numbers."""
+    for name, number in numbers.items():
+        if not math.isfinite(number):
+            raise RunError(
+                f"step {draw.step}, {source.name}: the {name} is {number}: training has diverged; start anew with a "
+                "lower learning rate or a longer warm-up"
+            )
 
 
 def _backward(training: Training, draw: Draw, batches: list[Batch], counts: Counts) -> Counts:
