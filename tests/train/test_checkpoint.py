@@ -102,3 +102,13 @@ def test_pruning_keeps_the_newest_and_the_best(tmp_path):
 def test_the_state_is_plain_json(tmp_path):
     path = checkpoint.save(tmp_path, 1, *learner(), {"drawn": (1, 2)})
     assert json.loads((path / checkpoint.STATE).read_text())["drawn"] == [1, 2]
+
+
+def test_the_optimisers_step_goes_where_the_weights_are(tmp_path):
+    model, optimiser = learner()
+    train(model, optimiser, 1)
+    path = checkpoint.save(tmp_path, 1, model, optimiser, {})
+    elsewhere = learner()[0].to("meta")  # stands for a GPU, on which fused AdamW refuses a step on the CPU
+    resumed = torch.optim.AdamW(elsewhere.parameters())
+    checkpoint._restore(elsewhere, resumed, checkpoint.load_file(path / checkpoint.MOMENTS))
+    assert {value.device.type for state in resumed.state.values() for value in state.values()} == {"meta"}

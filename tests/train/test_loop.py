@@ -8,6 +8,7 @@ import torch
 
 from interlace.data import Sentences
 from interlace.data.vocab import Vocab
+from interlace.errors import RunError
 from interlace.models.build import fresh
 from interlace.models.shape import Shape
 from interlace.objectives import Resources
@@ -88,3 +89,16 @@ def test_stopping_ends_the_loop(vocab):
 def test_the_loop_starts_where_progress_stands(vocab):
     found = [step.index for step in steps(training(vocab, 4, 1), Progress(done=2, drawn=(2,)))]
     assert found == [3, 4]
+
+
+def test_a_diverged_step_stops_before_it_reaches_the_weights(vocab):
+    made = training(vocab, 4, 1)
+    run = steps(made, Progress())
+    next(run)
+    with torch.no_grad():
+        made.model.backbone.table[:] = torch.inf
+    before = weights(made)
+    with pytest.raises(RunError, match=r"step 2, mlm/en: the (mlm|gradient norm) is nan.*learning rate"):
+        next(run)
+    for name, value in weights(made).items():
+        assert torch.equal(value, before[name]), name
