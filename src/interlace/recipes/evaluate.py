@@ -5,10 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from interlace.data.cache import content_key
 from interlace.data.vocab import Vocab
 from interlace.errors import DataError, RunError
 from interlace.models.build import load
@@ -21,7 +24,8 @@ from interlace.world import world_version
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
+
+    from accelerate import Accelerator
 
     from interlace.tasks import Task
     from interlace.train.loop import Step
@@ -49,8 +53,6 @@ def target_of(path: str, recipe: Recipe | None = None, into: Path | None = None)
     Raises:
         RunError: the run is not finished; DataError: a checkpoint needs a recipe and a place for its scores.
     """
-    from pathlib import Path
-
     folder = Path(path)
     if (found := read_json(folder / RECIPE)) is not None:
         if not (read_json(folder / RUN) or {}).get("finished"):
@@ -67,27 +69,40 @@ def evaluate(
     seeds: int | None = None,
     watch: Callable[[str, int], Callable[[Step], None]] = lambda _name, _seed: lambda _step: None,
 ) -> list[Score]:
-    """All rows of the tasks asked for (none: the recipe's); cells that are in `scores.json` are not run again."""
+    """All rows of the tasks and seeds asked for (none: the recipe's).
+
+    Cells that `scores.json` holds for this very model and these settings are not run again. What it holds of a task
+    from another model or under other settings is dropped, so that means over seeds never mix.
+    """
     settings = target.recipe.evaluate
     names = list(on) or list(settings.tasks)
     if not names:
         raise DataError(f"recipe {target.recipe.name!r} names no tasks; choose some with --on")
     tasks = {name: settings.task(name) for name in names}
-    with locked(target.into):
+    cells = [
+        (name, seed)
+        for name, task in tasks.items()
+        for seed in range((seeds or settings.seeds) if task.learner() else 1)
+    ]
+    train = target.recipe.train
+    accelerator = accelerator_for(train.precision, train.threads)
+    keys = {name: _key(target, name, task) for name, task in tasks.items()}
+    with locked(target.into) if accelerator.is_main_process else nullcontext():
         rows: list[Score] = read_json(target.into / SCORES, [])
-        for name, task in tasks.items():
-            for seed in range((seeds or settings.seeds) if task.learner() else 1):
-                key = _key(target, name, task, seed)
-                if any(row.get("key") == key for row in rows):
-                    continue
-                new = _scored(target, name, task, seed, watch(name, seed))
-                rows = [row for row in rows if (row["task"], row["seed"]) != (name, seed)]
-                rows += [{**row, "key": key} for row in new]
+        for name, seed in cells:
+            rows = [row for row in rows if row["task"] != name or row.get("key") == keys[name]]
+            if any((row["task"], row["seed"]) == (name, seed) for row in rows):
+                continue
+            new = _scored(target, name, tasks[name], seed, accelerator, watch(name, seed))
+            rows += [{**row, "key": keys[name]} for row in new]
+            if accelerator.is_main_process:
                 write_json(target.into / SCORES, rows)
-    return [row for row in rows if row["task"] in names]
+    return [row for row in rows if (row["task"], row["seed"]) in cells]
 
 
-def _scored(target: Target, name: str, task: Task, seed: int, watch: Callable[[Step], None]) -> list[Score]:
+def _scored(
+    target: Target, name: str, task: Task, seed: int, accelerator: Accelerator, watch: Callable[[Step], None]
+) -> list[Score]:
     recipe = target.recipe
     log.info("%s: scoring %s, seed %d", recipe.name, name, seed)
     cell = Cell(
@@ -100,22 +115,29 @@ def _scored(target: Target, name: str, task: Task, seed: int, watch: Callable[[S
         targets=recipe.evaluate.targets
         or [language for language in recipe.languages if language != recipe.evaluate.source],
         seed=seed,
-        accelerator=accelerator_for(recipe.train.precision, recipe.train.threads),
+        accelerator=accelerator,
         watch=watch,
     )
     return score_cell(cell)
 
 
-def _key(target: Target, name: str, task: Task, seed: int) -> str:
-    """Names a cell by all that its scores depend on."""
-    settings = target.recipe.evaluate
+def _key(target: Target, name: str, task: Task) -> str:
+    """Names all that a task's scores depend on beside the seed, but for the contents of its files."""
+    recipe, settings = target.recipe, target.recipe.evaluate
     content: dict[str, Any] = {
+        "model": _identity(target.model),
         "task": name,
         "settings": task.dump(),
-        "seed": seed,
         "source": settings.source,
-        "targets": settings.targets or target.recipe.languages,
-        "data": target.recipe.data_root or [target.recipe.dump()["world"], world_version()],
-        "precision": target.recipe.train.precision,
+        "targets": settings.targets or recipe.languages,
+        "data": [recipe.world.dump(), world_version()] if recipe.world else str(data_root(recipe)),
+        "precision": recipe.train.precision,
     }
     return hashlib.blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=8).hexdigest()
+
+
+def _identity(model: str) -> list[str] | str:
+    """The content of a model's folder, or the name that the hub has it under."""
+    folder = Path(model)
+    kept = [*folder.glob("*.safetensors"), *folder.glob("tokenizer.json")] if folder.is_dir() else []
+    return [content_key(path) for path in sorted(kept)] or model

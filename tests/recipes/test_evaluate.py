@@ -1,0 +1,58 @@
+"""Which scores are kept and which are made anew; the scoring itself is replaced by a counter."""
+
+import json
+
+import pytest
+
+from interlace.recipes import change_recipe, evaluate, read_recipe
+from interlace.recipes.evaluate import Target
+from interlace.recipes.evaluate import evaluate as run
+
+
+@pytest.fixture
+def target(tmp_path, monkeypatch):
+    monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "model.safetensors").write_bytes(b"one")
+    return Target(str(tmp_path / "model"), read_recipe("tiny/mlm"), tmp_path / "run")
+
+
+@pytest.fixture
+def made(monkeypatch):
+    """The cells that were scored, in order; each one's score is its number."""
+    cells = []
+
+    def scored(_target, name, _task, seed, *_):
+        cells.append((name, seed))
+        return [{"task": name, "seed": seed, "language": "de", "score": len(cells)}]
+
+    monkeypatch.setattr(evaluate, "_scored", scored)
+    return cells
+
+
+def test_what_is_there_is_not_made_again(target, made):
+    first = run(target, ["pos", "retrieval"], seeds=2)
+    assert made == [("pos", 0), ("pos", 1), ("retrieval", 0)]  # a probe has one seed
+    assert run(target, ["pos", "retrieval"], seeds=2) == first
+    assert run(target, ["pos"], seeds=3)[:2] == first[:2]
+    assert made[3:] == [("pos", 2)]
+
+
+def test_only_the_seeds_asked_for_come_back(target, made):
+    run(target, ["pos"], seeds=3)
+    assert [row["seed"] for row in run(target, ["pos"], seeds=1)] == [0]
+    assert len(made) == 3
+
+
+def test_another_model_is_scored_anew(target, made, tmp_path):
+    run(target, ["pos"], seeds=1)
+    (tmp_path / "model" / "model.safetensors").write_bytes(b"another")
+    assert [row["score"] for row in run(target, ["pos"], seeds=1)] == [2]
+
+
+def test_scores_under_other_settings_are_never_mixed(target, made):
+    run(target, ["pos", "xnli"], seeds=2)
+    other = target.changed(change_recipe(target.recipe, {"evaluate.tasks.pos.tuning.epochs": "1"}))
+    assert [row["score"] for row in run(other, ["pos"], seeds=1)] == [5]
+    kept = json.loads((target.into / "scores.json").read_text())
+    assert [(row["task"], row["seed"]) for row in kept] == [("xnli", 0), ("xnli", 1), ("pos", 0)]
