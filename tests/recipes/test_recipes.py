@@ -72,6 +72,13 @@ def test_no_data_root_says_how_to_give_one(tmp_path, monkeypatch):
         ({"world.languages": '["en", "dee"]'}, "did you mean 'de'"),
         ({"objectives.mlm.masking.rate": "2"}, r"masking\.rate.*\[0, 1\]"),
         ({"train.trackers": '["tensorbord"]'}, r"train\.trackers\.0: input should be .*'tensorboard'"),
+        ({"corpora.text.train": "train.{lang}"}, r"corpora\.text\.train.*nothing fills in {lang}.*'language'"),
+        ({"corpora.text.languages": '["pt-BR"]'}, "write 'pt_BR'"),
+        ({"evaluate.dictionary": "dict/{from}.txt"}, r"evaluate\.dictionary.*nothing fills in {from}"),
+        ({"objectives.mlm.weight": "-1"}, r"weight.*must lie in \[0, "),
+        ({"objectives.mlm.weight": '"0:1,10:nan"'}, r"weight.*must lie in"),
+        ({"train.optimise.betas": "[0.9, 1.5]"}, r"betas\.1.*less than 1"),
+        ({"train.patience": "3", "train.evaluate_every": "0"}, "evaluate_every"),
         ({"name.x": "1"}, "'name' is no section"),
     ],
 )
@@ -104,3 +111,24 @@ def test_losses_go_to_the_tracker(tmp_path, monkeypatch):
     pretrain(read_recipe("tiny/mlm", SMALL | SHORT | {"train.trackers": '["tensorboard"]'}), tmp_path / "run")
     (events,) = (tmp_path / "run" / "trackers").glob("events*")
     assert b"learning_rate" in events.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"evaluate.dictionary": "dict/{source}_{target}.txt"}, "no such file"),
+        ({"export.fold_language": "en"}, "no language embedding for 'en'"),
+        ({"corpora.text.dev": "[]", "train.patience": "2"}, "no held-out text to stop by"),
+    ],
+)
+def test_what_the_end_needs_is_asked_for_before_training(changes, message, tmp_path, monkeypatch):
+    monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / "cache"))
+    with pytest.raises((DataError, SettingsError), match=message):
+        pretrain(read_recipe("tiny/mlm", SMALL | SHORT | changes), tmp_path / "run")
+    assert not (tmp_path / "run" / "metrics.jsonl").exists()
+
+
+def test_a_recipe_is_a_table(tmp_path):
+    (tmp_path / "list.json").write_text("[1]")
+    with pytest.raises(SettingsError, match="expected a table"):
+        read_recipe(str(tmp_path / "list.json"))

@@ -12,7 +12,7 @@ from interlace.errors import SettingsError, did_you_mean
 from interlace.models.families import family_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from torch import Tensor, nn
 
@@ -75,9 +75,7 @@ def fold(model: Any, tensors: dict[str, Tensor], language: str) -> dict[str, Ten
         SettingsError: the model has no embedding for `language`.
     """
     rows = known(model.config)
-    if language not in rows:
-        hint = did_you_mean(language, rows)
-        raise SettingsError(f"fold_language: the model has no language embedding for {language!r}{hint}")
+    must_know(rows, language)
     family = family_of(model.config)
     prefix = model.base_model_prefix
     name = f"{prefix}.{family.language_table}.weight"
@@ -90,6 +88,13 @@ def fold(model: Any, tensors: dict[str, Tensor], language: str) -> dict[str, Ten
     table[segments] += vector - table[0]
     table[0] = vector  # exactly, not up to the rounding of the sum above
     return {**tensors, name: table}
+
+
+def must_know(rows: Mapping[str, int], language: str) -> None:
+    """Refuse to fold a language without an embedding; `rows` are those of `known`."""
+    if language not in rows:
+        hint = did_you_mean(language, rows)
+        raise SettingsError(f"fold_language: the model has no language embedding for {language!r}{hint}")
 
 
 def _table(model: Any) -> nn.Embedding:

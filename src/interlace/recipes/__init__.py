@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field, field_validator
 
 from interlace.errors import DataError, SettingsError, did_you_mean
 from interlace.models.shape import ModelSettings
 from interlace.objectives import OBJECTIVES, Objective
 from interlace.readers import READERS
-from interlace.schedules import Schedule
+from interlace.schedules import Schedule, within
 from interlace.settings import Settings
 from interlace.tasks import TASKS, Task
+from interlace.tasks._files import check_pattern
 from interlace.text.normalise import Normalise
 from interlace.text.words import SPLITTERS
 from interlace.train.optimise import Optimise
@@ -43,6 +44,20 @@ class CorpusGroup(Settings):
     @classmethod
     def _one_or_many(cls, value: Any) -> Any:
         return [value] if isinstance(value, str) else value
+
+    @field_validator("train", "dev")
+    @classmethod
+    def _are_patterns(cls, patterns: list[str]) -> list[str]:
+        return [check_pattern(pattern, ("language", "pair", "source", "target")) for pattern in patterns]
+
+    @field_validator("languages")
+    @classmethod
+    def _are_languages(cls, languages: list[str]) -> list[str]:
+        for language in languages:
+            if "-" in language:  # joins the two languages of a pair
+                message = f"a language's name holds no '-', found {language!r}; write {language.replace('-', '_')!r}"
+                raise ValueError(message)
+        return languages
 
     @field_validator("pairs")
     @classmethod
@@ -100,6 +115,12 @@ class TrainSettings(Settings):
         [], description="Where losses are also sent, through accelerate; each needs its package."
     )
 
+    def model_post_init(self, _context: Any) -> None:
+        """Patience counts evaluations, so there must be some on the way."""
+        if self.patience and not self.evaluate_every:
+            message = "patience counts evaluations on the way: set train.evaluate_every too"
+            raise ValueError(message)
+
 
 class EvaluationSettings(Settings):
     """What the finished model is measured by."""
@@ -111,6 +132,11 @@ class EvaluationSettings(Settings):
     dictionary: str | None = Field(
         None, description="Word list from {source} to {target} for the embedding picture, a path under the data root."
     )
+
+    @field_validator("dictionary")
+    @classmethod
+    def _is_pattern(cls, pattern: str | None) -> str | None:
+        return None if pattern is None else check_pattern(pattern, ("source", "target"))
 
     @field_validator("tasks")
     @classmethod
@@ -135,10 +161,13 @@ class ExportSettings(Settings):
     )
 
 
+Weight = Annotated[Schedule, AfterValidator(lambda schedule: within(schedule, 0.0, 1e9))]
+
+
 class ObjectiveEntry(Settings):
     """An objective in the mixture."""
 
-    weight: Schedule = Field("1", description="How often it is drawn beside the others; a number or a schedule.")
+    weight: Weight = Field("1", description="How often it is drawn beside the others; a number or a schedule.")
     corpora: list[str] = Field([], description="Groups or corpora it reads; none: all that it can read.")
     settings: dict[str, Any] = Field({}, description="The objective's own settings.")
 
@@ -217,6 +246,8 @@ def read_recipe(name: str, changes: Mapping[str, str] | None = None) -> Recipe:
         data = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
     except (json.JSONDecodeError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path}: cannot be read as a recipe: {error}") from error
+    if not isinstance(data, dict):
+        raise SettingsError(f"{path}: cannot be read as a recipe: expected a table of settings")
     for key, value in (changes or {}).items():
         _change(data, key, value)
     return Recipe.read(data, str(path))

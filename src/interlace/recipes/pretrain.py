@@ -9,7 +9,8 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from interlace.errors import RunError
+from interlace.errors import RunError, SettingsError
+from interlace.models.languages import must_know
 from interlace.recipes.concepts import concepts
 from interlace.recipes.mixing import build_mixture, held_out
 from interlace.recipes.prepare import prepare
@@ -41,11 +42,13 @@ if TYPE_CHECKING:
     from accelerate import Accelerator
 
     from interlace.models.backbone import Backbone
+    from interlace.models.traits import Traits
     from interlace.recipes import Recipe
     from interlace.recipes.prepare import Materials
     from interlace.train.loop import Step
     from interlace.train.mixture import Mixture
     from interlace.train.observers import Observer
+    from interlace.train.perplexity import HeldOut
 
 log = logging.getLogger(__name__)
 
@@ -70,7 +73,8 @@ def pretrain(recipe: Recipe, into: Path, watch: Callable[[Step], None] = lambda 
     watch: called after every step, for progress bars.
 
     Raises:
-        RunError: the folder is in use, or holds a run of another recipe.
+        RunError: the folder is in use, or holds a run of another recipe, or training diverged.
+        SettingsError, DataError: the recipe asks for what cannot be; found before training starts.
     """
     train = recipe.train
     accelerator = accelerator_for(train.precision, train.threads, train.trackers, into)
@@ -115,8 +119,13 @@ def _run(recipe: Recipe, into: Path, accelerator: Accelerator, watch: Callable[[
         model, mixture, settings.build(model), settings, accelerator, recipe.train.steps, recipe.train.micro_batches
     )
     progress = Progress()
-    observers = _observers(recipe, into, training, progress, materials)
-    _train(training, progress, [*observers, watch], into)
+    rows = held_out(recipe, materials, backbone.traits)
+    _check_end(recipe, materials, backbone.traits, rows)
+    if recipe.train.trackers:
+        accelerator.init_trackers("trackers")
+    _train(training, progress, [*_observers(recipe, into, training, progress, rows), watch], into)
+    for tracker in accelerator.trackers:
+        tracker.finish()
     clock.lap("training")
     if accelerator.is_main_process:
         _finish(recipe, into, training, progress, materials, clock)
@@ -124,13 +133,27 @@ def _run(recipe: Recipe, into: Path, accelerator: Accelerator, watch: Callable[[
     return into / "model"
 
 
+def _check_end(recipe: Recipe, materials: Materials, traits: Traits, rows: Sequence[HeldOut]) -> None:
+    """Find before training what would only be missed at its end."""
+    if recipe.train.patience and not rows:
+        raise SettingsError("train.patience: there is no held-out text to stop by; name some under corpora.*.dev")
+    if (language := recipe.export.fold_language) is not None:
+        must_know(traits.languages, language)
+    concepts(recipe, materials.root)
+
+
 def _observers(
-    recipe: Recipe, into: Path, training: Training, progress: Progress, materials: Materials
+    recipe: Recipe, into: Path, training: Training, progress: Progress, rows: list[HeldOut]
 ) -> list[Observer]:
     accelerator, train = training.accelerator, recipe.train
     backbone = accelerator.unwrap_model(training.model).backbone
-    rows = held_out(recipe, materials, backbone.traits)
     evaluation = None
+
+    def record(row: dict[str, Any]) -> None:
+        if accelerator.is_main_process:
+            append_line(into / METRICS, row)
+        accelerator.log(row["scores"], step=row["step"])
+
     if rows:
         evaluation = Evaluation(
             measure=lambda: perplexities(backbone, rows, accelerator.device),
@@ -138,7 +161,7 @@ def _observers(
             patience=train.patience,
             progress=progress,
             last=train.steps,
-            record=lambda row: append_line(into / METRICS, row) if accelerator.is_main_process else None,
+            record=record,
         )
     observers: list[Observer] = [Metrics(into / METRICS)] if accelerator.is_main_process else []
     observers += [Tracker(accelerator)] if train.trackers else []

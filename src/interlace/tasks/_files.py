@@ -12,6 +12,7 @@ from pydantic import AfterValidator
 from interlace.errors import DataError, did_you_mean
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 SPLITS = ("train", "dev", "test")
@@ -26,16 +27,22 @@ def _check(files: str | dict[str, str]) -> str | dict[str, str]:
         if isinstance(files, dict) and split not in SPLITS:
             message = f"{key!r} should be a split, or a split and a language such as 'test.de'"
             raise ValueError(message + did_you_mean(split, SPLITS))
-        try:
-            names = [name for _, name, _, _ in Formatter().parse(pattern) if name is not None]
-        except ValueError as error:
-            message = f"{pattern!r} is no pattern of a path: {error}"
-            raise ValueError(message) from None
-        for name in names:
-            if name not in FILLED:
-                message = f"{pattern!r}: nothing fills in {{{name}}}{did_you_mean(name, FILLED)}"
-                raise ValueError(message)
+        check_pattern(pattern, FILLED)
     return files
+
+
+def check_pattern(pattern: str, filled: Iterable[str]) -> str:
+    """The pattern of a path unchanged, or a ValueError where it has a placeholder that is not in `filled`."""
+    try:
+        names = [name for _, name, _, _ in Formatter().parse(pattern) if name is not None]
+    except ValueError as error:
+        message = f"{pattern!r} is no pattern of a path: {error}"
+        raise ValueError(message) from None
+    for name in names:
+        if name not in filled:
+            message = f"{pattern!r}: nothing fills in {{{name}}}{did_you_mean(name, filled)}"
+            raise ValueError(message)
+    return pattern
 
 
 Files = Annotated[str | dict[str, str], AfterValidator(_check)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from torch.optim import AdamW
 
 
+Decay = Annotated[float, Field(ge=0, lt=1)]
+
+
 class Optimise(Settings):
     """AdamW (Loshchilov & Hutter 2019) with a warm-up."""
 
@@ -21,7 +24,7 @@ class Optimise(Settings):
         "linear", description="After the warm-up: down to 0 at the last step, proportional to 1/sqrt(step), or flat."
     )
     warmup: int = Field(200, ge=0, description="Steps over which the rate rises from 0 (ALM: 4000).")
-    betas: tuple[float, float] = Field((0.9, 0.98), description="Adam's decay of moments (ALM: 0.9, 0.98).")
+    betas: tuple[Decay, Decay] = Field((0.9, 0.98), description="Adam's decay of moments (ALM: 0.9, 0.98).")
     epsilon: float = Field(1e-6, gt=0, description="Added to the root of the second moment (RoBERTa: 1e-6).")
     weight_decay: float = Field(0.01, ge=0, description="Decoupled decay of matrices; biases and norms have none.")
     clip: float = Field(1.0, gt=0, description="Largest norm of the gradient.")
