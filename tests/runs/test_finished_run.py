@@ -56,3 +56,18 @@ def test_its_records_are_whole(run):
 
 def test_the_run_can_be_made_again_from_its_own_recipe(run):
     assert read_recipe(str(run / "recipe.json")).dump() == json.loads((run / "recipe.json").read_text())
+
+
+def test_tensorboard_gets_losses_and_evaluations(small, tmp_path):
+    pytest.importorskip("tensorboard")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    changes = {"train.steps": "4", "train.evaluate_every": "2", "train.trackers": '["tensorboard"]'}
+    pretrain(read_recipe(str(small), changes), tmp_path / "run")
+    events = EventAccumulator(str(next((tmp_path / "run").rglob("events.*")).parent))
+    events.Reload()
+    rows = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    means = [(row["step"], row["scores"]["perplexity/mean"]) for row in rows if row["kind"] == "evaluation"]
+    found = [(event.step, event.value) for event in events.Scalars("perplexity/mean")]
+    assert found == [(step, pytest.approx(mean, rel=1e-5)) for step, mean in means]
+    assert [event.step for event in events.Scalars("learning_rate")] == [1, 2, 3, 4]

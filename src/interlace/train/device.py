@@ -24,6 +24,7 @@ def accelerator_for(
     """CPU, one GPU, or the processes that `torchrun` or `accelerate launch` started.
 
     precision: `"no"` (float32) or `"bf16"` (autocast).
+    trackers: accelerate's names of them; they write under `folder`, once `init_trackers` is called.
 
     Raises:
         MissingDependencyError: a tracker's package is not installed.
@@ -36,7 +37,7 @@ def accelerator_for(
         torch.set_num_threads(threads)
     if AcceleratorState._shared_state:  # noqa: SLF001 - accelerate keeps one precision a process unless told to forget
         AcceleratorState._reset_state()  # noqa: SLF001
-    accelerator = Accelerator(
+    return Accelerator(
         cpu=not torch.cuda.is_available(),
         mixed_precision=precision,
         log_with=list(trackers) or None,
@@ -44,9 +45,6 @@ def accelerator_for(
         # heads of objectives that a step does not draw get no gradient
         kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=True)],
     )
-    if trackers:
-        accelerator.init_trackers("trackers")
-    return accelerator
 
 
 def _keep_memory() -> None:

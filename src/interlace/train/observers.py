@@ -52,7 +52,7 @@ class Metrics:
 
 @dataclass
 class Tracker:
-    """Sends losses and evaluations to accelerate's trackers (TensorBoard and others)."""
+    """Sends losses and learning rate to accelerate's trackers (TensorBoard and others)."""
 
     accelerator: Accelerator
 
