@@ -140,3 +140,15 @@ def test_a_folder_with_someone_elses_model_is_left_alone(small, tmp_path):
     assert code == 2
     assert "holds 'model' but no recipe.json" in message
     assert (tmp_path / "project" / "model" / "weights").read_text() == "precious"
+
+
+def test_a_mended_recipe_starts_where_a_failed_start_left_nothing(small, tmp_path):
+    edit(small, "dev.{language}", "dve.{language}")
+    assert interlace("pretrain", small, "--into", tmp_path / "run", "--set", "train.steps=1")[0] == 2
+    edit(small, "dve.{language}", "dev.{language}")
+    code, message = interlace("pretrain", small, "--into", tmp_path / "run", "--set", "train.steps=1")
+    assert code == 0, message
+    assert "came to no checkpoint" in message
+    code, message = interlace("pretrain", small, "--into", tmp_path / "run", "--set", "train.steps=2")
+    assert code == 2
+    assert "train.steps was 1, is 2" in message

@@ -46,3 +46,14 @@ def test_json_round_trip_and_default(tmp_path):
     write_json(tmp_path / "x.json", {"ü": [1]})
     assert read_json(tmp_path / "x.json") == {"ü": [1]}
     assert read_json(tmp_path / "y.json", []) == []
+
+
+@pytest.mark.parametrize("below", ["", "/run"])
+def test_a_file_where_the_folder_should_be_is_named(tmp_path, below):
+    (tmp_path / "taken").write_text("precious")
+    with (
+        pytest.raises(RunError, match="a file stands where a run's folder is expected"),
+        locked(tmp_path / f"taken{below}"),
+    ):
+        pass
+    assert (tmp_path / "taken").read_text() == "precious"

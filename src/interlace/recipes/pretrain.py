@@ -93,13 +93,17 @@ def _finished(into: Path) -> bool:
 
 
 def _claim(recipe: Recipe, into: Path) -> None:
-    """Write the recipe, or find the same one there."""
+    """Write the recipe, or find the same one there; one that came to no checkpoint has nothing to lose."""
     found = read_json(into / RECIPE)
     if found is None:
         if foreign := [name for name in ("model", "checkpoints", METRICS) if (into / name).exists()]:
             raise RunError(f"{into}: holds {foreign[0]!r} but no {RECIPE}, so it is no run's; choose another folder")
         write_json(into / RECIPE, recipe.dump())
     elif changed := differences(found, recipe.dump()):
+        if not _finished(into) and not checkpoint.steps_in(into / "checkpoints"):
+            log.info("%s holds a run that came to no checkpoint; it starts anew with the changed recipe", into)
+            write_json(into / RECIPE, recipe.dump())
+            return
         raise RunError(f"{into} holds a run of another recipe: {'; '.join(changed[:5])}; choose another folder")
 
 

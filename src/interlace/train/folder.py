@@ -9,7 +9,7 @@ import fcntl
 import json
 import os
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from interlace.errors import RunError
 from interlace.text.lines import atomic
@@ -33,10 +33,9 @@ def locked(folder: Path) -> Iterator[None]:
     """Hold the folder for this process.
 
     Raises:
-        RunError: another process holds it.
+        RunError: another process holds it, or it cannot be made or written.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / ".lock").open("a+") as file:
+    with _lock_file(folder) as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -47,6 +46,16 @@ def locked(folder: Path) -> Iterator[None]:
         file.write(f"process {os.getpid()}")
         file.flush()
         yield
+
+
+def _lock_file(folder: Path) -> TextIO:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return (folder / ".lock").open("a+")
+    except (FileExistsError, NotADirectoryError):
+        raise RunError(f"{folder}: a file stands where a run's folder is expected; choose another folder") from None
+    except OSError as error:
+        raise RunError(f"{folder}: cannot be written: {error.strerror}; choose another folder") from None
 
 
 def write_json(path: Path, data: Any) -> None:
