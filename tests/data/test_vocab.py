@@ -11,6 +11,7 @@ from interlace.data import _kinds
 from interlace.data.vocab import Vocab
 from interlace.errors import DataError
 from interlace.randomness import Purpose, generator
+from interlace.text.normalise import Normalise
 
 KINDS = ["byte-bpe", "bpe", "wordpiece", "unigram"]
 
@@ -223,3 +224,26 @@ def test_saving_never_takes_the_place_of_other_things(vocab, tmp_path, there):
     with pytest.raises(DataError, match="holds something that is no tokenizer"):
         vocab.save(tmp_path / "folder")
     assert path.read_text() == "three years of work"
+
+
+def test_a_normalising_one_treats_other_text_like_training_text(tmp_path):
+    from transformers import AutoTokenizer
+
+    normalise = Normalise(form="NFKC", lower_case=True, remove_accents=True)
+    raw = ["Les \ufb01lles ÉTAIENT là, à Nîmes", "Ça VA"]
+    plain = normalise.lines(raw, "fr")
+    assert plain == ["les filles etaient la, a nimes", "ca va"]
+    learnt = Vocab.learn({"fr": plain * 20}, size=300)
+    vocab = learnt.normalising(normalise)
+    vocab.save(tmp_path / "vocab")
+    opened = AutoTokenizer.from_pretrained(tmp_path / "vocab")
+    for read in (vocab, Vocab.load(tmp_path / "vocab")):
+        assert read.encode(raw).ids == learnt.encode(plain).ids
+        assert read.encode(raw).words == learnt.encode(plain).words
+        assert read.fingerprint != learnt.fingerprint
+    assert opened(raw[1], add_special_tokens=False)["input_ids"] == learnt.encode(plain[1:]).ids[0].tolist()
+
+
+def test_what_changes_nothing_beyond_nfc_leaves_the_vocabulary_as_it_is(vocab):
+    assert vocab.normalising(Normalise()) is vocab
+    assert vocab.normalising(Normalise(romanian="strip")) is vocab

@@ -71,3 +71,9 @@ def test_tensorboard_gets_losses_and_evaluations(small, tmp_path):
     found = [(event.step, event.value) for event in events.Scalars("perplexity/mean")]
     assert found == [(step, pytest.approx(mean, rel=1e-5)) for step, mean in means]
     assert [event.step for event in events.Scalars("learning_rate")] == [1, 2, 3, 4]
+
+
+def test_the_exported_tokenizer_normalises_as_the_recipe_says(small, tmp_path):
+    changes = {"train.steps": "1", "normalise.lower_case": "true", "normalise.remove_accents": "true"}
+    tokenizer = AutoTokenizer.from_pretrained(pretrain(read_recipe(str(small), changes), tmp_path / "run"))
+    assert tokenizer("The CÁT")["input_ids"] == tokenizer("the cat")["input_ids"]

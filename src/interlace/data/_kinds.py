@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from interlace.randomness import Generator
+    from interlace.text.normalise import Normalise
 
 Kind = Literal["byte-bpe", "bpe", "wordpiece", "unigram"]
 
@@ -175,3 +176,15 @@ def _wordpiece() -> tuple[Tokenizer, Any, dict[str, Any]]:
 
 
 _MAKERS = {"byte-bpe": _byte_bpe, "bpe": _bpe, "wordpiece": _wordpiece, "unigram": _unigram}
+
+
+def rewriting(normalise: Normalise) -> list[normalizers.Normalizer]:
+    """What `normalise` does beyond NFC, as steps of a tokenizer, in its order."""
+    steps: list[normalizers.Normalizer] = [normalizers.Lowercase()] if normalise.lower_case else []
+    if normalise.remove_accents:
+        steps += [normalizers.NFD(), normalizers.Replace(Regex(r"\p{Mn}+"), "")]
+    if normalise.form == "NFKC":
+        steps.append(normalizers.NFKC())
+    elif steps and normalise.form == "NFC":
+        steps.append(normalizers.NFC())
+    return steps

@@ -8,10 +8,11 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from tokenizers import normalizers
 
 from interlace.data._encoding import encode_stream, words_in_context
 from interlace.data._hub import find_tokenizer
-from interlace.data._kinds import ROLES, check_size, repeated, sampled_lines, template, untrained
+from interlace.data._kinds import ROLES, check_size, repeated, rewriting, sampled_lines, template, untrained
 from interlace.data._special import read_config, role_config, special_tokens
 from interlace.data._surfaces import BYTES, surfaces_of
 from interlace.errors import DataError
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from interlace.data._kinds import Kind
     from interlace.data._surfaces import Surfaces
     from interlace.ragged import Ragged
+    from interlace.text.normalise import Normalise
     from interlace.text.words import Splitter
 
 SAMPLE_LINES = 2_000_000
@@ -100,6 +102,20 @@ class Vocab:
         if missing := [role for role in ("begin", "end", "pad") if role not in special]:
             raise DataError(f"tokenizer {str(name)!r} has no {' and no '.join(missing)} token; an encoder needs them")
         return cls(tokenizer, special, config, str(name))
+
+    def normalising(self, normalise: Normalise) -> Vocab:
+        """The same, with lower-casing, accent removal and NFKC done by the tokenizer itself.
+
+        So text of tasks, and whoever opens the exported tokenizer, get what training text got. Romanian letters are a
+        matter of one language, which a tokenizer does not know: they are rewritten in training text alone.
+        """
+        steps = rewriting(normalise)
+        if not steps:
+            return self
+        tokenizer = type(self.tokenizer).from_str(self.tokenizer.to_str())
+        own = tokenizer.normalizer
+        tokenizer.normalizer = normalizers.Sequence([*steps, *([] if own is None else [own])])
+        return Vocab(tokenizer, self._special, self._config, self.name)
 
     def save(self, folder: Path | str) -> None:
         """Write a folder that `Vocab.load` and plain `AutoTokenizer.from_pretrained` open with the same ids.

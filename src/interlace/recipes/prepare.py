@@ -47,7 +47,7 @@ def prepare(recipe: Recipe) -> Materials:
         DataError: the data root is missing or a file is not as its reader expects.
     """
     root = data_root(recipe)
-    vocab = _vocab(recipe, root)
+    vocab = _vocab(recipe, root).normalising(recipe.normalise)
     train: dict[str, AnyCorpus] = {}
     dev: dict[str, AnyCorpus] = {}
     groups: dict[str, list[str]] = {}

@@ -31,7 +31,8 @@ class Normalise(Settings):
         False, description="Decompose and drop non-spacing marks (XLM's 15-language models); also drops vowel signs."
     )
     romanian: Literal["keep", "comma", "strip"] = Field(
-        "keep", description="Romanian lines only: cedilla to comma letters, or no diacritics (XLM's ro-en translation)."
+        "keep",
+        description="Romanian training text: cedilla to comma letters, or no diacritics (XLM's ro-en translation).",
     )
 
     def lines(self, lines: Sequence[str], language: str = "") -> list[str]:
