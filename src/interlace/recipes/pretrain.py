@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from interlace.recipes import Recipe
     from interlace.recipes.prepare import Materials
     from interlace.train.loop import Step
-    from interlace.train.mixture import Mixture
     from interlace.train.observers import Observer
     from interlace.train.perplexity import HeldOut
 
@@ -223,10 +222,3 @@ def _recorded(path: Path) -> Iterator[dict[str, Any]]:
     for line in path.read_text(encoding="utf-8").split("\n"):
         if line:
             yield json.loads(line)
-
-
-def mixture_of(recipe: Recipe) -> tuple[Mixture, Materials, Backbone]:
-    """The parts of a run without its folder, for dry runs and benchmarks."""
-    materials = prepare(recipe)
-    backbone = recipe.model.build(materials.vocab, recipe.languages, recipe.seed)
-    return build_mixture(recipe, materials, backbone.traits), materials, backbone

@@ -16,7 +16,7 @@ from interlace.train.optimise import Optimise
 from interlace.train.plans import Bucketed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
     from pathlib import Path
 
     from accelerate import Accelerator
@@ -50,8 +50,13 @@ class Cell:
 
 
 def score_cell(cell: Cell) -> list[Score]:
-    """A row a language: fine-tuned where the task trains, measured as it is where not."""
-    return _probe(cell) if cell.task.learner() is None else _tuned(cell)
+    """A row a language: fine-tuned where the task trains, measured as it is where not.
+
+    Raises:
+        DataError: a file is missing or wrong; every file is read before the training starts.
+    """
+    learner = cell.task.learner()
+    return _probe(cell) if learner is None else _tuned(cell, learner)
 
 
 def _probe(cell: Cell) -> list[Score]:
@@ -59,31 +64,32 @@ def _probe(cell: Cell) -> list[Score]:
     rows = []
     for language in cell.targets:
         start = time.perf_counter()
-        examples = cell.task.examples("test", language, cell.vocab, cell.root)
+        examples = _examples(cell, "test", language)
         scores = cell.task.measure(backbone, cell.vocab, examples)
         rows.append(_row(cell, language, scores, len(examples), start))
     return rows
 
 
-def _tuned(cell: Cell) -> list[Score]:
-    learner = cell.task.learner()
-    if learner is None:  # pragma: no cover - `score_cell` asks first
-        return []
+def _tuned(cell: Cell, learner: Learner) -> list[Score]:
+    tests = {language: _examples(cell, "test", language) for language in dict.fromkeys([cell.source, *cell.targets])}
     backbone = cell.load()
     prepared = learner.prepare(Resources(cell.vocab, backbone.traits))
     training = _training(cell, learner, prepared, backbone)
     _fit(cell, learner, prepared, training)
     rows = []
-    for language in dict.fromkeys([cell.source, *cell.targets]):
+    for language, examples in tests.items():
         start = time.perf_counter()
-        examples = cell.task.examples("test", language, cell.vocab, cell.root)
         rows.append(_row(cell, language, _scores(cell, learner, prepared, training, examples), len(examples), start))
     return rows
 
 
+def _examples(cell: Cell, split: str, language: str) -> Any:
+    return cell.task.examples(split, language, cell.vocab, cell.root)
+
+
 def _training(cell: Cell, learner: Learner, prepared: Prepared, backbone: Backbone) -> Training:
     tuning = cell.task.tuning
-    examples = cell.task.examples("train", cell.source, cell.vocab, cell.root)
+    examples = _examples(cell, "train", cell.source)
     plan = BucketPlan(
         examples.lengths, tuning.tokens_per_batch, seed=cell.seed, max_length=learner.max_length, overhead=3
     )
@@ -103,7 +109,7 @@ def _fit(cell: Cell, learner: Learner, prepared: Prepared, training: Training) -
     """Train; with `select`, end with the weights of the epoch that was best on the source language's dev set."""
     tuning = cell.task.tuning
     every = max(1, math.ceil(training.last / math.ceil(tuning.epochs)))
-    dev = cell.task.examples("dev", cell.source, cell.vocab, cell.root) if tuning.select else None
+    dev = _examples(cell, "dev", cell.source) if tuning.select else None
     best, kept = -math.inf, None
     for step in steps(training, Progress()):
         cell.watch(step)
@@ -146,8 +152,3 @@ def _row(cell: Cell, language: str, scores: dict[str, float], count: int, start:
         "scores": {key: round(value, 4) for key, value in scores.items()},
         "seconds": round(time.perf_counter() - start, 3),
     }
-
-
-def names_of(rows: Iterable[Score]) -> set[tuple[str, int]]:
-    """(task, seed) of every row: the cells that are done."""
-    return {(row["task"], row["seed"]) for row in rows}
