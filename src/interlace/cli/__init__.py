@@ -24,6 +24,8 @@ COMMANDS: Room[Any] = Room(__name__, "command")
 _main = os.environ.get("RANK", "0") == "0"  # of the processes that torchrun starts, one speaks
 notes = Console(stderr=True, quiet=not _main)
 output = Console(quiet=not _main)
+if not output.is_terminal and "COLUMNS" not in os.environ:
+    output.width = 200  # a table in a file or a pipe has no screen to fit
 
 Code = Annotated[list[Path], typer.Option("--code", help="A Python file with objectives, tasks or readers of yours.")]
 Json = Annotated[bool, typer.Option("--json", help="Print machine-readable output.")]

@@ -6,11 +6,16 @@ import json
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from interlace.cli import Code, Json, output, take_guests
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pydantic import BaseModel
+
     from interlace.registry import Room
 
 
@@ -28,20 +33,25 @@ def list_(
         return
     keys = list(found[0]) if found else []
     table = Table(*keys, box=None, pad_edge=False)
+    for column in table.columns:
+        column.overflow = "fold"  # a default is there to be copied, so none is cut
     for row in found:
-        table.add_row(*(str(row[key]) for key in keys))
+        table.add_row(*map(escape, map(_shown, row.values())))
     output.print(table)
 
 
 def _find(room: str, name: str) -> list[dict[str, Any]]:
     from interlace.errors import SettingsError, did_you_mean
-    from interlace.settings import fields_of
+    from interlace.recipes import shipped_recipes
 
     rooms = _rooms()
     if not room:
-        return [{"room": key, "members": ", ".join(members.names())} for key, members in rooms.items()] + _recipes()
+        return [
+            *({"room": key, "members": members.names()} for key, members in rooms.items()),
+            {"room": "recipes", "members": shipped_recipes()},
+        ]
     if room == "recipes":
-        return _recipes()
+        return _recipes(name)
     if room not in rooms:
         raise SettingsError(f"there is no room {room!r}{did_you_mean(room, [*rooms, 'recipes'])}")
     if not name:
@@ -49,13 +59,41 @@ def _find(room: str, name: str) -> list[dict[str, Any]]:
     member = rooms[room].get(name)
     if not hasattr(member, "model_fields"):
         return [{"name": name, "about": rooms[room].summary(name)}]
-    return [dict(zip(("key", "type", "default", "about"), row, strict=True)) for row in fields_of(member)]
+    return list(_settings(member))
 
 
-def _recipes() -> list[dict[str, Any]]:
-    from interlace.recipes import shipped_recipes
+def _settings(model: type[BaseModel], path: str = "", outer: BaseModel | None = None) -> Iterator[dict[str, str]]:
+    """A row a key, as `--set` takes it; a bundle of settings gives its keys, with the defaults it has there.
 
-    return [{"room": "recipes", "members": ", ".join(shipped_recipes())}]
+    outer: what stands at `path` where nothing is set; none at the top.
+    """
+    from pydantic import BaseModel
+
+    from interlace.settings import fields_of
+
+    for key, kind, default, about in fields_of(model):
+        field = model.model_fields[key]
+        value = getattr(outer, key) if outer else field.get_default(call_default_factory=True)
+        if isinstance(value, BaseModel):
+            yield from _settings(type(value), f"{path}{key}.", value)
+        else:
+            yield {"key": path + key, "type": kind, "default": repr(value) if outer else default, "about": about}
+
+
+def _recipes(name: str) -> list[dict[str, Any]]:
+    """What each shipped recipe shows; of one, all keys with its values."""
+    from interlace.recipes import Recipe, read_recipe, shipped_recipes
+
+    if name:
+        rows = _settings(Recipe, outer=read_recipe(name))
+        return [
+            {"key": row["key"], "type": row["type"], "value": row["default"], "about": row["about"]} for row in rows
+        ]
+    return [{"name": shipped, "about": read_recipe(shipped).about} for shipped in shipped_recipes()]
+
+
+def _shown(value: str | list[str]) -> str:
+    return value if isinstance(value, str) else ", ".join(value)
 
 
 def _rooms() -> dict[str, Room[Any]]:
