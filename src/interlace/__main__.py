@@ -23,6 +23,12 @@ def main() -> None:
         sys.exit(130)
     except BrokenPipeError:
         sys.exit(141)
+    except OSError as error:  # the disk is full, a folder may not be written; without a number it is our own bug
+        if error.errno is None:
+            raise
+        where = f"{error.filename}: " if error.filename else ""
+        notes.print(f"[bold]error:[/] {_plain(where + str(error.strerror))}", highlight=False, soft_wrap=True)
+        sys.exit(2)
 
 
 def _plain(text: str) -> str:
