@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from interlace.errors import DataError
 from interlace.recipes import change_recipe, evaluate, read_recipe
 from interlace.recipes.evaluate import Target
 from interlace.recipes.evaluate import evaluate as run
@@ -56,3 +57,10 @@ def test_scores_under_other_settings_are_never_mixed(target, made):
     assert [row["score"] for row in run(other, ["pos"], seeds=1)] == [5]
     kept = json.loads((target.into / "scores.json").read_text())
     assert [(row["task"], row["seed"]) for row in kept] == [("xnli", 0), ("xnli", 1), ("pos", 0)]
+
+
+def test_a_folder_that_is_not_there_is_said_to_be_missing(tmp_path):
+    with pytest.raises(DataError, match="no such folder"):
+        evaluate.target_of(str(tmp_path / "rnu"))
+    with pytest.raises(DataError, match="give --recipe"):
+        evaluate.target_of(str(tmp_path))

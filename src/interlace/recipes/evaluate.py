@@ -58,6 +58,8 @@ def target_of(path: str, recipe: Recipe | None = None, into: Path | None = None)
         if not (read_json(folder / RUN) or {}).get("finished"):
             raise RunError(f"{folder}: this run is not finished; start it again with `interlace pretrain`")
         return Target(str(folder / "model"), recipe or Recipe.read(found, str(folder / RECIPE)), into or folder)
+    if recipe is None and not folder.exists():
+        raise DataError(f"{path}: no such folder; for a model of the hub give --recipe (its tasks) and --into (scores)")
     if recipe is None or into is None:
         raise DataError(f"{path}: no run folder; for a plain checkpoint give --recipe (its tasks) and --into (scores)")
     return Target(path, recipe, into)
