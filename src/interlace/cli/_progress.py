@@ -1,7 +1,9 @@
-"""The progress bar: rate in real tokens a second, time left, and the latest losses."""
+"""The progress bar: rate in real tokens a second, time left, and the latest losses; in a log a line now and then."""
 
 from __future__ import annotations
 
+import logging
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -14,6 +16,9 @@ if TYPE_CHECKING:
 
     from interlace.train.loop import Step
 
+log = logging.getLogger(__name__)
+LOG_EVERY = 30.0  # seconds between lines where no terminal shows a bar
+
 
 @contextmanager
 def training_bar(title: str, total: int | None) -> Iterator[Callable[[Step], None]]:
@@ -25,18 +30,27 @@ def training_bar(title: str, total: int | None) -> Iterator[Callable[[Step], Non
         TimeRemainingColumn(),
         TextColumn("{task.fields[rate]}  {task.fields[losses]}"),
     )
-    with Progress(*columns, console=notes, transient=True) as progress:
+    with Progress(*columns, console=notes, transient=True, disable=not notes.is_terminal) as progress:
         bar = progress.add_task(title, total=total, rate="", losses="")
         losses: dict[str, float] = {}
         speed = 0.0
+        logged = time.monotonic()
 
         def watch(step: Step) -> None:
-            nonlocal speed
+            nonlocal speed, logged
             now = step.tokens / max(step.seconds, 1e-9)
             speed = now if not speed else 0.95 * speed + 0.05 * now
             for key, loss in step.losses.items():
                 losses[key] = loss if key not in losses else 0.95 * losses[key] + 0.05 * loss
             shown = "  ".join(f"{key} {loss:.3f}" for key, loss in losses.items())
-            progress.update(bar, completed=step.index, rate=f"{speed / 1000:.1f}k tokens/s", losses=shown)
+            rate = f"{speed / 1000:.1f}k tokens/s"
+            progress.update(bar, completed=step.index, rate=rate, losses=shown)
+            if not notes.is_terminal and time.monotonic() - logged >= LOG_EVERY:
+                logged = time.monotonic()
+                log.info("%s: step %d%s, %s  %s", title, step.index, f" of {total}" if total else "", rate, shown)
 
-        yield watch
+        try:
+            yield watch
+        except KeyboardInterrupt:  # Typer turns it into exit code 130 without a word
+            notes.print("stopped; the same command goes on from what is saved", highlight=False)
+            raise

@@ -1,0 +1,29 @@
+"""Progress where no terminal shows a bar."""
+
+import logging
+from types import SimpleNamespace
+
+from interlace.cli import _progress
+
+
+def take_steps(count):
+    with _progress.training_bar("small", 10) as watch:
+        for index in range(1, count + 1):
+            watch(SimpleNamespace(index=index, tokens=100, seconds=0.1, losses={"mlm": 2.0}))
+
+
+def test_a_log_gets_a_line_now_and_then(monkeypatch, caplog):
+    monkeypatch.setattr(_progress, "LOG_EVERY", 0.0)
+    with caplog.at_level(logging.INFO, logger="interlace"):
+        take_steps(2)
+    assert [record.getMessage() for record in caplog.records] == [
+        "small: step 1 of 10, 1.0k tokens/s  mlm 2.000",
+        "small: step 2 of 10, 1.0k tokens/s  mlm 2.000",
+    ]
+
+
+def test_a_short_training_leaves_a_log_without_empty_lines(capfd, caplog):
+    with caplog.at_level(logging.INFO, logger="interlace"):
+        take_steps(3)
+    assert not caplog.records
+    assert not capfd.readouterr().err
