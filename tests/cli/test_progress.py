@@ -3,6 +3,8 @@
 import logging
 from types import SimpleNamespace
 
+import pytest
+
 from interlace.cli import _progress
 
 
@@ -27,3 +29,9 @@ def test_a_short_training_leaves_a_log_without_empty_lines(capfd, caplog):
         take_steps(3)
     assert not caplog.records
     assert not capfd.readouterr().err
+
+
+def test_who_stops_a_training_learns_how_to_go_on(capfd):
+    with pytest.raises(KeyboardInterrupt), _progress.training_bar("small", 10):
+        raise KeyboardInterrupt
+    assert "the same command goes on" in capfd.readouterr().err
