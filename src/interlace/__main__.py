@@ -9,6 +9,7 @@ import sys
 def main() -> None:
     """Run the command line; a user's mistake ends with its message and exit code 2, never a traceback."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # threads that spin make a step 3 times as slow beside others
     from interlace.cli import application, note_to_stderr, notes
     from interlace.errors import InterlaceError
 
