@@ -152,3 +152,14 @@ def test_a_mended_recipe_starts_where_a_failed_start_left_nothing(small, tmp_pat
     code, message = interlace("pretrain", small, "--into", tmp_path / "run", "--set", "train.steps=2")
     assert code == 2
     assert "train.steps was 1, is 2" in message
+
+
+def test_ctrl_c_says_how_to_go_on(small, tmp_path):
+    driver = "import signal, sys, os, interlace.train.observers as o\nwrite = o.append_line\n"
+    driver += "def cut(path, row):\n write(path, row)\n row['step'] == 5 and os.kill(os.getpid(), signal.SIGINT)\n"
+    driver += "o.append_line = cut\nfrom interlace.__main__ import main\nmain()"
+    command = [sys.executable, "-c", driver, "pretrain", str(small), "--into", str(tmp_path / "run")]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert done.returncode == 130
+    assert "the same command goes on" in done.stderr
+    assert "Traceback" not in done.stderr

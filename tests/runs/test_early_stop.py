@@ -13,7 +13,7 @@ from interlace.recipes.pretrain import pretrain
 CHANGES = {"train.evaluate_every": "2", "train.patience": "2", "train.checkpoint_every": "4", "train.keep": "1"}
 
 
-class Interrupted(Exception):
+class InterruptedRunError(Exception):
     """Stands for a kill."""
 
 
@@ -51,10 +51,10 @@ def test_patience_and_the_best_survive_an_interruption(small, tmp_path, perplexi
 
     def interrupt(step):
         if step.index == 7:
-            raise Interrupted
+            raise InterruptedRunError
 
     perplexity(10.0, 5.0, 6.0)
-    with pytest.raises(Interrupted):
+    with pytest.raises(InterruptedRunError):
         pretrain(recipe, tmp_path / "cut", interrupt)
     perplexity(6.0, 7.0)  # from step 4 on, where the newest checkpoint stands
     pretrain(recipe, tmp_path / "cut")
