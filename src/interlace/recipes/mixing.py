@@ -61,7 +61,7 @@ def held_out(recipe: Recipe, materials: Materials, traits: Traits) -> list[HeldO
         streams = Streams(corpus, longest - 2, materials.vocab.end)
         most = max(1, recipe.train.evaluate_tokens // longest)
         rows = streams.take(np.arange(min(len(streams), most)))
-        found.append(hold_out(name, rows, measured, prepared, recipe.train.tokens_per_batch))
+        found.append(hold_out(name, rows, measured, prepared))
     return found
 
 

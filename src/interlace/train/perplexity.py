@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from interlace.objectives import Batch, Objective, Prepared
 
 UNIT = "per masked subword"
+BATCH = 1024  # subwords in a batch; never the run's own budget, for masks are drawn batch by batch
 
 
 @dataclass(frozen=True)
@@ -33,15 +34,15 @@ class HeldOut:
     batches: list[Batch]
 
 
-def hold_out(corpus: str, rows: Sentences, objective: Objective, prepared: Prepared, tokens_per_batch: int) -> HeldOut:
-    """The rows in batches whose masks never change: their key holds no seed of a run.
+def hold_out(corpus: str, rows: Sentences, objective: Objective, prepared: Prepared) -> HeldOut:
+    """The rows in batches whose masks never change: they depend on no seed and no batch size of a run.
 
     Raises:
         DataError: there are no rows.
     """
     if not len(rows):
         raise DataError(f"the held-out text of {corpus!r} does not fill one row of {objective.max_length} subwords")
-    size = max(1, tokens_per_batch // int(rows.lengths.max() + 2))
+    size = max(1, BATCH // int(rows.lengths.max() + 2))
     measured = objective.for_evaluation()
     batches = []
     for start in range(0, len(rows), size):
