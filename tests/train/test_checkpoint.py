@@ -112,3 +112,11 @@ def test_the_optimisers_step_goes_where_the_weights_are(tmp_path):
     resumed = torch.optim.AdamW(elsewhere.parameters())
     checkpoint._restore(elsewhere, resumed, checkpoint.load_file(path / checkpoint.MOMENTS))
     assert {value.device.type for state in resumed.state.values() for value in state.values()} == {"meta"}
+
+
+@pytest.mark.parametrize("content", ["[]", "{}", '{"step": 1, "hashes": {}}'])
+def test_a_state_without_what_it_must_hold_is_damage(tmp_path, content):
+    path = checkpoint.save(tmp_path, 1, *learner(), {})
+    (path / checkpoint.STATE).write_text(content)
+    with pytest.raises(CheckpointError, match=r"step-00000001.*damaged.*remove"):
+        checkpoint.load(path, *learner())

@@ -112,12 +112,14 @@ def _state(path: Path) -> dict[str, Any]:
         state: dict[str, Any] = json.loads((path / STATE).read_text())
     except (OSError, ValueError) as error:
         raise CheckpointError(f"{path / STATE}: missing or damaged ({error}); {_cure(path)}") from error
+    if not isinstance(state, dict) or not {"step", "hashes"} <= set(state):
+        raise CheckpointError(f"{path / STATE}: damaged (no step or no hashes); {_cure(path)}")
     return state
 
 
 def _tensors(path: Path, state: dict[str, Any]) -> dict[str, Tensor]:
     try:
-        if _hash(path) != state["hashes"][path.name]:
+        if _hash(path) != state["hashes"].get(path.name):
             raise CheckpointError(f"{path}: damaged (its content is not what was written); {_cure(path.parent)}")
         return dict(load_file(path))
     except (OSError, SafetensorError) as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from accelerate import Accelerator
 
     from interlace.train.loop import Progress, Step, Training
+
+log = logging.getLogger(__name__)
 
 
 class Observer(Protocol):
@@ -139,6 +142,8 @@ class Checkpoints:
         state = checkpoint.load(checkpoint.path_of(self.folder, found[-1]), model, self.training.optimiser)
         self.progress.done, self.progress.drawn = state["step"], tuple(state["drawn"])
         self.progress.stop, self.progress.reason = state["stop"], state["reason"]
+        if (before := state.get("slots")) not in (None, now := self._slots()):
+            log.warning("a step was %d micro-batches over all processes and is %d from here on", before, now)
         if self.evaluation is not None:
             self.evaluation.restore(state["evaluation"])
         return found[-1]
@@ -151,7 +156,18 @@ class Checkpoints:
     def _state(self) -> dict[str, Any]:
         progress = self.progress
         evaluation = self.evaluation.state() if self.evaluation else None
-        return {"drawn": progress.drawn, "stop": progress.stop, "reason": progress.reason, "evaluation": evaluation}
+        return {
+            "drawn": progress.drawn,
+            "slots": self._slots(),
+            "stop": progress.stop,
+            "reason": progress.reason,
+            "evaluation": evaluation,
+        }
+
+    def _slots(self) -> int:
+        """Micro-batches a step, over all processes."""
+        processes: int = self.training.accelerator.num_processes
+        return self.training.micro_batches * processes
 
 
 def observe_all(step: Step, observers: Sequence[Observer]) -> None:
