@@ -81,7 +81,7 @@ def test_a_finished_run_is_left_as_it_is(small, tmp_path):
     subprocess.run(command(small, run, "--set", "train.steps=2"), check=True, capture_output=True)
     before = (run / "run.json").read_text()
     again = subprocess.run(command(small, run, "--set", "train.steps=2"), check=True, capture_output=True, text=True)
-    assert "is finished" in again.stderr
+    assert f"{run} is finished; nothing to do\n" in again.stderr  # one line, whatever the length of the path
     assert (run / "run.json").read_text() == before
 
 

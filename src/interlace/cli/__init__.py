@@ -48,8 +48,11 @@ def application() -> typer.Typer:
 
 def note_to_stderr() -> None:
     """Send the library's notes to standard error, and keep other libraries quiet."""
-    handler = RichHandler(console=notes, show_path=False, show_level=False, omit_repeated_times=False)
-    logging.basicConfig(level=logging.WARNING, handlers=[handler], format="%(message)s", datefmt="%H:%M:%S", force=True)
+    handler: logging.Handler = RichHandler(console=notes, show_path=False, show_level=False, omit_repeated_times=False)
+    form = "%(message)s"
+    if not (notes.is_terminal or notes.quiet):  # in a file, rich would break paths and pad lines to 80 columns
+        handler, form = logging.StreamHandler(), "%(asctime)s %(message)s"
+    logging.basicConfig(level=logging.WARNING, handlers=[handler], format=form, datefmt="%H:%M:%S", force=True)
     logging.getLogger("interlace").setLevel(logging.INFO)
 
 

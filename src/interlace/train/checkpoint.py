@@ -109,12 +109,12 @@ def _fill(tensors: dict[str, Tensor], saved: dict[str, Tensor], path: Path) -> N
 
 def _state(path: Path) -> dict[str, Any]:
     try:
-        state: dict[str, Any] = json.loads((path / STATE).read_text())
+        state: Any = json.loads((path / STATE).read_text())
     except (OSError, ValueError) as error:
         raise CheckpointError(f"{path / STATE}: missing or damaged ({error}); {_cure(path)}") from error
     if not isinstance(state, dict) or not {"step", "hashes"} <= set(state):
         raise CheckpointError(f"{path / STATE}: damaged (no step or no hashes); {_cure(path)}")
-    return state
+    return dict(state)
 
 
 def _tensors(path: Path, state: dict[str, Any]) -> dict[str, Tensor]:
