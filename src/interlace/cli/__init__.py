@@ -60,12 +60,13 @@ def take_guests(paths: list[Path]) -> None:
     """Let the members defined in `--code` files into their rooms."""
     if not paths:
         return
+    from interlace.align import ALIGNERS
     from interlace.objectives import OBJECTIVES
     from interlace.readers import READERS
     from interlace.registry import welcome
     from interlace.tasks import TASKS
     from interlace.text.words import SPLITTERS
 
-    rooms: dict[str, Room[Any]] = {room.name: room for room in (OBJECTIVES, TASKS, READERS, SPLITTERS)}
+    rooms: dict[str, Room[Any]] = {room.name: room for room in (OBJECTIVES, TASKS, READERS, SPLITTERS, ALIGNERS)}
     for path in paths:
         welcome(path, rooms)

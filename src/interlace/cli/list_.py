@@ -97,6 +97,7 @@ def _shown(value: str | list[str]) -> str:
 
 
 def _rooms() -> dict[str, Room[Any]]:
+    from interlace.align import ALIGNERS
     from interlace.objectives import OBJECTIVES
     from interlace.readers import READERS
     from interlace.tasks import TASKS
@@ -108,5 +109,6 @@ def _rooms() -> dict[str, Room[Any]]:
         "tasks": TASKS,
         "readers": READERS,
         "splitters": SPLITTERS,
+        "aligners": ALIGNERS,
         "languages": LANGUAGES,
     }

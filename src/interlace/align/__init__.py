@@ -1,0 +1,145 @@
+"""Room of aligners: which word of a sentence translates which word of the other.
+
+An aligner is settings; `fit` learns from pairs and gives a `Fitted`, which links any pairs, those it was fitted on or
+new ones, chunk by chunk. Objectives never see an aligner: they read links.
+"""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from interlace.errors import DataError
+from interlace.registry import Room
+from interlace.settings import Settings
+from interlace.text.lines import atomic_folder, must_be_replaceable, must_exist, read_lines, write_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from interlace.links import WordPairs
+    from interlace.links.lexicon import Lexicon
+    from interlace.ragged import Ragged
+
+Watch = Callable[[str, int, int], None]  # what is done, steps done, steps in all
+
+
+@dataclass(frozen=True)
+class Aligned:
+    """The links of n pairs.
+
+    links: n rows of (source word, target word), as `interlace.links` describes them; empty where a side is empty.
+    confidence: (total,) float32 in (0, 1], the aligner's probability of each link; 1 where it has none.
+    """
+
+    links: Ragged
+    confidence: NDArray[np.float32]
+
+    def __len__(self) -> int:
+        return len(self.links)
+
+
+class Fitted(ABC):
+    """What an aligner learnt."""
+
+    aligner: Aligner
+
+    @abstractmethod
+    def align(self, pairs: WordPairs) -> Aligned:
+        """Links of every pair, in order; a pure function of what was learnt and of each pair alone."""
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """What `restore` needs beside the word types.
+
+        Raises:
+            DataError: this aligner learns nothing that could be kept.
+        """
+        raise DataError(f"the aligner {self.aligner.name!r} learns nothing that could be saved")
+
+    def types(self) -> tuple[list[str], list[str]]:
+        """The word types of source and target that the arrays speak of."""
+        return [], []
+
+    def save(self, folder: Path | str) -> None:
+        """Write the model into a folder: `aligner.json`, `model.safetensors`, `source.words`, `target.words`."""
+        from safetensors.numpy import save_file
+
+        arrays = {name: np.ascontiguousarray(array) for name, array in self.arrays().items()}
+        must_be_replaceable(folder, _MARK, "aligner")
+        with atomic_folder(folder) as partial:
+            about = {"aligner": self.aligner.name, "settings": self.aligner.dump()}
+            (partial / _MARK).write_text(json.dumps(about, indent=1), encoding="utf-8")
+            save_file(arrays, partial / "model.safetensors")
+            for side, spellings in zip(_SIDES, self.types(), strict=True):
+                write_lines(partial / f"{side}.words", spellings)
+
+
+class Aligner(Settings, ABC):
+    """Finds word links. Its fields are its settings."""
+
+    learns: ClassVar[bool] = True  # whether what it learns can be saved and used on new text
+
+    @property
+    def name(self) -> str:
+        """The public name: that of the member's file."""
+        return type(self).__module__.rsplit(".", 1)[-1].removeprefix("interlace_guest_")
+
+    @abstractmethod
+    def fit(self, pairs: WordPairs, priors: Lexicon | None = None, watch: Watch | None = None) -> Fitted:
+        """Learn from all pairs.
+
+        priors: word translations from a bigger corpus or a dictionary; aligners without use for them say so.
+        watch: called with what is done, steps done and steps in all.
+
+        Raises:
+            DataError: no pair has words on both sides, or what the aligner needs is missing.
+        """
+
+    def restore(
+        self,
+        arrays: Mapping[str, NDArray[Any]],  # noqa: ARG002 - members that learn read them
+        source_types: list[str],  # noqa: ARG002
+        target_types: list[str],  # noqa: ARG002
+    ) -> Fitted:
+        """What `Fitted.arrays` and `Fitted.types` gave, usable again."""
+        raise DataError(f"the aligner {self.name!r} cannot be restored from a folder")
+
+
+ALIGNERS: Room[Any] = Room(__name__, "aligner", Aligner)
+DEFAULT = "gibbs"
+_MARK = "aligner.json"
+_SIDES = ("source", "target")
+
+
+def load(folder: Path | str) -> Fitted:
+    """A model that `Fitted.save` wrote.
+
+    Raises:
+        DataError: the folder holds no aligner, or one that is damaged.
+    """
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    folder = Path(folder)
+    mark = must_exist(folder / _MARK, "saved aligner")
+    try:
+        about = json.loads(mark.read_text(encoding="utf-8"))
+        aligner = ALIGNERS.get(about["aligner"]).read(about["settings"], str(mark))
+        arrays = load_file(must_exist(folder / "model.safetensors"))
+    except (json.JSONDecodeError, UnicodeDecodeError, KeyError, SafetensorError) as error:
+        raise DataError(f"{folder}: damaged aligner: {error}") from error
+    source, target = (_spellings(folder / f"{side}.words") for side in _SIDES)
+    fitted: Fitted = aligner.restore(arrays, source, target)
+    return fitted
+
+
+def _spellings(path: Path) -> list[str]:
+    return list(read_lines(path)) if must_exist(path).stat().st_size else []

@@ -1,0 +1,62 @@
+"""Word types: each spelling once, with its number; what aligners and phrase tables count instead of strings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from interlace.ragged import Ragged
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from interlace.text import Text
+
+
+class WordTypes:
+    """A list of spellings that grows as text is numbered; the number of a type is its place in the list.
+
+    spellings: unchanged, so case is kept; what folds case (an aligner) does so on types, not on running words.
+    """
+
+    def __init__(self, spellings: Iterable[str] = ()) -> None:
+        self.spellings: list[str] = list(spellings)
+        self._numbers = {spelling: number for number, spelling in enumerate(self.spellings)}
+
+    def __len__(self) -> int:
+        return len(self.spellings)
+
+    def number(self, text: Text) -> Ragged:
+        """A row a line of int32, the type of each word of the text; new spellings are added."""
+        found = _spelt(text).dictionary_encode()
+        spellings = found.dictionary.to_pylist()
+        numbers = np.array([self._number(spelling) for spelling in spellings], np.int32)
+        return Ragged(numbers[found.indices.to_numpy()], text.words.offsets - text.words.offsets[0])
+
+    def find(self, spellings: Sequence[str]) -> NDArray[np.int32]:
+        """(n,) the number of each spelling, -1 where it is not in the list."""
+        return np.array([self._numbers.get(spelling, -1) for spelling in spellings], np.int32)
+
+    def _number(self, spelling: str) -> int:
+        number = self._numbers.setdefault(spelling, len(self.spellings))
+        if number == len(self.spellings):
+            self.spellings.append(spelling)
+        return number
+
+
+def _spelt(text: Text) -> Any:
+    """The text's words as one Arrow array of strings, cut out of the lines' bytes without a loop."""
+    data = "\n".join([*text.lines, ""]).encode("utf-8", "surrogatepass")
+    units = np.frombuffer(data, np.uint8)
+    at = np.append(np.flatnonzero((units & 0xC0) != 0x80), len(units))  # the byte at which each character begins
+    line_starts = np.zeros(len(text.lines) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, text.lines), np.int64, len(text.lines)) + 1, out=line_starts[1:])
+    spans = at[text.words.flat + line_starts[text.words.rows()][:, None]]
+    # Words and the gaps between them by turns: consecutive offsets are all that Arrow needs, and no byte is copied.
+    cuts = pa.py_buffer(np.append(spans.reshape(-1), len(units)).astype(np.int64))
+    words_and_gaps = pa.LargeStringArray.from_buffers(2 * len(spans), cuts, pa.py_buffer(data))
+    return words_and_gaps.take(pa.array(np.arange(0, 2 * len(spans), 2)))

@@ -1,0 +1,40 @@
+"""Word types: numbering must agree with slicing the lines by hand."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interlace.text import Text
+from interlace.text.types import WordTypes
+from interlace.text.words import SPLITTERS
+
+LINES = st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n"), max_size=12), max_size=6)
+
+
+def text(lines):
+    return Text("en", lines, SPLITTERS.build("unicode").split(lines), "unicode")
+
+
+@given(LINES)
+def test_numbers_spell_the_words_of_the_lines(lines):
+    types = WordTypes()
+    numbered = types.number(text(lines))
+    spelt = [[types.spellings[number] for number in row] for row in numbered]
+    assert spelt == [text(lines).tokens(line) for line in range(len(lines))]
+
+
+def test_types_grow_over_texts_and_keep_their_numbers():
+    types = WordTypes()
+    assert types.number(text(["the cat", ""])).to_lists() == [[0, 1], []]
+    assert types.number(text(["a cat, the Cat"])).to_lists() == [[2, 1, 3, 0, 4]]
+    assert types.spellings == ["the", "cat", "a", ",", "Cat"]
+    assert types.find(["Cat", "dog"]).tolist() == [4, -1]
+
+
+def test_a_slice_of_words_is_numbered_alone():
+    whole = text(["one two", "three", "four five"])
+    part = Text("en", whole.lines[1:], whole.words.slice(1, 3), "unicode")
+    types = WordTypes()
+    assert types.number(part).to_lists() == [[0], [1, 2]]
+    assert types.spellings == ["three", "four", "five"]
