@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from interlace.text import Text, TextPairs
+    from interlace.text import TextPairs
 
 CHUNK = 20_000  # pairs worked on at a time
 
