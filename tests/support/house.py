@@ -29,7 +29,9 @@ ROOMS_BY_FLOOR = (
 FLOORS = {room: floor for floor, rooms in enumerate(ROOMS_BY_FLOOR) for room in rooms}
 NEIGHBOURS = {  # exceptions: a room and the one contract it may know on its own floor
     ("data", "readers"),  # a corpus is built from any reader
-    ("links", "text"),  # links stand between words
+    ("links", "text"),  # links stand between words of text,
+    ("links", "text.types"),  # which they count as types
+    ("links", "text.lines"),  # and are read from and written to lines
     ("__main__", "cli"),  # the door and what is behind it
 }
 LIGHT = {*ROOMS_BY_FLOOR[0], *ROOMS_BY_FLOOR[1], *ROOMS_BY_FLOOR[2], "world", "synthetic", "align"}
@@ -95,7 +97,7 @@ def _may_import(module: Module, target: str) -> bool:
         return True  # the package's root may know all of it
     if room not in FLOORS:
         return target == "__version__"
-    if (module.room, target) in NEIGHBOURS or (module.room, room) in NEIGHBOURS:
+    if (module.room, target) in NEIGHBOURS:
         return True
     here, there = FLOORS[module.room], FLOORS[room]
     return there < here or here == there == 0
