@@ -86,19 +86,29 @@ def _sentences(
 def _pairs(
     chunks: Iterable[Text | TextPairs], vocab: Vocab, splitter: Splitter, normalise: Normalise, skipped: Counter[str]
 ) -> Iterator[Pairs]:
-    def sides() -> Iterator[tuple[Text, Text]]:
-        for chunk in chunks:
-            if not isinstance(chunk, TextPairs):
-                raise DataError("the reader gave lines of one language where pairs are expected")
-            skipped.update(chunk.notes)
-            source, target = (_prepared(side, splitter, normalise) for side in (chunk.source, chunk.target))
-            full = (source.words.lengths > 0) & (target.words.lengths > 0)
-            skipped["empty"] += int((~full).sum())
-            yield (source, target) if full.all() else (_kept(source, full), _kept(target, full))
-
-    encoded = vocab.encode_texts(chain.from_iterable(sides()))
+    kept = pair_texts(chunks, splitter, normalise, skipped)
+    encoded = vocab.encode_texts(chain.from_iterable((chunk.source, chunk.target) for chunk in kept))
     for source in encoded:
         yield Pairs(source, next(encoded))
+
+
+def pair_texts(
+    chunks: Iterable[Text | TextPairs], splitter: Splitter, normalise: Normalise, skipped: Counter[str]
+) -> Iterator[TextPairs]:
+    """Text that stands row for row as a corpus of pairs holds it: normalised, split, what is left out left out.
+
+    Whatever is computed apart from a corpus and laid beside it, such as word links, reads its text from here.
+
+    skipped: counts what is left out, `empty` where a side has no word; complete after the last chunk.
+    """
+    for chunk in chunks:
+        if not isinstance(chunk, TextPairs):
+            raise DataError("the reader gave lines of one language where pairs are expected")
+        skipped.update(chunk.notes)
+        source, target = (_prepared(side, splitter, normalise) for side in (chunk.source, chunk.target))
+        full = (source.words.lengths > 0) & (target.words.lengths > 0)
+        skipped["empty"] += int((~full).sum())
+        yield TextPairs(source, target) if full.all() else TextPairs(_kept(source, full), _kept(target, full))
 
 
 def _prepared(text: Text, splitter: Splitter, normalise: Normalise) -> Text:
