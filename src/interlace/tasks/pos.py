@@ -12,11 +12,11 @@ import numpy as np
 from pydantic import Field
 
 from interlace.data import Labelled
+from interlace.data.apart import concatenated, encode_words_apart
 from interlace.errors import DataError, did_you_mean
 from interlace.objectives._inputs import Switch
 from interlace.ragged import Ragged
 from interlace.tasks import Task, Tuning
-from interlace.tasks._encode import concatenated, encode_words_apart
 from interlace.tasks._files import Asked, Files, find
 from interlace.tasks._read import log_notes, read_all
 from interlace.tasks._tagging import Tagger
