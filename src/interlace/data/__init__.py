@@ -48,12 +48,16 @@ class Pairs:
 
     links: n rows of (source word, target word) int32 pairs, or None.
     phrases: n rows of half-open word spans (a, b, c, d): source[a:b] translates target[c:d], or None.
+    confidence: n rows of float32 in (0, 1], one a link: the aligner's probability of it; or None.
+    scores: n rows of float32 (phi(target|source), phi(source|target)), one of two a phrase; or None.
     """
 
     source: Sentences
     target: Sentences
     links: Ragged | None = None
     phrases: Ragged | None = None
+    confidence: Ragged | None = None
+    scores: Ragged | None = None
 
     def __len__(self) -> int:
         return len(self.source)
@@ -65,12 +69,9 @@ class Pairs:
 
     def take(self, rows: NDArray[Any] | Sequence[int]) -> Pairs:
         """The named rows, copied."""
-        return Pairs(
-            self.source.take(rows),
-            self.target.take(rows),
-            None if self.links is None else self.links.take(rows),
-            None if self.phrases is None else self.phrases.take(rows),
-        )
+        columns = (self.links, self.phrases, self.confidence, self.scores)
+        taken = [None if column is None else column.take(rows) for column in columns]
+        return Pairs(self.source.take(rows), self.target.take(rows), *taken)
 
 
 @dataclass(frozen=True)

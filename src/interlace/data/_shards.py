@@ -1,7 +1,8 @@
-"""Columns of lists of int32 in a folder of Arrow IPC files and a `meta.json`: what both kinds of corpus are made of.
+"""Columns of lists of whole numbers in a folder of Arrow IPC files and a `meta.json`: what corpora are made of.
 
 A shard is one Arrow file with one record batch, mapped into memory; numpy reads it without a copy. Shards are cut by
-size, so writing needs no more memory than one, and reading no more than the pages touched.
+size, so writing needs no more memory than one, and reading no more than the pages touched. Numbers are int32, or
+uint8 and uint16 where a column comes so (`narrow`); what is taken out is int32 always.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from interlace.ragged import Ragged
 from interlace.text.lines import atomic_folder, must_exist
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -30,10 +31,22 @@ META = "meta.json"
 SHARD_BYTES = 32 << 20
 
 
+def narrow(values: NDArray[Any]) -> NDArray[Any]:
+    """Whole numbers from 0 on in the fewest bytes: as uint8, uint16 or int32."""
+    top = int(values.max(initial=0))
+    return values.astype(np.uint8 if top < 1 << 8 else np.uint16 if top < 1 << 16 else np.int32)
+
+
 def write_shards(
-    folder: Path, chunks: Iterable[Mapping[str, Ragged]], meta: Mapping[str, Any], shard_bytes: int
+    folder: Path,
+    chunks: Iterable[Mapping[str, Ragged]],
+    meta: Mapping[str, Any],
+    shard_bytes: int,
+    finish: Callable[[Path], object] = lambda _: None,
 ) -> None:
     """Write chunks of columns with equal numbers of rows; `meta` is read after the last chunk.
+
+    finish: called with the folder before it takes its name, to write what else belongs there.
 
     Raises:
         DataError: there are no rows, or the disk is full; nothing is left behind.
@@ -52,6 +65,7 @@ def write_shards(
             shards.append(_write_shard(partial, len(shards), held))
         if not shards:
             raise DataError(f"{folder}: nothing to write: {_nothing(meta)}")
+        finish(partial)
         text = json.dumps({"format": FORMAT, **meta, "shards": shards}, indent=1, ensure_ascii=False)
         (partial / META).write_text(text + "\n", encoding="utf-8")
 
@@ -66,7 +80,7 @@ def read_meta(folder: Path, kind: str, vocab: Vocab | None) -> dict[str, Any]:
     try:
         meta = json.loads(path.read_text(encoding="utf-8"))
         found, version, shards = meta["kind"], meta["format"], meta["shards"]
-        vocabulary = meta["vocabulary"]
+        vocabulary: dict[str, Any] = meta["vocabulary"] if vocab is not None else {}
     except (ValueError, KeyError, TypeError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: damaged ({error!r}); build the corpus again") from error
     if version != FORMAT:
@@ -103,8 +117,8 @@ class Store:
         """(rows,) values a row."""
         return np.concatenate([np.diff(shard[column][1]) for shard in self._shards])
 
-    def flats(self, column: str) -> list[NDArray[np.int32]]:
-        """All values of a column, an array a shard, not copied."""
+    def flats(self, column: str) -> list[NDArray[Any]]:
+        """All values of a column as they are stored, an array a shard, not copied."""
         return [shard[column][0] for shard in self._shards]
 
     def take(self, columns: Sequence[str], rows: NDArray[Any] | Sequence[int]) -> list[Ragged]:
@@ -129,7 +143,7 @@ class Store:
     ) -> NDArray[np.int32]:
         """Values by their place in the shard that owns them; `owners` is None where there is at most one shard."""
         if owners is None:
-            return self._shards[shards[0] if shards else 0][column][0][index]
+            return self._shards[shards[0] if shards else 0][column][0][index].astype(np.int32, copy=False)
         values = np.empty(len(index), np.int32)
         for shard in shards:
             mine = owners == shard
@@ -137,7 +151,8 @@ class Store:
         return values
 
 
-Column = tuple["NDArray[np.int32]", "NDArray[np.int32]"]  # values, offsets
+Column = tuple["NDArray[Any]", "NDArray[np.int32]"]  # values, offsets
+_NARROW = (np.uint8, np.uint16)
 
 
 def _write_shard(folder: Path, number: int, chunks: list[Mapping[str, Ragged]]) -> dict[str, Any]:
@@ -146,7 +161,8 @@ def _write_shard(folder: Path, number: int, chunks: list[Mapping[str, Ragged]]) 
     for name in chunks[0]:
         whole = Ragged.concatenate([chunk[name] for chunk in chunks])
         offsets = pa.array(whole.offsets.astype(np.int32))
-        arrays[name] = pa.ListArray.from_arrays(offsets, pa.array(whole.flat.astype(np.int32, copy=False)))
+        values = whole.flat if whole.flat.dtype in _NARROW else whole.flat.astype(np.int32, copy=False)
+        arrays[name] = pa.ListArray.from_arrays(offsets, pa.array(values))
         rows = len(whole)
     batch = pa.record_batch(arrays)
     path = folder / f"{number:05d}.arrow"

@@ -1,4 +1,8 @@
-"""A corpus of translations on disk: both sides of each pair, and optionally their word links and phrases."""
+"""A corpus of translations on disk: both sides of each pair, and optionally their word links and phrases.
+
+Links and phrases may stand in the corpus's own folder, where they were written with the pairs, or be laid beside it
+(`beside`): those of a recipe do, so that neither a new vocabulary nor a new aligner makes both be built again.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from interlace.data import Pairs, Sentences
-from interlace.data._shards import SHARD_BYTES, Store, read_meta, write_shards
+from interlace.data._shards import SHARD_BYTES, Store, narrow, read_meta, write_shards
 from interlace.data.corpus import Sentence, count_side, description, frequencies
+from interlace.errors import DataError
 from interlace.ragged import Ragged
 
 if TYPE_CHECKING:
@@ -18,6 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from interlace.data.aligned import AlignedWords
     from interlace.data.vocab import Vocab
 
 KIND = "parallel"
@@ -42,12 +48,14 @@ class ParallelCorpus:
     """Pairs of two languages in a folder; made by `write` or `interlace.data.build`, opened by `open`.
 
     meta: what the folder's `meta.json` says: languages, splitter, normalisation, counts, vocabulary, sources, skipped.
+    aligned: the words and links laid beside it, or None.
     """
 
     def __init__(self, folder: Path, meta: Mapping[str, Any], vocab: Vocab | None) -> None:
         self.folder = folder
         self.meta = dict(meta)
         self.vocab = vocab
+        self.aligned: AlignedWords | None = None
         self._store = Store(folder, meta["shards"])
 
     @classmethod
@@ -93,6 +101,26 @@ class ParallelCorpus:
         write_shards(folder, columns(), meta, shard_bytes)
         return cls.open(folder, vocab)
 
+    def beside(self, aligned: AlignedWords) -> ParallelCorpus:
+        """The same corpus with these links, row by row.
+
+        Raises:
+            DataError: they are of other languages, of another splitter's words, or of more or fewer pairs.
+        """
+        for what, mine, theirs in (
+            ("languages", self.languages, aligned.languages),
+            ("splitter", self.splitter, aligned.splitter),
+            ("pairs", len(self), len(aligned)),
+        ):
+            if mine != theirs:
+                raise DataError(
+                    f"{aligned.folder}: {what} {theirs!r}, but the corpus {self.folder} has {mine!r}; "
+                    f"align the text that the corpus was built from"
+                )
+        corpus = ParallelCorpus(self.folder, self.meta, self.vocab)
+        corpus.aligned = aligned
+        return corpus
+
     @property
     def languages(self) -> tuple[str, str]:
         """The languages of the source and target side."""
@@ -137,7 +165,11 @@ class ParallelCorpus:
         source, target = (
             self._side(side, language, rows) for side, language in zip(_SIDES, self.languages, strict=True)
         )
-        return Pairs(source, target, self._spans("links", rows), self._spans("phrases", rows))
+        phrases = self._spans("phrases", rows)
+        if self.aligned is None:
+            return Pairs(source, target, self._spans("links", rows), phrases)
+        found = self.aligned.take(rows)
+        return Pairs(source, target, found.links, phrases, found.confidence)
 
     def frequencies(self, size: int) -> NDArray[np.int64]:
         """(size,) how often each subword stands on either side; one pass over all shards."""
@@ -163,5 +195,5 @@ def _columns(pairs: Pairs) -> dict[str, Ragged]:
     }
     for name, spans in (("links", pairs.links), ("phrases", pairs.phrases)):
         if spans is not None:
-            columns[name] = Ragged(spans.values.reshape(-1), spans.offsets * _WIDTHS[name])
+            columns[name] = Ragged(narrow(spans.values.reshape(-1)), spans.offsets * _WIDTHS[name])
     return columns

@@ -1,0 +1,184 @@
+"""Words and word links of the pairs of a corpus, in a folder of their own: they know nothing of a vocabulary.
+
+So another vocabulary needs no new alignment, and another alignment no new corpus. A row stands for the same pair as
+the row of a `ParallelCorpus` that was read from the same files in the same way; `ParallelCorpus.beside` lays it there.
+
+A link takes two bytes and its confidence one, a word one to four: the numbers are stored as narrow as they are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from interlace.data._shards import SHARD_BYTES, Store, narrow, read_meta, write_shards
+from interlace.errors import DataError
+from interlace.links import CHUNK, WordPairs
+from interlace.ragged import Ragged
+from interlace.text.lines import must_exist, read_lines, write_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+KIND = "aligned"
+_WORDS = ("source_words", "target_words")
+_SIDES = ("source", "target")
+
+
+@dataclass(frozen=True)
+class Links:
+    """Links of n pairs.
+
+    links: n rows of (source word, target word) int32.
+    confidence: n rows of float32 in (0, 1], one a link, as fine as 1/255.
+    """
+
+    links: Ragged
+    confidence: Ragged
+
+
+class AlignedWords:
+    """Word types and links of n pairs in a folder; made by `write`, opened by `open`.
+
+    meta: what the folder's `meta.json` says: languages, splitter, counts, and what the writer added.
+    """
+
+    def __init__(self, folder: Path, meta: Mapping[str, Any]) -> None:
+        self.folder = folder
+        self.meta = dict(meta)
+        self._store = Store(folder, meta["shards"])
+
+    @classmethod
+    def open(cls, folder: Path | str) -> AlignedWords:
+        """Map the folder into memory.
+
+        Raises:
+            DataError: the folder is missing, damaged or truncated.
+        """
+        folder = Path(folder)
+        return cls(folder, read_meta(folder, KIND, None))
+
+    @classmethod
+    def write(
+        cls,
+        folder: Path | str,
+        chunks: Iterable[tuple[WordPairs, Ragged, NDArray[np.float32]]],
+        *,
+        about: Mapping[str, Any] | None = None,
+        shard_bytes: int = SHARD_BYTES,
+    ) -> AlignedWords:
+        """Write chunk after chunk: words, their links, the confidence of each link; and open the result.
+
+        Chunks are slices of one `WordPairs`, in order. about: further entries of `meta.json`.
+
+        Raises:
+            DataError: there are no rows, a link names a word that is not there, or the disk is full.
+        """
+        folder = Path(folder)
+        meta: dict[str, Any] = {"kind": KIND, "counts": {"rows": 0, "links": 0}, **(about or {})}
+        types: list[list[str]] = [[], []]
+
+        def columns() -> Iterator[Mapping[str, Ragged]]:
+            for words, links, confidence in chunks:
+                _check(folder, words, links, confidence)
+                meta.update(languages=list(words.languages), splitter=words.splitter)
+                meta["counts"]["rows"] += len(words)
+                meta["counts"]["links"] += len(links.flat)
+                types[:] = [words.source_types, words.target_types]
+                yield _columns(words, links, confidence)
+            meta["types"] = [len(spellings) for spellings in types]
+
+        def spellings(into: Path) -> None:
+            for side, words in zip(_SIDES, types, strict=True):
+                write_lines(into / f"{side}.words", words)
+
+        write_shards(folder, columns(), meta, shard_bytes, spellings)
+        return cls.open(folder)
+
+    @property
+    def languages(self) -> tuple[str, str]:
+        """The languages of the source and target side."""
+        source, target = self.meta["languages"]
+        return str(source), str(target)
+
+    @property
+    def splitter(self) -> str:
+        """The name of what found the words."""
+        return str(self.meta["splitter"])
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """`rows` and `links`."""
+        return dict(self.meta["counts"])
+
+    @cached_property
+    def types(self) -> tuple[list[str], list[str]]:
+        """The spelling of each word type, source and target."""
+        source, target = (self._spellings(side, count) for side, count in zip(_SIDES, self.meta["types"], strict=True))
+        return source, target
+
+    def __len__(self) -> int:
+        return len(self._store)
+
+    def __repr__(self) -> str:
+        return f"AlignedWords({str(self.folder)!r}, languages={self.languages!r}, rows={len(self)})"
+
+    def take(self, rows: NDArray[Any] | Sequence[int]) -> Links:
+        """Links of the named rows, copied out of the mapped shards."""
+        flat, grades = (self._store.take((name,), rows)[0] for name in ("links", "confidence"))
+        links = Ragged(flat.values.reshape(-1, 2), grades.offsets)
+        return Links(links, Ragged((grades.values / np.float32(255)).astype(np.float32), grades.offsets))
+
+    def words(self, rows: NDArray[Any] | Sequence[int]) -> tuple[Ragged, Ragged]:
+        """Word types of the named rows, source and target, copied."""
+        source, target = (self._store.take((name,), rows)[0] for name in _WORDS)
+        return source, target
+
+    def chunks(self, rows: int = CHUNK) -> Iterator[tuple[WordPairs, Links]]:
+        """All pairs and their links in slices of at most so many rows; what is held is one slice and the types."""
+        for start in range(0, len(self), rows):
+            some = np.arange(start, min(start + rows, len(self)))
+            yield WordPairs(*self.words(some), *self.types, self.languages, self.splitter, start), self.take(some)
+
+    def _spellings(self, side: str, count: int) -> list[str]:
+        path = must_exist(self.folder / f"{side}.words", "list of words")
+        spellings = list(read_lines(path))
+        if len(spellings) != count:
+            raise DataError(f"{path}: {len(spellings)} words, {count} were written; align the corpus again")
+        return spellings
+
+
+def _columns(words: WordPairs, links: Ragged, confidence: NDArray[np.float32]) -> dict[str, Ragged]:
+    offsets = links.offsets - links.offsets[0]
+    grades = np.clip(np.rint(confidence * 255), 1, 255).astype(np.uint8)
+    return {
+        "source_words": Ragged(narrow(words.source.flat), words.source.offsets - words.source.offsets[0]),
+        "target_words": Ragged(narrow(words.target.flat), words.target.offsets - words.target.offsets[0]),
+        "links": Ragged(narrow(links.flat.reshape(-1)), 2 * offsets),
+        "confidence": Ragged(grades, offsets),
+    }
+
+
+def _check(folder: Path, words: WordPairs, links: Ragged, confidence: NDArray[np.float32]) -> None:
+    """Refuse links that do not fit the words: they come from outside programs and files too."""
+    if len(links) != len(words) or len(confidence) != len(links.flat):
+        raise DataError(
+            f"{folder}: {len(links)} rows of links with {len(links.flat)} links and {len(confidence)} confidences "
+            f"for {len(words)} pairs"
+        )
+    rows = links.rows()
+    for side, column in enumerate((words.source, words.target)):
+        beyond = (links.flat[:, side] < 0) | (links.flat[:, side] >= column.lengths[rows])
+        if beyond.any():
+            at = int(np.flatnonzero(beyond)[0])
+            row, word = int(rows[at]), int(links.flat[at, side])
+            raise DataError(
+                f"{folder}: pair {words.first + row + 1} has a link to {_SIDES[side]} word {word}, "
+                f"counted from 0, but only {int(column.lengths[row])} words"
+            )

@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interlace.data import Pairs, Sentences
+from interlace.data.aligned import AlignedWords
+from interlace.data.parallel import ParallelCorpus
+from interlace.errors import DataError
+from interlace.links import WordPairs
+from interlace.ragged import Ragged
+
+SOURCE = [[0, 1], [2], [1, 0, 2]]
+TARGET = [[0], [1, 2], [0]]
+LINKS = [[(0, 0), (1, 0)], [], [(2, 0)]]
+CONFIDENCE = np.array([1.0, 0.5, 0.001], np.float32)
+
+
+def _words(source=SOURCE, target=TARGET, splitter="blanks"):
+    return WordPairs(
+        Ragged.of(source), Ragged.of(target), ["the", "cat", "sat"], ["die", "Katze", "saß"], ("en", "de"), splitter
+    )
+
+
+def _write(folder, words=None, links=LINKS, confidence=CONFIDENCE, rows=2):
+    words = words or _words()
+    links = Ragged.of(links, width=2)
+
+    def chunks():
+        for start in range(0, len(words), rows):
+            some = slice(links.offsets[start], links.offsets[min(start + rows, len(words))])
+            yield (
+                words.slice(start, min(start + rows, len(words))),
+                links.slice(start, min(start + rows, len(words))),
+                confidence[some],
+            )
+
+    return AlignedWords.write(folder, chunks(), about={"aligner": "mine"}, shard_bytes=1)
+
+
+def _side(rows, language):
+    return Sentences(Ragged.of(rows), Ragged.of([list(range(len(row))) for row in rows]), language)
+
+
+def _corpus(folder, vocab, rows=3):
+    pairs = Pairs(_side(SOURCE[:rows], "en"), _side(TARGET[:rows], "de"))
+    return ParallelCorpus.write(folder, [pairs], languages=("en", "de"), vocab=vocab, splitter="blanks")
+
+
+def test_words_links_and_confidence_come_back(tmp_path):
+    aligned = _write(tmp_path / "a")
+    assert (len(aligned), aligned.languages, aligned.splitter) == (3, ("en", "de"), "blanks")
+    assert (aligned.counts, aligned.meta["aligner"]) == ({"rows": 3, "links": 3}, "mine")
+    found = aligned.take([2, 0, 1])
+    assert found.links == Ragged.of([LINKS[2], LINKS[0], LINKS[1]], width=2)
+    assert found.confidence[1][0] == 1.0
+    assert found.confidence[1][1] == pytest.approx(0.5, abs=0.51 / 255)
+    assert found.confidence[0][0] > 0  # however small, a link is never certain not to be one
+    assert found.confidence.values.dtype == np.float32
+    source, target = aligned.words([2, 1])
+    assert (source, target) == (Ragged.of([SOURCE[2], SOURCE[1]]), Ragged.of([TARGET[2], TARGET[1]]))
+    assert aligned.types == (["the", "cat", "sat"], ["die", "Katze", "saß"])
+
+
+def test_chunks_hold_all_rows_once_in_order(tmp_path):
+    aligned = _write(tmp_path / "a")
+    chunks = list(aligned.chunks(2))
+    assert [(words.first, len(words)) for words, _ in chunks] == [(0, 2), (2, 1)]
+    assert Ragged.concatenate([words.source for words, _ in chunks]) == Ragged.of(SOURCE)
+    assert Ragged.concatenate([found.links for _, found in chunks]) == Ragged.of(LINKS, width=2)
+
+
+@given(st.lists(st.lists(st.tuples(*[st.integers(0, 70_000)] * 2), max_size=3), min_size=1, max_size=4))
+def test_numbers_of_every_size_come_back(tmp_path_factory, links):
+    """Shards are as narrow as their numbers allow; nothing may overflow where a chunk is wider than the last."""
+    links = [sorted(set(row)) for row in links]
+    sides = [[range(max((link[side] for link in row), default=0) + 1) for row in links] for side in (0, 1)]
+    lists = [Ragged.from_lengths(np.concatenate([np.array(row) for row in side]), map(len, side)) for side in sides]
+    words = WordPairs(*(Ragged(side.values.astype(np.int32), side.offsets) for side in lists), ["w"] * 70_001, ["w"])
+    count = sum(map(len, links))
+    aligned = _write(tmp_path_factory.mktemp("a") / "a", words, links, np.ones(count, np.float32), rows=1)
+    assert aligned.take(range(len(links))).links == Ragged.of(links, width=2)
+    assert aligned.words(range(len(links))) == tuple(lists)
+
+
+def test_a_link_takes_three_bytes(tmp_path):
+    rows, words = 2_000, 20
+    side = Ragged.from_lengths(np.zeros(rows * words, np.int32), [words] * rows)
+    links = Ragged.from_lengths(np.tile(np.arange(words), (2, rows)).T.astype(np.int32), [words] * rows)
+    pairs = WordPairs(side, side, ["w"], ["w"])
+    chunk = (pairs, links, np.ones(rows * words, np.float32))
+    bare = (pairs, Ragged.of([[]] * rows, width=2), np.ones(0, np.float32))
+    sizes = []
+    for name, chunks in (("with", [chunk]), ("without", [bare])):
+        AlignedWords.write(tmp_path / name, chunks)
+        sizes.append((tmp_path / name / "00000.arrow").stat().st_size)
+    assert (sizes[0] - sizes[1]) / (rows * words) == pytest.approx(3, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("links", "message"),
+    [
+        ([[(0, 0)], [(1, 0)], []], r"pair 2 has a link to source word 1.*only 1 words"),
+        ([[(0, 0)], [], [(0, 1)]], r"pair 3 has a link to target word 1.*only 1 words"),
+        ([[(0, -1)], [], []], r"pair 1 has a link to target word -1"),
+    ],
+)
+def test_links_to_words_that_are_not_there_are_refused(tmp_path, links, message):
+    with pytest.raises(DataError, match=message):
+        _write(tmp_path / "a", links=links)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_damaged_list_of_words_is_found(tmp_path):
+    aligned = _write(tmp_path / "a")
+    (aligned.folder / "source.words").write_text("the\n")
+    with pytest.raises(DataError, match="1 words, 3 were written; align the corpus again"):
+        AlignedWords.open(aligned.folder).types  # noqa: B018 - reading it is the test
+
+
+def test_a_corpus_shows_the_links_beside_it(tmp_path, vocab):
+    corpus = _corpus(tmp_path / "c", vocab)
+    assert corpus.take([0]).links is None
+    linked = corpus.beside(_write(tmp_path / "a"))
+    pairs = linked.take([2, 0])
+    assert pairs.links == Ragged.of([LINKS[2], LINKS[0]], width=2)
+    assert pairs.confidence.lengths.tolist() == [1, 2]
+    assert pairs.take([1]).confidence.lengths.tolist() == [2]
+    assert str(linked[0]).endswith("\n0-0 1-0")
+    assert linked[1].links == []
+    assert corpus.take([0]).links is None  # the one that was given stays as it was
+
+
+@pytest.mark.parametrize(
+    ("words", "rows", "message"),
+    [
+        (_words(SOURCE[:2], TARGET[:2]), 3, "pairs 2, but the corpus .* has 3"),
+        (_words(splitter="unicode"), 3, "splitter 'unicode', but the corpus .* has 'blanks'"),
+    ],
+)
+def test_links_of_another_text_are_refused(tmp_path, vocab, words, rows, message):
+    links = LINKS[: len(words)]
+    aligned = _write(tmp_path / "a", words, links, CONFIDENCE[: sum(map(len, links))])
+    with pytest.raises(DataError, match=message):
+        _corpus(tmp_path / "c", vocab, rows).beside(aligned)
