@@ -1,0 +1,120 @@
+"""Compiled search for the phrase pairs that agree with links.
+
+Legend: n source words, m target words of a pair. A source word knows the least and the greatest target word it is
+linked to, and the other way round; a word without links has the greatest at -1.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numba import njit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Words = NDArray[np.int32]
+    Reach = tuple[Words, Words, Words, Words]  # least and greatest of each source word, then of each target word
+
+
+@njit(cache=True, nogil=True)
+def consistent(
+    source_lengths: NDArray[np.int64],
+    target_lengths: NDArray[np.int64],
+    links: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    longest: int,
+    absorb: bool,
+) -> tuple[NDArray[np.int32], int, NDArray[np.int64]]:
+    """Spans of all rows, sorted in each row, with room behind them; how many they are, in all and in each row."""
+    spans = np.empty((64 * len(source_lengths) + 64, 4), np.int32)
+    found = np.zeros(len(source_lengths), np.int64)
+    used = 0
+    for row in range(len(source_lengths)):
+        n, m = source_lengths[row], target_lengths[row]
+        reach = _reach(links[offsets[row] : offsets[row + 1]], n, m)
+        before = used
+        for a in range(n):
+            if absorb or reach[1][a] >= 0:
+                spans, used = _starting_at(a, reach, spans, used, longest, absorb)
+        found[row] = used - before
+    return spans, used, found
+
+
+@njit(cache=True, nogil=True)
+def _starting_at(
+    a: int, reach: Reach, spans: NDArray[np.int32], used: int, longest: int, absorb: bool
+) -> tuple[NDArray[np.int32], int]:
+    """Put down the phrase pairs whose source begins at word a."""
+    source_low, source_high, target_low, target_high = reach
+    c, d = len(target_low), 0  # the target words that source[a:b] is linked to lie in [c, d)
+    for b in range(a + 1, min(a + longest, len(source_low)) + 1):
+        linked = source_high[b - 1] >= 0
+        if linked:
+            c, d = min(c, source_low[b - 1]), max(d, source_high[b - 1] + 1)
+        if d - c > longest:
+            break
+        if d == 0 or not (absorb or linked):
+            continue
+        low, high = _covered(target_low, target_high, c, d)
+        if low < a:  # the span would have to begin earlier, however far it goes on
+            break
+        if high < b:
+            if used + longest * longest > len(spans):
+                spans = _grown(spans, used, longest * longest)
+            used = _emit(spans, used, (a, b, c, d), target_high, longest, absorb)
+    return spans, used
+
+
+@njit(cache=True, nogil=True)
+def _reach(links: NDArray[np.int32], n: int, m: int) -> Reach:
+    """The least and greatest partner of each source word, and of each target word."""
+    source_low, source_high = np.full(n, m, np.int32), np.full(n, -1, np.int32)
+    target_low, target_high = np.full(m, n, np.int32), np.full(m, -1, np.int32)
+    for link in range(len(links)):
+        i, j = links[link, 0], links[link, 1]
+        source_low[i], source_high[i] = min(source_low[i], j), max(source_high[i], j)
+        target_low[j], target_high[j] = min(target_low[j], i), max(target_high[j], i)
+    return source_low, source_high, target_low, target_high
+
+
+@njit(cache=True, nogil=True)
+def _covered(low: Words, high: Words, start: int, stop: int) -> tuple[int, int]:
+    """The least and greatest partner of all words of a span."""
+    least, greatest = low[start], high[start]
+    for word in range(start + 1, stop):
+        least, greatest = min(least, low[word]), max(greatest, high[word])
+    return least, greatest
+
+
+@njit(cache=True, nogil=True)
+def _grown(spans: NDArray[np.int32], used: int, more: int) -> NDArray[np.int32]:
+    larger = np.empty((2 * len(spans) + more, 4), np.int32)
+    for row in range(used):  # assigning a slice would take seconds to compile
+        for column in range(4):
+            larger[row, column] = spans[row, column]
+    return larger
+
+
+@njit(cache=True, nogil=True)
+def _emit(
+    spans: NDArray[np.int32],
+    used: int,
+    span: tuple[int, int, int, int],
+    target_high: Words,
+    longest: int,
+    absorb: bool,
+) -> int:
+    """Put down a phrase pair, and with `absorb` those that unlinked target words at its borders make of it."""
+    a, b, c, d = span
+    first, last = c, d
+    while absorb and first > 0 and target_high[first - 1] < 0 and d - first < longest:
+        first -= 1
+    while absorb and last < len(target_high) and target_high[last] < 0 and last - c < longest:
+        last += 1
+    for start in range(first, c + 1):
+        for stop in range(d, min(last, start + longest) + 1):
+            spans[used, 0], spans[used, 1], spans[used, 2], spans[used, 3] = a, b, start, stop
+            used += 1
+    return used

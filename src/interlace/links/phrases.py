@@ -1,0 +1,103 @@
+"""Phrase pairs that agree with word links (Koehn, Och and Marcu 2003, section 3.1)."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import numpy as np
+from pydantic import Field
+
+from interlace.errors import DataError
+from interlace.ragged import Ragged
+from interlace.settings import Settings
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_ROWS = 2_000  # pairs a thread works on at a time
+
+
+class PhraseRules(Settings):
+    """Which phrase pairs are taken from linked sentences."""
+
+    longest: int = Field(
+        4,
+        ge=1,
+        le=100,
+        description="Greatest length of a phrase in words, on both sides (ALM, Yang et al. 2020: less than 5).",
+    )
+    absorb: bool = Field(
+        True,
+        description="Whether a phrase may begin or end with words that have no link, as in Moses; else all four "
+        "border words are linked.",
+    )
+
+
+def phrase_pairs(
+    source_lengths: NDArray[np.integer],
+    target_lengths: NDArray[np.integer],
+    links: Ragged,
+    rules: PhraseRules | None = None,
+    threads: int | None = None,
+) -> Ragged:
+    """All phrase pairs of n sentence pairs whose words are linked to each other and to nothing outside.
+
+    A phrase pair holds at least one link, and no link leads from inside it to outside.
+
+    source_lengths, target_lengths: (n,) words of each sentence.
+    links: n rows of (source word, target word), in any order.
+    threads: None for all processors; the result is the same for any number.
+
+    Returns:
+        n rows of half-open word spans (a, b, c, d), shape (total, 4) int32, sorted, each once: source[a:b]
+        translates target[c:d].
+
+    Raises:
+        DataError: the three differ in rows, or a link leads beyond a sentence; names the pair, from 1.
+    """
+    rules = rules or PhraseRules()
+    lengths = [np.ascontiguousarray(side, np.int64) for side in (source_lengths, target_lengths)]
+    must_fit(lengths[0], lengths[1], links)
+
+    def work(start: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        from interlace.links._phrases_kernels import consistent
+
+        rows = slice(start, start + _ROWS)
+        part = links.slice(start, min(start + _ROWS, len(links)))
+        flat = np.array(part.flat.reshape(-1, 2), np.int32)  # a copy: kernels are compiled for arrays in memory
+        offsets = part.offsets - part.offsets[0]
+        spans, used, found = consistent(lengths[0][rows], lengths[1][rows], flat, offsets, rules.longest, rules.absorb)
+        return spans[:used].copy(), found
+
+    with ThreadPoolExecutor(threads or processors()) as pool:
+        parts = list(pool.map(work, range(0, len(links), _ROWS)))
+    spans = np.concatenate([np.zeros((0, 4), np.int32), *(part[0] for part in parts)])
+    return Ragged.from_lengths(spans, np.concatenate([np.zeros(0, np.int64), *(part[1] for part in parts)]))
+
+
+def must_fit(source_lengths: NDArray[np.int64], target_lengths: NDArray[np.int64], links: Ragged) -> None:
+    """Refuse links that do not stand between these sentences.
+
+    Raises:
+        DataError: they differ in rows, or a link leads beyond a sentence; names the first such pair, from 1.
+    """
+    counts = (len(source_lengths), len(target_lengths), len(links))
+    if len(set(counts)) != 1:
+        raise DataError(f"{counts[0]} source and {counts[1]} target sentences, but {counts[2]} rows of links")
+    flat = links.flat.reshape(-1, 2)
+    beyond = (flat[:, 0] >= np.repeat(source_lengths, links.lengths)) | (flat.min(axis=1, initial=0) < 0)
+    beyond |= flat[:, 1] >= np.repeat(target_lengths, links.lengths)
+    if beyond.any():
+        at = int(np.argmax(beyond))
+        row = int(np.searchsorted(links.offsets - links.offsets[0], at, side="right")) - 1
+        raise DataError(
+            f"pair {row + 1}: link {flat[at, 0]}-{flat[at, 1]}, but the sentences have {source_lengths[row]} and "
+            f"{target_lengths[row]} words, counted from 0"
+        )
+
+
+def processors() -> int:
+    """Processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
