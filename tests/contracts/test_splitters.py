@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+import re
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interlace.errors import MissingDependencyError
+from interlace.readers._common import plain_text
 from interlace.text.words import SPLITTERS, Splitter
 
-LINES = st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n"), max_size=20), max_size=5)
-pytestmark = pytest.mark.parametrize("name", SPLITTERS.names())
+ANY = st.characters(exclude_categories=["Cs"], exclude_characters="\n")
+LETTERS = st.sampled_from("aB3é\u0301 .,'|&-\t\u3000\x01\x85\u200b中医生的ガス\u3099㍿หมออ่าน१कि😀ДОخ")
+LINES = st.lists(st.text(ANY, max_size=20) | st.text(LETTERS, max_size=20), max_size=5)
+
+
+def member(name):
+    """A member of the room, skipped where a package of its own is not there."""
+    try:
+        SPLITTERS.build(name)
+    except MissingDependencyError as error:
+        return pytest.param(name, marks=pytest.mark.skip(reason=str(error)))
+    return name
+
+
+pytestmark = pytest.mark.parametrize("name", [member(name) for name in SPLITTERS.names()])
 
 
 def test_a_member_is_named_like_its_file(name):
@@ -42,3 +60,29 @@ def test_lines_are_split_alone(name, lines):
 def test_no_lines_have_no_words(name):
     assert len(SPLITTERS.build(name).split([])) == 0
     assert SPLITTERS.build(name).split(["", " "]).to_lists() == [[], []]
+
+
+@given(lines=LINES)
+def test_letters_of_a_line_stand_in_words(name, lines):
+    for line, spans in zip(lines, SPLITTERS.build(name).split(lines), strict=True):
+        inside = {place for start, end in spans.tolist() for place in range(start, end)}
+        assert {place for place, character in enumerate(line) if character.isalnum()} <= inside
+
+
+def test_a_language_may_have_its_own_way_and_the_name_stays(name):
+    text = plain_text(["l'été", "หมออ่าน ABC。", ""], "fr", name)
+    assert text.splitter == name
+    assert text.words == SPLITTERS.build(name).of("fr").split(text.lines)
+
+
+def test_packages_are_named_with_their_versions(name):
+    made_with = SPLITTERS.build(name).made_with
+    assert not made_with or all(re.fullmatch(r"\w+ \d[\w.]*", part) for part in made_with.split(", "))
+
+
+def test_two_threads_split_alike(name):
+    lines = ["the old doctor reads 三封信, l'été 国際連合 หมออ่านจดหมาย"] * 50
+    splitter = SPLITTERS.build(name)
+    with ThreadPoolExecutor(2) as pool:
+        one, other = pool.map(splitter.split, [lines, lines])
+    assert one == other == splitter.split(lines)

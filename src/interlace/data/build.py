@@ -13,6 +13,7 @@ from interlace.data import Pairs, Sentences
 from interlace.data.corpus import Corpus
 from interlace.data.parallel import ParallelCorpus
 from interlace.errors import DataError
+from interlace.ragged import Ragged
 from interlace.text import Text, TextPairs
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from interlace.data.vocab import Vocab
-    from interlace.ragged import Ragged
     from interlace.readers import Reader
     from interlace.text.normalise import Normalise
     from interlace.text.words import Splitter
@@ -86,8 +86,13 @@ def _sentences(
 def _pairs(
     chunks: Iterable[Text | TextPairs], vocab: Vocab, splitter: Splitter, normalise: Normalise, skipped: Counter[str]
 ) -> Iterator[Pairs]:
-    kept = pair_texts(chunks, splitter, normalise, skipped)
-    encoded = vocab.encode_texts(chain.from_iterable((chunk.source, chunk.target) for chunk in kept))
+    def sides() -> Iterator[tuple[Text, Text]]:
+        for chunk in pair_texts(chunks, splitter, normalise, skipped):
+            full = chunk.source.words.lengths > 0
+            pair = (chunk.source, chunk.target)
+            yield pair if full.all() else (_kept(pair[0], full), _kept(pair[1], full))
+
+    encoded = vocab.encode_texts(chain.from_iterable(sides()))
     for source in encoded:
         yield Pairs(source, next(encoded))
 
@@ -95,9 +100,10 @@ def _pairs(
 def pair_texts(
     chunks: Iterable[Text | TextPairs], splitter: Splitter, normalise: Normalise, skipped: Counter[str]
 ) -> Iterator[TextPairs]:
-    """Text that stands row for row as a corpus of pairs holds it: normalised, split, what is left out left out.
+    """All pairs that were read, normalised and split; those that a corpus leaves out have no words on either side.
 
-    Whatever is computed apart from a corpus and laid beside it, such as word links, reads its text from here.
+    What is computed apart from a corpus and laid beside it, such as word links, reads its text from here, and knows
+    both the number of a pair in the files and in the corpus.
 
     skipped: counts what is left out, `empty` where a side has no word; complete after the last chunk.
     """
@@ -108,7 +114,7 @@ def pair_texts(
         source, target = (_prepared(side, splitter, normalise) for side in (chunk.source, chunk.target))
         full = (source.words.lengths > 0) & (target.words.lengths > 0)
         skipped["empty"] += int((~full).sum())
-        yield TextPairs(source, target) if full.all() else TextPairs(_kept(source, full), _kept(target, full))
+        yield TextPairs(source, target) if full.all() else TextPairs(_emptied(source, full), _emptied(target, full))
 
 
 def _prepared(text: Text, splitter: Splitter, normalise: Normalise) -> Text:
@@ -116,7 +122,13 @@ def _prepared(text: Text, splitter: Splitter, normalise: Normalise) -> Text:
     lines = normalise.lines(text.lines, text.language)
     if lines is text.lines and text.splitter == splitter.name:
         return text
-    return Text(text.language, lines, splitter.split(lines), splitter.name)
+    return Text(text.language, lines, splitter.of(text.language).split(lines), splitter.name)
+
+
+def _emptied(text: Text, full: NDArray[np.bool_]) -> Text:
+    """The text without the words of some lines."""
+    kept = text.words.flat[np.repeat(full, text.words.lengths)]
+    return Text(text.language, text.lines, Ragged.from_lengths(kept, text.words.lengths * full), text.splitter)
 
 
 def _kept(text: Text, full: NDArray[np.bool_]) -> Text:

@@ -197,7 +197,7 @@ class Vocab:
     def encode(self, lines: Sequence[str], splitter: Splitter | str = "blanks", language: str = "") -> Sentences:
         """Subwords of plain lines and the word of each, as `splitter` finds words; see `interlace.text.subwords`."""
         splitter = SPLITTERS.build(splitter) if isinstance(splitter, str) else splitter
-        return self.encode_text(Text(language, list(lines), splitter.split(lines), splitter.name))
+        return self.encode_text(Text(language, list(lines), splitter.of(language).split(lines), splitter.name))
 
     def encode_text(self, text: Text) -> Sentences:
         """Subwords of a text's lines and which of its words each belongs to."""

@@ -45,7 +45,7 @@ def plain_text(
     lines: list[str], language: str, splitter: str, labels: list[str] | None = None, notes: Counter[str] | None = None
 ) -> Text:
     """Lines with the words that a splitter finds."""
-    words = SPLITTERS.build(splitter).split(lines)
+    words = SPLITTERS.build(splitter).of(language).split(lines)
     return Text(language, lines, words, splitter, labels=labels, notes=dict(notes or {}))
 
 

@@ -22,6 +22,22 @@ class Splitter(Settings, ABC):
         """The public name: that of the member's file."""
         return type(self).__module__.rsplit(".", 1)[-1].removeprefix("interlace_guest_")
 
+    @property
+    def made_with(self) -> str:
+        """The packages that find the words, with their versions; empty for what this package does by itself.
+
+        Another version may find other words, so what is made from them is made again.
+        """
+        return ""
+
+    def of(self, language: str) -> Splitter:  # noqa: ARG002 - most find words in the same way in all languages
+        """The splitter for text of one language, a code such as `"fr"`; it counts as the same by name.
+
+        Raises:
+            MissingDependencyError: that language needs a package that is not installed.
+        """
+        return self
+
     @abstractmethod
     def split(self, lines: Sequence[str]) -> Ragged:
         """A row a line of (start, end) character spans, shape (total, 2) int32."""

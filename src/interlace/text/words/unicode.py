@@ -34,12 +34,22 @@ class Unicode(Splitter):
         """A row a line of (start, end) character spans."""
         kinds = _inherited(_kinds(code_points(lines)))
         solid = kinds != _BLANK
-        begins = solid.copy()
-        extends = kinds == _EXTENDS
-        begins[1:] &= ~extends[1:] & ~((kinds[1:] == _RUN) & (_base(kinds)[:-1] == _RUN))
+        begins = solid & ~_continues(kinds)
         starts = np.flatnonzero(begins)
         ends = np.flatnonzero(solid[:-1] & (begins[1:] | ~solid[1:])) + 1
         return spans_by_line(starts, ends, line_starts(lines))
+
+
+def continues(points: NDArray[Any]) -> NDArray[np.bool_]:
+    """(C,) where a character belongs to the word of the one before it: marks, and letters or digits in a run."""
+    return _continues(_inherited(_kinds(points)))
+
+
+def _continues(kinds: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    extends = kinds == _EXTENDS
+    continued = np.zeros(len(kinds), np.bool_)
+    continued[1:] = extends[1:] | ((kinds[1:] == _RUN) & (_base(kinds)[:-1] == _RUN))
+    return continued
 
 
 def _kinds(points: NDArray[Any]) -> NDArray[np.uint8]:

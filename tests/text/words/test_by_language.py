@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import pytest
+
+from interlace.errors import MissingDependencyError
+from interlace.text.words import SPLITTERS
+
+splitter = SPLITTERS.build("by_language")
+
+
+@pytest.mark.parametrize(
+    ("language", "name", "package"),
+    [
+        ("zh", "zh", "jieba"),
+        ("zh_TW", "zh", "jieba"),
+        ("jpn", "ja", "sudachipy"),
+        ("th", "th", "pythainlp"),
+        ("fr", "moses", "sacremoses"),
+        ("km", "unicode", "numpy"),
+    ],
+)
+def test_each_language_has_its_own(language, name, package):
+    pytest.importorskip(package)
+    assert splitter.of(language) == SPLITTERS.build(name).of(language)
+
+
+def test_only_the_languages_asked_for_need_their_package(monkeypatch):
+    monkeypatch.setattr("interlace.text.words._tools.find_spec", lambda name: None if name == "jieba" else True)
+    assert splitter.of("fr")
+    with pytest.raises(MissingDependencyError, match="pip install jieba"):
+        splitter.of("zh")
+
+
+def test_where_no_language_is_said_words_are_those_of_unicode():
+    lines = ["l'été 三封信"]
+    assert splitter.split(lines) == SPLITTERS.build("unicode").split(lines)
