@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
-from interlace.data.build import build_corpus
+from interlace.data.build import build_corpus, pair_texts
 from interlace.data.corpus import Corpus
 from interlace.data.parallel import ParallelCorpus
 from interlace.errors import DataError
 from interlace.readers import READERS
+from interlace.text import Text, TextPairs
 from interlace.text.lines import write_lines
 from interlace.text.normalise import Normalise
 from interlace.text.words import SPLITTERS
@@ -42,6 +45,15 @@ def test_pairs_go_together_when_a_side_is_empty(tmp_path, vocab):
     pairs = corpus.take([0, 1])
     assert pairs.source.ids == vocab.encode(["one", "three"]).ids
     assert pairs.target.ids == vocab.encode(["eins", "drei"]).ids
+
+
+def test_pairs_that_are_left_out_stay_in_place_without_words():
+    lines = ["one", "", "three four"], ["eins", "zwei", "drei vier"]
+    sides = [Text(language, rows, BLANKS.split(rows)) for language, rows in zip(("en", "de"), lines, strict=True)]
+    skipped = Counter()
+    (pairs,) = pair_texts([TextPairs(*sides)], BLANKS, Normalise(), skipped)
+    assert [pairs.target.tokens(row) for row in range(3)] == [["eins"], [], ["drei", "vier"]]
+    assert (len(pairs.source), skipped) == (3, {"empty": 1})
 
 
 def test_chunks_make_no_difference(tmp_path, vocab, monkeypatch, lines):
