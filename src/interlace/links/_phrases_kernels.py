@@ -27,13 +27,20 @@ def consistent(
     longest: int,
     absorb: bool,
 ) -> tuple[NDArray[np.int32], int, NDArray[np.int64]]:
-    """Spans of all rows, sorted in each row, with room behind them; how many they are, in all and in each row."""
-    spans = np.empty((64 * len(source_lengths) + 64, 4), np.int32)
+    """Spans of all rows, sorted in each row, with room behind them; how many they are, in all and in each row.
+
+    A row with a link beyond its sentences has -1. There must be at least one row.
+    """
+    spans = np.empty((64 * len(source_lengths) + longest * longest, 4), np.int32)
     found = np.zeros(len(source_lengths), np.int64)
+    room = np.empty((4, max(source_lengths.max(), target_lengths.max())), np.int32)
     used = 0
     for row in range(len(source_lengths)):
         n, m = source_lengths[row], target_lengths[row]
-        reach = _reach(links[offsets[row] : offsets[row + 1]], n, m)
+        reach = room[0, :n], room[1, :n], room[2, :m], room[3, :m]
+        if not _reach(reach, links[offsets[row] : offsets[row + 1]]):
+            found[row] = -1
+            continue
         before = used
         for a in range(n):
             if absorb or reach[1][a] >= 0:
@@ -68,15 +75,21 @@ def _starting_at(
 
 
 @njit(cache=True, nogil=True)
-def _reach(links: NDArray[np.int32], n: int, m: int) -> Reach:
-    """The least and greatest partner of each source word, and of each target word."""
-    source_low, source_high = np.full(n, m, np.int32), np.full(n, -1, np.int32)
-    target_low, target_high = np.full(m, n, np.int32), np.full(m, -1, np.int32)
+def _reach(reach: Reach, links: NDArray[np.int32]) -> bool:
+    """Fill in the least and greatest partner of each word; false where a link leads beyond a sentence."""
+    source_low, source_high, target_low, target_high = reach
+    n, m = len(source_low), len(target_low)
+    for i in range(n):
+        source_low[i], source_high[i] = m, -1
+    for j in range(m):
+        target_low[j], target_high[j] = n, -1
     for link in range(len(links)):
         i, j = links[link, 0], links[link, 1]
+        if not (0 <= i < n and 0 <= j < m):
+            return False
         source_low[i], source_high[i] = min(source_low[i], j), max(source_high[i], j)
         target_low[j], target_high[j] = min(target_low[j], i), max(target_high[j], i)
-    return source_low, source_high, target_low, target_high
+    return True
 
 
 @njit(cache=True, nogil=True)

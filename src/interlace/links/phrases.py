@@ -59,7 +59,7 @@ def phrase_pairs(
     """
     rules = rules or PhraseRules()
     lengths = [np.ascontiguousarray(side, np.int64) for side in (source_lengths, target_lengths)]
-    must_fit(lengths[0], lengths[1], links)
+    _must_have_equal_rows(lengths[0], lengths[1], links)
 
     def work(start: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         from interlace.links._phrases_kernels import consistent
@@ -69,6 +69,8 @@ def phrase_pairs(
         flat = np.array(part.flat.reshape(-1, 2), np.int32)  # a copy: kernels are compiled for arrays in memory
         offsets = part.offsets - part.offsets[0]
         spans, used, found = consistent(lengths[0][rows], lengths[1][rows], flat, offsets, rules.longest, rules.absorb)
+        if found.min() < 0:
+            must_fit(lengths[0], lengths[1], links)
         return spans[:used].copy(), found
 
     with ThreadPoolExecutor(threads or processors()) as pool:
@@ -83,9 +85,7 @@ def must_fit(source_lengths: NDArray[np.int64], target_lengths: NDArray[np.int64
     Raises:
         DataError: they differ in rows, or a link leads beyond a sentence; names the first such pair, from 1.
     """
-    counts = (len(source_lengths), len(target_lengths), len(links))
-    if len(set(counts)) != 1:
-        raise DataError(f"{counts[0]} source and {counts[1]} target sentences, but {counts[2]} rows of links")
+    _must_have_equal_rows(source_lengths, target_lengths, links)
     flat = links.flat.reshape(-1, 2)
     beyond = (flat[:, 0] >= np.repeat(source_lengths, links.lengths)) | (flat.min(axis=1, initial=0) < 0)
     beyond |= flat[:, 1] >= np.repeat(target_lengths, links.lengths)
@@ -96,6 +96,11 @@ def must_fit(source_lengths: NDArray[np.int64], target_lengths: NDArray[np.int64
             f"pair {row + 1}: link {flat[at, 0]}-{flat[at, 1]}, but the sentences have {source_lengths[row]} and "
             f"{target_lengths[row]} words, counted from 0"
         )
+
+
+def _must_have_equal_rows(source: NDArray[np.int64], target: NDArray[np.int64], links: Ragged) -> None:
+    if not len(source) == len(target) == len(links):
+        raise DataError(f"{len(source)} source and {len(target)} target sentences, but {len(links)} rows of links")
 
 
 def processors() -> int:
