@@ -13,6 +13,7 @@ from interlace.errors import DataError, SettingsError, did_you_mean
 from interlace.models.shape import ModelSettings
 from interlace.objectives import OBJECTIVES, Objective
 from interlace.readers import READERS
+from interlace.recipes._align import AlignSettings
 from interlace.schedules import Schedule, within
 from interlace.settings import Settings
 from interlace.tasks import TASKS, Task
@@ -183,6 +184,7 @@ class Recipe(Settings):
     normalise: Normalise = Field(default_factory=Normalise, description="What is done to each line first.")
     splitter: str = Field("blanks", description="What a word is; recorded with corpora.")
     corpora: dict[str, CorpusGroup] = Field(min_length=1, description="Training text by group.")
+    align: AlignSettings | None = Field(None, description="Who links the words of translations; none: where needed.")
     vocab: VocabSettings = Field(default_factory=VocabSettings, description="The vocabulary.")
     model: ModelSettings = Field(default_factory=ModelSettings, description="The backbone.")
     objectives: dict[str, ObjectiveEntry] = Field(min_length=1, description="The mixture, by objective.")

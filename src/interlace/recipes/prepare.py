@@ -15,6 +15,8 @@ from interlace.data.parallel import ParallelCorpus
 from interlace.data.vocab import Vocab
 from interlace.errors import DataError
 from interlace.readers import READERS
+from interlace.recipes._text import text_key
+from interlace.recipes.linking import linked, needs
 from interlace.text.words import SPLITTERS
 from interlace.world import world_version, write_world
 
@@ -57,6 +59,8 @@ def prepare(recipe: Recipe) -> Materials:
             key = corpus if corpus not in train else f"{name}:{corpus}"
             groups[name].append(key)
             train[key] = _corpus(recipe, group, corpus, "train", root, vocab)
+            if needs(recipe, name, key):
+                train[key] = _with_links(recipe, group, corpus, root, train[key])
             if group.dev:
                 dev[key] = _corpus(recipe, group, corpus, "dev", root, vocab)
     return Materials(root, vocab, train, dev, groups)
@@ -137,14 +141,7 @@ def _lines(recipe: Recipe, groups: Groups, language: str, root: Path) -> Iterato
 
 def _corpus(recipe: Recipe, group: CorpusGroup, corpus: str, split: str, root: Path, vocab: Vocab) -> AnyCorpus:
     paths = group.files(split, corpus, root)
-    key = {
-        "languages": corpus.split("-"),
-        "reader": group.reader,
-        "files": [content_key(path) for path in paths],
-        "vocab": vocab.fingerprint,
-        "splitter": recipe.splitter,
-        "normalise": recipe.normalise.dump(),
-    }
+    key = {**text_key(recipe, group, corpus, split, root), "vocab": vocab.fingerprint}
 
     def build(into: Path) -> None:
         log.info("building the corpus %s (%s)", corpus, split)
@@ -154,3 +151,10 @@ def _corpus(recipe: Recipe, group: CorpusGroup, corpus: str, split: str, root: P
 
     folder = cached("corpus", key, build)
     return ParallelCorpus.open(folder, vocab) if "-" in corpus else Corpus.open(folder, vocab)
+
+
+def _with_links(recipe: Recipe, group: CorpusGroup, corpus: str, root: Path, built: AnyCorpus) -> AnyCorpus:
+    """The corpus with what objectives read beside its pairs; one of single sentences has nothing of the kind."""
+    if not isinstance(built, ParallelCorpus):
+        return built
+    return built.beside(linked(recipe, group, corpus, root))

@@ -1,0 +1,137 @@
+"""Word links as a step of recipes: found once for the text of a corpus, whatever its vocabulary, and cached.
+
+The key holds all that links depend on: the files and how they are read, the aligner with its settings and its code,
+and what it knew beforehand. The vocabulary is not among them.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import time
+from collections import Counter
+from dataclasses import replace
+from functools import cache
+from hashlib import blake2b
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from interlace.data.aligned import AlignedWords
+from interlace.data.build import pair_texts
+from interlace.data.cache import cached, content_key
+from interlace.links import WordPairs
+from interlace.readers import READERS
+from interlace.recipes._align import AlignSettings
+from interlace.recipes._text import text_key
+from interlace.text.words import SPLITTERS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from interlace.align import Aligner, Fitted, Watch
+    from interlace.ragged import Ragged
+    from interlace.recipes import CorpusGroup, Recipe
+    from interlace.text import TextPairs
+
+log = logging.getLogger(__name__)
+
+_EVERY = 10.0  # seconds between two lines on how far an aligner is
+
+
+def needs(recipe: Recipe, group: str, corpus: str) -> frozenset[str]:
+    """What the training corpus `corpus` of a group needs beside its pairs: `links`, or nothing.
+
+    An objective that needs links has them found for the corpora it reads. Where none does, a recipe with an `[align]`
+    section has them found for all its translations: so links can be looked at before an objective is chosen.
+    """
+    asked = {name: recipe.objective(name).needs for name in recipe.objectives}
+    if not any(asked.values()):
+        return frozenset({"links"} if recipe.align is not None else ())
+    found: frozenset[str] = frozenset()
+    for name, wanted in asked.items():
+        chosen = recipe.objectives[name].corpora
+        if not chosen or group in chosen or corpus in chosen:
+            found |= wanted
+    return found
+
+
+def linked(recipe: Recipe, group: CorpusGroup, corpus: str, root: Path) -> AlignedWords:
+    """The words and links of a group's training pairs, from the cache, found where they are not there yet.
+
+    Raises:
+        DataError: a file is not as its reader expects, or the aligner cannot work on it.
+    """
+    settings = recipe.align or AlignSettings()
+    source, target = corpus.split("-")
+    names = {"pair": corpus, "source": source, "target": target}
+    aligner = settings.aligner(names)
+    priors = None if settings.priors is None else root / settings.priors.format(**names)
+    key = {
+        **text_key(recipe, group, corpus, "train", root),
+        "aligner": [aligner.name, aligner.dump()],
+        "priors": None if priors is None else content_key(priors),
+        "version": version(type(aligner)),
+    }
+
+    def build(into: Path) -> None:
+        log.info("linking the words of %s with the aligner %r", corpus, aligner.name)
+        spool = into / "words"  # goes when the links take the folder's place
+        spool.mkdir()
+        words = WordPairs.of(_texts(recipe, group, corpus, root), spool)
+        fitted = aligner.fit(words, None, _watch(corpus))
+        about = {"aligner": aligner.name, "settings": aligner.dump()}
+        AlignedWords.write(into, _aligned(words, fitted), about=about)
+
+    return AlignedWords.open(cached("links", key, build))
+
+
+@cache
+def version(kind: type[Aligner]) -> str:
+    """A hash of the code of links, aligners and of this one, which may be a guest's: other code, other links."""
+    digest = blake2b(digest_size=8)
+    own = [entry for room in ("interlace.links", "interlace.align") for entry in files(room).iterdir()]
+    sources = {str(entry.name): entry.read_bytes() for entry in own if entry.name.endswith(".py")}
+    guest = Path(inspect.getfile(kind))
+    for name, code in sorted({**sources, f"guest/{guest.name}": guest.read_bytes()}.items()):
+        digest.update(name.encode("utf-8", "surrogateescape") + b"\0" + code + b"\0")
+    return digest.hexdigest()
+
+
+def _texts(recipe: Recipe, group: CorpusGroup, corpus: str, root: Path) -> Iterator[TextPairs]:
+    reader, splitter = READERS.build(group.reader), SPLITTERS.build(recipe.splitter)
+    chunks = reader.read_chunks(group.files("train", corpus, root), corpus.split("-"))
+    return pair_texts(chunks, splitter, recipe.normalise, Counter())
+
+
+def _aligned(words: WordPairs, fitted: Fitted) -> Iterator[tuple[WordPairs, Ragged, NDArray[np.float32]]]:
+    """The links of all pairs that the corpus holds, chunk by chunk.
+
+    Pairs that it leaves out were there without words until now, so that links from a file are found by their line.
+    """
+    for chunk in words.chunks():
+        found = fitted.align(chunk)
+        kept = chunk.source.lengths > 0
+        if kept.all():
+            yield chunk, found.links, found.confidence
+        else:
+            confidence = found.confidence[np.repeat(kept, found.links.lengths)]
+            words_kept = replace(chunk, source=chunk.source.take(kept), target=chunk.target.take(kept))
+            yield words_kept, found.links.take(kept), confidence
+
+
+def _watch(corpus: str) -> Watch:
+    """Logs a step now and then, so that hours of alignment are not silent and seconds of it are."""
+    last = time.monotonic()
+
+    def watch(what: str, done: int, total: int) -> None:
+        nonlocal last
+        if time.monotonic() - last >= _EVERY:
+            last = time.monotonic()
+            log.info("%s: %s, %d of %d", corpus, what, done, total)
+
+    return watch

@@ -1,0 +1,184 @@
+"""Word links as a step of recipes: found once, whatever the vocabulary, and again when what they hang on changes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from interlace.align import ALIGNERS
+from interlace.errors import SettingsError
+from interlace.objectives import OBJECTIVES
+from interlace.ragged import Ragged
+from interlace.recipes import Recipe
+from interlace.recipes.linking import needs, version
+from interlace.recipes.prepare import prepare
+from interlace.registry import _GUESTS, welcome
+from interlace.text.lines import read_lines, write_lines
+
+LINES = {
+    "en": ["the cat sat", "a dog", "", "the dog sat here", "a cat"],
+    "de": ["die Katze saß", "ein Hund", "leer", "der Hund saß hier", "eine Katze"],
+    "es": ["el gato", "un perro", "vacío", "el perro", "un gato"],
+}
+GUEST = '''
+import numpy as np
+from pathlib import Path
+from pydantic import Field
+from interlace.align import Aligned, Aligner, Fitted
+from interlace.ragged import Ragged
+
+class Straight(Aligner):
+    """Links word i with word i + shift; writes down each call."""
+    shift: int = Field(0)
+    log: str = Field("")
+
+    def fit(self, pairs, priors=None, watch=None):
+        known = [] if priors is None else [priors[entry][:2] for entry in range(len(priors))]
+        with Path(self.log).open("a") as file:
+            file.write(f"{len(pairs)} {'-'.join(pairs.languages)} {known}\\n")
+        watch("counting", 1, 1)
+        return Found(self)
+
+class Found(Fitted):
+    def __init__(self, aligner):
+        self.aligner = aligner
+
+    def align(self, pairs):
+        rows = [
+            [(i, i + self.aligner.shift) for i in range(len(one)) if i + self.aligner.shift < len(other)]
+            for one, other in zip(pairs.source, pairs.target)
+        ]
+        links = Ragged.of(rows, width=2)
+        return Aligned(links, np.full(len(links.flat), 0.8, np.float32))
+'''
+READS_LINKS = '''
+from interlace.objectives.tlm import Tlm
+class Linked(Tlm):
+    """Stands for an objective that reads links."""
+    needs = frozenset({"links"})
+'''
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A data root with two pair corpora, a cache of its own, and the guests."""
+    monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("interlace.registry._GUESTS", {})
+    for language, lines in LINES.items():
+        write_lines(tmp_path / "data" / f"train.{language}", lines)
+    (tmp_path / "straight.py").write_text(GUEST)
+    welcome(tmp_path / "straight.py", {"align": ALIGNERS})
+    return tmp_path
+
+
+def _recipe(folder, changes=None, align=True) -> Recipe:
+    data = {
+        "name": "linked",
+        "data_root": str(folder / "data"),
+        "corpora": {"pairs": {"pairs": ["en-de", "en-es"], "train": ["train.{source}", "train.{target}"]}},
+        "vocab": {"size": 300},
+        "objectives": {"tlm": {}},
+        **(changes or {}),
+    }
+    if align:
+        data["align"] = {"name": "straight", "log": str(folder / "log"), **data.get("align", {})}
+    return Recipe.read(data)
+
+
+def _calls(folder) -> list[str]:
+    return list(read_lines(folder / "log")) if (folder / "log").exists() else []
+
+
+def test_links_stand_beside_the_pairs_that_the_corpus_holds(folder):
+    corpus = prepare(_recipe(folder)).train["en-de"]
+    assert len(corpus) == 4
+    pairs = corpus.take([0, 1, 2, 3])
+    assert pairs.links == Ragged.of([[(i, i) for i in range(length)] for length in (3, 2, 4, 2)], width=2)
+    assert pairs.confidence.flat == pytest.approx(0.8, abs=1 / 255)
+    assert str(corpus[2]).endswith("0-0 1-1 2-2 3-3")
+    assert corpus.aligned.types[1][:3] == ["die", "Katze", "saß"]
+
+
+def test_all_lines_are_aligned_in_one_fit_and_only_once(folder):
+    first = prepare(_recipe(folder)).train["en-de"]
+    assert _calls(folder) == ["5 en-de []", "5 en-es []"]
+    again = prepare(_recipe(folder)).train["en-de"]
+    assert len(_calls(folder)) == 2
+    assert again.aligned.folder == first.aligned.folder
+
+
+def test_another_vocabulary_aligns_nothing_again(folder):
+    first = prepare(_recipe(folder)).train["en-de"]
+    other = prepare(_recipe(folder, {"vocab": {"size": 320}})).train["en-de"]
+    assert other.folder != first.folder
+    assert other.aligned.folder == first.aligned.folder
+    assert len(_calls(folder)) == 2
+
+
+def test_other_settings_of_the_aligner_align_again_and_leave_the_corpus(folder):
+    first = prepare(_recipe(folder)).train["en-de"]
+    other = prepare(_recipe(folder, {"align": {"shift": 1}})).train["en-de"]
+    assert other.folder == first.folder
+    assert other[1].links == [(0, 1)]
+    assert len(_calls(folder)) == 4
+
+
+@pytest.mark.parametrize("changes", [{"splitter": "unicode"}, {"normalise": {"lower_case": True}}])
+def test_other_words_are_aligned_again(folder, changes):
+    prepare(_recipe(folder))
+    prepare(_recipe(folder, changes))
+    assert len(_calls(folder)) == 4
+
+
+def test_other_text_is_aligned_again(folder):
+    prepare(_recipe(folder))
+    write_lines(folder / "data" / "train.de", [*LINES["de"][:-1], "Kätzchen"])
+    corpus = prepare(_recipe(folder)).train["en-de"]
+    assert corpus[3].links == [(0, 0)]
+    assert len(_calls(folder)) == 3  # en-es stays
+
+
+def test_other_code_of_the_aligner_is_another_version(folder):
+    old = version(ALIGNERS.get("straight"))
+    (folder / "straight.py").write_text(GUEST + "# mended\n")
+    _GUESTS.clear()
+    welcome(folder / "straight.py", {"align": ALIGNERS})
+    assert version(ALIGNERS.get("straight")) != old
+
+
+def test_nothing_is_aligned_that_nobody_asks_for(folder):
+    corpus = prepare(_recipe(folder, align=False)).train["en-de"]
+    assert corpus.take([0]).links is None
+
+
+def test_an_objective_has_links_found_for_what_it_reads(folder):
+    (folder / "linked.py").write_text(READS_LINKS)
+    welcome(folder / "linked.py", {"objectives": OBJECTIVES})
+    recipe = _recipe(folder, {"objectives": {"linked": {"corpora": ["en-es"]}, "tlm": {}}})
+    assert needs(recipe, "pairs", "en-es") == {"links"}
+    assert needs(recipe, "pairs", "en-de") == frozenset()
+    train = prepare(recipe).train
+    assert train["en-es"].take([0]).links is not None
+    assert train["en-de"].take([0]).links is None
+    assert _calls(folder) == ["5 en-es []"]
+
+
+def test_a_section_that_cannot_work_is_explained(folder):
+    with pytest.raises(SettingsError, match="did you mean 'straight'"):
+        _recipe(folder, {"align": {"name": "strait"}})
+    with pytest.raises(SettingsError, match="align: unknown key 'shft'; did you mean 'shift'"):
+        _recipe(folder, {"align": {"shft": 1}})
+    with pytest.raises(SettingsError, match=r"nothing fills in \{split\}"):
+        _recipe(folder, {"align": {"log": "{split}.links"}})
+
+
+def test_the_section_survives_the_round_trip(folder):
+    recipe = _recipe(folder, {"align": {"shift": 2}})
+    assert Recipe.read(json.loads(json.dumps(recipe.dump()))) == recipe
+    assert recipe.align.aligner({"pair": "en-de", "source": "en", "target": "de"}).shift == 2
+
+
+def test_patterns_among_the_settings_are_filled_in(folder):
+    prepare(_recipe(folder, {"align": {"log": str(folder / "log.{pair}")}}))
+    assert list(read_lines(folder / "log.en-es")) == ["5 en-es []"]
