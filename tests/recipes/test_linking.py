@@ -179,6 +179,36 @@ def test_the_section_survives_the_round_trip(folder):
     assert recipe.align.aligner({"pair": "en-de", "source": "en", "target": "de"}).shift == 2
 
 
+def test_a_dictionary_is_what_the_aligner_starts_from(folder):
+    for target in ("de", "es"):
+        write_lines(folder / "data" / f"en-{target}.txt", [f"cat\t{target}1", f"dog\t{target}2"])
+    changes = {"align": {"priors": "{source}-{target}.txt"}}
+    prepare(_recipe(folder, changes))
+    assert _calls(folder) == ["5 en-de [('cat', 'de1'), ('dog', 'de2')]", "5 en-es [('cat', 'es1'), ('dog', 'es2')]"]
+    write_lines(folder / "data" / "en-es.txt", ["cat\tgato"])
+    prepare(_recipe(folder, changes))
+    assert _calls(folder)[2:] == ["5 en-es [('cat', 'gato')]"]
+
+
+def test_links_of_a_bigger_corpus_are_what_the_aligner_starts_from(folder):
+    for language in LINES:
+        write_lines(folder / "data" / f"small.{language}", LINES[language][:1])
+    small = {"pairs": ["en-de"], "train": ["small.{source}", "small.{target}"]}
+    big = {"pairs": ["en-de"], "train": ["train.{source}", "train.{target}"]}
+    recipe = _recipe(folder, {"corpora": {"small": small, "big": big}, "align": {"priors": "big"}})
+    prepare(recipe)
+    first, second = _calls(folder)
+    assert (first, second[:8]) == ("5 en-de []", "1 en-de ")
+    assert "('cat', 'Katze')" in second
+    assert "('here', 'hier')" in second
+    with pytest.raises(SettingsError, match="'big' has no pair 'en-es'; there are: en-de"):
+        prepare(
+            _recipe(
+                folder, {"corpora": {"pairs": {**small, "pairs": ["en-es"]}, "big": big}, "align": {"priors": "big"}}
+            )
+        )
+
+
 def test_patterns_among_the_settings_are_filled_in(folder):
     prepare(_recipe(folder, {"align": {"log": str(folder / "log.{pair}")}}))
     assert list(read_lines(folder / "log.en-es")) == ["5 en-es []"]

@@ -146,6 +146,11 @@ class AlignedWords:
             some = np.arange(start, min(start + rows, len(self)))
             yield WordPairs(*self.words(some), *self.types, self.languages, self.splitter, start), self.take(some)
 
+    def whole(self) -> tuple[WordPairs, Ragged]:
+        """All pairs and their links in memory: four bytes a word, eight a link."""
+        rows = np.arange(len(self))
+        return WordPairs(*self.words(rows), *self.types, self.languages, self.splitter), self.take(rows).links
+
     def _spellings(self, side: str, count: int) -> list[str]:
         path = must_exist(self.folder / f"{side}.words", "list of words")
         spellings = list(read_lines(path))

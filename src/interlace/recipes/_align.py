@@ -13,8 +13,6 @@ from interlace.tasks._files import check_pattern
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_FILLED = ("pair", "source", "target")
-
 
 class AlignSettings(Settings):
     """How the words of translations are linked. The aligner's own settings stand beside these in the section.
@@ -24,7 +22,9 @@ class AlignSettings(Settings):
 
     name: str = Field(DEFAULT, description="An aligner: see `interlace list aligners`.")
     priors: str | None = Field(
-        None, description="Dictionary that the aligner starts from, `source<TAB>target` a line; a path pattern."
+        None,
+        description="What the aligner starts from: a dictionary, `source<TAB>target` a line, as a pattern of paths; "
+        "or a group of [corpora] whose pairs are linked first and their links counted.",
     )
     settings: dict[str, Any] = Field({}, description="The aligner's own settings.")
 
@@ -39,17 +39,23 @@ class AlignSettings(Settings):
     @field_validator("priors")
     @classmethod
     def _is_pattern(cls, pattern: str | None) -> str | None:
-        return None if pattern is None else check_pattern(pattern, _FILLED)
+        return None if pattern is None else check_pattern(pattern, names_of("source-target"))
 
     def model_post_init(self, _context: Any) -> None:
         """The aligner must exist and know its settings."""
-        self.aligner({name: name for name in _FILLED})
+        self.aligner(names_of("source-target"))
 
     def aligner(self, names: Mapping[str, str]) -> Aligner:
         """The aligner for one pair of languages; `names` says what is filled into patterns."""
         settings = {key: _filled(value, names) for key, value in self.settings.items()}
         built: Aligner = ALIGNERS.build({"name": self.name, **settings}, "align")
         return built
+
+
+def names_of(corpus: str) -> dict[str, str]:
+    """What is filled into patterns for a corpus of pairs."""
+    source, target = corpus.split("-")
+    return {"pair": corpus, "source": source, "target": target}
 
 
 def _filled(value: Any, names: Mapping[str, str]) -> Any:

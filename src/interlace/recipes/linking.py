@@ -22,9 +22,11 @@ import numpy as np
 from interlace.data.aligned import AlignedWords
 from interlace.data.build import pair_texts
 from interlace.data.cache import cached, content_key
+from interlace.errors import SettingsError, did_you_mean
 from interlace.links import WordPairs
+from interlace.links.lexicon import Lexicon
 from interlace.readers import READERS
-from interlace.recipes._align import AlignSettings
+from interlace.recipes._align import AlignSettings, names_of
 from interlace.recipes._text import text_key
 from interlace.text.words import SPLITTERS
 
@@ -65,16 +67,15 @@ def linked(recipe: Recipe, group: CorpusGroup, corpus: str, root: Path) -> Align
 
     Raises:
         DataError: a file is not as its reader expects, or the aligner cannot work on it.
+        SettingsError: the section's priors name a group without this pair of languages.
     """
     settings = recipe.align or AlignSettings()
-    source, target = corpus.split("-")
-    names = {"pair": corpus, "source": source, "target": target}
-    aligner = settings.aligner(names)
-    priors = None if settings.priors is None else root / settings.priors.format(**names)
+    aligner = settings.aligner(names_of(corpus))
+    priors = _priors(recipe, group, corpus, root)
     key = {
         **text_key(recipe, group, corpus, "train", root),
         "aligner": [aligner.name, aligner.dump()],
-        "priors": None if priors is None else content_key(priors),
+        "priors": None if priors is None else _key(priors),
         "version": version(type(aligner)),
     }
 
@@ -83,11 +84,36 @@ def linked(recipe: Recipe, group: CorpusGroup, corpus: str, root: Path) -> Align
         spool = into / "words"  # goes when the links take the folder's place
         spool.mkdir()
         words = WordPairs.of(_texts(recipe, group, corpus, root), spool)
-        fitted = aligner.fit(words, None, _watch(corpus))
+        fitted = aligner.fit(words, None if priors is None else _lexicon(priors), _watch(corpus))
         about = {"aligner": aligner.name, "settings": aligner.dump()}
         AlignedWords.write(into, _aligned(words, fitted), about=about)
 
     return AlignedWords.open(cached("links", key, build))
+
+
+def _priors(recipe: Recipe, group: CorpusGroup, corpus: str, root: Path) -> Path | AlignedWords | None:
+    """What the aligner may know beforehand: a dictionary's path, or the links of another group's pairs."""
+    wanted = recipe.align.priors if recipe.align is not None else None
+    if wanted is None:
+        return None
+    if (other := recipe.corpora.get(wanted)) is None:
+        return root / wanted.format(**names_of(corpus))
+    if other is group:
+        return None  # they come first, without any
+    if corpus not in other.pairs:
+        raise SettingsError(f"align.priors: the group {wanted!r} has no pair {corpus!r}{did_you_mean('', other.pairs)}")
+    return linked(recipe, other, corpus, root)
+
+
+def _key(priors: Path | AlignedWords) -> str:
+    return priors.folder.name if isinstance(priors, AlignedWords) else content_key(priors)
+
+
+def _lexicon(priors: Path | AlignedWords) -> Lexicon:
+    if isinstance(priors, Path):
+        return Lexicon.read(priors)
+    words, links = priors.whole()
+    return Lexicon.count(words, links)
 
 
 @cache
