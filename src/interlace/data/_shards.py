@@ -188,5 +188,8 @@ def _mapped(path: Path) -> dict[str, Column]:
 
 
 def _nothing(meta: Mapping[str, Any]) -> str:
-    skipped = meta.get("skipped") or 0
-    return f"all {skipped} lines were empty" if skipped else "there are no lines"
+    counts = {"empty": meta.get("skipped") or 0, **(meta.get("notes") or {})}
+    found = [f"{count} {what}" for what, count in counts.items() if count]
+    if not found:
+        return "there are no lines"
+    return f"all {counts['empty']} lines were empty" if len(found) == 1 and counts["empty"] else ", ".join(found)

@@ -11,6 +11,7 @@ import numpy as np
 
 from interlace.data import Pairs, Sentences
 from interlace.data.corpus import Corpus
+from interlace.data.filters import Sieve
 from interlace.data.parallel import ParallelCorpus
 from interlace.errors import DataError
 from interlace.ragged import Ragged
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from interlace.data.filters import Filter
     from interlace.data.vocab import Vocab
     from interlace.readers import Reader
     from interlace.text.normalise import Normalise
@@ -35,11 +37,13 @@ def build_corpus(
     splitter: Splitter,
     normalise: Normalise,
     into: Path | str,
+    filters: Sequence[Filter] = (),
 ) -> Corpus | ParallelCorpus:
     """A corpus of one language, or of the pairs of two, in the folder `into`.
 
     Words are what `splitter` finds on the normalised lines; words, links and tags of the files belong to tasks. Lines
-    without a word (pairs, where either side has none) are skipped and counted in `meta.json`.
+    without a word (pairs, where either side has none) are skipped and counted in `meta.json`; so is what each of the
+    filters drops, under `notes`.
 
     Raises:
         DataError: what the reader finds wrong, or nothing is left to write; nothing half-made stays behind.
@@ -50,6 +54,8 @@ def build_corpus(
         "sources": [str(path) for path in files],
         "reader": reader.dump(),
         "normalise": normalise.dump(),
+        "made_with": {language: splitter.of(language).made_with for language in languages},
+        "filters": [[rule.name, rule.dump()] for rule in filters],
     }
 
     def noted(chunks: Iterable[Any]) -> Iterator[Any]:
@@ -58,55 +64,82 @@ def build_corpus(
 
     chunks = reader.read_chunks(files, list(languages))
     if len(languages) == 1:
-        sentences = noted(_sentences(chunks, vocab, splitter, normalise, skipped))
+        sentences = noted(_sentences(chunks, vocab, splitter, normalise, skipped, filters))
         return Corpus.write(into, sentences, language=languages[0], vocab=vocab, splitter=splitter.name, about=about)
     if len(languages) != 2:
         raise DataError(f"a corpus has one language or two, found {len(languages)}: {', '.join(languages)}")
-    pairs = noted(_pairs(chunks, vocab, splitter, normalise, skipped))
+    pairs = noted(_pairs(chunks, vocab, splitter, normalise, skipped, filters))
     both = (languages[0], languages[1])
     return ParallelCorpus.write(into, pairs, languages=both, vocab=vocab, splitter=splitter.name, about=about)
 
 
 def _sentences(
-    chunks: Iterable[Text | TextPairs], vocab: Vocab, splitter: Splitter, normalise: Normalise, skipped: Counter[str]
+    chunks: Iterable[Text | TextPairs],
+    vocab: Vocab,
+    splitter: Splitter,
+    normalise: Normalise,
+    skipped: Counter[str],
+    filters: Sequence[Filter],
 ) -> Iterator[Sentences]:
-    def texts() -> Iterator[Text]:
-        for chunk in chunks:
-            if isinstance(chunk, TextPairs):
-                raise DataError("the reader gave pairs where lines of one language are expected")
-            skipped.update(chunk.notes)
-            text = _prepared(chunk, splitter, normalise)
-            full = text.words.lengths > 0
-            skipped["empty"] += int((~full).sum())
-            yield text if full.all() else _kept(text, full)
-
-    return vocab.encode_texts(texts())
+    texts = line_texts(chunks, splitter, normalise, skipped, filters)
+    return vocab.encode_texts(text.where(text.words.lengths > 0) for text in texts)
 
 
 def _pairs(
-    chunks: Iterable[Text | TextPairs], vocab: Vocab, splitter: Splitter, normalise: Normalise, skipped: Counter[str]
+    chunks: Iterable[Text | TextPairs],
+    vocab: Vocab,
+    splitter: Splitter,
+    normalise: Normalise,
+    skipped: Counter[str],
+    filters: Sequence[Filter],
 ) -> Iterator[Pairs]:
     def sides() -> Iterator[tuple[Text, Text]]:
-        for chunk in pair_texts(chunks, splitter, normalise, skipped):
-            full = chunk.source.words.lengths > 0
-            pair = (chunk.source, chunk.target)
-            yield pair if full.all() else (_kept(pair[0], full), _kept(pair[1], full))
+        for chunk in pair_texts(chunks, splitter, normalise, skipped, filters):
+            kept = chunk.where(chunk.source.words.lengths > 0)
+            yield kept.source, kept.target
 
     encoded = vocab.encode_texts(chain.from_iterable(sides()))
     for source in encoded:
         yield Pairs(source, next(encoded))
 
 
+def line_texts(
+    chunks: Iterable[Text | TextPairs],
+    splitter: Splitter,
+    normalise: Normalise,
+    skipped: Counter[str],
+    filters: Sequence[Filter] = (),
+) -> Iterator[Text]:
+    """All lines that were read, as `pair_texts` gives pairs: those that a corpus leaves out have no words."""
+    sieve = Sieve(filters)
+    for chunk in chunks:
+        if isinstance(chunk, TextPairs):
+            raise DataError("the reader gave pairs where lines of one language are expected")
+        skipped.update(chunk.notes)
+        text = _prepared(chunk, splitter, normalise)
+        full = text.words.lengths > 0
+        skipped["empty"] += int((~full).sum())
+        kept = sieve.keep(text, full)
+        yield text if kept.all() else _emptied(text, kept)
+    _note_dropped(skipped, sieve)
+
+
 def pair_texts(
-    chunks: Iterable[Text | TextPairs], splitter: Splitter, normalise: Normalise, skipped: Counter[str]
+    chunks: Iterable[Text | TextPairs],
+    splitter: Splitter,
+    normalise: Normalise,
+    skipped: Counter[str],
+    filters: Sequence[Filter] = (),
 ) -> Iterator[TextPairs]:
     """All pairs that were read, normalised and split; those that a corpus leaves out have no words on either side.
 
-    What is computed apart from a corpus and laid beside it, such as word links, reads its text from here, and knows
-    both the number of a pair in the files and in the corpus.
+    What is computed apart from a corpus and laid beside it, such as word links, reads its text from here with the same
+    filters, and knows both the number of a pair in the files and in the corpus.
 
-    skipped: counts what is left out, `empty` where a side has no word; complete after the last chunk.
+    skipped: counts what is left out, `empty` where a side has no word, `dropped by length` for the filter `length`;
+        complete after the last chunk.
     """
+    sieve = Sieve(filters)
     for chunk in chunks:
         if not isinstance(chunk, TextPairs):
             raise DataError("the reader gave lines of one language where pairs are expected")
@@ -114,7 +147,10 @@ def pair_texts(
         source, target = (_prepared(side, splitter, normalise) for side in (chunk.source, chunk.target))
         full = (source.words.lengths > 0) & (target.words.lengths > 0)
         skipped["empty"] += int((~full).sum())
-        yield TextPairs(source, target) if full.all() else TextPairs(_emptied(source, full), _emptied(target, full))
+        pairs = TextPairs(source, target)
+        kept = sieve.keep(pairs, full)
+        yield pairs if kept.all() else TextPairs(_emptied(source, kept), _emptied(target, kept))
+    _note_dropped(skipped, sieve)
 
 
 def _prepared(text: Text, splitter: Splitter, normalise: Normalise) -> Text:
@@ -131,7 +167,5 @@ def _emptied(text: Text, full: NDArray[np.bool_]) -> Text:
     return Text(text.language, text.lines, Ragged.from_lengths(kept, text.words.lengths * full), text.splitter)
 
 
-def _kept(text: Text, full: NDArray[np.bool_]) -> Text:
-    rows = np.flatnonzero(full)
-    words: Ragged = text.words.take(rows)
-    return Text(text.language, [text.lines[row] for row in rows], words, text.splitter)
+def _note_dropped(skipped: Counter[str], sieve: Sieve) -> None:
+    skipped.update({f"dropped by {name}": count for name, count in sieve.dropped.items()})

@@ -5,10 +5,14 @@ Readers yield `Text`, the micro-world makes it, derived languages map it to new 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import compress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from interlace.ragged import Ragged
 
 
@@ -40,6 +44,19 @@ class Text:
         """The words of one line as strings."""
         return [self.lines[line][start:end] for start, end in self.words[line]]
 
+    def where(self, mask: NDArray[np.bool_]) -> Text:
+        """The lines where the mask (n,) holds, with all that belongs to them; the notes stay."""
+        if mask.all():
+            return self
+        return replace(
+            self,
+            lines=list(compress(self.lines, mask)),
+            words=self.words.take(mask),
+            tags={kind: list(compress(tags, mask)) for kind, tags in self.tags.items()},
+            labels=None if self.labels is None else list(compress(self.labels, mask)),
+            answers=None if self.answers is None else list(compress(self.answers, mask)),
+        )
+
 
 @dataclass(frozen=True)
 class TextPairs:
@@ -57,3 +74,15 @@ class TextPairs:
 
     def __len__(self) -> int:
         return len(self.source)
+
+    def where(self, mask: NDArray[np.bool_]) -> TextPairs:
+        """The pairs where the mask (n,) holds, with all that belongs to them; the notes stay."""
+        if mask.all():
+            return self
+        return replace(
+            self,
+            source=self.source.where(mask),
+            target=self.target.where(mask),
+            links=None if self.links is None else self.links.take(mask),
+            labels=None if self.labels is None else list(compress(self.labels, mask)),
+        )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import unicodedata
 from functools import lru_cache
 
+from interlace.text._scripts_by_language import BY_LANGUAGE, BY_SUFFIX
+
 COMMON = "Common"
 
 # The first word of a letter's Unicode name is its script; these names begin with something else or in two words.
@@ -65,3 +67,18 @@ def script_of(character: str) -> str:
 def is_unspaced(character: str) -> bool:
     """Whether the character's script writes words without blanks between them."""
     return script_of(character) in UNSPACED
+
+
+def scripts_of(language: str) -> frozenset[str]:
+    """The scripts that a language is written in; empty where the language is not known.
+
+    language: an ISO 639 code; a script behind it (`"sr_Latn"`, `"zh-Hant"`) goes first, a country changes nothing.
+
+    >>> sorted(scripts_of("ja")), sorted(scripts_of("sr_Latn")), sorted(scripts_of("pt_BR"))
+    (['Han', 'Hiragana', 'Katakana'], ['Latin'], ['Latin'])
+    """
+    code, *parts = language.replace("-", "_").lower().split("_")
+    for part in parts:
+        if part in BY_SUFFIX:
+            return BY_SUFFIX[part]
+    return BY_LANGUAGE.get(code, frozenset())

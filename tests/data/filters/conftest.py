@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+import pytest
+
+from interlace.text import Text, TextPairs
+from interlace.text.words import SPLITTERS
+
+
+def text(lines, language="en", splitter="blanks"):
+    return Text(language, list(lines), SPLITTERS.build(splitter).split(lines), splitter)
+
+
+@pytest.fixture
+def of():
+    """Lines of one language as `Text`."""
+    return text
+
+
+@pytest.fixture
+def both():
+    """Rows of (source, target) as `TextPairs`."""
+
+    def make(rows, languages=("en", "de")):
+        sources, targets = zip(*rows, strict=True) if rows else ((), ())
+        return TextPairs(text(sources, languages[0]), text(targets, languages[1]))
+
+    return make
