@@ -15,7 +15,6 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 from interlace.align import ALIGNERS
 from interlace.align import _similarity_methods as methods
-from interlace.align._similarity_text import running_text
 from interlace.align._similarity_vectors import Encoder, Units, shortened
 from interlace.align.similarity import Similar, Similarity
 from interlace.data.vocab import Vocab
@@ -25,6 +24,7 @@ from interlace.models.build import fresh, load
 from interlace.models.shape import Shape
 from interlace.ragged import Ragged
 from interlace.text import Text, TextPairs
+from interlace.text.running import running_text
 from interlace.text.words import SPLITTERS
 
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "b", "c", "x", "y", "w", "##b", "##y", "书"]

@@ -161,8 +161,8 @@ class Similar(Fitted):
         return _aligned(places, confidence, len(pairs))
 
     def _encoded(self, pairs: WordPairs) -> tuple[Sentences, Sentences]:
-        from interlace.align._similarity_text import running_text
         from interlace.data.apart import encode_words_apart
+        from interlace.text.running import running_text
 
         sides = ((pairs.source, pairs.source_types), (pairs.target, pairs.target_types))
         texts = [
