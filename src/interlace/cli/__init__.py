@@ -61,12 +61,14 @@ def take_guests(paths: list[Path]) -> None:
     if not paths:
         return
     from interlace.align import ALIGNERS
+    from interlace.data.filters import FILTERS
     from interlace.objectives import OBJECTIVES
     from interlace.readers import READERS
     from interlace.registry import welcome
     from interlace.tasks import TASKS
     from interlace.text.words import SPLITTERS
 
-    rooms: dict[str, Room[Any]] = {room.name: room for room in (OBJECTIVES, TASKS, READERS, SPLITTERS, ALIGNERS)}
+    known: tuple[Room[Any], ...] = (OBJECTIVES, TASKS, READERS, SPLITTERS, FILTERS, ALIGNERS)
+    rooms = {room.name: room for room in known}
     for path in paths:
         welcome(path, rooms)

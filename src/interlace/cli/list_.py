@@ -98,6 +98,7 @@ def _shown(value: str | list[str]) -> str:
 
 def _rooms() -> dict[str, Room[Any]]:
     from interlace.align import ALIGNERS
+    from interlace.data.filters import FILTERS
     from interlace.objectives import OBJECTIVES
     from interlace.readers import READERS
     from interlace.tasks import TASKS
@@ -109,6 +110,7 @@ def _rooms() -> dict[str, Room[Any]]:
         "tasks": TASKS,
         "readers": READERS,
         "splitters": SPLITTERS,
+        "filters": FILTERS,
         "aligners": ALIGNERS,
         "languages": LANGUAGES,
     }

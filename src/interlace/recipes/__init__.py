@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, field_validator
 
+from interlace.data.filters import build_filters
 from interlace.errors import DataError, SettingsError, did_you_mean
 from interlace.models.shape import ModelSettings
 from interlace.objectives import OBJECTIVES, Objective
@@ -184,6 +185,9 @@ class Recipe(Settings):
     normalise: Normalise = Field(default_factory=Normalise, description="What is done to each line first.")
     splitter: str = Field("blanks", description="What a word is; recorded with corpora.")
     corpora: dict[str, CorpusGroup] = Field(min_length=1, description="Training text by group.")
+    filters: dict[str, dict[str, Any]] = Field(
+        {}, description="Rules that training text passes in turn: name -> settings, as in `interlace list filters`."
+    )
     align: AlignSettings | None = Field(None, description="Who links the words of translations; none: where needed.")
     vocab: VocabSettings = Field(default_factory=VocabSettings, description="The vocabulary.")
     model: ModelSettings = Field(default_factory=ModelSettings, description="The backbone.")
@@ -202,7 +206,10 @@ class Recipe(Settings):
 
     def model_post_init(self, _context: Any) -> None:
         """Names must exist: reader, splitter, objectives, corpora."""
-        SPLITTERS.build(self.splitter)
+        splitter = SPLITTERS.build(self.splitter)
+        for language in self.languages:
+            splitter.of(language)
+        build_filters(self.filters)
         for group in self.corpora.values():
             READERS.build(group.reader)
         for name in self.vocab.corpora:

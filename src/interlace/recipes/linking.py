@@ -9,7 +9,6 @@ from __future__ import annotations
 import inspect
 import logging
 import time
-from collections import Counter
 from dataclasses import replace
 from functools import cache
 from hashlib import blake2b
@@ -20,15 +19,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from interlace.data.aligned import AlignedWords
-from interlace.data.build import pair_texts
 from interlace.data.cache import cached, content_key
 from interlace.errors import SettingsError, did_you_mean
 from interlace.links import WordPairs
 from interlace.links.lexicon import Lexicon
-from interlace.readers import READERS
 from interlace.recipes._align import AlignSettings, names_of
-from interlace.recipes._text import text_key
-from interlace.text.words import SPLITTERS
+from interlace.recipes._text import text_key, training_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,7 +34,6 @@ if TYPE_CHECKING:
     from interlace.align import Aligner, Fitted, Watch
     from interlace.ragged import Ragged
     from interlace.recipes import CorpusGroup, Recipe
-    from interlace.text import TextPairs
 
 log = logging.getLogger(__name__)
 
@@ -83,7 +78,7 @@ def linked(recipe: Recipe, group: CorpusGroup, corpus: str, root: Path) -> Align
         log.info("linking the words of %s with the aligner %r", corpus, aligner.name)
         spool = into / "words"  # goes when the links take the folder's place
         spool.mkdir()
-        words = WordPairs.of(_texts(recipe, group, corpus, root), spool)
+        words = WordPairs.of(training_pairs(recipe, group, corpus, root), spool)
         fitted = aligner.fit(words, None if priors is None else _lexicon(priors), _watch(corpus))
         about = {"aligner": aligner.name, "settings": aligner.dump()}
         AlignedWords.write(into, _aligned(words, fitted), about=about)
@@ -126,12 +121,6 @@ def version(kind: type[Aligner]) -> str:
     for name, code in sorted({**sources, f"guest/{guest.name}": guest.read_bytes()}.items()):
         digest.update(name.encode("utf-8", "surrogateescape") + b"\0" + code + b"\0")
     return digest.hexdigest()
-
-
-def _texts(recipe: Recipe, group: CorpusGroup, corpus: str, root: Path) -> Iterator[TextPairs]:
-    reader, splitter = READERS.build(group.reader), SPLITTERS.build(recipe.splitter)
-    chunks = reader.read_chunks(group.files("train", corpus, root), corpus.split("-"))
-    return pair_texts(chunks, splitter, recipe.normalise, Counter())
 
 
 def _aligned(words: WordPairs, fitted: Fitted) -> Iterator[tuple[WordPairs, Ragged, NDArray[np.float32]]]:

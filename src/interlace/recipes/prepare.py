@@ -15,7 +15,7 @@ from interlace.data.parallel import ParallelCorpus
 from interlace.data.vocab import Vocab
 from interlace.errors import DataError
 from interlace.readers import READERS
-from interlace.recipes._text import text_key
+from interlace.recipes._text import filters_of, text_key, training_lines, training_pairs, words_key
 from interlace.recipes.linking import linked, needs
 from interlace.text.words import SPLITTERS
 from interlace.world import world_version, write_world
@@ -99,6 +99,9 @@ def _vocab(recipe: Recipe, root: Path) -> Vocab:
         "normalise": recipe.normalise.dump(),
         "text": {language: _files(groups, language, root) for language in languages},
     }
+    if recipe.filters:
+        key["filters"] = [list(item) for item in recipe.filters.items()]
+        key["words"] = words_key(recipe, languages)
 
     def build(into: Path) -> None:
         log.info("learning %d subwords", settings.size)
@@ -131,12 +134,25 @@ def _files(groups: Groups, language: str, root: Path) -> list[Any]:
 
 
 def _lines(recipe: Recipe, groups: Groups, language: str, root: Path) -> Iterator[str]:
-    """The language's training lines from every corpus it stands in."""
+    """The language's training lines from every corpus it stands in; those that filters drop are not learnt from."""
     for group, corpus, position in _sides(groups, language):
+        if recipe.filters:
+            yield from _kept_lines(recipe, group, corpus, position, root)
+            continue
         reader: Any = READERS.build(group.reader)
         for chunk in reader.read_chunks(group.files("train", corpus, root), corpus.split("-")):
             side = chunk if "-" not in corpus else (chunk.source, chunk.target)[position]
             yield from recipe.normalise.lines(side.lines, side.language)
+
+
+def _kept_lines(recipe: Recipe, group: CorpusGroup, corpus: str, position: int, root: Path) -> Iterator[str]:
+    """The lines of one side of a corpus that pass the filters: words have to be found for that."""
+    if "-" not in corpus:
+        sides = training_lines(recipe, group, corpus, root)
+    else:
+        sides = ((pair.source, pair.target)[position] for pair in training_pairs(recipe, group, corpus, root))
+    for side in sides:
+        yield from side.where(side.words.lengths > 0).lines
 
 
 def _corpus(recipe: Recipe, group: CorpusGroup, corpus: str, split: str, root: Path, vocab: Vocab) -> AnyCorpus:
@@ -146,8 +162,8 @@ def _corpus(recipe: Recipe, group: CorpusGroup, corpus: str, split: str, root: P
     def build(into: Path) -> None:
         log.info("building the corpus %s (%s)", corpus, split)
         reader = READERS.build(group.reader)
-        splitter = SPLITTERS.build(recipe.splitter)
-        build_corpus(reader, paths, corpus.split("-"), vocab, splitter, recipe.normalise, into)
+        splitter, filters = SPLITTERS.build(recipe.splitter), filters_of(recipe, split)
+        build_corpus(reader, paths, corpus.split("-"), vocab, splitter, recipe.normalise, into, filters)
 
     folder = cached("corpus", key, build)
     return ParallelCorpus.open(folder, vocab) if "-" in corpus else Corpus.open(folder, vocab)
