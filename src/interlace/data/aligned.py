@@ -146,10 +146,21 @@ class AlignedWords:
             some = np.arange(start, min(start + rows, len(self)))
             yield WordPairs(*self.words(some), *self.types, self.languages, self.splitter, start), self.take(some)
 
-    def whole(self) -> tuple[WordPairs, Ragged]:
-        """All pairs and their links in memory: four bytes a word, eight a link."""
-        rows = np.arange(len(self))
-        return WordPairs(*self.words(rows), *self.types, self.languages, self.splitter), self.take(rows).links
+    def whole(self, spool: Path) -> tuple[WordPairs, Ragged]:
+        """All pairs and their links at once, mapped from files: four bytes a word, eight a link.
+
+        spool: an empty folder for them; the caller removes it when done.
+        """
+        columns = ("source", "target", "links")
+        lengths: dict[str, list[NDArray[Any]]] = {name: [] for name in columns}
+        for words, found in self.chunks():
+            for name, rows in zip(columns, (words.source, words.target, found.links), strict=True):
+                lengths[name].append(rows.lengths)
+                with (spool / name).open("ab") as file:
+                    file.write(rows.flat.tobytes())
+        source, target, links = (_mapped(spool / name, np.concatenate(lengths[name])) for name in columns)
+        pairs = WordPairs(source, target, *self.types, self.languages, self.splitter)
+        return pairs, Ragged(links.values.reshape(-1, 2), links.offsets)
 
     def _spellings(self, side: str, count: int) -> list[str]:
         path = must_exist(self.folder / f"{side}.words", "list of words")
@@ -157,6 +168,12 @@ class AlignedWords:
         if len(spellings) != count:
             raise DataError(f"{path}: {len(spellings)} words, {count} were written; align the corpus again")
         return spellings
+
+
+def _mapped(path: Path, lengths: NDArray[Any]) -> Ragged:
+    """Rows from a file of int32; one without bytes cannot be mapped."""
+    values = np.memmap(path, np.int32, "r") if path.stat().st_size else np.zeros(0, np.int32)
+    return Ragged.from_lengths(values, lengths)
 
 
 def _columns(words: WordPairs, links: Ragged, confidence: NDArray[np.float32]) -> dict[str, Ragged]:

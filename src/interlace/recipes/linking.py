@@ -14,6 +14,7 @@ from functools import cache
 from hashlib import blake2b
 from importlib.resources import files
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -79,7 +80,7 @@ def linked(recipe: Recipe, group: CorpusGroup, corpus: str, root: Path) -> Align
         spool = into / "words"  # goes when the links take the folder's place
         spool.mkdir()
         words = WordPairs.of(training_pairs(recipe, group, corpus, root), spool)
-        fitted = aligner.fit(words, None if priors is None else _lexicon(priors), _watch(corpus))
+        fitted = aligner.fit(words, _lexicon(priors), _watch(corpus))
         about = {"aligner": aligner.name, "settings": aligner.dump()}
         AlignedWords.write(into, _aligned(words, fitted), about=about)
 
@@ -104,11 +105,11 @@ def _key(priors: Path | AlignedWords) -> str:
     return priors.folder.name if isinstance(priors, AlignedWords) else content_key(priors)
 
 
-def _lexicon(priors: Path | AlignedWords) -> Lexicon:
-    if isinstance(priors, Path):
-        return Lexicon.read(priors)
-    words, links = priors.whole()
-    return Lexicon.count(words, links)
+def _lexicon(priors: Path | AlignedWords | None) -> Lexicon | None:
+    if isinstance(priors, AlignedWords):
+        with TemporaryDirectory() as spool:
+            return Lexicon.count(*priors.whole(Path(spool)))
+    return None if priors is None else Lexicon.read(priors)
 
 
 @cache
