@@ -1,0 +1,248 @@
+"""What every aligner of the room must keep, found by listing the room: links for every line, whatever stands in it."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+
+import numpy as np
+import pytest
+
+from interlace import world
+from interlace.align import ALIGNERS, load
+from interlace.data.vocab import Vocab
+from interlace.errors import DataError
+from interlace.links import WordPairs
+from interlace.links.lexicon import Lexicon
+from interlace.models.build import fresh
+from interlace.models.shape import Shape
+from interlace.text import Text, TextPairs
+from interlace.text.words import SPLITTERS
+
+PLAIN = (
+    ["the old doctor reads a letter", "a cat sleeps", "the cat reads", "a doctor sleeps", "the old cat"] * 2,
+    ["der alte arzt liest briefe", "eine katze schläft", "die katze liest", "ein arzt schläft", "die alte katze"] * 2,
+)
+ENGLISH, GERMAN = ["the cat", "a doctor"], ["die katze", "ein arzt"]
+CASES = {
+    "ten pairs": PLAIN,
+    "a single pair": (["the cat sleeps"], ["die katze schläft"]),
+    "one word each": (["cat"], ["katze"]),
+    "empty lines": (["", *ENGLISH, " ", ""], ["", *GERMAN, "", "\t"]),
+    "one-sided lines": (["", *ENGLISH, "the", "a cat"], ["katze", *GERMAN, "", " "]),
+    "a thousand words": (
+        [*ENGLISH, " ".join(f"w{number % 90}" for number in range(1000)), "cat " * 1000, "cat"],
+        [*GERMAN, " ".join(f"v{number % 70}" for number in range(1000)), "katze", "katze " * 1000],
+    ),
+    "separators in text": (["a ||| cat", "|||", "the cat|||", *ENGLISH], ["eine ||| katze", "katze", "|||", *GERMAN]),
+    "control characters": (
+        ["a\x00 cat\x01", "\x7f \x1b[0m", "\ufeffthe cat\u200b", "\ufffd", *ENGLISH],
+        ["eine\x00 katze\x01", "\x02", "die katze\u2028x", "\ufffd\ufffd", *GERMAN],
+    ),
+    "duplicated lines": (PLAIN[0] + PLAIN[0][:3] * 3, PLAIN[1] + PLAIN[1][:3] * 3),
+    "one line fifty times": (["the cat reads the letter"] * 50, ["die katze liest den brief"] * 50),
+    "the same word again and again": (["cat cat cat"] * 5, ["katze katze katze katze"] * 5),
+    "a language and itself": (PLAIN[0], PLAIN[0]),
+    "numbers and marks": (["1 , 2 .", "3 - 4", "#1 5-6 0-0"], ["1 , 2 .", "3 - 4", "#1 5-6 0-0"]),
+}
+OUTSIDE = {"eflomal": "eflomal-align", "fast_align": "fast_align"}
+DRAWS_ANEW = {"eflomal"}  # the program takes no seed
+FLOOR = 0.7  # F1 against the micro-world's gold links, in every language
+
+SPLIT = SPLITTERS.build("blanks").split
+
+
+def word_pairs(source, target):
+    return WordPairs.of([TextPairs(Text("en", source, SPLIT(source)), Text("de", target, SPLIT(target)))])
+
+
+@pytest.fixture(scope="module")
+def start(tmp_path_factory):
+    """A tiny encoder, for aligners that need one."""
+    vocab = Vocab.learn({"en": PLAIN[0] * 5, "de": PLAIN[1] * 5}, size=400)
+    folder = tmp_path_factory.mktemp("encoder") / "model"
+    fresh(Shape(layers=2, width=16, heads=2, max_length=64), vocab, seed=0).save_pretrained(folder, vocab)
+    return str(folder)
+
+
+def file_of_links(pairs, path):
+    """Links made elsewhere: word by word, as far as both sides go."""
+    shorter = np.minimum(pairs.source.lengths, pairs.target.lengths).tolist()
+    path.write_text("".join(" ".join(f"{place}-{place}" for place in range(length)) + "\n" for length in shorter))
+    return str(path)
+
+
+@pytest.fixture(params=ALIGNERS.names())
+def build(request, start, tmp_path):
+    """Makes the aligner for given pairs."""
+    name = request.param
+    if name in OUTSIDE and shutil.which(OUTSIDE[name]) is None:
+        pytest.skip(f"the program {OUTSIDE[name]} is not installed")
+
+    def make(pairs, **changes):
+        needed = {"start": start} if name == "similarity" else {}
+        needed |= {"length": 0.02} if name == "eflomal" else {}  # it takes minutes for pairs of a thousand words
+        needed |= {"links": file_of_links(pairs, tmp_path / "made.links")} if name == "pharaoh" else {}
+        return ALIGNERS.build({"name": name, **needed, **changes})
+
+    make.name = name
+    return make
+
+
+def check(aligned, pairs):
+    """The contract of `Aligned`."""
+    links, confidence = aligned.links, aligned.confidence
+    assert len(aligned) == len(links) == len(pairs)
+    assert (links.offsets[0], links.offsets[-1]) == (0, len(links.values))
+    assert (links.values.dtype, links.values.shape) == (np.int32, (len(links.values), 2))
+    assert (confidence.dtype, confidence.shape) == (np.float32, (len(links.values),))
+    assert (confidence > 0).all()
+    assert (confidence <= 1).all()
+    assert (links.values >= 0).all()
+    assert (links.values[:, 0] < np.repeat(pairs.source.lengths, links.lengths)).all()
+    assert (links.values[:, 1] < np.repeat(pairs.target.lengths, links.lengths)).all()
+    places = np.column_stack([links.rows(), links.values])
+    np.testing.assert_array_equal(np.unique(places, axis=0), places)  # sorted, each once
+
+
+def same(one, other):
+    assert one.links == other.links
+    np.testing.assert_allclose(one.confidence, other.confidence, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", ALIGNERS.names())
+def test_members_explain_themselves(name):
+    kind = ALIGNERS.get(name)
+    assert ALIGNERS.summary(name).endswith(".")
+    assert [key for key, field in kind.model_fields.items() if not field.description] == []
+    aligner = ALIGNERS.build(name)
+    assert aligner.name == name
+    assert kind.read(aligner.dump()) == aligner
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_line_gets_a_row_of_good_links(build, case):
+    pairs = word_pairs(*CASES[case])
+    before = [pairs.source.flat.copy(), pairs.target.flat.copy()]
+    check(build(pairs).fit(pairs).align(pairs), pairs)
+    np.testing.assert_array_equal(pairs.source.flat, before[0])
+    np.testing.assert_array_equal(pairs.target.flat, before[1])
+
+
+def test_two_words_on_each_side_are_not_left_without_links(build):
+    pairs = word_pairs(*PLAIN)
+    assert len(build(pairs).fit(pairs).align(pairs).links.flat) >= len(pairs)
+
+
+def test_the_same_pairs_give_the_same_links(build):
+    if build.name in DRAWS_ANEW:
+        pytest.skip("takes no seed")
+    pairs = word_pairs(*CASES["duplicated lines"])
+    same(*(build(pairs).fit(pairs).align(pairs) for _ in range(2)))
+
+
+def test_the_number_of_threads_changes_nothing(build):
+    pairs = word_pairs(PLAIN[0] * 30, PLAIN[1] * 30)
+    if "threads" not in type(build(pairs)).model_fields:
+        pytest.skip("has no threads")
+    one, two = (build(pairs, threads=threads).fit(pairs).align(pairs) for threads in (1, 2))
+    assert one.links == two.links
+    np.testing.assert_array_equal(one.confidence, two.confidence)
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_chunks_give_what_the_whole_gives(build, rows):
+    pairs = word_pairs(*([*lines, "", "cat"] for lines in PLAIN))
+    fitted = build(pairs).fit(pairs)
+    whole = fitted.align(pairs)
+    parts = [fitted.align(chunk) for chunk in pairs.chunks(rows)]
+    assert [row for part in parts for row in part.links.to_lists()] == whole.links.to_lists()
+    np.testing.assert_allclose(np.concatenate([part.confidence for part in parts]), whole.confidence, rtol=1e-4)
+    for part, chunk in zip(parts, pairs.chunks(rows), strict=True):
+        check(part, chunk)
+
+
+def test_no_pairs_have_no_links(build):
+    pairs = word_pairs(*PLAIN)
+    check(build(pairs).fit(pairs).align(pairs.slice(4, 4)), pairs.slice(4, 4))
+
+
+def test_what_is_learnt_is_saved_and_links_new_text(build, tmp_path):
+    pairs = word_pairs(*PLAIN)
+    fitted = build(pairs).fit(pairs)
+    if not fitted.aligner.learns:
+        with pytest.raises(DataError, match="learns nothing"):
+            fitted.save(tmp_path / "model")
+        return
+    fitted.save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    assert again.aligner == fitted.aligner
+    unknown = ["quagga xyzzy", "the quagga reads", "", "a doctor", "doctor the"]
+    new = word_pairs(unknown, ["plugh", "die quagga liest", "x", "ein", ""])
+    for text in (pairs, new):
+        check(again.align(text), text)
+        one, other = fitted.align(text), again.align(text)
+        assert one.links == other.links
+        np.testing.assert_array_equal(one.confidence, other.confidence)
+    assert len(again.align(new).links[1]) > 0
+
+
+def test_a_lexicon_as_prior_is_used_or_refused_in_words(build, caplog):
+    pairs = word_pairs(*PLAIN)
+    entries = np.array([[0, 1], [1, 0], [2, 2]], np.int32)
+    priors = Lexicon(["Cat", "doctor", "quagga"], ["arzt", "Katze", "xyzzy"], entries, np.array([1.0, 7.5, 2.0]))
+    with caplog.at_level(logging.WARNING):
+        found = build(pairs).fit(pairs, priors).align(pairs)
+    check(found, pairs)
+    if build.name in {"similarity", "pharaoh", "fast_align"}:
+        assert "priors" in caplog.text
+
+
+@pytest.mark.parametrize("lines", [([], []), (["", "a"], ["b", " "])])
+def test_nothing_to_align_is_said(build, lines):
+    pairs = word_pairs(*lines)
+    with pytest.raises(DataError):
+        build(pairs).fit(pairs)
+
+
+def test_what_is_skipped_is_logged(build, caplog):
+    pairs = word_pairs(*CASES["one-sided lines"])
+    with caplog.at_level(logging.WARNING):
+        build(pairs).fit(pairs).align(pairs)
+    assert [record.levelname for record in caplog.records if "3" in record.getMessage()] != []
+
+
+def test_those_who_watch_see_it_end(build):
+    pairs = word_pairs(*PLAIN)
+    seen = []
+    aligner = build(pairs)
+    aligner.fit(pairs, watch=lambda *step: seen.append(step))
+    if aligner.learns:
+        assert all(isinstance(what, str) and 0 <= done <= total for what, done, total in seen)
+        assert seen[-1][1] == seen[-1][2] > 0
+
+
+# ---- the micro-world ----
+
+SCENES = 1500
+
+
+@pytest.fixture(scope="module")
+def scenes():
+    return world.sample(SCENES)
+
+
+@pytest.mark.parametrize("language", sorted(set(world.LANGUAGES.names()) - {"en"}))
+def test_statistics_find_the_links_of_the_micro_world(build, scenes, language):
+    if not ALIGNERS.get(build.name).learns and build.name not in OUTSIDE:
+        pytest.skip("learns nothing from text")
+    text = world.pairs("en", language, scenes)
+    pairs = WordPairs.of([text])
+    score = f1(build(pairs).fit(pairs).align(pairs).links, text.links)
+    assert score > FLOOR
+
+
+def f1(found, gold):
+    sides = (map(tuple, np.column_stack([side.rows(), side.flat]).tolist()) for side in (found, gold))
+    ours, theirs = map(set, sides)
+    return 2 * len(ours & theirs) / (len(ours) + len(theirs))
