@@ -1,0 +1,217 @@
+"""Compiled symmetrisation.
+
+Legend: f forward and b backward links of a chunk of pairs, sorted by (source, target). `union` holds the links of both
+of one pair, words counted from 1 so that each has neighbours, and `marks` says where each comes from. `scan` is the
+union with its marks in Moses' order, by (target, source). `open_` and `kept` are planes of bits, a row a target word,
+32 source words a number: links that may still be taken, and those that are in the result.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numba import njit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Links = NDArray[np.int32]  # (total, 2)
+    Numbers = NDArray[np.int64]
+    Flags = NDArray[np.uint8]
+    Pair = tuple[Links, Flags, Flags, Numbers, Numbers]  # union, marks, linked, open_, kept
+
+FORWARD, BACKWARD, BOTH, KEPT, SEEN = 1, 2, 3, 4, 8  # bits of a mark; BOTH is FORWARD | BACKWARD
+INTERSECTION, UNION, GROW, FINAL, FINAL_AND = range(5)  # what to do with the union
+
+_NEIGHBOURS = np.array([1, 3, 7, 5, 0, 2, 6, 8])  # 3 x (target + 1) + source + 1, in symal's order: straight ones first
+
+
+@njit(cache=True, nogil=True)
+def combine(f: Links, f_offsets: Numbers, b: Links, b_offsets: Numbers, how: int) -> tuple[Links, Numbers]:
+    """Links of the result, and (pairs,) how many each pair has."""
+    links, found = np.empty((len(f) + len(b), 2), np.int32), np.zeros(len(f_offsets) - 1, np.int64)
+    longest, words, cells = _extent(f, f_offsets, b, b_offsets)
+    union, marks, scan = np.empty((longest, 2), np.int32), np.empty(longest, np.uint8), np.empty((longest, 3), np.int32)
+    linked = np.zeros((2, words + 2), np.uint8)  # source, then target words with a link in the result
+    open_, kept, starts = np.zeros(cells, np.int64), np.zeros(cells, np.int64), np.zeros(words + 3, np.int64)
+    used = 0
+    for row in range(len(found)):
+        size = _merge(f, f_offsets[row : row + 2], b, b_offsets[row : row + 2], union, marks)
+        if how >= GROW:
+            pair = (union[:size], marks[:size], linked, open_, kept)
+            _refine(pair, scan, starts, how)
+        before = used
+        for u in range(size):
+            if how == UNION or marks[u] >= BOTH:
+                links[used, 0], links[used, 1] = union[u, 0] - 1, union[u, 1] - 1
+                used += 1
+        found[row] = used - before
+    return links[:used].copy(), found
+
+
+@njit(cache=True, nogil=True)
+def _extent(f: Links, f_offsets: Numbers, b: Links, b_offsets: Numbers) -> tuple[int, int, int]:
+    """What pairs need at most: links of both directions, words of a side, numbers of a plane."""
+    links, words, cells = 0, 1, 1
+    for row in range(len(f_offsets) - 1):
+        sources, targets = 0, 0
+        for at in range(f_offsets[row], f_offsets[row + 1]):
+            sources, targets = max(sources, f[at, 0] + 1), max(targets, f[at, 1] + 1)
+        for at in range(b_offsets[row], b_offsets[row + 1]):
+            sources, targets = max(sources, b[at, 0] + 1), max(targets, b[at, 1] + 1)
+        links = max(links, f_offsets[row + 1] - f_offsets[row] + b_offsets[row + 1] - b_offsets[row])
+        words, cells = max(words, sources, targets), max(cells, (targets + 2) * _width(sources))
+    return links, words, cells
+
+
+@njit(cache=True, nogil=True)
+def _width(sources: int) -> int:
+    """Numbers in a row of a plane of so many source words; the last is there to be read beyond the end."""
+    return (sources + 1) // 32 + 2
+
+
+@njit(cache=True, nogil=True)
+def _merge(f: Links, f_span: Numbers, b: Links, b_span: Numbers, union: Links, marks: Flags) -> int:
+    """Fill the union, by (source, target), and its marks; its size."""
+    i, j, size = f_span[0], b_span[0], 0
+    behind_all = np.int64(1) << 62
+    while i < f_span[1] or j < b_span[1]:
+        ahead = (np.int64(f[i, 0]) << 31) + f[i, 1] if i < f_span[1] else behind_all
+        back = (np.int64(b[j, 0]) << 31) + b[j, 1] if j < b_span[1] else behind_all
+        link = min(ahead, back)
+        union[size, 0], union[size, 1] = (link >> 31) + 1, (link & 0x7FFFFFFF) + 1
+        marks[size] = FORWARD * (ahead == link) + BACKWARD * (back == link)
+        i += ahead == link
+        j += back == link
+        size += 1
+    return size
+
+
+@njit(cache=True, nogil=True)
+def _refine(pair: Pair, scan: Links, starts: Numbers, how: int) -> None:
+    """Begin with the intersection, grow and finish; add KEPT to the marks of what is taken."""
+    union, marks, linked, open_, kept = pair
+    for u in range(len(union)):
+        if marks[u] == BOTH:
+            linked[0, union[u, 0]] = linked[1, union[u, 1]] = 1
+    if _is_open(union, linked):
+        width = _width(union[-1, 0])  # the union is sorted by source
+        _lay_out(pair, width)
+        _sort_by_target(union, marks, scan, starts)
+        _grow(scan[: len(union)], pair, width)
+        if how != GROW:
+            _finish(scan[: len(union)], pair, width, how == FINAL)
+        for u in range(len(union)):
+            if _bit(union[u, 0]) & kept[_at(union[u, 0], union[u, 1], width)]:
+                marks[u] |= KEPT
+        for u in range(len(union)):
+            at = _at(union[u, 0], union[u, 1], width)
+            open_[at] = kept[at] = 0
+    for u in range(len(union)):
+        linked[0, union[u, 0]] = linked[1, union[u, 1]] = 0
+
+
+@njit(cache=True, nogil=True)
+def _is_open(union: Links, linked: Flags) -> bool:
+    """Whether a link would bring a word without link; most often after the intersection none would."""
+    closed = True
+    for u in range(len(union)):
+        closed &= linked[0, union[u, 0]] & linked[1, union[u, 1]] == 1
+    return not closed
+
+
+@njit(cache=True, nogil=True)
+def _at(source: int, target: int, width: int) -> int:
+    return target * width + (source >> 5)
+
+
+@njit(cache=True, nogil=True)
+def _bit(source: int) -> np.int64:
+    return np.int64(1) << (source & 31)
+
+
+@njit(cache=True, nogil=True)
+def _lay_out(pair: Pair, width: int) -> None:
+    """Set the bits of the intersection and of what may be taken."""
+    union, marks, linked, open_, kept = pair
+    for u in range(len(union)):
+        at = _at(union[u, 0], union[u, 1], width)
+        if marks[u] == BOTH:
+            kept[at] |= _bit(union[u, 0])
+        elif not linked[0, union[u, 0]] & linked[1, union[u, 1]]:
+            open_[at] |= _bit(union[u, 0])
+
+
+@njit(cache=True, nogil=True)
+def _sort_by_target(union: Links, marks: Flags, scan: Links, starts: Numbers) -> None:
+    """Fill `scan` with source, target and mark by target, then source; by counting, so that sources stay in order."""
+    targets = 0
+    for u in range(len(union)):
+        targets = max(targets, union[u, 1])
+    starts[: targets + 2] = 0
+    for u in range(len(union)):
+        starts[union[u, 1] + 1] += 1
+    for target in range(targets):
+        starts[target + 1] += starts[target]
+    for u in range(len(union)):
+        place = starts[union[u, 1]]
+        starts[union[u, 1]] += 1
+        scan[place, 0], scan[place, 1], scan[place, 2] = union[u, 0], union[u, 1], marks[u]
+
+
+@njit(cache=True, nogil=True)
+def _grow(scan: Links, pair: Pair, width: int) -> None:
+    """Take neighbours that bring a word without link until there are none.
+
+    symal looks around every link in every scan. Words stay linked, so what was of no use around a link stays so, and
+    looking once gives the same. What is taken further on is met in the same scan, what is taken before it is not.
+    """
+    _, _, linked, open_, kept = pair
+    added = True
+    while added:
+        added = False
+        for place in range(len(scan)):
+            source, target = scan[place, 0], scan[place, 1]
+            if scan[place, 2] & SEEN or not kept[_at(source, target, width)] & _bit(source):
+                continue
+            scan[place, 2] |= SEEN
+            near = _near(open_, source, target, width)
+            for step in range(8 if near else 0):
+                down, right = _NEIGHBOURS[step] // 3 - 1, _NEIGHBOURS[step] % 3 - 1
+                if near >> _NEIGHBOURS[step] & 1 and not linked[0, source + right] & linked[1, target + down]:
+                    _keep(pair, source + right, target + down, width)
+                    added = True
+
+
+@njit(cache=True, nogil=True)
+def _near(plane: Numbers, source: int, target: int, width: int) -> int:
+    """The bits of a cell and its neighbours: three of the target word before, three of the word, three of the next."""
+    near, at = 0, _at(source - 1, target - 1, width)
+    for row in range(3):
+        bits = plane[at] | plane[at + 1] << 32
+        near |= (bits >> ((source - 1) & 31) & 7) << 3 * row
+        at += width
+    return near
+
+
+@njit(cache=True, nogil=True)
+def _keep(pair: Pair, source: int, target: int, width: int) -> None:
+    _, _, linked, open_, kept = pair
+    at, bit = _at(source, target, width), _bit(source)
+    open_[at] ^= bit
+    kept[at] |= bit
+    linked[0, source] = linked[1, target] = 1
+
+
+@njit(cache=True, nogil=True)
+def _finish(scan: Links, pair: Pair, width: int, one_is_enough: bool) -> None:
+    """Take what is left where words have no link: of the forward direction, then of the backward one."""
+    _, _, linked, open_, _ = pair
+    for mark in (FORWARD, BACKWARD):
+        for place in range(len(scan)):
+            source, target = scan[place, 0], scan[place, 1]
+            if scan[place, 2] == mark and open_[_at(source, target, width)] & _bit(source):
+                both = linked[0, source] + linked[1, target]
+                if both == 0 or (both == 1 and one_is_enough):
+                    _keep(pair, source, target, width)
