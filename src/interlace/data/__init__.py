@@ -8,10 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from interlace.ragged import Ragged
@@ -43,13 +44,38 @@ class Sentences:
 
 
 @dataclass(frozen=True)
+class Known:
+    """Spans of one side of n pairs that are phrases of a table, each with the table's likeliest translation.
+
+    It need not stand in the pair: the table knows it from the whole corpus.
+
+    spans: n rows of half-open (start, stop) int32 word spans, sorted, each once.
+    scores: (total,) float32, the translation's probability given the phrase.
+    counterparts: a row a span, the translation as subwords that stand inside a line, with the word of each in it.
+    """
+
+    spans: Ragged
+    scores: NDArray[np.float32]
+    counterparts: Sentences
+
+    def __len__(self) -> int:
+        return len(self.spans)
+
+    def take(self, rows: NDArray[Any] | Sequence[int]) -> Known:
+        """The named rows, copied."""
+        places = replace(self.spans, values=np.arange(len(self.spans.values))).take(rows).flat
+        return Known(self.spans.take(rows), self.scores[places], self.counterparts.take(places))
+
+
+@dataclass(frozen=True)
 class Pairs:
     """Two sides of n rows: translations, or premise and hypothesis.
 
     links: n rows of (source word, target word) int32 pairs, or None.
     phrases: n rows of half-open word spans (a, b, c, d): source[a:b] translates target[c:d], or None.
     confidence: n rows of float32 in (0, 1], one a link: the aligner's probability of it; or None.
-    scores: n rows of float32 (phi(target|source), phi(source|target)), one of two a phrase; or None.
+    scores: n rows of float32 (phi(target|source), phi(source|target)), two a phrase; or None.
+    known: what the phrase table knows of the source and of the target; or None.
     """
 
     source: Sentences
@@ -58,6 +84,7 @@ class Pairs:
     phrases: Ragged | None = None
     confidence: Ragged | None = None
     scores: Ragged | None = None
+    known: tuple[Known, Known] | None = None
 
     def __len__(self) -> int:
         return len(self.source)
@@ -69,9 +96,19 @@ class Pairs:
 
     def take(self, rows: NDArray[Any] | Sequence[int]) -> Pairs:
         """The named rows, copied."""
-        columns = (self.links, self.phrases, self.confidence, self.scores)
-        taken = [None if column is None else column.take(rows) for column in columns]
-        return Pairs(self.source.take(rows), self.target.take(rows), *taken)
+
+        def taken(column: Ragged | None) -> Ragged | None:
+            return None if column is None else column.take(rows)
+
+        return Pairs(
+            self.source.take(rows),
+            self.target.take(rows),
+            taken(self.links),
+            taken(self.phrases),
+            taken(self.confidence),
+            taken(self.scores),
+            None if self.known is None else (self.known[0].take(rows), self.known[1].take(rows)),
+        )
 
 
 @dataclass(frozen=True)

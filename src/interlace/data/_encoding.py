@@ -59,18 +59,29 @@ def encode_stream(tokenizer: Tokenizer, surfaces: Surfaces, texts: Iterator[Text
 
 
 def words_in_context(tokenizer: Tokenizer, surfaces: Surfaces, words: Sequence[str]) -> Ragged:
-    """A row a word of its subwords after another word and a blank.
+    """A row a word of its subwords after another word and a blank."""
+    spans = Ragged.of([[(0, len(word))] if word else [] for word in words], width=2)
+    return phrases_in_context(tokenizer, surfaces, Text("", list(words), spans)).ids
+
+
+def phrases_in_context(tokenizer: Tokenizer, surfaces: Surfaces, phrases: Text) -> Sentences:
+    """A row a line, which begins with a word: its subwords after another word and a blank, and its word of each.
 
     A blank that is a subword of its own belongs to the word, but not where the word's script writes none.
     """
-    lines = [f"a {word}" for word in words]
-    spans = Ragged.of([[(0, 1), (2, len(line))] if len(line) > 2 else [(0, 1)] for line in lines], width=2)
-    sentences = next(encode_stream(tokenizer, surfaces, iter([Text("", lines, spans)])))
-    unspaced = np.array([bool(word) and is_unspaced(word[0]) for word in words], np.bool_)
+    lines = [f"a {phrase}" for phrase in phrases.lines]
+    first = Ragged.of([[(0, 1)]] * len(lines), width=2)
+    order = np.argsort(np.concatenate([first.rows(), phrases.words.rows()]), kind="stable")
+    spans = np.concatenate([first.flat, phrases.words.flat + np.int32(2)])[order]
+    text = Text(phrases.language, lines, Ragged.from_lengths(spans, phrases.words.lengths + 1))
+    sentences = next(encode_stream(tokenizer, surfaces, iter([text])))
+    unspaced = np.array([bool(phrase) and is_unspaced(phrase[0]) for phrase in phrases.lines], np.bool_)
     blank = np.diff(surfaces.spelled.offsets)[sentences.ids.flat] == 0
-    mine = (sentences.words.flat == 1) & ~(blank & np.repeat(unspaced, sentences.lengths))
+    words = sentences.words.flat
+    mine = (words > 0) & ~(blank & (words == 1) & np.repeat(unspaced, sentences.lengths))
     lengths = np.bincount(sentences.ids.rows()[mine], minlength=len(lines))
-    return Ragged.from_lengths(sentences.ids.flat[mine], lengths)
+    ids, owners = (Ragged.from_lengths(values[mine], lengths) for values in (sentences.ids.flat, words - np.int32(1)))
+    return Sentences(ids, owners, phrases.language)
 
 
 def _by_spelling(

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from interlace.data.aligned import AlignedWords
+    from interlace.data.phrases import PhraseStore
     from interlace.data.vocab import Vocab
 
 KIND = "parallel"
@@ -48,7 +49,8 @@ class ParallelCorpus:
     """Pairs of two languages in a folder; made by `write` or `interlace.data.build`, opened by `open`.
 
     meta: what the folder's `meta.json` says: languages, splitter, normalisation, counts, vocabulary, sources, skipped.
-    aligned: the words and links laid beside it, or None.
+    aligned, store: the words and links laid beside it, and the phrases in them; or None.
+    knows: whether pairs come with what the phrase table knows of their spans.
     """
 
     def __init__(self, folder: Path, meta: Mapping[str, Any], vocab: Vocab | None) -> None:
@@ -56,6 +58,8 @@ class ParallelCorpus:
         self.meta = dict(meta)
         self.vocab = vocab
         self.aligned: AlignedWords | None = None
+        self.store: PhraseStore | None = None
+        self.knows = False
         self._store = Store(folder, meta["shards"])
 
     @classmethod
@@ -101,8 +105,10 @@ class ParallelCorpus:
         write_shards(folder, columns(), meta, shard_bytes)
         return cls.open(folder, vocab)
 
-    def beside(self, aligned: AlignedWords) -> ParallelCorpus:
-        """The same corpus with these links, row by row.
+    def beside(self, aligned: AlignedWords, store: PhraseStore | None = None, *, known: bool = False) -> ParallelCorpus:
+        """The same corpus with these links, row by row, and with the phrases that were found in them.
+
+        known: whether `take` also gives what the phrase table knows, which costs time where nobody wants it.
 
         Raises:
             DataError: they are of other languages, of another splitter's words, or of more or fewer pairs.
@@ -118,7 +124,7 @@ class ParallelCorpus:
                     f"align the text that the corpus was built from"
                 )
         corpus = ParallelCorpus(self.folder, self.meta, self.vocab)
-        corpus.aligned = aligned
+        corpus.aligned, corpus.store, corpus.knows = aligned, store, known
         return corpus
 
     @property
@@ -165,11 +171,14 @@ class ParallelCorpus:
         source, target = (
             self._side(side, language, rows) for side, language in zip(_SIDES, self.languages, strict=True)
         )
-        phrases = self._spans("phrases", rows)
         if self.aligned is None:
-            return Pairs(source, target, self._spans("links", rows), phrases)
+            return Pairs(source, target, self._spans("links", rows), self._spans("phrases", rows))
         found = self.aligned.take(rows)
-        return Pairs(source, target, found.links, phrases, found.confidence)
+        if self.store is None:
+            return Pairs(source, target, found.links, self._spans("phrases", rows), found.confidence)
+        phrases, scores = self.store.take(rows)
+        known = self.store.known(rows, self.vocab) if self.knows and self.vocab is not None else None
+        return Pairs(source, target, found.links, phrases, found.confidence, scores, known)
 
     def frequencies(self, size: int) -> NDArray[np.int64]:
         """(size,) how often each subword stands on either side; one pass over all shards."""

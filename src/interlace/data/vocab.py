@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from tokenizers import normalizers
 
-from interlace.data._encoding import encode_stream, words_in_context
+from interlace.data._encoding import encode_stream, phrases_in_context, words_in_context
 from interlace.data._hub import find_tokenizer
 from interlace.data._kinds import ROLES, check_size, repeated, rewriting, sampled_lines, template, untrained
 from interlace.data._special import read_config, role_config, special_tokens
@@ -210,6 +210,10 @@ class Vocab:
     def encode_words(self, words: Sequence[str]) -> Ragged:
         """A row a word of its subwords as they stand inside a line, after another word."""
         return words_in_context(self.tokenizer, self.surfaces, words)
+
+    def encode_phrases(self, phrases: Text) -> Sentences:
+        """The same for phrases, a line each that begins with its first word; with the word of each subword."""
+        return phrases_in_context(self.tokenizer, self.surfaces, phrases)
 
     def _id(self, role: str) -> int:
         if role not in self._ids:

@@ -1,0 +1,213 @@
+"""Phrases inside the pairs of a corpus and what a phrase table knows of them, in columns beside the pairs.
+
+Two ways to choose what stands in for a phrase of the source (and likewise of the target) are served:
+
+    in_pair       what it was extracted with in this very pair: `PhraseStore.take`, then `likeliest`
+    table_argmax  the table's likeliest translation, wherever it comes from: `PhraseStore.known`
+
+Extracted phrases are looked up in the table once, in one pass over words and links, and stored: eight bytes a phrase
+pair, four for its spans and four for its row in the table, where scores stand once. A batch then gathers from mapped
+files and needs neither compiled code nor an index in memory. What the table knows is looked up as batches ask for it:
+there are several times as many such spans, and looking them up takes no longer than reading them would.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from interlace.data import Known, Sentences
+from interlace.data._phrases_columns import Finder, all_spans, only
+from interlace.data._phrases_table import TABLE, Table
+from interlace.data._shards import SHARD_BYTES, Store, read_meta, write_shards
+from interlace.errors import DataError
+from interlace.ragged import Ragged
+from interlace.text.running import running_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from interlace.data.aligned import AlignedWords
+    from interlace.data.vocab import Vocab
+    from interlace.links.table import PhraseIndex, PhraseTable, TableRules
+
+KIND = "phrases"
+_SIDES = ("source", "target")
+_LINES = 50_000  # phrases encoded at a time
+
+
+class PhraseStore:
+    """Phrases of n pairs in a folder; made by `write`, opened by `open`.
+
+    meta: what the folder's `meta.json` says: languages, splitter, rules, counts.
+    """
+
+    def __init__(self, folder: Path, meta: Mapping[str, Any], aligned: AlignedWords) -> None:
+        self.folder = folder
+        self.meta = dict(meta)
+        self.aligned = aligned
+        self._store = Store(folder, meta["shards"])
+        self._encoded: tuple[Vocab, tuple[Sentences, Sentences]] | None = None
+
+    @classmethod
+    def open(cls, folder: Path | str, aligned: AlignedWords) -> PhraseStore:
+        """Map the folder into memory.
+
+        aligned: the words and links that it was written from.
+
+        Raises:
+            DataError: the folder is missing, damaged or truncated, or was written from other words.
+        """
+        folder = Path(folder)
+        store = cls(folder, read_meta(folder, KIND, None), aligned)
+        for what, mine, theirs in (
+            ("languages", tuple(store.meta["languages"]), aligned.languages),
+            ("splitter", store.meta["splitter"], aligned.splitter),
+            ("pairs", len(store), len(aligned)),
+            ("links", store.counts["links"], aligned.counts["links"]),
+        ):
+            if mine != theirs:
+                raise DataError(
+                    f"{folder}: {what} {mine!r}, but {aligned.folder} has {theirs!r}; extract phrases again"
+                )
+        return store
+
+    @classmethod
+    def write(
+        cls,
+        folder: Path | str,
+        aligned: AlignedWords,
+        table: PhraseTable,
+        rules: TableRules,
+        *,
+        shard_bytes: int = SHARD_BYTES,
+    ) -> PhraseStore:
+        """Find in one pass the phrases of all pairs that stand in the table, and open the result.
+
+        table: counted from the same words, so that its types are theirs. rules: by which phrases were extracted.
+
+        Raises:
+            DataError: the table speaks of other words, or the disk is full.
+        """
+        if [table.source_types, table.target_types] != list(aligned.types):
+            raise DataError(f"{folder}: the phrase table was counted from other words than those of {aligned.folder}")
+        finder = Finder(table, rules)
+        meta: dict[str, Any] = {
+            "kind": KIND,
+            "languages": list(aligned.languages),
+            "splitter": aligned.splitter,
+            "rules": rules.dump(),
+            "counts": {"rows": len(aligned), **aligned.counts, "phrases": 0, "table": len(table)},
+        }
+
+        def columns() -> Iterator[Mapping[str, Ragged]]:
+            for words, found in aligned.chunks():
+                chunk = finder.columns(words, found.links)
+                meta["counts"]["phrases"] += len(chunk["entries"].flat)
+                yield chunk
+
+        folder = Path(folder)
+        write_shards(folder, columns(), meta, shard_bytes, Table.of(table).write)
+        return cls.open(folder, aligned)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """`rows`, `links`, `phrases` (in all pairs) and `table` (rows of the phrase table)."""
+        return dict(self.meta["counts"])
+
+    @cached_property
+    def table(self) -> Table:
+        """Phrases and scores, mapped."""
+        return Table.open(self.folder / TABLE)
+
+    def __len__(self) -> int:
+        return len(self._store)
+
+    def __repr__(self) -> str:
+        return f"PhraseStore({str(self.folder)!r}, rows={len(self)}, phrases={self.counts['phrases']})"
+
+    def entries(self, rows: NDArray[Any] | Sequence[int]) -> Ragged:
+        """The row in the table of each phrase pair of the named rows, in the order of `take`."""
+        return self._store.take(("entries",), rows)[0]
+
+    def take(self, rows: NDArray[Any] | Sequence[int]) -> tuple[Ragged, Ragged]:
+        """Phrase pairs of the named rows that stand in the table, and their scores.
+
+        Returns:
+            n rows of half-open word spans (a, b, c, d), int32, sorted, each once.
+            n rows of (phi(target|source), phi(source|target)), float32.
+        """
+        entries = self.entries(rows)
+        spans = self._store.take(("spans",), rows)[0]
+        offsets = entries.offsets
+        return Ragged(spans.values.reshape(-1, 4), offsets), Ragged(self.table.phi[entries.values], offsets)
+
+    def known(self, rows: NDArray[Any] | Sequence[int], vocab: Vocab) -> tuple[Known, Known]:
+        """Spans of the source and of the target that the table knows, with its likeliest translation of each.
+
+        The first call makes the table's index, and encodes these translations with the vocabulary, each once.
+        """
+        source, target = self.aligned.words(rows)
+        encoded = self.encoded(vocab)
+        return self._known(0, source, encoded[1]), self._known(1, target, encoded[0])
+
+    def encoded(self, vocab: Vocab) -> tuple[Sentences, Sentences]:
+        """Source and target phrases of the table as subwords inside a line; empty where no phrase needs them."""
+        if self._encoded is None or self._encoded[0] is not vocab:
+            self._encoded = (vocab, (self._encode(0, vocab), self._encode(1, vocab)))
+        return self._encoded[1]
+
+    def phrase(self, side: int, number: int) -> list[str]:
+        """The words of a phrase of the table; side 0 is the source."""
+        return [self.aligned.types[side][word] for word in self.table.phrases[side][number]]
+
+    def _known(self, side: int, words: Ragged, others: Sentences) -> Known:
+        every = all_spans(words, int(self.meta["rules"]["longest"]))
+        found = self._indexes[side].find(words, every)
+        spans, phrases = only(every, found >= 0), found[found >= 0]
+        best = self.table.best[side][phrases]
+        return Known(spans, self.table.phi[best, side], others.take(self.table.entries[best, 1 - side]))
+
+    @cached_property
+    def _indexes(self) -> tuple[PhraseIndex, PhraseIndex]:
+        from interlace.links.table import PhraseIndex
+
+        source, target = self.table.phrases
+        return PhraseIndex(source), PhraseIndex(target)
+
+    def _encode(self, side: int, vocab: Vocab) -> Sentences:
+        """Phrases of one side that are the likeliest translation of any of the other."""
+        phrases, language = self.table.phrases[side], self.aligned.languages[side]
+        wanted = np.unique(self.table.entries[self.table.best[1 - side], side])
+        parts = [Sentences(Ragged.of([]), Ragged.of([]), language)]
+        for start in range(0, len(wanted), _LINES):
+            some = phrases.take(wanted[start : start + _LINES])
+            text = running_text(some, self.aligned.types[side], language, self.aligned.splitter)
+            parts.append(vocab.encode_phrases(text))
+        ids, words = (Ragged.concatenate([getattr(part, name) for part in parts]) for name in ("ids", "words"))
+        lengths = np.zeros(len(phrases), np.int64)
+        lengths[wanted] = ids.lengths
+        ids, words = (Ragged.from_lengths(column.flat, lengths) for column in (ids, words))
+        return Sentences(ids, words, language)
+
+
+def likeliest(phrases: Ragged, scores: Ragged, side: int = 0) -> NDArray[np.int64]:
+    """The places in `phrases.flat` of one phrase pair for each span of a side: the likeliest given that side.
+
+    Equals are decided by the probability in the other direction, then by order. Places are in order.
+
+    phrases, scores: as `PhraseStore.take` gives them. side: 0 to stand in for source spans, 1 for target spans.
+    """
+    flat, rows = phrases.flat, phrases.rows()
+    mine, other = scores.flat[:, side], scores.flat[:, 1 - side]
+    start, stop = flat[:, 2 * side], flat[:, 2 * side + 1]
+    order = np.lexsort((-other, -mine, stop, start, rows))
+    keys = np.stack([rows, start, stop])[:, order]
+    first = np.ones(len(order), np.bool_)
+    first[1:] = (keys[:, 1:] != keys[:, :-1]).any(axis=0)
+    return np.sort(order[first])

@@ -1,0 +1,226 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from interlace.data import Pairs, Sentences
+from interlace.data._phrases_columns import all_spans
+from interlace.data.aligned import AlignedWords
+from interlace.data.parallel import ParallelCorpus
+from interlace.data.phrases import PhraseStore, likeliest
+from interlace.errors import DataError
+from interlace.links import WordPairs
+from interlace.links.table import PhraseTable, TableRules
+from interlace.ragged import Ragged
+from interlace.world import pairs as world_pairs
+from interlace.world import sample
+
+EN = ["the cat", "the cat", "the dog", "a cat", "cat"]
+DE = ["die Katze", "die Katze", "der Hund", "eine Katze", "Kater"]
+LINKS = [[(0, 0), (1, 1)]] * 4 + [[(0, 0)]]
+
+
+def _numbered(lines):
+    types = list(dict.fromkeys(word for line in lines for word in line.split(" ")))
+    return Ragged.of([[types.index(word) for word in line.split(" ")] for line in lines]), types
+
+
+def _aligned(folder, source=EN, target=DE, links=LINKS):
+    (one, one_types), (other, other_types) = _numbered(source), _numbered(target)
+    words = WordPairs(one, other, one_types, other_types, ("en", "de"))
+    links = Ragged.of(links, width=2)
+    return AlignedWords.write(folder, [(words, links, np.ones(len(links.flat), np.float32))])
+
+
+def _store(folder, aligned, **rules):
+    (folder / "spool").mkdir()
+    rules = TableRules(**rules)
+    table = PhraseTable.count(*aligned.whole(folder / "spool"), rules)
+    return PhraseStore.write(folder / "store", aligned, table, rules), table
+
+
+def _world(folder, source="en", target="de", count=60):
+    """The micro-world with its gold links."""
+    pairs = world_pairs(source, target, sample(count, "train", 5))
+    words = WordPairs.of([pairs])
+    confidence = np.ones(len(pairs.links.flat), np.float32)
+    return AlignedWords.write(folder, [(words, pairs.links, confidence)])
+
+
+def test_phrases_of_a_pair_by_hand(tmp_path):
+    store, _ = _store(tmp_path, _aligned(tmp_path / "a"))
+    spans, scores = store.take([0, 4])
+    assert spans == Ragged.of([[(0, 1, 0, 1), (0, 2, 0, 2), (1, 2, 1, 2)], [(0, 1, 0, 1)]], width=4)
+    # "the": die, die, der. "the cat" only ever "die Katze". "cat": Katze three times, Kater once.
+    assert scores[0] == pytest.approx(np.array([(2 / 3, 1), (1, 1), (3 / 4, 1)]))
+    assert scores[1] == pytest.approx(np.array([(1 / 4, 1)]))
+    assert scores.values.dtype == np.float32
+
+
+def test_rare_phrase_pairs_are_left_out(tmp_path):
+    store, _ = _store(tmp_path, _aligned(tmp_path / "a"), minimum_count=2)
+    assert store.take([3])[0] == Ragged.of([[(1, 2, 1, 2)]], width=4)  # cat - Katze; "a" was seen once
+    assert store.counts == {"rows": 5, "links": 9, "phrases": 7, "table": 3}
+
+
+@pytest.mark.parametrize(
+    ("target", "rules"), [("de", {}), ("hi", {"minimum_count": 2}), ("tr", {"absorb": False}), ("zh", {"top": 1})]
+)
+def test_equals_looking_every_phrase_up_by_its_words(tmp_path, target, rules):
+    """Brute force: phrases by their definition, scores by counting strings."""
+    aligned = _world(tmp_path / "a", target=target)
+    store, table = _store(tmp_path, aligned, **rules)
+    rules = TableRules(**rules)
+    known = {(*table[row].source, "|||", *table[row].target): row for row in range(len(table))}
+    for words, found in aligned.chunks():
+        spans, scores = store.take(range(len(words)))
+        for row in range(len(words)):
+            sides = [
+                [types[number] for number in side[row]]
+                for side, types in ((words.source, words.source_types), (words.target, words.target_types))
+            ]
+            expected = {}
+            for a, b, c, d in _consistent(len(sides[0]), len(sides[1]), found.links[row].tolist(), rules):
+                entry = known.get((*sides[0][a:b], "|||", *sides[1][c:d]))
+                if entry is not None:
+                    expected[a, b, c, d] = (table[entry].scores["phi(t|s)"], table[entry].scores["phi(s|t)"])
+            assert dict(zip(map(tuple, spans[row].tolist()), map(tuple, scores[row].tolist()), strict=True)) == expected
+    assert store.counts["phrases"] > len(aligned)
+
+
+def _consistent(source, target, links, rules):
+    """All phrase pairs, tried one by one."""
+    linked = ({i for i, _ in links}, {j for _, j in links})
+    for a in range(source):
+        for b in range(a + 1, min(a + rules.longest, source) + 1):
+            for c in range(target):
+                for d in range(c + 1, min(c + rules.longest, target) + 1):
+                    inside = [(a <= i < b, c <= j < d) for i, j in links]
+                    borders = {a, b - 1} <= linked[0] and {c, d - 1} <= linked[1]
+                    if (True, True) in inside and all(i == j for i, j in inside) and (rules.absorb or borders):
+                        yield a, b, c, d
+
+
+def test_the_likeliest_of_several_counterparts_is_taken():
+    #        source span 0-1 with two targets, 1-2 with one; then a second pair
+    phrases = Ragged.of([[(0, 1, 0, 1), (0, 1, 0, 2), (1, 2, 1, 2)], [(0, 1, 0, 1), (0, 2, 0, 1)]], width=4)
+    scores = Ragged(np.array([(0.2, 0.9), (0.6, 0.1), (0.1, 0.1), (0.5, 0.3), (0.5, 0.4)], np.float32), phrases.offsets)
+    assert likeliest(phrases, scores).tolist() == [1, 2, 3, 4]
+    assert likeliest(phrases, scores, side=1).tolist() == [0, 1, 2, 4]
+    assert likeliest(phrases.take([]), scores.take([])).tolist() == []
+
+
+def test_equally_likely_counterparts_are_told_apart_by_the_other_direction():
+    phrases = Ragged.of([[(0, 1, 0, 1), (0, 1, 0, 2), (0, 1, 1, 2)]], width=4)
+    scores = Ragged(np.array([(0.5, 0.2), (0.5, 0.4), (0.5, 0.4)], np.float32), phrases.offsets)
+    assert likeliest(phrases, scores).tolist() == [1]
+
+
+def test_the_table_knows_phrases_that_stand_in_no_link(tmp_path, vocab):
+    links = [*LINKS[:3], [], LINKS[4]]  # "a cat" was not linked here, but "cat" was elsewhere
+    store, _ = _store(tmp_path, _aligned(tmp_path / "a", links=links))
+    assert store.take([3])[0].flat.size == 0
+    source, target = store.known([3, 0], vocab)
+    assert source.spans == Ragged.of([[(1, 2)], [(0, 1), (0, 2), (1, 2)]], width=2)
+    assert source.scores == pytest.approx(np.array([2 / 3, 2 / 3, 1, 2 / 3]))
+    assert [vocab.decode(ids).strip() for ids in source.counterparts.ids] == ["Katze", "die", "die Katze", "Katze"]
+    assert target.spans[0].tolist() == [[1, 2]]  # "Katze"; "eine" was never linked
+    assert (source.counterparts.language, target.counterparts.language) == ("de", "en")
+
+
+def test_the_likeliest_translation_of_the_table_equals_brute_force(tmp_path, vocab):
+    aligned = _world(tmp_path / "a", target="es")
+    store, table = _store(tmp_path, aligned)
+    rows = np.arange(len(aligned))
+    for side, column in enumerate(("phi(t|s)", "phi(s|t)")):
+        best, tried = {}, {}
+        for row in range(len(table)):
+            phrase, other = table[row][side], table[row][1 - side]
+            weight = "lex(t|s)" if side == 0 else "lex(s|t)"
+            score = (table[row].scores[column], table[row].counts["count(s,t)"], table[row].scores[weight])
+            if phrase not in tried or score > tried[phrase]:
+                tried[phrase], best[phrase] = score, (score[0], other)
+        found, words = store.known(rows, vocab)[side], aligned.words(rows)[side]
+        place = 0
+        for row in rows:
+            line = [aligned.types[side][number] for number in words[row]]
+            expected = [
+                (a, b)
+                for a in range(len(line))
+                for b in range(a + 1, min(a + 4, len(line)) + 1)
+                if tuple(line[a:b]) in best
+            ]
+            assert list(map(tuple, found.spans[row].tolist())) == expected
+            for a, b in expected:
+                score, other = best[tuple(line[a:b])]
+                assert found.scores[place] == pytest.approx(score)
+                assert vocab.decode(found.counterparts.ids[place]).strip() == " ".join(other)
+                assert set(found.counterparts.words[place].tolist()) == set(range(len(other)))
+                place += 1
+
+
+def test_counterparts_are_what_the_tokenizer_makes_of_the_whole_line(tmp_path, vocab):
+    """A phrase put behind another word gives the ids of the line with it."""
+    store, _ = _store(tmp_path, _aligned(tmp_path / "a"))
+    found = store.known([0], vocab)[0]
+    whole = vocab.encode(["sieh die Katze"], language="de")
+    phrase = found.counterparts.take([1])
+    assert whole.ids[0].tolist() == [*vocab.encode(["sieh"]).ids[0], *phrase.ids[0]]
+    assert whole.words[0][-len(phrase.words[0]) :].tolist() == (phrase.words[0] + 1).tolist()
+
+
+def test_all_spans_by_hand():
+    rows = Ragged.of([[5, 6, 7], [], [8]])
+    assert all_spans(rows, 2) == Ragged.of([[(0, 1), (0, 2), (1, 2), (1, 3), (2, 3)], [], [(0, 1)]], width=2)
+
+
+def test_a_phrase_pair_takes_eight_bytes(tmp_path):
+    aligned = _world(tmp_path / "a", count=400)
+    store, _ = _store(tmp_path, aligned)
+    size = (store.folder / "00000.arrow").stat().st_size
+    assert (size - 8 * len(store) - 2000) / store.counts["phrases"] < 8
+
+
+def test_pairs_carry_phrases_and_what_the_table_knows(tmp_path, vocab):
+    aligned = _aligned(tmp_path / "a")
+    store, _ = _store(tmp_path, aligned)
+    sides = [Sentences(*_encoded(vocab, lines), language) for lines, language in ((EN, "en"), (DE, "de"))]
+    corpus = ParallelCorpus.write(
+        tmp_path / "c", [Pairs(*sides)], languages=("en", "de"), vocab=vocab, splitter="blanks"
+    )
+    plain = corpus.beside(aligned, store).take([1, 4])
+    assert (plain.phrases, plain.scores) == store.take([1, 4])
+    assert plain.known is None
+    pairs = corpus.beside(aligned, store, known=True).take([4, 1, 0]).take([1])
+    assert pairs.phrases == plain.phrases.take([0])
+    source, target = pairs.known
+    expected = store.known([1], vocab)
+    for found, wanted in zip((source, target), expected, strict=True):
+        assert found.spans == wanted.spans
+        assert found.scores.tolist() == wanted.scores.tolist()
+        assert found.counterparts.ids == wanted.counterparts.ids
+
+
+def _encoded(vocab, lines):
+    sentences = vocab.encode(lines)
+    return sentences.ids, sentences.words
+
+
+def test_a_store_of_other_words_is_refused(tmp_path):
+    aligned, other = _aligned(tmp_path / "a"), _aligned(tmp_path / "b", EN[:4], DE[:4], LINKS[:4])
+    store, table = _store(tmp_path, aligned)
+    with pytest.raises(DataError, match=r"pairs 5, but .*b has 4; extract phrases again"):
+        PhraseStore.open(store.folder, other)
+    with pytest.raises(DataError, match="counted from other words"):
+        PhraseStore.write(tmp_path / "new", other, table, TableRules())
+
+
+def test_a_damaged_table_is_found(tmp_path):
+    aligned = _aligned(tmp_path / "a")
+    store, _ = _store(tmp_path, aligned)
+    (store.folder / "table" / "phi.npy").write_bytes(b"nothing")
+    with pytest.raises(DataError, match=r"phi\.npy: damaged"):
+        PhraseStore.open(store.folder, aligned).take([0])
+    (store.folder / "table" / "phi.npy").unlink()
+    with pytest.raises(DataError, match="no such part of a phrase store"):
+        PhraseStore.open(store.folder, aligned).take([0])
