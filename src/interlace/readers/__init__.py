@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from interlace.registry import Room
 from interlace.settings import Settings
@@ -19,6 +19,8 @@ CHUNK = 10_000  # lines a reader hands over at a time: enough to keep all cores 
 
 class Reader(Settings, ABC):
     """Reads one format. Its fields say where things stand in the files (columns, label names)."""
+
+    by_line: ClassVar[bool] = False  # whether every line of a file is a row, so that rows can be named by line
 
     @abstractmethod
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text | TextPairs]:

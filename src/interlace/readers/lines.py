@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import zip_longest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 class Lines(Reader):
     """Plain text, one sentence a line. Two languages stand in two files whose lines translate each other."""
+
+    by_line: ClassVar[bool] = True
 
     splitter: str = Field("blanks", description="What finds the words (a member of the room of word splitters).")
 

@@ -48,7 +48,7 @@ def read_lines(path: Path | str) -> Iterator[str]:
     path = Path(path)
     first, rest = 1, b""  # the number of the next line, and the bytes of a line not yet ended
     seen = False
-    for block in _blocks(path):
+    for block in read_blocks(path):
         data = block if seen else block.removeprefix(_BOM)
         seen = True
         head, feed, tail = data.rpartition(b"\n")
@@ -63,6 +63,23 @@ def read_lines(path: Path | str) -> Iterator[str]:
         raise DataError(f"{path}: the file is empty")
     if rest:
         yield from _decoded(rest, path, first)
+
+
+def read_blocks(path: Path | str) -> Iterator[bytes]:
+    """Blocks of a file's bytes, unpacked where its name ends in `.gz`; an empty file has none.
+
+    Raises:
+        DataError: the file is missing, damaged, or may not be read.
+    """
+    path = must_exist(path)
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            while block := file.read(_BLOCK):
+                yield block
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise DataError(f"{path}: damaged gzip file: {error}") from error
+    except PermissionError as error:
+        raise DataError(f"{path}: may not be read: permission denied") from error
 
 
 def write_lines(path: Path | str, lines: Iterable[str]) -> None:
@@ -218,19 +235,6 @@ def _opened_to_write(path: Path) -> BinaryIO:
     if path.suffix == ".gz":
         return gzip.GzipFile(path, "wb", compresslevel=6, mtime=0)  # type: ignore[return-value]
     return path.open("wb")
-
-
-def _blocks(path: Path) -> Iterator[bytes]:
-    """Blocks of the file's bytes, unpacked."""
-    must_exist(path)
-    try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            while block := file.read(_BLOCK):
-                yield block
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise DataError(f"{path}: damaged gzip file: {error}") from error
-    except PermissionError as error:
-        raise DataError(f"{path}: may not be read: permission denied") from error
 
 
 def _decoded(data: bytes, path: Path, first: int) -> list[str]:

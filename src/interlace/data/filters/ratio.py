@@ -24,15 +24,19 @@ class Ratio(Filter):
     unit: Literal["words", "characters"] = Field(
         "words", description="What is counted; words need a splitter that suits both languages."
     )
+    typical: float = Field(
+        1.0, gt=0, description="Units of the target for one of the source, as usual in this pair; `check` measures it."
+    )
     slack: int = Field(5, ge=0, description="So many units more never count against a pair.")
 
     def keep(self, chunk: Text | TextPairs, memory: Any = None) -> NDArray[np.bool_]:  # noqa: ARG002 - judges alone
-        """(n,) where the longer side is at most `most` times the shorter one, plus `slack`."""
+        """(n,) where the longer side is at most `most` times the shorter one, plus `slack`, in units of the source."""
         if not isinstance(chunk, TextPairs):
             return np.ones(len(chunk), np.bool_)
-        source, target = self._lengths(chunk.source), self._lengths(chunk.target)
+        source, target = self.lengths(chunk.source), self.lengths(chunk.target) / self.typical
         fits: NDArray[np.bool_] = np.maximum(source, target) <= self.most * np.minimum(source, target) + self.slack
         return fits
 
-    def _lengths(self, text: Text) -> NDArray[np.int64]:
+    def lengths(self, text: Text) -> NDArray[np.int64]:
+        """(n,) units of each line."""
         return text.words.lengths if self.unit == "words" else characters(text)

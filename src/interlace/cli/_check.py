@@ -1,0 +1,125 @@
+"""What `interlace check` shows: a table of facts, the findings of each corpus with examples, and a verdict."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from interlace.cli import notes, output
+from interlace.errors import SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from interlace.data.inspection import Finding, Report, Watch
+    from interlace.recipes.checking import Cost
+
+_COLOUR = {"error": "bold red", "warning": "yellow", "note": "dim"}
+_FACTS = ("words", "characters", "p50", "p99", "longest", "looks")
+
+
+def is_recipe(what: list[str]) -> bool:
+    """Whether one thing is asked about, called like a recipe."""
+    return len(what) == 1 and (Path(what[0]).suffix in {".toml", ".json"} or not _is_text(Path(what[0])))
+
+
+def _is_text(path: Path) -> bool:
+    return bool(path.suffix) or path.exists()
+
+
+def check_files(paths: list[Path], languages: list[str], reader: str, splitter: str, watch: Watch) -> list[Report]:
+    """One file, or two whose lines correspond."""
+    from interlace.data.inspection.corpora import Inspector
+    from interlace.readers import READERS
+    from interlace.text.words import SPLITTERS
+
+    if len(paths) > 2:
+        raise SettingsError(f"check takes a recipe, one file, or two files as sides; found {len(paths)}")
+    languages = languages or [_language_of(path) for path in paths]
+    name = " | ".join(path.name for path in paths)
+    return [Inspector(SPLITTERS.build(splitter), {}, watch).look(name, READERS.build(reader), paths, languages)]
+
+
+@contextmanager
+def watching() -> Iterator[Watch]:
+    """A bar on standard error that names what is read."""
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=notes, transient=True, disable=not notes.is_terminal) as progress:
+        bar = progress.add_task("", total=None)
+
+        def watch(what: str, done: int, total: int) -> None:
+            progress.update(bar, description=escape(what), completed=done, total=total or None)
+
+        yield watch
+
+
+def show(reports: list[Report], cost: Cost | None) -> None:
+    """All reports, what training will read, and a verdict."""
+    output.print(_facts(reports))
+    for report in reports:
+        if report.findings:
+            output.print(f"\n[bold]{escape(report.name)}[/]", highlight=False)
+            for finding in sorted(report.findings, key=lambda finding: list(_COLOUR).index(finding.level)):
+                _show_finding(finding)
+    if cost is not None:
+        output.print(
+            f"\ncost: {cost.steps:,} steps read at most {cost.subwords:,} subwords; the training text holds about "
+            f"{cost.text:,} (estimated from its characters): about {cost.passes:.1f} passes",
+            highlight=False,
+            soft_wrap=True,
+        )
+    output.print(f"\n{_verdict(reports)}", highlight=False)
+
+
+def _show_finding(finding: Finding) -> None:
+    share = f" of {finding.total:,} ({_percent(finding)} %)" if finding.total > 1 else ""
+    count = f"{finding.count:,}{share}: " if finding.total > 1 else ""
+    head = f"  [{_COLOUR[finding.level]}]{finding.level}[/] [bold]{escape(finding.what)}[/]  {count}"
+    output.print(head + escape(finding.about), highlight=False, soft_wrap=True)
+    for example in finding.examples:
+        output.print(f"      [dim]{escape(example.where)}[/]  {escape(example.text)}", highlight=False, soft_wrap=True)
+
+
+def _percent(finding: Finding) -> str:
+    share = 100 * finding.count / finding.total
+    return f"{share:.0f}" if share >= 10 else f"{share:.2g}"
+
+
+def _facts(reports: list[Report]) -> Table:
+    """A row a side of each corpus; lengths are in words."""
+    table = Table(box=None, pad_edge=False)
+    for column in ("corpus", "language", "rows", "words", "characters", "median", "99 %", "longest", "looks"):
+        table.add_column(column, justify="left" if column in {"corpus", "language", "looks"} else "right")
+    for report in reports:
+        for language, side in report.facts.get("sides", {}).items():
+            cells = [_number(side[key]) for key in _FACTS]
+            table.add_row(escape(report.name), escape(language), _number(report.facts["rows"]), *cells)
+    return table
+
+
+def _number(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _verdict(reports: list[Report]) -> str:
+    levels = [finding.level for report in reports for finding in report.findings]
+    errors, warnings = levels.count("error"), levels.count("warning")
+    if errors:
+        return f"[bold red]{errors} error{'s' * (errors != 1)}[/]: a corpus cannot be built from this"
+    if warnings:
+        hint = "a recipe's \\[filters] drop the lines that they name"
+        return f"[yellow]{warnings} warning{'s' * (warnings != 1)}[/]; {hint}"
+    return "[green]nothing to complain about[/]"
+
+
+def _language_of(path: Path) -> str:
+    """`"en"` of `train.en.gz`; empty where the name ends in no language that is known."""
+    from interlace.text.scripts import scripts_of
+
+    suffix = path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
+    return suffix[1:] if scripts_of(suffix[1:]) else ""

@@ -1,0 +1,146 @@
+"""`interlace check`: what it says of files and recipes, and its exit code."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from interlace.cli import application
+from interlace.errors import SettingsError
+from interlace.text.lines import write_lines
+
+RECIPE = """
+name = "small"
+splitter = "blanks"
+
+[corpora.text]
+languages = ["en"]
+train = "train.{language}"
+dev = "dev.{language}"
+
+[corpora.pairs]
+pairs = ["en-de"]
+train = ["train.{source}", "train.{target}"]
+
+[objectives.mlm]
+
+[train]
+steps = 10
+micro_batches = 2
+tokens_per_batch = 100
+
+[evaluate]
+source = "en"
+targets = ["de"]
+
+[evaluate.tasks.retrieval]
+files = "test.{language}"
+"""
+
+
+def check(*arguments):
+    return CliRunner().invoke(application(), ["check", *map(str, arguments)], catch_exceptions=False)
+
+
+def checked(*arguments):
+    done = check(*arguments, "--json")
+    return done.exit_code, json.loads(done.stdout)
+
+
+@pytest.fixture
+def recipe(tmp_path):
+    for name, lines in {
+        "train.en": ["the old doctor reads", "he works in Berlin", "she works in Paris", "the old doctor reads"],
+        "train.de": ["der alte Arzt liest", "er arbeitet in Berlin", "sie arbeitet in Paris", "der alte Arzt liest"],
+        "dev.en": ["the old doctor reads", "this is a new line"],
+        "test.en": ["something else it is"],
+        "test.de": ["er arbeitet in Berlin"],
+    }.items():
+        write_lines(tmp_path / name, lines)
+    path = tmp_path / "small.toml"
+    path.write_text(f'data_root = "{tmp_path}"\n{RECIPE}')
+    return path
+
+
+def test_files_are_sides_and_named_by_language(tmp_path):
+    write_lines(tmp_path / "a.en.gz", ["the cat", "the cat"])
+    write_lines(tmp_path / "a.de.gz", ["die Katze", "die Katze"])
+    code, found = checked(tmp_path / "a.en.gz", tmp_path / "a.de.gz")
+    (report,) = found["reports"]
+    assert (code, found["failed"], list(report["facts"]["sides"])) == (0, False, ["en", "de"])
+    assert report["findings"][0]["what"] == "duplicates"
+
+
+def test_what_cannot_be_built_exits_with_two(tmp_path):
+    (tmp_path / "a.en").write_bytes(b"caf\xe9\n")
+    done = check(tmp_path / "a.en")
+    assert done.exit_code == 2
+    assert "bad UTF-8" in done.stdout
+    assert "a.en:1" in done.stdout
+    assert "1 error" in done.stdout
+
+
+def test_warnings_exit_with_nought_and_show_examples(tmp_path):
+    write_lines(tmp_path / "a.en", ["one [red]two[/]", "one [red]two[/]", "x"])
+    done = check(tmp_path / "a.en")
+    assert done.exit_code == 0
+    assert "1 of 3 (33 %)" in done.stdout
+    assert "a.en:2  one [red]two[/]" in done.stdout
+    assert "1 warning" in done.stdout
+
+
+def test_clean_text_has_a_clean_verdict(tmp_path):
+    write_lines(tmp_path / "a.en", ["one", "two"])
+    assert "nothing to complain about" in check(tmp_path / "a.en").stdout
+
+
+def test_a_table_of_two_languages(tmp_path):
+    write_lines(tmp_path / "a.tsv", ["en\tzh", "the cat\t猫", "one\tone"])
+    code, found = checked(tmp_path / "a.tsv", "--reader", "tsv", "--languages", "en,zh")
+    assert code == 0
+    assert {"identical", "script"} <= {finding["what"] for finding in found["reports"][0]["findings"]}
+
+
+def test_a_recipe_with_its_leaks_and_cost(recipe):
+    code, found = checked(recipe)
+    assert code == 0
+    reports = {report["name"]: report for report in found["reports"]}
+    assert list(reports) == [
+        "text en (dev)",
+        "text en (train)",
+        "pairs en-de (train)",
+        "held-out text in training text",
+    ]
+    leaks = reports["held-out text in training text"]["findings"]
+    assert [(leak["count"], leak["total"], leak["about"].split(" that")[0]) for leak in leaks] == [
+        (1, 2, "lines of text en (dev) (en)"),
+        (1, 1, "lines of retrieval (test) (de)"),
+    ]
+    assert found["cost"]["subwords"] == 10 * 2 * 100
+    assert found["cost"]["passes"] > 1
+
+
+def test_a_recipe_can_be_changed(recipe):
+    done = check(recipe, "--set", "filters.length.max_words=3")
+    assert "max_words = 3" in done.stdout
+    assert "cost: 10 steps" in done.stdout
+
+
+def test_a_recipe_without_a_file_fails_and_names_the_nearest(recipe):
+    (recipe.parent / "train.de").unlink()
+    done = check(recipe)
+    assert done.exit_code == 2
+    assert "no such file; did you mean" in done.stdout
+    assert "text en (train)" in done.stdout  # the others are looked at all the same
+
+
+def test_three_files_are_too_many(tmp_path):
+    with pytest.raises(SettingsError, match="found 3"):
+        check("a.txt", "b.txt", "c.txt")
+
+
+@pytest.mark.parametrize("name", ["multi30k/val.en.gz multi30k/val.de.gz", "tatoeba/tatoeba.jpn-eng.jpn"])
+def test_real_text(real_data, name):
+    code, found = checked(*(real_data / "parallel" / part for part in name.split()))
+    assert code == 0
+    assert not {finding["what"] for finding in found["reports"][0]["findings"]} - {"script", "duplicates"}

@@ -1,0 +1,160 @@
+"""What is said about the lines and pairs of a corpus."""
+
+from __future__ import annotations
+
+import pytest
+
+from interlace.data.filters.duplicates import Duplicates
+from interlace.data.inspection.corpora import Inspector
+from interlace.readers import READERS
+from interlace.text.lines import write_lines
+from interlace.text.words import SPLITTERS
+
+
+@pytest.fixture
+def look(tmp_path):
+    def run(sides, reader="lines", splitter="blanks", rules=None, **kwargs):
+        paths = []
+        for name, lines in sides.items():
+            write_lines(tmp_path / name, lines)
+            paths.append(tmp_path / name)
+        inspector = Inspector(SPLITTERS.build(splitter), rules or {})
+        languages = kwargs.pop("languages", [path.suffix[1:] for path in paths])
+        report = inspector.look("it", READERS.build(reader), paths, languages, **kwargs)
+        return report, {finding.what: finding for finding in report.findings}
+
+    return run
+
+
+def where(finding):
+    return [example.where for example in finding.examples]
+
+
+def test_counts_and_lengths_of_both_sides(look):
+    report, found = look({"a.en": ["the cat sat", "a b"], "a.de": ["die Katze", "a"]})
+    assert report.facts["rows"] == 2
+    en, de = report.facts["sides"]["en"], report.facts["sides"]["de"]
+    assert (en["words"], en["characters"], en["longest"], de["words"], de["longest"]) == (5, 14, 3, 3, 2)
+    assert not found
+
+
+@pytest.mark.parametrize("chunk", [2, 1000])
+def test_every_rule_is_tried_by_itself_and_says_where(look, chunk, monkeypatch):
+    monkeypatch.setattr("interlace.readers.CHUNK", chunk)
+    rows = [("the cat", "die Katze"), ("", "leer"), ("the cat", "die Katze"), ("same", "same"), ("a\x07", "b ||| c")]
+    _, found = look({"a.en": [source for source, _ in rows], "a.de": [target for _, target in rows]})
+    assert {what: where(finding) for what, finding in found.items()} == {
+        "empty": ["line 2"],
+        "duplicates": ["line 3"],
+        "identical": ["line 4"],
+        "control": ["line 5"],
+        "separator": ["line 5"],
+    }
+    assert found["control"].examples[0].text == "a\\x07 | b ||| c"
+    assert found["duplicates"].count == 1
+    assert found["duplicates"].total == 5
+
+
+def test_three_examples_and_all_of_the_count(look):
+    _, found = look({"a.en": ["x y"] * 10})
+    assert found["duplicates"].count == 9
+    assert where(found["duplicates"]) == ["a.en:2", "a.en:3", "a.en:4"]
+
+
+def test_files_of_one_language_are_read_one_after_another(look):
+    _, found = look({"a.en": ["one", "two"], "b.en": ["three", "\x01"]}, languages=["en"])
+    assert where(found["control"]) == ["b.en:2"]
+
+
+def test_a_recipes_own_rules_are_used(look):
+    _, found = look({"a.en": ["A b", "a B"]}, rules={"duplicates": Duplicates(ignore_case=True)})
+    assert "ignore_case = True" in found["duplicates"].about
+
+
+def test_ratios_are_judged_beside_what_is_usual(look):
+    sides = {"a.zh": ["老医生读三封信"] * 20, "a.en": ["old doctor reads it"] * 19 + ["the " * 40]}
+    _, found = look(sides, splitter="unicode")
+    assert found["ratio"].count == 1
+    assert where(found["ratio"]) == ["line 20"]
+
+
+def test_sides_of_different_length_fail_with_both_counts(look):
+    report, found = look({"a.en": ["1", "2", "3"], "a.de": ["1"]})
+    assert report.failed
+    assert "a.en has 3 lines and a.de has 1 lines" in found["line counts differ"].about
+
+
+def test_what_a_reader_refuses_is_a_finding(look):
+    report, found = look({"a.tsv": ["en\tde", "a\tb", "c"]}, reader="tsv", languages=["en", "de"])
+    assert report.failed
+    assert "line 3" in found["unreadable"].about
+
+
+def test_tables_have_rows(look):
+    _, found = look({"a.tsv": ["en\tde", "a\tb", "c\tc"]}, reader="tsv", languages=["en", "de"])
+    assert where(found["identical"]) == ["row 2"]
+
+
+def test_text_without_a_word_fails(look):
+    report, found = look({"a.en": ["", " "]})
+    assert report.failed
+    assert found["no words"].level == "error"
+
+
+def test_another_script_is_found_where_scripts_are_known(look):
+    _, found = look({"a.ru": ["кошка", "the cat"]})
+    assert where(found["script"]) == ["a.ru:2"]
+    _, found = look({"a.tlh": ["кошка", "the cat"]})
+    assert "script" not in found
+    assert "'tlh'" in found["script not checked"].about
+
+
+def test_languages_without_blanks_need_a_splitter(look):
+    assert "by_language" in look({"a.zh": ["老医生"]})[1]["words not split"].about
+    assert "words not split" not in look({"a.zh": ["老医生"]}, splitter="unicode")[1]
+
+
+def test_rare_things_are_notes(look):
+    _, found = look({"a.en": [f"line {number}" for number in range(2000)] + ["line 1"]})
+    assert found["duplicates"].level == "note"
+
+
+PLAIN, CUT = ["the cat, it sat.", "did it?"] * 10, ["the cat , it sat .", "did it ?"] * 10
+
+
+@pytest.mark.parametrize(
+    ("lines", "guess"),
+    [(PLAIN, "plain"), (CUT, "tokenised"), (PLAIN + CUT, "mixed"), (["no marks"] * 99, "?"), (["1 . 5"] * 9, "?")],
+)
+def test_it_guesses_what_is_tokenised(look, lines, guess):
+    report, found = look({"a.en": lines})
+    assert report.facts["sides"]["en"]["looks"] == guess
+    assert ("half tokenised" in found) == (guess == "mixed")
+
+
+def test_one_tokenised_side_is_told(look):
+    _, found = look({"a.en": PLAIN, "a.de": CUT})
+    assert "en is plain and de is tokenised" in found["tokenised on one side"].about
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("the do@@ ctor reads", "subword marks"),
+        ("▁the ▁cat", "subword marks"),
+        ("don &apos;t", "escaped characters"),
+        ("a &#91; b", "escaped characters"),
+        ("Ã©tÃ©", "double encoding"),
+        ("itâ€™s", "double encoding"),
+    ],
+)
+def test_traces_of_tools(look, line, what):
+    _, found = look({"a.en": ["fine, AT&T @ São Tomé", line]})
+    assert where(found[what]) == ["a.en:2"]
+    assert "fine" not in str(found[what].examples)
+
+
+def test_who_looks_on_sees_every_side_and_its_rows(look):
+    seen = []
+    look({"a.en": ["a", "b"], "a.de": ["c", "d"]}, also=lambda text, where: seen.append((text.lines, where(1))))
+    assert seen == [(["a", "b"], "line 2"), (["c", "d"], "line 2")]
