@@ -15,6 +15,8 @@ from interlace.errors import DataError
 from interlace.links import WordPairs
 from interlace.links.lexicon import Lexicon
 from interlace.ragged import Ragged
+from interlace.text.lines import write_lines
+from interlace.world import _dictionary as world
 
 
 def pairs_of(sources, targets):
@@ -83,7 +85,7 @@ def _pairs_of(lexicon):
 
 def test_chunks_and_slices_give_what_the_whole_gives(monkeypatch):
     pairs, links = linked()
-    monkeypatch.setattr("interlace.links.CHUNK", 1)
+    monkeypatch.setattr(WordPairs.chunks, "__defaults__", (2,))
     monkeypatch.setattr("interlace.links.lexicon._PENDING", 1)
     rows = [0, 1, 2] * 5
     longer = WordPairs(pairs.source.take(rows), pairs.target.take(rows), pairs.source_types, pairs.target_types)
@@ -93,8 +95,11 @@ def test_chunks_and_slices_give_what_the_whole_gives(monkeypatch):
     assert entries(part) == {("the", "das"): 1, ("small", "kleine"): 1}
 
 
-def test_links_beyond_a_sentence_are_refused():
+def test_links_beyond_a_sentence_are_refused(monkeypatch):
     pairs, _ = linked()
+    with pytest.raises(DataError, match="3 source and 3 target sentences, but 1 rows of links"):
+        Lexicon.count(pairs, Ragged.of([[]], width=2))
+    monkeypatch.setattr(WordPairs.chunks, "__defaults__", (1,))  # the number is that of the pair and not of the chunk
     with pytest.raises(DataError, match="pair 2: link 3-0"):
         Lexicon.count(pairs, Ragged.of([[], [(3, 0)], []], width=2))
 
@@ -186,6 +191,12 @@ def test_a_word_that_holds_a_tab_cannot_be_written(tmp_path):
     with pytest.raises(DataError, match=r"the word 'a\\tb' holds a tab"):
         Lexicon.of([("a\tb", "x", 1)]).write(tmp_path / "d")
     assert not list(tmp_path.iterdir())
+
+
+def test_the_dictionary_of_the_little_world_is_read(tmp_path):
+    found = world.entries("en", "de")
+    write_lines(tmp_path / "en-de.txt", map("\t".join, found))
+    assert set(entries(Lexicon.read(tmp_path / "en-de.txt"))) == set(found)
 
 
 def test_real_dictionaries_are_read_whole(real_data):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from interlace.links._keys import ordered
 from interlace.links._table_count import Counting
 from interlace.links._table_order import line_order
 from interlace.links.lexicon import Lexicon
@@ -34,7 +35,8 @@ def counted(
     lexicon = Lexicon.count(pairs, links)
     counting = Counting(rules.longest, spool)
     for chunk in pairs.chunks():
-        part = _sorted(links.slice(chunk.first - pairs.first, chunk.first - pairs.first + len(chunk)))
+        part = links.slice(chunk.first - pairs.first, chunk.first - pairs.first + len(chunk))
+        part = ordered(part.rows(), part.flat.reshape(-1, 2), len(part))
         counting.add(chunk, part, phrase_pairs(chunk.source.lengths, chunk.target.lengths, part, rules))
     found = counting.finish(rules.minimum_count)
     entries, sides, order = in_line_order(
@@ -85,15 +87,6 @@ def _phrases(found: Counted, source: Trie, target: Trie) -> tuple[NDArray[np.int
         columns.append((np.cumsum(held) - 1)[nodes])
         sides.append(trie.spell(np.flatnonzero(held).astype(np.int32)))
     return np.stack(columns, axis=1), (sides[0], sides[1])
-
-
-def _sorted(links: Ragged) -> Ragged:
-    """Links with each row sorted by source, then target; mostly they are already."""
-    rows, flat = links.rows(), links.flat.reshape(-1, 2)
-    keys = (rows << 32) | (flat[:, 0].astype(np.int64) << 16) | flat[:, 1]
-    if (np.diff(keys) >= 0).all():
-        return links
-    return Ragged(flat[np.argsort(keys, kind="stable")], links.offsets - links.offsets[0])
 
 
 def _scores(

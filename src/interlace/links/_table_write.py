@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from interlace.links.table import PhraseTable
 
 _LINES = 50_000  # worked on at a time
+_BLANK, _BETWEEN = (pa.scalar(text, pa.large_string()) for text in (" ", f" {SEPARATOR} "))
 
 
 def write(table: PhraseTable, path: Path | str) -> None:
@@ -40,14 +41,14 @@ def _lines(table: PhraseTable, sides: list[Any], start: int) -> list[str]:
         _links(links),
         _numbers(table.counts[rows]),
     ]
-    found: list[str] = pc.binary_join_element_wise(*fields, f" {SEPARATOR} ").to_pylist()
+    found: list[str] = pc.binary_join_element_wise(*fields, _BETWEEN).to_pylist()
     return found
 
 
 def _numbers(columns: NDArray[Any]) -> Any:
     """Numbers of a row with blanks between, each with the fewest digits that give it again."""
-    texts = [pc.cast(pa.array(column), pa.string()) for column in columns.T]
-    return pc.binary_join_element_wise(*texts, " ")
+    texts = [pc.cast(pa.array(column), pa.large_string()) for column in columns.T]
+    return pc.binary_join_element_wise(*texts, _BLANK)
 
 
 def _links(links: Ragged) -> Any:
@@ -58,5 +59,5 @@ def _links(links: Ragged) -> Any:
 
 def _joined(rows: Ragged, texts: list[str]) -> Any:
     """Rows of numbers as the texts they are numbers of, with blanks between."""
-    cells = pa.array(texts, pa.string()).take(pa.array(rows.values))
-    return pc.binary_join(pa.LargeListArray.from_arrays(pa.array(rows.offsets), cells), " ").cast(pa.string())
+    cells = pa.array(texts, pa.large_string()).take(pa.array(rows.values))
+    return pc.binary_join(pa.LargeListArray.from_arrays(pa.array(rows.offsets), cells), _BLANK)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from interlace.errors import DataError
-from interlace.links.phrases import must_fit
+from interlace.links._dictionary import read_translations
+from interlace.links.phrases import must_fit, must_have_equal_rows
 from interlace.ragged import Ragged
-from interlace.text.lines import read_lines, write_lines
+from interlace.text.lines import write_lines
 from interlace.text.types import WordTypes
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     _Counted = tuple[NDArray[np.int64], NDArray[np.float64]]  # keys and counts
 
-_BLANKS = re.compile("[ \t]+")
 _PENDING = 4_000_000  # entries of chunks that are held before they are summed up
 
 
@@ -64,13 +63,15 @@ class Lexicon:
         Raises:
             DataError: the links do not stand between the words of these pairs; names the pair, from 1.
         """
-        must_fit(pairs.source.lengths, pairs.target.lengths, links)
+        must_have_equal_rows(len(pairs.source), len(pairs.target), len(links))
         alone = (np.zeros(len(pairs.source_types)), np.zeros(len(pairs.target_types)))
         width, pending = len(pairs.target_types), 0
         parts: list[_Counted] = []
         for chunk in pairs.chunks():
             at = chunk.first - pairs.first
-            keys = _count_chunk(chunk, links.slice(at, at + len(chunk)), width, alone)
+            part = links.slice(at, at + len(chunk))
+            must_fit(chunk.source.lengths, chunk.target.lengths, part, at)
+            keys = _count_chunk(chunk, part, width, alone)
             parts.append(_summed([(keys, np.ones(len(keys)))]))
             pending += len(parts[-1][0])
             if pending > _PENDING:
@@ -99,7 +100,7 @@ class Lexicon:
         Raises:
             DataError: a file is missing or empty, or a line is no translation; names file and line.
         """
-        return cls.of(_parsed(line, f"{path}, line {number}") for path in paths for number, line in _lines(path))
+        return cls.of(found for path in paths for found in read_translations(path))
 
     def write(self, path: Path | str, *, counts: bool = True) -> None:
         """One translation a line, tabs between source, target and, with `counts`, count; the frequent ones first.
@@ -269,30 +270,3 @@ def _split(keys: NDArray[np.int64], width: int) -> NDArray[np.int32]:
 
 def _shares(counts: NDArray[np.float64] | None, types: int) -> NDArray[np.float64]:
     return np.zeros(types) if counts is None else counts / max(counts.sum(), 1.0)
-
-
-def _lines(path: Path | str) -> Iterable[tuple[int, str]]:
-    return ((number, line) for number, line in enumerate(read_lines(path), 1) if line.strip(" \t"))
-
-
-def _parsed(line: str, where: str) -> tuple[str, str, float]:
-    """A translation; with tabs, blanks belong to words."""
-    cells = (
-        [cell.strip(" ") for cell in line.split("\t")]
-        if "\t" in line.strip(" \t")
-        else _BLANKS.split(line.strip(" \t"))
-    )
-    if len(cells) not in {2, 3 if "\t" in line else 2} or not all(cells):
-        raise DataError(
-            f"{where}: expected 'source<TAB>target' or two words with a blank between, found {line[:60]!r}"
-            f"{'; put a tab between words that hold blanks' if len(cells) > 2 else ''}"
-        )
-    if len(cells) == 2:
-        return cells[0], cells[1], 1.0
-    try:
-        count = float(cells[2])
-    except ValueError:
-        count = -1.0
-    if not 0 <= count < float("inf"):
-        raise DataError(f"{where}: the third column is a count, at least 0, found {cells[2]!r}")
-    return cells[0], cells[1], count

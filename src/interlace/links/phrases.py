@@ -59,7 +59,7 @@ def phrase_pairs(
     """
     rules = rules or PhraseRules()
     lengths = [np.ascontiguousarray(side, np.int64) for side in (source_lengths, target_lengths)]
-    _must_have_equal_rows(lengths[0], lengths[1], links)
+    must_have_equal_rows(len(lengths[0]), len(lengths[1]), len(links))
 
     def work(start: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         from interlace.links._phrases_kernels import consistent
@@ -79,13 +79,15 @@ def phrase_pairs(
     return Ragged.from_lengths(spans, np.concatenate([np.zeros(0, np.int64), *(part[1] for part in parts)]))
 
 
-def must_fit(source_lengths: NDArray[np.int64], target_lengths: NDArray[np.int64], links: Ragged) -> None:
-    """Refuse links that do not stand between these sentences.
+def must_fit(
+    source_lengths: NDArray[np.int64], target_lengths: NDArray[np.int64], links: Ragged, first: int = 0
+) -> None:
+    """Refuse links that do not stand between these sentences, the first of which is pair number `first` + 1.
 
     Raises:
         DataError: they differ in rows, or a link leads beyond a sentence; names the first such pair, from 1.
     """
-    _must_have_equal_rows(source_lengths, target_lengths, links)
+    must_have_equal_rows(len(source_lengths), len(target_lengths), len(links))
     flat = links.flat.reshape(-1, 2)
     beyond = (flat[:, 0] >= np.repeat(source_lengths, links.lengths)) | (flat.min(axis=1, initial=0) < 0)
     beyond |= flat[:, 1] >= np.repeat(target_lengths, links.lengths)
@@ -93,14 +95,15 @@ def must_fit(source_lengths: NDArray[np.int64], target_lengths: NDArray[np.int64
         at = int(np.argmax(beyond))
         row = int(np.searchsorted(links.offsets - links.offsets[0], at, side="right")) - 1
         raise DataError(
-            f"pair {row + 1}: link {flat[at, 0]}-{flat[at, 1]}, but the sentences have {source_lengths[row]} and "
-            f"{target_lengths[row]} words, counted from 0"
+            f"pair {first + row + 1}: link {flat[at, 0]}-{flat[at, 1]}, but the sentences have "
+            f"{source_lengths[row]} and {target_lengths[row]} words, counted from 0"
         )
 
 
-def _must_have_equal_rows(source: NDArray[np.int64], target: NDArray[np.int64], links: Ragged) -> None:
-    if not len(source) == len(target) == len(links):
-        raise DataError(f"{len(source)} source and {len(target)} target sentences, but {len(links)} rows of links")
+def must_have_equal_rows(source: int, target: int, links: int) -> None:
+    """Refuse sides and links that are not of as many pairs."""
+    if not source == target == links:
+        raise DataError(f"{source} source and {target} target sentences, but {links} rows of links")
 
 
 def processors() -> int:
