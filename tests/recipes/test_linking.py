@@ -164,11 +164,54 @@ def test_an_objective_has_links_found_for_what_it_reads(folder):
     assert _calls(folder) == ["5 en-es []"]
 
 
+def _folders(folder, kind):
+    """What stands in the cache, and when it was made."""
+    return {path.name: path.stat().st_mtime_ns for path in (folder / "cache" / kind).iterdir() if path.is_dir()}
+
+
+def test_phrases_are_stored_once_and_counted_again_only_for_other_rules(folder):
+    phrases = {"align": {"phrases": {"longest": 2}}}
+    corpus = prepare(_recipe(folder, phrases)).train["en-de"]
+    pairs = corpus.take([0])
+    assert pairs.phrases[0].tolist() == [[0, 1, 0, 1], [0, 2, 0, 2], [1, 2, 1, 2], [1, 3, 1, 3], [2, 3, 2, 3]]
+    assert pairs.scores[0][0].tolist() == [0.5, 1.0]  # "the" was "die" and "der"
+    assert pairs.known is None
+    before = _folders(folder, "phrases")
+    prepare(_recipe(folder, phrases))
+    prepare(_recipe(folder, {**phrases, "vocab": {"size": 320}}))
+    assert _folders(folder, "phrases") == before
+    shorter = prepare(_recipe(folder, {"align": {"phrases": {"longest": 1}}})).train["en-de"]
+    assert shorter.take([0]).phrases[0].tolist() == [[0, 1, 0, 1], [1, 2, 1, 2], [2, 3, 2, 3]]
+    assert len(_folders(folder, "phrases")) == 4
+    assert len(_calls(folder)) == 2
+
+
+def test_an_objective_has_the_table_asked_for_it(folder):
+    (folder / "linked.py").write_text(READS_LINKS.replace("links", "known"))
+    welcome(folder / "linked.py", {"objectives": OBJECTIVES})
+    changes = {"objectives": {"linked": {"corpora": ["en-es"]}}}
+    corpus = prepare(_recipe(folder, changes)).train["en-es"]
+    source, target = corpus.take([1]).known
+    assert (source.spans[0].tolist(), target.spans[0].tolist()) == ([[0, 1], [0, 2], [1, 2]], [[0, 1], [0, 2], [1, 2]])
+    assert corpus.vocab.decode(source.counterparts.ids[1]).strip() == "un perro"
+    before = _folders(folder, "encoded-phrases")
+    again = prepare(_recipe(folder, changes)).train["en-es"]
+    assert again.take([1]).known[0].counterparts.ids == source.counterparts.ids
+    assert _folders(folder, "encoded-phrases") == before
+    prepare(_recipe(folder, {**changes, "vocab": {"size": 320}}))
+    assert len(_folders(folder, "encoded-phrases")) == 2
+    assert len(_folders(folder, "phrases")) == 1
+
+
 def test_a_section_that_cannot_work_is_explained(folder):
     with pytest.raises(SettingsError, match="did you mean 'straight'"):
         _recipe(folder, {"align": {"name": "strait"}})
     with pytest.raises(SettingsError, match="align: unknown key 'shft'; did you mean 'shift'"):
         _recipe(folder, {"align": {"shft": 1}})
+    with pytest.raises(
+        SettingsError, match=r"align\.phrases: unknown key|unknown key 'align\.phrases\.lngest'; did you mean 'longest'"
+    ):
+        _recipe(folder, {"align": {"phrases": {"lngest": 3}}})
     with pytest.raises(SettingsError, match=r"nothing fills in \{split\}"):
         _recipe(folder, {"align": {"log": "{split}.links"}})
 

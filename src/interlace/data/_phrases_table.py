@@ -49,9 +49,9 @@ class Table:
         Raises:
             DataError: a file is missing or damaged.
         """
-        source, target = (Ragged(_mapped(folder / side), _mapped(folder / f"{side}_offsets")) for side in _SIDES)
-        best = (_mapped(folder / "source_best"), _mapped(folder / "target_best"))
-        return cls((source, target), _mapped(folder / "entries"), _mapped(folder / "phi"), best)
+        source, target = (Ragged(mapped(folder / side), mapped(folder / f"{side}_offsets")) for side in _SIDES)
+        best = (mapped(folder / "source_best"), mapped(folder / "target_best"))
+        return cls((source, target), mapped(folder / "entries"), mapped(folder / "phi"), best)
 
     def write(self, into: Path) -> None:
         """Write a folder `table` of plain numpy files."""
@@ -76,7 +76,12 @@ def best_rows(table: PhraseTable) -> tuple[NDArray[np.int32], NDArray[np.int32]]
     return table.best.astype(np.int32), order[first].astype(np.int32)
 
 
-def _mapped(path: Path) -> NDArray[Any]:
+def mapped(path: Path) -> NDArray[Any]:
+    """The array in `path.npy`, read as it is asked for.
+
+    Raises:
+        DataError: the file is missing or damaged.
+    """
     path = must_exist(path.with_suffix(".npy"), "part of a phrase store")
     try:
         array: NDArray[Any] = np.load(path, mmap_mode="r")

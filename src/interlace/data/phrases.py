@@ -19,26 +19,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interlace.data import Known, Sentences
+from interlace.data import Known
 from interlace.data._phrases_columns import Finder, all_spans, only
+from interlace.data._phrases_encoded import encode, read, write
 from interlace.data._phrases_table import TABLE, Table
 from interlace.data._shards import SHARD_BYTES, Store, read_meta, write_shards
 from interlace.errors import DataError
 from interlace.ragged import Ragged
-from interlace.text.running import running_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from interlace.data import Sentences
     from interlace.data.aligned import AlignedWords
     from interlace.data.vocab import Vocab
     from interlace.links.table import PhraseIndex, PhraseTable, TableRules
 
 KIND = "phrases"
-_SIDES = ("source", "target")
-_LINES = 50_000  # phrases encoded at a time
 
 
 class PhraseStore:
@@ -52,7 +51,7 @@ class PhraseStore:
         self.meta = dict(meta)
         self.aligned = aligned
         self._store = Store(folder, meta["shards"])
-        self._encoded: tuple[Vocab, tuple[Sentences, Sentences]] | None = None
+        self._encoded: tuple[str, tuple[Sentences, Sentences]] | None = None  # and the vocabulary's fingerprint
 
     @classmethod
     def open(cls, folder: Path | str, aligned: AlignedWords) -> PhraseStore:
@@ -150,7 +149,7 @@ class PhraseStore:
     def known(self, rows: NDArray[Any] | Sequence[int], vocab: Vocab) -> tuple[Known, Known]:
         """Spans of the source and of the target that the table knows, with its likeliest translation of each.
 
-        The first call makes the table's index, and encodes these translations with the vocabulary, each once.
+        The first call makes the table's index, and encodes these translations where they are not read from a folder.
         """
         source, target = self.aligned.words(rows)
         encoded = self.encoded(vocab)
@@ -158,9 +157,24 @@ class PhraseStore:
 
     def encoded(self, vocab: Vocab) -> tuple[Sentences, Sentences]:
         """Source and target phrases of the table as subwords inside a line; empty where no phrase needs them."""
-        if self._encoded is None or self._encoded[0] is not vocab:
-            self._encoded = (vocab, (self._encode(0, vocab), self._encode(1, vocab)))
+        if self._encoded is None or self._encoded[0] != vocab.fingerprint:
+            table = self.table
+            wanted = [np.unique(table.entries[table.best[1 - side], side]) for side in (0, 1)]
+            source, target = (encode(table.phrases[side], wanted[side], side, self.aligned, vocab) for side in (0, 1))
+            self._encoded = (vocab.fingerprint, (source, target))
         return self._encoded[1]
+
+    def write_encoded(self, vocab: Vocab, into: Path) -> None:
+        """Write what `encoded` gives into a folder, for `read_encoded`."""
+        write(self.encoded(vocab), into)
+
+    def read_encoded(self, vocab: Vocab, folder: Path) -> None:
+        """From now on take from the folder what `encoded` gives for this vocabulary.
+
+        Raises:
+            DataError: a file is missing or damaged.
+        """
+        self._encoded = (vocab.fingerprint, read(folder, self.aligned.languages))
 
     def phrase(self, side: int, number: int) -> list[str]:
         """The words of a phrase of the table; side 0 is the source."""
@@ -179,21 +193,6 @@ class PhraseStore:
 
         source, target = self.table.phrases
         return PhraseIndex(source), PhraseIndex(target)
-
-    def _encode(self, side: int, vocab: Vocab) -> Sentences:
-        """Phrases of one side that are the likeliest translation of any of the other."""
-        phrases, language = self.table.phrases[side], self.aligned.languages[side]
-        wanted = np.unique(self.table.entries[self.table.best[1 - side], side])
-        parts = [Sentences(Ragged.of([]), Ragged.of([]), language)]
-        for start in range(0, len(wanted), _LINES):
-            some = phrases.take(wanted[start : start + _LINES])
-            text = running_text(some, self.aligned.types[side], language, self.aligned.splitter)
-            parts.append(vocab.encode_phrases(text))
-        ids, words = (Ragged.concatenate([getattr(part, name) for part in parts]) for name in ("ids", "words"))
-        lengths = np.zeros(len(phrases), np.int64)
-        lengths[wanted] = ids.lengths
-        ids, words = (Ragged.from_lengths(column.flat, lengths) for column in (ids, words))
-        return Sentences(ids, words, language)
 
 
 def likeliest(phrases: Ragged, scores: Ragged, side: int = 0) -> NDArray[np.int64]:

@@ -102,7 +102,7 @@ class Objective(Settings, ABC):
     backbone: ClassVar[str] = "masked"
     term: ClassVar[str] = "loss"  # name of the default loss's term
     needs_frequencies: ClassVar[bool] = False
-    needs: ClassVar[frozenset[str]] = frozenset()  # beside its pairs: "links", "phrases"
+    needs: ClassVar[frozenset[str]] = frozenset()  # beside its pairs: "links", "phrases", "known" (to the phrase table)
 
     max_length: int = Field(256, ge=8, description="Longest row in subwords, specials included (XLM: 256).")
 

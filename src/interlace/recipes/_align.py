@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field, field_validator, model_validator
 
 from interlace.align import ALIGNERS, DEFAULT, Aligner
+from interlace.links.table import TableRules
 from interlace.settings import Settings
 from interlace.tasks._files import check_pattern
 
@@ -25,6 +26,9 @@ class AlignSettings(Settings):
         None,
         description="What the aligner starts from: a dictionary, `source<TAB>target` a line, as a pattern of paths; "
         "or a group of [corpora] whose pairs are linked first and their links counted.",
+    )
+    phrases: TableRules | None = Field(
+        None, description="Which phrase pairs are counted and stored; none: the default rules, where they are needed."
     )
     settings: dict[str, Any] = Field({}, description="The aligner's own settings.")
 

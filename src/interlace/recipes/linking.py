@@ -1,7 +1,7 @@
-"""Word links as a step of recipes: found once for the text of a corpus, whatever its vocabulary, and cached.
+"""Word links and phrases as a step of recipes: found once for the text of a corpus, whatever its vocabulary; cached.
 
-The key holds all that links depend on: the files and how they are read, the aligner with its settings and its code,
-and what it knew beforehand. The vocabulary is not among them.
+The key of links holds all that they depend on: the files and how they are read, the aligner with its settings and its
+code, and what it knew beforehand. That of phrases holds the links and the rules. The vocabulary is in neither.
 """
 
 from __future__ import annotations
@@ -21,9 +21,11 @@ import numpy as np
 
 from interlace.data.aligned import AlignedWords
 from interlace.data.cache import cached, content_key
+from interlace.data.phrases import PhraseStore
 from interlace.errors import SettingsError, did_you_mean
 from interlace.links import WordPairs
 from interlace.links.lexicon import Lexicon
+from interlace.links.table import PhraseTable, TableRules
 from interlace.recipes._align import AlignSettings, names_of
 from interlace.recipes._text import text_key, training_pairs
 
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from interlace.align import Aligner, Fitted, Watch
+    from interlace.data.parallel import ParallelCorpus
+    from interlace.data.vocab import Vocab
     from interlace.ragged import Ragged
     from interlace.recipes import CorpusGroup, Recipe
 
@@ -42,20 +46,70 @@ _EVERY = 10.0  # seconds between two lines on how far an aligner is
 
 
 def needs(recipe: Recipe, group: str, corpus: str) -> frozenset[str]:
-    """What the training corpus `corpus` of a group needs beside its pairs: `links`, or nothing.
+    """What the training corpus `corpus` of a group needs beside its pairs: `links`, `phrases`, `known`; mostly nothing.
 
     An objective that needs links has them found for the corpora it reads. Where none does, a recipe with an `[align]`
     section has them found for all its translations: so links can be looked at before an objective is chosen.
     """
     asked = {name: recipe.objective(name).needs for name in recipe.objectives}
     if not any(asked.values()):
-        return frozenset({"links"} if recipe.align is not None else ())
+        return _section(recipe.align)
     found: frozenset[str] = frozenset()
     for name, wanted in asked.items():
         chosen = recipe.objectives[name].corpora
         if not chosen or group in chosen or corpus in chosen:
             found |= wanted
     return found
+
+
+def _section(align: AlignSettings | None) -> frozenset[str]:
+    if align is None:
+        return frozenset()
+    return frozenset({"links"}) if align.phrases is None else frozenset({"links", "phrases"})
+
+
+def beside(
+    recipe: Recipe, group: CorpusGroup, corpus: str, root: Path, built: ParallelCorpus, wanted: frozenset[str]
+) -> ParallelCorpus:
+    """The corpus with what is wanted beside its pairs, from the cache, made where it is not there yet.
+
+    Raises:
+        DataError, SettingsError: as `linked`.
+    """
+    aligned = linked(recipe, group, corpus, root)
+    if not wanted & {"phrases", "known"}:
+        return built.beside(aligned)
+    store = _stored(recipe, aligned)
+    if "known" in wanted and built.vocab is not None:
+        _encode(store, built.vocab)
+    return built.beside(aligned, store, known="known" in wanted)
+
+
+def _stored(recipe: Recipe, aligned: AlignedWords) -> PhraseStore:
+    """The phrases in the links of a corpus."""
+    rules = (recipe.align.phrases if recipe.align is not None else None) or TableRules()
+
+    def build(into: Path) -> None:
+        log.info("counting the phrases of %s", "-".join(aligned.languages))
+        spools = (into / "words", into / "counts")
+        for spool in spools:
+            spool.mkdir()
+        table = PhraseTable.count(*aligned.whole(spools[0]), rules, spools[1])
+        PhraseStore.write(into, aligned, table, rules)
+
+    key = {"links": aligned.folder.name, "rules": rules.dump(), "version": version()}
+    return PhraseStore.open(cached("phrases", key, build), aligned)
+
+
+def _encode(store: PhraseStore, vocab: Vocab) -> None:
+    """Have the phrases of the table encoded once for a vocabulary."""
+
+    def build(into: Path) -> None:
+        log.info("encoding the phrases of %s", "-".join(store.aligned.languages))
+        store.write_encoded(vocab, into)
+
+    key = {"phrases": store.folder.name, "vocab": vocab.fingerprint}
+    store.read_encoded(vocab, cached("encoded-phrases", key, build))
 
 
 def linked(recipe: Recipe, group: CorpusGroup, corpus: str, root: Path) -> AlignedWords:
@@ -113,13 +167,16 @@ def _lexicon(priors: Path | AlignedWords | None) -> Lexicon | None:
 
 
 @cache
-def version(kind: type[Aligner]) -> str:
-    """A hash of the code of links, aligners and of this one, which may be a guest's: other code, other links."""
-    digest = blake2b(digest_size=8)
-    own = [entry for room in ("interlace.links", "interlace.align") for entry in files(room).iterdir()]
+def version(kind: type[Aligner] | None = None) -> str:
+    """A hash of the code of links, and of aligners where one, who may be a guest, is named: other code, other links."""
+    rooms = ["interlace.links"] if kind is None else ["interlace.links", "interlace.align"]
+    own = [entry for room in rooms for entry in files(room).iterdir()]
     sources = {str(entry.name): entry.read_bytes() for entry in own if entry.name.endswith(".py")}
-    guest = Path(inspect.getfile(kind))
-    for name, code in sorted({**sources, f"guest/{guest.name}": guest.read_bytes()}.items()):
+    if kind is not None:
+        guest = Path(inspect.getfile(kind))
+        sources[f"guest/{guest.name}"] = guest.read_bytes()
+    digest = blake2b(digest_size=8)
+    for name, code in sorted(sources.items()):
         digest.update(name.encode("utf-8", "surrogateescape") + b"\0" + code + b"\0")
     return digest.hexdigest()
 

@@ -16,7 +16,7 @@ from interlace.data.vocab import Vocab
 from interlace.errors import DataError
 from interlace.readers import READERS
 from interlace.recipes._text import filters_of, text_key, training_lines, training_pairs, words_key
-from interlace.recipes.linking import linked, needs
+from interlace.recipes.linking import beside, needs
 from interlace.text.words import SPLITTERS
 from interlace.world import world_version, write_world
 
@@ -58,9 +58,9 @@ def prepare(recipe: Recipe) -> Materials:
         for corpus in [*group.languages, *group.pairs]:
             key = corpus if corpus not in train else f"{name}:{corpus}"
             groups[name].append(key)
-            train[key] = _corpus(recipe, group, corpus, "train", root, vocab)
-            if needs(recipe, name, key):
-                train[key] = _with_links(recipe, group, corpus, root, train[key])
+            train[key] = built = _corpus(recipe, group, corpus, "train", root, vocab)
+            if isinstance(built, ParallelCorpus) and (wanted := needs(recipe, name, key)):
+                train[key] = beside(recipe, group, corpus, root, built, wanted)
             if group.dev:
                 dev[key] = _corpus(recipe, group, corpus, "dev", root, vocab)
     return Materials(root, vocab, train, dev, groups)
@@ -167,10 +167,3 @@ def _corpus(recipe: Recipe, group: CorpusGroup, corpus: str, split: str, root: P
 
     folder = cached("corpus", key, build)
     return ParallelCorpus.open(folder, vocab) if "-" in corpus else Corpus.open(folder, vocab)
-
-
-def _with_links(recipe: Recipe, group: CorpusGroup, corpus: str, root: Path, built: AnyCorpus) -> AnyCorpus:
-    """The corpus with what objectives read beside its pairs; one of single sentences has nothing of the kind."""
-    if not isinstance(built, ParallelCorpus):
-        return built
-    return built.beside(linked(recipe, group, corpus, root))
