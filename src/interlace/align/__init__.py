@@ -86,6 +86,7 @@ class Aligner(Settings, ABC):
     """Finds word links. Its fields are its settings."""
 
     learns: ClassVar[bool] = True  # whether what it learns can be saved and used on new text
+    files: ClassVar[tuple[str, ...]] = ()  # fields that name files; recipes look for them under their data root
 
     @property
     def name(self) -> str:

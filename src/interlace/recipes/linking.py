@@ -121,10 +121,11 @@ def linked(recipe: Recipe, group: CorpusGroup, corpus: str, root: Path) -> Align
     """
     settings = recipe.align or AlignSettings()
     aligner = settings.aligner(names_of(corpus))
+    aligner = aligner.model_copy(update={name: str(root / path) for name, path in _files(aligner).items()})
     priors = _priors(recipe, group, corpus, root)
     key = {
         **text_key(recipe, group, corpus, "train", root),
-        "aligner": [aligner.name, aligner.dump()],
+        "aligner": [aligner.name, {**aligner.dump(), **_contents(aligner)}],
         "priors": None if priors is None else _key(priors),
         "version": version(type(aligner)),
     }
@@ -139,6 +140,15 @@ def linked(recipe: Recipe, group: CorpusGroup, corpus: str, root: Path) -> Align
         AlignedWords.write(into, _aligned(words, fitted), about=about)
 
     return AlignedWords.open(cached("links", key, build))
+
+
+def _files(aligner: Aligner) -> dict[str, str]:
+    """The files that an aligner's settings name, by field."""
+    return {name: path for name in aligner.files if (path := getattr(aligner, name))}
+
+
+def _contents(aligner: Aligner) -> dict[str, str]:
+    return {name: content_key(path) for name, path in _files(aligner).items()}
 
 
 def _priors(recipe: Recipe, group: CorpusGroup, corpus: str, root: Path) -> Path | AlignedWords | None:
