@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from io import SEEK_END
 from itertools import chain
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +21,8 @@ import pyarrow.compute as pc
 from interlace.align._folding import Fold, Renumbering, Vocabulary
 from interlace.errors import DataError, InterlaceError, MissingDependencyError, SettingsError
 from interlace.links import CHUNK
-from interlace.links._keys import ordered
+from interlace.links.formats import read_gold
+from interlace.ragged import Ragged
 from interlace.text.lines import write_lines
 
 if TYPE_CHECKING:
@@ -28,9 +31,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from interlace.links import WordPairs
-    from interlace.ragged import Ragged
 
-_LAST_WORDS = 5  # lines of a failed program that its error quotes
+_LAST_WORDS = 500  # bytes of what a failed program said that its error quotes
 
 
 class MissingProgramError(MissingDependencyError):
@@ -54,22 +56,26 @@ def find_program(needed_by: str, program: str, advice: str) -> str:
     return found
 
 
-def run(name: str, command: Sequence[str]) -> bytes:
-    """What a program writes to its standard output.
+def run(name: str, command: Sequence[str], output: Path | None = None) -> None:
+    """Run a program to its end.
+
+    output: a file for what it writes to its standard output.
 
     Raises:
         SettingsError: it is no program.
         DataError: it failed; the message holds its last words.
     """
-    try:
-        done = subprocess.run(command, capture_output=True, check=False, stdin=subprocess.DEVNULL)  # noqa: S603
-    except OSError as error:
-        raise SettingsError(f"{name}: {command[0]} cannot be run: {error.strerror}") from error
-    if done.returncode:
-        said = (done.stderr or done.stdout).decode("utf-8", "replace").strip().split("\n")[-_LAST_WORDS:]
-        ended = f"ended with {done.returncode}" if done.returncode > 0 else f"was ended by signal {-done.returncode}"
-        raise DataError(f"{name}: {command[0]} {ended}: " + " / ".join(filter(None, map(str.strip, said))))
-    return done.stdout
+    with TemporaryFile() as said, TemporaryFile() if output is None else output.open("wb") as written:
+        try:
+            done = subprocess.run(command, stdout=written, stderr=said, check=False, stdin=subprocess.DEVNULL)  # noqa: S603
+        except OSError as error:
+            raise SettingsError(f"{name}: {command[0]} cannot be run: {error.strerror}") from error
+        if not done.returncode:
+            return
+        said.seek(max(0, said.seek(0, SEEK_END) - _LAST_WORDS))
+        words = said.read().decode("utf-8", "replace").split("\n")
+    ended = f"ended with {done.returncode}" if done.returncode > 0 else f"was ended by signal {-done.returncode}"
+    raise DataError(f"{name}: {command[0]} {ended}: {' / '.join(filter(None, map(str.strip, words)))}")
 
 
 class Numbered:
@@ -107,21 +113,20 @@ class Numbered:
         )
 
 
-def read_links(name: str, data: bytes, usable: NDArray[np.bool_]) -> Ragged:
-    """The `i-j` links that a program gave for the usable pairs, as a row for every pair.
+def read_links(name: str, path: Path, pairs: WordPairs, usable: NDArray[np.bool_]) -> Ragged:
+    """The `i-j` links that a program wrote for the usable pairs, as a row for every pair.
 
     Raises:
         DataError: there are not as many lines, or other things in them.
     """
-    ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))
-    dashes = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("-"))
-    if len(ends) != usable.sum():
-        raise DataError(f"{name}: the program gave {len(ends)} lines of links for {int(usable.sum())} pairs")
-    numbers = np.array(data.replace(b"-", b" ").split(), np.bytes_)
-    if len(numbers) != 2 * len(dashes) or not np.char.isdigit(numbers).all():
-        raise DataError(f"{name}: the program gave something else than links such as `0-0 1-2`")
-    rows = np.flatnonzero(usable)[np.searchsorted(ends, dashes)]
-    return ordered(rows, numbers.astype(np.int32).reshape(-1, 2), len(usable))
+    lengths = (pairs.source.lengths[usable], pairs.target.lengths[usable])
+    try:
+        found = read_gold(path, lengths, base=0, kind="pharaoh").possible
+    except DataError as error:
+        raise DataError(f"{name}: what the program wrote cannot be read: {error}") from error
+    rows = np.zeros(len(usable), np.int64)
+    rows[usable] = found.lengths
+    return Ragged.from_lengths(found.flat, rows)
 
 
 def _numbers(rows: Ragged) -> Any:

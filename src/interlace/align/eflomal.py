@@ -68,7 +68,7 @@ class Eflomal(Aligner):
             run(self.name, [program, *self._options(folder), *options])
             tell("running eflomal", 1, 1)
             forward, backward = (
-                read_links(self.name, (folder / way).read_bytes(), numbered.usable) for way in ("forward", "backward")
+                read_links(self.name, folder / way, pairs, numbered.usable) for way in ("forward", "backward")
             )
         return Stored.of(self, pairs, symmetrise(forward, backward, self.symmetrise))
 

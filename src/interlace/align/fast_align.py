@@ -54,13 +54,13 @@ class FastAlign(Aligner):
             log.warning("fast_align: the program takes no word translations; the priors are left out")
         tell = watch or (lambda *_: None)
         with TemporaryDirectory(prefix="fast_align-") as folder:
-            text = Path(folder, "text")
+            text, links = Path(folder, "text"), Path(folder, "links")
             numbered.write_joined(text)
             ways = []
             for step, reverse in enumerate(([], ["-r"])):
                 tell("running fast_align", step, 2)
-                found = run(self.name, [program, "-i", str(text), *self._options(), *reverse])
-                ways.append(read_links(self.name, found, numbered.usable))
+                run(self.name, [program, "-i", str(text), *self._options(), *reverse], links)
+                ways.append(read_links(self.name, links, pairs, numbered.usable))
             tell("running fast_align", 2, 2)
         return Stored.of(self, pairs, symmetrise(ways[0], ways[1], self.symmetrise))
 
