@@ -42,8 +42,9 @@ def test_the_objective_of_ones_own_is_taken_in(tmp_path):
 
 
 def test_the_recipe_is_one():
-    (block,) = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
-    recipe = Recipe.read(tomllib.loads(block))
+    block, more = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
+    recipe = Recipe.read(tomllib.loads(block) | tomllib.loads(more))
+    assert list(recipe.filters) == ["length", "ratio", "duplicates"]
     assert recipe.train.optimise.learning_rate == 5e-5
     assert list(recipe.objectives) == ["mlm", "tlm"]
 
