@@ -8,7 +8,7 @@ Two ways to choose what stands in for a phrase of the source (and likewise of th
 Extracted phrases are looked up in the table once, in one pass over words and links, and stored: eight bytes a phrase
 pair, four for its spans and four for its row in the table, where scores stand once. A batch then gathers from mapped
 files and needs neither compiled code nor an index in memory. What the table knows is looked up as batches ask for it:
-there are several times as many such spans, and looking them up takes no longer than reading them would.
+there are so many such spans that they would take more room than the corpus.
 """
 
 from __future__ import annotations
