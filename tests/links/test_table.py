@@ -169,6 +169,8 @@ def test_a_corpus_without_links_makes_an_empty_table(tmp_path):
     table.write(tmp_path / "table")
     assert (tmp_path / "table").read_bytes() == b""
     assert table.rows_of([0], [0]).tolist() == [-1]
+    nothing = pairs_of([], [])
+    assert len(PhraseTable.count(nothing, Ragged.of([], width=2), spool=tmp_path / "none")) == 0
 
 
 def test_wrong_links_and_settings_are_named():

@@ -51,7 +51,7 @@ class Counting:
         self.source, self.target, self.links = Trie(), Trie(), Trie()
         self._grid = grid
         self._pairs = _Pairs()
-        self._files = [(spool / str(part)).open("wb") for part in range(_PARTS)] if spool else []
+        self._files = [spool / str(part) for part in range(_PARTS)] if spool else []
 
     def add(self, pairs: WordPairs, links: Ragged, spans: Ragged) -> None:
         """The phrase pairs of a chunk; links are sorted in each row."""
@@ -64,8 +64,9 @@ class Counting:
         seen = np.stack([column.result() for column in columns], axis=1)
         if not self._files:
             self._pairs.add(seen)
-        for part, file in enumerate(self._files):
-            file.write(seen[seen[:, 0] % _PARTS == part].tobytes())
+        for part, path in enumerate(self._files):
+            with path.open("ab") as file:
+                file.write(seen[seen[:, 0] % _PARTS == part].tobytes())
 
     def finish(self, minimum: int) -> Counted:
         """All pairs seen at least so often."""
@@ -74,10 +75,9 @@ class Counting:
             found = [self._pairs.finish(minimum, totals)]
         else:
             found = []
-            for file in self._files:
-                file.close()
+            for path in self._files:
                 part = _Pairs()
-                part.add(np.fromfile(file.name, np.int32).reshape(-1, 3))
+                part.add(np.fromfile(path, np.int32).reshape(-1, 3) if path.exists() else np.zeros((0, 3), np.int32))
                 found.append(part.finish(minimum, totals))
         source, target, links, counts = (np.concatenate(column) for column in zip(*found, strict=True))
         return Counted(source, target, links, counts, *totals)

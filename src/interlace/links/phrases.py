@@ -25,7 +25,7 @@ class PhraseRules(Settings):
     longest: int = Field(
         4,
         ge=1,
-        le=100,
+        le=20,
         description="Greatest length of a phrase in words, on both sides (ALM, Yang et al. 2020: less than 5).",
     )
     absorb: bool = Field(
