@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from interlace.text.scripts import UNSPACED, is_unspaced, script_of
+from interlace.text.scripts import UNSPACED, is_unspaced, script_of, scripts_of
 
 
 @pytest.mark.parametrize(
@@ -27,3 +27,33 @@ def test_the_script_of_a_character(characters, script):
 def test_which_scripts_write_without_blanks():
     assert [is_unspaced(character) for character in "中のカไខ한aह1"] == [True] * 5 + [False] * 4
     assert "Hangul" not in UNSPACED
+
+
+@pytest.mark.parametrize(
+    ("language", "scripts"),
+    [
+        ("en", {"Latin"}),
+        ("zh-Hant", {"Han"}),
+        ("sr", {"Cyrillic", "Latin"}),
+        ("sr_Cyrl", {"Cyrillic"}),
+        ("jpn", {"Han", "Hiragana", "Katakana"}),
+        ("pt_BR", {"Latin"}),
+        ("tlh", set()),
+        ("", set()),
+    ],
+)
+def test_scripts_of_languages(language, scripts):
+    assert scripts_of(language) == scripts
+
+
+@pytest.mark.parametrize(
+    ("language", "line"),
+    [
+        *(("am", "ሰላም"), ("ka", "გამარჯობა"), ("hy", "բարեւ"), ("bn", "নমস্কার"), ("ko", "안녕"), ("my", "မင်္ဂလာ")),
+        *(("he", "שלום"), ("el", "γειά"), ("km", "សួស្តី"), ("si", "ආයුබෝවන්"), ("ur", "سلام"), ("th", "สวัสดี")),
+        *(("lo", "ສະບາຍດີ"), ("ta", "வணக்கம்"), ("te", "నమస్కారం"), ("kn", "ನಮಸ್ಕಾರ"), ("ml", "നമസ്കാരം")),
+        *(("gu", "નમસ્તે"), ("pa", "ਸਤਿ"), ("or", "ନମସ୍କାର"), ("ja", "こんにちは"), ("dv", "އައްސަލާމް"), ("bo", "བཀྲ")),
+    ],
+)
+def test_the_table_speaks_of_scripts_as_letters_do(language, line):
+    assert {script_of(character) for character in line} - {"Common"} <= scripts_of(language)

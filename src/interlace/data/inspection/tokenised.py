@@ -18,21 +18,23 @@ if TYPE_CHECKING:
 
 _OTHER, _BLANK, _MARK, _LETTER = 1, 2, 3, 4
 _LEAST = 20  # marks needed for a guess
-_TRACES = {
+_TRACES = {  # what every such line holds, which is fast to look for; the pattern; what it means
     "subword marks": (
+        ("@@ ", "\u2581"),
         re.compile(r"\w@@ |(?:^| )\u2581\w"),
         "cut into subwords; a vocabulary is learnt from plain text: undo it, as with sed 's/@@ //g'",
     ),
     "escaped characters": (
+        ("&",),
         re.compile(r"&(?:amp|apos|quot|lt|gt|#\d+|#x[0-9a-f]+);"),
         "such as &apos;, left by HTML or the Moses tokenizer; they are read letter by letter: unescape them",
     ),
     "double encoding": (
+        ("Ã", "Â", "â€"),
         re.compile("[ÃÂ][\u0080-\u00bf]|â€"),
         "looks like UTF-8 that was read as Latin-1 and written as UTF-8 again, as in 'Ã©' for 'é'",
     ),
 }
-_QUICK = re.compile("@@|\u2581|&|Ã|Â|â€")
 
 
 class Tokenised:
@@ -51,11 +53,12 @@ class Tokenised:
         self._apart += int(np.count_nonzero(ends & (before == _BLANK)))
         self._attached += int(np.count_nonzero(ends & (before == _LETTER)))
         self._lines += len(text)
-        if _QUICK.search("\n".join(text.lines)):
-            for what, (pattern, _) in _TRACES.items():
-                for row, line in enumerate(text.lines):
-                    if pattern.search(line):
-                        self._traces[what].add(1, [partial(_example, where, row, line)])
+        whole = "\n".join(text.lines)
+        for what, (signs, pattern, _) in _TRACES.items():
+            met = [sign for sign in signs if sign in whole]
+            for row, line in enumerate(text.lines) if met else ():
+                if any(sign in line for sign in met) and pattern.search(line):
+                    self._traces[what].add(1, [partial(_example, where, row, line)])
 
     @property
     def guess(self) -> str:
@@ -73,7 +76,7 @@ class Tokenised:
             yield Finding("warning", "half tokenised", self._apart, self._apart + self._attached, about)
         for what, seen in self._traces.items():
             if seen.count:
-                about = f"{self.name}: {_TRACES[what][1]}"
+                about = f"{self.name}: {_TRACES[what][2]}"
                 yield Finding(rare(seen.count, self._lines), what, seen.count, self._lines, about, tuple(seen.kept))
 
 

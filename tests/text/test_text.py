@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import numpy as np
+
+from interlace.ragged import Ragged
+from interlace.text import Text, TextPairs
+
+MASK = np.array([True, False, True])
+
+
+def text(lines):
+    words = Ragged.of([[(0, len(line))] if line else [] for line in lines], width=2)
+    tags = {"pos": [["X"] if line else [] for line in lines]}
+    return Text("en", lines, words, "one", tags, list("abc"), [(0, 1), (0, 2), (0, 3)], {"mended": 1})
+
+
+def test_all_that_belongs_to_a_line_goes_with_it():
+    kept = text(["one", "", "three"]).where(MASK)
+    assert kept.lines == ["one", "three"]
+    assert kept.words.to_lists() == [[[0, 3]], [[0, 5]]]
+    assert kept.tags == {"pos": [["X"], ["X"]]}
+    assert (kept.labels, kept.answers) == (["a", "c"], [(0, 1), (0, 3)])
+    assert (kept.language, kept.splitter, kept.notes) == ("en", "one", {"mended": 1})
+
+
+def test_pairs_keep_their_links_and_labels():
+    links = Ragged.of([[(0, 0)], [], [(0, 0)]], width=2)
+    kept = TextPairs(text(["a", "b", "c"]), text(["x", "y", "z"]), links, ["1", "2", "3"]).where(MASK)
+    assert (kept.source.lines, kept.target.lines, kept.labels) == (["a", "c"], ["x", "z"], ["1", "3"])
+    assert kept.links.lengths.tolist() == [1, 1]
+
+
+def test_nothing_is_copied_where_all_is_kept():
+    whole = text(["a", "b", "c"])
+    assert whole.where(np.ones(3, np.bool_)) is whole
+
+
+def test_nothing_may_be_left():
+    assert len(text(["a", "b", "c"]).where(np.zeros(3, np.bool_))) == 0
