@@ -39,6 +39,7 @@ EXAMPLES = {
         Example(("one é\teins\n", "two\tzwei\n", "\tdrei\n"), head="en\tde\n"),
         Example(("one é\teins\n", "two\tzwei\n", "\tdrei\n"), languages=("en", "de"), head="en\tde\n"),
     ],
+    "joined": [Example(("one é ||| eins\n", "two|||zwei\n", "three\t|||\n"), languages=("en", "de"))],
     "nli": [
         Example(
             ("en\tneutral\ta é\tb\n", "en\tentailment\tc\td\n", "en\tcontradiction\te\tf\n"),

@@ -1,0 +1,49 @@
+"""Both sides of a pair in one line, `source ||| target`, as fast_align reads them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from pydantic import Field
+
+from interlace.errors import DataError
+from interlace.links.formats import joined_lines
+from interlace.readers import Reader
+from interlace.readers._common import chunks_of, plain_pairs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from interlace.text import TextPairs
+
+
+class Joined(Reader):
+    """Pairs as `source ||| target`, one a line, with blanks around the separator or without.
+
+    Where one separator has blanks around it, others may stand inside words. Lines without anything keep their place,
+    as pairs of two empty sides, because links are counted by line.
+    """
+
+    splitter: str = Field("blanks", description="What finds the words (a member of the room of word splitters).")
+
+    def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[TextPairs]:
+        """The files one after another; two languages, that of the source first."""
+        if not paths or len(languages) != 2:
+            raise DataError(
+                f"the reader 'joined' takes files of pairs in two languages, found {len(paths)} files for "
+                f"{len(languages)} languages ({', '.join(languages)})"
+            )
+        notes: Counter[str] = Counter()
+        for chunk in chunks_of(pair for path in paths for pair in _pairs(path, notes)):
+            source, target = map(list, zip(*chunk, strict=True))
+            yield plain_pairs((source, target), (languages[0], languages[1]), self.splitter, notes=notes)
+            notes.clear()
+
+
+def _pairs(path: Path, notes: Counter[str]) -> Iterator[tuple[str, str]]:
+    for source, target in joined_lines(path):
+        if not (source and target):
+            notes["pairs with an empty side"] += 1
+        yield source, target
