@@ -42,7 +42,11 @@ def argmax(similarity: Tensor, real: Tensor) -> Tensor:
 
 
 def itermax(similarity: Tensor, real: Tensor, alpha: float, iterations: int) -> Tensor:
-    """Argmax again and again: two linked units are out, one linked unit counts `alpha` (the same, section 2.2)."""
+    """Argmax again and again: two linked units are out, one linked unit counts `alpha` (the same, section 2.2).
+
+    The authors' program also stops where all units of a side are linked or a side has at most two, which the paper
+    does not say; here these are treated like all others.
+    """
     linked = argmax(similarity, real)
     for _ in range(iterations - 1):
         source, target = linked.any(2, keepdim=True), linked.any(1, keepdim=True)

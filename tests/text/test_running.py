@@ -1,0 +1,31 @@
+"""Words put together again as their scripts write them."""
+
+from __future__ import annotations
+
+import pytest
+
+from interlace.ragged import Ragged
+from interlace.text.running import running_text
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["the", "doctor", "."], "the doctor ."),
+        (["他", "喜欢", "2", "本", "书", "。"], "他喜欢 2 本书。"),
+        (["หมอ", "อ่าน", "OK"], "หมออ่าน OK"),
+        (["나는", "책을", "읽는다"], "나는 책을 읽는다"),
+        (["「", "本", "」", "を"], "「本」を"),
+    ],
+)
+def test_words_are_joined_as_their_script_writes_them(words, line):
+    rows = Ragged.of([[], list(range(len(words))), [0]])
+    text = running_text(rows, words, "xx", "gold")
+    assert text.lines == ["", line, words[0]]
+    assert [text.tokens(row) for row in range(3)] == [[], words, words[:1]]
+
+
+def test_slices_of_rows_are_joined_alone():
+    rows = Ragged.of([[0, 1], [1, 0], [2]]).slice(1, 3)
+    text = running_text(rows, ["a", "bb", "书"], "xx", "gold")
+    assert (text.lines, text.words.to_lists()) == (["bb a", "书"], [[[0, 2], [3, 4]], [[0, 1]]])
