@@ -255,3 +255,38 @@ def test_links_of_a_bigger_corpus_are_what_the_aligner_starts_from(folder):
 def test_patterns_among_the_settings_are_filled_in(folder):
     prepare(_recipe(folder, {"align": {"log": str(folder / "log.{pair}")}}))
     assert list(read_lines(folder / "log.en-es")) == ["5 en-es []"]
+
+
+def test_links_made_elsewhere_are_found_by_the_lines_of_the_files(folder):
+    """The third line is left out of the corpus, so links are not those of the corpus's rows."""
+    links = ["0-0 1-1 2-2", "1-0", "", "0-3 3-0", "1-1"]
+    for pair in ("en-de", "en-es"):
+        write_lines(folder / "data" / f"{pair}.links", links if pair == "en-de" else [""] * 5)
+    changes = {"align": {"name": "pharaoh", "links": "{pair}.links"}}
+    corpus = prepare(_recipe(folder, changes, align=False)).train["en-de"]
+    assert [corpus[row].links for row in range(4)] == [[(0, 0), (1, 1), (2, 2)], [(1, 0)], [(0, 3), (3, 0)], [(1, 1)]]
+    write_lines(folder / "data" / "en-de.links", [*links[:-1], "0-0"])
+    assert prepare(_recipe(folder, changes, align=False)).train["en-de"][3].links == [(0, 0)]
+    again = {"data_root": str((folder / "data").rename(folder / "moved")), **changes}
+    assert (
+        prepare(_recipe(folder, again, align=False)).train["en-de"].aligned.folder.parent == folder / "cache" / "links"
+    )
+    assert len(_folders(folder, "links")) == 3  # nothing hangs on where files lie
+
+
+def test_gold_links_of_the_micro_world_give_its_phrases(folder):
+    world = {"languages": ["en", "de"], "sentences": 100, "pairs": 100, "labelled": 5, "nli": 5, "questions": 2}
+    sides = ["parallel/train.{pair}.{source}.tok", "parallel/train.{pair}.{target}.tok"]
+    changes = {
+        "world": {**world, "dev": 20, "test": 5},
+        "corpora": {"pairs": {"pairs": ["en-de"], "train": sides}},
+        "align": {"name": "pharaoh", "links": "parallel/train.{pair}.links", "phrases": {"longest": 3}},
+    }
+    corpus = prepare(_recipe(folder, {"vocab": {"size": 500}, **changes}, align=False)).train["en-de"]
+    root = next((folder / "cache" / "world").glob("[!.]*"))
+    gold = list(read_lines(root / "parallel" / "train.en-de.links"))
+    found = [" ".join(f"{i}-{j}" for i, j in corpus[row].links) for row in range(len(corpus))]
+    assert found == gold
+    pairs = corpus.take(range(len(corpus)))
+    assert pairs.phrases.lengths.min() > 0
+    assert (pairs.phrases.flat[:, 1] - pairs.phrases.flat[:, 0]).max() == 3
