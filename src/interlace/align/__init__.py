@@ -56,6 +56,13 @@ class Fitted(ABC):
     def align(self, pairs: WordPairs) -> Aligned:
         """Links of every pair, in order; a pure function of what was learnt and of each pair alone."""
 
+    def align_own(self, pairs: WordPairs) -> Aligned:
+        """Links of the pairs it was fitted on, or of a slice of them (`pairs.first` says which).
+
+        Mostly as `align`; an aligner that samples knows more of the pairs it sampled.
+        """
+        return self.align(pairs)
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         """What `restore` needs beside the word types.
 

@@ -197,7 +197,7 @@ def _aligned(words: WordPairs, fitted: Fitted) -> Iterator[tuple[WordPairs, Ragg
     Pairs that it leaves out were there without words until now, so that links from a file are found by their line.
     """
     for chunk in words.chunks():
-        found = fitted.align(chunk)
+        found = fitted.align_own(chunk)
         kept = chunk.source.lengths > 0
         if kept.all():
             yield chunk, found.links, found.confidence
