@@ -78,29 +78,39 @@ def test_a_pair_worked_by_hand(heuristic, expected):
     assert one(F, B, heuristic) == expected
 
 
-def test_growing_scans_by_target_first():
-    # From (1, 1): straight neighbours in the order target above, source left, target below, source right. Target 0 is
-    # taken by (1, 0), source 0 by (0, 1), so of the diagonal (0, 0) both words are linked when its turn comes.
-    assert one([(1, 1), (1, 0), (0, 1), (0, 0)], [(1, 1)], "grow-diag") == [(0, 1), (1, 0), (1, 1)]
-    # A chain is followed in one scan downwards and in several upwards; all of it is taken either way.
+# Each of the next three comes out otherwise in another order.
+
+
+def test_straight_neighbours_come_first():
+    # (1, 1) brings source 1, then (1, 0) brings target 0. Were (1, 0) first, (1, 1) would bring nothing.
+    assert one([(0, 1), (1, 0), (1, 1)], [(0, 1)], "grow-diag") == [(0, 1), (1, 0), (1, 1)]
+
+
+def test_the_scan_goes_by_target():
+    # (2, 0) comes first and takes (1, 0), which brings source 1; (1, 3) still brings target 3. Were (0, 2) first, it
+    # would take (1, 3), and (1, 0) would bring nothing.
+    forward = [(0, 2), (1, 0), (1, 3), (2, 0)]
+    assert one(forward, [(0, 2), (2, 0)], "grow-diag") == forward
+
+
+def test_what_is_taken_further_on_is_met_in_the_same_scan():
+    # Around (0, 1) are (1, 0), before it, and (1, 2), further on. (1, 2) is met at once and takes (2, 1), which brings
+    # source 2, so that nothing is left to bring for (2, 0), which (1, 0) meets in the next scan.
+    forward = [(0, 1), (1, 0), (1, 2), (2, 0), (2, 1)]
+    assert one(forward, [(0, 1)], "grow-diag") == [(0, 1), (1, 0), (1, 2), (2, 1)]
+
+
+def test_chains_are_followed_both_ways():
     chain = [(place, place) for place in range(9)]
     assert one(chain, [(0, 0)], "grow-diag") == one(chain, [(8, 8)], "grow-diag") == chain
 
 
-def test_the_order_of_the_scan_decides():
-    # (2, 0) and (0, 2) are in the intersection. Both could bring source 1 (through (1, 0) or (1, 2)), and after the
-    # first did, the second adds nothing: target 0 comes first.
-    forward, backward = [(2, 0), (0, 2), (1, 0), (1, 2)], [(2, 0), (0, 2)]
-    assert one(forward, backward, "grow-diag") == [(0, 2), (1, 0), (2, 0)]
-
-
-def test_what_is_added_further_on_is_met_in_the_same_scan():
-    # The scan adds (1, 1) beside (0, 0). Met at once, (1, 1) brings (2, 1), by which source 2 is linked. Only had
-    # (4, 2)'s turn come first would (3, 2) and then (2, 2) have been reached.
-    forward = [(0, 0), (1, 1), (2, 1), (2, 2), (3, 2), (4, 2)]
-    for backward in ([(0, 0), (4, 2)], [(4, 2)], [(0, 0)]):
-        assert one(forward, backward, "grow-diag") == slowly(forward, backward, "grow-diag")
-    assert one(forward, [(0, 0), (4, 2)], "grow-diag") == [(0, 0), (1, 1), (2, 1), (3, 2), (4, 2)]
+@pytest.mark.parametrize("far", [29, 30, 31, 32, 62, 63, 64, 95])
+def test_neighbours_are_found_where_numbers_of_bits_meet(far):
+    square = [(source, target) for source in range(far, far + 3) for target in range(3)]
+    forward = [link for link in square if sum(link) % 2 == far % 2]
+    for middle in square:
+        assert one([*forward, middle], [middle], "grow-diag") == slowly([*forward, middle], [middle], "grow-diag")
 
 
 words = st.integers(0, 6)

@@ -35,16 +35,28 @@ def combine(f: Links, f_offsets: Numbers, b: Links, b_offsets: Numbers, how: int
     union, marks, scan = np.empty((longest, 2), np.int32), np.empty(longest, np.uint8), np.empty((longest, 3), np.int32)
     linked = np.zeros((2, words + 2), np.uint8)  # source, then target words with a link in the result
     open_, kept, starts = np.zeros(cells, np.int64), np.zeros(cells, np.int64), np.zeros(words + 3, np.int64)
+    pair = (union, marks, linked, open_, kept)
     used = 0
     for row in range(len(found)):
-        size = _merge(f, f_offsets[row : row + 2], b, b_offsets[row : row + 2], union, marks)
-        if how >= GROW:
-            pair = (union[:size], marks[:size], linked, open_, kept)
-            _refine(pair, scan, starts, how)
+        size, targets = _merge(f, f_offsets[row : row + 2], b, b_offsets[row : row + 2], pair)
+        width = _width(union[size - 1, 0]) if size else 0  # the union is sorted by source
+        if how >= GROW and _lay_out(pair, size, width):
+            _sort_by_target(pair, size, targets, scan, starts)
+            _grow(scan, size, pair, width)
+            if how != GROW:
+                _finish(scan, size, pair, width, how == FINAL)
         before = used
         for u in range(size):
-            if how == UNION or marks[u] >= BOTH:
-                links[used, 0], links[used, 1] = union[u, 0] - 1, union[u, 1] - 1
+            source, target = union[u, 0], union[u, 1]
+            linked[0, source] = linked[1, target] = 0
+            taken = how == UNION or marks[u] == BOTH
+            if how >= GROW:
+                at, bit = _at(source, target, width), _bit(source)
+                taken |= kept[at] & bit != 0
+                open_[at] &= ~bit
+                kept[at] &= ~bit
+            if taken:
+                links[used, 0], links[used, 1] = source - 1, target - 1
                 used += 1
         found[row] = used - before
     return links[:used].copy(), found
@@ -72,53 +84,25 @@ def _width(sources: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _merge(f: Links, f_span: Numbers, b: Links, b_span: Numbers, union: Links, marks: Flags) -> int:
-    """Fill the union, by (source, target), and its marks; its size."""
-    i, j, size = f_span[0], b_span[0], 0
+def _merge(f: Links, f_span: Numbers, b: Links, b_span: Numbers, pair: Pair) -> tuple[int, int]:
+    """Fill the union, by (source, target), and its marks, and link the intersection; its size and last target word."""
+    union, marks, linked, _, _ = pair
+    i, j, size, targets = f_span[0], b_span[0], 0, 0
     behind_all = np.int64(1) << 62
     while i < f_span[1] or j < b_span[1]:
         ahead = (np.int64(f[i, 0]) << 31) + f[i, 1] if i < f_span[1] else behind_all
         back = (np.int64(b[j, 0]) << 31) + b[j, 1] if j < b_span[1] else behind_all
         link = min(ahead, back)
-        union[size, 0], union[size, 1] = (link >> 31) + 1, (link & 0x7FFFFFFF) + 1
+        source, target = (link >> 31) + 1, (link & 0x7FFFFFFF) + 1
+        union[size, 0], union[size, 1] = source, target
         marks[size] = FORWARD * (ahead == link) + BACKWARD * (back == link)
+        if ahead == back:
+            linked[0, source] = linked[1, target] = 1
+        targets = max(targets, int(target))
         i += ahead == link
         j += back == link
         size += 1
-    return size
-
-
-@njit(cache=True, nogil=True)
-def _refine(pair: Pair, scan: Links, starts: Numbers, how: int) -> None:
-    """Begin with the intersection, grow and finish; add KEPT to the marks of what is taken."""
-    union, marks, linked, open_, kept = pair
-    for u in range(len(union)):
-        if marks[u] == BOTH:
-            linked[0, union[u, 0]] = linked[1, union[u, 1]] = 1
-    if _is_open(union, linked):
-        width = _width(union[-1, 0])  # the union is sorted by source
-        _lay_out(pair, width)
-        _sort_by_target(union, marks, scan, starts)
-        _grow(scan[: len(union)], pair, width)
-        if how != GROW:
-            _finish(scan[: len(union)], pair, width, how == FINAL)
-        for u in range(len(union)):
-            if _bit(union[u, 0]) & kept[_at(union[u, 0], union[u, 1], width)]:
-                marks[u] |= KEPT
-        for u in range(len(union)):
-            at = _at(union[u, 0], union[u, 1], width)
-            open_[at] = kept[at] = 0
-    for u in range(len(union)):
-        linked[0, union[u, 0]] = linked[1, union[u, 1]] = 0
-
-
-@njit(cache=True, nogil=True)
-def _is_open(union: Links, linked: Flags) -> bool:
-    """Whether a link would bring a word without link; most often after the intersection none would."""
-    closed = True
-    for u in range(len(union)):
-        closed &= linked[0, union[u, 0]] & linked[1, union[u, 1]] == 1
-    return not closed
+    return size, targets
 
 
 @njit(cache=True, nogil=True)
@@ -132,36 +116,42 @@ def _bit(source: int) -> np.int64:
 
 
 @njit(cache=True, nogil=True)
-def _lay_out(pair: Pair, width: int) -> None:
-    """Set the bits of the intersection and of what may be taken."""
+def _lay_out(pair: Pair, size: int, width: int) -> bool:
+    """Set the bits of the intersection and of what may be taken, for it brings a word without link; whether any is."""
     union, marks, linked, open_, kept = pair
-    for u in range(len(union)):
-        at = _at(union[u, 0], union[u, 1], width)
+    left = False
+    for u in range(size):
+        source, target = union[u, 0], union[u, 1]
         if marks[u] == BOTH:
-            kept[at] |= _bit(union[u, 0])
-        elif not linked[0, union[u, 0]] & linked[1, union[u, 1]]:
-            open_[at] |= _bit(union[u, 0])
+            kept[_at(source, target, width)] |= _bit(source)
+        elif not linked[0, source] & linked[1, target]:
+            open_[_at(source, target, width)] |= _bit(source)
+            left = True
+    return left
 
 
 @njit(cache=True, nogil=True)
-def _sort_by_target(union: Links, marks: Flags, scan: Links, starts: Numbers) -> None:
-    """Fill `scan` with source, target and mark by target, then source; by counting, so that sources stay in order."""
-    targets = 0
-    for u in range(len(union)):
-        targets = max(targets, union[u, 1])
-    starts[: targets + 2] = 0
-    for u in range(len(union)):
+def _sort_by_target(pair: Pair, size: int, targets: int, scan: Links, starts: Numbers) -> None:
+    """Fill `scan` with source, target and mark by target, then source; by counting, so that sources stay in order.
+
+    starts: zeros, and again at the end.
+    """
+    union, marks, _, _, _ = pair
+    for u in range(size):
         starts[union[u, 1] + 1] += 1
     for target in range(targets):
         starts[target + 1] += starts[target]
-    for u in range(len(union)):
-        place = starts[union[u, 1]]
-        starts[union[u, 1]] += 1
-        scan[place, 0], scan[place, 1], scan[place, 2] = union[u, 0], union[u, 1], marks[u]
+    for u in range(size):
+        target = union[u, 1]
+        place = starts[target]
+        starts[target] += 1
+        scan[place, 0], scan[place, 1], scan[place, 2] = union[u, 0], target, marks[u]
+    for target in range(targets + 2):
+        starts[target] = 0
 
 
 @njit(cache=True, nogil=True)
-def _grow(scan: Links, pair: Pair, width: int) -> None:
+def _grow(scan: Links, size: int, pair: Pair, width: int) -> None:
     """Take neighbours that bring a word without link until there are none.
 
     symal looks around every link in every scan. Words stay linked, so what was of no use around a link stays so, and
@@ -171,7 +161,7 @@ def _grow(scan: Links, pair: Pair, width: int) -> None:
     added = True
     while added:
         added = False
-        for place in range(len(scan)):
+        for place in range(size):
             source, target = scan[place, 0], scan[place, 1]
             if scan[place, 2] & SEEN or not kept[_at(source, target, width)] & _bit(source):
                 continue
@@ -205,11 +195,11 @@ def _keep(pair: Pair, source: int, target: int, width: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _finish(scan: Links, pair: Pair, width: int, one_is_enough: bool) -> None:
+def _finish(scan: Links, size: int, pair: Pair, width: int, one_is_enough: bool) -> None:
     """Take what is left where words have no link: of the forward direction, then of the backward one."""
     _, _, linked, open_, _ = pair
     for mark in (FORWARD, BACKWARD):
-        for place in range(len(scan)):
+        for place in range(size):
             source, target = scan[place, 0], scan[place, 1]
             if scan[place, 2] == mark and open_[_at(source, target, width)] & _bit(source):
                 both = linked[0, source] + linked[1, target]

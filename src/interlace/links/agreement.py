@@ -19,7 +19,7 @@ class Agreement:
     links: found by an aligner. sure, possible: drawn by people; sure ones are possible too.
     in_sure, in_possible: links found that are sure, and that are possible.
 
-    Rates are shares from 0 to 1 (Och and Ney 2003, section 5.1). Where there is nothing to be wrong about, nothing is:
+    Rates are shares from 0 to 1 (Och and Ney 2003, section 5). Where there is nothing to be wrong about, nothing is:
     no links found have precision 1, no sure links drawn have recall 1, and neither of both has an error rate of 0.
     """
 

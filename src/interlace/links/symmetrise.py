@@ -33,7 +33,7 @@ _ROWS = 10_000  # pairs a thread works on at a time
 def symmetrise(
     forward: Ragged, backward: Ragged, heuristic: str = "grow-diag-final-and", threads: int | None = None
 ) -> Ragged:
-    """Combine the links of both directions (Och and Ney 2003, section 4.4; Koehn, Och and Marcu 2003, section 4).
+    """Combine the links of both directions (Och and Ney 2003, section 4; Koehn, Och and Marcu 2003).
 
     The result is what Moses' `symal` gives, whose order of scanning matters:
 
