@@ -25,6 +25,7 @@ class Purpose(IntEnum):
     WORLD = 7  # the micro-world's scenes
     SAMPLE = 8  # subsets of data: held-out lines, probes, text for the vocabulary
     HEADS = 9  # fresh weights of an objective's or a task's own modules
+    ALIGN = 10  # samplers of word links: step is the view, slot the direction
 
 
 def generator(purpose: Purpose, seed: int, step: int = 0, slot: int = 0) -> Generator:

@@ -21,18 +21,21 @@ if TYPE_CHECKING:
 class Stored(Fitted):
     """The links of the pairs that were fitted, found again by the number of a pair in its corpus.
 
-    links: a row a pair. source_lengths, target_lengths: words of each of them.
+    links: a row a pair. source_lengths, target_lengths: words of each of them. confidence: (total,) of each link.
     """
 
     aligner: Aligner
     links: Ragged
     source_lengths: NDArray[np.int64]
     target_lengths: NDArray[np.int64]
+    confidence: NDArray[np.float32] | None = None
 
     @classmethod
-    def of(cls, aligner: Aligner, pairs: WordPairs, links: Ragged) -> Stored:
-        """The links of `pairs`, all of a corpus."""
-        return cls(aligner, links, pairs.source.lengths, pairs.target.lengths)
+    def of(
+        cls, aligner: Aligner, pairs: WordPairs, links: Ragged, confidence: NDArray[np.float32] | None = None
+    ) -> Stored:
+        """The links of `pairs`, all of a corpus; without confidence all have 1."""
+        return cls(aligner, links, pairs.source.lengths, pairs.target.lengths, confidence)
 
     def align(self, pairs: WordPairs) -> Aligned:
         """Links of the pairs with the numbers `pairs.first` and on.
@@ -51,7 +54,9 @@ class Stored(Fitted):
             raise self._stranger(f"whose pair {rows.start + row + 1} has {there}, where this one has {here}")
         links = self.links.slice(rows.start, rows.stop)
         flat = np.ascontiguousarray(links.flat)
-        return Aligned(Ragged(flat, links.offsets - links.offsets[0]), np.ones(len(flat), np.float32))
+        held = slice(links.offsets[0], links.offsets[-1])
+        confidence = np.ones(len(flat), np.float32) if self.confidence is None else self.confidence[held]
+        return Aligned(Ragged(flat, links.offsets - links.offsets[0]), confidence)
 
     def _stranger(self, why: str) -> DataError:
         name = self.aligner.name

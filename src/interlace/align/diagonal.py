@@ -1,7 +1,11 @@
 """Fast links from word translations near the diagonal: reparameterised IBM model 2 (Dyer, Chahuneau & Smith 2013).
 
-The model of fast_align, both directions learnt in one pass. Memory grows with the pairs of word types that meet (about
-40 bytes each, 60 at the peak) and not with the text. The result is the same for any number of threads.
+The model of fast_align, with both directions learnt in one pass, each from what the other finds too. That lowers the
+alignment error by a tenth to a fifth; it also bears more smoothing (`alpha`) and a likelier null word than fast_align's
+defaults. fast_align's own model is `agree = false, iterations = 4, alpha = 0.01, null = 0.08, tension_rate = 20`.
+
+Memory grows with the pairs of word types that meet and not with the text: 36 bytes each while learning, about 65 at the
+peak, and 18 in the finished model. Results are the same for any number of threads.
 """
 
 from __future__ import annotations
@@ -36,9 +40,7 @@ if TYPE_CHECKING:
 class Diagonal(Aligner):
     """Links by word translation and nearness to the diagonal, learnt by variational EM in both directions."""
 
-    iterations: int = Field(
-        4, ge=1, le=100, description="Passes over the text (fast_align: 5, the last of which only finds links)."
-    )
+    iterations: int = Field(5, ge=1, le=100, description="Passes over the text (fast_align learns from 4).")
     tension: float = Field(
         4.0,
         ge=0.1,
@@ -46,15 +48,20 @@ class Diagonal(Aligner):
         description="How much links favour the diagonal at first (Dyer et al. 2013, section 2; tool).",
     )
     tension_rate: float = Field(
-        2.0,
+        1.0,
         ge=0,
         le=100,
         description="Step of the tension's gradient, eight after each pass from the second on (section 3.2; the tool: "
         "20, which overshoots, as links that the diagonal made confirm it); 0: the tension stays.",
     )
-    null: float = Field(0.08, ge=0, lt=1, description="Probability that a word has no partner, p0 (section 2).")
+    null: float = Field(
+        0.12, ge=0, lt=1, description="Probability that a word has no partner, p0 (section 2; fast_align: 0.08)."
+    )
     alpha: float = Field(
-        0.01, gt=0, le=100, description="Dirichlet prior of each word translation, in links (section 3.1; tool)."
+        0.1,
+        gt=0,
+        le=100,
+        description="Dirichlet prior of each word translation, in links (section 3.1; fast_align: 0.01).",
     )
     agree: bool = Field(
         True,

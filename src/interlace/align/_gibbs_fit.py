@@ -1,0 +1,155 @@
+"""Running all samplers over a text: views built when they are needed, tasks in threads, results in a fixed order."""
+
+from __future__ import annotations
+
+import logging
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from threading import Lock
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from interlace.align._diagonal_corpus import Prior
+from interlace.align._diagonal_model import MOST_CELLS
+from interlace.align._folding import Renumbering
+from interlace.align._gibbs_cells import Posteriors
+from interlace.align._gibbs_chain import Beliefs, Chain, Side
+from interlace.align._gibbs_model import Direction, Model
+from interlace.align._gibbs_views import Cut, View, cell_starts
+from interlace.align._stored import Stored
+from interlace.links.phrases import processors
+from interlace.randomness import Purpose, generator
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from interlace.align import Watch
+    from interlace.align._folding import Vocabulary
+    from interlace.align.gibbs import Gibbs
+    from interlace.links import WordPairs
+    from interlace.links.lexicon import Lexicon
+    from interlace.ragged import Ragged
+
+log = logging.getLogger(__name__)
+
+
+def fit(
+    aligner: Gibbs,
+    pairs: WordPairs,
+    priors: Lexicon | None,
+    vocabularies: tuple[Vocabulary, Vocabulary],
+    watch: Watch,
+) -> tuple[Model, Stored | None]:
+    """What the samplers learn, and the links of all pairs where all were learnt from."""
+    rows, whole = _rows(pairs, aligner.fit_cells)
+    text = (pairs.source, pairs.target) if whole else (pairs.source.take(rows), pairs.target.take(rows))
+    spellings = (pairs.source_types, pairs.target_types)
+    source, target = (
+        Renumbering(*side)(rows, grow=True)
+        for rows, side in zip(text, zip(spellings, vocabularies, strict=True), strict=True)
+    )
+    prior = Prior.of(priors, aligner.prior_weight, *vocabularies)
+    types = [side.types for side in vocabularies]
+    cuts = [(Cut.of(types[0], letters), Cut.of(types[1], letters)) for letters in aligner.views]
+    views = [_Lazy(source, target, cut, prior) for cut in cuts]
+    posteriors, directions = _Runs(aligner, views, watch).all()
+    model = Model(cuts, directions, aligner.alpha, aligner.null, aligner.seed)
+    if not whole:
+        return model, None
+    found = aligner.links(Posteriors(source.offsets, target.offsets, cell_starts(source, target), *posteriors))
+    return model, Stored.of(aligner, pairs, found.links, found.confidence)
+
+
+def _rows(pairs: WordPairs, most: int) -> tuple[NDArray[np.int64], bool]:
+    """The pairs to learn from, evenly spaced where all are too many, and whether they are all."""
+    cells = pairs.source.lengths * pairs.target.lengths
+    usable = np.flatnonzero((cells > 0) & (cells <= MOST_CELLS))
+    if (total := int(cells[usable].sum())) <= most:
+        return usable, bool((cells <= MOST_CELLS).all())
+    steps = np.floor(np.arange(len(usable) + 1) * (most / total))
+    chosen = usable[np.diff(steps) > 0]
+    log.info("gibbs: learns from %d of %d pairs, which is what fit_cells allows", len(chosen), len(pairs))
+    return chosen, False
+
+
+class _Lazy:
+    """A view that is built when first needed and let go when both directions are done."""
+
+    def __init__(self, source: Ragged, target: Ragged, cuts: tuple[Cut, Cut], prior: Prior) -> None:
+        self._text, self._cuts = (source, target), cuts
+        entries = np.stack([cut(prior.entries[:, side]) for side, cut in enumerate(cuts)], axis=1)
+        self._entries, places = np.unique(entries, axis=0, return_inverse=True)
+        self._counts = np.bincount(places.reshape(-1), prior.counts, len(self._entries))
+        self._lock, self._waiting = Lock(), 2
+
+    @cached_property
+    def _view(self) -> View:
+        return View.of(*self._text, self._cuts, self._entries.astype(np.int32))
+
+    def get(self) -> View:
+        with self._lock:
+            return self._view
+
+    def done(self) -> None:
+        with self._lock:
+            self._waiting -= 1
+            if not self._waiting:
+                del self._view
+
+    def prior(self, view: View) -> NDArray[np.float64]:
+        """(m,) links believed in by pair of the view."""
+        counts = np.zeros(len(view.entries))
+        if len(self._entries):
+            keys = view.entries[:, 0].astype(np.int64) << 32 | view.entries[:, 1]
+            own = self._entries[:, 0].astype(np.int64) << 32 | self._entries[:, 1]
+            order = np.argsort(keys)
+            counts[order[np.searchsorted(keys[order], own)]] = self._counts
+        return counts
+
+
+class _Runs:
+    """One run for each view and direction; what is added up is added in their order, whichever ends first."""
+
+    def __init__(self, aligner: Gibbs, views: list[_Lazy], watch: Watch) -> None:
+        self._aligner, self._views, self._watch = aligner, views, watch
+        self._lock, self._done = Lock(), 0
+        self._beliefs = Beliefs(aligner.null, aligner.alpha, aligner.jump_alpha, aligner.fertility_alpha)
+
+    def all(self) -> tuple[tuple[NDArray[np.float32], NDArray[np.float32]], list[tuple[Direction, Direction]]]:
+        """Mean posteriors of what target and what source words draw, and what was learnt by view."""
+        jobs = [(number, way) for number in range(len(self._views)) for way in (0, 1)]
+        sums: list[NDArray[np.float32] | None] = [None, None]
+        learnt: list[Direction] = []
+        with ThreadPoolExecutor(min(self._aligner.threads or processors(), len(jobs))) as pool:
+            for (_, way), (posterior, direction) in zip(jobs, pool.map(self._run, jobs), strict=True):
+                total = sums[way]
+                sums[way] = posterior if total is None else np.add(total, posterior, out=total)
+                learnt.append(direction)
+        share = np.float32(1 / len(self._views))
+        forward, backward = (
+            np.zeros(0, np.float32) if part is None else np.multiply(part, share, out=part) for part in sums
+        )
+        return (forward, backward), list(zip(learnt[::2], learnt[1::2], strict=True))
+
+    def _run(self, job: tuple[int, int]) -> tuple[NDArray[np.float32], Direction]:
+        number, way = job
+        lazy = self._views[number]
+        view = lazy.get()
+        words = (view.forward, view.backward)[way]
+        drawn = np.ascontiguousarray(view.entries[:, way])
+        side = Side(drawn, view.sizes[way], view.sizes[1 - way], lazy.prior(view))
+        rng = generator(Purpose.ALIGN, self._aligner.seed, number, way)
+        chain = Chain(words, side, self._beliefs, rng)
+        schedule = self._aligner.sweeps_for(len(words.to_starts) - 1)
+        steps = sum(schedule) * 2 * len(self._views)
+        learnt = chain.run(schedule, lambda: self._tick(steps))
+        entries = view.entries if way == 0 else view.entries[:, ::-1]
+        direction = Direction.of(entries, learnt, self._aligner.alpha)
+        lazy.done()
+        return chain.posterior, direction
+
+    def _tick(self, steps: int) -> None:
+        with self._lock:
+            self._done += 1
+            self._watch("sampling", self._done, steps)
