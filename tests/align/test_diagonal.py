@@ -154,10 +154,10 @@ def test_a_confidence_is_the_geometric_mean_of_both_posteriors():
     fitted = aligner.fit(pairs)
     theta = learnt(fitted)
     near = math.exp(-4 * 0.5)
-    forward = theta[0]["a", "x"] / (1 + near) * 0.92
-    forward /= forward + theta[0]["b", "x"] * near / (1 + near) * 0.92 + theta[0][None, "x"] * 0.08
-    backward = theta[1]["x", "a"] / (1 + near) * 0.92
-    backward /= backward + theta[1]["y", "a"] * near / (1 + near) * 0.92 + theta[1][None, "a"] * 0.08
+    forward = theta[0]["a", "x"] / (1 + near) * 0.88
+    forward /= forward + theta[0]["b", "x"] * near / (1 + near) * 0.88 + theta[0][None, "x"] * 0.12
+    backward = theta[1]["x", "a"] / (1 + near) * 0.88
+    backward /= backward + theta[1]["y", "a"] * near / (1 + near) * 0.88 + theta[1][None, "a"] * 0.12
     aligned = fitted.align(pairs.slice(1, 2))
     assert aligned.links[0].tolist()[0] == [0, 0]
     assert aligned.confidence[0] == pytest.approx(math.sqrt(forward * backward), rel=1e-5)
@@ -299,9 +299,9 @@ def test_empty_and_one_sided_lines_get_no_links_and_harm_no_other(caplog):
 def test_long_lines_are_linked():
     words = [(f"s{number}", f"t{number}") for number in range(1_000)]
     long = (" ".join(source for source, _ in words), " ".join(target for _, target in words[:900]))
-    pairs = pairs_of([*words, long])
+    pairs = pairs_of([*words * 20, long])
     aligned = Diagonal().fit(pairs).align(pairs)
-    assert aligned.links[1_000].tolist()[:900] == [[place, place] for place in range(900)]
+    assert aligned.links[20_000].tolist()[:900] == [[place, place] for place in range(900)]
 
 
 def test_pairs_too_long_to_learn_from_are_still_linked(caplog):
@@ -341,4 +341,4 @@ def test_aligning_no_pairs_gives_no_links():
 def test_progress_is_told_to_its_end():
     seen = []
     Diagonal().fit(pairs_of(HOUSE), watch=lambda *news: seen.append(news))
-    assert seen == [("collecting word pairs", 1, 1), *[("learning", done, 4) for done in (1, 2, 3, 4)]]
+    assert seen == [("collecting word pairs", 1, 1), *[("learning", done, 5) for done in range(1, 6)]]
