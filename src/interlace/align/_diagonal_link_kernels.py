@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from interlace.align._diagonal_kernels import Curves
     from interlace.align._diagonal_model import Model, Rows
 
-UNSEEN = 1e-9 * SCALE  # of types that were never seen together, or never at all (as fast_align has it)
+UNSEEN = 1e-6 * SCALE  # of types never seen together, or never at all: on new text better than fast_align's 1e-9
 NULL = -1
 
 
