@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from interlace.cli import notes, output
+from interlace.cli import output
+from interlace.cli._options import language_of
 from interlace.errors import SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from interlace.data.inspection import Finding, Report, Watch
     from interlace.recipes.checking import Cost
 
@@ -40,22 +37,9 @@ def check_files(paths: list[Path], languages: list[str], reader: str, splitter: 
 
     if len(paths) > 2:
         raise SettingsError(f"check takes a recipe, one file, or two files as sides; found {len(paths)}")
-    languages = languages or [_language_of(path) for path in paths]
+    languages = languages or [language_of(path) for path in paths]
     name = " | ".join(path.name for path in paths)
     return [Inspector(SPLITTERS.build(splitter), {}, watch).look(name, READERS.build(reader), paths, languages)]
-
-
-@contextmanager
-def watching() -> Iterator[Watch]:
-    """A bar on standard error that names what is read."""
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=notes, transient=True, disable=not notes.is_terminal) as progress:
-        bar = progress.add_task("", total=None)
-
-        def watch(what: str, done: int, total: int) -> None:
-            progress.update(bar, description=escape(what), completed=done, total=total or None)
-
-        yield watch
 
 
 def show(reports: list[Report], cost: Cost | None) -> None:
@@ -115,11 +99,3 @@ def _verdict(reports: list[Report]) -> str:
         hint = "a recipe's \\[filters] drop the lines that they name"
         return f"[yellow]{warnings} warning{'s' * (warnings != 1)}[/]; {hint}"
     return "[green]nothing to complain about[/]"
-
-
-def _language_of(path: Path) -> str:
-    """`"en"` of `train.en.gz`; empty where the name ends in no language that is known."""
-    from interlace.text.scripts import scripts_of
-
-    suffix = path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
-    return suffix[1:] if scripts_of(suffix[1:]) else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -13,12 +14,20 @@ Changes = Annotated[
 ]
 
 
-def parse_changes(changes: list[str]) -> dict[str, str]:
-    """`key=value` strings as a mapping."""
+def parse_changes(changes: list[str], expected: str = "section.key=value, such as train.steps=100") -> dict[str, str]:
+    """`key=value` strings as a mapping; `expected` says what they look like."""
     parsed = {}
     for change in changes:
         key, separator, value = change.partition("=")
         if not separator or not key:
-            raise SettingsError(f"--set {change!r}: expected section.key=value, such as train.steps=100")
+            raise SettingsError(f"--set {change!r}: expected {expected}")
         parsed[key.strip()] = value.strip()
     return parsed
+
+
+def language_of(path: Path) -> str:
+    """`"en"` of `train.en.gz`; empty where the name ends in no language that is known."""
+    from interlace.text.scripts import scripts_of
+
+    suffix = path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
+    return suffix[1:] if scripts_of(suffix[1:]) else ""

@@ -1,4 +1,4 @@
-"""The progress bar: rate in real tokens a second, time left, and the latest losses; in a log a line now and then."""
+"""Progress bars on standard error; where no terminal shows one, a line in the log now and then."""
 
 from __future__ import annotations
 
@@ -7,13 +7,22 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
 
 from interlace.cli import notes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from interlace.align import Watch
     from interlace.train.loop import Step
 
 log = logging.getLogger(__name__)
@@ -22,7 +31,7 @@ LOG_EVERY = 30.0  # seconds between lines where no terminal shows a bar
 
 @contextmanager
 def training_bar(title: str, total: int | None) -> Iterator[Callable[[Step], None]]:
-    """A bar on standard error; yields the observer that moves it."""
+    """Rate in real tokens a second, time left, and the latest losses; yields the observer that moves the bar."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -54,3 +63,21 @@ def training_bar(title: str, total: int | None) -> Iterator[Callable[[Step], Non
         except KeyboardInterrupt:  # Typer turns it into exit code 130 without a word
             notes.print("stopped; the same command goes on from what is saved", highlight=False)
             raise
+
+
+@contextmanager
+def watching() -> Iterator[Watch]:
+    """What is done, how far it is, and the time left; a total of 0 is one that is not known."""
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=notes, transient=True, disable=not notes.is_terminal) as progress:
+        bar = progress.add_task("", total=None)
+        logged = time.monotonic()
+
+        def watch(what: str, done: int, total: int) -> None:
+            nonlocal logged
+            progress.update(bar, description=escape(what), completed=done, total=total or None)
+            if not notes.is_terminal and time.monotonic() - logged >= LOG_EVERY:
+                logged = time.monotonic()
+                log.info("%s: %s%s", what, f"{done:,}", f" of {total:,}" if total else "")
+
+        yield watch

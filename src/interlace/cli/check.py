@@ -25,7 +25,8 @@ def check(
 ) -> None:
     """Look data over before training: encodings, counts, ratios, duplicates, scripts, leaks. Exit code 2: no build."""
     take_guests(code)
-    from interlace.cli._check import check_files, is_recipe, show, watching
+    from interlace.cli._check import check_files, is_recipe, show
+    from interlace.cli._progress import watching
 
     with watching() as watch:
         if is_recipe(what):

@@ -124,6 +124,32 @@ class Embedding(_Part):
         return self
 
 
+class LinkMatrix(_Part):
+    """A pair of sentences and its word links, words counted from 0, from `links.json`.
+
+    confidence: of each link, in (0, 1]; none: 1. sure, possible: gold links; None where nobody drew any.
+    """
+
+    corpus: str = ""
+    source: list[str]
+    target: list[str]
+    links: list[tuple[int, int]]
+    confidence: list[float] = []
+    sure: list[tuple[int, int]] | None = None
+    possible: list[tuple[int, int]] | None = None
+
+    @model_validator(mode="after")
+    def _fits(self) -> LinkMatrix:
+        for i, j in [*self.links, *(self.sure or ()), *(self.possible or ())]:
+            if not (0 <= i < len(self.source) and 0 <= j < len(self.target)):
+                message = f"a link {i}-{j} between {len(self.source)} and {len(self.target)} words"
+                raise ValueError(message)
+        if self.confidence and len(self.confidence) != len(self.links):
+            message = f"{len(self.confidence)} confidences of {len(self.links)} links"
+            raise ValueError(message)
+        return self
+
+
 @dataclass(frozen=True)
 class Run:
     """A run folder.
@@ -142,6 +168,7 @@ class Run:
     samples: list[Sample] = field(default_factory=list)
     scores: list[Score] = field(default_factory=list)
     embedding: Embedding | None = None
+    links: list[LinkMatrix] = field(default_factory=list)
 
 
 def read_runs(folders: Sequence[Path]) -> list[Run]:
@@ -176,6 +203,7 @@ def _read(folder: Path) -> Run:
         samples=_whole(folder / "samples.json", list[Sample]) or [],
         scores=_whole(folder / "scores.json", list[Score]) or [],
         embedding=_whole(folder / "embedding.json", Embedding),
+        links=_whole(folder / "links.json", list[LinkMatrix]) or [],
     )
 
 

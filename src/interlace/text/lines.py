@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from interlace.errors import DataError, InterlaceError, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 _BLOCK = 1 << 20  # bytes read at a time
 _BOM = b"\xef\xbb\xbf"
@@ -88,11 +88,29 @@ def write_lines(path: Path | str, lines: Iterable[str]) -> None:
     Raises:
         DataError: a line holds a line feed, or the disk is full.
     """
+    with writing(path) as write:
+        write(lines)
+
+
+@contextmanager
+def writing(path: Path | str) -> Iterator[Callable[[Iterable[str]], None]]:
+    """The same for lines that come in parts: what is yielded takes each of them.
+
+    Raises:
+        DataError: as `write_lines`.
+    """
+    count = 0
     with atomic(path) as partial, _opened_to_write(partial) as file:
-        for number, line in enumerate(lines, 1):
-            if "\n" in line:
-                raise DataError(f"{path}: line {number} would hold a line feed: {line[:60]!r}")
-            file.write(line.encode("utf-8") + b"\n")
+
+        def write(lines: Iterable[str]) -> None:
+            nonlocal count
+            for line in lines:
+                count += 1
+                if "\n" in line:
+                    raise DataError(f"{path}: line {count} would hold a line feed: {line[:60]!r}")
+                file.write(line.encode("utf-8") + b"\n")
+
+        yield write
 
 
 def must_exist(path: Path | str, what: str = "file") -> Path:

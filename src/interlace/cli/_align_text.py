@@ -1,0 +1,115 @@
+"""Text that is to be aligned: read, split into words and numbered as it streams; a hint where it was never split."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from interlace.cli._options import language_of
+from interlace.data.inspection.tokenised import Tokenised
+from interlace.errors import DataError, SettingsError
+from interlace.links import WordPairs
+from interlace.readers import READERS
+from interlace.text import TextPairs
+from interlace.text.lines import must_exist
+from interlace.text.scripts import is_unspaced
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from interlace.align import Watch
+    from interlace.text import Text
+
+log = logging.getLogger(__name__)
+
+_LONG = 8  # letters of an unspaced script between two blanks, on average: more than words have
+
+
+@dataclass(frozen=True)
+class Source:
+    """Files of pairs.
+
+    files: one a side, or one for both. languages: of source and target. reader: what reads them.
+    """
+
+    files: list[Path]
+    languages: list[str]
+    reader: Any
+
+    @classmethod
+    def of(cls, files: Sequence[Path], languages: str, reader: str, splitter: str) -> Source:
+        """From what was asked for; nothing is read yet.
+
+        Raises:
+            SettingsError: not one or two files, not two languages, or no such reader or splitter.
+            DataError: a file is missing.
+        """
+        if not 1 <= len(files) <= 2:
+            raise SettingsError(f"pairs stand in two files, or in one as `source ||| target`; found {len(files)} files")
+        name = reader or ("lines" if len(files) == 2 else "joined")
+        built = READERS.get(name).read({"splitter": splitter}, f"--reader {name}")
+        return cls([must_exist(path) for path in files], _languages(languages, files), built)
+
+    def like(self, files: Sequence[Path]) -> Source:
+        """Other files, one a side, in the same languages and split in the same way."""
+        reader = READERS.get("lines")(splitter=self.reader.splitter)
+        return Source([must_exist(path) for path in files], self.languages, reader)
+
+    def chunks(self) -> Iterator[TextPairs]:
+        """The pairs, a chunk at a time.
+
+        Raises:
+            DataError: a file cannot be read, or holds no pairs; names file and line.
+        """
+        for number, chunk in enumerate(self.reader.read_chunks(self.files, self.languages)):
+            if not isinstance(chunk, TextPairs):
+                raise DataError(f"{self.files[0]}: the reader gives single sentences, where pairs are expected")
+            if not number:
+                self._hint(chunk)
+            yield chunk
+
+    def _hint(self, chunk: TextPairs) -> None:
+        names = [str(path) for path in self.files] * (3 - len(self.files))
+        unsplit = [name for name, side in zip(names, (chunk.source, chunk.target), strict=True) if _is_unsplit(side)]
+        if unsplit and self.reader.splitter == "blanks":
+            message = "%s: looks like plain text, but words are what stands between blanks; try --splitter unicode"
+            log.warning(message, " and ".join(dict.fromkeys(unsplit)))
+
+
+def numbered(sources: Sequence[Source], spool: Path, watch: Watch) -> tuple[WordPairs, int]:
+    """All words of the sources, and how many pairs the first of them has; these come first."""
+    rows = np.zeros(len(sources), np.int64)
+
+    def chunks() -> Iterator[TextPairs]:
+        for number, source in enumerate(sources):
+            for chunk in source.chunks():
+                rows[number] += len(chunk)
+                watch("reading", int(rows.sum()), 0)
+                yield chunk
+
+    words = WordPairs.of(chunks(), spool)
+    return words, int(rows[0])
+
+
+def _languages(asked: str, files: Sequence[Path]) -> list[str]:
+    if asked:
+        codes = [code.strip() for code in asked.split(",")]
+        if len(codes) != 2 or not all(codes):
+            raise SettingsError(f"--languages {asked!r}: expected those of source and target, such as en,de")
+        return codes
+    found = [language_of(path) for path in files] if len(files) == 2 else ["", ""]
+    return [code or side for code, side in zip(found, ("source", "target"), strict=True)]
+
+
+def _is_unsplit(text: Text) -> bool:
+    """Whether punctuation stands at the ends of words, or whole clauses between two blanks."""
+    seen = Tokenised("")
+    seen.add(text, str)
+    words = [word for row in range(min(len(text), 500)) for word in text.tokens(row)]
+    unspaced = [len(word) for word in words if is_unspaced(word[0])]
+    clauses = len(unspaced) * 5 > len(words) and sum(unspaced) > _LONG * len(unspaced)
+    return seen.guess == "plain" or clauses

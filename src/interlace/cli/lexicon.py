@@ -1,0 +1,44 @@
+"""Make a dictionary of linked text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from interlace.cli import Code, take_guests
+from interlace.cli import _align_options as options
+
+
+def lexicon(
+    files: options.Linked,
+    min_count: options.LeastCount = 1,
+    top: options.Top = 0,
+    mutual: options.Mutual = False,
+    words_only: options.WordsOnly = False,
+    muse: options.Muse = False,
+    languages: options.Languages = "",
+    splitter: options.SplitterName = "blanks",
+    reader: options.ReaderName = "",
+    into: options.Into = None,
+    code: Code = [],
+    as_json: options.Summary = False,
+) -> None:
+    """Make a dictionary of linked text: source word, target word, and how often they were linked, tabs between."""
+    take_guests(code)
+    from interlace.cli._align_links import linked
+    from interlace.cli._align_output import file_to, must_leave_room, say
+    from interlace.links.lexicon import Lexicon
+
+    must_leave_room(into, as_json)
+    with TemporaryDirectory() as folder:
+        spool = Path(folder, "text")
+        spool.mkdir()
+        words, links = linked(files, languages, splitter, reader, spool)
+        found = Lexicon.count(words, links)
+        found = found.words() if words_only else found
+        found = found.mutual() if mutual else found
+        found = found.at_least(min_count)
+        found = found.top(top) if top else found
+        with file_to(into, Path(folder)) as path:
+            found.write(path, counts=not muse)
+    say(into, as_json, {"pairs": len(words), "links": len(links.flat), "entries": len(found)})

@@ -1,0 +1,42 @@
+"""Count phrase pairs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from interlace.cli import Code, take_guests
+from interlace.cli import _align_options as options
+
+
+def phrases(
+    files: options.Linked,
+    max_length: options.Longest = 4,
+    min_count: options.LeastCount = 1,
+    top: options.Top = 0,
+    tight: options.Tight = False,
+    languages: options.Languages = "",
+    splitter: options.SplitterName = "blanks",
+    reader: options.ReaderName = "",
+    into: options.Into = None,
+    code: Code = [],
+    as_json: options.Summary = False,
+) -> None:
+    """Count the phrase pairs of linked text: a table as Moses writes it, with scores, links and counts."""
+    take_guests(code)
+    from interlace.cli._align_links import linked
+    from interlace.cli._align_output import file_to, must_leave_room, say
+    from interlace.links.table import PhraseTable, TableRules
+
+    must_leave_room(into, as_json)
+    rules = TableRules(longest=max_length, absorb=not tight, minimum_count=min_count, top=top)
+    with TemporaryDirectory() as folder:
+        text, counts = Path(folder, "text"), Path(folder, "counts")
+        text.mkdir()
+        counts.mkdir()
+        words, links = linked(files, languages, splitter, reader, text)
+        table = PhraseTable.count(words, links, rules, counts)
+        with file_to(into, Path(folder)) as path:
+            table.write(path)
+    found = {"pairs": len(words), "links": len(links.flat), "phrase_pairs": len(table)}
+    say(into, as_json, {**found, "source_phrases": len(table.source), "target_phrases": len(table.target)})

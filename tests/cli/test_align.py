@@ -1,0 +1,276 @@
+"""`interlace align`: links for every line, where they go, what is said of them, and what it refuses."""
+
+import gzip
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from interlace.cli import application
+from interlace.errors import DataError, MissingDependencyError, SettingsError
+from interlace.text.lines import read_lines, write_lines
+
+WORDS = [f"w{number}" for number in range(12)]
+ODD = ["", "alone", "", "||| a", "a\x01b c", "same same same"]
+ODD_TARGET = ["", "", "allein", "||| ä", "ä\x01b c", "gleich gleich gleich"]
+
+
+def run(*arguments, command="align"):
+    return CliRunner().invoke(application(), [command, *map(str, arguments)], catch_exceptions=False)
+
+
+def shuffled(lines, seed):
+    """Lines of words, and the same in capitals with the first two exchanged; the links between them."""
+    rng = np.random.default_rng([7, seed, 0, 0])
+    source = [[WORDS[at] for at in rng.permutation(len(WORDS))[: rng.integers(3, 7)]] for _ in range(lines)]
+    target = [[word.upper() + "x" for word in (line[1], line[0], *line[2:])] for line in source]
+    links = ["0-1 1-0 " + " ".join(f"{i}-{i}" for i in range(2, len(line))) for line in source]
+    return [" ".join(line) for line in source], [" ".join(line) for line in target], links
+
+
+@pytest.fixture
+def text(tmp_path):
+    """A folder with `a.en`, `a.de` and `a.gold`, whose words an aligner cannot but find."""
+    for name, lines in zip(("a.en", "a.de", "a.gold"), shuffled(200, 1), strict=True):
+        write_lines(tmp_path / name, lines)
+    return tmp_path
+
+
+def sides(folder):
+    return folder / "a.en", folder / "a.de"
+
+
+@pytest.mark.parametrize("aligner", [[], ["--with", "diagonal"]])
+def test_the_links_of_text_that_is_easy_are_right(text, aligner):
+    done = run(*sides(text), *aligner, "--gold", text / "a.gold")
+    found, gold = (
+        [set(line.split()) for line in lines] for lines in (done.stdout.splitlines(), read_lines(text / "a.gold"))
+    )
+    assert done.exit_code == 0
+    assert len(found) == 200
+    assert sum(len(row & drawn) for row, drawn in zip(found, gold, strict=True)) > 0.9 * sum(map(len, gold))
+    assert "pharaoh, words counted from 0" in done.stderr
+    assert "AER" in done.stderr
+
+
+def test_one_file_of_both_sides_gives_the_same_links(text):
+    source, target = (list(read_lines(path)) for path in sides(text))
+    write_lines(text / "both", [f"{one} ||| {other}" for one, other in zip(source, target, strict=True)])
+    assert run(text / "both", "--with", "diagonal").stdout == run(*sides(text), "--with", "diagonal").stdout
+
+
+def test_every_line_gets_a_line_whatever_it_holds(text):
+    for name, odd in zip(("a.en", "a.de"), (ODD, ODD_TARGET), strict=True):
+        write_lines(text / name, [*odd, *read_lines(text / name)])
+    done = run(*sides(text), "--confidence", text / "grades")
+    links = done.stdout.split("\n")[:-1]
+    grades = list(read_lines(text / "grades"))
+    assert len(links) == len(grades) == 206
+    assert links[:3] == grades[:3] == ["", "", ""]
+    assert [len(line.split()) for line in links] == [len(line.split()) for line in grades]
+    assert all(0 < float(grade) <= 1 for line in grades for grade in line.split())
+    assert len(set(" ".join(grades).split())) > 2
+
+
+def test_a_file_of_links_is_gzip_by_its_name_and_its_path_is_said(text):
+    into = text / "out" / "links.gz"
+    done = run(*sides(text), "--with", "diagonal", "--into", into)
+    assert done.stdout.strip() == str(into)
+    assert gzip.decompress(into.read_bytes()).decode() == run(*sides(text), "--with", "diagonal").stdout
+
+
+def test_the_summary_holds_what_was_done(text):
+    found = json.loads(
+        run(*sides(text), "--with", "diagonal", "--set", "null=0.1", "--symmetrise", "intersection", "--into",
+            text / "links", "--gold", text / "a.gold", "--json").stdout
+    )  # fmt: skip
+    assert (found["aligner"], found["settings"]["null"], found["pairs"]) == ("diagonal", 0.1, 200)
+    assert found["settings"]["symmetrise"] == "intersection"
+    assert found["links"] == found["gold"]["links"] == sum(len(line.split()) for line in read_lines(text / "links"))
+    drawn = sum(len(line.split()) for line in read_lines(text / "a.gold"))
+    assert found["gold"]["aer"] == pytest.approx(1 - 2 * found["gold"]["in_sure"] / (found["links"] + drawn))
+    assert found["gold"]["format"] == "pharaoh"
+
+
+def test_lists_can_be_set(text):
+    found = json.loads(run(*sides(text), "--set", "views=[0, 4]", "--into", text / "links", "--json").stdout)
+    assert found["settings"]["views"] == [0, 4]
+
+
+def test_gold_counted_from_one_is_understood(text):
+    rows = [[link.split("-") for link in line.split()] for line in read_lines(text / "a.gold")]
+    write_lines(text / "one", [" ".join(f"{int(i) + 1}-{int(j) + 1}" for i, j in row) for row in rows])
+    done = {name: run(*sides(text), "--with", "diagonal", "--gold", text / name) for name in ("a.gold", "one")}
+    assert "counted from 1" in done["one"].stderr
+    assert done["one"].stderr.splitlines()[-1] == done["a.gold"].stderr.splitlines()[-1]
+
+
+def test_a_saved_model_links_new_text(text):
+    source, target, gold = shuffled(50, 2)
+    new = (text / "new.en", text / "new.de")
+    for path, lines in zip((*new, text / "new.gold"), (source, target, gold), strict=True):
+        write_lines(path, lines)
+    run(*sides(text), "--with", "diagonal", "--model", text / "model")
+    together = run(*new, "--use", text / "model", "--gold", text / "new.gold")
+    alone = [
+        run(*[_written(path, [line]) for path, line in zip(new, pair, strict=True)], "--use", text / "model").stdout
+        for pair in list(zip(source, target, strict=True))[:3]
+    ]
+    assert together.stdout.splitlines(keepends=True)[:3] == alone
+    assert float(together.stderr.split("AER ")[1].split("%")[0]) < 10
+
+
+def _written(path, lines):
+    write_lines(path, lines)
+    return path
+
+
+def test_more_text_helps_and_gets_no_links(text):
+    few = [_written(text / f"few{path.suffix}", list(read_lines(path))[:5]) for path in sides(text)]
+    write_lines(text / "few.gold", list(read_lines(text / "a.gold"))[:5])
+    helped = run(*few, "--with", "diagonal", "--extra", *sides(text), "--gold", text / "few.gold", "--into",
+                 text / "links", "--json")  # fmt: skip
+    found = json.loads(helped.stdout)
+    alone = json.loads(
+        run(*few, "--with", "diagonal", "--gold", text / "few.gold", "--into", text / "b", "--json").stdout
+    )
+    assert (found["pairs"], found["extra"], len(list(read_lines(text / "links")))) == (5, 200, 5)
+    assert found["gold"]["aer"] < alone["gold"]["aer"]
+
+
+def test_a_dictionary_helps(text):
+    few = [_written(text / f"few{path.suffix}", list(read_lines(path))[:5]) for path in sides(text)]
+    write_lines(text / "few.gold", list(read_lines(text / "a.gold"))[:5])
+    write_lines(text / "words.txt", [f"{word}\t{word.upper()}x\t20" for word in WORDS])
+    aer = [
+        json.loads(run(*few, "--with", "diagonal", *more, "--gold", text / "few.gold", "--into", text / "b",
+                       "--json").stdout)["gold"]["aer"]
+        for more in ([], ["--priors", text / "words.txt"])
+    ]  # fmt: skip
+    assert aer[1] < aer[0]
+
+
+def test_a_pair_can_be_drawn_with_its_gold_links(text):
+    run(*sides(text), "--with", "diagonal", "--figure", text / "pair.svg", "--pair", 3, "--gold", text / "a.gold")
+    drawn = (text / "pair.svg").read_text()
+    assert drawn.startswith("<svg")
+    assert all(f">{word}</text>" in drawn for word in list(read_lines(text / "a.de"))[2].split())
+    assert drawn.count('class="sure"') == len(list(read_lines(text / "a.gold"))[2].split()) + 1  # one in the key
+    assert "English" in drawn
+
+
+def test_plain_text_is_pointed_out(text, caplog):
+    for path in sides(text):
+        write_lines(path, [f"{line}." for line in read_lines(path)])
+    done = run(*sides(text), "--with", "diagonal")
+    assert done.exit_code == 0
+    assert "a.en and" in caplog.text
+    assert "--splitter unicode" in caplog.text
+    caplog.clear()
+    run(*sides(text), "--with", "diagonal", "--splitter", "unicode")
+    assert not caplog.text
+
+
+def test_text_without_blanks_is_pointed_out(tmp_path, caplog):
+    write_lines(tmp_path / "a.zh", ["我们今天去学校看书写字"] * 5)
+    write_lines(tmp_path / "a.en", ["we go to school today to read and write"] * 5)
+    run(tmp_path / "a.zh", tmp_path / "a.en", "--with", "diagonal")
+    assert "a.zh: looks like plain text" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--with diagnal", "did you mean 'diagonal'"),
+        ("--symmetrise gdfa", "there are: grow-diag,"),
+        ("--with similarity --symmetrise union", "does not join"),
+        ("--set thresold=1", "did you mean 'threshold'"),
+        ("--set threshold=7", "less than or equal to 1"),
+        ("--set seed", "such as seed=1"),
+        ("--set views=[1,x]", "valid list"),
+        ("--splitter blank", "did you mean 'blanks'"),
+        ("--reader conllu", "no pairs|unknown key"),
+        ("--languages en", "such as en,de"),
+        ("--json", "--into FILE"),
+        ("--pair 201 --figure x.svg", "200 pairs"),
+        ("--figure x.gif", "FILE.svg or FILE.png"),
+        ("--with similarity --model m", "learns nothing"),
+        ("--use m --with gibbs --set seed=1", "leave out --with, --set"),
+    ],
+)
+def test_options_that_cannot_be_are_refused(text, monkeypatch, options, said):
+    monkeypatch.chdir(text)
+    with pytest.raises(SettingsError, match=said):
+        run("a.en", "a.de", *options.split(" "))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("a.en b.de", "did you mean 'a.de'"),
+        (". a.de", "a folder"),
+        ("a.en short.de", "200 lines and short.de has 1;"),
+        ("a.en latin.de", "latin.de, line 2: not valid UTF-8"),
+        ("a.en", "line 1: 0 separators"),
+        ("a.en empty.de", "the file is empty"),
+        ("a.en a.de --gold short.gold", "links of 1 pairs, but the text has 200"),
+        ("a.en a.de --gold a.de", "no format of links"),
+        ("a.en a.de --gold none", "no such file of gold links"),
+        ("a.en a.de --priors none", "no such dictionary"),
+        ("a.en a.de --use a.en", "no such saved aligner"),
+        ("a.en a.de --use .", "aligner.json: no such saved aligner"),
+        ("a.en a.de --model .", "no aligner.json"),
+        ("a.en a.de --extra a.en none", "none: no such file"),
+        ("blank.en blank.de", "nothing to align"),
+    ],
+)
+def test_files_that_cannot_be_are_refused_and_nothing_is_left(text, monkeypatch, arguments, said):
+    monkeypatch.chdir(text)
+    write_lines("short.de", ["W1x"])
+    write_lines("short.gold", ["0-0"])
+    (text / "latin.de").write_bytes(b"ja\ncaf\xe9\n" + b"ja\n" * 198)
+    (text / "empty.de").write_bytes(b"")
+    for path in ("blank.en", "blank.de"):
+        write_lines(path, [" ", ""])
+    before = sorted(text.iterdir())
+    with pytest.raises(DataError, match=said):
+        run(*arguments.split(" "), "--into", "links", "--confidence", "grades")
+    assert sorted(text.iterdir()) == before
+
+
+def test_png_without_its_package_names_the_package(text, monkeypatch):
+    monkeypatch.setitem(sys.modules, "resvg_py", None)
+    with pytest.raises(MissingDependencyError, match="pip install resvg_py"):
+        run(*sides(text), "--figure", text / "pair.png")
+
+
+def test_a_reader_that_leaves_early_ends_it_quietly(text):
+    command = [sys.executable, "-m", "interlace", "align", *map(str, sides(text)), "--with", "diagonal"]
+    for path in sides(text):  # more than a pipe holds
+        write_lines(path, list(read_lines(path)) * 30)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as started:
+        started.stdout.readline()
+        started.stdout.close()
+        said = started.stderr.read().decode()
+    assert (started.returncode, said) == (141, "")
+
+
+def test_help_loads_neither_torch_nor_numba():
+    code = (
+        "import sys; from typer.testing import CliRunner; from interlace.cli import application\n"
+        "done = CliRunner().invoke(application(), ['align', '--help'])\n"
+        "print(done.exit_code, sorted({'torch', 'numba', 'pyarrow', 'numpy'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == "0 []"
+
+
+def test_real_text_with_gold_links(real_data, tmp_path):
+    folder = real_data / "alignment"
+    done = run(folder / "enfr.src-tgt", "--gold", folder / "enfr.gold", "--into", tmp_path / "links", "--json")
+    found = json.loads(done.stdout)
+    assert (found["pairs"], found["gold"]["base"], found["gold"]["sure"]) == (447, 1, 4038)
+    assert found["gold"]["aer"] < 0.25

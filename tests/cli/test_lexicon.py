@@ -1,0 +1,64 @@
+"""`interlace lexicon`: a dictionary from text and links, for people and for aligners to start from."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from interlace.cli import application
+from interlace.errors import DataError
+from interlace.links.lexicon import Lexicon
+from interlace.text.lines import write_lines
+
+
+def run(*arguments, command="lexicon"):
+    return CliRunner().invoke(application(), [command, *map(str, arguments)], catch_exceptions=False)
+
+
+@pytest.fixture(autouse=True)
+def _text(tmp_path, monkeypatch):
+    """`house` is `Haus` twice and `Heim` once; `Heim` is also `home`, as often as it is anything."""
+    write_lines(tmp_path / "a.en", ["the house .", "a house .", "my house", "home , home"])
+    write_lines(tmp_path / "a.de", ["das Haus .", "ein Haus .", "mein Heim", "Heim , Heim"])
+    write_lines(tmp_path / "links", ["0-0 1-1 2-2", "0-0 1-1 2-2", "0-0 1-1", "0-0 1-1 2-2"])
+    monkeypatch.chdir(tmp_path)
+
+
+def test_words_with_their_counts_the_frequent_ones_first():
+    assert run("a.en", "a.de", "links").stdout.splitlines() == [
+        "the\tdas\t1",
+        "house\tHaus\t2",
+        "house\tHeim\t1",
+        ".\t.\t2",
+        "a\tein\t1",
+        "my\tmein\t1",
+        "home\tHeim\t2",
+        ",\t,\t1",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "lines"),
+    [
+        ("--min-count 2", ["house\tHaus\t2", ".\t.\t2", "home\tHeim\t2"]),
+        ("--min-count 2 --words --muse", ["house\tHaus", "home\tHeim"]),
+        ("--top 1 --words --muse", ["the\tdas", "house\tHaus", "a\tein", "my\tmein", "home\tHeim"]),
+        ("--mutual --words --muse", ["the\tdas", "house\tHaus", "a\tein", "my\tmein", "home\tHeim"]),
+    ],
+)
+def test_options_choose_which_words_stay(options, lines):
+    assert run("a.en", "a.de", "links", *options.split(" ")).stdout.splitlines() == lines
+
+
+def test_a_file_can_be_read_again_and_is_a_prior():
+    found = json.loads(run("a.en", "a.de", "links", "--into", "words.txt", "--json").stdout)
+    assert found == {"pairs": 4, "links": 11, "entries": 8}
+    assert len(Lexicon.read("words.txt")) == 8
+    done = run("a.en", "a.de", "--with", "diagonal", "--priors", "words.txt", command="align")
+    assert done.stdout.splitlines()[0] == "0-0 1-1 2-2"
+
+
+def test_links_of_another_text_are_refused():
+    write_lines("links", ["0-0 9-9", "", "", ""])
+    with pytest.raises(DataError, match="links of another text"):
+        run("a.en", "a.de", "links")

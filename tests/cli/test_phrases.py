@@ -1,0 +1,112 @@
+"""`interlace phrases`: a table in Moses' format from text and links."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from interlace.cli import application
+from interlace.errors import DataError, SettingsError
+from interlace.links.table import PhraseTable
+from interlace.text.lines import write_lines
+
+
+def run(*arguments):
+    return CliRunner().invoke(application(), ["phrases", *map(str, arguments)], catch_exceptions=False)
+
+
+@pytest.fixture
+def text(tmp_path, monkeypatch):
+    """Files in the working folder: two sentences, of which one stands twice, and an empty one."""
+    write_lines(tmp_path / "a.en", ["the red house", "the house", "", "the house"])
+    write_lines(tmp_path / "a.de", ["das rote Haus", "das Haus", "", "das Haus"])
+    write_lines(tmp_path / "links", ["0-0 1-1 2-2", "0-0 1-1", "", "0-0 1-1"])
+    monkeypatch.chdir(tmp_path)
+
+
+def pairs(done):
+    return {tuple(line.split(" ||| ")[:2]): line.split(" ||| ")[2:] for line in done.stdout.splitlines()}
+
+
+@pytest.mark.usefixtures("text")
+def test_a_table_worked_out_by_hand():
+    found = pairs(run("a.en", "a.de", "links"))
+    assert set(found) == {
+        ("the", "das"),
+        ("red", "rote"),
+        ("house", "Haus"),
+        ("the red", "das rote"),
+        ("red house", "rote Haus"),
+        ("the red house", "das rote Haus"),
+        ("the house", "das Haus"),
+    }
+    assert found["the house", "das Haus"] == ["1 1 1 1", "0-0 1-1", "2 2 2"]
+
+
+@pytest.mark.usefixtures("text")
+def test_options_choose_which_pairs_stay():
+    assert set(pairs(run("a.en", "a.de", "links", "--max-length", 1))) == {
+        ("the", "das"),
+        ("red", "rote"),
+        ("house", "Haus"),
+    }
+    assert set(pairs(run("a.en", "a.de", "links", "--min-count", 2))) == {
+        ("the", "das"),
+        ("house", "Haus"),
+        ("the house", "das Haus"),
+    }
+
+
+@pytest.mark.usefixtures("text")
+def test_border_words_without_links_can_be_left_out():
+    write_lines("links", ["1-1", "1-1", "", "1-1"])
+    wide = pairs(run("a.en", "a.de", "links"))
+    tight = pairs(run("a.en", "a.de", "links", "--no-border-words"))
+    assert ("the red", "das rote") in wide
+    assert set(tight) == {("red", "rote"), ("house", "Haus")}
+    top = pairs(run("a.en", "a.de", "links", "--top", 1))
+    assert len(top) == len({source for source, _ in wide})
+
+
+@pytest.mark.usefixtures("text")
+def test_a_file_holds_what_standard_output_would(tmp_path):
+    done = run("a.en", "a.de", "links", "--into", "table.gz", "--json")
+    found = json.loads(done.stdout)
+    assert (found["pairs"], found["links"], found["phrase_pairs"]) == (4, 7, 7)
+    table = PhraseTable.read(tmp_path / "table.gz")
+    assert {(" ".join(row.source), " ".join(row.target)) for row in table} == set(pairs(run("a.en", "a.de", "links")))
+
+
+@pytest.mark.usefixtures("text")
+def test_both_sides_may_stand_in_one_file():
+    write_lines("both", ["the red house ||| das rote Haus", "the house ||| das Haus", " ||| ", "the house|||das Haus"])
+    assert run("both", "links").stdout == run("a.en", "a.de", "links").stdout
+
+
+@pytest.mark.usefixtures("text")
+@pytest.mark.parametrize(
+    ("arguments", "error", "said"),
+    [
+        ("a.en", SettingsError, "found 1 files"),
+        ("a.en a.de links more", SettingsError, "found 4 files"),
+        ("a.en a.de link", DataError, "no such file of links; did you mean 'links'"),
+        ("a.en a.de a.de", DataError, "no format of links"),
+        ("a.en a.de short", DataError, "links of 1 pairs, but the text has 4"),
+        ("a.en a.de beyond", DataError, "links of another text"),
+        ("a.en a.de links --json", SettingsError, "--into FILE"),
+    ],
+)
+def test_what_does_not_fit_is_refused(arguments, error, said):
+    write_lines("short", ["0-0"])
+    write_lines("beyond", ["0-0 1-7", "0-0", "", "0-0"])
+    with pytest.raises(error, match=said):
+        run(*arguments.split(" "))
+
+
+@pytest.mark.usefixtures("text")
+def test_a_stray_link_among_many_is_left_out_with_a_note(caplog):
+    write_lines("many.en", ["the house"] * 100)
+    write_lines("many.de", ["das Haus"] * 100)
+    write_lines("many.links", ["0-0 1-5", *["0-0 1-1"] * 99])
+    assert pairs(run("many.en", "many.de", "many.links"))["house", "Haus"][2] == "99 99 99"
+    assert "beyond" in caplog.text
