@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 FIXED = 1 << 30  # expected counts are whole numbers of 1 / FIXED links: their sums are then free of order
 SCALE = 2.0**100  # probabilities are held times this, for float32 to reach down to 1e-66; posteriors don't notice
 LEAST = 2.0**-120  # of a scaled probability, so that no sum is zero
-MOST_CELLS = 1 << 22  # m * n of a pair that is learnt from; 2,048 words on both sides
 PROBABILITIES: Fields = [("forward", np.float32), ("backward", np.float32)]  # of a slot
 
 

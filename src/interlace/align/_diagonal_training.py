@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from interlace.align import Watch
     from interlace.align._cooccurrence import Fields
-    from interlace.align._diagonal_corpus import Corpus, Prior
+    from interlace.align._diagonal_corpus import Corpus
+    from interlace.align._prior import Prior
     from interlace.align.diagonal import Diagonal
     from interlace.ragged import Ragged
 

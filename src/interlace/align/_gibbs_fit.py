@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from interlace.align._diagonal_corpus import Prior
-from interlace.align._diagonal_model import MOST_CELLS
 from interlace.align._folding import Renumbering
 from interlace.align._gibbs_cells import Posteriors
 from interlace.align._gibbs_chain import Beliefs, Chain, Side
 from interlace.align._gibbs_model import Direction, Model
 from interlace.align._gibbs_views import Cut, View, cell_starts
+from interlace.align._prior import Prior
 from interlace.align._stored import Stored
+from interlace.align._usable import MOST_CELLS
 from interlace.links.phrases import processors
 from interlace.randomness import Purpose, generator
 

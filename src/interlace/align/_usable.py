@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+MOST_CELLS = 1 << 22  # source words x target words of a pair that is learnt from; 2,048 words on both sides
+
 
 def two_sided(pairs: WordPairs) -> NDArray[np.bool_]:
     """(n,) whether a pair has words on both sides."""

@@ -17,11 +17,12 @@ from pydantic import Field
 
 from interlace.align import Aligned, Aligner, Fitted
 from interlace.align._cooccurrence import entries_of, packed
-from interlace.align._diagonal_corpus import Corpus, Prior
+from interlace.align._diagonal_corpus import Corpus
 from interlace.align._diagonal_links import link
 from interlace.align._diagonal_model import PROBABILITIES, Model
 from interlace.align._diagonal_training import learn, workers
 from interlace.align._folding import Fold, Renumbering, Vocabulary
+from interlace.align._prior import Prior
 from interlace.align._usable import check_usable
 from interlace.errors import DataError
 from interlace.links.symmetrise import Heuristic
