@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from interlace.errors import RunError, SettingsError
 from interlace.models.languages import must_know
+from interlace.recipes._link_samples import sample_links
 from interlace.recipes.concepts import concepts
 from interlace.recipes.mixing import build_mixture, held_out
 from interlace.recipes.prepare import prepare
@@ -20,6 +21,7 @@ from interlace.train.device import accelerator_for
 from interlace.train.embedding import embedding_picture
 from interlace.train.folder import (
     EMBEDDING,
+    LINKS,
     METRICS,
     RECIPE,
     RUN,
@@ -199,6 +201,8 @@ def _finish(
     _export(backbone, into, materials, recipe.export.fold_language)
     write_json(into / SAMPLES, draw_samples(training.mixture, materials.vocab))
     write_json(into / EMBEDDING, embedding_picture(backbone, materials.vocab, concepts(recipe, materials.root)))
+    if links := sample_links(materials.train):
+        write_json(into / LINKS, links)
     clock.lap("export")
     rows = list(_recorded(into / METRICS))
     write_json(into / RUN, describe(recipe, training, progress, clock.seconds, rows))

@@ -18,13 +18,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-RECIPE, RUN, METRICS, SAMPLES, SCORES, EMBEDDING = (
+RECIPE, RUN, METRICS, SAMPLES, SCORES, EMBEDDING, LINKS = (
     "recipe.json",
     "run.json",
     "metrics.jsonl",
     "samples.json",
     "scores.json",
     "embedding.json",
+    "links.json",
 )
 
 
