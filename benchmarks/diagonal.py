@@ -110,11 +110,9 @@ def against_peer(pairs: WordPairs, peer: str | None) -> float | None:
 
 
 def first_links() -> float:
-    """Seconds until a new process has linked a small text, with its imports; the second process of two."""
-    return [
-        float(subprocess.run([sys.executable, "-c", FIRST], capture_output=True, text=True, check=True).stdout)
-        for _ in range(4)
-    ][-1]
+    """Seconds until a new process has linked a small text, with its imports; the least of several after the first."""
+    runs = [subprocess.run([sys.executable, "-c", FIRST], capture_output=True, text=True, check=True) for _ in range(6)]
+    return min(float(run.stdout) for run in runs[1:])
 
 
 # ---- growth ----
