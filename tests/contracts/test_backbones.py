@@ -14,7 +14,7 @@ import torch
 import transformers
 from safetensors.torch import load_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
-from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer
+from transformers import AutoModel, AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer
 
 from interlace.data.vocab import Vocab
 from interlace.errors import CheckpointError, SettingsError
@@ -277,10 +277,10 @@ def test_positions_start_where_the_traits_say(checkpoint: Checkpoint) -> None:
 
 
 def test_positions_restart(checkpoint: Checkpoint) -> None:
-    """A second side that restarts is read at the places of a first side."""
+    """A second side that restarts is read at the places of a first side; ModernBERT's windows are not, so it says no."""
     inputs = checkpoint.rows((10,))
     backbone = load(checkpoint.folder)
-    assert backbone.traits.restarts
+    assert backbone.traits.restarts == (checkpoint.kind != "modernbert")
     first = backbone.traits.first_position
     by_hand = torch.tensor([[0, 1, 2, 3, 4, 5, 0, 1, 2, 3]]) + first
     ours = predict(backbone, {**inputs, "position_ids": by_hand})
@@ -407,3 +407,59 @@ def test_another_tokenizer_is_refused(checkpoint: Checkpoint, made: dict[str, Ch
 def test_modernbert_refuses_languages(made: dict[str, Checkpoint]) -> None:
     with pytest.raises(SettingsError, match="modernbert family cannot take language embeddings"):
         load(made["modernbert"].folder, languages=("en",))
+
+
+@pytest.mark.parametrize("attention", ["auto", "eager"])
+def test_left_to_right_is_what_plain_transformers_reads(checkpoint: Checkpoint, attention: Any, tmp_path: Path) -> None:
+    inputs = checkpoint.rows((9, 5, 12))  # longer than modernbert's local window
+    backbone = load(checkpoint.folder, checkpoint.words, attention=attention, causal=True)
+    plain = AutoModelForCausalLM.from_pretrained(backbone.save_pretrained(tmp_path / "out", checkpoint.words)).eval()
+    with torch.no_grad():
+        theirs = plain(**inputs).logits[inputs["attention_mask"].bool()]
+    close(predict(backbone, inputs), theirs)
+
+
+def test_left_to_right_sees_nothing_later(checkpoint: Checkpoint) -> None:
+    inputs = {"input_ids": checkpoint.rows((12,))["input_ids"]}
+    changed = {"input_ids": inputs["input_ids"].clone()}
+    changed["input_ids"][0, 7] = 5 + (changed["input_ids"][0, 7] - 4) % (checkpoint.words.size - 5)
+    backbone = load(checkpoint.folder, causal=True)
+    before, after = predict(backbone, inputs), predict(backbone, changed)
+    torch.testing.assert_close(before[:7], after[:7])
+    assert (before[7:] - after[7:]).abs().amax(1).min() > 1e-3
+
+
+def test_training_reads_left_to_right_as_evaluation_does(checkpoint: Checkpoint) -> None:
+    if checkpoint.kind == "xlm":
+        pytest.skip("XLM's dropout cannot be turned off from outside while it trains")
+    inputs = checkpoint.rows((12, 6))
+    real = inputs["attention_mask"].bool()
+    backbone = load(checkpoint.folder)
+    for module in backbone.modules():
+        for share in ("p", "attention_dropout", "dropout_prob"):
+            if isinstance(getattr(module, share, None), float):
+                setattr(module, share, 0.0)
+    with torch.no_grad():
+        evaluated = backbone.eval().encode(inputs, causal=True)[real]
+        torch.testing.assert_close(backbone.train().encode(inputs, causal=True)[real], evaluated, rtol=1e-4, atol=1e-5)
+
+
+def test_a_causal_checkpoint_still_reads_both_ways(checkpoint: Checkpoint, tmp_path: Path) -> None:
+    inputs = checkpoint.rows((12, 6))
+    backbone = load(checkpoint.folder, checkpoint.words, causal=True)
+    folder = backbone.save_pretrained(tmp_path / "out", checkpoint.words)
+    again, masked = load(folder, checkpoint.words), load(folder, checkpoint.words, causal=False)
+    assert (again.causal, masked.causal, load(checkpoint.folder).causal) == (True, False, False)
+    close(predict(again, inputs), predict(backbone, inputs))
+    close(predict(masked, inputs), predict(load(checkpoint.folder), inputs))
+    both = masked.save_pretrained(tmp_path / "masked", checkpoint.words)
+    with torch.no_grad():
+        theirs = checkpoint.plain(both)(**inputs).logits[inputs["attention_mask"].bool()]
+    close(predict(masked, inputs), theirs)
+
+
+def test_continuing_in_another_way_of_reading_carries_the_weights(checkpoint: Checkpoint, tmp_path: Path) -> None:
+    folder = load(checkpoint.folder, causal=True).save_pretrained(tmp_path / "out", checkpoint.words)
+    before, after = load(checkpoint.folder).state_dict(), load(folder).state_dict()
+    assert sorted(before) == sorted(after)
+    assert all(torch.equal(before[name], after[name]) for name in before)

@@ -4,9 +4,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from transformers import ModernBertConfig
 
 from interlace.data import Pairs, Sentences
 from interlace.errors import SettingsError
+from interlace.models.families import traits_of
 from interlace.models.traits import Traits
 from interlace.objectives import Resources
 from interlace.objectives.mlm import Mlm
@@ -70,9 +72,11 @@ def test_language_ids_are_refused_where_the_model_has_none(objective):
         objective(language_ids=True).prepare(Resources(VOCAB, PLAIN))
 
 
-def test_restarts_are_refused_where_the_model_cannot():
-    with pytest.raises(SettingsError, match="cannot restart positions"):
-        Tlm(reset_positions=True).prepare(Resources(VOCAB, Traits("other", 64, restarts=False)))
+def test_restarts_are_refused_where_some_layers_would_not_follow():
+    modernbert = traits_of(ModernBertConfig())
+    with pytest.raises(SettingsError, match="local layers of modernbert"):
+        Tlm(reset_positions=True).prepare(Resources(VOCAB, modernbert))
+    assert not Tlm().prepare(Resources(VOCAB, modernbert)).restart
 
 
 def test_a_language_without_embedding_is_named():

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from transformers import AutoModelForCausalLM
+
 from interlace.errors import CheckpointError
+from interlace.models._decoder import as_decoder
 from interlace.models._quiet import quiet
 from interlace.models.languages import FOLDED, fold
 from interlace.text.lines import atomic_folder, must_be_replaceable
@@ -29,13 +32,31 @@ def export(backbone: Backbone, folder: Path, vocab: Vocab, *, fold_language: str
     tensors = _cast({**backbone.carried, **tensors}, dtype)
     try:
         with atomic_folder(folder) as partial:
-            with quiet():
-                backbone.model.save_pretrained(partial, state_dict=tensors)
-            _amend(partial / "config.json", {"dtype": str(dtype).removeprefix("torch.")}, fold_language)
+            changes = _save(backbone, partial, tensors)
+            _amend(partial / "config.json", {"dtype": str(dtype).removeprefix("torch."), **changes}, fold_language)
             vocab.save_files(partial)
     except OSError as error:
         raise CheckpointError(f"{folder}: cannot be written: {error.strerror or error}") from error
     return folder
+
+
+def _save(backbone: Backbone, folder: Path, tensors: dict[str, Tensor]) -> dict[str, Any]:
+    """Write weights and configuration; returns what the configuration must say besides.
+
+    A causal model gets the class that plain transformers opens for causal language modelling.
+    """
+    model: Any = backbone.model
+    changes: dict[str, Any] = {}
+    if backbone.causal and backbone.family.name == "modernbert":
+        model, tensors = as_decoder(model, tensors)
+    elif backbone.causal and backbone.family.name == "xlm":
+        changes = {"causal": True}
+    elif backbone.causal:
+        kind: Any = AutoModelForCausalLM._model_mapping[type(model.config)]  # noqa: SLF001 - the one place that knows
+        changes = {"is_decoder": True, "architectures": [kind.__name__]}
+    with quiet():
+        model.save_pretrained(folder, state_dict=tensors)
+    return changes
 
 
 def _cast(tensors: dict[str, Tensor], dtype: torch.dtype) -> dict[str, Tensor]:

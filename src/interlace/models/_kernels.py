@@ -51,23 +51,24 @@ def attention(
     attention_mask: Tensor | None,
     dropout: float = 0.0,
     scaling: float | None = None,
+    is_causal: bool | None = None,
     **more: Any,
 ) -> tuple[Tensor, None]:
     """(B, L, A, D) from (B, A, L, D) each; transformers' interface for attention functions.
 
-    attention_mask: true where a key may be seen, or None.
+    attention_mask: true where a key may be seen, or None. is_causal: without a mask, whether a query sees only the
+    keys up to its own; none: as the module is.
     """
-    if (
-        not module.training
-        or query.device.type != "cpu"
-        or key.shape[2] > LONGEST
-        or getattr(module, "is_causal", False)
-    ):
+    causal = bool(getattr(module, "is_causal", False) if is_causal is None else is_causal)
+    if not module.training or query.device.type != "cpu" or key.shape[2] > LONGEST:
         from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
         fused: Any = sdpa_attention_forward
-        states: Tensor = fused(module, query, key, value, attention_mask, dropout=dropout, scaling=scaling, **more)[0]
+        options = {"dropout": dropout, "scaling": scaling, "is_causal": causal, **more}
+        states: Tensor = fused(module, query, key, value, attention_mask, **options)[0]
         return states, None
+    if attention_mask is None and causal:
+        attention_mask = torch.ones(query.shape[2], key.shape[2], dtype=torch.bool).tril_()
     scores = torch.matmul(query * (query.shape[-1] ** -0.5 if scaling is None else scaling), key.transpose(2, 3))
     if attention_mask is not None:
         # the least number and not -inf: a padded row of a local window may see no key at all

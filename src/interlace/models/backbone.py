@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from interlace.errors import SettingsError
+from interlace.models._causal import reading
 from interlace.models.families import family_of, traits_of
 
 if TYPE_CHECKING:
@@ -26,32 +27,43 @@ class Backbone(nn.Module):
     model: a transformers model with a masked-language-model head.
     carried: weights of the original checkpoint that this model has no place for (a pooler), written back at export.
     notes: what a person should know about how it was made.
+    causal: whether it reads from left to right where a call does not say, and is exported as a causal model.
     """
 
-    def __init__(self, model: Any, carried: dict[str, Tensor] | None = None, notes: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        model: Any,
+        carried: dict[str, Tensor] | None = None,
+        notes: tuple[str, ...] = (),
+        *,
+        causal: bool = False,
+    ) -> None:
         super().__init__()
         self.model = model
         self.family = family_of(model.config)
         self.traits: Traits = traits_of(model.config)
         self.carried = carried or {}
         self.notes = notes
+        self.causal = causal
 
-    def encode(self, inputs: dict[str, Tensor]) -> Tensor:
+    def encode(self, inputs: dict[str, Tensor], *, causal: bool | None = None) -> Tensor:
         """(B, L, H) states of the last layer; the vocabulary head is not run.
 
         Args:
             inputs: `input_ids` (B, L) and, where wanted, `attention_mask`, `position_ids` and the language input that
                 `traits` names, all (B, L). Without a mask attention runs without one, which is faster.
+            causal: whether a subword sees only itself and those before it; none: as the backbone is. Rows must then be
+                padded on the right.
 
         Raises:
             SettingsError: an input that this family would silently ignore or misread, or a row that is too long.
         """
-        states: Tensor = self._encoder(inputs).last_hidden_state
+        states: Tensor = self._encoder(inputs, causal=causal).last_hidden_state
         return states
 
-    def hidden_states(self, inputs: dict[str, Tensor]) -> tuple[Tensor, ...]:
+    def hidden_states(self, inputs: dict[str, Tensor], *, causal: bool | None = None) -> tuple[Tensor, ...]:
         """(B, L, H) states after the embeddings and after each layer, the last of them equal to `encode`'s."""
-        return tuple(self._encoder(inputs, output_hidden_states=True).hidden_states)
+        return tuple(self._encoder(inputs, causal=causal, output_hidden_states=True).hidden_states)
 
     def logits(self, states: Tensor) -> Tensor:
         """(N, V) scores of the vocabulary from (N, H) states, by the checkpoint's own whole head."""
@@ -102,7 +114,7 @@ class Backbone(nn.Module):
 
         return export(self, folder, vocab, fold_language=fold_language, dtype=dtype)
 
-    def _encoder(self, inputs: dict[str, Tensor], **options: Any) -> Any:
+    def _encoder(self, inputs: dict[str, Tensor], causal: bool | None, **options: Any) -> Any:
         foreign = set(inputs) - {"input_ids", "attention_mask", "position_ids", self.traits.language_input}
         if foreign:
             name = min(foreign)
@@ -110,4 +122,5 @@ class Backbone(nn.Module):
         length, longest = inputs["input_ids"].shape[1], self.traits.max_length
         if length > longest:
             raise SettingsError(f"a row of {length} subwords, but the model reads at most {longest}; lower max_length")
-        return self.model.base_model(**inputs, **options, return_dict=True)
+        given = reading(self.model, self.family, inputs, causal=self.causal if causal is None else causal)
+        return self.model.base_model(**given, **options, return_dict=True)

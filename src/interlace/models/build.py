@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from interlace.errors import CheckpointError, SettingsError
 from interlace.models import _files
-from interlace.models.families import MODEL_TYPES, Family
+from interlace.models.families import DECODER, MODEL_TYPES, Family
 from interlace.models.shape import Attention, ModelSettings, Shape
 from interlace.randomness import Purpose, generator, torch_seed
 
@@ -23,16 +23,23 @@ if TYPE_CHECKING:
 __all__ = ["ModelSettings", "Shape", "fresh", "load"]
 
 ROUND, SHARE = 128, 50  # a table may have more rows than its tokenizer: rounded up, or by one part in fifty
+READS_CAUSALLY = ("is_decoder", "causal")  # how configurations of BERT and RoBERTa, and of XLM, say so
 HIGHEST_PAD = 1024  # RoBERTa keeps a position for every id up to the padding's
 
 
 def fresh(
-    shape: Shape, vocab: Vocab, languages: Sequence[str] = (), seed: int = 0, *, attention: Attention = "auto"
+    shape: Shape,
+    vocab: Vocab,
+    languages: Sequence[str] = (),
+    seed: int = 0,
+    *,
+    attention: Attention = "auto",
+    causal: bool = False,
 ) -> Backbone:
     """A new model; its weights depend on the shape, the vocabulary's size and the seed only.
 
     Segment rows of BERT start equal: training never shows segments, and a tokenizer that numbers the sides of a pair
-    must not add an untrained vector to one of them.
+    must not add an untrained vector to one of them. The weights are the same whether it is `causal` or not.
 
     Raises:
         SettingsError: the family cannot take language embeddings, or this vocabulary.
@@ -59,7 +66,7 @@ def fresh(
         append(model, languages, generator(Purpose.INIT, seed, step=1))
     _freeze_spare_bias(model)
     install(model, own_attention=attention == "auto")
-    return Backbone(model)
+    return Backbone(model, causal=causal)
 
 
 def load(
@@ -69,10 +76,12 @@ def load(
     *,
     attention: Attention = "auto",
     seed: int = 0,
+    causal: bool | None = None,
 ) -> Backbone:
     """A checkpoint as a float32 backbone, with an embedding for each of `languages`; its own code is never run.
 
     A checkpoint of an encoder alone gets a fresh vocabulary head (keyed by `seed`), which `notes` says.
+    causal: whether it goes on as a causal model; none: as the checkpoint is.
 
     Raises:
         CheckpointError: it is missing, damaged, of a kind that cannot be a backbone, or of another vocabulary.
@@ -87,7 +96,7 @@ def load(
     if vocab is not None:
         _check_vocab(config, vocab, folder)
     files = _files.weights(folder)
-    model, info = _open(folder, attention, seed)
+    model, info = _open(folder, config, attention, seed)
     family = MODEL_TYPES[config["model_type"]]
     drawn = _drawn(info["missing_keys"], family, folder)
     notes = (f"{folder}: has no whole vocabulary head; drawn fresh: {', '.join(drawn)}",) if drawn else ()
@@ -95,7 +104,8 @@ def load(
         append(model, languages)
     _freeze_spare_bias(model)
     install(model, own_attention=attention == "auto")
-    return Backbone(model, _carried(files, info["unexpected_keys"], model), notes)
+    carried = _carried(files, info["unexpected_keys"], model)
+    return Backbone(model, carried, notes, causal=_is_causal(config) if causal is None else causal)
 
 
 def _config(shape: Shape, vocab: Vocab) -> Any:
@@ -152,17 +162,26 @@ def _check_vocab(config: dict[str, Any], vocab: Vocab, folder: Path) -> None:
         )
 
 
-def _open(folder: Path, attention: Attention, seed: int) -> tuple[Any, dict[str, Any]]:
-    import torch
-    from safetensors import SafetensorError
-    from transformers import AutoModelForMaskedLM
+def _is_causal(config: dict[str, Any]) -> bool:
+    """Whether a configuration is a causal model's."""
+    return config["model_type"] == DECODER or any(config.get(key) is True for key in READS_CAUSALLY)
 
+
+def _open(folder: Path, config: dict[str, Any], attention: Attention, seed: int) -> tuple[Any, dict[str, Any]]:
+    import torch
+    import transformers
+    from safetensors import SafetensorError
+
+    from interlace.models._decoder import as_encoder, encoder_name
     from interlace.models._quiet import quiet
 
+    decoder = config["model_type"] == DECODER
+    opener: Any = transformers.AutoModelForCausalLM if decoder else transformers.AutoModelForMaskedLM
+    both_ways = {key: False for key in READS_CAUSALLY if config.get(key) is True}
     try:
         with quiet(), torch.random.fork_rng(devices=[]):
             torch.manual_seed(torch_seed(Purpose.INIT, seed))
-            model, info = AutoModelForMaskedLM.from_pretrained(
+            model, info = opener.from_pretrained(
                 folder,
                 dtype=torch.float32,
                 attn_implementation=None if attention == "auto" else attention,
@@ -170,12 +189,15 @@ def _open(folder: Path, attention: Attention, seed: int) -> tuple[Any, dict[str,
                 local_files_only=True,
                 trust_remote_code=False,
                 output_loading_info=True,
+                **both_ways,
             )
     except (RuntimeError, OSError, ValueError, SafetensorError) as error:
         reason = str(error).partition("\n")[0]
         if attention != "auto" and "attention" in reason:
             raise SettingsError(f"attention = {attention!r}: {folder} cannot: {reason}") from error
         raise CheckpointError(f"{folder}: cannot be opened: {reason}") from error
+    if decoder:
+        return as_encoder(model), {**info, "missing_keys": {encoder_name(key) for key in info["missing_keys"]}}
     return model, info
 
 

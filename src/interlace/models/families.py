@@ -53,6 +53,8 @@ _ROBERTA = Family("roberta", ("lm_head.",), "token_type_ids", "embeddings.token_
 _MODERNBERT = Family("modernbert", ("head.", "decoder."))
 _XLM = Family("xlm", ("pred_layer.",), "langs", "lang_embeddings")
 
+DECODER = "modernbert-decoder"  # the causal twin; a backbone holds it in the encoder's form
+
 # `model_type` of a transformers configuration -> family
 MODEL_TYPES: dict[str, Family] = {
     "bert": _BERT,
@@ -60,6 +62,7 @@ MODEL_TYPES: dict[str, Family] = {
     "xlm-roberta": _ROBERTA,
     "camembert": _ROBERTA,
     "modernbert": _MODERNBERT,
+    DECODER: _MODERNBERT,
     "xlm": _XLM,
 }
 
@@ -88,5 +91,5 @@ def traits_of(config: Any) -> Traits:
         languages=known(config),
         language_input=family.language_input,
         first_position=first,
-        restarts=True,  # ModernBERT's local windows go by index all the same, only its rotation restarts
+        restarts=family.name != "modernbert",
     )

@@ -76,8 +76,10 @@ class ModelSettings(Settings):
             message = "languages = 'embeddings': the modernbert family cannot take language embeddings"
             raise ValueError(message)
 
-    def build(self, vocab: Vocab, languages: Sequence[str], seed: int = 0) -> Backbone:
+    def build(self, vocab: Vocab, languages: Sequence[str], seed: int = 0, *, causal: bool = False) -> Backbone:
         """The backbone; `languages` get an embedding each where the settings say so.
+
+        causal: whether it is to be a causal model; any family here can be.
 
         Raises:
             CheckpointError: the start is missing, damaged, or does not fit the vocabulary.
@@ -87,5 +89,5 @@ class ModelSettings(Settings):
 
         names = tuple(languages) if self.languages == "embeddings" else ()
         if self.start is not None:
-            return load(self.start, vocab, names, attention=self.attention, seed=seed)
-        return fresh(self.shape or Shape(), vocab, names, seed, attention=self.attention)
+            return load(self.start, vocab, names, attention=self.attention, seed=seed, causal=causal)
+        return fresh(self.shape or Shape(), vocab, names, seed, attention=self.attention, causal=causal)

@@ -14,7 +14,8 @@ class Traits:
     languages: language -> the id its embedding has in `inputs[language_input]`; empty where there are none.
     language_input: the name of the input that carries language ids (`"token_type_ids"`, `"langs"`), or None.
     first_position: the position id of the first subword (RoBERTa-family: pad + 1).
-    restarts: whether position ids may restart inside a row.
+    restarts: whether a side whose position ids restart is read in every layer at the places they name. ModernBERT's
+        rotation goes by them, its local windows by index.
     """
 
     family: str

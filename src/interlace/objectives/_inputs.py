@@ -61,10 +61,14 @@ def wants_languages(switch: Switch, traits: Traits, what: str) -> bool:
 def wants_restart(switch: Switch, traits: Traits, what: str) -> bool:
     """Whether the second side's positions restart: by default only where language ids tell the sides apart.
 
-    Without language embeddings a restart makes the two first words of a pair look alike (requirements X10).
+    Without language embeddings a restart makes the two first words of a pair look alike (requirements X10). Asking for
+    it where only some layers would follow is refused.
     """
     if switch is True and not traits.restarts:
-        raise SettingsError(f"{what}: reset_positions = true, but {traits.family} models cannot restart positions")
+        message = (
+            f"{what}: reset_positions = true, but the local layers of {traits.family} models go by place in the row"
+        )
+        raise SettingsError(f"{message}; set {what}.reset_positions = 'auto'")
     if switch == "auto":
         return traits.restarts and traits.language_input is not None and bool(traits.languages)
     return switch
