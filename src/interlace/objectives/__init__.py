@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from interlace.data.vocab import Vocab
+    from interlace.links.lexicon import Lexicon
     from interlace.models.backbone import Backbone
     from interlace.models.traits import Traits
+    from interlace.objectives._lexicons import Dictionaries
 
 Examples = Sentences | Pairs | Labelled
 
@@ -39,6 +41,7 @@ class Batch:
     sides: (B, L) 0 and 1 for the two sides of pairs, or None; for people, no model reads it.
     counts: by loss term, how many predictions its total sums over (known before the forward pass).
     tokens: real subwords in the batch, padding left out.
+    languages: of them, how many are in which language; empty where an objective does not tell.
     """
 
     inputs: dict[str, Any]
@@ -48,6 +51,7 @@ class Batch:
     tokens: int
     extra: dict[str, Any] = field(default_factory=dict)
     sides: Any = None
+    languages: dict[str, int] = field(default_factory=dict)
 
     def to(self, device: torch.device) -> Batch:
         """The same batch with tensors on a device in place of arrays."""
@@ -78,20 +82,26 @@ class Resources:
     """What an objective may look at once, before training.
 
     frequencies: (vocabulary,) count of each subword in the corpora the objective reads, or None where not counted.
+    lexicons: (source language, target language) -> dictionary, for objectives that need `lexicon`.
     """
 
     vocab: Vocab
     traits: Traits
     frequencies: np.ndarray[Any, Any] | None = None
     seed: int = 0
+    lexicons: dict[tuple[str, str], Lexicon] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """Arrays an objective needs while it makes batches; subclassed where one needs more."""
+    """Arrays an objective needs while it makes batches; subclassed where one needs more.
+
+    dictionaries: what was drawn for objectives that need `lexicon`; stored with the run.
+    """
 
     vocab: Vocab
     traits: Traits
+    dictionaries: Dictionaries | None = field(default=None, kw_only=True)
 
 
 class Objective(Settings, ABC):
@@ -102,7 +112,9 @@ class Objective(Settings, ABC):
     backbone: ClassVar[str] = "masked"
     term: ClassVar[str] = "loss"  # name of the default loss's term
     needs_frequencies: ClassVar[bool] = False
-    needs: ClassVar[frozenset[str]] = frozenset()  # beside its pairs: "links", "phrases", "known" (to the phrase table)
+    # Beside its pairs: "links", "phrases", "known" (to the phrase table); apart from them: "lexicon", which comes with
+    # a field `dictionary` (see `_lexicons`).
+    needs: ClassVar[frozenset[str]] = frozenset()
 
     max_length: int = Field(256, ge=8, description="Longest row in subwords, specials included (XLM: 256).")
 

@@ -41,6 +41,14 @@ def encoder_inputs(
     return inputs
 
 
+def tokens_by_language(layout: Layout, languages: tuple[str, ...]) -> dict[str, int]:
+    """Real subwords in each language, specials counted with the side they stand on."""
+    if len(set(languages)) == 1:
+        return {languages[0]: layout.tokens}
+    second = int((layout.sides == 1).sum())  # padding counts as the first side's
+    return {languages[0]: layout.tokens - second, languages[1]: second}
+
+
 def language_id(traits: Traits, language: str) -> int:
     """The id of a language's embedding."""
     if language not in traits.languages:

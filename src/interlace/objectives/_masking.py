@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
 import numpy as np
 from pydantic import AfterValidator, Field
 
+from interlace.objectives import Batch
+from interlace.objectives._draws import Scale, by_weight, evenly, from_all, from_each_row
+from interlace.objectives._inputs import tokens_by_language
 from interlace.schedules import Schedule, value_at, within
 from interlace.settings import Settings
 
@@ -28,10 +31,12 @@ class Tables:
 
     predictable: False for specials, which are never predicted (requirements, XLM behaviours).
     weights: how gladly a subword is chosen, or None for all alike.
+    scale: from weights to probabilities, where each subword is drawn on its own.
     """
 
     predictable: NDArray[np.bool_]
     weights: NDArray[np.float32] | None
+    scale: Scale | None = None
 
 
 @dataclass(frozen=True)
@@ -44,14 +49,40 @@ class Masked:
     labels: NDArray[np.int64]
 
 
+class Prepared(Protocol):
+    """What masking a batch needs of an objective's prepared arrays."""
+
+    @property
+    def vocab(self) -> Vocab:
+        """The vocabulary."""
+
+    @property
+    def tables(self) -> Tables:
+        """The look-up tables."""
+
+
 class Masking(Settings):
     """Which subwords are predicted and what the model sees in their place."""
 
-    rate: Rate = Field("0.15", description="Share of subwords predicted; a number or a schedule (BERT: 0.15).")
+    rate: Rate = Field(
+        "0.15",
+        description="Share of subwords predicted, a number or a schedule over steps (BERT: 0.15; mmBERT falls from 0.3 "
+        "over 0.15 to 0.05 by stage, such as '0:0.3,79999:0.3,80000:0.15').",
+    )
+    unit: Literal["subword", "word"] = Field(
+        "subword",
+        description="What is chosen: subwords, or whole words with all their subwords (BERT's later release).",
+    )
     mask_share: float = Field(0.8, ge=0, le=1, description="Share of the chosen shown as the mask (BERT: 0.8).")
     random_share: float = Field(0.1, ge=0, le=1, description="Share shown as a random ordinary subword (BERT: 0.1).")
     weighting: Literal["none", "inverse_sqrt_frequency"] = Field(
         "none", description="XLM, section 3.3: weights proportional to 1/sqrt(frequency); off in its public code."
+    )
+    weighted_draw: Literal["batch", "row", "subword"] = Field(
+        "batch",
+        description="With weights: 'batch' draws an exact share of the whole batch without replacement (XLM's code), "
+        "'row' of each row (XLM, section 3.3: 'tokens in a text stream are sampled'), 'subword' each on its own with a "
+        "probability that keeps the share over the corpus (as Mikolov et al. 2013, which that section follows).",
     )
     at_least_one: bool = Field(False, description="Predict at least one subword in every row (evaluation).")
 
@@ -67,17 +98,38 @@ class Masking(Settings):
         predictable[resources.vocab.specials] = False
         if self.weighting == "none" or resources.frequencies is None:
             return Tables(predictable, None)
-        return Tables(predictable, (1 / np.sqrt(np.maximum(resources.frequencies, 1))).astype(np.float32))
+        frequencies = np.where(predictable, resources.frequencies, 0)
+        weights = (1 / np.sqrt(np.maximum(resources.frequencies, 1))).astype(np.float32)
+        return Tables(predictable, weights, Scale.of(frequencies, weights))
+
+    def batch(
+        self,
+        layout: Layout,
+        inputs: dict[str, NDArray[Any]],
+        languages: tuple[str, ...],
+        prepared: Prepared,
+        *,
+        term: str,
+        step: int,
+        rng: Generator,
+    ) -> Batch:
+        """A batch of masked rows; `languages` names the language of each side."""
+        masked = self.apply(layout, prepared.tables, prepared.vocab, step, rng)
+        return Batch(
+            inputs={**inputs, "input_ids": masked.ids},
+            at=(masked.rows, masked.columns),
+            labels=masked.labels,
+            counts={term: len(masked.labels)},
+            tokens=layout.tokens,
+            sides=layout.sides if len(languages) > 1 else None,
+            languages=tokens_by_language(layout, languages),
+        )
 
     def apply(self, layout: Layout, tables: Tables, vocab: Vocab, step: int, rng: Generator) -> Masked:
         """Choose positions among the text's own subwords and corrupt a copy of the ids."""
         flat = layout.ids.reshape(-1)
         candidates = np.flatnonzero(layout.content.reshape(-1) & tables.predictable[flat])
-        rate = value_at(self.rate, step)
-        if tables.weights is None:
-            chosen = candidates[rng.random(len(candidates), dtype=np.float32) < rate]
-        else:
-            chosen = _weighted(candidates, tables.weights[flat[candidates]], rate, rng)
+        chosen = candidates[self._chosen(candidates, layout, tables, value_at(self.rate, step), rng)]
         width = layout.ids.shape[1]
         if self.at_least_one:
             chosen = _one_a_row(chosen, candidates, width, rng)
@@ -90,6 +142,37 @@ class Masking(Settings):
         """Uniform 15 %, always the mask, at least one a row (XLM's evaluation): perplexities stay comparable."""
         return Masking(rate="0.15", mask_share=1.0, random_share=0.0, at_least_one=True)
 
+    def _chosen(
+        self, candidates: NDArray[np.int64], layout: Layout, tables: Tables, rate: float, rng: Generator
+    ) -> NDArray[np.bool_]:
+        """(candidates,) whether each is predicted."""
+        weights = None if tables.weights is None else tables.weights[layout.ids.reshape(-1)[candidates]]
+        if self.unit == "subword":
+            return self._drawn(candidates, weights, layout.ids.shape[1], rate, tables, rng)
+        first = _first_of_words(candidates, layout)
+        lengths = np.diff(first, append=len(candidates))
+        if weights is not None and len(first):
+            weights = (np.add.reduceat(weights, first) / lengths).astype(np.float32)
+        return np.repeat(self._drawn(candidates[first], weights, layout.ids.shape[1], rate, tables, rng), lengths)
+
+    def _drawn(
+        self,
+        units: NDArray[np.int64],
+        weights: NDArray[np.float32] | None,
+        width: int,
+        rate: float,
+        tables: Tables,
+        rng: Generator,
+    ) -> NDArray[np.bool_]:
+        """(units,) whether each is chosen; `units` are the flat places of subwords, or of the first of each word."""
+        if weights is None:
+            return evenly(len(units), rate, rng)
+        if self.weighted_draw == "subword" and tables.scale is not None:
+            return by_weight(weights, tables.scale.at(rate), rng)
+        if self.weighted_draw == "row":
+            return from_each_row(weights, units // width, rate, rng)
+        return from_all(weights, rate, rng)
+
     def _shown(self, labels: NDArray[np.int64], vocab: Vocab, rng: Generator) -> NDArray[np.int64]:
         draw = rng.random(len(labels), dtype=np.float32)
         shown = np.where(draw < self.mask_share, vocab.mask, labels)
@@ -98,15 +181,18 @@ class Masking(Settings):
         return shown
 
 
-def _weighted(
-    candidates: NDArray[np.int64], weights: NDArray[np.float32], rate: float, rng: Generator
-) -> NDArray[np.int64]:
-    """ceil(rate x candidates) positions without replacement, by exponential keys (Efraimidis & Spirakis 2006)."""
-    wanted = min(len(candidates), int(np.ceil(rate * len(candidates))))
-    if wanted == 0:
-        return candidates[:0]
-    keys = rng.standard_exponential(len(candidates), dtype=np.float32) / weights
-    return np.sort(candidates[np.argpartition(keys, wanted - 1)[:wanted]])
+def _first_of_words(candidates: NDArray[np.int64], layout: Layout) -> NDArray[np.int64]:
+    """Where among the candidates a new word begins: in another row, on another side, or of another number."""
+    owners = np.stack(
+        [
+            candidates // layout.ids.shape[1],
+            layout.sides.reshape(-1)[candidates],
+            layout.words.reshape(-1)[candidates],
+        ]
+    )
+    new = np.ones(len(candidates), np.bool_)
+    new[1:] = (owners[:, 1:] != owners[:, :-1]).any(axis=0)
+    return np.flatnonzero(new)
 
 
 def _one_a_row(

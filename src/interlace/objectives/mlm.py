@@ -13,11 +13,12 @@ from pydantic import Field
 
 from interlace.data import Sentences
 from interlace.data.layout import single
-from interlace.objectives import Batch, Objective, Prepared, Resources
+from interlace.objectives import Objective, Prepared, Resources
 from interlace.objectives._inputs import Switch, encoder_inputs, wants_languages
 from interlace.objectives._masking import Masking, Tables
 
 if TYPE_CHECKING:
+    from interlace.objectives import Batch
     from interlace.randomness import Generator
 
 
@@ -56,16 +57,9 @@ class Mlm(Objective):
     def batch(self, examples: Sentences, prepared: PreparedMlm, step: int, rng: Generator) -> Batch:
         """Mask a row's own subwords; separators and specials are never predicted."""
         layout = single(examples, prepared.vocab, self.max_length)
-        masked = self.masking.apply(layout, prepared.tables, prepared.vocab, step, rng)
-        inputs = encoder_inputs(layout, prepared.traits, (examples.language,), language_ids=prepared.language_ids)
-        inputs["input_ids"] = masked.ids
-        return Batch(
-            inputs=inputs,
-            at=(masked.rows, masked.columns),
-            labels=masked.labels,
-            counts={self.term: len(masked.labels)},
-            tokens=layout.tokens,
-        )
+        languages = (examples.language,)
+        inputs = encoder_inputs(layout, prepared.traits, languages, language_ids=prepared.language_ids)
+        return self.masking.batch(layout, inputs, languages, prepared, term=self.term, step=step, rng=rng)
 
     def for_evaluation(self) -> Mlm:
         """The same with the evaluation's masking."""

@@ -15,11 +15,12 @@ from pydantic import Field
 
 from interlace.data import Pairs
 from interlace.data.layout import joined
-from interlace.objectives import Batch, Objective, Prepared, Resources
+from interlace.objectives import Objective, Prepared, Resources
 from interlace.objectives._inputs import Switch, encoder_inputs, wants_languages, wants_restart
 from interlace.objectives._masking import Masking, Tables
 
 if TYPE_CHECKING:
+    from interlace.objectives import Batch
     from interlace.randomness import Generator
 
 
@@ -66,20 +67,11 @@ class Tlm(Objective):
     def batch(self, examples: Pairs, prepared: PreparedTlm, step: int, rng: Generator) -> Batch:
         """Join the two sides and mask both."""
         layout = joined(examples, prepared.vocab, self.max_length)
-        masked = self.masking.apply(layout, prepared.tables, prepared.vocab, step, rng)
         languages = (examples.source.language, examples.target.language)
         inputs = encoder_inputs(
             layout, prepared.traits, languages, restart=prepared.restart, language_ids=prepared.language_ids
         )
-        inputs["input_ids"] = masked.ids
-        return Batch(
-            inputs=inputs,
-            at=(masked.rows, masked.columns),
-            labels=masked.labels,
-            counts={self.term: len(masked.labels)},
-            tokens=layout.tokens,
-            sides=layout.sides,
-        )
+        return self.masking.batch(layout, inputs, languages, prepared, term=self.term, step=step, rng=rng)
 
     def for_evaluation(self) -> Tlm:
         """The same with the evaluation's masking."""
