@@ -6,6 +6,7 @@ import torch
 
 from interlace.data import Pairs, Sentences
 from interlace.data.vocab import Vocab
+from interlace.links.lexicon import Lexicon
 from interlace.models.build import fresh
 from interlace.models.shape import Shape
 from interlace.objectives import OBJECTIVES, Resources
@@ -36,6 +37,12 @@ def examples_for(objective, vocab):
     return sentences(vocab, "en", 1)
 
 
+def lexicons(vocab):
+    """Every second word that is one subword translates the one after it."""
+    words = [token[1:] for token in vocab.tokens(vocab.ordinary) if token.startswith("▁") and len(token) > 1]
+    return {LANGUAGES: Lexicon.of((one, two, 1.0) for one, two in zip(words[::2], words[1::2], strict=False))}
+
+
 @pytest.fixture(params=OBJECTIVES.names())
 def objective(request):
     return OBJECTIVES.build({"name": request.param, "max_length": 40})
@@ -48,7 +55,7 @@ def backbone(request, vocab):
 
 
 def batch_of(objective, vocab, traits, step=1, slot=0):
-    prepared = objective.prepare(Resources(vocab, traits))
+    prepared = objective.prepare(Resources(vocab, traits, lexicons=lexicons(vocab)))
     return objective.batch(examples_for(objective, vocab), prepared, step, generator(Purpose.BATCH, 0, step, slot))
 
 

@@ -51,7 +51,7 @@ def needs(recipe: Recipe, group: str, corpus: str) -> frozenset[str]:
     An objective that needs links has them found for the corpora it reads. Where none does, a recipe with an `[align]`
     section has them found for all its translations: so links can be looked at before an objective is chosen.
     """
-    asked = {name: recipe.objective(name).needs for name in recipe.objectives}
+    asked = {name: recipe.objective(name).needs - {"lexicon"} for name in recipe.objectives}  # stands beside no corpus
     if not any(asked.values()):
         return _section(recipe.align)
     found: frozenset[str] = frozenset()

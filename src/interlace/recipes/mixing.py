@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from interlace.data.sampling import BucketPlan, StreamPlan, temperature
 from interlace.errors import DataError, SettingsError
 from interlace.objectives import Resources
 from interlace.objectives.mlm import Mlm
+from interlace.recipes.lexicons import lexicons_of
 from interlace.train.mixture import Mixture, Source
 from interlace.train.perplexity import HeldOut, hold_out
 from interlace.train.plans import Bucketed, Streamed
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from interlace.recipes import Recipe
     from interlace.recipes.prepare import Materials
     from interlace.train.mixture import Plan
+
+log = logging.getLogger(__name__)
 
 SPECIALS = 4  # most subwords that a row's layout adds to its text
 
@@ -40,7 +44,9 @@ def build_mixture(recipe: Recipe, materials: Materials, traits: Traits) -> Mixtu
                 f"{traits.max_length} subwords"
             )
         corpora = _corpora_of(name, objective, entry.corpora, materials)
-        prepared = objective.prepare(_resources(recipe, objective, corpora, materials, traits))
+        prepared = objective.prepare(_resources(recipe, name, objective, corpora, materials, traits))
+        for note in prepared.dictionaries.notes if prepared.dictionaries is not None else ():
+            log.info("%s", note)
         shares = temperature(_counts(recipe, corpora, materials), recipe.train.language_alpha)
         for corpus, share in zip(corpora, shares, strict=True):
             number = list(materials.train).index(corpus)
@@ -86,14 +92,15 @@ def _counts(recipe: Recipe, corpora: list[str], materials: Materials) -> NDArray
 
 
 def _resources(
-    recipe: Recipe, objective: Objective, corpora: list[str], materials: Materials, traits: Traits
+    recipe: Recipe, name: str, objective: Objective, corpora: list[str], materials: Materials, traits: Traits
 ) -> Resources:
     frequencies = None
     if objective.needs_frequencies:
         frequencies = np.zeros(materials.vocab.size, np.int64)
         for corpus in corpora:
             frequencies += materials.train[corpus].frequencies(materials.vocab.size)
-    return Resources(materials.vocab, traits, frequencies, recipe.seed)
+    lexicons = lexicons_of(recipe, name, objective, corpora, materials)
+    return Resources(materials.vocab, traits, frequencies, recipe.seed, lexicons)
 
 
 def _plan(recipe: Recipe, objective: Objective, materials: Materials, corpus: str, number: int) -> Plan:

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from interlace.errors import RunError, SettingsError
 from interlace.models.languages import must_know
+from interlace.objectives._lexicon_scores import dictionary_scores
 from interlace.recipes._link_samples import sample_links
 from interlace.recipes.concepts import concepts
+from interlace.recipes.lexicons import keep_dictionaries
 from interlace.recipes.mixing import build_mixture, held_out
 from interlace.recipes.prepare import prepare
 from interlace.recipes.provenance import describe, differences
@@ -117,6 +119,8 @@ def _run(recipe: Recipe, into: Path, accelerator: Accelerator, watch: Callable[[
     for note in backbone.notes:
         log.info("%s", note)
     mixture = build_mixture(recipe, materials, backbone.traits)
+    if accelerator.is_main_process:
+        keep_dictionaries(mixture, into)
     objectives = {source.objective: source.learner for source in mixture.sources}
     model = accelerator.prepare(Learning(backbone, objectives, recipe.seed))
     settings = recipe.train.optimise
@@ -153,6 +157,7 @@ def _observers(
     accelerator, train = training.accelerator, recipe.train
     backbone = accelerator.unwrap_model(training.model).backbone
     evaluation = None
+    known = {source.objective: source.prepared.dictionaries for source in training.mixture.sources}
 
     def record(row: dict[str, Any]) -> None:
         if accelerator.is_main_process:
@@ -161,7 +166,7 @@ def _observers(
 
     if rows:
         evaluation = Evaluation(
-            measure=lambda: perplexities(backbone, rows, accelerator.device),
+            measure=lambda: perplexities(backbone, rows, accelerator.device) | dictionary_scores(backbone, known),
             every=train.evaluate_every or train.steps,
             patience=train.patience,
             progress=progress,
