@@ -109,8 +109,9 @@ class Objective(Settings, ABC):
 
     reads: ClassVar[type] = Sentences
     streams: ClassVar[bool] = False  # read full rows of running text instead of single sentences
-    backbone: ClassVar[str] = "masked"
+    backbone: ClassVar[str] = "masked"  # how it reads: "masked" both ways, "causal" from left to right
     term: ClassVar[str] = "loss"  # name of the default loss's term
+    draws: ClassVar[bool] = True  # whether a batch depends on the step and the generator, not on the examples alone
     needs_frequencies: ClassVar[bool] = False
     # Beside its pairs: "links", "phrases", "known" (to the phrase table); apart from them: "lexicon", which comes with
     # a field `dictionary` (see `_lexicons`).

@@ -1,0 +1,132 @@
+"""Predicting from left to right, worked by hand: what is predicted from where, and what never is."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from torch.nn.functional import log_softmax
+
+from interlace.data import Sentences
+from interlace.data.packing import Streams
+from interlace.data.vocab import Vocab
+from interlace.errors import SettingsError
+from interlace.models.build import fresh
+from interlace.models.shape import Shape
+from interlace.models.traits import Traits
+from interlace.objectives import Resources
+from interlace.objectives.clm import Clm
+from interlace.objectives.mlm import Mlm
+from interlace.ragged import Ragged
+
+WORDS = "<pad> </s> <s> <mask> <unk> the doctor reads he works in Berlin".split()
+ID = {word: number for number, word in enumerate(WORDS)}
+VOCAB = SimpleNamespace(
+    pad=0, begin=ID["<s>"], end=ID["</s>"], mask=ID["<mask>"], size=len(WORDS), specials=np.arange(5)
+)
+PLAIN = Traits("bert", 64)
+
+
+def rows(*texts):
+    ids = Ragged.of([[ID[word] for word in text.split()] for text in texts])
+    words = np.where(ids.values == VOCAB.end, -1, ids.columns()).astype(np.int32)
+    return Sentences(ids, Ragged(words, ids.offsets), "en")
+
+
+def predictions(clm, *texts, traits=PLAIN):
+    """For each row, `seen > predicted` in order."""
+    batch = clm.batch(rows(*texts), clm.prepare(Resources(VOCAB, traits)), 0, np.random.default_rng(0))
+    found = [[] for _ in texts]
+    for row, column, label in zip(*batch.at, batch.labels, strict=True):
+        found[row].append(f"{WORDS[batch.inputs['input_ids'][row, column]]} > {WORDS[label]}")
+    return found, batch
+
+
+def test_a_stream_is_predicted_with_the_ends_of_its_sentences():
+    found, batch = predictions(Clm(), "the doctor </s> he works")
+    assert found == [["<s> > the", "the > doctor", "doctor > </s>", "</s> > he", "he > works"]]
+    assert batch.counts == {"clm": 5}
+    assert batch.tokens == 7
+    assert batch.languages == {"en": 7}
+
+
+def test_ends_and_the_first_subwords_can_be_left_out():
+    assert predictions(Clm(ends=False), "the doctor </s> he")[0] == [["<s> > the", "the > doctor", "</s> > he"]]
+    assert predictions(Clm(context_size=2), "the doctor reads in")[0] == [["doctor > reads", "reads > in"]]
+
+
+def test_padding_the_closing_end_and_unknown_subwords_are_never_predicted():
+    found, batch = predictions(Clm(), "the <unk> reads", "he")
+    assert found == [["<s> > the", "<unk> > reads"], ["<s> > he"]]
+    assert batch.inputs["attention_mask"].sum() == batch.tokens == 8
+
+
+def test_languages_are_fed_where_the_model_has_them():
+    speaking = Traits("bert", 64, {"en": 2}, "token_type_ids")
+    assert (predictions(Clm(), "the doctor", traits=speaking)[1].inputs["token_type_ids"] == 2).all()
+    assert set(predictions(Clm(language_ids=False), "the doctor", traits=speaking)[1].inputs) == {"input_ids"}
+    with pytest.raises(SettingsError, match="clm: language_ids = true"):
+        Clm(language_ids=True).prepare(Resources(VOCAB, PLAIN))
+
+
+def test_something_must_be_left_to_predict():
+    with pytest.raises(SettingsError, match="at most max_length - 3 = 5, found 6"):
+        Clm(max_length=8, context_size=6)
+    assert predictions(Clm(max_length=8, context_size=5), "the doctor reads he works in")[0] == [["works > in"]]
+
+
+@pytest.fixture(scope="module")
+def vocab():
+    return Vocab.learn({"en": ["a few words to learn the alphabet from"] * 20}, size=300)
+
+
+def stream(vocab, count):
+    rng = np.random.default_rng(0)
+    ids = Ragged.from_lengths(rng.choice(vocab.ordinary, size=20 * count).astype(np.int32), [5] * 4 * count)
+    text = Sentences(ids, Ragged(ids.columns().astype(np.int32), ids.offsets), "en")
+    return Streams(text, 14, vocab.end).take(np.arange(count))
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta", "modernbert"])
+def test_the_loss_is_that_of_plain_logits(family, vocab):
+    shape = Shape(family=family, layers=1, width=16, heads=2, max_length=16, dropout=0, attention_dropout=0)
+    backbone = fresh(shape, vocab, causal=True).eval()
+    clm = Clm(max_length=16)
+    batch = clm.batch(stream(vocab, 3), clm.prepare(Resources(vocab, backbone.traits)), 0, None)
+    batch = batch.to(torch.device("cpu"))
+    ids = batch.inputs["input_ids"]
+    with torch.no_grad():
+        ours = clm.loss(backbone, torch.nn.ModuleDict(), batch)["clm"].total
+        theirs = sum(  # a row cut after each subword in turn: nothing later can be seen
+            -log_softmax(backbone.logits(backbone.encode({"input_ids": ids[:, :column]})[:, -1]), -1)
+            .gather(1, ids[:, column : column + 1])
+            .sum()
+            for column in range(1, 15)
+        )
+    assert len(batch.labels) == 3 * 14
+    torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-4)
+
+
+def test_one_backbone_learns_both_ways(vocab):
+    """The masked loss sees what stands to the right; the causal loss of the same backbone does not."""
+    backbone = fresh(Shape(layers=1, width=16, heads=2, max_length=16, init_std=0.5), vocab).eval()
+    text = stream(vocab, 4)
+    changed = Sentences(Ragged(text.ids.flat.copy(), text.ids.offsets), text.words, "en")
+    last = changed.ids.offsets[1:] - 1
+    changed.ids.values[last] = vocab.ordinary[0]
+
+    def totals(objective, at):
+        found = []
+        for examples in (text, changed):
+            prepared = objective.prepare(Resources(vocab, backbone.traits))
+            batch = objective.batch(examples, prepared, 0, np.random.default_rng(0)).to(torch.device("cpu"))
+            keep = at(batch)
+            batch.at, batch.labels = tuple(part[keep] for part in batch.at), batch.labels[keep]
+            with torch.no_grad():
+                found.append(next(iter(objective.loss(backbone, {}, batch).values())).total.item())
+        return found
+
+    before, after = totals(Clm(max_length=16), lambda batch: batch.at[1] < 13)
+    assert before == pytest.approx(after, rel=1e-5)
+    before, after = totals(Mlm(max_length=16, masking={"rate": 0.5}), lambda batch: batch.at[1] < 13)
+    assert abs(before - after) > 1e-2
