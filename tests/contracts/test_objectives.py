@@ -1,5 +1,7 @@
 """What every objective of the room must keep, found by listing the room."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -33,8 +35,18 @@ def sentences(vocab, language, seed):
 
 def examples_for(objective, vocab):
     if objective.reads is Pairs:
-        return Pairs(sentences(vocab, "en", 1), sentences(vocab, "xx", 2))
+        return linked(Pairs(sentences(vocab, "en", 1), sentences(vocab, "xx", 2)))
     return sentences(vocab, "en", 1)
+
+
+def linked(pairs):
+    """Every word with the one at its place; the first word of the source with the second too."""
+    words = [np.array([row.max() + 1 for row in side.words]) for side in (pairs.source, pairs.target)]
+    rows = [[(i, i) for i in range(count)] for count in np.minimum(*words)]
+    links = Ragged.of([[row[0], (0, 1), *row[1:]] for row in rows], width=2)
+    return replace(
+        pairs, links=links, confidence=Ragged(np.linspace(0.3, 1, len(links.flat), dtype=np.float32), links.offsets)
+    )
 
 
 def lexicons(vocab):

@@ -1,0 +1,213 @@
+"""WEAM's figure 1 worked by hand, a masked partner among it; the baseline it becomes with lambda 0; every reading."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from torch.nn.functional import cross_entropy
+
+from interlace.data import Pairs, Sentences
+from interlace.errors import DataError, SettingsError
+from interlace.models.build import fresh
+from interlace.models.shape import Shape
+from interlace.models.traits import Traits
+from interlace.objectives import Resources
+from interlace.objectives.tlm import Tlm
+from interlace.objectives.weam import Weam
+from interlace.ragged import Ragged
+from interlace.train.loop import Learning
+
+WORDS = "<pad> </s> <s> <mask> i like green apples ich mag grüne Äpfel gern".split()
+ID = {word: number for number, word in enumerate(WORDS)}
+VOCAB = SimpleNamespace(
+    pad=0, begin=ID["<s>"], end=ID["</s>"], mask=ID["<mask>"], size=len(WORDS), between=(),
+    specials=np.arange(4), ordinary=np.arange(4, len(WORDS)), save_files=lambda folder: None,
+)  # fmt: skip
+PLAIN = Traits("bert", 64)
+CPU = torch.device("cpu")
+
+
+def side(text, language):
+    ids = Ragged.of([[ID[word] for word in text.split()]])
+    return Sentences(ids, Ragged(ids.columns().astype(np.int32), ids.offsets), language)
+
+
+#   0   1 2    3     4      5   6   7     8     9    10
+#  <s>  i like green apples ich mag grüne Äpfel gern </s>          like is linked with "mag" and "gern"
+LINKS = Ragged.of([[(0, 0), (1, 1), (1, 4), (2, 2), (3, 3)]], width=2)
+FIGURE = Pairs(side("i like green apples", "en"), side("ich mag grüne Äpfel gern", "de"), LINKS)
+
+
+def all_masked(**settings):
+    return Weam(masking={"rate": 1, "mask_share": 1, "random_share": 0}, **settings)
+
+
+def make(weam, masked="like green grüne", traits=PLAIN, pairs=FIGURE):
+    """Every predictable word is masked, and these are: the partners of like are seen, the other two are partners."""
+    hidden = [ID[word] for word in masked.split()]
+    vocab = SimpleNamespace(**{**vars(VOCAB), "specials": np.setdiff1d(np.arange(len(WORDS)), hidden)})
+    return weam.batch(pairs, weam.prepare(Resources(vocab, traits)), 0, np.random.default_rng(0))
+
+
+def swaps(batch):
+    """Predicted word -> the columns whose states predict it, with their weights."""
+    found = {WORDS[label]: {} for label in batch.labels[batch.extra["which"]]}
+    for to, place, weight in zip(*(batch.extra[key] for key in ("to", "places", "weights")), strict=True):
+        found[WORDS[batch.labels[batch.extra["which"][to]]]][int(place)] = pytest.approx(float(weight))
+    return found
+
+
+def test_figure_one_with_a_masked_partner():
+    batch = make(all_masked())
+    shown = [WORDS[i] for i in batch.inputs["input_ids"][0]]
+    assert shown == "<s> i <mask> <mask> apples ich mag <mask> Äpfel gern </s>".split()
+    assert [WORDS[i] for i in batch.labels] == ["like", "green", "grüne"]
+    assert swaps(batch) == {"like": {6: 0.5, 9: 0.5}, "green": {7: 1.0}, "grüne": {3: 1.0}}
+    assert batch.counts == {"multilingual": 3, "cross_lingual": 3, "aligned_share": 3}
+    assert batch.extra["aligned"] == 3
+
+
+def test_a_masked_partner_may_be_forbidden():
+    batch = make(all_masked(forbid_masked_partner=True))
+    assert swaps(batch) == {"like": {6: 0.5, 9: 0.5}}
+    assert batch.counts == {"multilingual": 3, "cross_lingual": 1, "aligned_share": 3}
+
+
+def test_the_three_ways_to_join_several_partners():
+    assert swaps(make(all_masked(normalise="sum")))["like"] == {6: 1.0, 9: 1.0}
+    assert sorted(swaps(make(all_masked(normalise="one_to_one")))) == ["green", "grüne"]
+    sure = Pairs(FIGURE.source, FIGURE.target, LINKS, confidence=Ragged.of([[1, 0.9, 0.4, 1, 1]], np.float32))
+    weam = all_masked(normalise="one_to_one")
+    assert swaps(make(weam, pairs=sure))["like"] == {6: 1.0}
+
+
+def test_all_masked_positions_are_predicted_in_the_literal_reading():
+    literal = all_masked(positions="all_masked", forbid_masked_partner=True)
+    assert swaps(make(literal)) == {"like": {6: 0.5, 9: 0.5}, "green": {}, "grüne": {}}
+    assert make(literal).counts == {"multilingual": 3, "cross_lingual": 3, "aligned_share": 3}
+    assert make(literal).extra["aligned"] == 1
+    assert make(all_masked(average="masked", forbid_masked_partner=True)).counts["cross_lingual"] == 3
+
+
+def test_the_rate_is_the_papers():
+    assert Weam().masking.rate == "0.3"
+    assert (Weam().masking.mask_share, Weam().masking.random_share) == (0.8, 0.1)
+
+
+@pytest.fixture
+def backbone():
+    return fresh(Shape(layers=1, width=16, heads=2, max_length=32, dropout=0.0, attention_dropout=0.0), VOCAB)
+
+
+def test_losses_are_those_of_the_equations(backbone):
+    weam = all_masked()
+    batch, heads = make(weam).to(CPU), weam.modules(backbone)
+    with torch.no_grad():
+        heads["exchanged"].weight.add_(0.1 * torch.randn(16, 16))
+        heads["dense"].bias.add_(torch.randn(16))
+        terms = weam.loss(backbone, heads, batch)
+        states = backbone.encode(batch.inputs)[0]
+        swapped = torch.stack([(states[6] + states[9]) / 2, states[7], states[3]])  # like, green, grüne
+        head = backbone.model.cls.predictions
+        changed = torch.nn.functional.gelu(heads["dense"](heads["exchanged"](swapped)))
+        scores = head.decoder(head.transform.LayerNorm(changed))
+        own = backbone.logits(states[[2, 3, 7]])
+    labels = torch.tensor([ID["like"], ID["green"], ID["grüne"]])
+    assert terms["multilingual"].total.item() == pytest.approx(cross_entropy(own, labels, reduction="sum").item())
+    assert terms["cross_lingual"].total.item() == pytest.approx(cross_entropy(scores, labels, reduction="sum").item())
+    assert (terms["cross_lingual"].weight, terms["aligned_share"].weight) == (1.0, 0.0)
+    assert terms["aligned_share"].total == 3
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta", "modernbert"])
+def test_at_first_exchanged_states_are_read_by_the_checkpoints_own_head(family):
+    backbone = fresh(Shape(family=family, layers=1, width=16, heads=2, max_length=32, dropout=0.0), VOCAB).eval()
+    weam = all_masked()
+    batch = make(weam, masked="green grüne").to(CPU)  # green and grüne, each other's partner
+    total = weam.loss(backbone, weam.modules(backbone), batch)["cross_lingual"].total
+    states = backbone.encode(batch.inputs)[0]
+    wanted = cross_entropy(backbone.logits(states[[7, 3]]), batch.labels, reduction="sum")
+    torch.testing.assert_close(total, wanted)
+
+
+def test_with_lambda_0_it_is_tlm(backbone):
+    weam, tlm = Weam(cross_lingual_weight=0), Tlm(masking={"rate": 0.3}, reset_positions=False)
+    batches = [
+        objective.batch(FIGURE, objective.prepare(Resources(VOCAB, PLAIN)), 0, np.random.default_rng(3))
+        for objective in (weam, tlm)
+    ]
+    for one, other in zip(batches[0].inputs.values(), batches[1].inputs.values(), strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert list(batches[0].counts.values()) == list(batches[1].counts.values())
+    assert len(weam.modules(backbone)) == 0
+    losses = [
+        [term.total.item() for term in objective.loss(backbone, objective.modules(backbone), batch.to(CPU)).values()]
+        for objective, batch in zip((weam, tlm), batches, strict=True)
+    ]
+    assert losses[0] == losses[1]
+    assert losses[0][0] > 0
+
+
+def test_masks_do_not_depend_on_links():
+    with_links, without = (
+        weam.batch(FIGURE, weam.prepare(Resources(VOCAB, PLAIN)), 0, np.random.default_rng(5))
+        for weam in (Weam(), Weam(cross_lingual_weight=0))
+    )
+    np.testing.assert_array_equal(with_links.inputs["input_ids"], without.inputs["input_ids"])
+
+
+@pytest.mark.parametrize("literal", [False, True])
+def test_batches_without_any_aligned_prediction_have_gradients(backbone, literal):
+    weam = all_masked(positions="all_masked" if literal else "masked_and_aligned")
+    bare = Pairs(FIGURE.source, FIGURE.target, Ragged.of([[]], width=2))
+    batch = make(weam, pairs=bare)
+    assert batch.counts["cross_lingual"] == (3 if literal else 0)
+    heads = weam.modules(backbone)
+    terms = weam.loss(backbone, heads, batch.to(CPU))
+    sum(term.weight * term.total for term in terms.values()).backward()
+    assert all(torch.isfinite(parameter.grad).all() for parameter in heads.parameters())  # none is unused
+
+
+def test_extra_layers_are_trained_and_not_exported(backbone, tmp_path):
+    learning = Learning(backbone, {"weam": Weam()}, seed=0)
+    names = [name for name, _ in learning.named_parameters() if name.startswith("heads.")]
+    assert names == [f"heads.weam.{layer}.{part}" for layer in ("exchanged", "dense") for part in ("weight", "bias")]
+    before = set(backbone.model.state_dict())
+    backbone.save_pretrained(tmp_path / "model", VOCAB)
+    reopened = type(backbone.model).from_pretrained(tmp_path / "model").state_dict()
+    assert set(reopened) == before
+
+
+def test_segments_are_fed_where_the_family_has_them(backbone):
+    weam = Weam(segments=True)
+    weam.modules(backbone)
+    assert make(weam, traits=backbone.traits).inputs["token_type_ids"].tolist() == [[0] * 5 + [1] * 6]
+    assert "token_type_ids" not in make(all_masked()).inputs
+
+
+def test_segments_are_refused_where_they_cannot_be():
+    weam = Weam(segments=True)
+    with pytest.raises(SettingsError, match="modernbert models read no token_type_ids"):
+        make(weam, traits=Traits("modernbert", 64))
+    both = Traits("bert", 64, {"en": 2, "de": 3}, "token_type_ids")
+    with pytest.raises(SettingsError, match="set segments = false or language_ids = false"):
+        make(weam, traits=both)
+    roberta = fresh(Shape(family="roberta", layers=1, width=16, heads=2, max_length=32), VOCAB)
+    with pytest.raises(SettingsError, match="has 1 segment embeddings; it takes 2"):
+        weam.modules(roberta)
+
+
+def test_positions_run_through_unless_asked_otherwise():
+    traits = Traits("bert", 64, {"en": 2, "de": 3}, "token_type_ids")
+    assert "position_ids" not in make(all_masked(), traits=traits).inputs
+    assert make(all_masked(reset_positions=True)).inputs["position_ids"].tolist() == [[0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 5]]
+
+
+def test_pairs_without_links_are_refused():
+    with pytest.raises(DataError, match="weam needs word links"):
+        make(Weam(), pairs=Pairs(FIGURE.source, FIGURE.target))
+
+
+def test_evaluation_masks_as_all_do():
+    assert Weam().for_evaluation().masking.at_least_one

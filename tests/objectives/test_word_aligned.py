@@ -1,0 +1,151 @@
+"""Distances worked by hand, which words stand where, and the copy of the start."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+from interlace.data import Pairs, Sentences
+from interlace.errors import DataError, SettingsError
+from interlace.models.build import fresh
+from interlace.models.shape import Shape
+from interlace.models.traits import Traits
+from interlace.objectives import Resources
+from interlace.objectives.word_aligned import WordAligned
+from interlace.ragged import Ragged
+from interlace.train.loop import Learning
+
+VOCAB = SimpleNamespace(pad=0, begin=1, end=2, mask=3, size=40, between=(), save_files=lambda folder: None)
+PLAIN = Traits("bert", 64)
+CPU = torch.device("cpu")
+
+
+def side(words, first, language):
+    """Rows of the words' numbers; ids count up from `first`."""
+    belongs = Ragged.of(words)
+    return Sentences(
+        Ragged((np.arange(len(belongs.flat)) + first).astype(np.int32), belongs.offsets), belongs, language
+    )
+
+
+#   en  <s> a aa </s>              ids 4 | 5 6      de  <s> AA B C </s>         ids 20 21 | 22 | 23
+#       <s> b </s>                     7                <s> D </s>                  24
+LINKS = Ragged.of([[(0, 0), (1, 1), (1, 2)], [(0, 0)]], width=2)
+SURE = Ragged.of([[0.9, 0.8, 0.6], [0.5]], np.float32)
+PAIRS = Pairs(side([[0, 1, 1], [0]], 4, "en"), side([[0, 0, 1, 2], [0]], 20, "de"), LINKS, confidence=SURE)
+
+
+def make(objective, pairs=PAIRS, traits=PLAIN):
+    prepared = objective.prepare(Resources(VOCAB, traits))
+    return objective.batch(pairs, prepared, 0, np.random.default_rng(0))
+
+
+def linked(batch):
+    """The subwords that stand for the two words of each link."""
+    ids = batch.inputs["input_ids"].reshape(-1)[batch.extra["heads"]]
+    return list(zip(ids[batch.extra["one"]].tolist(), ids[batch.extra["other"]].tolist(), strict=True))
+
+
+def test_each_sentence_is_a_row_of_its_own():
+    batch = make(WordAligned())
+    assert batch.inputs["input_ids"].tolist() == [
+        [1, 4, 5, 6, 2, 0],
+        [1, 7, 2, 0, 0, 0],
+        [1, 20, 21, 22, 23, 2],
+        [1, 24, 2, 0, 0, 0],
+    ]
+    assert batch.tokens == 17
+    assert batch.counts == {"word_aligned": 3, "start": 3}
+
+
+def test_links_that_are_one_to_one_join_the_last_subwords():
+    batch = make(WordAligned())
+    assert linked(batch) == [(4, 21), (6, 22), (7, 24)]  # aa - C is less sure than aa - B
+    assert batch.inputs["input_ids"][batch.at].tolist() == [4, 6, 7]
+    assert batch.labels.tolist() == [21, 22, 24]
+
+
+def test_all_links_and_other_subwords_may_be_asked_for():
+    assert linked(make(WordAligned(links="all"))) == [(4, 21), (6, 22), (6, 23), (7, 24)]
+    assert linked(make(WordAligned(subword="first"))) == [(4, 20), (5, 22), (7, 24)]
+
+
+def test_the_language_that_is_held_comes_first():
+    batch = make(WordAligned(hold="de"))
+    assert batch.inputs["input_ids"][:, 1].tolist() == [20, 24, 4, 7]
+    assert linked(batch) == [(21, 4), (22, 6), (24, 7)]
+    assert batch.counts == {"word_aligned": 3, "start": 4}
+    assert make(WordAligned(hold="both")).counts["start"] == 7
+    assert make(WordAligned(hold_weight=0)).counts == {"word_aligned": 3}
+
+
+def test_weights_are_the_confidence_of_links():
+    batch = make(WordAligned(weights="confidence"))
+    assert batch.extra["link_weights"].tolist() == pytest.approx([0.9, 0.8, 0.5])
+    assert batch.counts["word_aligned"] == pytest.approx(2.2)
+
+
+def test_language_ids_tell_the_sides_apart():
+    batch = make(WordAligned(hold="de"), traits=Traits("bert", 64, {"en": 2, "de": 3}, "token_type_ids"))
+    assert batch.inputs["token_type_ids"][:, 0].tolist() == [3, 3, 2, 2]
+
+
+@pytest.fixture
+def backbone():
+    return fresh(Shape(layers=1, width=16, heads=2, max_length=32, dropout=0.0, attention_dropout=0.0), VOCAB)
+
+
+@pytest.mark.parametrize(("distance", "over"), [("mean", 16), ("sum", 1)])
+def test_distances_are_those_of_the_paper(backbone, distance, over):
+    objective = WordAligned(distance=distance, links="all", weights="confidence", subword="mean")
+    heads = objective.modules(backbone)
+    batch = make(objective).to(CPU)
+    with torch.no_grad():
+        before = backbone.encode(batch.inputs)
+        backbone.table.mul_(1.5)
+        now = backbone.encode(batch.inputs)
+        terms = objective.loss(backbone, heads, batch)
+
+    def words(states):
+        english = [states[0, 1], states[0, 2:4].mean(0), states[1, 1]]
+        return english, [states[2, 1:3].mean(0), states[2, 3], states[2, 4], states[3, 1]]
+
+    (a, aa, b), (great_a, great_b, great_c, great_d) = words(now)
+    pairs = [(a, great_a, 0.9), (aa, great_b, 0.8), (aa, great_c, 0.6), (b, great_d, 0.5)]
+    apart = sum(weight * (one - other).square().sum() for one, other, weight in pairs) / over
+    drift = sum((one - other).square().sum() for one, other in zip((a, aa, b), words(before)[0], strict=True)) / over
+    assert terms["word_aligned"].total.item() == pytest.approx(apart.item(), rel=1e-4)
+    assert terms["start"].total.item() == pytest.approx(drift.item(), rel=1e-4)
+    assert drift > 0
+
+
+@pytest.mark.parametrize(("hold", "subword"), [("en", "last"), ("de", "mean"), ("both", "mean")])
+def test_nothing_has_drifted_at_the_start(backbone, hold, subword):
+    objective = WordAligned(hold=hold, subword=subword)
+    terms = objective.loss(backbone, objective.modules(backbone), make(objective).to(CPU))
+    assert terms["start"].total.item() < 1e-12
+    assert terms["word_aligned"].total.item() > 1e-3
+
+
+def test_the_copy_of_the_start_is_saved_but_not_learnt_and_not_exported(backbone, tmp_path):
+    learning = Learning(backbone, {"word_aligned": WordAligned()}, seed=0)
+    heads = [parameter for name, parameter in learning.named_parameters() if name.startswith("heads.")]
+    assert heads
+    assert not any(parameter.requires_grad for parameter in heads)
+    before = set(backbone.model.state_dict())
+    backbone.save_pretrained(tmp_path / "model", VOCAB)
+    assert set(type(backbone.model).from_pretrained(tmp_path / "model").state_dict()) == before
+    assert len(WordAligned(hold_weight=0).modules(backbone)) == 0
+
+
+def test_pairs_without_links_or_confidence_are_refused():
+    with pytest.raises(DataError, match="word_aligned needs word links"):
+        make(WordAligned(), Pairs(PAIRS.source, PAIRS.target))
+    with pytest.raises(DataError, match="set weights = 'none'"):
+        make(WordAligned(weights="confidence"), Pairs(PAIRS.source, PAIRS.target, LINKS))
+
+
+def test_a_held_language_that_the_pairs_lack_is_named():
+    with pytest.raises(SettingsError, match="hold = 'fr', but the pairs are en and de"):
+        make(WordAligned(hold="fr"))
