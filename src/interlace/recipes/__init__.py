@@ -15,13 +15,13 @@ from interlace.models.shape import ModelSettings
 from interlace.objectives import OBJECTIVES, Objective
 from interlace.readers import READERS
 from interlace.recipes._align import AlignSettings
+from interlace.recipes._train import TrainSettings
 from interlace.schedules import Schedule, within
 from interlace.settings import Settings
 from interlace.tasks import TASKS, Task
 from interlace.tasks._files import check_pattern
 from interlace.text.normalise import Normalise
 from interlace.text.words import SPLITTERS
-from interlace.train.optimise import Optimise
 from interlace.world import World
 
 if TYPE_CHECKING:
@@ -95,33 +95,6 @@ class VocabSettings(Settings):
     kind: Literal["byte-bpe", "bpe", "wordpiece", "unigram"] = Field(
         "byte-bpe", description="Kind of subwords to learn; byte-bpe has no unknown characters."
     )
-
-
-class TrainSettings(Settings):
-    """How long and how fast."""
-
-    steps: int = Field(1000, ge=1, description="Updates.")
-    tokens_per_batch: int = Field(4096, ge=16, description="Padded subwords in a micro-batch, on one process.")
-    micro_batches: int = Field(1, ge=1, description="Micro-batches that make up a step, on one process.")
-    language_alpha: float = Field(0.7, ge=0, le=1, description="Exponent of language sampling (XLM: 0.7).")
-    sampling_unit: Literal["tokens", "sentences"] = Field("sentences", description="What language shares count.")
-    optimise: Optimise = Field(default_factory=Optimise, description="Optimiser and learning rate.")
-    precision: Literal["no", "bf16"] = Field("bf16", description="Autocast precision of matrix products.")
-    evaluate_every: int = Field(0, ge=0, description="Steps between evaluations of perplexity; 0: only at the end.")
-    evaluate_tokens: int = Field(20_000, ge=256, description="Most held-out subwords a language in an evaluation.")
-    patience: int = Field(0, ge=0, description="Evaluations without a fall before stopping; 0: never stop early.")
-    checkpoint_every: int = Field(0, ge=0, description="Steps between checkpoints; 0: only at the end.")
-    keep: int = Field(2, ge=1, description="Newest checkpoints kept, beside the best.")
-    threads: int | None = Field(None, ge=1, description="Torch threads; none: as torch finds.")
-    trackers: list[Literal["aim", "clearml", "comet_ml", "mlflow", "tensorboard", "trackio", "wandb"]] = Field(
-        [], description="Where losses are also sent, through accelerate; each needs its package."
-    )
-
-    def model_post_init(self, _context: Any) -> None:
-        """Patience counts evaluations, so there must be some on the way."""
-        if self.patience and not self.evaluate_every:
-            message = "patience counts evaluations on the way: set train.evaluate_every too"
-            raise ValueError(message)
 
 
 class EvaluationSettings(Settings):
@@ -225,6 +198,11 @@ class Recipe(Settings):
     def objective(self, name: str) -> Objective:
         """The objective called `name` with this recipe's settings."""
         return OBJECTIVES.build({"name": name, **self.objectives[name].settings}, f"objectives.{name}")
+
+    @property
+    def causal(self) -> bool:
+        """Whether it makes a causal model: all its objectives read from left to right."""
+        return all(self.objective(name).backbone == "causal" for name in self.objectives)
 
     @property
     def languages(self) -> list[str]:

@@ -13,6 +13,7 @@ from interlace.data.parallel import ParallelCorpus
 from interlace.data.sampling import BucketPlan, StreamPlan, temperature
 from interlace.errors import DataError, SettingsError
 from interlace.objectives import Resources
+from interlace.objectives.clm import Clm
 from interlace.objectives.mlm import Mlm
 from interlace.recipes.lexicons import lexicons_of
 from interlace.train.mixture import Mixture, Source
@@ -56,19 +57,31 @@ def build_mixture(recipe: Recipe, materials: Materials, traits: Traits) -> Mixtu
 
 
 def held_out(recipe: Recipe, materials: Materials, traits: Traits) -> list[HeldOut]:
-    """The evaluation rows of every language with held-out text; they do not depend on the run's objectives."""
+    """The evaluation rows of every language with held-out text, read as the run's objectives read.
+
+    But for that and the longest row they do not depend on the objectives.
+    """
     longest = max((recipe.objective(name).max_length for name in recipe.objectives), default=256)
-    measured = Mlm(max_length=longest)
-    prepared = measured.prepare(Resources(materials.vocab, traits))
     found = []
-    for name, corpus in materials.dev.items():
-        if isinstance(corpus, ParallelCorpus):
-            continue
-        streams = Streams(corpus, longest - 2, materials.vocab.end)
-        most = max(1, recipe.train.evaluate_tokens // longest)
-        rows = streams.take(np.arange(min(len(streams), most)))
-        found.append(hold_out(name, rows, measured, prepared))
+    for score, measured in _measured(recipe, longest).items():
+        prepared = measured.prepare(Resources(materials.vocab, traits))
+        for name, corpus in materials.dev.items():
+            if isinstance(corpus, ParallelCorpus):
+                continue
+            streams = Streams(corpus, longest - 2, materials.vocab.end)
+            most = max(1, recipe.train.evaluate_tokens // longest)
+            rows = streams.take(np.arange(min(len(streams), most)))
+            found.append(hold_out(name, rows, measured, prepared, score))
     return found
+
+
+def _measured(recipe: Recipe, longest: int) -> dict[str, Objective]:
+    """Name of the perplexity -> what it measures: masks, what comes next, or both where the run learns both."""
+    ways = {recipe.objective(name).backbone for name in recipe.objectives}
+    measured: dict[str, Objective] = {} if ways == {"causal"} else {"perplexity": Mlm(max_length=longest)}
+    if "causal" in ways:
+        measured["causal_perplexity" if measured else "perplexity"] = Clm(max_length=longest)
+    return measured
 
 
 def _corpora_of(name: str, objective: Objective, wanted: list[str], materials: Materials) -> list[str]:

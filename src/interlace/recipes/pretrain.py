@@ -115,7 +115,7 @@ def _run(recipe: Recipe, into: Path, accelerator: Accelerator, watch: Callable[[
     with accelerator.main_process_first():
         materials = prepare(recipe)
     clock.lap("data")
-    backbone = recipe.model.build(materials.vocab, recipe.languages, recipe.seed)
+    backbone = recipe.model.build(materials.vocab, recipe.languages, recipe.seed, causal=recipe.causal)
     for note in backbone.notes:
         log.info("%s", note)
     mixture = build_mixture(recipe, materials, backbone.traits)

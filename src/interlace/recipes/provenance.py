@@ -46,7 +46,7 @@ def describe(
         "tokens": total,
         "shares": {name: round(count / max(total, 1), 4) for name, count in sorted(tokens.items())},
         "seconds": {**seconds, "steps": round(sum(row["seconds"] for row in taken), 3)},
-        "perplexity_unit": UNIT,
+        "perplexity_unit": UNIT["causal" if model.backbone.causal else "masked"],
         "waited": round(sum(row["waited"] for row in taken), 3),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
     }

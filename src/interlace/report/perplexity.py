@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from interlace.report._run import Run
 
 _MEANS = {"mean": "Mean of all", "geometric": "Geometric mean"}
+_UNITS = {  # but for `perplexity`, whose unit the run tells
+    "causal_perplexity": "perplexity per subword, from left to right",
+    "perplexity_per_word": "perplexity per word, from left to right",
+    "bits_per_character": "bits per character, from left to right",
+}
 _MOST = 12  # panels of one figure; further languages are named and left out
 
 
@@ -54,12 +59,20 @@ def _figure(runs: Sequence[Run], kind: str, names: list[str]) -> dict[str, objec
     each = [name for name in curves if name not in means]
     shown = [*each[:_MOST], *means[:1]]  # a second mean would look the same
     panels: list[Markup] = []
-    unit = "perplexity per masked subword" if kind == "perplexity" else kind
+    unit = _unit(runs, kind)
     if curves:
-        span = domain([curve for lines in curves.values() for curve in lines], log=kind == "perplexity")
+        span = domain([curve for lines in curves.values() for curve in lines], log="perplexity" in kind)
         panels = [panel(_title(name), curves[name], span, unit) for name in shown]
     caption = f"{unit[:1].upper()}{unit[1:]}, on the evaluation text of each language."
     return {"panels": panels, "caption": caption, "hidden": [_title(name) for name in curves if name not in shown]}
+
+
+def _unit(runs: Sequence[Run], kind: str) -> str:
+    """What a kind of score is counted in; runs that read both ways and from left to right do not compare."""
+    if kind != "perplexity":
+        return _UNITS.get(kind, kind)
+    units = dict.fromkeys(str(run.facts.get("perplexity_unit") or "per masked subword") for run in runs)
+    return f"perplexity {' or '.join(units)}"
 
 
 def _title(name: str) -> str:

@@ -36,7 +36,7 @@ def samples(runs: Sequence[Run]) -> Section:
     ]
     lead = (
         "Rows as they entered training. Marked subwords were masked or replaced;"
-        " beneath each predicted one stands what is right there."
+        " beneath each predicted one stands what is right there, and with clm what comes next."
         if shown
         else "No sample of the training input was saved with these runs."
     )

@@ -73,6 +73,7 @@ def _probe(cell: Cell) -> list[Score]:
 def _tuned(cell: Cell, learner: Learner) -> list[Score]:
     tests = {language: _examples(cell, "test", language) for language in dict.fromkeys([cell.source, *cell.targets])}
     backbone = cell.load()
+    backbone.causal = learner.backbone == "causal"  # what learnt left to right is tuned with both sides in view, as XLM
     prepared = learner.prepare(Resources(cell.vocab, backbone.traits))
     training = _training(cell, learner, prepared, backbone)
     _fit(cell, learner, prepared, training)

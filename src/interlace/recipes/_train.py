@@ -1,0 +1,37 @@
+"""The section `[train]` of a recipe: how long and how fast, and how the mixture is drawn."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from interlace.settings import Settings
+from interlace.train.optimise import Optimise
+
+
+class TrainSettings(Settings):
+    """How long and how fast."""
+
+    steps: int = Field(1000, ge=1, description="Updates.")
+    tokens_per_batch: int = Field(4096, ge=16, description="Padded subwords in a micro-batch, on one process.")
+    micro_batches: int = Field(1, ge=1, description="Micro-batches that make up a step, on one process.")
+    language_alpha: float = Field(0.7, ge=0, le=1, description="Exponent of language sampling (XLM: 0.7).")
+    sampling_unit: Literal["tokens", "sentences"] = Field("sentences", description="What language shares count.")
+    optimise: Optimise = Field(default_factory=Optimise, description="Optimiser and learning rate.")
+    precision: Literal["no", "bf16"] = Field("bf16", description="Autocast precision of matrix products.")
+    evaluate_every: int = Field(0, ge=0, description="Steps between evaluations of perplexity; 0: only at the end.")
+    evaluate_tokens: int = Field(20_000, ge=256, description="Most held-out subwords a language in an evaluation.")
+    patience: int = Field(0, ge=0, description="Evaluations without a fall before stopping; 0: never stop early.")
+    checkpoint_every: int = Field(0, ge=0, description="Steps between checkpoints; 0: only at the end.")
+    keep: int = Field(2, ge=1, description="Newest checkpoints kept, beside the best.")
+    threads: int | None = Field(None, ge=1, description="Torch threads; none: as torch finds.")
+    trackers: list[Literal["aim", "clearml", "comet_ml", "mlflow", "tensorboard", "trackio", "wandb"]] = Field(
+        [], description="Where losses are also sent, through accelerate; each needs its package."
+    )
+
+    def model_post_init(self, _context: Any) -> None:
+        """Patience counts evaluations, so there must be some on the way."""
+        if self.patience and not self.evaluate_every:
+            message = "patience counts evaluations on the way: set train.evaluate_every too"
+            raise ValueError(message)
