@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from interlace.data import Pairs, Sentences
 from interlace.data.layout import joined, single
 from interlace.errors import DataError
+from interlace.links.subwords import EXPANSIONS, to_subwords
 from interlace.models.build import fresh
 from interlace.models.shape import Shape
-from interlace.objectives._exchange import exchange, linked_words, links_of, one_to_one, only, partners, words_of
+from interlace.objectives._exchange import exchange, linked_words, links_of, one_to_one, only, words_of
 from interlace.objectives._exchange_modules import Start, gathered, head_of, identity
 from interlace.ragged import Ragged
 
@@ -38,8 +39,11 @@ PAIR = linked([[0, 1, 1, 2]], [[0, 1, 1]], [[(0, 0), (1, 1), (2, 1)]])
 
 
 def places_of(pairs, how, max_length=32):
-    source, target = partners(joined(pairs, VOCAB, max_length), pairs.links, how)
-    return sorted(zip(source.tolist(), target.tolist(), strict=True))
+    """What each predicted subword of the source is linked to, by column."""
+    layout = joined(pairs, VOCAB, max_length)
+    at = np.nonzero(layout.content & (layout.sides == 0))
+    found = exchange(layout, pairs.links, at, expansion=how, mean=False, every=True)
+    return list(zip(at[1][found.to].tolist(), found.places.tolist(), strict=True))
 
 
 def test_links_of_words_become_places_with_the_specials_before_them():
@@ -54,8 +58,7 @@ def test_links_to_words_that_were_cut_off_are_dropped():
 
 def swap(at, **options):
     layout = joined(PAIR, VOCAB, 32)
-    chosen = {"mean": True, "every": False, "forbid_masked": False} | options
-    found = exchange(layout, partners(layout, PAIR.links, "all"), (np.zeros(len(at), int), np.array(at, int)), **chosen)
+    found = exchange(layout, PAIR.links, (np.zeros(len(at), int), np.array(at, int)), **options)
     rows = {int(which): {} for which in found.which}
     for to, place, weight in zip(found.to, found.places, found.weights, strict=True):
         rows[int(found.which[to])][int(place)] = float(weight)
@@ -113,7 +116,7 @@ def test_the_sparse_sum_is_the_papers_matrix_product(pairs, seed, mean, every, f
     rng = np.random.default_rng(seed)
     chosen = layout.content & (rng.random(layout.ids.shape) < 0.5)
     at = np.nonzero(chosen)
-    found = exchange(layout, partners(layout, pairs.links, "all"), at, mean=mean, every=every, forbid_masked=forbid)
+    found = exchange(layout, pairs.links, at, mean=mean, every=every, forbid_masked=forbid)
     states = torch.from_numpy(rng.normal(size=(*layout.ids.shape, 3)).astype(np.float32))
     parts = (torch.from_numpy(part) for part in (found.places, found.to, found.weights))
     ours = gathered(states, *parts, len(found.which)).numpy()
@@ -143,6 +146,25 @@ def paper_matrix(layout, links, row):
             if ends[0][0] == 0 and ends[1][0] == 1 and (ends[0][1], ends[1][1]) in known:
                 matrix[i, j] = 1
     return matrix
+
+
+@settings(max_examples=100, deadline=None)
+@given(pairs=little_pairs(), seed=st.integers(0, 99), how=st.sampled_from(EXPANSIONS), room=st.integers(8, 40))
+def test_partners_are_those_of_links_expanded_whole(pairs, seed, how, room):
+    layout = joined(pairs, VOCAB, room)
+    chosen = layout.content & (np.random.default_rng(seed).random(layout.ids.shape) < 0.5)
+    at = np.nonzero(chosen)
+    found = exchange(layout, pairs.links, at, expansion=how, mean=False)
+    ours = sorted(zip(at[0][found.which][found.to], at[1][found.which][found.to], found.places.tolist(), strict=True))
+
+    content = [layout.content & (layout.sides == number) for number in (0, 1)]
+    words = [Ragged.from_lengths(layout.words[mine], mine.sum(axis=1)) for mine in content]
+    places = [Ragged.from_lengths(np.flatnonzero(mine), mine.sum(axis=1)) for mine in content]
+    wanted = set()
+    for row, links in enumerate(to_subwords(pairs.links, *words, how)):
+        for one, other in [(int(places[0][row][i]), int(places[1][row][j])) for i, j in links]:
+            wanted |= {(*divmod(a, layout.ids.shape[1]), b) for a, b in ((one, other), (other, one))}
+    assert ours == sorted((row, column, place) for row, column, place in wanted if chosen[row, column])
 
 
 def test_links_that_are_missing_name_the_cure():

@@ -22,7 +22,7 @@ from interlace.data.layout import joined
 from interlace.errors import SettingsError
 from interlace.links.subwords import Expansion
 from interlace.objectives import Batch, Objective, Prepared, Resources, Term
-from interlace.objectives._exchange import exchange, links_of, one_to_one, only, partners
+from interlace.objectives._exchange import exchange, links_of, one_to_one, only
 from interlace.objectives._inputs import Switch, encoder_inputs, wants_languages, wants_restart
 from interlace.objectives._masking import Masking, Tables
 
@@ -162,8 +162,9 @@ class Weam(Objective):
             links = only(links, one_to_one(links, pairs.confidence))
         found = exchange(
             layout,
-            partners(layout, links, self.expansion),
+            links,
             batch.at,
+            expansion=self.expansion,
             mean=self.normalise != "sum",
             every=self.positions == "all_masked",
             forbid_masked=self.forbid_masked_partner,

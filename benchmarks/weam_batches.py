@@ -1,0 +1,101 @@
+"""Claim: one core builds 1.5 million real tokens/s of `weam` batches, links of words turned to places included.
+
+    python benchmarks/weam_batches.py
+
+Everything from the epoch plan to the finished arrays is timed, by turns with `tlm` on the same pairs. Two shapes: short
+captions in batches of many rows, and long sentences. Words have 1.4 subwords, a word has about one link, as symmetrised
+aligners give; the pairs and their links lie in memory, as those of a corpus that is mapped and warm do.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ["OMP_NUM_THREADS"] = "1"
+
+import statistics
+import time
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from interlace.data import Pairs, Sentences
+from interlace.data.sampling import BucketPlan
+from interlace.models.traits import Traits
+from interlace.objectives import Resources
+from interlace.objectives.tlm import Tlm
+from interlace.objectives.weam import Weam
+from interlace.objectives.word_aligned import WordAligned
+from interlace.ragged import Ragged
+from interlace.randomness import Purpose, generator
+from interlace.train.mixture import Draw, Mixture, Source
+from interlace.train.plans import Bucketed
+
+if TYPE_CHECKING:
+    from interlace.objectives import Objective
+
+BUDGET, ROUNDS, BATCHES, SIZE = 16_384, 7, 20, 20_000
+VOCAB: Any = SimpleNamespace(
+    pad=0, begin=1, end=2, mask=3, size=SIZE, between=(2,), specials=np.arange(4), ordinary=np.arange(4, SIZE)
+)
+
+
+def sentences(rng: np.random.Generator, words: np.ndarray[Any, Any], language: str) -> Sentences:
+    """Lines of the named numbers of words, in subwords of a random vocabulary."""
+    pieces = rng.choice([1, 2, 3], p=[0.7, 0.2, 0.1], size=words.sum())
+    row = np.repeat(np.arange(len(words)), words)
+    lengths = np.bincount(row, weights=pieces, minlength=len(words)).astype(np.int64)
+    belongs = np.repeat(Ragged.from_lengths(row, words).columns(), pieces).astype(np.int32)
+    ids = rng.choice(VOCAB.ordinary, size=len(belongs)).astype(np.int32)
+    return Sentences(Ragged.from_lengths(ids, lengths), Ragged.from_lengths(belongs, lengths), language)
+
+
+def pairs(count: int, mean: float) -> Pairs:
+    """Translations of about as many words, linked near the diagonal; one word in ten has none, one in ten two."""
+    rng = generator(Purpose.SAMPLE, 0)
+    source = np.clip(rng.gamma(6.0, mean / 6, size=count).astype(int), 2, 100)
+    target = np.clip(source + rng.integers(-2, 3, size=count), 2, 100)
+    of = Ragged.from_lengths(np.zeros(source.sum(), np.int8), source)
+    row, i = of.rows(), of.columns()
+    copies = rng.choice([0, 1, 2], p=[0.1, 0.8, 0.1], size=len(row))
+    row, i = np.repeat(row, copies), np.repeat(i, copies)
+    j = np.clip(i + rng.integers(-1, 2, size=len(i)), 0, target[row] - 1)
+    keys = np.unique((row * 128 + i) * 128 + j)
+    flat = np.stack([keys // 128 % 128, keys % 128], axis=1).astype(np.int32)
+    links = Ragged.from_lengths(flat, np.bincount(keys // 128**2, minlength=count))
+    return Pairs(sentences(rng, source, "en"), sentences(rng, target, "de"), links)
+
+
+def rate(objective: Objective, corpus: Pairs, first: int) -> float:
+    """Million real tokens/s of a few batches."""
+    plan = BucketPlan(corpus.lengths, BUDGET, overhead=3, max_length=256)
+    prepared = objective.prepare(Resources(VOCAB, Traits("bert", 512)))
+    mixture = Mixture([Source("objective", "en-de", objective, prepared, Bucketed(corpus, plan))], seed=0)
+    start = time.perf_counter()
+    tokens = sum(mixture.batch(Draw(step, 0, step, ()), 0).tokens for step in range(first, first + BATCHES))
+    return tokens / (time.perf_counter() - start) / 1e6
+
+
+def main() -> None:
+    """Time all by turns and print the median, least and most of each."""
+    learners = {
+        "tlm": Tlm(),
+        "tlm, rate 0.3": Tlm(masking={"rate": 0.3}),
+        "weam": Weam(),
+        "weam, first subwords": Weam(expansion="first"),
+        "weam, one to one": Weam(normalise="one_to_one"),
+        "word_aligned": WordAligned(),
+    }
+    for what, corpus in {"captions": pairs(200_000, 11), "long sentences": pairs(50_000, 28)}.items():
+        rates: dict[str, list[float]] = {name: [] for name in learners}
+        for turn in range(ROUNDS + 1):
+            for name, learner in learners.items():
+                rates[name].append(rate(learner, corpus, turn * BATCHES))
+        for name, (_, *found) in rates.items():
+            median = statistics.median(found)
+            print(f"{what:15} {name:22} {median:6.2f} million real tokens/s ({min(found):.2f} to {max(found):.2f})")
+
+
+if __name__ == "__main__":
+    main()
