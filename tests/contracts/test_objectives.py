@@ -9,6 +9,7 @@ import torch
 from interlace.data import Pairs, Sentences
 from interlace.data.vocab import Vocab
 from interlace.links.lexicon import Lexicon
+from interlace.links.phrases import phrase_pairs
 from interlace.models.build import fresh
 from interlace.models.shape import Shape
 from interlace.objectives import OBJECTIVES, Resources
@@ -40,12 +41,18 @@ def examples_for(objective, vocab):
 
 
 def linked(pairs):
-    """Every word with the one at its place; the first word of the source with the second too."""
+    """Every word with the one at its place; the first word of the source with the second too. And their phrases."""
     words = [np.array([row.max() + 1 for row in side.words]) for side in (pairs.source, pairs.target)]
     rows = [[(i, i) for i in range(count)] for count in np.minimum(*words)]
     links = Ragged.of([[row[0], (0, 1), *row[1:]] for row in rows], width=2)
+    phrases = phrase_pairs(*words, links)
+    confidence, scores = (np.linspace(0.3, 1, len(values), dtype=np.float32) for values in (links.flat, phrases.flat))
     return replace(
-        pairs, links=links, confidence=Ragged(np.linspace(0.3, 1, len(links.flat), dtype=np.float32), links.offsets)
+        pairs,
+        links=links,
+        confidence=Ragged(confidence, links.offsets),
+        phrases=phrases,
+        scores=Ragged(np.stack([scores, scores[::-1]], axis=1), phrases.offsets),
     )
 
 

@@ -1,0 +1,185 @@
+"""Compiled parts of code-switching: which spans of a sentence may be exchanged, which of them are, and what is left.
+
+Legend: n rows; P phrase pairs and C candidates of all rows. A side is 0 for source, 1 for target, -1 for a row that
+stays as it is. A candidate is (start, stop, place): a span of the matrix sentence, and where its counterpart stands.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numba import njit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Table = NDArray[np.int32]
+    Numbers = NDArray[np.int64]
+
+
+@njit(cache=True, nogil=True)
+def likeliest_spans(
+    matrix: NDArray[np.int8],
+    phrases: Table,
+    scores: NDArray[np.float32],
+    offsets: Numbers,
+    counts: Numbers,
+    borders: NDArray[np.bool_],
+    starts: Numbers,
+    longest: int,
+    least: float,
+) -> tuple[Table, int, Numbers]:
+    """Spans of each row's matrix side, sorted, each once, with the place of its likeliest counterpart in `phrases`.
+
+    Equals are decided by the probability in the other direction, then by order.
+
+    phrases: (P, 4). scores: (P, 2). counts: (n, 2) words of each side.
+    borders: whether a sentence can be cut before each word, and behind its last. starts: (n, 2) where those of a row
+        and side begin. longest: most words of a phrase, on both sides. least: smallest probability.
+    Returns (C, 3) candidates with room behind them, C, and (n,) how many each row has.
+    """
+    found = np.zeros(len(matrix), np.int64)
+    candidates = np.empty((len(phrases), 3), np.int32)
+    best = np.full(longest * _most(counts), -1, np.int64)  # place of the best pair by start and length
+    used = 0
+    for row in range(len(matrix)):
+        side = matrix[row]
+        if side < 0:
+            continue
+        for place in range(offsets[row], offsets[row + 1]):
+            if scores[place, side] >= least and _fits(phrases, place, counts[row], borders, starts[row], longest):
+                start, stop = phrases[place, 2 * side], phrases[place, 2 * side + 1]
+                at = start * longest + stop - start - 1
+                if best[at] < 0 or _better(scores, place, best[at], side):
+                    best[at] = place
+        before = used
+        for at in range(counts[row, side] * longest):
+            if best[at] >= 0:
+                candidates[used, 0] = at // longest
+                candidates[used, 1] = at // longest + at % longest + 1
+                candidates[used, 2] = best[at]
+                best[at] = -1
+                used += 1
+        found[row] = used - before
+    return candidates, used, found
+
+
+@njit(cache=True, nogil=True)
+def _fits(
+    phrases: Table, place: int, counts: Numbers, borders: NDArray[np.bool_], starts: Numbers, longest: int
+) -> bool:
+    """Whether both spans of a phrase pair are short enough and can be cut out of their sentences."""
+    for side in range(2):
+        start, stop = phrases[place, 2 * side], phrases[place, 2 * side + 1]
+        if stop > counts[side] or stop - start > longest:
+            return False
+        if not (borders[starts[side] + start] and borders[starts[side] + stop]):
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _most(counts: Numbers) -> int:
+    most = 0
+    for row in range(len(counts)):
+        most = max(most, counts[row, 0], counts[row, 1])
+    return most
+
+
+@njit(cache=True, nogil=True)
+def _better(scores: NDArray[np.float32], one: int, held: int, side: int) -> bool:
+    if scores[one, side] != scores[held, side]:
+        return bool(scores[one, side] > scores[held, side])
+    return bool(scores[one, 1 - side] > scores[held, 1 - side])
+
+
+@njit(cache=True, nogil=True)
+def draw(
+    candidates: Table, offsets: Numbers, allowed: Numbers, most: int, uniforms: NDArray[np.float64]
+) -> NDArray[np.bool_]:
+    """(C,) which candidates are taken: in random order, each that overlaps none before it and still fits.
+
+    allowed: (n,) most words taken in a row. most: most spans taken in a row. uniforms: (C,) in [0, 1).
+    """
+    chosen = np.zeros(len(candidates), np.bool_)
+    order = np.empty(max(len(candidates), 1), np.int64)
+    taken = np.zeros(_last_stop(candidates) + 1, np.bool_)
+    for row in range(len(offsets) - 1):
+        first, rest = offsets[row], offsets[row + 1] - offsets[row]
+        for number in range(rest):
+            order[number] = first + number
+        words, spans = allowed[row], most
+        while rest > 0 and words > 0 and spans > 0:
+            pick = int(uniforms[first + rest - 1] * rest)
+            place = order[pick]
+            rest -= 1
+            order[pick] = order[rest]
+            start, stop = candidates[place, 0], candidates[place, 1]
+            if stop - start <= words and not _any(taken, start, stop):
+                for word in range(start, stop):
+                    taken[word] = True
+                chosen[place] = True
+                words -= stop - start
+                spans -= 1
+        for place in range(first, offsets[row + 1]):
+            if chosen[place]:
+                for word in range(candidates[place, 0], candidates[place, 1]):
+                    taken[word] = False
+    return chosen
+
+
+@njit(cache=True, nogil=True)
+def _any(flags: NDArray[np.bool_], start: int, stop: int) -> bool:
+    for at in range(start, stop):  # noqa: SIM110 - a slice or a generator would take seconds to compile
+        if flags[at]:
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True)
+def _last_stop(candidates: Table) -> int:
+    last = 0
+    for place in range(len(candidates)):
+        last = max(last, candidates[place, 1])
+    return last
+
+
+@njit(cache=True, nogil=True)
+def assemble(
+    bases: NDArray[np.int8], sizes: Numbers, spans: Table, counterparts: Table, offsets: Numbers
+) -> tuple[Table, Table, int, Numbers]:
+    """The pieces of each switched sentence, in order.
+
+    bases: (n,) the side that a row is made from. sizes: (n,) its words.
+    spans: taken spans of all rows, in order. counterparts: as many (side, row, start, stop).
+    Returns (side, row, start, stop) of each piece and the matrix span whose place it takes, with room behind them;
+    how many pieces there are, in all and in each row.
+    """
+    room = 2 * len(spans) + len(bases)
+    pieces, places = np.empty((room, 4), np.int32), np.empty((room, 2), np.int32)
+    found = np.zeros(len(bases), np.int64)
+    used = 0
+    for row in range(len(bases)):
+        before, at = used, 0
+        for number in range(offsets[row], offsets[row + 1]):
+            start, stop = spans[number, 0], spans[number, 1]
+            if start > at:
+                _put(pieces, places, used, bases[row], row, at, start)
+                used += 1
+            for column in range(4):
+                pieces[used, column] = counterparts[number, column]
+            places[used, 0], places[used, 1] = start, stop
+            used += 1
+            at = stop
+        if sizes[row] > at:
+            _put(pieces, places, used, bases[row], row, at, sizes[row])
+            used += 1
+        found[row] = used - before
+    return pieces, places, used, found
+
+
+@njit(cache=True, nogil=True)
+def _put(pieces: Table, places: Table, used: int, side: int, row: int, start: int, stop: int) -> None:
+    pieces[used, 0], pieces[used, 1], pieces[used, 2], pieces[used, 3] = side, row, start, stop
+    places[used, 0], places[used, 1] = start, stop

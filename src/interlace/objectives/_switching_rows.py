@@ -1,0 +1,191 @@
+"""Switched sentences as subwords: gathered from both sides, never tokenised again but for moved phrases' first words.
+
+Legend: n rows; p pieces; T subwords of all switched rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from interlace.data import Sentences
+from interlace.objectives._switching import OF_SOURCE, OF_TARGET
+from interlace.ragged import Ragged
+from interlace.text.scripts import UNSPACED, scripts_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from interlace.data import Pairs
+    from interlace.objectives._switching import Switched
+    from interlace.objectives._switching_forms import Forms
+
+_LANGUAGE = np.array([0, 1, 1, 0], np.int8)  # of a piece, by where it comes from
+_FORMS = 4  # where converted words come from
+
+
+@dataclass(frozen=True)
+class SwitchedRows:
+    """Subwords of switched sentences.
+
+    sentences: n rows; words are numbered in the switched sentence.
+    sides: (T,) int8, the side whose language each subword is of.
+    """
+
+    sentences: Sentences
+    sides: NDArray[np.int8]
+
+    def take(self, rows: NDArray[np.int64]) -> SwitchedRows:
+        """The named rows."""
+        return SwitchedRows(self.sentences.take(rows), Ragged(self.sides, self.sentences.ids.offsets).take(rows).values)
+
+
+@dataclass(frozen=True)
+class _Pieces:
+    """p pieces. where: of which store. row, start, stop: its words. owner: of which switched row. language: 0 or 1."""
+
+    where: NDArray[np.int64]
+    row: NDArray[np.int64]
+    start: NDArray[np.int64]
+    stop: NDArray[np.int64]
+    owner: NDArray[np.int64]
+    language: NDArray[np.int8]
+
+
+def blanks_of_its_own(switched: Switched, languages: tuple[str, str]) -> NDArray[np.bool_]:
+    """(p,) pieces that bring the blank that stands before them in their own sentence.
+
+    All others take the place of the matrix's words, with the blank or none before these. But two exchanged phrases side
+    by side in a script without blanks would run together, where their own writes them.
+    """
+    writes = np.array([not scripts_of(language) & UNSPACED for language in languages], np.bool_)
+    inserted, rows = switched.inserted, switched.pieces.rows()
+    follows = np.zeros(len(inserted), np.bool_)
+    follows[1:] = inserted[1:] & inserted[:-1] & (rows[1:] == rows[:-1])
+    matrix = switched.matrix[rows].astype(np.int64)
+    return follows & ~writes[matrix] & writes[1 - matrix]
+
+
+def gathered(pairs: Pairs, switched: Switched, forms: Forms) -> SwitchedRows:
+    """The subwords of each switched sentence, as the tokenizer would give them for its text."""
+    flat = switched.pieces.flat.astype(np.int64)
+    where, row, start, stop = flat.T.copy()
+    pieces = _Pieces(where, row, start, stop, switched.pieces.rows(), _LANGUAGE[where])
+    store = _Store.of(pairs, pieces)
+    if forms.blank.any():
+        pieces, store = _reformed(pairs, switched, pieces, store, forms)
+    begin, end = store.bounds(pieces)
+    lengths = end - begin
+    index = np.repeat(begin - (np.cumsum(lengths) - lengths), lengths) + np.arange(lengths.sum())
+    words = pieces.stop - pieces.start
+    before = np.cumsum(words) - words  # words before each piece, then of its own row only
+    first = np.searchsorted(pieces.owner, np.arange(len(switched.pieces)))
+    before -= np.append(before, 0)[first][pieces.owner]
+    numbers = store.words[index] + np.repeat(before - pieces.start, lengths)
+    per_row = np.bincount(pieces.owner, lengths, minlength=len(switched.pieces)).astype(np.int64)
+    ids = Ragged.from_lengths(store.ids[index], per_row)
+    sentences = Sentences(ids, Ragged(numbers.astype(np.int32), ids.offsets), pairs.source.language)
+    return SwitchedRows(sentences, np.repeat(pieces.language, lengths))
+
+
+@dataclass(frozen=True)
+class _Store:
+    """Sentences of all places one after another, as flat columns.
+
+    first: by place, the number of its first row. starts: where each row begins, and the end.
+    keys: row and word of each subword in one number, ascending.
+    """
+
+    ids: NDArray[np.int32]
+    words: NDArray[np.int32]
+    keys: NDArray[np.int64]
+    first: NDArray[np.int64]
+    width: int
+
+    @classmethod
+    def of(cls, pairs: Pairs, pieces: _Pieces) -> _Store:
+        """Both sides, and those of the table's translations that stand in a piece (which are renumbered)."""
+        parts = [pairs.source, pairs.target]
+        for place in (OF_SOURCE, OF_TARGET):
+            mine = pieces.where == place
+            if pairs.known is not None and mine.any():
+                parts.append(pairs.known[place - OF_SOURCE].counterparts.take(pieces.row[mine]))
+                pieces.row[mine] = np.arange(mine.sum())
+            else:
+                parts.append(pairs.source.take([]))
+        return cls.joined(parts)
+
+    @classmethod
+    def joined(cls, parts: list[Sentences]) -> _Store:
+        ids, words = (np.concatenate([getattr(part, name).flat for part in parts]) for name in ("ids", "words"))
+        rows = np.repeat(np.arange(sum(map(len, parts))), np.concatenate([part.lengths for part in parts]))
+        width = int(words.max(initial=0)) + 2
+        first = np.cumsum([0, *map(len, parts)])
+        return cls(ids.astype(np.int32), words.astype(np.int32), rows * width + words, first, width)
+
+    def bounds(self, pieces: _Pieces) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """(p,) the first subword of each piece, and the one behind its last."""
+        row = (self.first[pieces.where] + pieces.row) * self.width
+        return np.searchsorted(self.keys, row + pieces.start), np.searchsorted(self.keys, row + pieces.stop)
+
+    def with_words(self, words: Ragged) -> _Store:
+        """One more place: rows of a single word each."""
+        rows = np.repeat(self.first[-1] + np.arange(len(words)), words.lengths) * self.width
+        return _Store(
+            np.concatenate([self.ids, words.flat]),
+            np.concatenate([self.words, np.zeros(len(words.flat), np.int32)]),
+            np.concatenate([self.keys, rows]),
+            np.append(self.first, self.first[-1] + len(words)),
+            self.width,
+        )
+
+
+def _reformed(pairs: Pairs, switched: Switched, pieces: _Pieces, store: _Store, forms: Forms) -> tuple[_Pieces, _Store]:
+    """Cut inserted pieces in two, their first word and the rest, where it needs another form than it has."""
+    at = np.flatnonzero(switched.inserted)
+    begin, end = store.bounds(_some(pieces, at))
+    at, begin = at[begin < end], begin[begin < end]
+    languages = (pairs.source.language, pairs.target.language)
+    has, wanted = forms.blank[store.ids[begin]], _wanted(switched, pieces, store, forms, at)
+    own = blanks_of_its_own(switched, languages)[at]
+    wanted = np.where(own, has | (pieces.start[at] == 0), wanted)
+    at, wanted = at[has != wanted], wanted[has != wanted]
+    if not len(at):
+        return pieces, store
+    heads = _some(pieces, at)
+    begin, end = store.bounds(
+        _Pieces(heads.where, heads.row, heads.start, heads.start + 1, heads.owner, heads.language)
+    )
+    words = Ragged.from_lengths(np.zeros(0, np.int32), end - begin)
+    index = np.repeat(begin - words.offsets[:-1], end - begin) + np.arange(words.offsets[-1])
+    converted = forms.converted(Ragged(store.ids[index], words.offsets), wanted)
+    return _cut(pieces, at), store.with_words(converted)
+
+
+def _wanted(
+    switched: Switched, pieces: _Pieces, store: _Store, forms: Forms, at: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Whether a blank stands before the matrix's words whose place the pieces take."""
+    places = switched.places.flat[at].astype(np.int64)
+    owner = pieces.owner[at]
+    matrix = switched.matrix[owner].astype(np.int64)
+    replaced = _Pieces(matrix, owner, places[:, 0], places[:, 1], owner, pieces.language[at])
+    first = np.minimum(store.bounds(replaced)[0], len(store.ids) - 1)
+    return forms.blank[store.ids[first]]
+
+
+def _cut(pieces: _Pieces, at: NDArray[np.int64]) -> _Pieces:
+    """The pieces with a converted word in front of each of those at the given places, which lose their first word."""
+    order = np.sort(np.concatenate([np.arange(len(pieces.where)), at]), kind="stable")
+    cut = _some(pieces, order)
+    heads = at + np.arange(len(at))
+    cut.where[heads], cut.row[heads] = _FORMS, np.arange(len(at))
+    cut.start[heads], cut.stop[heads] = 0, 1
+    cut.start[heads + 1] += 1
+    return cut
+
+
+def _some(pieces: _Pieces, at: NDArray[np.int64]) -> _Pieces:
+    return _Pieces(*(column[at] for column in vars(pieces).values()))

@@ -1,0 +1,163 @@
+"""Alternating language modelling (Yang et al. 2020): masked prediction over sentences that switch language.
+
+    before  the old doctor reads three letters    der alte Arzt liest drei Briefe
+    after   <s> the alte Arzt [M] three letters </s>                               predict: reads
+    after   <s> der alte Arzt [M] three Briefe </s>                                predict: liest
+
+Phrases of one side stand in for their translations, so words of both languages share one context.
+
+What the paper leaves open (requirements, A1-A15), and where it is decided:
+
+- A1 Its alpha is 0 for source alone and 1 for target alone, but "major source" is alpha >= 0.5. Here the kinds have
+  names and shares: `source_share` is its alpha = 0, `target_share` its alpha = 1.
+- A2, A3 Replaced words of the matrix sentence over its words stay strictly below `switch_fraction`, 0.3. So shares
+  between 0.3 and 0.7 never occur; a range fills the gap.
+- A4 `target_choice`: the counterpart in this pair, or the phrase table's argmax, which the construction speaks of.
+- A5 "Highest probability" is phi of the inserted given the replaced phrase; equals are decided by the other direction.
+  The least count is the phrase table's (`align.phrases.minimum_count`), the least probability `least_probability`.
+- A6 Candidates are taken in random order, none overlapping another; phrases may be neighbours. A row in which nothing
+  could be replaced counts as monolingual. Repeats only matter where text is written (`interlace switch`).
+- A7 How words are linked and phrases extracted is the recipe's `[align]` section, or the rules in `extraction`.
+- A8 Phrases are spans of words, and their subwords those that the tokenizer gives for the switched text.
+- A9 `language_ids`: none unless the model has embeddings for them. Positions run straight through.
+- A10, A15 Stopping, layers, batch size and steps are the recipe's; A11-A13 are about tables and translation.
+- A14 Rows are drawn anew for every batch: no corpus of 20 copies in each direction is written.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from interlace.data import Pairs
+from interlace.data.layout import single
+from interlace.errors import DataError
+from interlace.links.phrases import PhraseRules
+from interlace.objectives import Objective, Prepared, Resources
+from interlace.objectives._inputs import Switch, encoder_inputs, wants_languages
+from interlace.objectives._masking import Masking, Tables
+from interlace.objectives._switching import Choices, Switching, switch, word_counts
+from interlace.objectives._switching_forms import Forms
+from interlace.objectives._switching_rows import SwitchedRows, gathered
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from interlace.data.layout import Layout
+    from interlace.objectives import Batch
+    from interlace.randomness import Generator
+
+
+@dataclass(frozen=True)
+class PreparedAlm(Prepared):
+    """Adds the masking tables, whether language ids are fed, and the forms of words that are moved."""
+
+    tables: Tables
+    language_ids: bool
+    forms: Forms
+
+
+class Alm(Objective):
+    """Predict masked subwords of sentences some of whose phrases stand in the other language.
+
+    Reads: pairs with phrases (`stored` with the corpus, or `extracted` from its word links in every batch).
+    Relations: `tlm` sets the two sentences side by side; `mlm` reads each alone.
+    """
+
+    reads = Pairs
+    term: ClassVar[str] = "alm"
+
+    masking: Masking = Field(default_factory=Masking, description="What is predicted and what is shown instead.")
+    switching: Switching = Field(default_factory=Switching, description="Which phrases are exchanged, and how many.")
+    phrases: Literal["stored", "extracted"] = Field(
+        "stored",
+        description="'stored': found once, with the phrase table's probabilities. 'extracted': from the word links, in "
+        "every batch; takes less disk, and knows no probabilities but those of the links.",
+    )
+    extraction: PhraseRules = Field(
+        default_factory=PhraseRules, description="Which phrases are taken from links, where they are 'extracted'."
+    )
+    fewest_words: int = Field(1, ge=1, description="Rows with fewer words are left out (ALM filters; no value given).")
+    most_words: int = Field(0, ge=0, description="Rows with more words are left out; 0: no limit (no value given).")
+    language_ids: Switch = Field("auto", description="Feed a language id a subword; 'auto': where the model can.")
+
+    @property
+    def needs(self) -> frozenset[str]:  # type: ignore[override]
+        """Links or phrases; the whole table only where its translations are chosen."""
+        if self.switching.target_choice == "table_argmax":
+            return frozenset({"phrases", "known"})
+        return frozenset({"links"} if self.phrases == "extracted" else {"phrases"})
+
+    @property
+    def needs_frequencies(self) -> bool:  # type: ignore[override]
+        """Counts are only taken where the weighting asks for them."""
+        return self.masking.weighting != "none"
+
+    def prepare(self, resources: Resources) -> PreparedAlm:
+        """Look-up tables of the masking and of word forms."""
+        language_ids = wants_languages(self.language_ids, resources.traits, "alm")
+        tables = self.masking.tables(resources)
+        return PreparedAlm(resources.vocab, resources.traits, tables, language_ids, Forms(resources.vocab))
+
+    def batch(self, examples: Pairs, prepared: PreparedAlm, step: int, rng: Generator) -> Batch:
+        """Switch every pair, leave out what is too short or too long, and mask.
+
+        Raises:
+            DataError: the pairs have no phrases, or no links where phrases are extracted from them.
+        """
+        rows = self._kept(
+            gathered(examples, switch(self._choices(examples, prepared.forms), self.switching, rng), prepared.forms)
+        )
+        layout = self._layout(rows, prepared)
+        languages = (examples.source.language, examples.target.language)
+        inputs = encoder_inputs(layout, prepared.traits, languages, language_ids=prepared.language_ids)
+        return self.masking.batch(layout, inputs, languages, prepared, term=self.term, step=step, rng=rng)
+
+    def for_evaluation(self) -> Alm:
+        """The same with the evaluation's masking."""
+        return self.model_copy(update={"masking": self.masking.for_evaluation()})
+
+    def _choices(self, pairs: Pairs, forms: Forms) -> Choices:
+        if self.switching.target_choice == "table_argmax":
+            if pairs.known is None:
+                raise DataError(_missing("what a phrase table knows", "target_choice = 'in_pair'"))
+        elif self.phrases == "extracted":
+            if pairs.links is None:
+                raise DataError(_missing("word links", "phrases = 'stored'"))
+            from interlace.objectives._switching_links import extracted
+
+            return extracted(pairs, self.extraction, forms.inside)
+        elif pairs.phrases is None:
+            raise DataError(_missing("phrases", "phrases = 'extracted'"))
+        return Choices.of(pairs, forms.inside)
+
+    def _kept(self, rows: SwitchedRows) -> SwitchedRows:
+        """The rows of a fitting length; all where none fits, for a batch must hold something."""
+        words = word_counts(rows.sentences)
+        kept = (words >= self.fewest_words) & ((words <= self.most_words) | (self.most_words == 0))
+        return rows.take(np.flatnonzero(kept)) if kept.any() and not kept.all() else rows
+
+    def _layout(self, rows: SwitchedRows, prepared: PreparedAlm) -> Layout:
+        layout = single(rows.sentences, prepared.vocab, self.max_length)
+        fits = rows.sentences.ids.columns() < self.max_length - 2
+        return replace(layout, sides=_sides(layout, rows.sides[fits]))
+
+
+def _sides(layout: Layout, sides: NDArray[np.int8]) -> NDArray[np.int8]:
+    """(B, L) the language of each subword; a special has that of the one beside it."""
+    filled = np.zeros(layout.ids.shape, np.int8)
+    filled[layout.content] = sides
+    filled[:, 0] = filled[:, 1]
+    rows, last = np.arange(len(filled)), layout.lengths - 1
+    filled[rows, last] = filled[rows, last - 1]
+    return filled
+
+
+def _missing(what: str, other: str) -> str:
+    return (
+        f"alm: the pairs come without {what}; train from a recipe, which finds them ([align] says how), lay them "
+        f"beside the corpus with ParallelCorpus.beside, or set {other}"
+    )

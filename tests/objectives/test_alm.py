@@ -1,0 +1,291 @@
+"""ALM: a pair's switched sentences by hand, subwords against tokenising the switched text, and what it refuses."""
+
+import itertools
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers, trainers
+from tokenizers import decoders as token_decoders
+
+from interlace.data import Pairs, Sentences
+from interlace.data.vocab import Vocab
+from interlace.errors import DataError, SettingsError
+from interlace.links import WordPairs
+from interlace.links.phrases import PhraseRules, phrase_pairs
+from interlace.models.traits import Traits
+from interlace.objectives import Resources
+from interlace.objectives._switching import Choices, Switching, all_borders, switch
+from interlace.objectives._switching_forms import Forms
+from interlace.objectives._switching_rows import gathered
+from interlace.objectives._switching_text import switched_lines
+from interlace.objectives.alm import Alm
+from interlace.ragged import Ragged
+from interlace.text import TextPairs
+from interlace.text.words.blanks import Blanks
+from interlace.world import pairs as world_pairs
+from interlace.world import sample
+
+PLAIN = Traits("bert", 64)
+MIXED = {"source_share": 0, "target_share": 0}
+KINDS = ("byte-bpe", "bpe", "wordpiece", "unigram")
+
+
+def rng(seed=0):
+    return np.random.default_rng([7, seed, 0, 0])
+
+
+# ---- a pair by hand, as in ALM's figure 2: one pair, many switched sentences ----
+
+WORDS = "<pad> </s> <s> <mask> <unk> we discussed the plan yesterday 我们 昨天 讨论 了 计划".split()
+ID = {word: number for number, word in enumerate(WORDS)}
+
+
+def little_vocab():
+    tokenizer = Tokenizer(models.WordLevel(ID, unk_token="<unk>"))
+    tokenizer.add_special_tokens([AddedToken(word, special=True) for word in WORDS[:5]])
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    return Vocab(
+        tokenizer, {"pad": "<pad>", "begin": "<s>", "end": "</s>", "mask": "<mask>", "unk": "<unk>"}, {}, "by hand"
+    )
+
+
+def side(text, language):
+    ids = Ragged.of([[ID[word] for word in text.split()]])
+    return Sentences(ids, Ragged(ids.columns().astype(np.int32), ids.offsets), language)
+
+
+#              we-我们  yesterday-昨天  discussed-讨论了  discussed the plan-讨论了计划  the plan-计划
+FIGURE_PHRASES = [(0, 1, 0, 1), (1, 2, 2, 4), (1, 4, 2, 5), (2, 4, 4, 5), (4, 5, 1, 2)]
+FIGURE = Pairs(
+    side("we discussed the plan yesterday", "en"),
+    side("我们 昨天 讨论 了 计划", "zh"),
+    phrases=Ragged.of([FIGURE_PHRASES], width=4),
+)
+
+
+def sentences_of(alm, pairs=FIGURE, traits=PLAIN, draws=80):
+    vocab = little_vocab()
+    prepared = alm.prepare(Resources(vocab, traits))
+    found = set()
+    for seed in range(draws):
+        ids = alm.batch(pairs, prepared, 0, rng(seed)).inputs["input_ids"]
+        found |= {" ".join(WORDS[number] for number in row if number > 4) for row in ids}
+    return found
+
+
+def test_a_pair_gives_all_its_switched_sentences():
+    """Of five words fewer than 30 % is one; a phrase of two words must wait for a larger share."""
+    assert sentences_of(Alm(masking={"rate": 0}, switching={"major_source": 1, **MIXED})) == {
+        "我们 discussed the plan yesterday",
+        "we 讨论 了 the plan yesterday",
+        "we discussed the plan 昨天",
+    }
+    assert sentences_of(Alm(masking={"rate": 0}, switching={"major_source": 0, **MIXED})) == {
+        "we 昨天 讨论 了 计划",
+        "我们 yesterday 讨论 了 计划",
+        "我们 昨天 讨论 了 the plan",
+    }
+
+
+def test_the_monolingual_ends_are_the_sentences_themselves():
+    assert sentences_of(Alm(masking={"rate": 0}, switching={"source_share": 1, "target_share": 0})) == {
+        "we discussed the plan yesterday"
+    }
+    assert sentences_of(Alm(masking={"rate": 0}, switching={"source_share": 0, "target_share": 1})) == {
+        "我们 昨天 讨论 了 计划"
+    }
+
+
+def test_all_kinds_come_in_one_mixture():
+    assert len(sentences_of(Alm(masking={"rate": 0}), draws=200)) == 8
+
+
+def test_masked_words_of_both_languages_are_predicted():
+    alm = Alm(masking={"rate": 1, "random_share": 0, "mask_share": 1}, switching={"major_source": 1, **MIXED})
+    batch = alm.batch(FIGURE, alm.prepare(Resources(little_vocab(), PLAIN)), 0, rng())
+    assert (batch.inputs["input_ids"] == ID["<mask>"]).sum() == len(batch.labels) == batch.counts["alm"]
+    languages = {WORDS[label].isascii() for label in batch.labels}
+    assert languages == {True, False}
+    assert batch.tokens == len(batch.labels) + 2
+
+
+def test_language_ids_are_those_of_each_word_and_positions_run_on():
+    traits = Traits("bert", 64, {"en": 2, "zh": 3}, "token_type_ids")
+    alm = Alm(masking={"rate": 0}, switching={"major_source": 1, **MIXED})
+    batch = alm.batch(FIGURE, alm.prepare(Resources(little_vocab(), traits)), 0, rng(1))
+    words = [WORDS[number] for number in batch.inputs["input_ids"][0]]
+    expected = [2 if word.isascii() else 3 for word in words]
+    expected[0], expected[-1] = expected[1], expected[-2]
+    assert batch.inputs["token_type_ids"][0].tolist() == expected
+    assert len(set(expected)) == 2
+    assert "position_ids" not in batch.inputs
+    plain = alm.model_copy(update={"language_ids": False})
+    assert (
+        "token_type_ids" not in plain.batch(FIGURE, plain.prepare(Resources(little_vocab(), traits)), 0, rng()).inputs
+    )
+
+
+def test_rows_of_an_unwanted_length_are_left_out():
+    pairs = Pairs(FIGURE.source.take([0, 0]), FIGURE.target.take([0, 0]), phrases=FIGURE.phrases.take([0, 0]))
+    short = Sentences(Ragged.of([[5], [5, 6, 7]]), Ragged.of([[0], [0, 1, 2]]), "en")
+    mixed = Pairs(short, pairs.target, phrases=Ragged.of([[], []], width=4))
+    alm = Alm(fewest_words=2, most_words=4, switching={"source_share": 1, "target_share": 0})
+    prepared = alm.prepare(Resources(little_vocab(), PLAIN))
+    assert alm.batch(mixed, prepared, 0, rng()).inputs["input_ids"].shape == (1, 5)
+    assert alm.batch(pairs, prepared, 0, rng()).inputs["input_ids"].shape == (2, 7)  # none fits: all stay
+
+
+def test_long_rows_are_cut_with_their_languages():
+    alm = Alm(max_length=8, masking={"rate": 0}, switching={"switch_fraction": 0.9, "major_source": 0, **MIXED})
+    traits = Traits("bert", 64, {"en": 2, "zh": 3}, "token_type_ids")
+    prepared = alm.prepare(Resources(little_vocab(), traits))
+    for seed in range(20):
+        batch = alm.batch(FIGURE, prepared, 0, rng(seed))
+        ids, languages = batch.inputs["input_ids"][0], batch.inputs["token_type_ids"][0]
+        assert len(ids) <= 8
+        assert all((WORDS[i].isascii()) == (k == 2) for i, k in zip(ids[1:-1], languages[1:-1], strict=True))
+
+
+# ---- subwords against the tokenizer ----
+
+
+def text_of(language="de", count=120):
+    """The micro-world's pairs with words between blanks, its phrases, and probabilities drawn at random."""
+    pairs = world_pairs("en", language, sample(count, "train", 5))
+    sides = [
+        type(text)(text.language, [" ".join(text.tokens(row)) for row in range(len(text))], text.words)
+        for text in (pairs.source, pairs.target)
+    ]
+    sides = [type(text)(text.language, text.lines, Blanks().split(text.lines)) for text in sides]
+    assert all(
+        np.array_equal(new.words.lengths, old.words.lengths)
+        for new, old in zip(sides, (pairs.source, pairs.target), strict=True)
+    )
+    return TextPairs(sides[0], sides[1], pairs.links)
+
+
+def phrases_of(text):
+    words = WordPairs.of([text])
+    phrases = phrase_pairs(words.source.lengths, words.target.lengths, text.links)
+    scores = rng(3).choice([0.2, 0.5, 1.0], size=(len(phrases.flat), 2)).astype(np.float32)
+    return phrases, Ragged(scores, phrases.offsets)
+
+
+def encoded(text, vocab):
+    phrases, scores = phrases_of(text)
+    return Pairs(vocab.encode_text(text.source), vocab.encode_text(text.target), text.links, phrases, None, scores)
+
+
+def without_blank_before_lines(text):
+    """Tokenizers as RoBERTa's and Gemma's: a word that begins a line has no blank, and so other subwords."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = token_decoders.ByteLevel()
+    yield tokenizer, trainers.BpeTrainer(vocab_size=700, initial_alphabet=pre_tokenizers.ByteLevel.alphabet())
+    tokenizer = Tokenizer(models.BPE(unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="never")
+    tokenizer.decoder = token_decoders.Metaspace(prepend_scheme="never")
+    yield tokenizer, trainers.BpeTrainer(vocab_size=700)
+
+
+def vocabularies(text):
+    lines = {"en": text.source.lines, text.target.language: text.target.lines}
+    for kind in KINDS:
+        yield Vocab.learn(lines, 700, kind=kind)
+    roles = {"pad": "<pad>", "unk": "<unk>", "begin": "<s>", "end": "</s>", "mask": "<mask>"}
+    for tokenizer, trainer in without_blank_before_lines(text):
+        trainer.special_tokens = [AddedToken(token, special=True) for token in roles.values()]
+        tokenizer.train_from_iterator(itertools.chain(*lines.values()), trainer)
+        yield Vocab(tokenizer, roles, {}, "no blank before lines")
+
+
+@pytest.mark.parametrize("language", ["de", "hi"])
+def test_subwords_are_those_of_the_switched_text(language):
+    text = text_of(language)
+    rules = Switching(switch_fraction=(0.3, 0.9))
+    moved = 0
+    for vocab in vocabularies(text):
+        pairs, forms = encoded(text, vocab), Forms(vocab)
+        for seed in range(6):
+            switched = switch(Choices.of(pairs, forms.inside), rules, rng(seed))
+            rows = gathered(pairs, switched, forms)
+            expected = vocab.encode(switched_lines(text, switched))
+            assert rows.sentences.ids == expected.ids
+            assert rows.sentences.words == expected.words
+            moved += int((switched.inserted & (switched.places.flat[:, 0] == 0)).sum())
+    assert moved > 50  # phrases that came to begin a line
+
+
+def test_words_that_begin_a_line_have_a_form_of_their_own_in_some_vocabularies():
+    text = text_of()
+    for vocab in list(vocabularies(text))[-2:]:
+        one, other = vocab.encode(["Maria kommt"]).ids[0], vocab.encode(["kommt Maria"]).ids[0]
+        assert set(one.tolist()) != set(other.tolist())  # else the test above tests less than it says
+
+
+@pytest.mark.parametrize(("kind", "least"), [("byte-bpe", 0.95), ("unigram", 0.99)])
+def test_in_a_script_without_blanks_few_rows_differ(kind, least):
+    text = world_pairs("en", "zh", sample(200, "train", 5))
+    vocab = Vocab.learn({"en": text.source.lines, "zh": text.target.lines}, 1500, kind=kind)
+    pairs, forms = encoded(text, vocab), Forms(vocab)
+    switched = switch(Choices.of(pairs, forms.inside), Switching(**MIXED), rng())
+    found = gathered(pairs, switched, forms).sentences.ids
+    expected = vocab.encode(switched_lines(text, switched)).ids
+    assert np.mean([np.array_equal(one, other) for one, other in zip(found, expected, strict=True)]) > least
+    assert (switched.replaced > 0).mean() > 0.5
+
+
+def test_two_english_phrases_side_by_side_in_chinese_do_not_run_together():
+    text = TextPairs(
+        SimpleNamespace(language="en", lines=["we met Maria"], words=Blanks().split(["we met Maria"])),
+        SimpleNamespace(language="zh", lines=["我们见了玛丽亚"], words=Ragged.of([[(0, 2), (2, 4), (4, 7)]], width=2)),
+    )
+    phrases = Ragged.of([[(0, 1, 0, 1), (1, 2, 1, 2), (2, 3, 2, 3)]], width=4)
+    words = np.array([[3, 3]])
+    choices = Choices(words, phrases, np.ones((3, 2), np.float32), all_borders(words))
+    rules = Switching(major_source=0, switch_fraction=0.9, **MIXED)
+    found = {switched_lines(text, switch(choices, rules, rng(seed)))[0] for seed in range(40)}
+    assert found == {"we met玛丽亚", "we见了Maria", "我们met Maria"}
+
+
+# ---- phrases from links, the phrase table, and what is refused ----
+
+
+def test_phrases_from_links_are_those_of_the_store_without_stray_words():
+    text = text_of()
+    vocab = Vocab.learn({"en": text.source.lines, "de": text.target.lines}, 700)
+    pairs = encoded(text, vocab)
+    alm = Alm(phrases="extracted", masking={"rate": 0})
+    prepared = alm.prepare(Resources(vocab, PLAIN))
+    bare = Pairs(pairs.source, pairs.target, pairs.links)
+    batch = alm.batch(bare, prepared, 0, rng())
+    strict = alm.model_copy(update={"extraction": PhraseRules(absorb=False)}).batch(bare, prepared, 0, rng())
+    assert batch.tokens > 0
+    assert alm.needs == {"links"}
+    assert strict.tokens > 0
+
+
+def test_needs_follow_the_settings():
+    assert Alm().needs == {"phrases"}
+    assert Alm(phrases="extracted").needs == {"links"}
+    assert Alm(switching={"target_choice": "table_argmax"}).needs == {"phrases", "known"}
+
+
+@pytest.mark.parametrize(
+    ("alm", "named"),
+    [
+        (Alm(), "without phrases.*'extracted'"),
+        (Alm(phrases="extracted"), "without word links.*'stored'"),
+        (Alm(switching={"target_choice": "table_argmax"}), "phrase table.*'in_pair'"),
+    ],
+)
+def test_pairs_without_what_is_needed_name_the_cure(alm, named):
+    bare = Pairs(FIGURE.source, FIGURE.target)
+    with pytest.raises(DataError, match=named):
+        alm.batch(bare, alm.prepare(Resources(little_vocab(), PLAIN)), 0, rng())
+
+
+def test_a_model_without_language_embeddings_is_refused_where_they_are_asked_for():
+    with pytest.raises(SettingsError, match="no language embeddings"):
+        Alm(language_ids=True).prepare(Resources(little_vocab(), PLAIN))

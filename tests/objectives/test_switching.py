@@ -1,0 +1,245 @@
+"""What is switched: by hand, by exact probabilities, and by rules that hold for all inputs."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import chisquare
+
+from interlace.data import Known, Sentences
+from interlace.data.phrases import likeliest
+from interlace.errors import SettingsError
+from interlace.objectives._switching import KINDS, Choices, Switching, all_borders, switch
+from interlace.objectives._switching_kernels import likeliest_spans
+from interlace.ragged import Ragged
+
+MIXED = {"source_share": 0, "target_share": 0}
+
+
+def choices_of(sizes, phrases, scores=None):
+    """Pairs of (words, words) with phrases (a, b, c, d) and their probabilities."""
+    phrases = Ragged.of(phrases, width=4)
+    flat = [pair for row in scores for pair in row] if scores else np.ones((len(phrases.values), 2))
+    words = np.array(sizes, np.int64).reshape(-1, 2)
+    return Choices(words, phrases, np.array(flat, np.float32).reshape(-1, 2), all_borders(words))
+
+
+def drawn(choices, seed=0, **rules):
+    return switch(choices, Switching(**rules), np.random.default_rng([7, seed, 0, 0]))
+
+
+def pieces(switched, row=0):
+    return [tuple(piece) for piece in switched.pieces[row].tolist()]
+
+
+# ---- by hand ----
+
+
+def test_one_phrase_of_a_sentence_takes_the_other_side():
+    choices = choices_of([(5, 4)], [[(1, 2, 2, 4)]])
+    switched = drawn(choices, major_source=1, **MIXED)
+    assert pieces(switched) == [(0, 0, 0, 1), (1, 0, 2, 4), (0, 0, 2, 5)]
+    assert switched.places[0].tolist() == [[0, 1], [1, 2], [2, 5]]
+    assert (KINDS[switched.kinds[0]], switched.replaced[0], switched.words[0]) == ("major source", 1, 5)
+    assert switched.inserted.tolist() == [False, True, False]
+
+
+def test_the_share_is_of_the_matrix_sentence_and_strict():
+    phrase = [[(0, 3, 0, 1)]]
+    assert drawn(choices_of([(10, 1)], phrase), major_source=1, **MIXED).replaced[0] == 0  # 3 of 10 are not below 0.3
+    assert drawn(choices_of([(11, 1)], phrase), major_source=1, **MIXED).replaced[0] == 3
+
+
+def test_a_row_in_which_nothing_could_be_replaced_is_monolingual():
+    switched = drawn(choices_of([(9, 9)] * 200, [[]] * 200), **MIXED)
+    assert set(switched.kinds.tolist()) == {0, 1}
+    assert {pieces(switched, row)[0][2:] for row in range(200)} == {(0, 9)}
+
+
+def test_rows_without_words_have_no_pieces():
+    switched = drawn(choices_of([(0, 0), (0, 0)], [[], []]), **MIXED)
+    assert switched.pieces.lengths.tolist() == [0, 0]
+    assert len(drawn(choices_of(np.zeros((0, 2)), [])).kinds) == 0
+
+
+def test_the_first_and_the_last_word_can_be_replaced_and_neighbours_too():
+    choices = choices_of([(3, 3)], [[(0, 1, 2, 3), (1, 2, 1, 2), (2, 3, 0, 1)]])
+    found = {tuple(pieces(drawn(choices, seed, major_source=1, switch_fraction=0.9, **MIXED))) for seed in range(60)}
+    inserted = [(1, 0, 2, 3), (1, 0, 1, 2), (1, 0, 0, 1)]
+    assert found == {  # two of three words stay below 90 %
+        (inserted[0], inserted[1], (0, 0, 2, 3)),
+        (inserted[0], (0, 0, 1, 2), inserted[2]),
+        ((0, 0, 0, 1), inserted[1], inserted[2]),
+    }
+
+
+def test_no_more_phrases_than_allowed_are_replaced():
+    choices = choices_of([(20, 20)] * 50, [[(i, i + 1, i, i + 1) for i in range(20)]] * 50)
+    assert set(drawn(choices, **MIXED).replaced.tolist()) == {5}
+    assert set(drawn(choices, most_phrases=2, **MIXED).replaced.tolist()) == {2}
+
+
+def test_a_range_of_shares_is_drawn_row_by_row():
+    choices = choices_of([(20, 20)] * 400, [[(i, i + 1, i, i + 1) for i in range(20)]] * 400)
+    replaced = drawn(choices, switch_fraction=(0.2, 0.6), **MIXED).replaced
+    assert set(replaced.tolist()) == set(range(4, 12))
+
+
+def test_phrases_beyond_the_longest_or_the_least_probability_are_left_alone():
+    choices = choices_of([(40, 40)], [[(0, 5, 0, 1), (6, 7, 6, 11), (12, 13, 12, 13)]], [[(1, 1), (1, 1), (0.2, 1)]])
+    assert drawn(choices, major_source=1, **MIXED).replaced[0] == 1
+    assert drawn(choices, major_source=1, least_probability=0.3, **MIXED).replaced[0] == 0
+    assert drawn(choices, major_source=0, least_probability=0.3, **MIXED).replaced[0] == 1  # phi(s|t) is 1
+
+
+def test_what_the_table_knows_need_not_stand_in_the_pair():
+    words = Ragged.of([[0], [0, 1]])
+    other = Sentences(Ragged.of([[7], [8, 9]]), words, "de")
+    known = Known(Ragged.of([[(1, 2)], [(0, 1)]], width=2), np.ones(2, np.float32), other)
+    none = Known(Ragged.of([[], []], width=2), np.ones(0, np.float32), other.take([]))
+    words = np.full((2, 2), 6)
+    choices = Choices(
+        words, Ragged.of([[], []], width=4), np.ones((0, 2), np.float32), all_borders(words), (known, none)
+    )
+    switched = drawn(choices, target_choice="table_argmax", major_source=1, **MIXED)
+    assert pieces(switched, 0) == [(0, 0, 0, 1), (2, 0, 0, 1), (0, 0, 2, 6)]
+    assert pieces(switched, 1) == [(2, 1, 0, 2), (0, 1, 1, 6)]
+    assert drawn(choices, target_choice="table_argmax", major_source=0, **MIXED).replaced.sum() == 0
+    assert drawn(choices, major_source=1, **MIXED).replaced.sum() == 0  # in the pair there is nothing
+
+
+@pytest.mark.parametrize(
+    ("rules", "named"),
+    [
+        ({"switch_fraction": (0.5, 0.2)}, "ascending"),
+        ({"switch_fraction": 0}, "share in"),
+        ({"source_share": 0.7, "target_share": 0.4}, "must not exceed 1"),
+        ({"longest": 0}, "longest"),
+    ],
+)
+def test_rules_out_of_range_are_refused(rules, named):
+    with pytest.raises(SettingsError, match=named):
+        Switching(**rules)
+
+
+def test_a_share_may_be_one_number_or_text():
+    assert Switching(switch_fraction=0.2).switch_fraction == (0.2, 0.2)
+    assert Switching(switch_fraction="0.2,0.4").switch_fraction == (0.2, 0.4)
+    assert Switching.read(Switching(switch_fraction="0.25").dump()) == Switching(switch_fraction=0.25)
+
+
+# ---- by exact probabilities ----
+
+
+def outcomes(size, candidates, share):
+    """Every set of taken spans with its probability: all orders of the candidates are equally likely."""
+    found = {}
+    orders = list(permutations(candidates))
+    for order in orders:
+        taken, words = [], 0
+        for start, stop in order:
+            clash = any(start < b and a < stop for a, b in taken)
+            if not clash and words + stop - start < share * size:
+                taken.append((start, stop))
+                words += stop - start
+        key = tuple(sorted(taken))
+        found[key] = found.get(key, 0) + 1 / len(orders)
+    return found
+
+
+PHRASES = [(0, 1, 3, 4), (0, 2, 2, 4), (1, 2, 2, 3), (4, 5, 0, 1), (4, 5, 0, 2), (5, 6, 1, 2)]
+
+
+def test_draws_have_the_distribution_of_all_orders():
+    rows = 30_000
+    choices = choices_of([(7, 5)] * rows, [PHRASES] * rows)
+    share = {"switch_fraction": 0.5}
+    switched = drawn(choices, 3, **share)
+    taken = [[] for _ in range(rows)]
+    at = np.flatnonzero(switched.inserted)
+    for row, span in zip(switched.pieces.rows()[at].tolist(), switched.places.flat[at].tolist(), strict=True):
+        taken[row].append(tuple(span))
+    counts = {}
+    for row in range(rows):
+        key = (int(switched.matrix[row]), tuple(taken[row]))
+        counts[key] = counts.get(key, 0) + 1
+    expected = {(0, ()): 0.1, (1, ()): 0.1}
+    for side, size in ((0, 7), (1, 5)):
+        spans = sorted({phrase[2 * side : 2 * side + 2] for phrase in PHRASES})
+        for key, share in outcomes(size, spans, 0.5).items():
+            expected[side, key] = expected.get((side, key), 0) + 0.4 * share
+    assert set(counts) == set(expected)
+    assert len(expected) > 10
+    keys = sorted(expected)
+    assert chisquare([counts[key] for key in keys], [rows * expected[key] for key in keys]).pvalue > 0.01
+
+
+def test_kinds_have_their_shares():
+    rows = 20_000
+    choices = choices_of([(8, 8)] * rows, [[(1, 2, 1, 2)]] * rows)
+    found = np.bincount(drawn(choices, 1).kinds, minlength=4)
+    assert chisquare(found, np.array([0.1, 0.1, 0.4, 0.4]) * rows).pvalue > 0.01
+
+
+# ---- for all inputs ----
+
+
+@st.composite
+def some_choices(draw):
+    sizes, phrases, scores = [], [], []
+    for _ in range(draw(st.integers(1, 4))):
+        n, m = draw(st.integers(1, 14)), draw(st.integers(1, 14))
+        spans = set()
+        for _ in range(draw(st.integers(0, 12))):
+            a, c = draw(st.integers(0, n - 1)), draw(st.integers(0, m - 1))
+            spans.add((a, min(n, a + draw(st.integers(1, 5))), c, min(m, c + draw(st.integers(1, 5)))))
+        sizes.append((n, m))
+        phrases.append(sorted(spans))
+        scores.append([(draw(st.sampled_from([0.2, 0.5, 1])), draw(st.sampled_from([0.2, 1]))) for _ in spans])
+    return choices_of(sizes, phrases, scores)
+
+
+@given(choices=some_choices(), seed=st.integers(0, 1000), share=st.sampled_from([0.1, 0.3, 0.75, 1.0]))
+@settings(max_examples=80)
+def test_pieces_cover_the_matrix_and_hold_real_counterparts(choices, seed, share):
+    switched = drawn(choices, seed, switch_fraction=share)
+    for row in range(len(choices.words)):
+        side = int(switched.matrix[row])
+        real = {tuple(phrase) for phrase in choices.phrases[row].tolist()}
+        at, replaced = 0, 0
+        for (where, of, start, stop), (first, last) in zip(
+            pieces(switched, row), switched.places[row].tolist(), strict=True
+        ):
+            assert of == row
+            assert first == at < last
+            at = last
+            if where == side:
+                assert (start, stop) == (first, last)
+                continue
+            replaced += last - first
+            assert last - first <= 4
+            assert stop - start <= 4
+            assert ((first, last, start, stop) if side == 0 else (start, stop, first, last)) in real
+        assert at == choices.words[row, side]
+        assert replaced == switched.replaced[row]
+        assert replaced == 0 or replaced < share * choices.words[row, side]
+        assert (switched.kinds[row] >= 2) == (replaced > 0)
+
+
+@given(choices=some_choices(), side=st.integers(0, 1))
+@settings(max_examples=50)
+def test_counterparts_are_the_likeliest(choices, side):
+    """Against the sort over all phrases that `data.phrases` does."""
+    scores = Ragged(choices.scores, choices.phrases.offsets)
+    matrix = np.full(len(choices.words), side, np.int8)
+    size = int(choices.words.max()) + 1
+    found, used, lengths = likeliest_spans(
+        matrix, choices.phrases.values, choices.scores, choices.phrases.offsets, choices.words,
+        np.ones(size, np.bool_), np.zeros_like(choices.words), 5, 0.0,
+    )  # fmt: skip
+    found = found[:used]
+    assert sorted(found[:, 2].tolist()) == likeliest(choices.phrases, scores, side).tolist()
+    assert lengths.sum() == len(found)
+    np.testing.assert_array_equal(choices.phrases.values[found[:, 2], 2 * side : 2 * side + 2], found[:, :2])
