@@ -74,7 +74,11 @@ class Dictionary(Settings):
     @field_validator("files")
     @classmethod
     def _is_pattern(cls, pattern: str | None) -> str | None:
-        names = [name for _, name, _, _ in Formatter().parse(pattern or "") if name is not None]
+        try:
+            names = [name for _, name, _, _ in Formatter().parse(pattern or "") if name is not None]
+        except ValueError as error:
+            message = f"{pattern!r} is no pattern of a path: {error}"
+            raise ValueError(message) from None
         for name in names:
             if name not in _FILLED:
                 message = f"{pattern!r}: nothing fills in {{{name}}}{did_you_mean(name, _FILLED)}"

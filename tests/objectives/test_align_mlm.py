@@ -1,0 +1,231 @@
+"""ALIGN-MLM's cosine term worked by hand, its variants, what a step draws, and that a split changes nothing."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interlace.data import Sentences
+from interlace.errors import SettingsError
+from interlace.links.lexicon import Lexicon
+from interlace.models.build import fresh
+from interlace.models.shape import Shape
+from interlace.objectives import Resources
+from interlace.objectives._alignment_pairs import AlignmentPairs
+from interlace.objectives.align_mlm import AlignMlm
+from interlace.objectives.mlm import Mlm
+from interlace.ragged import Ragged
+
+WORDS = "<pad> </s> <s> <mask> old doctor reads alt Arzt Haus ##arzt liest".split()
+ID = {word: number for number, word in enumerate(WORDS)}
+SPELLED = {**{word: [number] for word, number in ID.items()}, "Hausarzt": [ID["Haus"], ID["##arzt"]]}
+VOCAB = SimpleNamespace(
+    pad=0, begin=2, end=1, mask=3, size=len(WORDS), between=(1,), specials=np.arange(4), ordinary=np.arange(4, 12),
+    encode_words=lambda words: Ragged.of([SPELLED.get(word, [4, 5, 6]) for word in words]),
+)  # fmt: skip
+PAIR = ("en", "de")
+ENTRIES = [("old", "alt"), ("doctor", "Arzt"), ("doctor", "Hausarzt")]
+TEXT = Sentences(Ragged.of([[4, 5, 6]] * 6), Ragged.of([[0, 1, 2]] * 6), "en")
+ROWS = {
+    "old": (1, 2, 2),
+    "alt": (2, 1, 2),
+    "doctor": (3, 4, 0),
+    "Arzt": (0, 4, 3),
+    "Haus": (4, 0, 3),
+    "##arzt": (0, 8, 3),
+}
+
+
+def made(entries=ENTRIES, seed=0, **settings):
+    objective = AlignMlm(max_length=16, **settings)
+    lexicons = {PAIR: Lexicon.of((source, target, 1.0) for source, target in entries)}
+    traits = backbone().traits
+    return objective, objective.prepare(Resources(VOCAB, traits, seed=seed, lexicons=lexicons))
+
+
+def backbone(tied=True):
+    """A model whose table holds `ROWS`, followed by zeros."""
+    shape = Shape(family="bert", layers=1, width=8, heads=2, max_length=16, dropout=0.0, attention_dropout=0.0)
+    model = fresh(shape, VOCAB, (), seed=0)
+    if not tied:
+        head = model.model.get_output_embeddings()
+        head.weight = torch.nn.Parameter(torch.zeros_like(head.weight))
+    with torch.no_grad():
+        for word, row in ROWS.items():
+            model.table[ID[word]] = torch.tensor([*row, 0, 0, 0, 0, 0], dtype=torch.float32)
+    return model
+
+
+def term(objective, prepared, model, step=1):
+    batch = objective.batch(TEXT, prepared, step, np.random.default_rng(0)).to(torch.device("cpu"))
+    return objective.loss(model, objective.modules(model), batch), batch.counts
+
+
+def align(model=None, **settings):
+    """The mean alignment loss of a pair."""
+    terms, counts = term(*made(**settings), model or backbone())
+    return terms["align"].total.item() / counts["align"]
+
+
+# ---- worked by hand ----
+
+
+def test_the_cosine_term_of_the_paper_to_six_digits():
+    """cos(old, alt) = 8/9, cos(doctor, Arzt) = 16/25; the paper's L_ALIGN is their negative mean, ours is one more."""
+    assert align(entries=ENTRIES[:2]) == pytest.approx(1 - (8 / 9 + 16 / 25) / 2, abs=1e-6)
+    assert align(entries=ENTRIES[:2]) == pytest.approx(0.235556, abs=1e-6)
+
+
+def test_a_word_of_two_subwords_is_the_mean_of_their_rows():
+    """Hausarzt = mean of (4, 0, 3) and (0, 8, 3) = (2, 4, 3); its cosine with (3, 4, 0) is 22 / (5 sqrt 29)."""
+    expected = 1 - (8 / 9 + 16 / 25 + 22 / (5 * 29**0.5)) / 3
+    assert align() == pytest.approx(expected, abs=1e-6)
+    assert align(pieces="single") == pytest.approx(align(entries=ENTRIES[:2]), abs=1e-7)
+
+
+def test_hinge_keeps_the_nearest_wrong_word_a_margin_away():
+    """Of old: cos(old, Arzt) = 14/15 is nearer than alt's 8/9. Of doctor: cos(doctor, alt) = 10/15."""
+    hinge = [0.4 - 8 / 9 + 14 / 15, 0.4 - 16 / 25 + 10 / 15]
+    assert align(entries=ENTRIES[:2], alignment_loss="hinge") == pytest.approx(sum(hinge) / 2, abs=1e-6)
+    assert align(entries=ENTRIES[:2], alignment_loss="hinge", margin=0.001) == pytest.approx(
+        (hinge[0] + hinge[1] - 0.798) / 2, abs=1e-6
+    )
+
+
+def test_contrastive_is_a_softmax_over_the_right_word_and_wrong_ones():
+    expected = [np.log1p(np.exp((14 / 15 - 8 / 9) / 0.5)), np.log1p(np.exp((10 / 15 - 16 / 25) / 0.5))]
+    found = align(entries=ENTRIES[:2], alignment_loss="contrastive", temperature=0.5)
+    assert found == pytest.approx(sum(expected) / 2, abs=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["hinge", "contrastive"])
+def test_another_translation_of_the_same_word_is_never_pushed_away(kind):
+    both, one = (
+        align(entries=[("doctor", "Arzt"), *more], alignment_loss=kind) for more in ([("doctor", "Hausarzt")], [])
+    )
+    assert (both, one) == (0, 0)
+
+
+# ---- tables ----
+
+
+def test_untied_tables_are_aligned_one_or_both():
+    entries = ENTRIES[:2]
+    model = backbone(tied=False)  # the output rows are all zero: their cosine is 0
+    near = align(model, entries=entries)
+    assert align(model, entries=entries, table="output") == pytest.approx(1)
+    assert align(model, entries=entries, table="both") == pytest.approx((1 + near) / 2)
+    assert align(entries=entries, table="both") == pytest.approx(near)
+
+
+def test_the_loss_brings_translations_together_and_leaves_other_rows_alone():
+    objective, prepared = made()
+    model = backbone()
+    terms, _ = term(objective, prepared, model)
+    (gradient,) = torch.autograd.grad(terms["align"].total, [model.table])
+    moved = gradient.abs().sum(dim=1) > 0
+    assert [WORDS[i] for i in np.flatnonzero(moved.numpy())] == "old doctor alt Arzt Haus ##arzt".split()
+    with torch.no_grad():
+        model.table.sub_(0.1 * gradient)
+    assert align(model) < align()
+
+
+# ---- beside mlm ----
+
+
+def test_text_is_masked_as_by_mlm_and_both_losses_are_told_apart():
+    objective, prepared = made(alignment_weight=10)
+    model = backbone()
+    terms, counts = term(objective, prepared, model)
+    plain = Mlm(max_length=16)
+    batch = plain.batch(TEXT, plain.prepare(Resources(VOCAB, model.traits)), 1, np.random.default_rng(0))
+    alone = plain.loss(model, plain.modules(model), batch.to(torch.device("cpu")))
+    assert terms["mlm"].total.item() == alone["mlm"].total.item()
+    assert counts == {**batch.counts, "align": 3}
+    assert (terms["mlm"].weight, terms["align"].weight) == (1, 10)
+
+
+@pytest.mark.parametrize("settings", [{}, {"pairs_per_step": 2, "alignment_loss": "hinge"}])
+def test_two_micro_batches_give_the_gradient_of_one(settings):
+    objective, prepared = made(alignment_weight=3, masking={"rate": 1, "mask_share": 1, "random_share": 0}, **settings)
+
+    def gradient(parts):
+        model = backbone()
+        batches = [
+            objective.batch(TEXT.take(rows), prepared, 5, np.random.default_rng(slot))
+            for slot, rows in enumerate(parts)
+        ]
+        counts = {name: sum(batch.counts[name] for batch in batches) for name in batches[0].counts}
+        for batch in batches:
+            terms = objective.loss(model, objective.modules(model), batch.to(torch.device("cpu")))
+            sum(term.weight * term.total / counts[name] for name, term in terms.items()).backward()
+        return model.table.grad
+
+    torch.testing.assert_close(gradient([range(6)]), gradient([range(2), range(2, 6)]), atol=1e-6, rtol=1e-5)
+
+
+# ---- what a step draws ----
+
+
+def sampler(count=50, **changes):
+    words = Ragged.from_lengths(np.arange(2 * count, dtype=np.int32), np.ones(2 * count, np.int64))
+    settings = {"pairs": None, "others": 0, "seed": 0} | changes
+    return AlignmentPairs(words, np.arange(count), count + np.arange(count), **settings)
+
+
+def test_every_entry_is_drawn_as_often_as_any_other():
+    pairs = sampler(pairs=10)
+    drawn = np.zeros(50, np.int64)
+    for step in range(2000):
+        arrays = pairs.arrays(step)
+        ids = arrays["align_ids"][arrays["align_source"]]
+        assert len(np.unique(ids)) == 10
+        assert (arrays["align_ids"][arrays["align_target"]] == ids + 50).all()
+        drawn[ids] += 1
+    assert abs(drawn - 400).max() < 90  # 5 standard deviations of a binomial count
+
+
+def test_steps_draw_differently_and_a_step_always_the_same():
+    one, again, other = (sampler(pairs=10).arrays(step)["align_ids"] for step in (1, 1, 2))
+    np.testing.assert_array_equal(one, again)
+    assert not np.array_equal(one, other)
+
+
+entry = st.tuples(st.integers(0, 5), st.integers(6, 11))
+
+
+@given(st.lists(entry, min_size=1, max_size=20, unique=True), st.integers(1, 20), st.integers(1, 8), st.integers(0, 99))
+def test_what_is_known_is_exactly_what_stands_in_the_dictionary(entries, count, others, step):
+    words = Ragged.of([[i] * (1 + i % 3) for i in range(12)])
+    source, target = np.array(entries).T
+    pairs = AlignmentPairs(words, source, target, count, others, seed=0)
+    arrays = pairs.arrays(step)
+    rows = np.split(arrays["align_ids"], arrays["align_starts"][1:])
+    assert [len(row) for row in rows] == [1 + row[0] % 3 for row in rows]
+    names = [int(row[0]) for row in rows]
+    taken = [names[word] for word in arrays["align_source"]]
+    against = [names[word] for word in arrays["align_others"]]
+    assert len(taken) == pairs.count
+    assert set(zip(taken, [names[word] for word in arrays["align_target"]], strict=True)) <= set(entries)
+    assert len(set(against)) == len(against) <= others
+    expected = {(i, j) for i, one in enumerate(taken) for j, two in enumerate(against) if (one, two) in set(entries)}
+    assert set(zip(*arrays["align_known"].tolist(), strict=True)) == expected
+
+
+# ---- errors ----
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"pairs_per_step": 0}, "'all' or at least 1"),
+        ({"alignment_loss": "cosin"}, "cosine"),
+        ({"alignment_weight": -1}, "greater than or equal to 0"),
+    ],
+)
+def test_wrong_settings_say_what_is_expected(settings, message):
+    with pytest.raises(SettingsError, match=message):
+        AlignMlm(**settings)
