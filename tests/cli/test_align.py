@@ -192,7 +192,7 @@ def test_text_without_blanks_is_pointed_out(tmp_path, caplog):
         ("--set seed", "such as seed=1"),
         ("--set views=[1,x]", "valid list"),
         ("--splitter blank", "did you mean 'blanks'"),
-        ("--reader conllu", "no pairs|unknown key"),
+        ("--reader gold --splitter unicode", "--reader gold: unknown key 'splitter'"),
         ("--languages en", "such as en,de"),
         ("--json", "--into FILE"),
         ("--pair 201 --figure x.svg", "200 pairs"),
@@ -224,12 +224,15 @@ def test_options_that_cannot_be_are_refused(text, monkeypatch, options, said):
         ("a.en a.de --use .", "aligner.json: no such saved aligner"),
         ("a.en a.de --model .", "no aligner.json"),
         ("a.en a.de --extra a.en none", "none: no such file"),
+        ("a.tsv --reader iob", "reads one language|no pairs"),
+        ("/dev/null a.de", "a pipe or a device"),
         ("blank.en blank.de", "nothing to align"),
     ],
 )
 def test_files_that_cannot_be_are_refused_and_nothing_is_left(text, monkeypatch, arguments, said):
     monkeypatch.chdir(text)
     write_lines("short.de", ["W1x"])
+    write_lines("a.tsv", ["w1\tO"])
     write_lines("short.gold", ["0-0"])
     (text / "latin.de").write_bytes(b"ja\ncaf\xe9\n" + b"ja\n" * 198)
     (text / "empty.de").write_bytes(b"")
@@ -266,6 +269,22 @@ def test_help_loads_neither_torch_nor_numba():
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "0 []"
+
+
+def test_numbered_text_meets_its_gold_links_by_number(text):
+    for name, lines in zip(("a.en", "a.de", "a.gold"), shuffled(200, 1), strict=True):
+        write_lines(text / name, [f"{3 * number}\t{line}" for number, line in enumerate(lines, 1)])
+    done = run(*sides(text), "--with", "diagonal", "--reader", "gold", "--gold", text / "a.gold")
+    assert float(done.stderr.split("AER ")[1].split("%")[0]) < 5
+    assert "talp" in done.stderr
+
+
+def test_real_numbered_text(real_data):
+    folder = real_data / "alignment" / "wpt05-en-hi"
+    files = [next(folder.glob(f"test*.{end}")) for end in ("eng", "hin", "wa")]
+    done = run(*files[:2], "--reader", "gold", "--gold", files[2], "--languages", "en,hi")
+    assert len(done.stdout.splitlines()) == 90
+    assert "wpt, words counted from 1" in done.stderr
 
 
 def test_real_text_with_gold_links(real_data, tmp_path):

@@ -30,6 +30,10 @@ def _conllu(word):
     return f"# text = {word} it\n1\t{word}\t_\tVERB\t_\t_\t_\t_\t_\t_\n2\tit\t_\tPRON\t_\t_\t_\t_\t_\t_\n\n"
 
 
+def _aligned(word):
+    return f'{{"src_words": ["{word}", "a"], "tgt_words": ["b"], "alignment": [[0, 0]]}}\n'
+
+
 EXAMPLES = {
     "lines": [
         Example(("one é\n", "two\n", "three\n")),
@@ -40,6 +44,7 @@ EXAMPLES = {
         Example(("one é\teins\n", "two\tzwei\n", "\tdrei\n"), languages=("en", "de"), head="en\tde\n"),
     ],
     "joined": [Example(("one é ||| eins\n", "two|||zwei\n", "three\t|||\n"), languages=("en", "de"))],
+    "gold": [Example((_aligned("é"), _aligned("two"), _aligned("three")), languages=("en", "de"))],
     "nli": [
         Example(
             ("en\tneutral\ta é\tb\n", "en\tentailment\tc\td\n", "en\tcontradiction\te\tf\n"),

@@ -12,6 +12,9 @@ from interlace.links.formats import read_gold
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from interlace.links import WordPairs
     from interlace.links.formats import Gold
     from interlace.ragged import Ragged
@@ -26,13 +29,13 @@ class Judge:
     found: Agreement = field(default_factory=Agreement)
 
     @classmethod
-    def of(cls, path: Path, words: WordPairs) -> Judge:
-        """The gold links of this text.
+    def of(cls, path: Path, words: WordPairs, numbers: NDArray[np.int64] | None) -> Judge:
+        """The gold links of this text, whose pairs may have numbers of their own.
 
         Raises:
             DataError: the file cannot be read as links, or has other rows than the text.
         """
-        return cls(path, read_gold(path, (words.source.lengths, words.target.lengths)))
+        return cls(path, read_gold(path, (words.source.lengths, words.target.lengths), numbers))
 
     def see(self, first: int, links: Ragged) -> None:
         """Compare the links of the pairs from number `first` on, from 0."""

@@ -36,11 +36,11 @@ def linked(files: Sequence[Path], languages: str, splitter: str, reader: str, sp
     text = Source.of(files[:-1], languages, reader, splitter)
     with watching() as watch:
         words, _ = numbered([text], spool, watch)
-    return words, _links(path, words)
+    return words, _links(path, words, text)
 
 
-def _links(path: Path, words: WordPairs) -> Ragged:
-    read = read_gold(path, (words.source.lengths, words.target.lengths))
+def _links(path: Path, words: WordPairs, text: Source) -> Ragged:
+    read = read_gold(path, (words.source.lengths, words.target.lengths), text.numbers)
     outside = sum(count for note, count in read.notes.items() if "left out" in note)
     if outside > _BEYOND * (outside + len(read.possible.flat)):
         raise DataError(

@@ -21,7 +21,11 @@ SplitterName = Annotated[
 ]
 ReaderName = Annotated[
     str,
-    typer.Option("--reader", help="What reads the text; none: lines of two files, `|||` in one.", metavar="NAME"),
+    typer.Option(
+        "--reader",
+        help="What reads the text, such as gold, tsv; none: lines of two files, `|||` in one.",
+        metavar="NAME",
+    ),
 ]
 Into = Annotated[
     Path | None, typer.Option("--into", help="A file for the result, gzip by suffix; none: standard output.")

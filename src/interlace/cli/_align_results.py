@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from interlace.align import Aligned
+    from interlace.cli._align_text import Source
     from interlace.links import WordPairs
     from interlace.report.link_matrix import LinkMatrix
 
@@ -60,7 +61,7 @@ class Results:
         """Whether nothing is written to a screen, so that a bar may stand there."""
         return self.into is not None or not sys.stdout.isatty()
 
-    def prepare(self, words: WordPairs) -> None:
+    def prepare(self, words: WordPairs, text: Source) -> None:
         """Read what belongs to the text, and see that it does, before time is spent on it.
 
         Raises:
@@ -70,7 +71,7 @@ class Results:
         if self.figure is not None and self.pair > len(words):
             raise SettingsError(f"--pair {self.pair}: the text has {len(words)} pairs")
         if self.gold is not None:
-            self.judge = Judge.of(self.gold, words)
+            self.judge = Judge.of(self.gold, words, text.numbers)
 
     def write(self, aligned: Iterable[tuple[WordPairs, Aligned]]) -> None:
         """Write the links of chunk after chunk, and the figure."""

@@ -13,13 +13,17 @@ from interlace.cli._options import language_of
 from interlace.data.inspection.tokenised import Tokenised
 from interlace.errors import DataError, SettingsError
 from interlace.links import WordPairs
+from interlace.links.formats import read_gold_text
 from interlace.readers import READERS
+from interlace.readers.gold import Gold
 from interlace.text import TextPairs
 from interlace.text.lines import must_exist
 from interlace.text.scripts import is_unspaced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
 
     from interlace.align import Watch
     from interlace.text import Text
@@ -51,13 +55,25 @@ class Source:
         if not 1 <= len(files) <= 2:
             raise SettingsError(f"pairs stand in two files, or in one as `source ||| target`; found {len(files)} files")
         name = reader or ("lines" if len(files) == 2 else "joined")
-        built = READERS.get(name).read({"splitter": splitter}, f"--reader {name}")
+        kind = READERS.get(name)
+        finds_words = "splitter" in kind.model_fields or splitter != "blanks"  # a reader that cannot be asked says so
+        built = kind.read({"splitter": splitter} if finds_words else {}, f"--reader {name}")
         return cls([must_exist(path) for path in files], _languages(languages, files), built)
 
     def like(self, files: Sequence[Path]) -> Source:
         """Other files, one a side, in the same languages and split in the same way."""
-        reader = READERS.get("lines")(splitter=self.reader.splitter)
+        reader = READERS.get("lines")(splitter=self.splitter)
         return Source([must_exist(path) for path in files], self.languages, reader)
+
+    @property
+    def splitter(self) -> str:
+        """What finds the words; of readers whose files say where words are, that which keeps them."""
+        return str(getattr(self.reader, "splitter", "blanks"))
+
+    @property
+    def numbers(self) -> NDArray[np.int64] | None:
+        """The numbers that the files give their pairs, where they are the text of gold links."""
+        return read_gold_text(*self.files).numbers if isinstance(self.reader, Gold) else None
 
     def chunks(self) -> Iterator[TextPairs]:
         """The pairs, a chunk at a time.
@@ -75,7 +91,7 @@ class Source:
     def _hint(self, chunk: TextPairs) -> None:
         names = [str(path) for path in self.files] * (3 - len(self.files))
         unsplit = [name for name, side in zip(names, (chunk.source, chunk.target), strict=True) if _is_unsplit(side)]
-        if unsplit and self.reader.splitter == "blanks":
+        if unsplit and self.splitter == "blanks" and not isinstance(self.reader, Gold):
             message = "%s: looks like plain text, but words are what stands between blanks; try --splitter unicode"
             log.warning(message, " and ".join(dict.fromkeys(unsplit)))
 

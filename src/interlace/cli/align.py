@@ -69,7 +69,7 @@ def _run(texts: Sequence[Source], learning: Learning, results: Results) -> None:
         with watching() as watch:
             words, rows = numbered(texts, Path(spool), watch)
             own = words.slice(0, rows)
-            results.prepare(own)
+            results.prepare(own, texts[0])
             fitted = learning.fit(words, watch)
         with watching() if results.is_quiet else nullcontext(_nobody) as watch:
             results.write(_linked(own, learning, fitted, watch))

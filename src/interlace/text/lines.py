@@ -124,6 +124,8 @@ def must_exist(path: Path | str, what: str = "file") -> Path:
         return path
     if path.is_dir():
         raise DataError(f"{path}: a folder where a {what} is expected{did_you_mean('', _names(path))}")
+    if path.exists():
+        raise DataError(f"{path}: a pipe or a device where a {what} is expected; what is read may be read twice")
     folder = path.parent
     while not folder.is_dir() and folder != folder.parent:
         folder = folder.parent
