@@ -11,6 +11,7 @@ before  <s> the old doctor reads three letters </s>
 after   <s> the alt [M]    reads three letters </s>     predict: old, doctor, letters
 
 Half of what `input` chooses and the dictionary does not know stands there as it is and is predicted all the same.
+Chaudhary et al. tell the model by a further layer which language is asked for; like ALIGN-MLM (G.4) we leave it out.
 
 Legend: N predictions; V vocabulary.
 """
