@@ -47,11 +47,19 @@ Schedule = Annotated[str, BeforeValidator(_to_text), AfterValidator(_checked)]
 
 def within(schedule: str, low: float, high: float) -> str:
     """The schedule unchanged, or a ValueError where a value leaves [low, high]; for field validators."""
-    values = _points(schedule)[1] if ":" in schedule else [float(schedule)]
-    if not all(low <= value <= high for value in values):
+    if not all(low <= value <= high for value in values_of(schedule)):
         message = f"every value must lie in [{low:g}, {high:g}]"
         raise ValueError(message)
     return schedule
+
+
+def values_of(schedule: str) -> list[float]:
+    """The values that a schedule names, in order.
+
+    >>> values_of("0:1,100:0")
+    [1.0, 0.0]
+    """
+    return _points(schedule)[1] if ":" in schedule else [float(schedule)]
 
 
 def value_at(schedule: str, step: int) -> float:

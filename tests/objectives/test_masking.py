@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlace.data import Sentences
-from interlace.data.layout import single
+from interlace.data import Pairs, Sentences
+from interlace.data.layout import joined, single
 from interlace.errors import SettingsError
 from interlace.objectives import Resources
 from interlace.objectives._masking import Masking
@@ -35,9 +35,18 @@ def apply(masking, rows, seed=0, step=0, frequencies=None):
 many = st.lists(st.lists(st.integers(2, SIZE - 1).filter(lambda i: i != 3), min_size=1, max_size=12), min_size=1)
 
 
-@given(many, st.integers(0, 1000), st.sampled_from(["none", "inverse_sqrt_frequency"]))
-def test_only_the_texts_own_subwords_are_predicted_and_the_rest_stays(rows, seed, weighting):
-    masking = Masking(rate=0.5, weighting=weighting)
+ways = st.fixed_dictionaries(
+    {
+        "weighting": st.sampled_from(["none", "inverse_sqrt_frequency"]),
+        "weighted_draw": st.sampled_from(["batch", "row", "subword"]),
+        "unit": st.sampled_from(["subword", "word"]),
+    }
+)
+
+
+@given(many, st.integers(0, 1000), ways)
+def test_only_the_texts_own_subwords_are_predicted_and_the_rest_stays(rows, seed, settings):
+    masking = Masking(rate=0.5, **settings)
     layout, masked = apply(masking, rows, seed, frequencies=np.arange(SIZE))
     assert not np.isin(masked.labels, VOCAB.specials).any()
     assert (layout.ids[masked.rows, masked.columns] == masked.labels).all()
@@ -66,6 +75,55 @@ def test_frequent_subwords_are_chosen_less():
     assert len(masked.labels) == 400  # ceil(0.1 x 4000), exactly
     share = (masked.labels == 10).mean()
     assert share == pytest.approx(0.01, abs=0.015)
+
+
+@pytest.mark.parametrize("draw", ["batch", "row", "subword"])
+def test_every_reading_of_weighting_prefers_the_rare(draw):
+    frequencies = np.zeros(SIZE)
+    frequencies[[10, 11]] = 2500, 2500 / 4  # so 11 weighs twice as much as 10, and there are four times as many 10s
+    rows = [[10] * 16 + [11] * 4] * 500
+    settings = {"rate": 0.15, "weighting": "inverse_sqrt_frequency", "weighted_draw": draw}
+    _, masked = apply(Masking(**settings), rows, frequencies=frequencies)
+    chosen = np.array([(masked.labels == kind).sum() for kind in (10, 11)])
+    assert chosen.sum() / 10_000 == pytest.approx(0.15, abs=0.01)
+    odds = (chosen[1] / 2000) / (chosen[0] / 8000)
+    assert odds == pytest.approx(2, abs=0.25)
+    by_row = np.bincount(masked.rows, minlength=500)
+    assert (set(by_row.tolist()) == {3}) == (draw == "row")  # ceil(0.15 x 20)
+
+
+def word_layout(words):
+    """Rows of subwords 10, 11, ... whose words are numbered as given."""
+    ids = Ragged.of([[10 + column for column in range(len(row))] for row in words])
+    return single(Sentences(ids, Ragged.of(words), "en"), VOCAB, 512)
+
+
+@pytest.mark.parametrize("weighting", ["none", "inverse_sqrt_frequency"])
+def test_whole_words_are_masked_together(weighting):
+    layout = word_layout([[0, 0, 0, 1, 2, 2], [2, 2, 3, 3, 3, 3]] * 300)  # a row ends and the next begins with word 2
+    masking = Masking(rate=0.3, unit="word", weighting=weighting)
+    tables = masking.tables(Resources(VOCAB, None, np.arange(SIZE)))
+    masked = masking.apply(layout, tables, VOCAB, 0, np.random.default_rng(0))
+    hit = np.zeros(layout.ids.shape, bool)
+    hit[masked.rows, masked.columns] = True
+    inside = hit[:, 1:-1]
+    even, odd = inside[::2], inside[1::2]
+    for rows, parts in ((even, ((0, 3), (3, 4), (4, 6))), (odd, ((0, 2), (2, 6)))):
+        for start, stop in parts:
+            assert (rows[:, start:stop] == rows[:, start : start + 1]).all()
+    assert (even[:, 5] != odd[:, 0]).any()  # the two words 2 are two words
+    if weighting == "none":
+        assert inside.mean() == pytest.approx(0.3, abs=0.03)
+
+
+def test_the_two_sides_of_a_pair_have_words_of_their_own():
+    side = Sentences(Ragged.of([[10]] * 400), Ragged.of([[0]] * 400), "en")
+    vocab = SimpleNamespace(**{**vars(VOCAB), "between": ()})
+    layout = joined(Pairs(side, side), vocab, 512)
+    masking = Masking(rate=0.5, unit="word")
+    masked = masking.apply(layout, masking.tables(Resources(VOCAB, None)), VOCAB, 0, np.random.default_rng(0))
+    by_row = np.bincount(masked.rows, minlength=400)
+    assert np.bincount(by_row) / 400 == pytest.approx([0.25, 0.5, 0.25], abs=0.07)
 
 
 def test_evaluation_always_shows_the_mask_and_predicts_in_every_row():

@@ -41,7 +41,8 @@ class Batch:
     sides: (B, L) 0 and 1 for the two sides of pairs, or None; for people, no model reads it.
     counts: by loss term, how many predictions its total sums over (known before the forward pass).
     tokens: real subwords in the batch, padding left out.
-    languages: of them, how many are in which language; empty where an objective does not tell.
+    languages: of them, how many are in which language, the same languages in all batches of a corpus; empty where an
+        objective does not tell.
     """
 
     inputs: dict[str, Any]

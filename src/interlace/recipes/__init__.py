@@ -16,7 +16,7 @@ from interlace.objectives import OBJECTIVES, Objective
 from interlace.readers import READERS
 from interlace.recipes._align import AlignSettings
 from interlace.recipes._train import TrainSettings
-from interlace.schedules import Schedule, within
+from interlace.schedules import Schedule, values_of, within
 from interlace.settings import Settings
 from interlace.tasks import TASKS, Task
 from interlace.tasks._files import check_pattern
@@ -191,6 +191,10 @@ class Recipe(Settings):
         known = [*self.corpora, *(name for group in self.corpora.values() for name in group.languages + group.pairs)]
         for name in self.objectives:
             self.objective(name)
+            weight = self.objectives[name].weight
+            if self.train.alternate and not {0.0, 1.0} >= set(values_of(weight)):
+                message = f"objectives.{name}.weight = {weight!r} says nothing beside train.alternate = true"
+                raise SettingsError(f"{message}: give 1, 0, or a schedule of the two for when it takes part")
             for corpus in self.objectives[name].corpora:
                 if corpus not in known:
                     raise SettingsError(f"objectives.{name}.corpora: no corpus {corpus!r}{did_you_mean(corpus, known)}")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
+from interlace.schedules import Schedule, within
 from interlace.settings import Settings
 from interlace.train.optimise import Optimise
+
+Alpha = Annotated[Schedule, AfterValidator(lambda schedule: within(schedule, 0.0, 1.0))]
 
 
 class TrainSettings(Settings):
@@ -16,7 +19,20 @@ class TrainSettings(Settings):
     steps: int = Field(1000, ge=1, description="Updates.")
     tokens_per_batch: int = Field(4096, ge=16, description="Padded subwords in a micro-batch, on one process.")
     micro_batches: int = Field(1, ge=1, description="Micro-batches that make up a step, on one process.")
-    language_alpha: float = Field(0.7, ge=0, le=1, description="Exponent of language sampling (XLM: 0.7).")
+    alternate: bool = Field(
+        False, description="Take the objectives in turn, an update each (XLM), instead of drawing them by weight."
+    )
+    language_alpha: Alpha = Field(
+        "0.7",
+        description="Exponent of language sampling within an objective, a number or a schedule over steps (XLM: 0.7; "
+        "mmBERT falls from 0.7 over 0.5 to 0.3 by stage).",
+    )
+    most_passes: float | None = Field(
+        None,
+        gt=0,
+        description="Most times an objective reads a corpus over the run, on average; what a small one may not have "
+        "goes to the others (UniMax, Chung et al. 2023); none: no limit.",
+    )
     sampling_unit: Literal["tokens", "sentences"] = Field("sentences", description="What language shares count.")
     optimise: Optimise = Field(default_factory=Optimise, description="Optimiser and learning rate.")
     precision: Literal["no", "bf16"] = Field("bf16", description="Autocast precision of matrix products.")

@@ -10,7 +10,7 @@ import numpy as np
 from interlace.data import Pairs
 from interlace.data.packing import Streams
 from interlace.data.parallel import ParallelCorpus
-from interlace.data.sampling import BucketPlan, StreamPlan, temperature
+from interlace.data.sampling import BucketPlan, StreamPlan
 from interlace.errors import DataError, SettingsError
 from interlace.objectives import Resources
 from interlace.objectives.clm import Clm
@@ -48,12 +48,13 @@ def build_mixture(recipe: Recipe, materials: Materials, traits: Traits) -> Mixtu
         prepared = objective.prepare(_resources(recipe, name, objective, corpora, materials, traits))
         for note in prepared.dictionaries.notes if prepared.dictionaries is not None else ():
             log.info("%s", note)
-        shares = temperature(_counts(recipe, corpora, materials), recipe.train.language_alpha)
-        for corpus, share in zip(corpora, shares, strict=True):
+        for corpus, size in zip(corpora, _counts(recipe, corpora, materials), strict=True):
             number = list(materials.train).index(corpus)
             plan = _plan(recipe, objective, materials, corpus, number)
-            sources.append(Source(name, corpus, objective, prepared, plan, float(share), entry.weight))
-    return Mixture(sources, recipe.seed)
+            sources.append(Source(name, corpus, objective, prepared, plan, float(size), entry.weight))
+    train = recipe.train
+    alpha, alternate, most_passes = train.language_alpha, train.alternate, train.most_passes
+    return Mixture(sources, recipe.seed, alpha=alpha, alternate=alternate, most_passes=most_passes)
 
 
 def held_out(recipe: Recipe, materials: Materials, traits: Traits) -> list[HeldOut]:

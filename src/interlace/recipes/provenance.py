@@ -31,9 +31,8 @@ def describe(
 ) -> dict[str, Any]:
     """The content of `run.json`."""
     taken = [row for row in rows if row["kind"] == "step"]
-    tokens = Counter[str]()
-    for row in taken:
-        tokens[f"{row['objective']}/{row['corpus']}"] += row["tokens"]
+    realised = mixture_of(taken)
+    tokens = realised["tokens"]
     total = sum(tokens.values())
     model = training.accelerator.unwrap_model(training.model)
     return {
@@ -45,11 +44,35 @@ def describe(
         "stopped": progress.reason,
         "tokens": total,
         "shares": {name: round(count / max(total, 1), 4) for name, count in sorted(tokens.items())},
+        "mixture": realised,
         "seconds": {**seconds, "steps": round(sum(row["seconds"] for row in taken), 3)},
         "perplexity_unit": UNIT["causal" if model.backbone.causal else "masked"],
         "waited": round(sum(row["waited"] for row in taken), 3),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
     }
+
+
+def mixture_of(steps: Sequence[dict[str, Any]]) -> dict[str, dict[str, int]]:
+    """What training really read, from the records of its steps.
+
+    Returns:
+        `tokens`, `rows` and `steps` by objective and corpus, and tokens by `objectives` and by `languages`. Where an
+        objective does not tell the language of its subwords, those of its corpus share them evenly.
+    """
+    found: dict[str, Counter[str]] = {
+        name: Counter() for name in ("tokens", "rows", "steps", "objectives", "languages")
+    }
+    for row in steps:
+        name, tokens = f"{row['objective']}/{row['corpus']}", row["tokens"]
+        found["tokens"][name] += tokens
+        found["rows"][name] += row.get("rows", 0)
+        found["steps"][name] += 1
+        found["objectives"][row["objective"]] += tokens
+        languages = row["corpus"].rpartition(":")[2].split("-")
+        found["languages"].update(
+            row.get("languages") or {language: tokens // len(languages) for language in languages}
+        )
+    return {name: dict(sorted(counts.items())) for name, counts in found.items()}
 
 
 def environment(device: torch.device) -> dict[str, Any]:

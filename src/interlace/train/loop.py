@@ -11,7 +11,7 @@ import math
 import time
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 AHEAD = 2  # steps whose batches are made in the background
 
+IN = "tokens in "  # before a language, among the counts of a step
+
 Counts = dict[str, float]
 
 
@@ -43,7 +45,8 @@ class Step:
 
     index: number of updates so far, this one included.
     losses: mean loss a prediction, by term, over the whole step.
-    counts: predictions by term; tokens: real subwords; both over all processes.
+    counts: predictions by term; tokens: real subwords; rows: of the batches; all over all processes.
+    languages: real subwords by language, where the objective tells.
     seconds: wall time of the step; waited: of it, for data.
     """
 
@@ -57,6 +60,8 @@ class Step:
     gradient_norm: float
     seconds: float
     waited: float
+    rows: int = 0
+    languages: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass
@@ -148,7 +153,8 @@ def _update(training: Training, draw: Draw, batches: list[Batch]) -> Step:
     counts = _reduced(_summed(batches), accelerator)
     totals = _reduced(_backward(training, draw, batches, counts), accelerator)
     norm = float(accelerator.clip_grad_norm_(training.model.parameters(), settings.clip) or 0)
-    tokens = int(counts.pop("tokens"))
+    tokens, rows = int(counts.pop("tokens")), int(counts.pop("rows"))
+    languages = {key.removeprefix(IN): int(counts.pop(key)) for key in list(counts) if key.startswith(IN)}
     losses = {key: total / max(counts[key], 1) for key, total in totals.items()}
     _must_be_finite(draw, source, {**losses, "gradient norm": norm})
     rate = settings.rate(draw.step, training.last)
@@ -156,7 +162,10 @@ def _update(training: Training, draw: Draw, batches: list[Batch]) -> Step:
         group["lr"] = rate
     training.optimiser.step()
     training.optimiser.zero_grad()
-    return Step(draw.step, source.objective, source.corpus, losses, counts, tokens, rate, norm, seconds=0, waited=0)
+    return Step(
+        draw.step, source.objective, source.corpus, losses, counts, tokens, rate, norm,
+        seconds=0, waited=0, rows=rows, languages=languages,
+    )  # fmt: skip
 
 
 def _must_be_finite(draw: Draw, source: Source, numbers: dict[str, float]) -> None:
@@ -195,10 +204,12 @@ def _synchronised(accelerator: Accelerator, model: nn.Module, last: bool) -> Any
 
 
 def _summed(batches: list[Batch]) -> Counts:
-    counts: Counts = {"tokens": 0.0}
+    counts: Counts = {"tokens": 0.0, "rows": 0.0}
     for batch in batches:
         counts["tokens"] += batch.tokens
-        for key, count in batch.counts.items():
+        counts["rows"] += len(batch.inputs["input_ids"])
+        languages = {IN + language: count for language, count in batch.languages.items()}
+        for key, count in {**batch.counts, **languages}.items():
             counts[key] = counts.get(key, 0.0) + count
     return counts
 

@@ -45,6 +45,8 @@ class Metrics:
                 "corpus": step.corpus,
                 "losses": {key: round(loss, 6) for key, loss in step.losses.items()},
                 "tokens": step.tokens,
+                "rows": step.rows,
+                "languages": step.languages,
                 "learning_rate": step.learning_rate,
                 "seconds": round(step.seconds, 5),
                 "waited": round(step.waited, 5),

@@ -17,6 +17,10 @@ class Streamed:
     streams: Streams
     plan: StreamPlan
 
+    def __len__(self) -> int:
+        """Batches an epoch."""
+        return len(self.plan)
+
     def examples(self, index: int) -> Any:
         """The rows of batch `index`."""
         rows, epoch = self.plan.batch(index)
@@ -29,6 +33,10 @@ class Bucketed:
 
     corpus: Any
     plan: BucketPlan
+
+    def __len__(self) -> int:
+        """Batches an epoch."""
+        return len(self.plan)
 
     def examples(self, index: int) -> Any:
         """The rows of batch `index`."""
