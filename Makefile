@@ -36,7 +36,7 @@ lint: $(INSTALLED) ## check style and types
 	@$(BIN)/mypy
 
 bench: $(INSTALLED) ## run the benchmarks, one after the other
-	@for script in benchmarks/*.py; do \
+	@for script in benchmarks/[!_]*.py; do \
 		if [ -f "$$script" ]; then echo "== $$script"; $(BIN)/python "$$script" $(ARGS) || exit 1; fi; \
 	done
 
