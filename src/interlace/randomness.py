@@ -27,6 +27,7 @@ class Purpose(IntEnum):
     HEADS = 9  # fresh weights of an objective's or a task's own modules
     ALIGN = 10  # samplers of word links: step is the view, slot the direction
     DICTIONARY = 11  # which entries: slot 0 of a whole run, step names the languages; slot 1 of a step
+    SWITCH = 12  # code-switched text: step is a block's first pair, slot the copy and its direction
 
 
 def generator(purpose: Purpose, seed: int, step: int = 0, slot: int = 0) -> Generator:

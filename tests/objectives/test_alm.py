@@ -1,10 +1,13 @@
 """ALM: a pair's switched sentences by hand, subwords against tokenising the switched text, and what it refuses."""
 
 import itertools
+from collections import Counter
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.stats import chi2_contingency
 from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers, trainers
 from tokenizers import decoders as token_decoders
 
@@ -13,15 +16,18 @@ from interlace.data.vocab import Vocab
 from interlace.errors import DataError, SettingsError
 from interlace.links import WordPairs
 from interlace.links.phrases import PhraseRules, phrase_pairs
+from interlace.links.table import PhraseTable, TableRules
 from interlace.models.traits import Traits
 from interlace.objectives import Resources
 from interlace.objectives._switching import Choices, Switching, all_borders, switch
 from interlace.objectives._switching_forms import Forms
+from interlace.objectives._switching_offline import Copies, SwitchedText
 from interlace.objectives._switching_rows import gathered
-from interlace.objectives._switching_text import switched_lines
+from interlace.objectives._switching_text import LineWriter
 from interlace.objectives.alm import Alm
 from interlace.ragged import Ragged
-from interlace.text import TextPairs
+from interlace.text import Text, TextPairs
+from interlace.text.words import SPLITTERS
 from interlace.text.words.blanks import Blanks
 from interlace.world import pairs as world_pairs
 from interlace.world import sample
@@ -210,7 +216,7 @@ def test_subwords_are_those_of_the_switched_text(language):
         for seed in range(6):
             switched = switch(Choices.of(pairs, forms.inside), rules, rng(seed))
             rows = gathered(pairs, switched, forms)
-            expected = vocab.encode(switched_lines(text, switched))
+            expected = vocab.encode(LineWriter(text).lines(switched))
             assert rows.sentences.ids == expected.ids
             assert rows.sentences.words == expected.words
             moved += int((switched.inserted & (switched.places.flat[:, 0] == 0)).sum())
@@ -231,7 +237,7 @@ def test_in_a_script_without_blanks_few_rows_differ(kind, least):
     pairs, forms = encoded(text, vocab), Forms(vocab)
     switched = switch(Choices.of(pairs, forms.inside), Switching(**MIXED), rng())
     found = gathered(pairs, switched, forms).sentences.ids
-    expected = vocab.encode(switched_lines(text, switched)).ids
+    expected = vocab.encode(LineWriter(text).lines(switched)).ids
     assert np.mean([np.array_equal(one, other) for one, other in zip(found, expected, strict=True)]) > least
     assert (switched.replaced > 0).mean() > 0.5
 
@@ -245,7 +251,7 @@ def test_two_english_phrases_side_by_side_in_chinese_do_not_run_together():
     words = np.array([[3, 3]])
     choices = Choices(words, phrases, np.ones((3, 2), np.float32), all_borders(words))
     rules = Switching(major_source=0, switch_fraction=0.9, **MIXED)
-    found = {switched_lines(text, switch(choices, rules, rng(seed)))[0] for seed in range(40)}
+    found = {LineWriter(text).lines(switch(choices, rules, rng(seed)))[0] for seed in range(40)}
     assert found == {"we met玛丽亚", "we见了Maria", "我们met Maria"}
 
 
@@ -289,3 +295,89 @@ def test_pairs_without_what_is_needed_name_the_cure(alm, named):
 def test_a_model_without_language_embeddings_is_refused_where_they_are_asked_for():
     with pytest.raises(SettingsError, match="no language embeddings"):
         Alm(language_ids=True).prepare(Resources(little_vocab(), PLAIN))
+
+
+# ---- blanks ----
+
+
+def switched_by_hand(matrix, other, phrase):
+    """The line that comes of one phrase of words between which the splitter `unicode` cuts."""
+    splitter = SPLITTERS.build("unicode")
+    sides = [Text(code, [line], splitter.split([line])) for code, line in (("en", matrix), ("zh", other))]
+    sizes = np.array([[int(side.words.lengths[0]) for side in sides]])
+    choices = Choices(sizes, Ragged.of([[phrase]], width=4), np.ones((1, 2), np.float32), all_borders(sizes))
+    switched = switch(choices, Switching(major_source=1, switch_fraction=1, **MIXED), rng())
+    return LineWriter(TextPairs(*sides)).lines(switched)[0]
+
+
+@pytest.mark.parametrize(
+    ("matrix", "other", "phrase", "line"),
+    [
+        ("two young, white men", "zwei weiße Männer", (2, 4, 1, 2), "two young weiße men"),
+        ("two young white men", "zwei junge, weiße Männer", (2, 3, 2, 4), "two young, weiße men"),
+        ("we met (Maria) here", "wir trafen Marie hier", (3, 4, 2, 3), "we met (Marie) here"),
+        ("we met Maria here", "wir trafen (Marie) hier", (2, 3, 3, 4), "we met Marie here"),
+        ("Maria came", "heute kam Marie", (0, 1, 2, 3), "Marie came"),
+        ("in Beijing today", "今天在北京", (1, 2, 3, 5), "in 北京 today"),
+    ],
+)
+def test_blanks_stand_where_text_would_have_them(matrix, other, phrase, line):
+    assert switched_by_hand(matrix, other, phrase) == line
+
+
+# ---- the same distribution on the fly and in files ----
+
+
+def test_rows_of_the_objective_and_lines_of_files_have_one_distribution():
+    """The one come from subwords, the others from text and a table: sentences are drawn equally often."""
+    text, copies = text_of(count=5), 800
+    vocab = Vocab.learn({"en": text.source.lines, "de": text.target.lines}, 700, kind="wordpiece")
+    words, rules = WordPairs.of([text]), Switching(most_phrases=2, **MIXED)
+    table = PhraseTable.count(words, text.links)
+    drawn = SwitchedText(table, TableRules(), rules, Copies(copies=copies // 2, monolingual=0, repeats=True))
+    lines = [line for part in drawn.lines(text, words, text.links) for line in part]
+    pairs = encoded(text, vocab)
+    scores = Ragged(table.scores[table.locate(words, pairs.phrases)][:, [2, 0]], pairs.phrases.offsets)
+    pairs = replace(pairs, scores=scores).take(np.repeat(np.arange(len(pairs)), copies))
+    rows = gathered(pairs, switch(Choices.of(pairs), rules, rng(1)), Forms(vocab)).sentences
+    counted = [Counter(map(vocab.decode, side.ids)) for side in (rows, vocab.encode(lines))]
+    keys = sorted(set(counted[0]) | set(counted[1]))
+    counts = np.array([[side[key] for side in counted] for key in keys])
+    assert counts.sum(axis=0).tolist() == [5 * copies, 5 * copies]
+    often = counts.sum(axis=1) >= 10
+    assert often.sum() > 50
+    assert counts[often].sum() > 0.9 * counts.sum()
+    assert chi2_contingency(counts[often]).pvalue > 0.01
+
+
+def test_a_pair_gives_each_sentence_once_and_its_own_in_their_share():
+    text = text_of(count=60)
+    words = WordPairs.of([text])
+    drawn = SwitchedText(PhraseTable.count(words, text.links), TableRules(), Switching(), Copies(copies=8))
+    lines = [line for part in drawn.lines(text, words, text.links) for line in part]
+    own = {*text.source.lines, *text.target.lines}
+    mixed = [line for line in lines if line not in own]
+    assert len(set(mixed)) == len(mixed)
+    summary = drawn.tally.summary()
+    assert summary["lines"] == len(lines)
+    assert summary["kinds"]["source"] + summary["kinds"]["target"] == len(lines) - len(mixed)
+    assert 0.15 < 1 - len(mixed) / len(lines) < 0.25
+    assert 0 < summary["switched_words"] < 0.3
+    assert sum(summary["distinct"].values()) == 2 * 60
+    assert sum(int(lines) * pairs for lines, pairs in summary["distinct"].items()) == len(mixed)
+
+
+def test_the_tables_translation_is_written_where_it_is_asked_for():
+    """ "the cat" is "die Katze" twice and "der Kater" once, so the table knows better than the third pair."""
+    sides = [["I see the cat there now"] * 3, ["ich sehe die Katze dort jetzt"] * 2 + ["ich sehe der Kater dort jetzt"]]
+    texts = [Text(code, lines, Blanks().split(lines)) for code, lines in zip(("en", "de"), sides, strict=True)]
+    links = Ragged.of([[(i, i) for i in range(6)]] * 3, width=2)
+    text = TextPairs(texts[0], texts[1], links)
+    words = WordPairs.of([text])
+    for choice, expected in (("in_pair", "Kater"), ("table_argmax", "Katze")):
+        rules = Switching(target_choice=choice)
+        drawn = SwitchedText(PhraseTable.count(words, links), TableRules(), rules, Copies(copies=30))
+        lines = [line for part in drawn.lines(text, words, links) for line in part]
+        third = lines[lines.index(sides[1][2]) :]
+        assert any(expected in line and line.startswith(("I ", "ich see")) for line in third)
+        assert not any("Katze" in line for line in third if choice == "in_pair")

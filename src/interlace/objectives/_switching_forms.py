@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from interlace.objectives._switching_joins import subword_kinds
 from interlace.ragged import Ragged
 from interlace.text import Text
 
@@ -32,6 +33,8 @@ class Forms:
     """Both forms of words under one vocabulary.
 
     blank: (vocabulary,) whether a subword begins with a blank.
+    bare: (vocabulary,) whether it is nothing but a blank.
+    opens, closes: (vocabulary,) what its first and last character is (see `_switching_joins`).
     inside: (vocabulary,) whether a subword begins inside a character, as subwords of bytes may.
     """
 
@@ -41,7 +44,9 @@ class Forms:
         names = [vocab.tokenizer.id_to_token(number) or "" for number in range(vocab.size)]
         self.blank: NDArray[np.bool_] = np.array([name.startswith(_BLANKS) for name in names], np.bool_)
         self.blank[vocab.specials] = False
+        self.bare = self.blank & (vocab.surfaces.spelled.lengths == 0)
         self.inside = _begins_inside(vocab.surfaces)
+        self.opens, self.closes = subword_kinds(vocab.surfaces)
         self._bare_start = not self._starts_with_blank()
 
     def converted(self, words: Ragged, wanted: NDArray[np.bool_]) -> Ragged:

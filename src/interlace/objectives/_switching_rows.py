@@ -5,15 +5,15 @@ Legend: n rows; p pieces; T subwords of all switched rows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from interlace.data import Sentences
 from interlace.objectives._switching import OF_SOURCE, OF_TARGET
+from interlace.objectives._switching_joins import UNKNOWN, blank_before, language_kind
 from interlace.ragged import Ragged
-from interlace.text.scripts import UNSPACED, scripts_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -52,20 +52,6 @@ class _Pieces:
     stop: NDArray[np.int64]
     owner: NDArray[np.int64]
     language: NDArray[np.int8]
-
-
-def blanks_of_its_own(switched: Switched, languages: tuple[str, str]) -> NDArray[np.bool_]:
-    """(p,) pieces that bring the blank that stands before them in their own sentence.
-
-    All others take the place of the matrix's words, with the blank or none before these. But two exchanged phrases side
-    by side in a script without blanks would run together, where their own writes them.
-    """
-    writes = np.array([not scripts_of(language) & UNSPACED for language in languages], np.bool_)
-    inserted, rows = switched.inserted, switched.pieces.rows()
-    follows = np.zeros(len(inserted), np.bool_)
-    follows[1:] = inserted[1:] & inserted[:-1] & (rows[1:] == rows[:-1])
-    matrix = switched.matrix[rows].astype(np.int64)
-    return follows & ~writes[matrix] & writes[1 - matrix]
 
 
 def gathered(pairs: Pairs, switched: Switched, forms: Forms) -> SwitchedRows:
@@ -146,18 +132,14 @@ def _reformed(pairs: Pairs, switched: Switched, pieces: _Pieces, store: _Store, 
     """Cut inserted pieces in two, their first word and the rest, where it needs another form than it has."""
     at = np.flatnonzero(switched.inserted)
     begin, end = store.bounds(_some(pieces, at))
-    at, begin = at[begin < end], begin[begin < end]
-    languages = (pairs.source.language, pairs.target.language)
-    has, wanted = forms.blank[store.ids[begin]], _wanted(switched, pieces, store, forms, at)
-    own = blanks_of_its_own(switched, languages)[at]
-    wanted = np.where(own, has | (pieces.start[at] == 0), wanted)
+    at, begin, end = at[begin < end], begin[begin < end], end[begin < end]
+    has = forms.blank[store.ids[begin]]
+    wanted = _wanted(pairs, switched, pieces, store, forms, (at, begin, end))
     at, wanted = at[has != wanted], wanted[has != wanted]
     if not len(at):
         return pieces, store
     heads = _some(pieces, at)
-    begin, end = store.bounds(
-        _Pieces(heads.where, heads.row, heads.start, heads.start + 1, heads.owner, heads.language)
-    )
+    begin, end = store.bounds(replace(heads, stop=heads.start + 1))
     words = Ragged.from_lengths(np.zeros(0, np.int32), end - begin)
     index = np.repeat(begin - words.offsets[:-1], end - begin) + np.arange(words.offsets[-1])
     converted = forms.converted(Ragged(store.ids[index], words.offsets), wanted)
@@ -165,15 +147,29 @@ def _reformed(pairs: Pairs, switched: Switched, pieces: _Pieces, store: _Store, 
 
 
 def _wanted(
-    switched: Switched, pieces: _Pieces, store: _Store, forms: Forms, at: NDArray[np.int64]
+    pairs: Pairs,
+    switched: Switched,
+    pieces: _Pieces,
+    store: _Store,
+    forms: Forms,
+    inserted: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]],
 ) -> NDArray[np.bool_]:
-    """Whether a blank stands before the matrix's words whose place the pieces take."""
-    places = switched.places.flat[at].astype(np.int64)
-    owner = pieces.owner[at]
+    """Whether each inserted piece is to begin with a blank; given by number, first subword, and the one behind it."""
+    at, begin, end = inserted
+    places, owner = switched.places.flat[at].astype(np.int64), pieces.owner[at]
     matrix = switched.matrix[owner].astype(np.int64)
     replaced = _Pieces(matrix, owner, places[:, 0], places[:, 1], owner, pieces.language[at])
     first = np.minimum(store.bounds(replaced)[0], len(store.ids) - 1)
-    return forms.blank[store.ids[first]]
+    place = forms.blank[store.ids[first]]
+    phrase = forms.blank[store.ids[begin]] | (pieces.start[at] == 0)
+    before = np.maximum(store.bounds(_some(pieces, at - 1))[1] - 1, 0)  # of a line's first piece no one asks
+    after = np.minimum(begin + forms.bare[store.ids[begin]], end - 1)
+    letters = np.array([language_kind(side.language) for side in (pairs.source, pairs.target)], np.int8)
+    met = [
+        np.where(kinds == UNKNOWN, letters[pieces.language[which]], kinds)
+        for kinds, which in ((forms.closes[store.ids[before]], at - 1), (forms.opens[store.ids[after]], at))
+    ]
+    return np.where(places[:, 0] == 0, place, blank_before(place, phrase, *met))
 
 
 def _cut(pieces: _Pieces, at: NDArray[np.int64]) -> _Pieces:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from interlace.objectives._switching import OF_SOURCE
-from interlace.objectives._switching_rows import blanks_of_its_own
+from interlace.objectives._switching_joins import blank_before, character_kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,52 +13,71 @@ if TYPE_CHECKING:
     from interlace.objectives._switching import Switched
     from interlace.text import Text, TextPairs
 
-    Piece = tuple[tuple[int, int, int, int], tuple[int, int], bool]  # a piece, its place, whether it brings its blank
 
-
-def switched_lines(
-    pairs: TextPairs, switched: Switched, translations: tuple[Sequence[str], Sequence[str]] = ((), ())
-) -> list[str]:
-    """The line of each switched sentence: the matrix sentence's characters with those of other phrases between.
+class LineWriter:
+    """Writes switched sentences of some pairs: the matrix sentence's characters with those of other phrases between.
 
     translations: the text of what the table knows, OF_SOURCE and OF_TARGET phrases.
     """
-    sides = (pairs.source, pairs.target)
-    own = blanks_of_its_own(switched, (pairs.source.language, pairs.target.language)).tolist()
-    flat = list(
-        zip(map(tuple, switched.pieces.flat.tolist()), map(tuple, switched.places.flat.tolist()), own, strict=True)
-    )
-    rows = [flat[a:b] for a, b in pairwise(switched.pieces.offsets.tolist())]
-    matrix = switched.matrix.tolist()
-    return [_line(sides, matrix[row], row, rows[row], translations) for row in range(len(rows))]
+
+    def __init__(self, pairs: TextPairs, translations: tuple[Sequence[str], Sequence[str]] = ((), ())) -> None:
+        self._sides = (_Side(pairs.source), _Side(pairs.target))
+        self._translations = translations
+
+    def lines(self, switched: Switched) -> list[str]:
+        """The line of each switched sentence."""
+        matrix = switched.matrix.tolist()
+        found = [_Line(self._sides[side], row) for row, side in enumerate(matrix)]
+        inserted = switched.inserted
+        rows, pieces, places = (
+            values[inserted].tolist() for values in (switched.pieces.rows(), switched.pieces.flat, switched.places.flat)
+        )
+        for row, (side, of, start, stop), (begin, end) in zip(rows, pieces, places, strict=True):
+            if side >= OF_SOURCE:
+                found[row].exchange(begin, end, self._translations[side - OF_SOURCE][of], own=True)
+            else:
+                text = self._sides[side]
+                found[row].exchange(begin, end, text.phrase(of, start, stop), own=text.has_blank(of, start))
+        return [line.text() for line in found]
 
 
-def _line(
-    sides: tuple[Text, Text],
-    matrix: int,
-    row: int,
-    pieces: Sequence[Piece],
-    translations: tuple[Sequence[str], Sequence[str]],
-) -> str:
-    line, spans = sides[matrix].lines[row], sides[matrix].words[row]
-    parts, at = [], 0
-    for (side, of, start, stop), (first, last), own in pieces:
-        if side == matrix:
-            continue
-        parts.append(line[at : spans[first][0]])
-        if side >= OF_SOURCE:
-            parts.append(" " * own + translations[side - OF_SOURCE][of])
-        else:
-            parts.append(" " * (own and _has_blank(sides[side], of, start)) + _phrase(sides[side], of, start, stop))
-        at = spans[last - 1][1]
-    return "".join([*parts, line[at:]])
+class _Side:
+    """One side's lines and the spans of their words."""
+
+    def __init__(self, text: Text) -> None:
+        self.lines = text.lines
+        self._spans = text.words.flat.tolist()
+        self._offsets = (text.words.offsets - text.words.offsets[0]).tolist()
+
+    def span(self, row: int, word: int) -> tuple[int, int]:
+        start, end = self._spans[self._offsets[row] + word]
+        return start, end
+
+    def phrase(self, row: int, start: int, stop: int) -> str:
+        return self.lines[row][self.span(row, start)[0] : self.span(row, stop - 1)[1]]
+
+    def has_blank(self, row: int, word: int) -> bool:
+        """Whether a blank stands before the word, as it would before a line's first."""
+        return word == 0 or self.lines[row][self.span(row, word)[0] - 1].isspace()
 
 
-def _phrase(text: Text, row: int, start: int, stop: int) -> str:
-    spans = text.words[row]
-    return text.lines[row][spans[start][0] : spans[stop - 1][1]]
+class _Line:
+    """A line whose words are exchanged from left to right."""
 
+    def __init__(self, side: _Side, row: int) -> None:
+        self._side, self._row, self._line = side, row, side.lines[row]
+        self._done, self._at = "", 0
 
-def _has_blank(text: Text, row: int, word: int) -> bool:
-    """Whether a blank stands before the word in its own line, as it would before a line's first."""
-    return word == 0 or text.lines[row][text.words[row][word][0] - 1].isspace()
+    def exchange(self, start: int, stop: int, phrase: str, *, own: bool) -> None:
+        """Put a phrase in the place of words; `own` says whether a blank stands before it in its own sentence."""
+        done = self._done + self._line[self._at : self._side.span(self._row, start)[0]]
+        if start and phrase:
+            bare = done.rstrip()
+            meet = character_kind(bare[-1]), character_kind(phrase[0])
+            place = len(bare) < len(done)
+            if place != blank_before(place, own, *meet):
+                done = bare if place else f"{done} "
+        self._done, self._at = done + phrase, self._side.span(self._row, stop - 1)[1]
+
+    def text(self) -> str:
+        return self._done + self._line[self._at :]

@@ -1,0 +1,124 @@
+"""Write code-switched text."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from interlace.cli import Code, notes, take_guests
+from interlace.cli import _align_options as options
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from interlace.cli._align_text import Source
+    from interlace.links import WordPairs
+    from interlace.objectives._switching_offline import SwitchedText
+    from interlace.ragged import Ragged
+
+_SHAPES = 8  # lengths of phrases that are told, the most frequent ones
+
+_Copies = Annotated[int, typer.Option("--copies", min=1, help="Sentences drawn of a pair in each direction (ALM: 20).")]
+_Fraction = Annotated[
+    str,
+    typer.Option(
+        "--fraction", metavar="SHARE", help="Replaced words are fewer than this share of a sentence; or LOW,HIGH."
+    ),
+]
+_Monolingual = Annotated[
+    float, typer.Option("--monolingual", help="Share of lines that are a source as it is, and of targets (ALM: 0.1).")
+]
+_Table = Annotated[
+    bool, typer.Option("--from-table", help="Put in the table's likeliest translation, not the one in the pair.")
+]
+_Least = Annotated[
+    float, typer.Option("--least-probability", help="Least probability of the inserted given the replaced phrase.")
+]
+_Repeats = Annotated[bool, typer.Option("--repeats", help="Write a sentence of a pair as often as it is drawn.")]
+_Seed = Annotated[int, typer.Option("--seed", min=0, help="Another seed draws other sentences.")]
+
+
+def switch(
+    files: options.Linked,
+    copies: _Copies = 20,
+    fraction: _Fraction = "0.3",
+    max_length: options.Longest = 4,
+    min_count: options.LeastCount = 1,
+    least: _Least = 0.0,
+    monolingual: _Monolingual = 0.1,
+    from_table: _Table = False,
+    tight: options.Tight = False,
+    repeats: _Repeats = False,
+    seed: _Seed = 0,
+    languages: options.Languages = "",
+    splitter: options.SplitterName = "blanks",
+    reader: options.ReaderName = "",
+    into: options.Into = None,
+    code: Code = [],
+    as_json: options.Summary = False,
+) -> None:
+    """Write sentences of linked text in which some phrases stand in the other language, as `alm` learns from."""
+    take_guests(code)
+    from interlace.cli._align_links import linked
+    from interlace.cli._align_output import lines_to, must_leave_room, say
+    from interlace.cli._align_text import Source
+    from interlace.links.table import PhraseTable, TableRules
+    from interlace.objectives._switching import Switching
+    from interlace.objectives._switching_offline import Copies, SwitchedText
+
+    must_leave_room(into, as_json)
+    rules = TableRules(longest=max_length, absorb=not tight, minimum_count=min_count)
+    choice = "table_argmax" if from_table else "in_pair"
+    switching = Switching.read(
+        {"switch_fraction": fraction, "longest": max_length, "target_choice": choice, "least_probability": least}
+    )
+    amount = Copies(copies=copies, monolingual=monolingual, repeats=repeats, seed=seed)
+    with TemporaryDirectory() as folder:
+        spool, counts = Path(folder, "text"), Path(folder, "counts")
+        spool.mkdir()
+        counts.mkdir()
+        words, links = linked(files, languages, splitter, reader, spool)
+        drawn = SwitchedText(PhraseTable.count(words, links, rules, counts), rules, switching, amount)
+        with lines_to(into) as write:
+            for lines in _lines(Source.of(files[:-1], languages, reader, splitter), words, links, drawn, into):
+                write(lines)
+    summary = drawn.tally.summary()
+    _note(summary, copies)
+    say(into, as_json, summary)
+
+
+def _lines(
+    text: Source, words: WordPairs, links: Ragged, drawn: SwitchedText, into: Path | None
+) -> Iterator[Sequence[str]]:
+    """The text is read once more, for its characters: words alone were counted."""
+    from interlace.cli._progress import watching
+
+    first = 0
+    with watching() if into is not None else nullcontext(None) as watch:
+        for chunk in text.chunks():
+            last = first + len(chunk)
+            yield from drawn.lines(chunk, words.slice(first, last), links.slice(first, last))
+            first = last
+            if watch is not None:
+                watch("switching", first, len(words))
+
+
+def _note(summary: dict[str, Any], copies: int) -> None:
+    """What was written, on standard error."""
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in summary["kinds"].items())
+    shapes = sorted(summary["phrases"].items(), key=lambda item: -item[1])
+    total = sum(summary["phrases"].values())
+    lengths = ", ".join(f"{count / total:.1%} {shape}" for shape, count in shapes[:_SHAPES])
+    fewer = sum(count for lines, count in summary["distinct"].items() if int(lines) < copies)
+    for line in (
+        f"{summary['lines']:,} lines of {summary['pairs']:,} pairs: {kinds}",
+        f"{summary['switched_words']:.1%} of the words of mixed lines are replaced",
+        f"phrases by words, replaced-inserted: {lengths or 'none'}",
+        f"of {2 * summary['pairs']:,} pairs and directions {fewer:,} gave fewer than {copies} different lines, "
+        f"{summary['distinct'].get('0', 0):,} none",
+    ):
+        notes.print(line, highlight=False, soft_wrap=True)

@@ -1,0 +1,115 @@
+"""`interlace switch`: what it writes, what it says of it, and what it refuses."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from interlace.cli import application
+from interlace.errors import DataError, SettingsError
+from interlace.text.lines import read_lines, write_lines
+
+SOURCE = ["the old man sees a red house today", "we met Maria in Berlin last week", "yes", "a b c d e f g h"]
+TARGET = [
+    "der alte Mann sieht heute ein rotes Haus",
+    "wir trafen Maria letzte Woche in Berlin",
+    "ja",
+    "A B C D E F G H",
+]
+LINKS = [
+    "0-0 1-1 2-2 3-3 4-5 5-6 6-7 7-4",
+    "0-0 1-1 2-2 3-5 4-6 5-3 6-4",
+    "0-0",
+    " ".join(f"{i}-{i}" for i in range(8)),
+]
+
+
+@pytest.fixture
+def text(tmp_path):
+    """Text, its translation and links, as files."""
+    for name, lines in (("a.en", SOURCE), ("a.de", TARGET), ("a.links", LINKS)):
+        write_lines(tmp_path / name, lines)
+    return [tmp_path / name for name in ("a.en", "a.de", "a.links")]
+
+
+def run(*arguments):
+    return CliRunner().invoke(application(), ["switch", *map(str, arguments)], catch_exceptions=False)
+
+
+def test_lines_mix_both_sides_of_their_pair(text):
+    done = run(*text, "--monolingual", 0)
+    lines = done.stdout.split("\n")[:-1]
+    assert done.exit_code == 0
+    assert len(set(lines)) == len(lines) > 20
+    for line in lines:
+        pairs = [{*one.split()} | {*other.split()} for one, other in zip(SOURCE, TARGET, strict=True)]
+        assert any({*line.split()} <= words for words in pairs)
+        assert line not in {*SOURCE, *TARGET}
+    assert any(line.startswith("der alte Mann sees") for line in lines)
+    assert not any("yes" in line or "ja" in line.split() for line in lines)  # one word: less than 30 % of it is none
+
+
+def test_the_share_is_strict(text):
+    """Of eight words two may be replaced, of seven two."""
+    for line in run(*text, "--monolingual", 0).stdout.split("\n")[:-1]:
+        counts = [len({*line.split()} & {*side.split()}) for side in (*SOURCE, *TARGET)]
+        assert max(counts) >= 5
+    assert run(*text, "--fraction", "0.125", "--monolingual", 0).stdout.count("\n") == 0
+
+
+def test_sentences_as_they_are_come_in_their_share(text):
+    lines = run(*text).stdout.split("\n")[:-1]
+    own = [line for line in lines if line in {*SOURCE, *TARGET}]
+    assert {"yes", "ja"} <= set(own)
+    assert 0.1 < len(own) / len(lines) < 0.35
+
+
+def test_the_same_seed_gives_the_same_text_and_another_another(text):
+    one, two = run(*text, "--copies", 3), run(*text, "--copies", 3)
+    assert one.stdout == two.stdout != run(*text, "--copies", 3, "--seed", 1).stdout
+
+
+def test_a_pair_gives_as_many_as_it_is_asked_for_or_all_it_has(text):
+    few = run(*text, "--copies", 2, "--repeats", "--monolingual", 0).stdout.count("\n")
+    assert few == 2 * 2 * 3
+    assert (
+        run(*text, "--copies", 500, "--fraction", "0.2", "--monolingual", 0).stdout.count("\n") == 2 * (8 + 7 + 7) - 4
+    )
+
+
+def test_counts_go_to_json_and_what_was_written_to_standard_error(text):
+    into = text[0].parent / "out.txt"
+    done = run(*text, "--into", into, "--json")
+    summary = json.loads(done.stdout)
+    lines = list(read_lines(into))
+    assert summary["lines"] == len(lines) == sum(summary["kinds"].values())
+    assert summary["pairs"] == 4
+    assert 0 < summary["switched_words"] < 0.3
+    assert set(summary["phrases"]) <= {"1-1", "2-2", "1-2", "2-1"}
+    assert "words of mixed lines are replaced" in done.stderr
+    assert "different lines, 2 none" in done.stderr  # "yes", both ways
+
+
+def test_the_tables_translation_may_stand_in_no_pair(text):
+    more = [("a.en", "old man Maria now here then there too"), ("a.de", "alter Herr Marie jetzt hier dann dort auch")]
+    for name, line in [*more, ("a.links", LINKS[3])]:
+        path = text[0].parent / name
+        write_lines(path, [*read_lines(path), line, line])
+    assert any("trafen Marie" in line or "met Marie" in line for line in run(*text, "--from-table").stdout.split("\n"))
+    assert not any("met Marie" in line for line in run(*text).stdout.split("\n"))
+
+
+def test_what_is_wrong_is_named(text):
+    with pytest.raises(SettingsError, match="expected a share"):
+        run(*text, "--fraction", "1.5")
+    with pytest.raises(SettingsError, match="monolingual"):
+        run(*text, "--monolingual", "0.5")
+    with pytest.raises(SettingsError, match="name a file"):
+        run(*text, "--json")
+    with pytest.raises(SettingsError, match=r"two or three|one or two"):
+        run(text[0])
+    write_lines(text[2], LINKS[:2])
+    with pytest.raises(DataError):
+        run(*text)
+    with pytest.raises(DataError, match="no such"):
+        run(text[0], text[1], text[0].parent / "missing")
