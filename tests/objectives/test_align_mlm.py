@@ -83,7 +83,7 @@ def test_a_word_of_two_subwords_is_the_mean_of_their_rows():
     """Hausarzt = mean of (4, 0, 3) and (0, 8, 3) = (2, 4, 3); its cosine with (3, 4, 0) is 22 / (5 sqrt 29)."""
     expected = 1 - (8 / 9 + 16 / 25 + 22 / (5 * 29**0.5)) / 3
     assert align() == pytest.approx(expected, abs=1e-6)
-    assert align(pieces="single") == pytest.approx(align(entries=ENTRIES[:2]), abs=1e-7)
+    assert align(most_subwords=1) == pytest.approx(align(entries=ENTRIES[:2]), abs=1e-7)
 
 
 def test_hinge_keeps_the_nearest_wrong_word_a_margin_away():

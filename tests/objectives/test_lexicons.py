@@ -30,10 +30,10 @@ VOCAB = SimpleNamespace(
 PAIR = ("en", "de")
 
 
-def prepared(entries, pieces="mean", **settings):
+def prepared(entries, most=4, **settings):
     lexicons = {PAIR: Lexicon.of((source, target, 1.0) for source, target in entries)}
     resources = Resources(VOCAB, Traits("bert", 64), seed=3, lexicons=lexicons)
-    return Dictionary(**settings).prepare(resources, "align_mlm", pieces=pieces)
+    return Dictionary(**settings).prepare(resources, "align_mlm", most=most)
 
 
 def spelled(dictionaries):
@@ -102,10 +102,12 @@ def test_a_word_of_a_lower_cased_dictionary_is_found_with_its_capital():
 def test_words_of_several_subwords_are_kept_or_left_out():
     entries = [("doctor", "Hausarzt"), ("old", "alt")]
     assert ([5], [12, 15]) in spelled(prepared(entries))
-    single = prepared(entries, pieces="single")
+    two = prepared([*entries, ("old", "three pieces")], most=2)
+    assert two.drawn[0].fates.tolist() == [Fate.USED, Fate.USED, Fate.SEVERAL]
+    single = prepared(entries, most=1)
     assert spelled(single) == [([4], [8])]
     assert single.drawn[0].fates.tolist() == [Fate.SEVERAL, Fate.USED]
-    assert "1 of several subwords" in single.notes[0]
+    assert "1 of too many subwords" in single.notes[0]
     assert "(doctor/Hausarzt)" in single.notes[0]
 
 
@@ -119,7 +121,7 @@ def test_words_written_alike_and_unknown_ones_teach_nothing_and_are_named():
 
 def test_words_are_numbered_once_over_all_dictionaries():
     lexicons = {("en", "de"): Lexicon.of([("old", "alt", 1)]), ("de", "en"): Lexicon.of([("alt", "old", 1)])}
-    found = Dictionary().prepare(Resources(VOCAB, Traits("bert", 64), lexicons=lexicons), "x", pieces="mean")
+    found = Dictionary().prepare(Resources(VOCAB, Traits("bert", 64), lexicons=lexicons), "x", most=4)
     assert len(found.words) == 2
     assert found.owner.tolist() == [0, 1]
     assert found.source.tolist() == found.target.tolist()[::-1]
@@ -130,12 +132,12 @@ def test_words_are_numbered_once_over_all_dictionaries():
 
 def test_without_a_dictionary_the_error_says_how_to_give_one():
     with pytest.raises(DataError, match=r"align_mlm\.dictionary, or add translations"):
-        Dictionary().prepare(Resources(VOCAB, Traits("bert", 64)), "align_mlm", pieces="mean")
+        Dictionary().prepare(Resources(VOCAB, Traits("bert", 64)), "align_mlm", most=4)
 
 
 def test_without_a_usable_entry_the_error_shows_some_and_the_cure():
     with pytest.raises(DataError, match=r"no entry .* \(doctor/Hausarzt\)") as error:
-        prepared([("doctor", "Hausarzt")], pieces="single")
+        prepared([("doctor", "Hausarzt")], most=1)
     assert "a larger vocabulary" in str(error.value)
 
 
@@ -165,7 +167,7 @@ def test_a_plain_pattern_is_a_dictionary():
 def test_scores_of_what_was_learnt_and_what_was_held_out_by_hand():
     """Two words are asked of each part; held out, `house` is nearest to its translation and `the` is not."""
     lexicon = Lexicon.of([("old", "alt", 1), ("doctor", "Arzt", 1), ("house", "Haus", 1), ("the", "alte", 1)])
-    found = Dictionary().prepare(Resources(VOCAB, Traits("bert", 64), lexicons={PAIR: lexicon}), "x", pieces="mean")
+    found = Dictionary().prepare(Resources(VOCAB, Traits("bert", 64), lexicons={PAIR: lexicon}), "x", most=4)
     parts = np.array([Part.DRAWN, Part.DRAWN, Part.HELD_OUT, Part.HELD_OUT], np.uint8)
     table = torch.zeros(18, 4)
     table[4, 0] = table[8, 0] = 1  # old, alt: cosine 1
@@ -183,7 +185,7 @@ def test_scores_of_what_was_learnt_and_what_was_held_out_by_hand():
 def test_a_translation_of_the_other_part_is_neither_right_nor_wrong():
     """`old` is nearest to `alt`, which is its translation, but not one of those that are measured."""
     lexicon = Lexicon.of([("old", "alt", 1), ("old", "Haus", 1), ("the", "Arzt", 1)])
-    found = Dictionary().prepare(Resources(VOCAB, Traits("bert", 64), lexicons={PAIR: lexicon}), "x", pieces="mean")
+    found = Dictionary().prepare(Resources(VOCAB, Traits("bert", 64), lexicons={PAIR: lexicon}), "x", most=4)
     table = torch.zeros(18, 3)
     table[4] = table[8] = torch.tensor([1.0, 0, 0])
     table[12] = torch.tensor([1.0, 1, 0])

@@ -26,7 +26,7 @@ class Fate(IntEnum):
 
     USED = 0
     UNKNOWN = 1  # a word with a subword that is special or unknown, or without any
-    SEVERAL = 2  # a word of several subwords where only single ones count
+    SEVERAL = 2  # a word of more subwords than count
     ALIKE = 3  # both words are the same subwords, so there is nothing to learn
 
 
@@ -75,10 +75,10 @@ def numbered(rows: Ragged, vocab: Vocab, numbers: dict[bytes, int]) -> Word:
     return Word(number, np.where(strange == 0, rows.lengths, 0))
 
 
-def fates(source: Word, target: Word, entries: NDArray[np.int32], *, single: bool) -> NDArray[np.uint8]:
-    """(m,) what becomes of each entry; `single`: words of several subwords are not used."""
+def fates(source: Word, target: Word, entries: NDArray[np.int32], *, most: int) -> NDArray[np.uint8]:
+    """(m,) what becomes of each entry; words of more than `most` subwords are not used."""
     first, second = source.pieces[entries[:, 0]], target.pieces[entries[:, 1]]
     alike = source.number[entries[:, 0]] == target.number[entries[:, 1]]
     found = np.where(alike, Fate.ALIKE, Fate.USED)
-    found = np.where(single & (np.maximum(first, second) > 1), Fate.SEVERAL, found)
+    found = np.where(np.maximum(first, second) > most, Fate.SEVERAL, found)
     return np.where(np.minimum(first, second) == 0, Fate.UNKNOWN, found).astype(np.uint8)

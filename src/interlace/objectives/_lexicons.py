@@ -94,8 +94,10 @@ class Dictionary(Settings):
                 raise ValueError(message)
         return pairs
 
-    def prepare(self, resources: Resources, what: str, *, pieces: Literal["mean", "single"]) -> Dictionaries:
-        """Draw from the lexicons in `resources` and spell what can be used; `what` names the objective in errors.
+    def prepare(self, resources: Resources, what: str, *, most: int) -> Dictionaries:
+        """Draw from the lexicons in `resources` and spell what can be used.
+
+        what: names the objective in errors and notes. most: words of more subwords are not used.
 
         Raises:
             DataError: there is no lexicon, or not one entry can be used.
@@ -106,7 +108,7 @@ class Dictionary(Settings):
         drawn = [
             draw(lexicon, languages, self.share, seed) for languages, lexicon in sorted(resources.lexicons.items())
         ]
-        return _spelled(drawn, resources.vocab, what, single=pieces == "single", best=self.case == "best")
+        return _spelled(drawn, resources.vocab, what, most=most, best=self.case == "best")
 
 
 @dataclass(frozen=True)
@@ -169,7 +171,7 @@ def draw(lexicon: Lexicon, languages: tuple[str, str], share: float, seed: int) 
     return Drawn(languages, lexicon, parts)
 
 
-def _spelled(drawn: Sequence[Drawn], vocab: Vocab, what: str, *, single: bool, best: bool) -> Dictionaries:
+def _spelled(drawn: Sequence[Drawn], vocab: Vocab, what: str, *, most: int, best: bool) -> Dictionaries:
     """Every dictionary's entries as subwords."""
     numbers: dict[bytes, int] = {}
     columns: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint8]]] = []
@@ -179,7 +181,7 @@ def _spelled(drawn: Sequence[Drawn], vocab: Vocab, what: str, *, single: bool, b
             numbered(forms(vocab, types, best=best), vocab, numbers)
             for types in (one.lexicon.source_types, one.lexicon.target_types)
         ]
-        fate = fates(sides[0], sides[1], one.lexicon.entries, single=single)
+        fate = fates(sides[0], sides[1], one.lexicon.entries, most=most)
         used = fate == Fate.USED
         source, target = (side.number[one.lexicon.entries[used, at]] for at, side in enumerate(sides))
         columns.append((source, target, one.parts[used]))
@@ -208,6 +210,6 @@ def note(drawn: Drawn) -> str:
 
 _WHY: Mapping[Fate, str] = {
     Fate.UNKNOWN: "that the vocabulary cannot spell; is the dictionary of these languages?",
-    Fate.SEVERAL: "of several subwords; a larger vocabulary holds more words whole",
+    Fate.SEVERAL: "of too many subwords; a larger vocabulary holds more words whole",
     Fate.ALIKE: "written alike in both languages",
 }

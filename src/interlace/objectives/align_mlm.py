@@ -68,8 +68,11 @@ class AlignMlm(Objective):
     table: Literal["input", "output", "both"] = Field(
         "input", description="Which embeddings; one and the same where they are tied (ALIGN-MLM's code: input)."
     )
-    pieces: Literal["mean", "single"] = Field(
-        "mean", description="Words of several subwords: the mean of their rows, or left out."
+    most_subwords: int = Field(
+        4,
+        ge=1,
+        description="Words of more subwords are left out; of several, the mean of their rows stands for the word. "
+        "1: only words of one (ALIGN-MLM, section 3). Long ones are spelt in letters that all words share.",
     )
     pairs_per_step: Literal["all"] | int = Field(
         "all", description="Entries a step takes, drawn without bias; all of them in ALIGN-MLM's code."
@@ -100,7 +103,7 @@ class AlignMlm(Objective):
         Raises:
             DataError: there is no dictionary, or none of its entries can be used.
         """
-        dictionaries = self.dictionary.prepare(resources, "align_mlm", pieces=self.pieces)
+        dictionaries = self.dictionary.prepare(resources, "align_mlm", most=self.most_subwords)
         pairs = None if self.pairs_per_step == "all" else self.pairs_per_step
         others = 0 if self.alignment_loss == "cosine" else self.others
         entries = AlignmentPairs.of(dictionaries, pairs=pairs, others=others, seed=resources.seed)

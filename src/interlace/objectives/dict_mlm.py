@@ -18,6 +18,7 @@ Legend: N predictions; V vocabulary.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -97,8 +98,8 @@ class DictMlm(Objective):
         Raises:
             DataError: there is no dictionary, or none of its entries can be used.
         """
-        pieces: Literal["single", "mean"] = "single" if self.several == "drop" else "mean"
-        dictionaries = self.dictionary.prepare(resources, "dict_mlm", pieces=pieces)
+        most = 1 if self.several == "drop" else sys.maxsize
+        dictionaries = self.dictionary.prepare(resources, "dict_mlm", most=most)
         tables = translations(dictionaries, resources.vocab.size, "dict_mlm")
         text = self.mlm.prepare(resources)
         return PreparedDictMlm(resources.vocab, resources.traits, text, tables, dictionaries=dictionaries)
