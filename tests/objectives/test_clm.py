@@ -107,6 +107,30 @@ def test_the_loss_is_that_of_plain_logits(family, vocab):
     torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-4)
 
 
+def test_logits_made_in_parts_give_the_same_loss_and_gradient(vocab, monkeypatch):
+    backbone = fresh(Shape(layers=1, width=16, heads=2, max_length=16, dropout=0, attention_dropout=0), vocab)
+    clm = Clm(max_length=16)
+    batch = clm.batch(stream(vocab, 3), clm.prepare(Resources(vocab, backbone.traits)), 0, None)
+    batch = batch.to(torch.device("cpu"))
+
+    def learnt():
+        backbone.zero_grad()
+        total = clm.loss(backbone, torch.nn.ModuleDict(), batch)["clm"].total
+        total.backward()
+        return total, [p.grad.clone() for p in backbone.parameters() if p.grad is not None]
+
+    whole = learnt()
+    calls = []
+    logits = backbone.logits
+    monkeypatch.setattr(backbone, "logits", lambda states: calls.append(len(states)) or logits(states))
+    monkeypatch.setattr("interlace.objectives.clm.MOST_LOGITS", 20 * vocab.size + 1)
+    parts = learnt()
+    assert calls[:3] == [20, 20, 2]
+    torch.testing.assert_close(whole, parts, rtol=1e-4, atol=1e-5)
+    with torch.inference_mode():
+        torch.testing.assert_close(clm.loss(backbone, torch.nn.ModuleDict(), batch)["clm"].total, parts[0].detach())
+
+
 def test_one_backbone_learns_both_ways(vocab):
     """The masked loss sees what stands to the right; the causal loss of the same backbone does not."""
     backbone = fresh(Shape(layers=1, width=16, heads=2, max_length=16, init_std=0.5), vocab).eval()

@@ -1,5 +1,6 @@
 """Two processes with one micro-batch each equal one process with two, dropout on, with heads that differ."""
 
+import json
 import subprocess
 import sys
 
@@ -39,13 +40,19 @@ def checkpoint(run):
 def test_two_processes_equal_two_micro_batches(small, tmp_path):
     (tmp_path / "headed.py").write_text(GUEST)
     small.write_text(
-        small.read_text().replace("[objectives.tlm]", "[objectives.headed]\nmax_length = 32\n[objectives.tlm]")
+        small.read_text().replace(
+            "[objectives.tlm]",
+            "[objectives.headed]\nmax_length = 32\n[objectives.clm]\nmax_length = 32\n[objectives.tlm]",
+        )
     )
     arguments = ["-m", "interlace", "pretrain", str(small), "--code", str(tmp_path / "headed.py"), "--into"]
     subprocess.run([sys.executable, *arguments, str(tmp_path / "one")], check=True, capture_output=True)
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     two = [*torchrun, *arguments, str(tmp_path / "two"), "--set", "train.micro_batches=1"]
     subprocess.run(two, check=True, capture_output=True)
+    mixtures = [json.loads((tmp_path / run / "run.json").read_text())["mixture"] for run in ("one", "two")]
+    assert mixtures[0] == mixtures[1]
+    assert set(mixtures[0]["objectives"]) >= {"clm", "headed"}
     one, other = checkpoint(tmp_path / "one"), checkpoint(tmp_path / "two")
     assert set(one) == set(other)
     assert any("headed" in name for name in one)

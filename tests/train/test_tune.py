@@ -1,5 +1,7 @@
 """Fine-tuning and scoring of one cell, on a tagging task that the word alone decides."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -51,6 +53,20 @@ def test_every_language_is_scored_and_what_words_decide_is_learnt(cell):
 
 def test_the_same_seed_gives_the_same_scores(cell):
     one, other = score_cell(cell(epochs=1)), score_cell(cell(epochs=1))
+    assert [row["scores"] for row in one] == [row["scores"] for row in other]
+
+
+def test_what_learnt_left_to_right_is_tuned_with_both_sides_in_view(cell):
+    made = cell(epochs=1)
+    loaded = []
+
+    def load():
+        loaded.append(made.load())
+        loaded[0].causal = True
+        return loaded[0]
+
+    one, other = score_cell(replace(made, load=load)), score_cell(made)
+    assert not loaded[0].causal
     assert [row["scores"] for row in one] == [row["scores"] for row in other]
 
 
