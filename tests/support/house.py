@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 PACKAGE = "interlace"
 ROOMS_BY_FLOOR = (
-    ("errors", "settings", "registry", "randomness", "ragged", "schedules"),  # one room: they may know each other
+    ("errors", "settings", "registry", "randomness", "ragged", "schedules", "processors"),  # one room: they may know each other
     ("text", "links"),
     ("data", "readers"),
     ("models", "synthetic", "world"),

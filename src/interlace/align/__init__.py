@@ -80,10 +80,10 @@ class Fitted(ABC):
         from safetensors.numpy import save_file
 
         arrays = {name: np.ascontiguousarray(array) for name, array in self.arrays().items()}
-        must_be_replaceable(folder, _MARK, "aligner")
+        must_be_replaceable(folder, MARK, "aligner")
         with atomic_folder(folder) as partial:
             about = {"aligner": self.aligner.name, "settings": self.aligner.dump()}
-            (partial / _MARK).write_text(json.dumps(about, indent=1), encoding="utf-8")
+            (partial / MARK).write_text(json.dumps(about, indent=1), encoding="utf-8")
             save_file(arrays, partial / "model.safetensors")
             for side, spellings in zip(_SIDES, self.types(), strict=True):
                 write_lines(partial / f"{side}.words", spellings)
@@ -123,7 +123,7 @@ class Aligner(Settings, ABC):
 
 ALIGNERS: Room[Any] = Room(__name__, "aligner", Aligner)
 DEFAULT = "gibbs"
-_MARK = "aligner.json"
+MARK = "aligner.json"  # the file by which a folder is known to hold a saved aligner
 _SIDES = ("source", "target")
 
 
@@ -137,7 +137,7 @@ def load(folder: Path | str) -> Fitted:
     from safetensors.numpy import load_file
 
     folder = Path(folder)
-    mark = must_exist(folder / _MARK, "saved aligner")
+    mark = must_exist(folder / MARK, "saved aligner")
     try:
         about = json.loads(mark.read_text(encoding="utf-8"))
         aligner = ALIGNERS.get(about["aligner"]).read(about["settings"], str(mark))

@@ -10,7 +10,7 @@ import numpy as np
 
 from interlace.align._cooccurrence import Cooccurrence, cooccurrence
 from interlace.align._diagonal_model import FIXED, LEAST, PROBABILITIES, SCALE, Counts, Model, Rows
-from interlace.links.phrases import processors
+from interlace.processors import processors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

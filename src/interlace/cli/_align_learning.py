@@ -6,7 +6,7 @@ import tomllib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
-from interlace.align import ALIGNERS, DEFAULT, load
+from interlace.align import ALIGNERS, DEFAULT, MARK, load
 from interlace.errors import SettingsError, did_you_mean
 from interlace.links.lexicon import Lexicon
 from interlace.text.lines import must_be_replaceable, must_exist
@@ -44,7 +44,7 @@ class Learning:
         if model is not None:
             if not aligner.learns:
                 raise SettingsError(f"--model: the aligner {name!r} learns nothing that could be saved")
-            must_be_replaceable(model, "aligner.json", "aligner")
+            must_be_replaceable(model, MARK, "aligner")
         return cls(aligner, priors=None if priors is None else must_exist(priors, "dictionary"), model=model)
 
     @classmethod

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from interlace.errors import DataError
+from interlace.processors import processors
 from interlace.ragged import Ragged
 from interlace.settings import Settings
 
@@ -104,8 +104,3 @@ def must_have_equal_rows(source: int, target: int, links: int) -> None:
     """Refuse sides and links that are not of as many pairs."""
     if not source == target == links:
         raise DataError(f"{source} source and {target} target sentences, but {links} rows of links")
-
-
-def processors() -> int:
-    """Processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

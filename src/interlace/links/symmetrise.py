@@ -9,7 +9,7 @@ import numpy as np
 
 from interlace.errors import DataError, SettingsError, did_you_mean
 from interlace.links._keys import ordered
-from interlace.links.phrases import processors
+from interlace.processors import processors
 from interlace.ragged import Ragged
 
 if TYPE_CHECKING:
