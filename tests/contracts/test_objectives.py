@@ -114,6 +114,13 @@ def test_counts_are_the_predictions(objective, vocab, backbone):
     assert sum(batch.counts.values()) >= len(batch.labels)
 
 
+def test_subwords_are_counted_by_language(objective, vocab, backbone):
+    batch = batch_of(objective, vocab, backbone.traits)
+    other = batch_of(objective, vocab, backbone.traits, step=2)
+    assert set(batch.languages) == set(other.languages) <= set(LANGUAGES)
+    assert not batch.languages or sum(batch.languages.values()) == batch.tokens
+
+
 @pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16])
 def test_gradients_are_finite(objective, vocab, backbone, precision):
     batch = batch_of(objective, vocab, backbone.traits).to(torch.device("cpu"))
