@@ -38,6 +38,16 @@ def test_sure_links_are_possible_without_being_said_to_be():
     assert agreement(FOUND, SURE) == Agreement(links=4, sure=2, possible=2, in_sure=1, in_possible=1)
 
 
+def test_links_may_come_in_any_order_and_twice():
+    found = Ragged.of([[(2, 1), (1, 1), (0, 0), (1, 1)], [(0, 3)]], width=2)
+    sure, possible = (
+        Ragged.of([[(1, 2), (0, 0)], []], width=2),
+        Ragged.of([[(1, 1), (1, 2)], [(5, 5), (0, 3)]], width=2),
+    )
+    assert agreement(found, sure, possible) == agreement(FOUND, SURE, POSSIBLE)
+    assert agreement(Ragged.of([[]]), Ragged.of([[]])) == Agreement()  # rows of nothing have no second axis
+
+
 def test_the_same_link_of_another_pair_is_not_found():
     assert agreement(links([(0, 0)], []), links([], [(0, 0)])).in_sure == 0
 

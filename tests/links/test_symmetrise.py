@@ -156,6 +156,12 @@ def test_pairs_without_links_stay():
     assert symmetrise(links(), links()).to_lists() == []
 
 
+@pytest.mark.parametrize("heuristic", HEURISTICS)
+def test_links_may_come_in_any_order_and_twice(heuristic):
+    forward, backward = (Ragged.of([[*reversed(side), side[0]], []], width=2) for side in (F, B))
+    assert symmetrise(forward, backward, heuristic) == symmetrise(links(F, []), links(B, []), heuristic)
+
+
 def test_long_pairs_are_combined():
     long = [(place, place) for place in range(5000)]
     assert one(long, long[::50], "grow-diag-final-and") == long
@@ -175,3 +181,6 @@ def test_what_does_not_fit_is_refused():
         symmetrise(links([]), links([]), "grow")
     with pytest.raises(DataError, match="links of 1 pairs forward and of 2 backward"):
         symmetrise(links([]), links([], []))
+    for bad in ((-1, 0), (0, -2)):
+        with pytest.raises(DataError, match=f"pair 2: link {bad[0]}-{bad[1]}; words count from 0"):
+            symmetrise(links([(0, 0)], [(0, 0)]), links([], [(0, 0), bad]))

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 PACKAGE = "interlace"
 ROOMS_BY_FLOOR = (
-    ("errors", "settings", "registry", "randomness", "ragged", "schedules", "processors"),  # one room: they may know each other
+    # The lowest floor is one room: they may know each other.
+    ("errors", "settings", "registry", "randomness", "ragged", "schedules", "processors"),
     ("text", "links"),
     ("data", "readers"),
     ("models", "synthetic", "world"),

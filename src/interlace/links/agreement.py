@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from interlace.errors import DataError
-from interlace.links._keys import found_in
+from interlace.links._keys import found_in, ordered
 
 if TYPE_CHECKING:
     from interlace.ragged import Ragged
@@ -69,7 +69,7 @@ class Agreement:
 def agreement(links: Ragged, sure: Ragged, possible: Ragged | None = None) -> Agreement:
     """Compare links of n pairs with gold ones, counted over the corpus as a whole.
 
-    links, sure: n rows of (source word, target word), sorted, each once.
+    links, sure: n rows of (source word, target word), in any order; one that stands twice in its row counts once.
     possible: as well; what is sure is possible whether it stands there or not. None where all links are sure.
 
     Raises:
@@ -81,6 +81,9 @@ def agreement(links: Ragged, sure: Ragged, possible: Ragged | None = None) -> Ag
             f"links of {len(links)} pairs, but gold of {len(sure)} (sure) and {len(possible)} (possible); "
             f"each pair has one row in all"
         )
+    links, sure, possible = (
+        ordered(side.rows(), side.flat.reshape(-1, 2), len(side)) for side in (links, sure, possible)
+    )
     in_sure, in_possible = found_in(links, sure), found_in(links, possible)
     only_sure = len(sure.flat) - int(found_in(sure, possible).sum())
     return Agreement(

@@ -47,23 +47,24 @@ def symmetrise(
     - `target-to-source`: `forward` as it is. `source-to-target`: `backward` as it is. So Moses calls them: there it
       is the word that chooses which comes first.
 
-    forward: n rows of (source word, target word), as `interlace.links` describes them: what each target word chose,
-        the model p(target | source); what `fast_align` writes, and `atools` takes as `-i`. Sets in which a word
-        chose several are allowed too.
+    forward: n rows of (source word, target word), in any order: what each target word chose, the model
+        p(target | source); what `fast_align` writes, and `atools` takes as `-i`. Sets in which a word chose several
+        are allowed too.
     backward: what each source word chose, p(source | target), also as (source word, target word); see `reverse`.
     heuristic: one of `HEURISTICS`.
     threads: None for all processors; the result is the same for any number.
 
     Raises:
         SettingsError: there is no such heuristic.
-        DataError: the two differ in rows.
+        DataError: the two differ in rows, or a word's number is negative; names the pair, from 1.
     """
     if heuristic not in HEURISTICS:
         raise SettingsError(f"there is no heuristic {heuristic!r} to symmetrise{did_you_mean(heuristic, HEURISTICS)}")
     if len(forward) != len(backward):
         raise DataError(f"links of {len(forward)} pairs forward and of {len(backward)} backward; one row a pair each")
     if heuristic not in _COMPILED:
-        return forward if heuristic == "target-to-source" else backward
+        chosen = forward if heuristic == "target-to-source" else backward
+        return ordered(chosen.rows(), chosen.flat.reshape(-1, 2), len(chosen))
     how = _COMPILED.index(heuristic)
 
     def work(start: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
@@ -85,7 +86,11 @@ def reverse(links: Ragged) -> Ragged:
 
 
 def _part(links: Ragged, start: int, stop: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Links and offsets of some rows, as the kernels are compiled for them."""
+    """Links and offsets of some rows, sorted, each once, as the kernels are compiled for them."""
     part = links.slice(start, stop)
-    flat = np.array(part.flat.reshape(-1, 2), np.int32)  # a copy: columns may be mapped from a file
-    return flat, part.offsets - part.offsets[0]
+    flat = part.flat.reshape(-1, 2)
+    if flat.min(initial=0) < 0:
+        at = int(np.argmax(flat.min(axis=1) < 0))
+        raise DataError(f"pair {start + part.rows()[at] + 1}: link {flat[at, 0]}-{flat[at, 1]}; words count from 0")
+    part = ordered(part.rows(), flat, len(part))
+    return np.array(part.values), part.offsets  # a copy: columns may be mapped from a file
