@@ -5,10 +5,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+import transformers
 from torch.nn.functional import cross_entropy
 
 from interlace.data import Pairs, Sentences
 from interlace.errors import DataError, SettingsError
+from interlace.models.backbone import Backbone
 from interlace.models.build import fresh
 from interlace.models.shape import Shape
 from interlace.models.traits import Traits
@@ -92,6 +94,8 @@ def test_all_masked_positions_are_predicted_in_the_literal_reading():
 
 def test_the_rate_is_the_papers():
     assert Weam().masking.rate == "0.3"
+    assert Weam(masking={"unit": "word"}).masking.rate == "0.3"
+    assert Weam(masking={"rate": 0.2}).masking.rate == "0.2"
     assert (Weam().masking.mask_share, Weam().masking.random_share) == (0.8, 0.1)
 
 
@@ -129,6 +133,21 @@ def test_at_first_exchanged_states_are_read_by_the_checkpoints_own_head(family):
     states = backbone.encode(batch.inputs)[0]
     wanted = cross_entropy(backbone.logits(states[[7, 3]]), batch.labels, reduction="sum")
     torch.testing.assert_close(total, wanted)
+
+
+def test_a_head_without_a_dense_layer_reads_what_w2_gives():
+    config = transformers.XLMConfig(
+        n_words=len(WORDS), emb_dim=16, n_layers=1, n_heads=2, n_langs=1, pad_index=0, pad_token_id=0, mask_token_id=3
+    )
+    backbone = Backbone(transformers.XLMWithLMHeadModel(config).eval())
+    weam = all_masked()
+    heads, batch = weam.modules(backbone), make(weam, masked="green grüne", traits=backbone.traits).to(CPU)
+    assert list(heads) == ["exchanged"]
+    with torch.no_grad():
+        heads["exchanged"].weight.mul_(2)
+    states = backbone.encode(batch.inputs)[0]
+    wanted = cross_entropy(backbone.logits(2 * states[[7, 3]]), batch.labels, reduction="sum")
+    torch.testing.assert_close(weam.loss(backbone, heads, batch)["cross_lingual"].total, wanted)
 
 
 def test_with_lambda_0_it_is_tlm(backbone):

@@ -14,11 +14,14 @@ from interlace.models.traits import Traits
 from interlace.objectives import Resources
 from interlace.objectives.word_aligned import WordAligned
 from interlace.ragged import Ragged
+from interlace.train import checkpoint
 from interlace.train.loop import Learning
+from interlace.train.optimise import Optimise
 
 VOCAB = SimpleNamespace(pad=0, begin=1, end=2, mask=3, size=40, between=(), save_files=lambda folder: None)
 PLAIN = Traits("bert", 64)
 CPU = torch.device("cpu")
+SHAPE = Shape(layers=1, width=16, heads=2, max_length=32, dropout=0.0, attention_dropout=0.0)
 
 
 def side(words, first, language):
@@ -93,7 +96,7 @@ def test_language_ids_tell_the_sides_apart():
 
 @pytest.fixture
 def backbone():
-    return fresh(Shape(layers=1, width=16, heads=2, max_length=32, dropout=0.0, attention_dropout=0.0), VOCAB)
+    return fresh(SHAPE, VOCAB)
 
 
 @pytest.mark.parametrize(("distance", "over"), [("mean", 16), ("sum", 1)])
@@ -137,6 +140,23 @@ def test_the_copy_of_the_start_is_saved_but_not_learnt_and_not_exported(backbone
     backbone.save_pretrained(tmp_path / "model", VOCAB)
     assert set(type(backbone.model).from_pretrained(tmp_path / "model").state_dict()) == before
     assert len(WordAligned(hold_weight=0).modules(backbone)) == 0
+
+
+def test_a_resumed_run_holds_to_the_start_of_the_first(backbone, tmp_path):
+    learning = Learning(backbone, {"word_aligned": WordAligned()}, seed=0)
+    optimiser = Optimise(warmup=0).build(learning)
+    batch = make(WordAligned()).to(CPU)
+    loss, parts = learning("word_aligned", batch, batch.counts)
+    loss.backward()
+    optimiser.step()
+    path = checkpoint.save(tmp_path, 1, learning, optimiser, {})
+    after = learning("word_aligned", batch, batch.counts)[1]
+
+    other = Learning(fresh(SHAPE, VOCAB, seed=7), {"word_aligned": WordAligned()}, seed=0)
+    checkpoint.load(path, other, Optimise().build(other))
+    resumed = other("word_aligned", batch, batch.counts)[1]
+    assert resumed == after
+    assert after["start"] > parts["start"]
 
 
 def test_pairs_without_links_or_confidence_are_refused():

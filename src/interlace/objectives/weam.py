@@ -12,10 +12,10 @@ The second prediction ties what the model makes of "alte" to the embedding of "o
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from interlace.data import Pairs
 from interlace.data.layout import joined
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from interlace.models.traits import Traits
     from interlace.randomness import Generator
 
+RATE = "0.3"
 CROSS, SHARE = "cross_lingual", "aligned_share"
 
 
@@ -61,7 +62,7 @@ class Weam(Objective):
     needs: ClassVar[frozenset[str]] = frozenset({"links"})
 
     masking: Masking = Field(
-        default_factory=lambda: Masking(rate="0.3"),
+        default_factory=lambda: Masking(rate=RATE),
         description="What is predicted and what is shown instead (Yang et al. 2021, section 3.1: a rate of 0.3).",
     )
     cross_lingual_weight: float = Field(
@@ -97,6 +98,12 @@ class Weam(Objective):
     reset_positions: Switch = Field(
         False, description="Restart positions on the second side; the paper's input runs through (section 2)."
     )
+
+    @field_validator("masking", mode="before")
+    @classmethod
+    def _papers_rate(cls, masking: Any) -> Any:
+        """Keep the paper's rate where only other settings of the masking are given."""
+        return {"rate": RATE, **masking} if isinstance(masking, dict) else masking
 
     @property
     def needs_frequencies(self) -> bool:  # type: ignore[override]
