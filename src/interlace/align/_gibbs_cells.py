@@ -86,7 +86,7 @@ def number_pairs(
     cell = 0
     for row in range(len(by_starts) - 1):
         for j in range(to_starts[row], to_starts[row + 1]):
-            if 2 * (known + by_starts[row + 1] - by_starts[row]) > len(keys):
+            while 2 * (known + by_starts[row + 1] - by_starts[row]) > len(keys):
                 keys, numbers = widened(keys, numbers)
             for i in range(by_starts[row], by_starts[row + 1]):
                 key = key_of(by[i], to[j])
@@ -97,6 +97,21 @@ def number_pairs(
                 cells[cell] = numbers[slot]
                 cell += 1
     return keys, numbers, known
+
+
+@njit(cache=True, nogil=True)
+def twins(types: NDArray[np.int32], starts: NDArray[np.int64], many: int) -> NDArray[np.int32]:
+    """(words,) the place in its row of the next word of the same type, of the first after the last; many: types."""
+    following = np.empty(len(types), np.int32)
+    latest = np.full(many, -1, np.int64)
+    for row in range(len(starts) - 1):
+        for word in range(starts[row], starts[row + 1]):
+            before = latest[types[word]]
+            following[word] = word - starts[row]
+            if before >= starts[row]:
+                following[word], following[before] = following[before], following[word]
+            latest[types[word]] = word
+    return following
 
 
 @njit(cache=True, nogil=True)

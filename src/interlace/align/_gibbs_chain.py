@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 
 WIDEST = 100  # jumps beyond are counted as this one
 FERTILITIES = 10  # links a word may have before more make no difference
+MOST_BELIEVED = 1e9  # links of a type pair that a prior may claim; sums over all types then fit into 64 bits
 
 
 @dataclass(frozen=True)
 class Beliefs:
-    """The settings that a sampler needs, as `Gibbs` describes them."""
+    """The settings that a sampler needs, as `Gibbs` describes them; 1 / alpha is whole."""
 
     null: float
     alpha: float
@@ -63,8 +64,8 @@ class Chain:
         self._words, self._side, self._beliefs = words, side, beliefs
         self._middle = longest(words) + 2
         self._state = np.uint64(rng.integers(1, 2**63))
-        self._chosen = _first_links(words, beliefs.null, rng)
-        self._counts = self._first_counts()
+        self.chosen = _first_links(words, beliefs.null, rng)
+        self.counts = first_counts(words, side, self.chosen, round(1 / beliefs.alpha))
         self._jumps = np.ones(2 * WIDEST + 1, np.float32)
         self._tables = tables_of(self._jumps, np.ones((side.by_types, 1), np.float32), self._middle, beliefs.null)
         self.posterior = np.zeros(len(words.cells), np.float32)
@@ -79,7 +80,7 @@ class Chain:
                 self._sweep(model, keep=model == last and 2 * number >= sweeps)
                 tick()
         self.posterior /= self._kept
-        unit = self._counts.unit * self._kept
+        unit = self.counts.unit * self._kept
         pairs, words, alone = (part / np.float32(unit) for part in self._sums)
         return Learnt(pairs, words, alone, self._jumps, self._tables.fertility)
 
@@ -91,32 +92,34 @@ class Chain:
             keep,
         )
         state = kernels.sweep(
-            self._words, self._chosen, self._counts, self._tables._replace(model=model), found, self._state
+            self._words, self.chosen, self.counts, self._tables._replace(model=model), found, self._state
         )
         self._state = np.uint64(state)
         if keep:
             self._kept += 1
-            counts: tuple[NDArray[Any], ...] = (self._counts.pairs, self._counts.words, self._counts.alone)
+            counts: tuple[NDArray[Any], ...] = (self.counts.pairs, self.counts.words, self.counts.alone)
             for total, part in zip(self._sums, counts, strict=True):
                 np.add(total, part, out=total)
         self._jumps = _jump_probabilities(found.jumps, self._beliefs.jump_alpha)
         fertility = _fertility_ratios(found.fertility, self._beliefs.fertility_alpha)
         self._tables = tables_of(self._jumps, fertility, self._middle, self._beliefs.null)
 
-    def _first_counts(self) -> Counts:
-        words, side, unit = self._words, self._side, round(1 / self._beliefs.alpha)
-        rows = np.repeat(np.arange(len(words.to_starts) - 1), np.diff(words.to_starts))
-        linked = self._chosen != kernels.NONE
-        many = np.diff(words.by_starts)[rows]
-        place = np.arange(len(rows)) - words.to_starts[rows]
-        cells = words.cell_starts[rows] + place * many + self._chosen
-        links = np.bincount(words.cells[cells[linked]], minlength=len(side.drawn))
-        pairs = 1 + np.round(unit * side.prior).astype(np.int64) + unit * links
-        by = np.maximum(np.bincount(side.drawn, weights=pairs, minlength=side.by_types).astype(np.int64), 1)
-        alone = unit * np.bincount(words.to[~linked], minlength=side.to_types)
-        return Counts(
-            np.minimum(pairs, np.iinfo(np.int32).max // 2).astype(np.int32), by, alone, alone.sum(keepdims=True), unit
-        )
+
+def first_counts(words: Words, side: Side, chosen: NDArray[np.int32], unit: int) -> Counts:
+    """The counts of given links; 32 bits a type pair where no sweep can need more."""
+    rows = np.repeat(np.arange(len(words.to_starts) - 1), np.diff(words.to_starts))
+    linked = chosen != kernels.NONE
+    many = np.diff(words.by_starts)[rows]
+    place = np.arange(len(rows)) - words.to_starts[rows]
+    cells = words.cell_starts[rows] + place * many + chosen
+    links = np.bincount(words.cells[cells[linked]], minlength=len(side.drawn))
+    believed = np.round(unit * np.clip(side.prior, 0, MOST_BELIEVED)).astype(np.int64)
+    pairs = 1 + believed + unit * links
+    by = np.bincount(side.drawn, weights=pairs, minlength=side.by_types).astype(np.int64)
+    alone = unit * np.bincount(words.to[~linked], minlength=side.to_types)
+    most = 1 + believed.max(initial=0) + unit * int(np.bincount(words.to).max(initial=0))
+    width = np.int32 if most <= np.iinfo(np.int32).max else np.int64
+    return Counts(pairs.astype(width), by, alone, alone.sum(keepdims=True), unit)
 
 
 def tables_of(jumps: NDArray[np.float32], fertility: NDArray[np.float32], middle: int, null: float) -> Tables:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import logging
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -14,10 +13,11 @@ from interlace.align._folding import Renumbering
 from interlace.align._gibbs_cells import Posteriors
 from interlace.align._gibbs_chain import Beliefs, Chain, Side
 from interlace.align._gibbs_model import Direction, Model
+from interlace.align._gibbs_pairs import cells_of, sample, usable, warn_of_long
 from interlace.align._gibbs_views import Cut, View, cell_starts
 from interlace.align._prior import Prior
 from interlace.align._stored import Stored
-from interlace.align._usable import MOST_CELLS
+from interlace.errors import DataError
 from interlace.links.phrases import processors
 from interlace.randomness import Purpose, generator
 
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from interlace.links.lexicon import Lexicon
     from interlace.ragged import Ragged
 
-log = logging.getLogger(__name__)
-
 
 def fit(
     aligner: Gibbs,
@@ -41,36 +39,28 @@ def fit(
     vocabularies: tuple[Vocabulary, Vocabulary],
     watch: Watch,
 ) -> tuple[Model, Stored | None]:
-    """What the samplers learn, and the links of all pairs where all were learnt from."""
-    rows, whole = _rows(pairs, aligner.fit_cells)
-    text = (pairs.source, pairs.target) if whole else (pairs.source.take(rows), pairs.target.take(rows))
-    spellings = (pairs.source_types, pairs.target_types)
-    source, target = (
-        Renumbering(*side)(rows, grow=True)
-        for rows, side in zip(text, zip(spellings, vocabularies, strict=True), strict=True)
-    )
+    """What the samplers learn, and the links of all pairs where all were learnt from.
+
+    Raises:
+        DataError: all pairs with words on both sides are too long.
+    """
+    warn_of_long(pairs)
+    if not cells_of(pairs).any():
+        raise DataError(f"{aligner.name}: all pairs with words on both sides are too long to learn from")
+    part = sample(pairs, aligner.fit_cells)
+    text = usable(pairs) if part is None else part
+    source = Renumbering(text.source_types, vocabularies[0])(text.source, grow=True)
+    target = Renumbering(text.target_types, vocabularies[1])(text.target, grow=True)
     prior = Prior.of(priors, aligner.prior_weight, *vocabularies)
     types = [side.types for side in vocabularies]
     cuts = [(Cut.of(types[0], letters), Cut.of(types[1], letters)) for letters in aligner.views]
     views = [_Lazy(source, target, cut, prior) for cut in cuts]
     posteriors, directions = _Runs(aligner, views, watch).all()
-    model = Model(cuts, directions, aligner.alpha, aligner.null, aligner.seed)
-    if not whole:
+    model = Model(cuts, directions, aligner.null, aligner.seed)
+    if part is not None:
         return model, None
     found = aligner.links(Posteriors(source.offsets, target.offsets, cell_starts(source, target), *posteriors))
     return model, Stored.of(aligner, pairs, found.links, found.confidence)
-
-
-def _rows(pairs: WordPairs, most: int) -> tuple[NDArray[np.int64], bool]:
-    """The pairs to learn from, evenly spaced where all are too many, and whether they are all."""
-    cells = pairs.source.lengths * pairs.target.lengths
-    usable = np.flatnonzero((cells > 0) & (cells <= MOST_CELLS))
-    if (total := int(cells[usable].sum())) <= most:
-        return usable, bool((cells <= MOST_CELLS).all())
-    steps = np.floor(np.arange(len(usable) + 1) * (most / total))
-    chosen = usable[np.diff(steps) > 0]
-    log.info("gibbs: learns from %d of %d pairs, which is what fit_cells allows", len(chosen), len(pairs))
-    return chosen, False
 
 
 class _Lazy:
@@ -100,11 +90,7 @@ class _Lazy:
     def prior(self, view: View) -> NDArray[np.float64]:
         """(m,) links believed in by pair of the view."""
         counts = np.zeros(len(view.entries))
-        if len(self._entries):
-            keys = view.entries[:, 0].astype(np.int64) << 32 | view.entries[:, 1]
-            own = self._entries[:, 0].astype(np.int64) << 32 | self._entries[:, 1]
-            order = np.argsort(keys)
-            counts[order[np.searchsorted(keys[order], own)]] = self._counts
+        counts[: len(self._counts)] = self._counts
         return counts
 
 
@@ -113,8 +99,8 @@ class _Runs:
 
     def __init__(self, aligner: Gibbs, views: list[_Lazy], watch: Watch) -> None:
         self._aligner, self._views, self._watch = aligner, views, watch
-        self._lock, self._done = Lock(), 0
-        self._beliefs = Beliefs(aligner.null, aligner.alpha, aligner.jump_alpha, aligner.fertility_alpha)
+        self._lock, self._done, self._stopped = Lock(), 0, False
+        self._beliefs = Beliefs(aligner.null, aligner.unseen, aligner.jump_alpha, aligner.fertility_alpha)
 
     def all(self) -> tuple[tuple[NDArray[np.float32], NDArray[np.float32]], list[tuple[Direction, Direction]]]:
         """Mean posteriors of what target and what source words draw, and what was learnt by view."""
@@ -122,10 +108,13 @@ class _Runs:
         sums: list[NDArray[np.float32] | None] = [None, None]
         learnt: list[Direction] = []
         with ThreadPoolExecutor(min(self._aligner.threads or processors(), len(jobs))) as pool:
-            for (_, way), (posterior, direction) in zip(jobs, pool.map(self._run, jobs), strict=True):
-                total = sums[way]
-                sums[way] = posterior if total is None else np.add(total, posterior, out=total)
-                learnt.append(direction)
+            try:
+                for (_, way), (posterior, direction) in zip(jobs, pool.map(self._run, jobs), strict=True):
+                    total = sums[way]
+                    sums[way] = posterior if total is None else np.add(total, posterior, out=total)
+                    learnt.append(direction)
+            finally:
+                self._stopped = True  # Ctrl-C comes here, and the others would sample on to their end
         share = np.float32(1 / len(self._views))
         forward, backward = (
             np.zeros(0, np.float32) if part is None else np.multiply(part, share, out=part) for part in sums
@@ -145,11 +134,13 @@ class _Runs:
         steps = sum(schedule) * 2 * len(self._views)
         learnt = chain.run(schedule, lambda: self._tick(steps))
         entries = view.entries if way == 0 else view.entries[:, ::-1]
-        direction = Direction.of(entries, learnt, self._aligner.alpha)
+        direction = Direction.of(entries, learnt, self._beliefs.alpha)
         lazy.done()
         return chain.posterior, direction
 
     def _tick(self, steps: int) -> None:
+        if self._stopped:
+            raise CancelledError
         with self._lock:
             self._done += 1
             self._watch("sampling", self._done, steps)

@@ -134,7 +134,7 @@ def link(text: Any, rows: Any, known: Any, tables: Any, seed: np.uint64, posteri
     The first sweep knows only translations, the second places too, the others fertility too; the last KEEP of them are
     averaged.
     """
-    all_by, by_starts, all_to, to_starts, _, cell_starts = text
+    all_by, by_starts, all_to, to_starts, _, cell_starts, _ = text
     keys, seen, words, alone, unseen, single, stranger = known
     ahead, back, size, fertility, null, _ = tables
     weight, score = np.empty(size, np.float32), np.empty(size, np.float32)

@@ -23,7 +23,10 @@ NONE = -1
 
 
 class Words(NamedTuple):
-    """A text in one direction: types of both sides with the offsets of rows, and the numbers of type pairs by cell."""
+    """A text in one direction: types of both sides with the offsets of rows, and the numbers of type pairs by cell.
+
+    twins: by word of `by`, the place of the next word of its type in the pair, of the first after the last.
+    """
 
     by: NDArray[np.int32]
     by_starts: NDArray[np.int64]
@@ -31,12 +34,13 @@ class Words(NamedTuple):
     to_starts: NDArray[np.int64]
     cells: NDArray[np.uint32]
     cell_starts: NDArray[np.int64]
+    twins: NDArray[np.int32]
 
 
 class Counts(NamedTuple):
     """What is linked now: by type pair, by type of `by`, by type of `to` without a partner, and all of these."""
 
-    pairs: NDArray[np.int32]
+    pairs: NDArray[np.int32 | np.int64]
     words: NDArray[np.int64]
     alone: NDArray[np.int64]
     all_alone: NDArray[np.int64]
@@ -142,8 +146,8 @@ def draw(weight: Any, many: int, total: np.float32, point: np.float32) -> int:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _sweep_pair(
-    by: Any, to: Any, cells: Any, chosen: Any, pairs: Any, words: Any, alone: Any, all_alone: Any, unit: int,
-    ahead: Any, back: Any, fertility: Any, jumps: Any, posterior: Any, weight: Any, score: Any, links: Any,
+    by: Any, to: Any, cells: Any, twins: Any, chosen: Any, pairs: Any, words: Any, alone: Any, all_alone: Any,
+    unit: int, ahead: Any, back: Any, fertility: Any, jumps: Any, posterior: Any, weight: Any, score: Any, links: Any,
     following: Any, place: tuple[int, int, int, int, int], odds: np.float32, model: int, keep: bool, state: np.uint64,
 ) -> np.uint64:  # fmt: skip
     """Draw every word of a pair anew.
@@ -162,7 +166,9 @@ def _sweep_pair(
             pairs[cells[cell + old]] -= unit
             words[kind] -= unit
             links[old] -= 1
-            score[old] = _score(words, fertility, kind, links[old], model)
+            score[old], twin = _score(words, fertility, kind, links[old], model), twins[first + old]
+            while twin != old:
+                score[twin], twin = _score(words, fertility, kind, links[twin], model), twins[first + twin]
         none = odds * np.float32(alone[other] + 1) / (np.float32(all_alone[0]) + types)
         if model == WORDS:
             total = _weigh_words(weight, score, pairs, cells, cell, many)
@@ -185,7 +191,9 @@ def _sweep_pair(
             pairs[cells[cell + new]] += unit
             words[kind] += unit
             links[new] += 1
-            score[new] = _score(words, fertility, kind, links[new], model)
+            score[new], twin = _score(words, fertility, kind, links[new], model), twins[first + new]
+            while twin != new:
+                score[twin], twin = _score(words, fertility, kind, links[twin], model), twins[first + twin]
             jumps[middle + new - before] += 1
             before = new
         cell += many
@@ -211,7 +219,7 @@ def sweep(text: Any, chosen: Any, counts: Any, tables: Any, found: Any, state: n
 
     chosen: by word of `to`, its partner's place in the pair or NONE; changed in place, as are counts and found.
     """
-    by, by_starts, to, to_starts, cells, cell_starts = text
+    by, by_starts, to, to_starts, cells, cell_starts, twins = text
     pairs, words, alone, all_alone, unit = counts
     ahead, back, middle, fertility, null, model = tables
     jumps, fertilities, posterior, keep = found
@@ -227,7 +235,7 @@ def sweep(text: Any, chosen: Any, counts: Any, tables: Any, found: Any, state: n
         for i in range(many):
             score[i] = _score(words, fertility, by[first + i], links[i], model)
         state = _sweep_pair(
-            by, to, cells, chosen, pairs, words, alone, all_alone, unit,
+            by, to, cells, twins, chosen, pairs, words, alone, all_alone, unit,
             ahead, back, fertility, jumps, posterior, weight, score, links,
             following, (first, many, begin, end, cell_starts[row]), odds, model, keep, state,
         )  # fmt: skip

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from interlace.align import _gibbs_infer_kernels as kernels
 from interlace.align._gibbs_cells import Posteriors, number_pairs
-from interlace.align._gibbs_chain import Learnt, tables_of
+from interlace.align._gibbs_chain import FERTILITIES, WIDEST, Learnt, tables_of
 from interlace.align._gibbs_kernels import Words
 from interlace.align._gibbs_views import Cut, cell_starts
 from interlace.errors import DataError
@@ -29,21 +30,23 @@ _ROWS = 1000  # pairs a thread works on at a time
 class Direction:
     """One sampler's knowledge, with the type pairs it is about.
 
-    entries: (m, 2) int32 drawn and drawing type of the pairs that were ever linked or believed in.
+    entries: (m, 2) int32 drawn and drawing type of the pairs that were ever linked or believed in. unseen: links that
+    the prior gives any other pair.
     """
 
     entries: NDArray[np.int32]
     learnt: Learnt
+    unseen: float
 
     @classmethod
     def of(cls, entries: NDArray[np.int32], learnt: Learnt, unseen: float) -> Direction:
         """Without the pairs that were never linked, which is most of them."""
         linked = learnt.pairs > 1.5 * unseen
-        kept = Learnt(learnt.pairs[linked], *(getattr(learnt, field.name) for field in fields(learnt)[1:]))
-        return cls(np.ascontiguousarray(entries[linked]), kept)
+        return cls(np.ascontiguousarray(entries[linked]), replace(learnt, pairs=learnt.pairs[linked]), unseen)
 
-    def known(self, unseen: float) -> kernels.Known:
-        """As the compiled loops need it."""
+    @cached_property
+    def known(self) -> kernels.Known:
+        """As the compiled loops need it; made once, because text to link comes in many chunks."""
         size = 1 << max(4, int(2 * len(self.entries)).bit_length())
         one_each = np.arange(len(self.entries) + 1, dtype=np.int64)
         columns = np.ascontiguousarray(self.entries.T)
@@ -53,22 +56,20 @@ class Direction:
         )  # fmt: skip
         links = np.zeros(len(keys), np.float32)
         links[keys != 0] = self.learnt.pairs[numbers[keys != 0]]
-        alone = self.learnt.alone + np.float32(unseen)
-        total = float(alone.sum(dtype=np.float64)) + unseen
+        alone = self.learnt.alone + np.float32(self.unseen)
+        total = float(alone.sum(dtype=np.float64)) + self.unseen
         single = 1.0  # a word that was never seen: as one that was linked once, to something else
-        return kernels.Known(keys, links, self.learnt.words, alone / np.float32(total), unseen, single, unseen / total)
+        return kernels.Known(
+            keys, links, self.learnt.words, alone / np.float32(total), self.unseen, single, self.unseen / total
+        )
 
 
 @dataclass(frozen=True)
 class Model:
-    """All samplers: by view, how words are cut and what both directions learnt.
-
-    unseen: links that the prior gives a pair of types. null: probability of having no partner.
-    """
+    """All samplers: by view, how words are cut and what both directions learnt. null: probability of no partner."""
 
     cuts: list[tuple[Cut, Cut]]
     directions: list[tuple[Direction, Direction]]
-    unseen: float
     null: float
     seed: int
 
@@ -103,14 +104,14 @@ class Model:
         directions: tuple[Direction, Direction],
     ) -> list[tuple[Words, kernels.Known, Any]]:
         by, to = cuts[0](source.values), cuts[1](target.values)
-        none = np.empty(0, np.uint32)
+        none = (np.empty(0, np.uint32), np.empty(0, np.int32))  # what only sampling needs
         texts = (
-            Words(by, source.offsets, to, target.offsets, none, starts),
-            Words(to, target.offsets, by, source.offsets, none, starts),
+            Words(by, source.offsets, to, target.offsets, none[0], starts, none[1]),
+            Words(to, target.offsets, by, source.offsets, none[0], starts, none[1]),
         )
         middle = int(max(source.lengths.max(initial=0), target.lengths.max(initial=0))) + 2
         return [
-            (words, own.known(self.unseen), tables_of(own.learnt.jumps, own.learnt.fertility, middle, self.null))
+            (words, own.known, tables_of(own.learnt.jumps, own.learnt.fertility, middle, self.null))
             for words, own in zip(texts, directions, strict=True)
         ]
 
@@ -124,19 +125,53 @@ class Model:
         }
 
 
-def restored(arrays: Mapping[str, NDArray[Any]], views: int, where: str) -> list[tuple[Direction, Direction]]:
+def restored(
+    arrays: Mapping[str, NDArray[Any]], cuts: list[tuple[Cut, Cut]], unseen: float, where: str
+) -> list[tuple[Direction, Direction]]:
     """The directions that `Model.arrays` wrote.
 
     Raises:
-        DataError: an array is missing.
+        DataError: an array is missing, or does not fit the others and the words.
     """
+    return [
+        (
+            _restored(arrays, f"{view}.forward", (source, target), unseen, where),
+            _restored(arrays, f"{view}.backward", (target, source), unseen, where),
+        )
+        for view, (source, target) in enumerate(cuts)
+    ]
 
-    def direction(prefix: str) -> Direction:
-        parts = {name: arrays.get(f"{prefix}.{name}") for name in ("entries", *(part.name for part in fields(Learnt)))}
-        for name, part in parts.items():
-            if part is None:
-                raise DataError(f"{where}: damaged model: the array '{prefix}.{name}' is missing")
-        entries = parts.pop("entries")
-        return Direction(np.asarray(entries), Learnt(**{name: np.asarray(part) for name, part in parts.items()}))
 
-    return [(direction(f"{view}.forward"), direction(f"{view}.backward")) for view in range(views)]
+def _restored(
+    arrays: Mapping[str, NDArray[Any]], prefix: str, cuts: tuple[Cut, Cut], unseen: float, where: str
+) -> Direction:
+    """One direction; cuts: of what is drawn and of what draws. The compiled loops look nothing over again."""
+    by, to = cuts[0].size, cuts[1].size
+    many = len(arrays.get(f"{prefix}.entries", ()))
+    shapes = {
+        "pairs": (many,), "words": (by,), "alone": (to,), "jumps": (2 * WIDEST + 1,), "fertility": (by, FERTILITIES),
+    }  # fmt: skip
+    entries = _checked(arrays, f"{prefix}.entries", np.int32, (many, 2), where)
+    found = {name: _checked(arrays, f"{prefix}.{name}", np.float32, shape, where) for name, shape in shapes.items()}
+    if ((entries < 0) | (entries >= (by, to))).any():
+        raise DataError(f"{where}: damaged model: '{prefix}.entries' names words beyond the {by} and {to} there are")
+    for name, array in found.items():
+        least = 0 if name == "alone" else np.finfo(np.float32).tiny  # what is divided by, or multiplied, is positive
+        if not (np.isfinite(array).all() and (array >= least).all()):
+            raise DataError(f"{where}: damaged model: '{prefix}.{name}' holds what is no count or probability")
+    return Direction(entries, Learnt(**found), unseen)
+
+
+def _checked(
+    arrays: Mapping[str, NDArray[Any]], name: str, kind: type[np.generic], shape: tuple[int, ...], where: str
+) -> NDArray[Any]:
+    """An array that is there, of this kind and shape."""
+    array = arrays.get(name)
+    if array is None:
+        raise DataError(f"{where}: damaged model: the array '{name}' is missing")
+    if array.shape != shape or array.dtype != kind:
+        raise DataError(
+            f"{where}: damaged model: '{name}' is {array.dtype} of shape {array.shape}, "
+            f"where {np.dtype(kind)} of shape {shape} is expected"
+        )
+    return array

@@ -62,25 +62,29 @@ class View:
     def of(cls, source: Ragged, target: Ragged, cuts: tuple[Cut, Cut], extra: NDArray[np.int32]) -> View:
         """Number all pairs of a text whose rows begin at offset 0.
 
-        extra: (p, 2) int32 types of the view that are numbered too, whether they meet or not.
+        extra: (p, 2) int32 types of the view, each pair once; they are the first entries, whether they meet or not.
         """
         by, to = cuts[0](source.values), cuts[1](target.values)
         starts = cell_starts(source, target)
         cells = np.empty(starts[-1], np.uint32)
         keys, numbers = np.zeros(_SLOTS, np.uint64), np.zeros(_SLOTS, np.uint32)
-        rows = (by, source.offsets, to, target.offsets)
-        keys, numbers, known = kernels.number_pairs(*rows, cells, keys, numbers, 0)
         one_each = np.arange(len(extra) + 1, dtype=np.int64)
         columns = np.ascontiguousarray(extra.T)
         rows = (columns[0], one_each, columns[1], one_each)
-        keys, numbers, known = kernels.number_pairs(*rows, np.empty(len(extra), np.uint32), keys, numbers, known)
+        keys, numbers, known = kernels.number_pairs(*rows, np.empty(len(extra), np.uint32), keys, numbers, 0)
+        rows = (by, source.offsets, to, target.offsets)
+        keys, numbers, known = kernels.number_pairs(*rows, cells, keys, numbers, known)
         back = np.empty_like(cells)
         kernels.turned(source.offsets, target.offsets, starts, cells, back)
         return cls(
             (cuts[0].size, cuts[1].size),
             _entries(keys, numbers, known),
-            Words(by, source.offsets, to, target.offsets, cells, starts),
-            Words(to, target.offsets, by, source.offsets, back, starts),
+            Words(
+                by, source.offsets, to, target.offsets, cells, starts, kernels.twins(by, source.offsets, cuts[0].size)
+            ),
+            Words(
+                to, target.offsets, by, source.offsets, back, starts, kernels.twins(to, target.offsets, cuts[1].size)
+            ),
         )
 
 

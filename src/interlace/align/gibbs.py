@@ -15,7 +15,9 @@ from pydantic import Field, field_validator
 
 from interlace.align import Aligned, Aligner, Fitted
 from interlace.align._folding import Fold, Renumbering, Vocabulary
+from interlace.align._gibbs_pairs import portions, warn_of_long
 from interlace.align._usable import check_usable
+from interlace.errors import DataError
 from interlace.links.phrases import processors
 from interlace.links.symmetrise import Heuristic
 from interlace.ragged import Ragged
@@ -44,12 +46,14 @@ class Gibbs(Aligner):
     sweeps: float = Field(
         0.5, gt=0, le=100, description="Sweeps with fertility, in 5000 / sqrt(pairs) (eflomal: 1); at least 2."
     )
-    null: float = Field(0.2, gt=0, lt=1, description="Probability of having no partner (Östling & Tiedemann 2016).")
+    null: float = Field(
+        0.2, ge=0.001, le=0.999, description="Probability of having no partner (Östling & Tiedemann 2016)."
+    )
     alpha: float = Field(
         0.001, ge=1e-4, le=1, description="Dirichlet prior of each word translation, in links (the same)."
     )
-    jump_alpha: float = Field(0.5, gt=0, le=1000, description="Dirichlet prior of each width of jumps (the same).")
-    fertility_alpha: float = Field(0.5, gt=0, le=1000, description="Dirichlet prior of each fertility (the same).")
+    jump_alpha: float = Field(0.5, ge=0.001, le=1000, description="Dirichlet prior of each width of jumps (the same).")
+    fertility_alpha: float = Field(0.5, ge=0.001, le=1000, description="Dirichlet prior of each fertility (the same).")
     symmetrise: Literal["posterior"] | Heuristic = Field(
         "posterior", description="'posterior': links whose mean probability reaches `threshold`; or a heuristic."
     )
@@ -94,15 +98,18 @@ class Gibbs(Aligner):
         """What `FittedGibbs.arrays` and `types` gave, usable again.
 
         Raises:
-            DataError: an array is missing.
+            DataError: an array is missing or does not fit the words, or a word is there twice.
         """
         from interlace.align._gibbs_model import Model, restored
         from interlace.align._gibbs_views import Cut
 
-        directions = restored(arrays, len(self.views), self.name)
+        vocabularies = (Vocabulary(self.fold, source_types), Vocabulary(self.fold, target_types))
+        for side, types, own in zip(("source", "target"), (source_types, target_types), vocabularies, strict=True):
+            if len(own) < len(types):
+                raise DataError(f"{self.name}: damaged model: {len(types) - len(own)} {side} words are there twice")
         cuts = [(Cut.of(source_types, letters), Cut.of(target_types, letters)) for letters in self.views]
-        model = Model(cuts, directions, self.alpha, self.null, self.seed)
-        return FittedGibbs(self, model, (Vocabulary(self.fold, source_types), Vocabulary(self.fold, target_types)))
+        directions = restored(arrays, cuts, self.unseen, self.name)
+        return FittedGibbs(self, Model(cuts, directions, self.null, self.seed), vocabularies)
 
     def links(self, posteriors: Posteriors) -> Aligned:
         """Links from posteriors as `symmetrise` says."""
@@ -111,6 +118,11 @@ class Gibbs(Aligner):
         if self.symmetrise == "posterior":
             return likely(posteriors, self.threshold)
         return joined(posteriors, self.symmetrise)
+
+    @property
+    def unseen(self) -> float:
+        """`alpha` as samplers count it: one over a whole number."""
+        return 1 / round(1 / self.alpha)
 
     def sweeps_for(self, pairs: int) -> list[int]:
         """Sweeps of each of the three models for so many pairs (Östling & Tiedemann 2016: 1 : 1 : 4)."""
@@ -136,11 +148,12 @@ class FittedGibbs(Fitted):
 
     def align(self, pairs: WordPairs) -> Aligned:
         """Links of any pairs, by a few sweeps over each alone. Unknown words are linked by where they stand."""
+        warn_of_long(pairs)
         spellings = (pairs.source_types, pairs.target_types)
         renumber = [Renumbering(*side) for side in zip(spellings, self._vocabularies, strict=True)]
         parts = [Aligned(Ragged.of([], width=2), np.zeros(0, np.float32))]
         with ThreadPoolExecutor(self.aligner.threads or processors()) as pool:
-            for chunk in pairs.chunks():
+            for chunk in portions(pairs):
                 rows = (renumber[0](chunk.source), renumber[1](chunk.target))
                 parts.append(self.aligner.links(self.model.posteriors(*rows, pool)))
         links = Ragged.concatenate([part.links for part in parts])
