@@ -114,11 +114,11 @@ def _note(summary: dict[str, Any], copies: int) -> None:
     total = sum(summary["phrases"].values())
     lengths = ", ".join(f"{count / total:.1%} {shape}" for shape, count in shapes[:_SHAPES])
     fewer = sum(count for lines, count in summary["distinct"].items() if int(lines) < copies)
+    none = summary["distinct"].get("0", 0)
     for line in (
         f"{summary['lines']:,} lines of {summary['pairs']:,} pairs: {kinds}",
         f"{summary['switched_words']:.1%} of the words of mixed lines are replaced",
         f"phrases by words, replaced-inserted: {lengths or 'none'}",
-        f"of {2 * summary['pairs']:,} pairs and directions {fewer:,} gave fewer than {copies} different lines, "
-        f"{summary['distinct'].get('0', 0):,} none",
+        f"of {2 * summary['pairs']:,} pairs and directions {fewer:,} gave fewer than {copies} lines, {none:,} none",
     ):
         notes.print(line, highlight=False, soft_wrap=True)

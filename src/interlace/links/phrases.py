@@ -73,8 +73,12 @@ def phrase_pairs(
             must_fit(lengths[0], lengths[1], links)
         return spans[:used].copy(), found
 
-    with ThreadPoolExecutor(threads or processors()) as pool:
-        parts = list(pool.map(work, range(0, len(links), _ROWS)))
+    starts = range(0, len(links), _ROWS)
+    if len(starts) == 1 or threads == 1:  # of a batch: starting a thread would take longer
+        parts = list(map(work, starts))
+    else:
+        with ThreadPoolExecutor(threads or processors()) as pool:
+            parts = list(pool.map(work, starts))
     spans = np.concatenate([np.zeros((0, 4), np.int32), *(part[0] for part in parts)])
     return Ragged.from_lengths(spans, np.concatenate([np.zeros(0, np.int64), *(part[1] for part in parts)]))
 

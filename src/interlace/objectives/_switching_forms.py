@@ -7,16 +7,16 @@ for. Most phrases have it already; of the others each word is encoded once and r
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from interlace.objectives._switching_joins import subword_kinds
 from interlace.ragged import Ragged
-from interlace.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 _BLANKS = ("▁", " ", "Ġ")
 _UNKNOWN = "�"  # stands for bytes that are no character
 _REMEMBERED = 1 << 20  # words; some hundred MB
-_WORD, _MARK = "a ", "("  # before a word, so that it is read behind a blank, or without one
 
 
 class Forms:
@@ -47,7 +46,10 @@ class Forms:
         self.bare = self.blank & (vocab.surfaces.spelled.lengths == 0)
         self.inside = _begins_inside(vocab.surfaces)
         self.opens, self.closes = subword_kinds(vocab.surfaces)
-        self._bare_start = not self._starts_with_blank()
+        self._word = _Start("a ", self._encode("a"))  # behind a word and a blank
+        self._mark = _Start("", self._word.ids[:0])  # at the start of a line
+        if self._word.ids.size and self.blank[self._word.ids[0]]:  # there is a blank before lines: behind a mark, then
+            self._mark = _Start("(", self._encode("("))
 
     def converted(self, words: Ragged, wanted: NDArray[np.bool_]) -> Ragged:
         """The subwords of each word with a blank before it or without, as `wanted` (n,) says.
@@ -66,38 +68,34 @@ class Forms:
         return Ragged.from_lengths(flat, [len(ids) for ids in found])
 
     def _remember(self, keys: Sequence[tuple[bool, bytes]], *, blank: bool) -> None:
-        if not keys:
-            return
-        rows = [np.frombuffer(data, np.int32) for _, data in keys]
-        words = [text.strip() for text in self._texts(rows)]
-        encoded = self._behind(_WORD, words) if blank else self._bare(words)
-        spelled = self._texts(encoded)
-        for key, old, new, word, again in zip(keys, rows, encoded, words, spelled, strict=True):
-            self._remembered[key] = new if again.strip() == word and len(new) and _UNKNOWN not in word else old
+        start = self._word if blank else self._mark
+        for key in keys:
+            old = np.frombuffer(key[1], np.int32)
+            word = self._text(old).strip()
+            new = self._behind(start, word)
+            same = len(new) and _UNKNOWN not in word and self._text(new).strip() == word
+            self._remembered[key] = new if same else old
 
-    def _bare(self, words: list[str]) -> Ragged:
-        """Subwords of each word without a blank: at the start of a line, or behind a mark where lines get a blank."""
-        if self._bare_start:
-            return self._vocab.encode(words).ids
-        return self._behind(_MARK, words)
+    def _behind(self, start: _Start, word: str) -> NDArray[np.int32]:
+        """Subwords of a word behind the start of a line; none where they begin inside it."""
+        ids = self._encode(start.text + word)
+        known = len(ids) > len(start.ids) and (ids[: len(start.ids)] == start.ids).all()
+        return ids[len(start.ids) :] if known else ids[:0]
 
-    def _behind(self, start: str, words: list[str]) -> Ragged:
-        """Subwords of each word behind the start of a line; a blank that is a subword of its own is one of them."""
-        lines = [start + word for word in words]
-        first = len(start)
-        spans = Ragged.of([[(0, 1), (first, len(line))] if len(line) > first else [(0, 1)] for line in lines], width=2)
-        sentences = self._vocab.encode_text(Text("", lines, spans))
-        mine = sentences.words.flat > 0
-        lengths = np.bincount(sentences.ids.rows()[mine], minlength=len(lines))
-        return Ragged.from_lengths(sentences.ids.flat[mine], lengths)
+    def _encode(self, line: str) -> NDArray[np.int32]:
+        return np.array(self._vocab.tokenizer.encode(line, add_special_tokens=False).ids, np.int32)
 
-    def _texts(self, rows: Iterable[NDArray[np.int32]]) -> list[str]:
-        texts: list[str] = self._vocab.tokenizer.decode_batch([row.tolist() for row in rows], skip_special_tokens=False)
-        return texts
+    def _text(self, ids: NDArray[np.int32]) -> str:
+        text: str = self._vocab.tokenizer.decode(ids.tolist(), skip_special_tokens=False)
+        return text
 
-    def _starts_with_blank(self) -> bool:
-        ids = self._vocab.encode(["a"]).ids.flat
-        return bool(len(ids)) and bool(self.blank[ids[0]])
+
+@dataclass(frozen=True)
+class _Start:
+    """What stands before a word, and its subwords."""
+
+    text: str
+    ids: NDArray[np.int32]
 
 
 def _begins_inside(surfaces: Surfaces) -> NDArray[np.bool_]:

@@ -43,6 +43,7 @@ def character_kind(character: str) -> int:
     return UNSPACED_LETTER if is_unspaced(character) else SPACED
 
 
+@lru_cache(maxsize=256)
 def language_kind(language: str) -> int:
     """What a letter of a language is where its character is not known."""
     return UNSPACED_LETTER if scripts_of(language) & UNSPACED else SPACED

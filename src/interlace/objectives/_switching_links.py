@@ -28,7 +28,8 @@ def extracted(pairs: Pairs, rules: PhraseRules, inside: NDArray[np.bool_] | None
     """
     links = pairs.links or Ragged(np.zeros((0, 2), np.int32), np.zeros(len(pairs) + 1, np.int64))
     words = np.stack([word_counts(pairs.source), word_counts(pairs.target)], axis=1)
-    np.maximum.at(words, links.rows(), links.flat.astype(np.int64) + 1)  # last words may have no subword
+    if (links.flat >= words[links.rows()]).any():  # last words may have no subword
+        np.maximum.at(words, links.rows(), links.flat.astype(np.int64) + 1)
     phrases = phrase_pairs(words[:, 0], words[:, 1], links, rules, threads=1)
     sizes = phrases.values[:, 1::2] - phrases.values[:, ::2]
     held = _held(links, None if pairs.confidence is None else pairs.confidence.flat, words[:, 0], phrases)

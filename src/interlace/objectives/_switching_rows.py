@@ -5,7 +5,7 @@ Legend: n rows; p pieces; T subwords of all switched rows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -80,13 +80,13 @@ def gathered(pairs: Pairs, switched: Switched, forms: Forms) -> SwitchedRows:
 class _Store:
     """Sentences of all places one after another, as flat columns.
 
-    first: by place, the number of its first row. starts: where each row begins, and the end.
-    keys: row and word of each subword in one number, ascending.
+    first: by place, the number of its first row, and how many rows there are.
+    begins: (rows x width,) for each row and number one above a word's, how many subwords come before that word.
     """
 
     ids: NDArray[np.int32]
     words: NDArray[np.int32]
-    keys: NDArray[np.int64]
+    begins: NDArray[np.int64]
     first: NDArray[np.int64]
     width: int
 
@@ -105,24 +105,31 @@ class _Store:
 
     @classmethod
     def joined(cls, parts: list[Sentences]) -> _Store:
+        """Of sentences whose words are numbered in order; -1 stands for none."""
         ids, words = (np.concatenate([getattr(part, name).flat for part in parts]) for name in ("ids", "words"))
         rows = np.repeat(np.arange(sum(map(len, parts))), np.concatenate([part.lengths for part in parts]))
-        width = int(words.max(initial=0)) + 2
         first = np.cumsum([0, *map(len, parts)])
-        return cls(ids.astype(np.int32), words.astype(np.int32), rows * width + words, first, width)
+        width = int(words.max(initial=0)) + 3
+        counts = np.bincount(rows * width + words + 2, minlength=int(first[-1]) * width)
+        return cls(ids.astype(np.int32), words.astype(np.int32), np.cumsum(counts), first, width)
+
+    def begin(self, where: NDArray[np.int64], row: NDArray[np.int64], word: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The first subword of a word, or where it would be."""
+        return np.asarray(self.begins[(self.first[where] + row) * self.width + word + 1])
 
     def bounds(self, pieces: _Pieces) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """(p,) the first subword of each piece, and the one behind its last."""
-        row = (self.first[pieces.where] + pieces.row) * self.width
-        return np.searchsorted(self.keys, row + pieces.start), np.searchsorted(self.keys, row + pieces.stop)
+        row = (self.first[pieces.where] + pieces.row) * self.width + 1
+        return self.begins[row + pieces.start], self.begins[row + pieces.stop]
 
     def with_words(self, words: Ragged) -> _Store:
         """One more place: rows of a single word each."""
-        rows = np.repeat(self.first[-1] + np.arange(len(words)), words.lengths) * self.width
+        begins = np.repeat(len(self.ids) + words.offsets[:-1, None], self.width, axis=1)
+        begins[:, 2:] = len(self.ids) + words.offsets[1:, None]
         return _Store(
             np.concatenate([self.ids, words.flat]),
             np.concatenate([self.words, np.zeros(len(words.flat), np.int32)]),
-            np.concatenate([self.keys, rows]),
+            np.concatenate([self.begins[: self.first[-1] * self.width], begins.ravel()]),
             np.append(self.first, self.first[-1] + len(words)),
             self.width,
         )
@@ -130,46 +137,43 @@ class _Store:
 
 def _reformed(pairs: Pairs, switched: Switched, pieces: _Pieces, store: _Store, forms: Forms) -> tuple[_Pieces, _Store]:
     """Cut inserted pieces in two, their first word and the rest, where it needs another form than it has."""
-    at = np.flatnonzero(switched.inserted)
-    begin, end = store.bounds(_some(pieces, at))
-    at, begin, end = at[begin < end], begin[begin < end], end[begin < end]
-    has = forms.blank[store.ids[begin]]
-    wanted = _wanted(pairs, switched, pieces, store, forms, (at, begin, end))
-    at, wanted = at[has != wanted], wanted[has != wanted]
-    if not len(at):
+    begin, end = store.bounds(pieces)
+    at = np.flatnonzero(switched.inserted & (begin < end))
+    before = np.maximum(end[at - 1] - 1, 0)  # the subword that each meets; of a line's first piece no one asks
+    begin, end = begin[at], end[at]
+    wanted = _wanted(pairs, switched, pieces, store, forms, (at, before, begin, end))
+    other = forms.blank[store.ids[begin]] != wanted
+    if not other.any():
         return pieces, store
+    at, begin, wanted = at[other], begin[other], wanted[other]
     heads = _some(pieces, at)
-    begin, end = store.bounds(replace(heads, stop=heads.start + 1))
-    words = Ragged.from_lengths(np.zeros(0, np.int32), end - begin)
-    index = np.repeat(begin - words.offsets[:-1], end - begin) + np.arange(words.offsets[-1])
+    lengths = store.begin(heads.where, heads.row, heads.start + 1) - begin
+    words = Ragged.from_lengths(np.zeros(0, np.int32), lengths)
+    index = np.repeat(begin - words.offsets[:-1], lengths) + np.arange(words.offsets[-1])
     converted = forms.converted(Ragged(store.ids[index], words.offsets), wanted)
     return _cut(pieces, at), store.with_words(converted)
 
 
 def _wanted(
-    pairs: Pairs,
-    switched: Switched,
-    pieces: _Pieces,
-    store: _Store,
-    forms: Forms,
-    inserted: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]],
+    pairs: Pairs, switched: Switched, pieces: _Pieces, store: _Store, forms: Forms, found: tuple[NDArray[np.int64], ...]
 ) -> NDArray[np.bool_]:
-    """Whether each inserted piece is to begin with a blank; given by number, first subword, and the one behind it."""
-    at, begin, end = inserted
+    """Whether each inserted piece is to begin with a blank.
+
+    found: the number of each, the subword before it, its first one and the one behind it.
+    """
+    at, before, begin, end = found
     places, owner = switched.places.flat[at].astype(np.int64), pieces.owner[at]
     matrix = switched.matrix[owner].astype(np.int64)
-    replaced = _Pieces(matrix, owner, places[:, 0], places[:, 1], owner, pieces.language[at])
-    first = np.minimum(store.bounds(replaced)[0], len(store.ids) - 1)
+    first = np.minimum(store.begin(matrix, owner, places[:, 0]), len(store.ids) - 1)
     place = forms.blank[store.ids[first]]
     phrase = forms.blank[store.ids[begin]] | (pieces.start[at] == 0)
-    before = np.maximum(store.bounds(_some(pieces, at - 1))[1] - 1, 0)  # of a line's first piece no one asks
     after = np.minimum(begin + forms.bare[store.ids[begin]], end - 1)
     letters = np.array([language_kind(side.language) for side in (pairs.source, pairs.target)], np.int8)
     met = [
         np.where(kinds == UNKNOWN, letters[pieces.language[which]], kinds)
         for kinds, which in ((forms.closes[store.ids[before]], at - 1), (forms.opens[store.ids[after]], at))
     ]
-    return np.where(places[:, 0] == 0, place, blank_before(place, phrase, *met))
+    return np.asarray(np.where(places[:, 0] == 0, place, blank_before(place, phrase, *met)), np.bool_)
 
 
 def _cut(pieces: _Pieces, at: NDArray[np.int64]) -> _Pieces:
