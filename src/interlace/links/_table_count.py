@@ -64,9 +64,9 @@ class Counting:
         seen = np.stack([column.result() for column in columns], axis=1)
         if not self._files:
             self._pairs.add(seen)
-        for part, path in enumerate(self._files):
+        for part, path in zip(_parted(seen) if self._files else (), self._files, strict=True):
             with path.open("ab") as file:
-                file.write(seen[seen[:, 0] % _PARTS == part].tobytes())
+                file.write(part.tobytes())
 
     def finish(self, minimum: int) -> Counted:
         """All pairs seen at least so often."""
@@ -81,6 +81,13 @@ class Counting:
                 found.append(part.finish(minimum, totals))
         source, target, links, counts = (np.concatenate(column) for column in zip(*found, strict=True))
         return Counted(source, target, links, counts, *totals)
+
+
+def _parted(seen: NDArray[np.int32]) -> list[NDArray[np.int32]]:
+    """The rows of each part, in their order; sorting once takes a quarter of the time of looking for each part."""
+    parts = (seen[:, 0] % _PARTS).astype(np.uint8)
+    ends = np.cumsum(np.bincount(parts, minlength=_PARTS))
+    return np.split(seen[np.argsort(parts, kind="stable")], ends[:-1])
 
 
 class _Pairs:

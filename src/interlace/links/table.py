@@ -140,11 +140,9 @@ class PhraseTable:
 
     def rows_of(self, source: NDArray[np.integer], target: NDArray[np.integer]) -> NDArray[np.int64]:
         """(n,) the row of each pair of phrase numbers, -1 where the table does not hold it."""
-        width = max(len(self.target), 1)
-        keys = self.entries[:, 0].astype(np.int64) * width + self.entries[:, 1]
-        asked = np.asarray(source, np.int64) * width + target
-        rows = np.searchsorted(keys, asked)
-        known = (np.asarray(source) >= 0) & (np.asarray(target) >= 0) & (np.append(keys, -1)[rows] == asked)
+        asked = np.asarray(source, np.int64) * max(len(self.target), 1) + target
+        rows = np.searchsorted(self._keys[:-1], asked)
+        known = (np.asarray(source) >= 0) & (np.asarray(target) >= 0) & (self._keys[rows] == asked)
         return np.where(known, rows, -1)
 
     def find(self, source: NDArray[np.integer]) -> Ragged:
@@ -182,6 +180,12 @@ class PhraseTable:
         return PhraseTable(
             source, target, *types, entries, self.scores[rows], self.links.take(rows), self.counts[rows]
         )  # fmt: skip
+
+    @cached_property
+    def _keys(self) -> NDArray[np.int64]:
+        """(m + 1,) a number for each pair of phrases, rising as the entries do, and -1, which is none of them."""
+        keys = self.entries[:, 0].astype(np.int64) * max(len(self.target), 1) + self.entries[:, 1]
+        return np.append(keys, -1)
 
     @cached_property
     def _starts(self) -> NDArray[np.int64]:
