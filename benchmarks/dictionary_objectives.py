@@ -1,7 +1,7 @@
 """Claim: one core builds 3 million real tokens/s of `align_mlm` and `dict_mlm` batches, and an update of either costs
 at most 1.1 times one of `mlm` at vocabulary 20k (6 layers, width 256, every pair of a 10,000-entry dictionary a step).
 
-    python benchmarks/dictionary_objectives.py [--rounds 6] [--updates 4] [--cpu-time] [--batches-only]
+    python benchmarks/dictionary_objectives.py [--rounds 6] [--updates 4] [--tokens N] [--only NAME ..] [--cpu-time]
 
 Objectives take turns in one process, so that a slow spell of the machine meets all of them. On a machine that others
 use, `--cpu-time` (seconds of the processor, not of the wall) gives steady figures.
@@ -95,6 +95,8 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rounds", type=int, default=6)
     parser.add_argument("--updates", type=int, default=4)
+    parser.add_argument("--tokens", type=int, default=TOKENS, help="subwords an update")
+    parser.add_argument("--only", nargs="+", choices=MADE, default=list(MADE))
     parser.add_argument("--cpu-time", action="store_true")
     parser.add_argument("--batches-only", action="store_true")
     options = parser.parse_args()
@@ -104,14 +106,16 @@ def main() -> None:
     text = sentences(vocab, 200_000, "en")
     entries = len(dictionary(vocab)["en", "de"])
     print(f"{vocab.size:,} subwords, {entries:,} entries; batches of {BUDGET:,} subwords, {BATCHES} a turn")
-    building = {name: ours(source) for name, source in sources(text, vocab, BUDGET, Traits("bert", 512))}
+    every = sources(text, vocab, BUDGET, Traits("bert", 512))
+    building = {name: ours(source) for name, source in every if name in {"mlm", *options.only}}
     for name, rate in rates(building, options.rounds, clock).items():
         print(f"{name:24} {rate / 1e6:7.2f} million real tokens/s")
     if options.batches_only:
         return
     training = {
         name: updates(source, vocab, options.updates)
-        for name, source in sources(text, vocab, TOKENS, fresh(SHAPE, vocab).traits)
+        for name, source in sources(text, vocab, options.tokens, fresh(SHAPE, vocab).traits)
+        if name in {"mlm", *options.only}
     }
     for update in training.values():
         update()
