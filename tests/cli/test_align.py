@@ -123,6 +123,16 @@ def test_a_saved_model_links_new_text(text):
     assert float(together.stderr.split("AER ")[1].split("%")[0]) < 10
 
 
+def test_a_saved_model_says_where_the_text_does_not_suit_it(text, caplog):
+    run(*sides(text), "--with", "diagonal", "--model", text / "model")
+    run(*sides(text), "--use", text / "model")
+    assert "links may be poor" not in caplog.text
+    run(*sides(text), "--use", text / "model", "--splitter", "unicode")
+    assert "learnt from words that 'blanks' found, but those of this text 'unicode' found" in caplog.text
+    run(*reversed(sides(text)), "--use", text / "model")
+    assert "learnt from en-de, but this text is de-en" in caplog.text
+
+
 def _written(path, lines):
     write_lines(path, lines)
     return path

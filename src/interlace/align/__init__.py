@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -33,6 +33,22 @@ Watch = Callable[[str, int, int], None]  # what is done, steps done, steps in al
 
 
 @dataclass(frozen=True)
+class Learnt:
+    """The text that an aligner learnt from: languages of source and target, and what found its words."""
+
+    languages: tuple[str, str]
+    splitter: str
+
+    def differs(self, pairs: WordPairs) -> str:
+        """What is other in a text that is to be linked; empty where nothing is, or nobody knows."""
+        if pairs.splitter != self.splitter:
+            return f"learnt from words that {self.splitter!r} found, but those of this text {pairs.splitter!r} found"
+        if ("source", "target") not in {self.languages, pairs.languages} and pairs.languages != self.languages:
+            return f"learnt from {'-'.join(self.languages)}, but this text is {'-'.join(pairs.languages)}"
+        return ""
+
+
+@dataclass(frozen=True)
 class Aligned:
     """The links of n pairs.
 
@@ -48,9 +64,13 @@ class Aligned:
 
 
 class Fitted(ABC):
-    """What an aligner learnt."""
+    """What an aligner learnt.
+
+    learnt: from what, where it was loaded from a folder that says so.
+    """
 
     aligner: Aligner
+    learnt: Learnt | None = None
 
     @abstractmethod
     def align(self, pairs: WordPairs) -> Aligned:
@@ -75,14 +95,20 @@ class Fitted(ABC):
         """The word types of source and target that the arrays speak of."""
         return [], []
 
-    def save(self, folder: Path | str) -> None:
-        """Write the model into a folder: `aligner.json`, `model.safetensors`, `source.words`, `target.words`."""
+    def save(self, folder: Path | str, pairs: WordPairs | None = None) -> None:
+        """Write the model into a folder: `aligner.json`, `model.safetensors`, `source.words`, `target.words`.
+
+        pairs: what it was fitted on; languages and splitter are then written down, so that whoever loads the model can
+            tell whether other text suits it.
+        """
         from safetensors.numpy import save_file
 
         arrays = {name: np.ascontiguousarray(array) for name, array in self.arrays().items()}
         must_be_replaceable(folder, MARK, "aligner")
         with atomic_folder(folder) as partial:
             about = {"aligner": self.aligner.name, "settings": self.aligner.dump()}
+            learnt = self.learnt if pairs is None else Learnt(pairs.languages, pairs.splitter)
+            about |= {} if learnt is None else {"learnt": asdict(learnt)}
             (partial / MARK).write_text(json.dumps(about, indent=1), encoding="utf-8")
             save_file(arrays, partial / "model.safetensors")
             for side, spellings in zip(_SIDES, self.types(), strict=True):
@@ -132,6 +158,7 @@ def load(folder: Path | str) -> Fitted:
 
     Raises:
         DataError: the folder holds no aligner, or one that is damaged.
+        SettingsError: there is no such aligner (any more), or it has no such settings.
     """
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
@@ -139,14 +166,31 @@ def load(folder: Path | str) -> Fitted:
     folder = Path(folder)
     mark = must_exist(folder / MARK, "saved aligner")
     try:
-        about = json.loads(mark.read_text(encoding="utf-8"))
-        aligner = ALIGNERS.get(about["aligner"]).read(about["settings"], str(mark))
+        about = _about(mark)
+        aligner = ALIGNERS.get(about.aligner).read(about.settings, str(mark))
         arrays = load_file(must_exist(folder / "model.safetensors"))
-    except (json.JSONDecodeError, UnicodeDecodeError, KeyError, SafetensorError) as error:
+    except (ValueError, SafetensorError) as error:  # no JSON, or not in UTF-8
         raise DataError(f"{folder}: damaged aligner: {error}") from error
     source, target = (_spellings(folder / f"{side}.words") for side in _SIDES)
     fitted: Fitted = aligner.restore(arrays, source, target)
+    if about.learnt is not None:
+        object.__setattr__(fitted, "learnt", about.learnt)  # a member may be a frozen dataclass
     return fitted
+
+
+class _About(Settings):
+    """What `aligner.json` says."""
+
+    aligner: str
+    settings: dict[str, Any]
+    learnt: Learnt | None = None
+
+
+def _about(mark: Path) -> _About:
+    found = json.loads(mark.read_text(encoding="utf-8"))
+    if not isinstance(found, dict):
+        raise DataError(f"{mark}: damaged aligner: expected an object of JSON, found {found!r}"[:300])
+    return _About.read(found, str(mark))
 
 
 def _spellings(path: Path) -> list[str]:

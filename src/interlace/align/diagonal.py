@@ -112,20 +112,34 @@ class Diagonal(Aligner):
         table.slots["forward"][slots], table.slots["backward"][slots] = arrays["forward"], arrays["backward"]
         nulls = (arrays["source_null"], arrays["target_null"])
         model = Model.of(table, nulls, arrays["tensions"], self.null)
-        return FittedDiagonal(self, model, Vocabulary(self.fold, source_types), Vocabulary(self.fold, target_types))
+        vocabularies = (Vocabulary(self.fold, source_types), Vocabulary(self.fold, target_types))
+        if any(len(own) < len(types) for own, types in zip(vocabularies, (source_types, target_types), strict=True)):
+            raise DataError(f"{self.name}: damaged model: a word stands twice in its list")
+        return FittedDiagonal(self, model, *vocabularies)
 
     def _check(self, arrays: Mapping[str, NDArray[Any]], source_types: int, target_types: int) -> None:
-        """Arrays are all there and fit together and the words."""
-        entries = int(arrays["degrees"].sum()) if "degrees" in arrays else 0
-        sizes = {"degrees": source_types, "source_null": source_types, "target_null": target_types, "tensions": 2}
-        sizes |= dict.fromkeys(("targets", "forward", "backward"), entries)
-        for name, size in sizes.items():
-            if name not in arrays:
-                raise DataError(f"{self.name}: damaged model: the array {name!r} is missing")
-            if len(arrays[name]) != size:
-                raise DataError(f"{self.name}: damaged model: {name!r} holds {len(arrays[name])} numbers, not {size}")
+        """Arrays are all there and fit together and the words; the compiled loops look nothing over again."""
+        self._check_shape(arrays, "degrees", np.int32, source_types)
+        if arrays["degrees"].min(initial=0) < 0:
+            raise DataError(f"{self.name}: damaged model: 'degrees' holds what is no count")
+        entries = int(arrays["degrees"].sum(dtype=np.int64))
+        self._check_shape(arrays, "targets", np.int32, entries)
         if entries and not 0 <= arrays["targets"].min() <= arrays["targets"].max() < target_types:
             raise DataError(f"{self.name}: damaged model: 'targets' names words beyond the {target_types} there are")
+        sizes = {"forward": entries, "backward": entries, "source_null": source_types, "target_null": target_types}
+        for name, size in {**sizes, "tensions": 2}.items():
+            self._check_shape(arrays, name, np.float64 if name == "tensions" else np.float32, size)
+            if not (np.isfinite(arrays[name]) & (arrays[name] > 0)).all():
+                raise DataError(f"{self.name}: damaged model: {name!r} holds what is no probability or tension")
+
+    def _check_shape(self, arrays: Mapping[str, NDArray[Any]], name: str, kind: type[np.generic], size: int) -> None:
+        if name not in arrays:
+            raise DataError(f"{self.name}: damaged model: the array {name!r} is missing")
+        if arrays[name].dtype != kind or arrays[name].shape != (size,):
+            raise DataError(
+                f"{self.name}: damaged model: {name!r} is {arrays[name].dtype} of shape {arrays[name].shape}, where "
+                f"{np.dtype(kind)} of shape {(size,)} is expected"
+            )
 
 
 def _nobody(what: str, done: int, steps: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import tomllib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
     from interlace.align import Aligned, Aligner, Fitted, Watch
     from interlace.links import WordPairs
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -63,10 +66,12 @@ class Learning:
     def fit(self, words: WordPairs, watch: Watch) -> Fitted:
         """What links the words; saved where that is asked for."""
         if self.saved is not None:
+            if self.saved.learnt is not None and (why := self.saved.learnt.differs(words)):
+                log.warning("--use: %s; links may be poor", why)
             return self.saved
         fitted = self.aligner.fit(words, None if self.priors is None else Lexicon.read(self.priors), watch)
         if self.model is not None:
-            fitted.save(self.model)
+            fitted.save(self.model, words)
         return fitted
 
     def links(self, fitted: Fitted, words: WordPairs) -> Aligned:
