@@ -18,7 +18,7 @@ from interlace.align._gibbs_views import Cut, View, cell_starts
 from interlace.align._prior import Prior
 from interlace.align._stored import Stored
 from interlace.errors import DataError
-from interlace.links.phrases import processors
+from interlace.processors import processors
 from interlace.randomness import Purpose, generator
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from interlace.align._folding import Fold, Renumbering, Vocabulary
 from interlace.align._gibbs_pairs import portions, warn_of_long
 from interlace.align._usable import check_usable
 from interlace.errors import DataError
-from interlace.links.phrases import processors
 from interlace.links.symmetrise import Heuristic
+from interlace.processors import processors
 from interlace.ragged import Ragged
 
 if TYPE_CHECKING:
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from interlace.links.lexicon import Lexicon
 
 
+MOST_SWEEPS = 250  # with fertility: ten pairs need no more than a hundred, and a few long ones would take minutes
+
+
 class Gibbs(Aligner):
     """Links that samplers agree on; the default aligner."""
 
@@ -44,7 +47,7 @@ class Gibbs(Aligner):
         description="A sampler each way for each: the first so many letters of a word are what it sees; 0: all.",
     )
     sweeps: float = Field(
-        0.5, gt=0, le=100, description="Sweeps with fertility, in 5000 / sqrt(pairs) (eflomal: 1); at least 2."
+        0.5, gt=0, le=100, description="Sweeps with fertility, in 5000 / sqrt(pairs) (eflomal: 1); from 2 to 250."
     )
     null: float = Field(
         0.2, ge=0.001, le=0.999, description="Probability of having no partner (Östling & Tiedemann 2016)."
@@ -126,7 +129,7 @@ class Gibbs(Aligner):
 
     def sweeps_for(self, pairs: int) -> list[int]:
         """Sweeps of each of the three models for so many pairs (Östling & Tiedemann 2016: 1 : 1 : 4)."""
-        most = max(2, round(self.sweeps * 5000 / math.sqrt(pairs)))
+        most = min(max(2, round(self.sweeps * 5000 / math.sqrt(pairs))), MOST_SWEEPS)
         quarter = max(1, most // 4)
         return [max(2, quarter), quarter, most]
 
