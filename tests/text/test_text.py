@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
+from interlace.errors import DataError, SettingsError
 from interlace.ragged import Ragged
 from interlace.text import Text, TextPairs
 
@@ -37,3 +39,23 @@ def test_nothing_is_copied_where_all_is_kept():
 
 def test_nothing_may_be_left():
     assert len(text(["a", "b", "c"]).where(np.zeros(3, np.bool_))) == 0
+
+
+def test_text_is_made_of_plain_lines():
+    made = Text.of(["a cat.", ""], "en", "unicode")
+    assert ([made.tokens(line) for line in (0, 1)], made.language, made.splitter) == (
+        [["a", "cat", "."], []],
+        "en",
+        "unicode",
+    )
+    pairs = TextPairs.of(["a cat"], ["eine Katze"], ("en", "de"))
+    assert (pairs.target.tokens(0), pairs.target.language, pairs.source.splitter) == (["eine", "Katze"], "de", "blanks")
+
+
+def test_lines_that_cannot_be_text_are_refused():
+    with pytest.raises(DataError, match="line 2 holds a line feed: 'two\\\\nthree'"):
+        Text.of(["one", "two\nthree"])
+    with pytest.raises(DataError, match="1 source lines, but 2 target lines"):
+        TextPairs.of(["a"], ["x", "y"])
+    with pytest.raises(SettingsError, match="no word splitter 'blank'; did you mean 'blanks'"):
+        Text.of(["a"], splitter="blank")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
@@ -10,7 +11,6 @@ from interlace.errors import DataError
 from interlace.ragged import Ragged
 from interlace.text import Text, TextPairs
 from interlace.text.scripts import is_unspaced
-from interlace.text.words import SPLITTERS
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -45,8 +45,7 @@ def plain_text(
     lines: list[str], language: str, splitter: str, labels: list[str] | None = None, notes: Counter[str] | None = None
 ) -> Text:
     """Lines with the words that a splitter finds."""
-    words = SPLITTERS.build(splitter).of(language).split(lines)
-    return Text(language, lines, words, splitter, labels=labels, notes=dict(notes or {}))
+    return replace(Text.of(lines, language, splitter), labels=labels, notes=dict(notes or {}))
 
 
 def plain_pairs(

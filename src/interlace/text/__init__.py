@@ -9,7 +9,11 @@ from dataclasses import dataclass, field, replace
 from itertools import compress
 from typing import TYPE_CHECKING
 
+from interlace.errors import DataError
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -36,6 +40,24 @@ class Text:
     labels: list[str] | None = None
     answers: list[tuple[int, int]] | None = None
     notes: dict[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, lines: Sequence[str], language: str = "", splitter: str = "blanks") -> Text:
+        """Lines with the words that a splitter finds.
+
+        splitter: a name, as `interlace list splitters` has them.
+
+        Raises:
+            SettingsError: there is no such splitter.
+            MissingDependencyError: it needs a package that is not installed.
+            DataError: a line holds a line feed, which ends lines.
+        """
+        from interlace.text.words import SPLITTERS
+
+        for number, line in enumerate(lines, 1):
+            if "\n" in line:
+                raise DataError(f"line {number} holds a line feed: {line[:60]!r}; expected a string for each line")
+        return cls(language, list(lines), SPLITTERS.build(splitter).of(language).split(lines), splitter)
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -71,6 +93,23 @@ class TextPairs:
     links: Ragged | None = None
     labels: list[str] | None = None
     notes: dict[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        source: Sequence[str],
+        target: Sequence[str],
+        languages: tuple[str, str] = ("source", "target"),
+        splitter: str = "blanks",
+    ) -> TextPairs:
+        """Lines and their translations with the words that a splitter finds, as `Text.of` does.
+
+        Raises:
+            DataError: the sides differ in lines, or a line holds a line feed.
+        """
+        if len(source) != len(target):
+            raise DataError(f"{len(source)} source lines, but {len(target)} target lines; the sides must correspond")
+        return cls(Text.of(source, languages[0], splitter), Text.of(target, languages[1], splitter))
 
     def __len__(self) -> int:
         return len(self.source)
