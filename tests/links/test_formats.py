@@ -171,6 +171,17 @@ def test_a_word_zero_where_words_count_from_one_is_the_null_word(put):
     assert gold.notes == {"links to a word 0 left out, first in line 1": 3}
 
 
+def test_in_wpt_a_word_zero_beside_links_to_last_words_is_the_null_word(put):
+    three = lengths((3, 3), (3, 2), (2, 2))
+    gold = read_gold(put("1 1 0", "1 0 2 P", "1 3 3", "2 1 1", "2 3 2", "3 2 2 P"), three)
+    assert (gold.base, gold.beyond) == (1, 0)
+    assert gold.possible.to_lists() == [[[2, 2]], [[0, 0], [2, 1]], [[1, 1]]]
+    assert gold.notes == {"links to a word 0 left out, first in sentence 1": 2}
+    stray = read_gold(put("1 0 0", "1 3 3", "2 1 1", "3 1 1"), three)
+    assert (stray.base, stray.beyond) == (0, 1)
+    assert stray.possible.to_lists() == [[[0, 0]], [[1, 1]], [[1, 1]]]
+
+
 def test_as_many_pairs_as_the_text_has(put):
     with pytest.raises(DataError, match="links: links of 2 pairs, but the text has 3"):
         read_gold(put("0-0", "0-0"), lengths((1, 1), (1, 1), (1, 1)))
@@ -237,6 +248,7 @@ def test_json_lines(put):
         ("[]", "line 2: no key 'src_words'"),
         ('{"src_words": [], "tgt_word": []}', "line 2: no key 'tgt_words'; did you mean 'tgt_word'"),
         ('{"src_words": [], "tgt_words": 3, "alignment": []}', "line 2: 'tgt_words' must be a list, found 3"),
+        (r'{"src_words": ["a\ud800"], "tgt_words": [], "alignment": []}', r"line 2: a word holds '\\ud800', half a"),
         ('{"src_words": [1], "tgt_words": [], "alignment": []}', "line 2: .* must be lists of words"),
         ('{"src_words": [], "tgt_words": [], "alignment": [[0, true]]}', r"'alignment' holds \[0, True\]"),
         ('{"src_words": [], "tgt_words": [], "alignment": [[0, 1e30]]}', r"'alignment' holds \[0, 1e\+30\]"),

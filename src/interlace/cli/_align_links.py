@@ -41,8 +41,7 @@ def linked(files: Sequence[Path], languages: str, splitter: str, reader: str, sp
 
 def _links(path: Path, words: WordPairs, text: Source) -> Ragged:
     read = read_gold(path, (words.source.lengths, words.target.lengths), text.numbers)
-    outside = sum(count for note, count in read.notes.items() if "left out" in note)
-    if outside > _BEYOND * (outside + len(read.possible.flat)):
+    if read.beyond > _BEYOND * (read.beyond + len(read.possible.flat)):
         raise DataError(
             f"{path}: {'; '.join(f'{count:,} {note}' for note, count in read.notes.items())}; these are links of "
             f"another text, or of words that another splitter found than {words.splitter!r}"

@@ -115,6 +115,11 @@ def json_rows(path: Path) -> Iterator[tuple[list[str], list[str], list[list[int]
         source, target, links = (_value(row, key, f"{path}, line {number}") for key in _KEYS)
         if not all(isinstance(word, str) for word in [*source, *target]):
             raise DataError(f"{path}, line {number}: 'src_words' and 'tgt_words' must be lists of words")
+        try:
+            "".join([*source, *target]).encode()
+        except UnicodeEncodeError as error:  # JSON can spell what UTF-8 cannot
+            found = error.object[error.start]
+            raise DataError(f"{path}, line {number}: a word holds {found!r}, half a character") from None
         for link in links:
             if not (isinstance(link, list) and len(link) == 2 and all(_is_word(word) for word in link)):
                 raise DataError(f"{path}, line {number}: 'alignment' holds {link!r}; expected two word numbers each")

@@ -49,6 +49,7 @@ class Gold:
     base: from what the file counts words, 0 or 1. format: one of `FORMATS`.
     numbers: (n,) the number of each pair in the file; from 0 where it has none.
     notes: what was assumed, mended or left out, and how often.
+    beyond: how many links are left out because they lead beyond the end of their sentences.
     """
 
     sure: Ragged
@@ -57,6 +58,7 @@ class Gold:
     format: str
     numbers: NDArray[np.int64]
     notes: dict[str, int] = field(default_factory=dict)
+    beyond: int = 0
 
     def __len__(self) -> int:
         return len(self.sure)
@@ -81,7 +83,8 @@ def read_gold(
       other side, links are turned round.
 
     From what words are counted is found out: a word 0 says from 0, a word as great as the length of its sentence says
-    from 1. Where nothing tells, `wpt` counts from 1, and others from 0, with a note; without lengths, 20 linked pairs
+    from 1. In `wpt`, a word 0 may be the null word: it is, where half of the sentences have their last word linked so.
+    Where nothing tells, `wpt` counts from 1, and others from 0, with a note; without lengths, 20 linked pairs
     without a single word 0 say from 1, with a note.
 
     lengths: (n,) words of each source and of each target sentence. They help to find out from what words are counted,
@@ -103,22 +106,25 @@ def read_gold(
     notes = Counter(found.notes)
     base = detected(found, lengths, notes) if base is None else base
     kept = inside(found.columns.links, base, lengths)
-    _note_left_out(found, kept, base, notes)
+    beyond = _note_left_out(found, kept, base, notes)
     possible = chosen(found.columns.links, kept, base)
     sure = possible
     if found.columns.sure is not found.columns.links:
         sure = chosen(found.columns.sure, inside(found.columns.sure, base, lengths), base)
     rows = np.arange(len(found)) if found.numbers is None else found.numbers
-    return Gold(sure, possible, base, found.format, rows, dict(notes))
+    return Gold(sure, possible, base, found.format, rows, dict(notes), beyond)
 
 
-def _note_left_out(found: Found, kept: NDArray[np.bool_], base: int, notes: Counter[str]) -> None:
+def _note_left_out(found: Found, kept: NDArray[np.bool_], base: int, notes: Counter[str]) -> int:
+    """Write down what is left out; how many links of it lead beyond their sentences."""
     links = found.columns.links
     null = (links.flat < base).any(axis=1)
-    for out, what in ((null, "links to a word 0 left out"), (~kept & ~null, "links beyond a side's end left out")):
+    beyond = ~kept & ~null
+    for out, what in ((null, "links to a word 0 left out"), (beyond, "links beyond a side's end left out")):
         if out.any():
             row = int(links.rows()[np.argmax(out)])
             notes[f"{what}, first in {found.named(row)}"] = int(out.sum())
+    return int(beyond.sum())
 
 
 def _kind(path: Path, kind: str | None) -> str:
