@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+import gc
+
+import pytest
+
+from interlace.errors import DataError
 from interlace.links import WordPairs
 from interlace.text import Text, TextPairs
-from interlace.text.words import SPLITTERS
 
-
-def pairs(sources, targets):
-    split = SPLITTERS.build("blanks").split
-    return TextPairs(Text("en", sources, split(sources)), Text("de", targets, split(targets)))
-
-
-CHUNKS = [pairs(["a b", ""], ["x", "y y"]), pairs(["b c"], ["y z"])]
+CHUNKS = [TextPairs.of(["a b", ""], ["x", "y y"], ("en", "de")), TextPairs.of(["b c"], ["y z"], ("en", "de"))]
 
 
 def test_chunks_are_numbered_as_one_text():
@@ -28,6 +26,34 @@ def test_spooled_words_are_those_in_memory(tmp_path):
     assert (spooled.source, spooled.target) == (held.source, held.target)
     (tmp_path / "none").mkdir()
     assert len(WordPairs.of([], tmp_path / "none")) == 0
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        (TextPairs.of(["a"], ["b"], ("en", "de"), "unicode"), "en-de whose words 'unicode' found, after text in en-de"),
+        (TextPairs.of(["a"], ["b"], ("de", "en")), "text in de-en .* after text in en-de"),
+        (
+            TextPairs(Text.of(["a"], "en", "unicode"), Text.of(["a"], "de")),
+            "by 'unicode', but target words by 'blanks'",
+        ),
+    ],
+)
+def test_texts_whose_words_differ_in_kind_are_not_counted_together(other, said, tmp_path):
+    for spool in (None, tmp_path):
+        with pytest.raises(DataError, match=said):
+            WordPairs.of([*CHUNKS, other], spool)
+
+
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
+def test_a_spool_is_closed_where_reading_fails(tmp_path):
+    def broken():
+        yield CHUNKS[0]
+        raise DataError("damaged")
+
+    with pytest.raises(DataError, match="damaged"):
+        WordPairs.of(broken(), tmp_path)
+    gc.collect()  # an open file would complain here
 
 
 def test_slices_know_where_they_stand():

@@ -4,8 +4,9 @@ The model of fast_align, but both directions learn in one pass and from each oth
 error by a tenth, and bears more smoothing (`alpha`) and a likelier null word, which lower it by a tenth again. Nearest
 to fast_align itself is `agree = false, iterations = 4, alpha = 0.01, null = 0.08`.
 
-Memory grows with the pairs of word types that meet and not with the text: 36 bytes each while learning, about 70 at the
-peak, and 18 in the finished model. Results are the same for any number of threads.
+Memory grows with the pairs of word types that meet: 36 bytes each while learning, about 70 at the peak, and 18 in the
+finished model. Beside the text itself, which may be mapped from files, a sentence pair takes about 40 bytes at most.
+Results are the same for any number of threads.
 """
 
 from __future__ import annotations

@@ -7,11 +7,13 @@ target[c:d].
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from interlace.errors import DataError
 from interlace.ragged import Ragged
 from interlace.text.types import WordTypes
 
@@ -52,17 +54,22 @@ class WordPairs:
         """Number all words of a text that comes in chunks.
 
         spool: an empty folder for the numbers, which are then mapped into memory and not held there; what is held
-            grows with the vocabulary only. The caller removes it when done.
+            grows with the vocabulary, and by 16 bytes a pair that say where its words begin. The caller removes it
+            when done.
+
+        Raises:
+            DataError: a chunk is in other languages, or its words were found in another way, than those before.
         """
         types = (WordTypes(), WordTypes())
-        writers = [_Column(spool / side if spool else None) for side in ("source", "target")]
-        languages, splitter = ("source", "target"), "blanks"
-        for chunk in chunks:
-            languages, splitter = (chunk.source.language, chunk.target.language), chunk.source.splitter
-            for side, numbering, writer in zip((chunk.source, chunk.target), types, writers, strict=True):
-                writer.append(numbering.number(side))
-        source, target = (writer.finish() for writer in writers)
-        return cls(source, target, types[0].spellings, types[1].spellings, languages, splitter)
+        about: tuple[tuple[str, str], str] | None = None
+        with ExitStack() as stack:
+            writers = [stack.enter_context(_Column(spool / side if spool else None)) for side in ("source", "target")]
+            for chunk in chunks:
+                about = _same(chunk, about)
+                for side, numbering, writer in zip((chunk.source, chunk.target), types, writers, strict=True):
+                    writer.append(numbering.number(side))
+            source, target = (writer.finish() for writer in writers)
+        return cls(source, target, types[0].spellings, types[1].spellings, *(about or ()))
 
     def slice(self, start: int, stop: int) -> WordPairs:
         """Rows start to stop as a view."""
@@ -81,14 +88,36 @@ class WordPairs:
         )  # fmt: skip
 
 
+def _same(chunk: TextPairs, before: tuple[tuple[str, str], str] | None) -> tuple[tuple[str, str], str]:
+    """Languages and splitter of a chunk, which are those of the chunks before it."""
+    found = (chunk.source.language, chunk.target.language), chunk.source.splitter
+    if chunk.target.splitter != found[1]:
+        raise DataError(
+            f"source words found by {found[1]!r}, but target words by {chunk.target.splitter!r}; split both in one way"
+        )
+    if before is not None and before != found:
+        raise DataError(
+            f"text in {'-'.join(found[0])} whose words {found[1]!r} found, after text in {'-'.join(before[0])} whose "
+            f"words {before[1]!r} found; their words cannot be counted together"
+        )
+    return found
+
+
 class _Column:
-    """Rows of int32 that are appended to, in memory or in a file."""
+    """Rows of int32 that are appended to, in memory or in a file, which is closed when the work ends or fails."""
 
     def __init__(self, path: Path | None) -> None:
         self._file = path.open("wb") if path else None
         self._path = path
         self._parts: list[NDArray[np.int32]] = []
         self._lengths: list[NDArray[np.int32]] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file:
+            self._file.close()
 
     def append(self, rows: Ragged) -> None:
         self._lengths.append(rows.lengths.astype(np.int32))
