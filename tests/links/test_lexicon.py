@@ -95,6 +95,20 @@ def test_chunks_and_slices_give_what_the_whole_gives(monkeypatch):
     assert entries(part) == {("the", "das"): 1, ("small", "kleine"): 1}
 
 
+def test_links_may_come_in_any_order_and_twice():
+    pairs, _ = linked()
+    again = Ragged.of([[(1, 1), (0, 0), (1, 1)], [(1, 1), (0, 0)], [(0, 0)]], width=2)
+    assert entries(Lexicon.count(pairs, again)) == entries(Lexicon.count(*linked()))
+    assert len(Lexicon.count(pairs, Ragged.of([[], [], []]))) == 0  # rows of nothing have no second axis
+
+
+@pytest.mark.filterwarnings("error")
+def test_an_entry_that_nobody_counted_has_no_share():
+    lexicon = lexicon_of({"a x": 1, "b y": 0})
+    assert (lexicon.forward.tolist(), lexicon.backward.tolist()) == ([1, 0], [1, 0])
+    assert len(lexicon.top(1)) == 2
+
+
 def test_links_beyond_a_sentence_are_refused(monkeypatch):
     pairs, _ = linked()
     with pytest.raises(DataError, match="3 source and 3 target sentences, but 1 rows of links"):

@@ -144,6 +144,14 @@ def test_shares_of_a_phrase_add_up_to_one_where_nothing_is_cut():
     assert (table.scores <= 1).all()
 
 
+def test_scores_of_long_phrases_of_rare_words_have_a_logarithm():
+    words = [" ".join(f"{side}{number}" for number in range(20)) for side in "st"]
+    pairs = pairs_of([words[0], *["q " * 40] * 1000], [words[1], *["r " * 40] * 1000])
+    table = PhraseTable.count(pairs, Ragged.of([[(0, 0)], *[[]] * 1000], width=2), TableRules(longest=20))
+    assert len(table) == 400
+    assert (table.scores > 0).all()
+
+
 def test_chunks_folders_and_the_order_of_links_change_nothing(tmp_path, monkeypatch):
     pairs, links = random_corpus(2, rows=200, words=40)
     whole = PhraseTable.count(pairs, links)

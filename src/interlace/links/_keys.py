@@ -18,6 +18,7 @@ def ordered(rows: NDArray[Any], links: NDArray[Any], count: int) -> Ragged:
     rows: (total,) the row of each link, in any order.
     links: (total, 2) source and target word.
     """
+    links = links.reshape(-1, 2)  # rows made of nothing have no second axis
     keys, width = _keys(rows, links)
     if not _increase(keys):
         keys = np.unique(keys)

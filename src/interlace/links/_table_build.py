@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     Sides = tuple[Ragged, Ragged]
 
 _ROWS = 200_000  # rows scored at a time
+_LEAST = float(np.finfo(np.float32).tiny)  # of a weight: products of many rare words would round to 0, which has no log
 
 
 def counted(
@@ -36,7 +37,7 @@ def counted(
     counting = Counting(rules.longest, spool)
     for chunk in pairs.chunks():
         part = links.slice(chunk.first - pairs.first, chunk.first - pairs.first + len(chunk))
-        part = ordered(part.rows(), part.flat.reshape(-1, 2), len(part))
+        part = ordered(part.rows(), part.flat, len(part))
         counting.add(chunk, part, phrase_pairs(chunk.source.lengths, chunk.target.lengths, part, rules))
     found = counting.finish(rules.minimum_count)
     entries, sides, order = in_line_order(
@@ -126,5 +127,5 @@ class _Weights:
             many = np.bincount(at[side], minlength=len(words.values))
             total = np.bincount(at[side], self._linked[side][entry], minlength=len(words.values))
             mean = np.where(many > 0, total / np.maximum(many, 1), self._null[side][words.values])
-            found.append(np.multiply.reduceat(mean, words.offsets[:-1]))
+            found.append(np.maximum(np.multiply.reduceat(mean, words.offsets[:-1]), _LEAST))
         return found

@@ -81,9 +81,7 @@ def agreement(links: Ragged, sure: Ragged, possible: Ragged | None = None) -> Ag
             f"links of {len(links)} pairs, but gold of {len(sure)} (sure) and {len(possible)} (possible); "
             f"each pair has one row in all"
         )
-    links, sure, possible = (
-        ordered(side.rows(), side.flat.reshape(-1, 2), len(side)) for side in (links, sure, possible)
-    )
+    links, sure, possible = (ordered(side.rows(), side.flat, len(side)) for side in (links, sure, possible))
     in_sure, in_possible = found_in(links, sure), found_in(links, possible)
     only_sure = len(sure.flat) - int(found_in(sure, possible).sum())
     return Agreement(

@@ -9,6 +9,7 @@ import numpy as np
 
 from interlace.errors import DataError
 from interlace.links._dictionary import read_translations
+from interlace.links._keys import ordered
 from interlace.links.phrases import must_fit, must_have_equal_rows
 from interlace.ragged import Ragged
 from interlace.text.lines import write_lines
@@ -58,7 +59,7 @@ class Lexicon:
     def count(cls, pairs: WordPairs, links: Ragged) -> Lexicon:
         """The lexicon of a linked corpus, counted chunk by chunk; memory grows with its entries.
 
-        links: n rows of (source word, target word), each once in its row.
+        links: n rows of (source word, target word); one that stands twice in its row counts once.
 
         Raises:
             DataError: the links do not stand between the words of these pairs; names the pair, from 1.
@@ -71,6 +72,7 @@ class Lexicon:
             at = chunk.first - pairs.first
             part = links.slice(at, at + len(chunk))
             must_fit(chunk.source.lengths, chunk.target.lengths, part, at)
+            part = ordered(part.rows(), part.flat, len(part))
             keys = _count_chunk(chunk, part, width, alone)
             parts.append(_summed([(keys, np.ones(len(keys)))]))
             pending += len(parts[-1][0])
@@ -127,12 +129,12 @@ class Lexicon:
 
         Koehn, Och and Marcu (2003), section 3.3.
         """
-        return self.counts / self._totals(0)[self.entries[:, 0]]
+        return self._share(0)
 
     @property
     def backward(self) -> NDArray[np.float64]:
         """(m,) the share of each entry in all that its target type was linked to, NULL included: w(s|t)."""
-        return self.counts / self._totals(1)[self.entries[:, 1]]
+        return self._share(1)
 
     @property
     def null_forward(self) -> NDArray[np.float64]:
@@ -143,6 +145,11 @@ class Lexicon:
     def null_backward(self) -> NDArray[np.float64]:
         """For each source type, its share in all source words without a link: w(s|NULL)."""
         return _shares(self.source_alone, len(self.source_types))
+
+    def _share(self, side: int) -> NDArray[np.float64]:
+        """(m,) the share of each entry in all of its type of a side; 0 where nothing was counted."""
+        totals = self._totals(side)[self.entries[:, side]]
+        return np.divide(self.counts, totals, out=np.zeros(len(self)), where=totals > 0)
 
     def _totals(self, side: int) -> NDArray[np.float64]:
         types, alone = ((self.source_types, self.source_alone), (self.target_types, self.target_alone))[side]

@@ -64,7 +64,7 @@ def symmetrise(
         raise DataError(f"links of {len(forward)} pairs forward and of {len(backward)} backward; one row a pair each")
     if heuristic not in _COMPILED:
         chosen = forward if heuristic == "target-to-source" else backward
-        return ordered(chosen.rows(), chosen.flat.reshape(-1, 2), len(chosen))
+        return ordered(chosen.rows(), chosen.flat, len(chosen))
     how = _COMPILED.index(heuristic)
 
     def work(start: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
