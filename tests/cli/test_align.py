@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from interlace.align import DEFAULT
 from interlace.cli import application
+from interlace.cli._align_options import With
 from interlace.errors import DataError, MissingDependencyError, SettingsError
 from interlace.text.lines import read_lines, write_lines
 
@@ -121,6 +123,10 @@ def test_a_saved_model_links_new_text(text):
     ]
     assert together.stdout.splitlines(keepends=True)[:3] == alone
     assert float(together.stderr.split("AER ")[1].split("%")[0]) < 10
+
+
+def test_the_help_names_the_default():
+    assert f"none: {DEFAULT}." in With.__metadata__[0].help
 
 
 def test_a_saved_model_says_where_the_text_does_not_suit_it(text, caplog):
