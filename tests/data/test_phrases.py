@@ -5,6 +5,7 @@ import pytest
 
 from interlace.data import Pairs, Sentences
 from interlace.data._phrases_columns import all_spans
+from interlace.data._phrases_table import best_rows
 from interlace.data.aligned import AlignedWords
 from interlace.data.parallel import ParallelCorpus
 from interlace.data.phrases import PhraseStore, likeliest
@@ -13,6 +14,7 @@ from interlace.links import WordPairs
 from interlace.links.table import PhraseTable, TableRules
 from interlace.ragged import Ragged
 from interlace.text import Text
+from interlace.text.lines import write_lines
 from interlace.world import pairs as world_pairs
 from interlace.world import sample
 
@@ -115,6 +117,23 @@ def test_equally_likely_counterparts_are_told_apart_by_the_other_direction():
     phrases = Ragged.of([[(0, 1, 0, 1), (0, 1, 0, 2), (0, 1, 1, 2)]], width=4)
     scores = Ragged(np.array([(0.5, 0.2), (0.5, 0.4), (0.5, 0.4)], np.float32), phrases.offsets)
     assert likeliest(phrases, scores).tolist() == [1]
+
+
+def test_equals_are_decided_on_both_sides_by_count_then_lexical_weight_then_order(tmp_path):
+    write_lines(tmp_path / "table", [
+        "u ||| a ||| 0.4 0.9 1 1 ||| 0-0 ||| 9 1 1",
+        "v ||| a ||| 0.4 0.1 1 1 ||| 0-0 ||| 9 1 2",
+        "u ||| b ||| 0.4 0.1 1 1 ||| 0-0 ||| 9 1 2",
+        "v ||| b ||| 0.4 0.3 1 1 ||| 0-0 ||| 9 1 2",
+        "u ||| c ||| 0.4 0.3 1 1 ||| 0-0 ||| 9 1 2",
+        "v ||| c ||| 0.4 0.3 1 1 ||| 0-0 ||| 9 1 2",
+    ])  # fmt: skip
+    table = PhraseTable.read(tmp_path / "table")
+    assert [table[row].source + table[row].target for row in best_rows(table)[1]] == [
+        ("v", "a"),
+        ("v", "b"),
+        ("u", "c"),
+    ]
 
 
 def test_the_table_knows_phrases_that_stand_in_no_link(tmp_path, vocab):
