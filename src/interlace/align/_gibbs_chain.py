@@ -100,7 +100,7 @@ class Chain:
             counts: tuple[NDArray[Any], ...] = (self.counts.pairs, self.counts.words, self.counts.alone)
             for total, part in zip(self._sums, counts, strict=True):
                 np.add(total, part, out=total)
-        self._jumps = _jump_probabilities(found.jumps, self._beliefs.jump_alpha)
+        self._jumps = _jump_probabilities(found.jumps, self._beliefs.jump_alpha, self._middle - 2)
         fertility = _fertility_ratios(found.fertility, self._beliefs.fertility_alpha)
         self._tables = tables_of(self._jumps, fertility, self._middle, self._beliefs.null)
 
@@ -134,19 +134,24 @@ def longest(words: Words) -> int:
 
 
 def _first_links(words: Words, null: float, rng: Generator) -> NDArray[np.int32]:
-    """Partners drawn evenly."""
+    """Partners drawn evenly: what begins near the diagonal stays there, also against a dictionary."""
     many = np.repeat(np.diff(words.by_starts), np.diff(words.to_starts))
     chosen: NDArray[np.int32] = rng.integers(0, np.maximum(many, 1)).astype(np.int32)
     chosen[(rng.random(len(many)) < null) | (many == 0)] = kernels.NONE
     return chosen
 
 
-def _jump_probabilities(counts: NDArray[np.int64], alpha: float) -> NDArray[np.float32]:
-    """From counts by width, with the middle of the array for width 0."""
+def _jump_probabilities(counts: NDArray[np.int64], alpha: float, many: int) -> NDArray[np.float32]:
+    """From counts by width, with the middle of the array for width 0; many: the most words of a pair.
+
+    Widths that no pair has room for are as likely as those never seen, but take nothing from the others: with a share
+    of all 201, a text of a few short pairs would hardly know that links go on by one.
+    """
     middle = len(counts) // 2
     widths = np.clip(np.arange(-middle, middle + 1), -WIDEST, WIDEST) + WIDEST
     jumps = np.bincount(widths, weights=counts, minlength=2 * WIDEST + 1) + alpha
-    return np.asarray(jumps / jumps.sum(), np.float32)
+    possible = slice(max(WIDEST + 1 - many, 0), WIDEST + 2 + many)
+    return np.asarray(jumps / jumps[possible].sum(), np.float32)
 
 
 def _fertility_ratios(counts: NDArray[np.int32], alpha: float) -> NDArray[np.float32]:

@@ -143,4 +143,8 @@ class _Runs:
             raise CancelledError
         with self._lock:
             self._done += 1
-            self._watch("sampling", self._done, steps)
+            try:
+                self._watch("sampling", self._done, steps)
+            except BaseException:
+                self._stopped = True
+                raise

@@ -65,7 +65,7 @@ def portions(pairs: WordPairs) -> Iterator[WordPairs]:
         ends, start = np.cumsum(cells_of(chunk)), 0
         while start < len(chunk):
             before = int(ends[start - 1]) if start else 0
-            stop = int(np.searchsorted(ends, before + _PORTION, side="right"))
+            stop = max(start + 1, int(np.searchsorted(ends, before + _PORTION, side="right")))
             yield usable(chunk.slice(start, stop))
             start = stop
 
