@@ -160,6 +160,10 @@ def test_chunks_give_what_the_whole_gives(build, rows):
     np.testing.assert_allclose(np.concatenate([part.confidence for part in parts]), whole.confidence, rtol=1e-4)
     for part, chunk in zip(parts, pairs.chunks(rows), strict=True):
         check(part, chunk)
+    own = fitted.align_own(pairs)
+    parts = [fitted.align_own(chunk) for chunk in pairs.chunks(rows)]
+    assert [row for part in parts for row in part.links.to_lists()] == own.links.to_lists()
+    np.testing.assert_allclose(np.concatenate([part.confidence for part in parts]), own.confidence, rtol=1e-4)
 
 
 def test_no_pairs_have_no_links(build):
