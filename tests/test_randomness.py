@@ -50,6 +50,9 @@ def test_purposes_keep_their_numbers():
         ("WORLD", 7),
         ("SAMPLE", 8),
         ("HEADS", 9),
+        ("ALIGN", 10),
+        ("DICTIONARY", 11),
+        ("SWITCH", 12),
     ]
 
 
