@@ -113,7 +113,9 @@ class Results:
                     found = np.array([[one.links + one.sure, one.in_sure + one.in_possible]
                                       for one in given.scores(links)])  # fmt: skip
                     self.counts[given.name, label] = self.counts.get((given.name, label), 0) + found
-        print(f"{given.name}: gibbs {self.told(given.name, 'gibbs')}", file=sys.stderr, flush=True)
+        peers = (f"{label} {self.both(given.name, label)}" for label in ("eflomal", "diagonal"))
+        told = [f"gibbs {self.told(given.name, 'gibbs')}", *peers]
+        print(f"{given.name}: {', '.join(told)}", file=sys.stderr, flush=True)
 
     def _links(self, given: GoldSet, seed: int) -> Iterator[tuple[str, Ragged]]:
         yield from gibbs(given, seed)
