@@ -236,10 +236,10 @@ def test_learnt_things_are_means_over_the_second_half_of_the_last_sweeps():
 def test_counts_take_64_bits_where_links_in_units_pass_32():
     view = view_of([[0]] * 3, [[0]] * 3, types=(1, 1))
     linked = np.zeros(3, np.int32)
-    for believed, width in ((0.0, np.int32), (2e5, np.int32), (3e5, np.int64), (1e9, np.int64), (1e300, np.int64)):
+    for believed, width in ((0.0, np.int32), (2e5, np.int32), (3e5, np.int64), (1e9, np.int64)):
         counts = first_counts(view.forward, Side(np.zeros(1, np.int32), 1, 1, np.array([believed])), linked, 10_000)
         assert counts.pairs.dtype == width
-        assert counts.pairs.tolist() == counts.words.tolist() == [1 + 10_000 * (int(min(believed, 1e9)) + 3)]
+        assert counts.pairs.tolist() == counts.words.tolist() == [1 + 10_000 * (int(believed) + 3)]
 
 
 @pytest.mark.parametrize("believed", [0.0, 1e9])

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 WIDEST = 100  # jumps beyond are counted as this one
 FERTILITIES = 10  # links a word may have before more make no difference
-MOST_BELIEVED = 1e9  # links of a type pair that a prior may claim; sums over all types then fit into 64 bits
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,10 @@ class Learnt:
 
 @dataclass(frozen=True)
 class Side:
-    """What a direction needs beside the text: the drawn type of each type pair, sizes, and prior links."""
+    """What a direction needs beside the text: the drawn type of each type pair, sizes, and links believed in.
+
+    prior: (p,) of the first p type pairs; of others there are none.
+    """
 
     drawn: NDArray[np.int32]
     by_types: int
@@ -112,9 +114,11 @@ def first_counts(words: Words, side: Side, chosen: NDArray[np.int32], unit: int)
     many = np.diff(words.by_starts)[rows]
     place = np.arange(len(rows)) - words.to_starts[rows]
     cells = words.cell_starts[rows] + place * many + chosen
-    links = np.bincount(words.cells[cells[linked]], minlength=len(side.drawn))
-    believed = np.round(unit * np.clip(side.prior, 0, MOST_BELIEVED)).astype(np.int64)
-    pairs = 1 + believed + unit * links
+    believed = np.round(unit * side.prior).astype(np.int64)
+    pairs = np.bincount(words.cells[cells[linked]], minlength=len(side.drawn))
+    pairs *= unit  # in place: there are a few type pairs to ten cells, and memory is what bounds the text
+    pairs += 1
+    pairs[: len(believed)] += believed
     by = np.bincount(side.drawn, weights=pairs, minlength=side.by_types).astype(np.int64)
     alone = unit * np.bincount(words.to[~linked], minlength=side.to_types)
     most = 1 + believed.max(initial=0) + unit * int(np.bincount(words.to).max(initial=0))

@@ -64,13 +64,16 @@ def fit(
 
 
 class _Lazy:
-    """A view that is built when first needed and let go when both directions are done."""
+    """A view that is built when first needed and let go when both directions are done.
+
+    prior: (p,) links believed in by type pair, of the first p of the view.
+    """
 
     def __init__(self, source: Ragged, target: Ragged, cuts: tuple[Cut, Cut], prior: Prior) -> None:
         self._text, self._cuts = (source, target), cuts
         entries = np.stack([cut(prior.entries[:, side]) for side, cut in enumerate(cuts)], axis=1)
         self._entries, places = np.unique(entries, axis=0, return_inverse=True)
-        self._counts = np.bincount(places.reshape(-1), prior.counts, len(self._entries))
+        self.prior = np.bincount(places.reshape(-1), prior.counts, len(self._entries)).astype(np.float64)
         self._lock, self._waiting = Lock(), 2
 
     @cached_property
@@ -86,12 +89,6 @@ class _Lazy:
             self._waiting -= 1
             if not self._waiting:
                 del self._view
-
-    def prior(self, view: View) -> NDArray[np.float64]:
-        """(m,) links believed in by pair of the view."""
-        counts = np.zeros(len(view.entries))
-        counts[: len(self._counts)] = self._counts
-        return counts
 
 
 class _Runs:
@@ -109,10 +106,13 @@ class _Runs:
         learnt: list[Direction] = []
         with ThreadPoolExecutor(min(self._aligner.threads or processors(), len(jobs))) as pool:
             try:
-                for (_, way), (posterior, direction) in zip(jobs, pool.map(self._run, jobs), strict=True):
+                runs = pool.map(self._run, jobs)
+                for _, way in jobs:
+                    posterior, direction = next(runs)
                     total = sums[way]
                     sums[way] = posterior if total is None else np.add(total, posterior, out=total)
                     learnt.append(direction)
+                    del posterior  # four bytes a cell, while the next is waited for
             finally:
                 self._stopped = True  # Ctrl-C comes here, and the others would sample on to their end
         share = np.float32(1 / len(self._views))
@@ -127,7 +127,7 @@ class _Runs:
         view = lazy.get()
         words = (view.forward, view.backward)[way]
         drawn = np.ascontiguousarray(view.entries[:, way])
-        side = Side(drawn, view.sizes[way], view.sizes[1 - way], lazy.prior(view))
+        side = Side(drawn, view.sizes[way], view.sizes[1 - way], lazy.prior)
         rng = generator(Purpose.ALIGN, self._aligner.seed, number, way)
         chain = Chain(words, side, self._beliefs, rng)
         schedule = self._aligner.sweeps_for(len(words.to_starts) - 1)

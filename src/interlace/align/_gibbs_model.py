@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from interlace.ragged import Ragged
 
-_ROWS = 1000  # pairs a thread works on at a time
+_ROWS = 100  # pairs a thread works on at a time
 
 
 @dataclass(frozen=True)

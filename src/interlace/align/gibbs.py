@@ -66,8 +66,9 @@ class Gibbs(Aligner):
     fit_cells: int = Field(
         100_000_000,
         ge=1000,
-        description="Most cells (source words x target words, summed over pairs) that samplers hold, at 24 bytes each; "
-        "of more, evenly spaced pairs are learnt from and all are linked by what was learnt.",
+        description="Most cells (source words x target words, summed over pairs) that samplers hold, at 28 bytes each "
+        "and 9 more for each thread beyond one (two a view can run); of more, evenly spaced pairs are learnt from and "
+        "all are linked by what was learnt.",
     )
     seed: int = Field(0, ge=0, description="Seed of the samplers.")
     threads: int = Field(0, ge=0, description="Threads; 0: one a core. Results do not depend on it.")
