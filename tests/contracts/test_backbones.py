@@ -277,7 +277,7 @@ def test_positions_start_where_the_traits_say(checkpoint: Checkpoint) -> None:
 
 
 def test_positions_restart(checkpoint: Checkpoint) -> None:
-    """A second side that restarts is read at the places of a first side; ModernBERT's windows are not, so it says no."""
+    """A second side that restarts is read at a first side's places; ModernBERT's windows are not, so it says no."""
     inputs = checkpoint.rows((10,))
     backbone = load(checkpoint.folder)
     assert backbone.traits.restarts == (checkpoint.kind != "modernbert")
