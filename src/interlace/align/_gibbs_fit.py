@@ -96,7 +96,8 @@ class _Runs:
 
     def __init__(self, aligner: Gibbs, views: list[_Lazy], watch: Watch) -> None:
         self._aligner, self._views, self._watch = aligner, views, watch
-        self._lock, self._done, self._stopped = Lock(), 0, False
+        self._lock, self._done = Lock(), 0
+        self._stop: BaseException | None = None  # what all samplers end with
         self._beliefs = Beliefs(aligner.null, aligner.unseen, aligner.jump_alpha, aligner.fertility_alpha)
 
     def all(self) -> tuple[tuple[NDArray[np.float32], NDArray[np.float32]], list[tuple[Direction, Direction]]]:
@@ -114,7 +115,8 @@ class _Runs:
                     learnt.append(direction)
                     del posterior  # four bytes a cell, while the next is waited for
             finally:
-                self._stopped = True  # Ctrl-C comes here, and the others would sample on to their end
+                # Ctrl-C comes here, and the others would sample on to their end.
+                self._stop = self._stop or CancelledError()
         share = np.float32(1 / len(self._views))
         forward, backward = (
             np.zeros(0, np.float32) if part is None else np.multiply(part, share, out=part) for part in sums
@@ -139,12 +141,12 @@ class _Runs:
         return chain.posterior, direction
 
     def _tick(self, steps: int) -> None:
-        if self._stopped:
-            raise CancelledError
+        if self._stop:
+            raise self._stop
         with self._lock:
             self._done += 1
             try:
                 self._watch("sampling", self._done, steps)
-            except BaseException:
-                self._stopped = True
+            except BaseException as error:
+                self._stop = self._stop or error
                 raise
