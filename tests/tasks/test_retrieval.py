@@ -83,7 +83,7 @@ def test_batches_of_any_size_give_the_same_vectors(vocab, model):
     ("asked", "layers", "expected"), [(None, 12, 8), (None, 4, 3), (None, 1, 1), (0, 4, 0), (-1, 4, 4), (2, 4, 2)]
 )
 def test_which_layer(asked, layers, expected):
-    assert Retrieval(layer=asked)._layer(layers) == expected
+    assert Retrieval(layer=asked).layer_of(layers) == expected
 
 
 def test_a_layer_that_is_not_there(vocab, model):

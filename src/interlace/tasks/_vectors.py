@@ -1,6 +1,6 @@
-"""Sentence vectors of a backbone as it is: the mean of one layer's states, specials left out (XTREME).
+"""Sentence vectors of a backbone as it is: the mean of a layer's states, specials left out (XTREME).
 
-Legend: n sentences, H width.
+Legend: n sentences, k layers, H width.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from interlace.objectives._inputs import Switch, encoder_inputs, wants_languages
 from interlace.tasks._predict import buckets
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from interlace.data import Sentences
@@ -38,9 +40,31 @@ def sentence_vectors(
 
     layer: 0 are the embeddings, 1 the first layer's states.
     """
+    return layer_vectors(
+        backbone,
+        vocab,
+        sentences,
+        layers=(layer,),
+        max_length=max_length,
+        tokens_per_batch=tokens_per_batch,
+        language_ids=language_ids,
+    )[0]
+
+
+def layer_vectors(
+    backbone: Backbone,
+    vocab: Vocab,
+    sentences: Sentences,
+    *,
+    layers: Sequence[int],
+    max_length: int,
+    tokens_per_batch: int,
+    language_ids: Switch = "auto",
+) -> NDArray[np.float32]:
+    """(k, n, H) as `sentence_vectors`, for several layers from one pass."""
     prepared = Prepared(vocab, backbone.traits)
     feed = wants_languages(language_ids, backbone.traits, "sentence vectors")
-    vectors = np.zeros((len(sentences), backbone.width), np.float32)
+    vectors = np.zeros((len(layers), len(sentences), backbone.width), np.float32)
     was_training = backbone.training
     backbone.eval()
     with torch.inference_mode():
@@ -49,7 +73,8 @@ def sentence_vectors(
             arrays = encoder_inputs(layout, backbone.traits, (sentences.language,), language_ids=feed)
             inputs = {name: torch.from_numpy(array).to(backbone.device) for name, array in arrays.items()}
             content = torch.from_numpy(layout.content).to(backbone.device)
-            pooled = pool(backbone.hidden_states(inputs)[layer].float(), content, "mean")
-            vectors[rows] = pooled.cpu().numpy()
+            states = backbone.hidden_states(inputs)
+            pooled = torch.stack([pool(states[layer].float(), content, "mean") for layer in layers])
+            vectors[:, rows] = pooled.cpu().numpy()
     backbone.train(was_training)
     return vectors

@@ -76,9 +76,23 @@ class Retrieval(Task):
     def measure(self, backbone: Backbone, vocab: Vocab, examples: Pairs) -> dict[str, float]:
         """`p@1` (the mean of both directions), `p@1 into target` and `p@1 into source`."""
         source, target = (self._vectors(backbone, vocab, side) for side in (examples.source, examples.target))
-        into_target = _found(source, target, examples.target.ids)
-        into_source = _found(target, source, examples.source.ids)
-        return {"p@1": (into_target + into_source) / 2, "p@1 into target": into_target, "p@1 into source": into_source}
+        return both_ways(source, target, examples)
+
+    def layer_of(self, layers: int) -> int:
+        """The layer counted from the embeddings (0), of a model with so many layers.
+
+        Raises:
+            SettingsError: the model has no such layer.
+        """
+        if self.layer is None:
+            return round(2 * layers / 3)
+        if not -layers - 1 <= self.layer <= layers:
+            raise SettingsError(f"retrieval: layer = {self.layer}, but the model has {layers} layers")
+        return self.layer % (layers + 1)
+
+    def compared(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+        """(n, H) the vectors of one language as they are compared: of length 1, and centred where that is asked for."""
+        return unit(vectors - vectors.mean(axis=0) if self.centre else vectors)
 
     def _vectors(self, backbone: Backbone, vocab: Vocab, sentences: Any) -> NDArray[np.float32]:
         from interlace.tasks._vectors import sentence_vectors
@@ -87,20 +101,19 @@ class Retrieval(Task):
             backbone,
             vocab,
             sentences,
-            layer=self._layer(int(backbone.model.config.num_hidden_layers)),
+            layer=self.layer_of(int(backbone.model.config.num_hidden_layers)),
             max_length=self.max_length,
             tokens_per_batch=self.tokens_per_batch,
             language_ids=self.language_ids,
         )
-        return unit(vectors - vectors.mean(axis=0) if self.centre else vectors)
+        return self.compared(vectors)
 
-    def _layer(self, layers: int) -> int:
-        """The layer counted from the embeddings (0)."""
-        if self.layer is None:
-            return round(2 * layers / 3)
-        if not -layers - 1 <= self.layer <= layers:
-            raise SettingsError(f"retrieval: layer = {self.layer}, but the model has {layers} layers")
-        return self.layer % (layers + 1)
+
+def both_ways(source: NDArray[np.float32], target: NDArray[np.float32], pairs: Pairs) -> dict[str, float]:
+    """`p@1` (the mean of both directions), `p@1 into target` and `p@1 into source`, from vectors of length 1."""
+    into_target = _found(source, target, pairs.target.ids)
+    into_source = _found(target, source, pairs.source.ids)
+    return {"p@1": (into_target + into_source) / 2, "p@1 into target": into_target, "p@1 into source": into_source}
 
 
 def _found(queries: NDArray[np.float32], candidates: NDArray[np.float32], ids: Ragged) -> float:
