@@ -110,3 +110,30 @@ def test_a_stray_link_among_many_is_left_out_with_a_note(caplog):
     write_lines("many.links", ["0-0 1-5", *["0-0 1-1"] * 99])
     assert pairs(run("many.en", "many.de", "many.links"))["house", "Haus"][2] == "99 99 99"
     assert "beyond" in caplog.text
+
+
+@pytest.mark.usefixtures("text")
+def test_unsure_links_are_left_out_where_their_confidence_is_known(tmp_path):
+    write_lines(tmp_path / "grades", ["0.9 0.9 0.3", "0.9 0.9", "", "0.9 0.9"])
+    grades = ("--confidence", "grades", "--least-confidence", 0.5)
+    found = pairs(run("a.en", "a.de", "links", "--no-border-words", *grades))
+    assert ("red", "rote") in found
+    assert ("red house", "rote Haus") not in found
+    assert found["house", "Haus"][-1] == "2 2 2"
+
+
+@pytest.mark.usefixtures("text")
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["0.9 0.9", "0.9 0.9", "", "0.9 0.9"], "grades, line 1: 2 confidences of 3 links"),
+        (["0.9 0.9 0.3"], "grades: 1 lines of confidences, but the text has 4 pairs"),
+        (["0.9 0-0 1", "", "", ""], "grades, line 1: '0.9 0-0 1'; expected numbers"),
+    ],
+)
+def test_confidences_of_other_links(tmp_path, lines, message):
+    write_lines(tmp_path / "grades", lines)
+    with pytest.raises(DataError, match=message):
+        run("a.en", "a.de", "links", "--confidence", "grades", "--least-confidence", 0.5)
+    with pytest.raises(SettingsError, match="--confidence FILE and --least-confidence NUMBER are wanted together"):
+        run("a.en", "a.de", "links", "--confidence", "grades")

@@ -74,12 +74,16 @@ def test_chunks_hold_all_rows_once_in_order(tmp_path):
 
 def test_all_rows_at_once_are_mapped_from_files(tmp_path):
     (tmp_path / "spool").mkdir()
-    words, links = _write(tmp_path / "a").whole(tmp_path / "spool")
-    assert (words.source, words.target, links) == (Ragged.of(SOURCE), Ragged.of(TARGET), Ragged.of(LINKS, width=2))
+    aligned = _write(tmp_path / "a")
+    for _ in range(2):  # a second time it writes anew
+        words, found = aligned.whole(tmp_path / "spool")
+        links = Ragged.of(LINKS, width=2)
+        assert (words.source, words.target, found.links) == (Ragged.of(SOURCE), Ragged.of(TARGET), links)
+        assert found.confidence == aligned.take(range(3)).confidence
     assert isinstance(words.source.values, np.memmap)
     bare = _write(tmp_path / "b", links=[[], [], []], confidence=np.zeros(0, np.float32))
     (tmp_path / "other").mkdir()
-    assert bare.whole(tmp_path / "other")[1] == Ragged.of([[], [], []], width=2)
+    assert bare.whole(tmp_path / "other")[1].links == Ragged.of([[], [], []], width=2)
 
 
 @given(st.lists(st.lists(st.tuples(*[st.integers(0, 70_000)] * 2), max_size=3), min_size=1, max_size=4))

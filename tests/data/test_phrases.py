@@ -35,10 +35,15 @@ def _aligned(folder, source=EN, target=DE, links=LINKS):
     return AlignedWords.write(folder, [(words, links, np.ones(len(links.flat), np.float32))])
 
 
+def _counted(aligned, spool, rules):
+    words, found = aligned.whole(spool)
+    return PhraseTable.count(words, found.links, rules, confidence=found.confidence.flat)
+
+
 def _store(folder, aligned, **rules):
     (folder / "spool").mkdir()
     rules = TableRules(**rules)
-    table = PhraseTable.count(*aligned.whole(folder / "spool"), rules)
+    table = _counted(aligned, folder / "spool", rules)
     return PhraseStore.write(folder / "store", aligned, table, rules), table
 
 
@@ -48,6 +53,19 @@ def _world(folder, source="en", target="de", count=60):
     words = WordPairs.of([pairs])
     confidence = np.ones(len(pairs.links.flat), np.float32)
     return AlignedWords.write(folder, [(words, pairs.links, confidence)])
+
+
+def test_unsure_links_take_no_part_in_phrases(tmp_path):
+    (one, one_types), (other, other_types) = _numbered(["a b"]), _numbered(["x y"])
+    words = WordPairs(one, other, one_types, other_types, ("en", "de"))
+    links = Ragged.of([[(0, 0), (0, 1), (1, 1)]], width=2)
+    aligned = AlignedWords.write(tmp_path / "a", [(words, links, np.array([0.9, 0.2, 0.9], np.float32))])
+    for least, expected in ((0.0, [(0, 2, 0, 2)]), (0.5, [(0, 1, 0, 1), (0, 2, 0, 2), (1, 2, 1, 2)])):
+        folder = tmp_path / str(least)
+        folder.mkdir()
+        store, table = _store(folder, aligned, least_confidence=least)
+        assert store.take([0])[0] == Ragged.of([expected], width=4)
+        assert len(table) == len(expected)
 
 
 def test_phrases_of_a_pair_by_hand(tmp_path):

@@ -101,3 +101,19 @@ def test_a_link_beyond_its_sentence_is_named():
         extract([(1, 1)], [[], []])
     with pytest.raises(SettingsError, match="longest"):
         PhraseRules(longest=0)
+
+
+def test_links_that_are_not_sure_enough_take_no_part():
+    links = Ragged.of([[(0, 0), (0, 1), (1, 1)], [], [(0, 0)]], width=2)
+    confidence = np.array([0.9, 0.2, 0.9, 0.4], np.float32)
+    lengths = np.array([2, 1, 1])
+    found = phrase_pairs(lengths, lengths, links, PhraseRules(least_confidence=0.4), confidence=confidence)
+    assert found.to_lists() == [[[0, 1, 0, 1], [0, 2, 0, 2], [1, 2, 1, 2]], [], [[0, 1, 0, 1]]]
+    all_of_them = phrase_pairs(lengths, lengths, links, confidence=confidence)
+    assert all_of_them.to_lists() == [[[0, 2, 0, 2]], [], [[0, 1, 0, 1]]]
+    part = phrase_pairs(
+        lengths[1:], lengths[1:], links.slice(1, 3), PhraseRules(least_confidence=0.5), confidence=confidence[3:]
+    )
+    assert part.to_lists() == [[], []]
+    with pytest.raises(DataError, match=r"least_confidence = 0\.5, but these links have no confidence"):
+        phrase_pairs(lengths, lengths, links, PhraseRules(least_confidence=0.5))

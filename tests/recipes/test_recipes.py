@@ -9,6 +9,7 @@ import pytest
 from interlace.errors import DataError, MissingDependencyError, SettingsError
 from interlace.recipes import Recipe, read_recipe, shipped_recipes
 from interlace.recipes.pretrain import pretrain
+from interlace.recipes.provenance import differences
 
 SMALL = {
     "world.sentences": "300",
@@ -18,7 +19,7 @@ SMALL = {
     "world.questions": "5",
     "world.dev": "120",
     "world.test": "20",
-    "vocab.size": "600",
+    "vocab.size": "1800",  # enough for some words of a dictionary to be whole
 }
 SHORT = {"train.steps": "2", "train.tokens_per_batch": "512", "train.threads": "1", "train.evaluate_tokens": "512"}
 TINY = [name for name in shipped_recipes() if name.startswith("tiny/")]
@@ -50,7 +51,8 @@ def test_real_ones_train(name, tmp_path, monkeypatch):
 
 
 def test_recipes_to_be_compared_share_their_vocabulary_and_budget():
-    for one, other in (("tiny/mlm", "tiny/mlm-tlm"), ("adapt/multi30k-en-de-mlm", "adapt/multi30k-en-de-tlm")):
+    others = [("tiny/mlm", other) for other in TINY]
+    for one, other in (*others, ("adapt/multi30k-en-de-mlm", "adapt/multi30k-en-de-tlm")):
         a, b = read_recipe(one), read_recipe(other)
         assert (a.vocab, a.model, a.train, a.evaluate, a.seed) == (b.vocab, b.model, b.train, b.evaluate, b.seed)
 
@@ -132,3 +134,44 @@ def test_a_recipe_is_a_table(tmp_path):
     (tmp_path / "list.json").write_text("[1]")
     with pytest.raises(SettingsError, match="expected a table"):
         read_recipe(str(tmp_path / "list.json"))
+
+
+# ---- recipes that extend another ----
+
+
+def _write(path, text):
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def test_an_extended_recipe_holds_until_the_file_says_otherwise(tmp_path):
+    base = read_recipe("tiny/mlm")
+    _write(tmp_path / "wide.toml", 'extends = "tiny/mlm"\nname = "wide"\n[model.shape]\nwidth = 128\n')
+    other = read_recipe(
+        _write(tmp_path / "twice.toml", 'extends = "wide.toml"\nname = "twice"\n[objectives.clm]\nmax_length = 32\n')
+    )
+    assert (other.name, other.about, other.train) == ("twice", base.about, base.train)
+    assert other.model.shape.width == 128
+    assert other.model.shape.layers == base.model.shape.layers
+    assert list(other.objectives) == ["clm"]  # a mixture is said as a whole
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('extends = "tiny/mln"\nname = "a"', r"no recipe 'tiny/mln'.*tiny/mlm"),
+        ('extends = "tiny/mlm"', "a.toml: a recipe that extends another needs a name of its own"),
+        ('extends = 3\nname = "a"', "a.toml: extends: expected the name of a recipe, found 3"),
+        ('extends = "a.toml"\nname = "a"', "a.toml: extends: a > a goes in a circle"),
+    ],
+)
+def test_what_cannot_be_extended(tmp_path, text, message):
+    with pytest.raises((DataError, SettingsError), match=message):
+        read_recipe(_write(tmp_path / "a.toml", text))
+
+
+def test_what_is_only_told_does_not_make_another_run():
+    one, other = (read_recipe("tiny/mlm").dump() for _ in range(2))
+    other |= {"about": "else", "changes": ["smaller"]}
+    assert differences(one, other) == []
+    assert differences(one, other | {"seed": 3}) == ["seed was 0, is 3"]

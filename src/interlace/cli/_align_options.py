@@ -73,6 +73,12 @@ PairNumber = Annotated[int, typer.Option("--pair", min=1, help="The line that is
 
 # ---- of `phrases` and `lexicon` ----
 
+Grades = Annotated[
+    Path | None, typer.Option("--confidence", help="The probability of each link, as `interlace align` writes it.")
+]
+LeastConfidence = Annotated[
+    float, typer.Option("--least-confidence", min=0, max=1, help="Leave out links that are less sure than this.")
+]
 Longest = Annotated[
     int, typer.Option("--max-length", min=1, max=20, help="Most words of a phrase, on both sides (ALM: 4).")
 ]

@@ -11,6 +11,8 @@ from interlace.cli import _align_options as options
 
 def phrases(
     files: options.Linked,
+    confidence: options.Grades = None,
+    least_confidence: options.LeastConfidence = 0.0,
     max_length: options.Longest = 4,
     min_count: options.LeastCount = 1,
     top: options.Top = 0,
@@ -34,7 +36,7 @@ def phrases(
         text, counts = Path(folder, "text"), Path(folder, "counts")
         text.mkdir()
         counts.mkdir()
-        words, links = linked(files, languages, splitter, reader, text)
+        words, links = linked(files, (confidence, least_confidence), languages, splitter, reader, text)
         table = PhraseTable.count(words, links, rules, counts)
         with file_to(into, Path(folder)) as path:
             table.write(path)

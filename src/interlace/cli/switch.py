@@ -44,6 +44,8 @@ _Seed = Annotated[int, typer.Option("--seed", min=0, help="Another seed draws ot
 
 def switch(
     files: options.Linked,
+    confidence: options.Grades = None,
+    least_confidence: options.LeastConfidence = 0.0,
     copies: _Copies = 20,
     fraction: _Fraction = "0.3",
     max_length: options.Longest = 4,
@@ -81,7 +83,7 @@ def switch(
         spool, counts = Path(folder, "text"), Path(folder, "counts")
         spool.mkdir()
         counts.mkdir()
-        words, links = linked(files, languages, splitter, reader, spool)
+        words, links = linked(files, (confidence, least_confidence), languages, splitter, reader, spool)
         drawn = SwitchedText(PhraseTable.count(words, links, rules, counts), rules, switching, amount)
         with lines_to(into) as write:
             for lines in _lines(Source.of(files[:-1], languages, reader, splitter), words, links, drawn, into):

@@ -13,6 +13,7 @@ from interlace.ragged import Ragged
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from interlace.data.aligned import Links
     from interlace.links import WordPairs
     from interlace.links.table import PhraseTable, TableRules
 
@@ -25,9 +26,10 @@ class Finder:
         self._rules = rules
         self._indexes = (table.index("source"), table.index("target"))
 
-    def columns(self, words: WordPairs, links: Ragged) -> dict[str, Ragged]:
+    def columns(self, words: WordPairs, found: Links) -> dict[str, Ragged]:
         """`spans`, four numbers a phrase pair that stands in the table, and `entries`, its row there."""
-        spans = phrase_pairs(words.source.lengths, words.target.lengths, links, self._rules)
+        lengths = (words.source.lengths, words.target.lengths)
+        spans = phrase_pairs(*lengths, found.links, self._rules, confidence=found.confidence.flat)
         source, target = (
             index.find(side, spans, first)
             for index, side, first in zip(self._indexes, (words.source, words.target), (0, 2), strict=True)

@@ -8,6 +8,7 @@ A link takes two bytes and its confidence one, a word one to four: the numbers a
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -146,21 +147,27 @@ class AlignedWords:
             some = np.arange(start, min(start + rows, len(self)))
             yield WordPairs(*self.words(some), *self.types, self.languages, self.splitter, start), self.take(some)
 
-    def whole(self, spool: Path) -> tuple[WordPairs, Ragged]:
-        """All pairs and their links at once, mapped from files: four bytes a word, eight a link.
+    def whole(self, spool: Path) -> tuple[WordPairs, Links]:
+        """All pairs and their links at once, mapped from files: four bytes a word, twelve a link.
 
         spool: an empty folder for them; the caller removes it when done.
         """
-        columns = ("source", "target", "links")
+        columns = ("source", "target", "links", "confidence")
         lengths: dict[str, list[NDArray[Any]]] = {name: [] for name in columns}
-        for words, found in self.chunks():
-            for name, rows in zip(columns, (words.source, words.target, found.links), strict=True):
-                lengths[name].append(rows.lengths)
-                with (spool / name).open("ab") as file:
+        with ExitStack() as stack:
+            files = [stack.enter_context((spool / name).open("wb")) for name in columns]
+            for words, found in self.chunks():
+                parts = (words.source, words.target, found.links, found.confidence)
+                for name, rows, file in zip(columns, parts, files, strict=True):
+                    lengths[name].append(rows.lengths)
                     file.write(rows.flat.tobytes())
-        source, target, links = (_mapped(spool / name, np.concatenate(lengths[name])) for name in columns)
+        kinds = ("i4", "i4", "i4", "f4")
+        source, target, links, confidence = (
+            _mapped(spool / name, kind, np.concatenate(lengths[name]))
+            for name, kind in zip(columns, kinds, strict=True)
+        )
         pairs = WordPairs(source, target, *self.types, self.languages, self.splitter)
-        return pairs, Ragged(links.values.reshape(-1, 2), links.offsets)
+        return pairs, Links(Ragged(links.values.reshape(-1, 2), confidence.offsets), confidence)
 
     def _spellings(self, side: str, count: int) -> list[str]:
         path = must_exist(self.folder / f"{side}.words", "list of words")
@@ -170,9 +177,9 @@ class AlignedWords:
         return spellings
 
 
-def _mapped(path: Path, lengths: NDArray[Any]) -> Ragged:
-    """Rows from a file of int32; one without bytes cannot be mapped."""
-    values = np.memmap(path, np.int32, "r") if path.stat().st_size else np.zeros(0, np.int32)
+def _mapped(path: Path, kind: str, lengths: NDArray[Any]) -> Ragged:
+    """Rows from a file of numbers; one without bytes cannot be mapped."""
+    values = np.memmap(path, np.dtype(kind), "r") if path.stat().st_size else np.zeros(0, kind)
     return Ragged.from_lengths(values, lengths)
 
 

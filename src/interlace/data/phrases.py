@@ -106,7 +106,7 @@ class PhraseStore:
 
         def columns() -> Iterator[Mapping[str, Ragged]]:
             for words, found in aligned.chunks():
-                chunk = finder.columns(words, found.links)
+                chunk = finder.columns(words, found)
                 meta["counts"]["phrases"] += len(chunk["entries"].flat)
                 yield chunk
 

@@ -10,7 +10,7 @@ from interlace.links._keys import ordered
 from interlace.links._table_count import Counting
 from interlace.links._table_order import line_order
 from interlace.links.lexicon import Lexicon
-from interlace.links.phrases import phrase_pairs
+from interlace.links.phrases import PhraseRules, phrase_pairs
 from interlace.ragged import Ragged
 
 if TYPE_CHECKING:
@@ -32,13 +32,14 @@ _LEAST = float(np.finfo(np.float32).tiny)  # of a weight: products of many rare 
 def counted(
     kind: type[PhraseTable], pairs: WordPairs, links: Ragged, rules: TableRules, spool: Path | None
 ) -> PhraseTable:
-    """The table of a linked corpus with all its rows of at least the minimum count."""
+    """The table of a corpus with all its rows of at least the minimum count; all links are sure enough."""
+    shapes = PhraseRules(longest=rules.longest, absorb=rules.absorb)
     lexicon = Lexicon.count(pairs, links)
     counting = Counting(rules.longest, spool)
     for chunk in pairs.chunks():
         part = links.slice(chunk.first - pairs.first, chunk.first - pairs.first + len(chunk))
         part = ordered(part.rows(), part.flat, len(part))
-        counting.add(chunk, part, phrase_pairs(chunk.source.lengths, chunk.target.lengths, part, rules))
+        counting.add(chunk, part, phrase_pairs(chunk.source.lengths, chunk.target.lengths, part, shapes))
     found = counting.finish(rules.minimum_count)
     entries, sides, order = in_line_order(
         *_phrases(found, counting.source, counting.target), (pairs.source_types, pairs.target_types)

@@ -33,6 +33,33 @@ class PhraseRules(Settings):
         description="Whether a phrase may begin or end with words that have no link, as in Moses; else all four "
         "border words are linked.",
     )
+    least_confidence: float = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="Links that the aligner is less sure of are left out before phrases are looked for.",
+    )
+
+    def sure(
+        self, links: Ragged, confidence: NDArray[np.floating] | None
+    ) -> tuple[Ragged, NDArray[np.floating] | None]:
+        """The links that are sure enough, and their confidence.
+
+        confidence: a number a link, all rows after each other, or None where nobody knows.
+
+        Raises:
+            DataError: sure ones are asked for and nobody knows which.
+        """
+        if not self.least_confidence:
+            return links, confidence
+        if confidence is None:
+            raise DataError(
+                f"least_confidence = {self.least_confidence:g}, but these links have no confidence; link with an "
+                "aligner that gives it, or leave the setting out"
+            )
+        kept = confidence >= np.float32(self.least_confidence)
+        lengths = np.bincount(links.rows()[kept], minlength=len(links))
+        return Ragged.from_lengths(links.flat[kept], lengths), confidence[kept]
 
 
 def phrase_pairs(
@@ -41,6 +68,7 @@ def phrase_pairs(
     links: Ragged,
     rules: PhraseRules | None = None,
     threads: int | None = None,
+    confidence: NDArray[np.floating] | None = None,
 ) -> Ragged:
     """All phrase pairs of n sentence pairs whose words are linked to each other and to nothing outside.
 
@@ -49,15 +77,18 @@ def phrase_pairs(
     source_lengths, target_lengths: (n,) words of each sentence.
     links: n rows of (source word, target word), in any order.
     threads: None for all processors; the result is the same for any number.
+    confidence: a number a link, which a rule of least confidence needs.
 
     Returns:
         n rows of half-open word spans (a, b, c, d), shape (total, 4) int32, sorted, each once: source[a:b]
         translates target[c:d].
 
     Raises:
-        DataError: the three differ in rows, or a link leads beyond a sentence; names the pair, from 1.
+        DataError: the three differ in rows, or a link leads beyond a sentence; names the pair, from 1. Or the rules
+            ask for confidence and there is none.
     """
     rules = rules or PhraseRules()
+    links, _ = rules.sure(links, confidence)
     lengths = [np.ascontiguousarray(side, np.int64) for side in (source_lengths, target_lengths)]
     must_have_equal_rows(len(lengths[0]), len(lengths[1]), len(links))
 

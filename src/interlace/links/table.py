@@ -88,7 +88,12 @@ class PhraseTable:
 
     @classmethod
     def count(
-        cls, pairs: WordPairs, links: Ragged, rules: TableRules | None = None, spool: Path | None = None
+        cls,
+        pairs: WordPairs,
+        links: Ragged,
+        rules: TableRules | None = None,
+        spool: Path | None = None,
+        confidence: NDArray[np.floating] | None = None,
     ) -> PhraseTable:
         """The table of a linked corpus.
 
@@ -98,14 +103,17 @@ class PhraseTable:
         links: n rows of (source word, target word), each once in its row.
         spool: an empty folder for what is counted. Memory then grows with the phrases of each side and with the rows
             that are kept, and not with all pairs of phrases. The caller removes it when done.
+        confidence: a number a link, which a rule of least confidence needs; word probabilities too are then counted
+            from the sure links.
 
         Raises:
-            DataError: the links do not stand between the words of these pairs; names the pair, from 1.
+            DataError: the links do not stand between the words of these pairs; names the pair, from 1. Or the rules
+                ask for confidence and there is none.
         """
         from interlace.links._table_build import counted
 
         rules = rules or TableRules()
-        table = counted(cls, pairs, links, rules, spool)
+        table = counted(cls, pairs, rules.sure(links, confidence)[0], rules, spool)
         return table.best_of_each(rules.top) if rules.top else table
 
     @classmethod

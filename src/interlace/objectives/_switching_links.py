@@ -30,9 +30,10 @@ def extracted(pairs: Pairs, rules: PhraseRules, inside: NDArray[np.bool_] | None
     words = np.stack([word_counts(pairs.source), word_counts(pairs.target)], axis=1)
     if (links.flat >= words[links.rows()]).any():  # last words may have no subword
         np.maximum.at(words, links.rows(), links.flat.astype(np.int64) + 1)
-    phrases = phrase_pairs(words[:, 0], words[:, 1], links, rules, threads=1)
+    links, confidence = rules.sure(links, None if pairs.confidence is None else pairs.confidence.flat)
+    phrases = phrase_pairs(words[:, 0], words[:, 1], links, rules, 1, confidence)
     sizes = phrases.values[:, 1::2] - phrases.values[:, ::2]
-    held = _held(links, None if pairs.confidence is None else pairs.confidence.flat, words[:, 0], phrases)
+    held = _held(links, confidence, words[:, 0], phrases)
     scores = np.minimum(held[:, None] / sizes[:, ::-1], 1).astype(np.float32)
     return replace(Choices.of(pairs, inside), words=words, phrases=phrases, scores=scores)
 

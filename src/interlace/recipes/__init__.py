@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import tomllib
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, field_validator
 
 from interlace.data.filters import build_filters
-from interlace.errors import DataError, SettingsError, did_you_mean
+from interlace.errors import SettingsError, did_you_mean
 from interlace.models.shape import ModelSettings
 from interlace.objectives import OBJECTIVES, Objective
 from interlace.readers import READERS
 from interlace.recipes._align import AlignSettings
+from interlace.recipes._files import change, find_recipe, read, shipped_recipes
+from interlace.recipes._published import Published
 from interlace.recipes._train import TrainSettings
 from interlace.schedules import Schedule, values_of, within
 from interlace.settings import Settings
@@ -26,8 +25,9 @@ from interlace.world import World
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
-SHIPPED = Path(__file__).parent
+__all__ = ["Recipe", "change_recipe", "find_recipe", "read_recipe", "shipped_recipes"]
 
 
 class CorpusGroup(Settings):
@@ -152,6 +152,8 @@ class Recipe(Settings):
 
     name: str = Field(description="What reports call the run.")
     about: str = Field("", description="What the recipe shows, in a sentence.")
+    published: list[Published] = Field([], description="What the paper reports for this system.")
+    changes: list[str] = Field([], description="What differs here from the paper's system, a sentence each.")
     seed: int = Field(0, ge=0, description="Seed of everything random.")
     data_root: str | None = Field(None, description="Folder that all paths stand under.")
     world: World | None = Field(None, description="Write the micro-world and read it as the data root.")
@@ -232,15 +234,9 @@ def read_recipe(name: str, changes: Mapping[str, str] | None = None) -> Recipe:
         DataError: no such file; SettingsError: it cannot be read, or a key or value is wrong.
     """
     path = find_recipe(name)
-    try:
-        text = path.read_text(encoding="utf-8")
-        data = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
-    except (json.JSONDecodeError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path}: cannot be read as a recipe: {error}") from error
-    if not isinstance(data, dict):
-        raise SettingsError(f"{path}: cannot be read as a recipe: expected a table of settings")
+    data = read(path)
     for key, value in (changes or {}).items():
-        _change(data, key, value)
+        change(data, key, value)
     return Recipe.read(data, str(path))
 
 
@@ -248,35 +244,5 @@ def change_recipe(recipe: Recipe, changes: Mapping[str, str]) -> Recipe:
     """The recipe with `section.key=value` changes."""
     data = recipe.dump()
     for key, value in changes.items():
-        _change(data, key, value)
+        change(data, key, value)
     return Recipe.read(data, "--set")
-
-
-def shipped_recipes() -> list[str]:
-    """Names of the recipes that come with the package."""
-    return sorted(path.relative_to(SHIPPED).with_suffix("").as_posix() for path in SHIPPED.rglob("*.toml"))
-
-
-def find_recipe(name: str) -> Path:
-    """The file of a recipe."""
-    path = Path(name)
-    if path.is_file():
-        return path
-    shipped = SHIPPED / f"{name.removesuffix('.toml')}.toml"
-    if shipped.is_file():
-        return shipped
-    raise DataError(f"no recipe {name!r}: neither a file nor a shipped one{did_you_mean(name, shipped_recipes())}")
-
-
-def _change(data: dict[str, Any], key: str, value: str) -> None:
-    """Set `a.b.c` to a TOML value; what is no TOML value is taken as a string."""
-    try:
-        parsed = tomllib.loads(f"value = {value}")["value"]
-    except tomllib.TOMLDecodeError:
-        parsed = value
-    *sections, last = key.split(".")
-    for section in sections:
-        data = data.setdefault(section, {})
-        if not isinstance(data, dict):
-            raise SettingsError(f"--set {key}: {section!r} is no section")
-    data[last] = parsed

@@ -136,7 +136,8 @@ def _count(recipe: Recipe, settings: Dictionary, group: CorpusGroup, corpus: str
     def build(into: Path) -> None:
         log.info("counting a dictionary of %s", corpus)
         with TemporaryDirectory(dir=into) as spool:
-            counted = Lexicon.count(*aligned.whole(Path(spool)))
+            words, found = aligned.whole(Path(spool))
+            counted = Lexicon.count(words, found.links)
         counted.mutual().at_least(settings.least).words().write(into / "lexicon.tsv")
 
     key = {"links": aligned.folder.name, "least": settings.least, "version": version()}

@@ -94,7 +94,8 @@ def _stored(recipe: Recipe, aligned: AlignedWords) -> PhraseStore:
         spools = (into / "words", into / "counts")
         for spool in spools:
             spool.mkdir()
-        table = PhraseTable.count(*aligned.whole(spools[0]), rules, spools[1])
+        words, found = aligned.whole(spools[0])
+        table = PhraseTable.count(words, found.links, rules, spools[1], found.confidence.flat)
         PhraseStore.write(into, aligned, table, rules)
 
     key = {"links": aligned.folder.name, "rules": rules.dump(), "version": version()}
@@ -172,7 +173,8 @@ def _key(priors: Path | AlignedWords) -> str:
 def _lexicon(priors: Path | AlignedWords | None) -> Lexicon | None:
     if isinstance(priors, AlignedWords):
         with TemporaryDirectory() as spool:
-            return Lexicon.count(*priors.whole(Path(spool)))
+            words, found = priors.whole(Path(spool))
+            return Lexicon.count(words, found.links)
     return None if priors is None else Lexicon.read(priors)
 
 

@@ -101,9 +101,14 @@ def _processor() -> str:
     return names[0] if names else platform.machine()
 
 
+_TOLD = ("about", "published", "changes")
+
+
 def differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
-    """`key: old -> new` for each leaf in which two recipes differ."""
-    before, after = dict(_leaves(old)), dict(_leaves(new))
+    """`key: old -> new` for each leaf in which two recipes differ, but for what is only told to readers."""
+    before, after = (
+        dict(_leaves({key: value for key, value in recipe.items() if key not in _TOLD})) for recipe in (old, new)
+    )
     return [
         f"{key} was {before.get(key)!r}, is {after.get(key)!r}"
         for key in dict.fromkeys([*before, *after])
