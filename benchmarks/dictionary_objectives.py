@@ -72,7 +72,7 @@ def sources(text: Sentences, vocab: Vocab, budget: int, traits: Traits) -> Itera
 
 def updates(source: Source, vocab: Vocab, count: int) -> Callable[[], int]:
     """`count` updates of the loop at each call; returns real tokens."""
-    accelerator, settings = accelerator_for("bf16"), Optimise(schedule="constant", warmup=0)
+    accelerator, settings = accelerator_for("auto"), Optimise(schedule="constant", warmup=0)
     learning = accelerator.prepare(Learning(fresh(SHAPE, vocab), {source.objective: source.learner}, 0))
     training = Training(learning, Mixture([source], 0), settings.build(learning), settings, accelerator, last=10**6)
     running = steps(training, Progress())

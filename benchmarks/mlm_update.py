@@ -3,7 +3,7 @@
 
     python benchmarks/mlm_update.py [--sizes 1000 20000 100000] [--rounds 6] [--threads 1] [--cpu-time]
 
-Both train the same weights on the same sentences of natural length, in the same precision (autocast to bfloat16), with
+Both train the same weights on the same sentences of natural length, in the same precision (`auto`), with
 fused AdamW, gradient clipping and dropout. Multi30k is read where `INTERLACE_DATA` points to it, else captions of like
 lengths are made up. The Trainer runs in its usual settings: sentences padded to the longest of the batch; the same with
 sentences grouped by length; and blocks cut by hand from running text, which leaves gathering and a leaner step alone
@@ -44,7 +44,7 @@ from interlace.objectives import Resources
 from interlace.objectives.mlm import Mlm
 from interlace.randomness import Purpose, generator
 from interlace.text.lines import read_lines
-from interlace.train.device import accelerator_for
+from interlace.train.device import accelerator_for, quick_precision
 from interlace.train.loop import Learning, Progress, Training, steps
 from interlace.train.mixture import Mixture, Source
 from interlace.train.optimise import Optimise
@@ -78,7 +78,7 @@ def ours(text: Sentences, vocab: Vocab, size: int) -> Iterator[int]:
     prepared = objective.prepare(Resources(vocab, (backbone := model(vocab, size)).traits))
     streams = Streams(text, LENGTH - 2, vocab.end)
     plan = Streamed(streams, StreamPlan(len(streams), TOKENS, LENGTH))
-    accelerator, settings = accelerator_for("bf16"), Optimise(schedule="constant", warmup=0)
+    accelerator, settings = accelerator_for("auto"), Optimise(schedule="constant", warmup=0)
     learning = accelerator.prepare(Learning(backbone, {"mlm": objective}, 0))
     mixture = Mixture([Source("mlm", "captions", objective, prepared, plan)], 0)
     training = Training(learning, mixture, settings.build(learning), settings, accelerator, last=10**6)
@@ -140,7 +140,7 @@ def against(other: Iterator[int], rows: list[list[int]], vocab: Vocab, size: int
             per_device_train_batch_size=round(TOKENS / mean),
             train_sampling_strategy=sampling,
             use_cpu=not torch.cuda.is_available(),
-            bf16=True,
+            bf16=quick_precision() == "bf16",
             optim="adamw_torch_fused",
             learning_rate=5e-4,
             lr_scheduler_type="constant",

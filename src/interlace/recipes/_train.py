@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
+from interlace.recipes._diagnostics import DiagnosticSettings
 from interlace.schedules import Schedule, within
 from interlace.settings import Settings
 from interlace.train.optimise import Optimise
@@ -35,9 +36,16 @@ class TrainSettings(Settings):
     )
     sampling_unit: Literal["tokens", "sentences"] = Field("sentences", description="What language shares count.")
     optimise: Optimise = Field(default_factory=Optimise, description="Optimiser and learning rate.")
-    precision: Literal["no", "bf16"] = Field("bf16", description="Autocast precision of matrix products.")
+    precision: Literal["auto", "no", "bf16"] = Field(
+        "auto",
+        description="Autocast precision of matrix products; 'auto': bf16 where the hardware computes in it (GPUs since "
+        "Ampere, CPUs with AVX-512), else float32. Where that differs, so do the last digits of a run.",
+    )
     evaluate_every: int = Field(0, ge=0, description="Steps between evaluations of perplexity; 0: only at the end.")
     evaluate_tokens: int = Field(20_000, ge=256, description="Most held-out subwords a language in an evaluation.")
+    diagnostics: DiagnosticSettings = Field(
+        default_factory=DiagnosticSettings, description="What else is measured now and then."
+    )
     patience: int = Field(0, ge=0, description="Evaluations without a fall before stopping; 0: never stop early.")
     checkpoint_every: int = Field(0, ge=0, description="Steps between checkpoints; 0: only at the end.")
     keep: int = Field(2, ge=1, description="Newest checkpoints kept, beside the best.")

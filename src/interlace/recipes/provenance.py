@@ -38,6 +38,7 @@ def describe(
     return {
         "name": recipe.name,
         **environment(training.accelerator.device),
+        "precision": training.accelerator.mixed_precision,
         "processes": training.accelerator.num_processes,
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "steps": progress.done,
