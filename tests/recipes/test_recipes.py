@@ -34,8 +34,7 @@ def test_loads_says_what_it_shows_and_survives_the_round_trip(name):
 
 
 @pytest.mark.parametrize("name", TINY)
-def test_tiny_ones_train(name, tmp_path, monkeypatch):
-    monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / "cache"))
+def test_tiny_ones_train(name, tmp_path):
     model = pretrain(read_recipe(name, SMALL | SHORT), tmp_path / "run")
     assert (model / "model.safetensors").exists()
     words = json.loads((tmp_path / "run" / "embedding.json").read_text())["words"]
@@ -44,8 +43,7 @@ def test_tiny_ones_train(name, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("name", REAL)
 @pytest.mark.skipif("INTERLACE_DATA" not in os.environ, reason="no real data here")
-def test_real_ones_train(name, tmp_path, monkeypatch):
-    monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / "cache"))
+def test_real_ones_train(name, tmp_path):
     pretrain(read_recipe(name, SHORT | {"vocab.size": "1000"}), tmp_path / "run")
     assert json.loads((tmp_path / "run" / "run.json").read_text())["steps"] == 2
 
@@ -89,8 +87,7 @@ def test_wrong_keys_and_values_are_explained(changes, message):
         read_recipe("tiny/mlm", changes)
 
 
-def test_rows_longer_than_the_model_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / "cache"))
+def test_rows_longer_than_the_model_are_refused(tmp_path):
     changes = SMALL | SHORT | {"objectives.mlm.max_length": "500"}
     with pytest.raises(SettingsError, match=r"max_length = 500, but the model reads rows of at most 128"):
         pretrain(read_recipe("tiny/mlm", changes), tmp_path / "run")
@@ -108,8 +105,7 @@ def test_a_tracker_without_its_package_says_how_to_get_it(tmp_path, monkeypatch)
         pretrain(read_recipe("tiny/mlm", {"train.trackers": '["tensorboard"]'}), tmp_path / "run")
 
 
-def test_losses_go_to_the_tracker(tmp_path, monkeypatch):
-    monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / "cache"))
+def test_losses_go_to_the_tracker(tmp_path):
     pretrain(read_recipe("tiny/mlm", SMALL | SHORT | {"train.trackers": '["tensorboard"]'}), tmp_path / "run")
     (events,) = (tmp_path / "run" / "trackers").glob("events*")
     assert b"learning_rate" in events.read_bytes()
@@ -123,8 +119,7 @@ def test_losses_go_to_the_tracker(tmp_path, monkeypatch):
         ({"corpora.text.dev": "[]", "train.patience": "2"}, "no held-out text to stop by"),
     ],
 )
-def test_what_the_end_needs_is_asked_for_before_training(changes, message, tmp_path, monkeypatch):
-    monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / "cache"))
+def test_what_the_end_needs_is_asked_for_before_training(changes, message, tmp_path):
     with pytest.raises((DataError, SettingsError), match=message):
         pretrain(read_recipe("tiny/mlm", SMALL | SHORT | changes), tmp_path / "run")
     assert not (tmp_path / "run" / "metrics.jsonl").exists()
