@@ -14,12 +14,14 @@ from interlace.models.languages import must_know
 from interlace.objectives._lexicon_scores import dictionary_scores
 from interlace.recipes._link_samples import sample_links
 from interlace.recipes.concepts import concepts
+from interlace.recipes.diagnosing import diagnosing
 from interlace.recipes.lexicons import keep_dictionaries
 from interlace.recipes.mixing import build_mixture, held_out
 from interlace.recipes.prepare import prepare
 from interlace.recipes.provenance import describe, differences
 from interlace.train import checkpoint
 from interlace.train.device import accelerator_for
+from interlace.train.diagnostics import Diagnostics
 from interlace.train.embedding import embedding_picture
 from interlace.train.folder import (
     EMBEDDING,
@@ -132,7 +134,7 @@ def _run(recipe: Recipe, into: Path, accelerator: Accelerator, watch: Callable[[
     _check_end(recipe, materials, backbone.traits, rows)
     if recipe.train.trackers:
         accelerator.init_trackers("trackers")
-    _train(training, progress, [*_observers(recipe, into, training, progress, rows), watch], into)
+    _train(training, progress, [*_observers(recipe, into, training, progress, rows, materials), watch], into)
     for tracker in accelerator.trackers:
         tracker.finish()
     clock.lap("training")
@@ -152,7 +154,7 @@ def _check_end(recipe: Recipe, materials: Materials, traits: Traits, rows: Seque
 
 
 def _observers(
-    recipe: Recipe, into: Path, training: Training, progress: Progress, rows: list[HeldOut]
+    recipe: Recipe, into: Path, training: Training, progress: Progress, rows: list[HeldOut], materials: Materials
 ) -> list[Observer]:
     accelerator, train = training.accelerator, recipe.train
     backbone = accelerator.unwrap_model(training.model).backbone
@@ -175,6 +177,7 @@ def _observers(
         )
     observers: list[Observer] = [Metrics(into / METRICS)] if accelerator.is_main_process else []
     observers += [Tracker(accelerator)] if train.trackers else []
+    observers += diagnosing(recipe, materials, training, rows, record)
     observers += [evaluation] if evaluation else []
     folder = into / "checkpoints"
     return [*observers, Checkpoints(folder, train.checkpoint_every, train.keep, training, progress, evaluation)]
@@ -187,9 +190,12 @@ def _train(training: Training, progress: Progress, observers: Sequence[Any], int
     if done:
         log.info("going on from step %d", done)
     if training.accelerator.is_main_process:
-        cut_metrics(into / METRICS, done)
+        cut_metrics(into / METRICS, done or -1)  # what a run wrote that came to no checkpoint is written again
     if progress.stop:
         return
+    for observer in observers if not done else ():
+        if isinstance(observer, Diagnostics):
+            observer.begin()
     for step in steps(training, progress):
         observe_all(step, observers)
     if progress.reason:
