@@ -13,17 +13,31 @@ from interlace.cli._options import Changes, parse_changes
 
 def pretrain(
     recipe: Annotated[str, typer.Argument(help="A TOML file, or a shipped recipe such as tiny/mlm.")],
-    into: Annotated[Path, typer.Option("--into", help="The run's folder.")],
+    into: Annotated[Path | None, typer.Option("--into", help="The run's folder.")] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what it would take: subwords, memory, hours here.")
+    ] = False,
     changes: Changes = [],
     code: Code = [],
+    as_json: Annotated[bool, typer.Option("--json", help="Print the dry run as JSON.")] = False,
 ) -> None:
     """Pre-train what a recipe says; the same command goes on where a stopped run left off."""
     take_guests(code)
-    from interlace.cli._progress import training_bar
+    from interlace.errors import SettingsError
     from interlace.recipes import read_recipe
-    from interlace.recipes.pretrain import pretrain as run
 
     read = read_recipe(recipe, parse_changes(changes))
+    if dry_run:
+        from interlace.cli._costs import show
+        from interlace.recipes.estimate import estimate
+
+        show(estimate(read), as_json=as_json)
+        return
+    if into is None:
+        raise SettingsError("--into FOLDER is missing: where the run goes; or --dry-run to see what it would take")
+    from interlace.cli._progress import training_bar
+    from interlace.recipes.pretrain import pretrain as run
+
     with training_bar(read.name, read.train.steps) as watch:
         model = run(read, into, watch)
     output.print(str(model), soft_wrap=True, highlight=False)

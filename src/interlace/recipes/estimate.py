@@ -1,0 +1,224 @@
+"""What a recipe will cost, before anything is prepared or trained: subwords, memory and hours on this machine.
+
+Time is measured, not looked up: a few updates of the recipe's own model on random subwords. Memory is counted: weights,
+gradients, Adam's two moments, and what autograd keeps of a batch. Not in it: heads of objectives and their further
+passes (see docs/results.md), evaluation on the way, fine-tuning, and building the data.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from interlace.data.vocab import Vocab
+from interlace.errors import InterlaceError
+from interlace.schedules import values_of
+from interlace.train.device import quick_precision
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import torch
+
+    from interlace.models.backbone import Backbone
+    from interlace.recipes import Recipe
+
+_SECONDS = 2.0  # of measuring, after a first update
+_WEIGHTS = 16  # bytes a parameter in float32: itself, its gradient, two moments
+
+
+@dataclass(frozen=True)
+class Text:
+    """Files of training text: how many, bytes of those that are there, and the paths of the others."""
+
+    files: int
+    bytes: int
+    missing: list[str]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What was found out about the model.
+
+    parameters: all of them, and those of the embedding table. speed: subwords a second on one process, padding
+    included. memory: bytes on one process. hours: of the updates alone.
+    """
+
+    parameters: int
+    table: int
+    device: str
+    speed: float
+    memory: int
+    hours: float
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Subwords are those of one process, padding included; cost is None where the model is not here, `notes` say why."""
+
+    recipe: str
+    steps: int
+    subwords_a_step: int
+    subwords: int
+    text: Text | None
+    cost: Cost | None
+    notes: list[str]
+
+    def dump(self) -> dict[str, Any]:
+        """As plain data."""
+        return asdict(self)
+
+
+def estimate(recipe: Recipe) -> Estimate:
+    """Look at the files, build the model and time it. Takes seconds, or a minute for models of billions."""
+    train, notes = recipe.train, []
+    a_step = train.tokens_per_batch * train.micro_batches
+    try:
+        cost = _cost(recipe, a_step * train.steps)
+    except InterlaceError as error:
+        cost = None
+        notes.append(f"the model cannot be measured: {error}")
+    text = _text(recipe)
+    if text is not None and text.missing:
+        notes.append(f"{len(text.missing)} of {text.files} files are not there, such as {text.missing[0]}")
+    return Estimate(recipe.name, train.steps, a_step, a_step * train.steps, text, cost, notes)
+
+
+def _text(recipe: Recipe) -> Text | None:
+    """None for the micro-world, which is written when it is wanted."""
+    if recipe.world is not None:
+        return None
+    root = Path(os.path.expandvars(recipe.data_root or ".")).expanduser()
+    named = [
+        file
+        for group in recipe.corpora.values()
+        for corpus in (*group.languages, *group.pairs)
+        for file in group.files("train", corpus, root)
+    ]
+    files = list(dict.fromkeys(named))
+    here = [file for file in files if file.is_file()]
+    return Text(len(files), sum(file.stat().st_size for file in here), [str(f) for f in files if f not in set(here)])
+
+
+def _cost(recipe: Recipe, subwords: int) -> Cost:
+    import torch
+
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    if recipe.train.threads:
+        torch.set_num_threads(recipe.train.threads)
+    vocab = _vocab(recipe)
+    backbone = recipe.model.build(vocab, recipe.languages, recipe.seed, causal=recipe.causal)
+    trial = _Trial(recipe, backbone.to(device).train(), vocab.size, device)
+    speed, kept = trial.run()
+    parameters = sum(parameter.numel() for parameter in backbone.parameters())
+    return Cost(
+        parameters=parameters,
+        table=backbone.table.numel(),
+        device=torch.cuda.get_device_name(device)
+        if device.type == "cuda"
+        else f"{torch.get_num_threads()} CPU threads",
+        speed=speed,
+        memory=round(parameters * _WEIGHTS + kept * recipe.train.tokens_per_batch),
+        hours=subwords / speed / 3600,
+    )
+
+
+def _vocab(recipe: Recipe) -> Vocab:
+    """The tokenizer that exists, or one of as many words as subwords are to be learnt."""
+    if start := recipe.vocab.start or recipe.model.start:
+        return Vocab.load(start)
+    from tokenizers import Tokenizer, models
+
+    from interlace.data._kinds import ROLES
+
+    words = list(dict.fromkeys(ROLES.values()))
+    words += [f"w{number}" for number in range(recipe.vocab.size - len(words))]
+    tokenizer = Tokenizer(models.WordLevel({word: number for number, word in enumerate(words)}, words[0]))
+    tokenizer.add_special_tokens(list(ROLES.values()))
+    return Vocab(tokenizer, ROLES, {}, "of as many words")
+
+
+class _Trial:
+    """Updates of the recipe's model on random subwords, in rows as long as its objectives allow."""
+
+    def __init__(self, recipe: Recipe, backbone: Backbone, vocab: int, device: torch.device) -> None:
+        objectives = [recipe.objective(name) for name in recipe.objectives]
+        longest = max(objective.max_length for objective in objectives)
+        self._length = min(longest, backbone.traits.max_length or longest)
+        self._predicted = max(_predicted(objective) for objective in objectives)
+        self._most = max(recipe.train.tokens_per_batch // self._length, 1)
+        self._backbone, self._vocab, self._device = backbone, vocab, device
+        self._optimiser = recipe.train.optimise.build(backbone)
+        precision = recipe.train.precision
+        self._bf16 = (quick_precision() if precision == "auto" else precision) == "bf16"
+
+    def run(self) -> tuple[float, float]:
+        """Subwords a second, and bytes that autograd keeps for one of them."""
+        import torch
+
+        self._update(1)  # kernels are chosen and memory is taken
+        kept = _Kept(self._backbone)
+        with torch.autograd.graph.saved_tensors_hooks(kept.see, lambda tensor: tensor):
+            one = self._update(1)
+        rows = max(min(int(_SECONDS / 4 / one), self._most), 1)
+        if rows > 1:
+            self._update(rows)
+        times: list[float] = []
+        while not times or sum(times) < _SECONDS:
+            times.append(self._update(rows))
+        return rows * self._length / sorted(times)[len(times) // 2], kept.bytes / self._length
+
+    def _update(self, rows: int) -> float:
+        """Seconds of one update."""
+        import torch
+        from torch.nn.functional import cross_entropy
+
+        shape, count = (rows, self._length), max(round(rows * self._length * self._predicted), 1)
+        ids = torch.randint(self._vocab, shape, device=self._device)
+        at = torch.randint(rows * self._length, (count,), device=self._device)
+        start = self._now()
+        with torch.autocast(self._device.type, torch.bfloat16, enabled=self._bf16):
+            states = self._backbone.encode({"input_ids": ids})
+            logits = self._backbone.logits(states.flatten(0, 1)[at])
+            loss = cross_entropy(logits, ids.flatten()[at])
+        loss.backward()
+        self._optimiser.step()
+        self._optimiser.zero_grad()
+        return self._now() - start
+
+    def _now(self) -> float:
+        import torch
+
+        if self._device.type == "cuda":
+            torch.cuda.synchronize()
+        return time.perf_counter()
+
+
+class _Kept:
+    """Counts the bytes of tensors that autograd keeps for the way back, each once, weights left out."""
+
+    def __init__(self, backbone: Backbone) -> None:
+        self._seen = {parameter.untyped_storage().data_ptr() for parameter in backbone.parameters()}
+        self._held: list[torch.Tensor] = []  # or an address could be given twice
+        self.bytes = 0
+
+    def see(self, tensor: torch.Tensor) -> torch.Tensor:
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in self._seen:
+            self._seen.add(storage.data_ptr())
+            self._held.append(tensor)
+            self.bytes += storage.nbytes()
+        return tensor
+
+
+def _predicted(objective: Any) -> float:
+    """The greatest share of its subwords that an objective predicts."""
+    masking = getattr(objective, "masking", None)
+    return 1.0 if masking is None else max(_values(masking.rate))
+
+
+def _values(rate: Any) -> Iterator[float]:
+    yield from values_of(str(rate))

@@ -1,0 +1,93 @@
+"""What a recipe will cost: counted by hand where it is counted, measured where it is measured."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from interlace.cli import application
+from interlace.cli._costs import _duration
+from interlace.errors import SettingsError
+from interlace.recipes import read_recipe
+from interlace.recipes import estimate as estimating
+from interlace.recipes.estimate import estimate
+
+SMALL = {
+    "vocab.size": "500",
+    "model.shape.layers": "1",
+    "model.shape.width": "32",
+    "model.shape.heads": "2",
+    "train.threads": "1",
+    "train.precision": "no",
+}
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch):
+    monkeypatch.setattr(estimating, "_SECONDS", 0.05)
+
+
+def test_subwords_parameters_and_time_by_hand():
+    recipe = read_recipe("tiny/mlm", {**SMALL, "train.steps": "10", "train.micro_batches": "3"})
+    found = estimate(recipe)
+    assert (found.subwords_a_step, found.subwords, found.text, found.notes) == (3 * 1024, 30 * 1024, None, [])
+    assert found.cost.table == 500 * 32
+    # Gated layers of width 32 and inner size 88: 3 x 32^2 + 32^2 and 3 x 32 x 88, two norms but for the first layer,
+    # one after the embedding, one at the end; the head: 32^2, a norm, a bias a subword.
+    layer = 4 * 32 * 32 + 3 * 32 * 88 + 32
+    assert found.cost.parameters == 500 * 32 + 32 + layer + 32 + 32 * 32 + 32 + 500
+    assert found.cost.hours == pytest.approx(30 * 1024 / found.cost.speed / 3600)
+    assert found.cost.speed > 100
+    assert found.cost.device == "1 CPU threads"
+
+
+def test_memory_grows_with_a_micro_batch_and_with_what_is_predicted():
+    def memory(name, **changes):
+        return estimate(read_recipe(name, SMALL | changes)).cost.memory
+
+    few = memory("tiny/mlm")
+    weights = estimate(read_recipe("tiny/mlm", SMALL)).cost.parameters * 16
+    states = few - weights
+    assert states > 1024 * 32 * 4 * 5  # more than a few states a subword
+    assert memory("tiny/mlm", **{"train.tokens_per_batch": "4096"}) - weights == pytest.approx(4 * states, rel=0.01)
+    assert memory("tiny/clm") - weights > states + 0.5 * 1024 * 500 * 4  # it predicts all subwords, each of 500
+
+
+def test_files_that_are_missing_are_told(tmp_path):
+    (tmp_path / "train.en").write_text("a line\n")
+    recipe = read_recipe("tiny/mlm", SMALL).model_copy(update={"world": None, "data_root": str(tmp_path)})
+    group = recipe.corpora["text"].model_copy(update={"languages": ["en", "de"], "train": ["train.{language}"]})
+    found = estimate(recipe.model_copy(update={"corpora": {"text": group}}))
+    assert (found.text.files, found.text.bytes) == (2, 7)
+    assert found.text.missing == [str(tmp_path / "train.de")]
+    assert found.notes == [f"1 of 2 files are not there, such as {tmp_path / 'train.de'}"]
+
+
+def test_a_start_that_is_not_here_leaves_subwords_alone(tmp_path):
+    model = f'{{start = "{tmp_path / "nobody"}"}}'
+    found = estimate(read_recipe("tiny/mlm", {"model": model}))
+    assert found.cost is None
+    assert found.subwords == 3000 * 1024
+    assert "the model cannot be measured" in found.notes[0]
+    assert "nobody" in found.notes[0]
+
+
+def test_the_command_says_it_and_starts_nothing(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    changes = [part for key, value in SMALL.items() for part in ("--set", f"{key}={value}")]
+    done = CliRunner().invoke(application(), ["pretrain", "tiny/mlm", "--dry-run", *changes], catch_exceptions=False)
+    assert done.exit_code == 0
+    assert [line.split()[0] for line in done.stdout.splitlines()] == [
+        "recipe", "text", "subwords", "model", "memory", "speed", "time",
+    ]  # fmt: skip
+    asked = ["pretrain", "tiny/mlm", "--dry-run", "--json", *changes]
+    assert json.loads(CliRunner().invoke(application(), asked).stdout)["cost"]["table"] == 500 * 32
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(SettingsError, match="--into FOLDER is missing"):
+        CliRunner().invoke(application(), ["pretrain", "tiny/mlm"], catch_exceptions=False)
+
+
+def test_durations_in_the_unit_that_people_would_use():
+    assert [_duration(hours) for hours in (0.01, 1.5, 30, 2400)] == ["36 s", "90 min", "30 h", "100 days"]
