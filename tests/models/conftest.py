@@ -20,6 +20,7 @@ class Numbers:
     pad: int = 1
     begin: int = 0
     end: int = 2
+    extension: None = None
 
     def save_files(self, folder: Path) -> None:
         (folder / "tokenizer.json").write_text(json.dumps({"size": self.size}))

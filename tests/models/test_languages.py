@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -9,7 +9,11 @@ import torch
 import transformers
 
 from interlace.errors import SettingsError
-from interlace.models.languages import append, fold, known
+from interlace.models.build import load
+from interlace.models.languages import Arrival, append, arrive, fold, known
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def bert(**more: Any) -> Any:
@@ -97,3 +101,100 @@ def test_languages_of_a_configuration_that_has_none() -> None:
     assert known(SimpleNamespace(model_type="bert")) == {}
     assert known(SimpleNamespace(model_type="modernbert", interlace_languages={"en": 1})) == {}
     assert known(SimpleNamespace(model_type="xlm", n_langs=1, use_lang_emb=True, lang2id={"en": 0})) == {}
+
+
+# ---- from the languages of a recipe to those of a checkpoint ----
+
+
+def table_of(model: Any) -> torch.Tensor:
+    return model.transformer.lang_embeddings.weight.detach()
+
+
+def xnli() -> Any:
+    torch.manual_seed(0)
+    return xlm(n_langs=3, lang2id={"de": 0, "en": 1, "zh": 2})
+
+
+def test_a_recipes_name_stands_for_the_checkpoints_row() -> None:
+    model = xnli()
+    before = table_of(model).clone()
+    arrive(model, ["en", "zh_cn"], Arrival(names={"zh_cn": "zh"}))
+    assert known(model.config) == {"de": 0, "en": 1, "zh": 2, "zh_cn": 2}
+    assert torch.equal(table_of(model), before)
+    assert model.config.n_langs == 3
+
+
+def test_names_are_kept_without_new_languages_too() -> None:
+    model = xnli()
+    arrive(model, [], Arrival(names={"zh_cn": "zh"}))
+    assert known(model.config)["zh_cn"] == 2
+
+
+def test_a_new_language_begins_as_the_mean_of_the_others() -> None:
+    model = xnli()
+    before = table_of(model).clone()
+    arrive(model, ["en", "zh_cn", "sw", "lt"], Arrival(names={"zh_cn": "zh"}, mean=True))
+    assert known(model.config) == {"de": 0, "en": 1, "zh": 2, "zh_cn": 2, "sw": 3, "lt": 4}
+    assert torch.equal(table_of(model)[:3], before)  # order and values of the checkpoint
+    torch.testing.assert_close(table_of(model)[3:], before.mean(0).repeat(2, 1))
+    assert model.config.id2lang == {"0": "de", "1": "en", "2": "zh", "3": "sw", "4": "lt"}
+
+
+def test_a_new_language_begins_as_a_copy_and_goes_its_own_way() -> None:
+    model = xnli()
+    arrive(model, ["gsw"], Arrival(copies={"gsw": "de"}, mean=True))
+    table = table_of(model)
+    assert torch.equal(table[3], table[0])
+    table[3] += 1
+    assert not torch.equal(table[3], table[0])
+
+
+def test_languages_of_our_own_runs_are_continued_alike() -> None:
+    """BERT's rows of segments are no languages: they have no part in the mean."""
+    model = bert()
+    append(model, ["en", "de"])
+    model.base_model.embeddings.token_type_embeddings.weight.data[2:] = torch.tensor([[1.0] * 4, [3.0] * 4])
+    arrive(model, ["en", "lt", "gsw"], Arrival(copies={"gsw": "de"}, mean=True))
+    assert known(model.config) == {"en": 2, "de": 3, "lt": 4, "gsw": 5}
+    assert rows(model)[4].tolist() == [2.0] * 4
+    assert rows(model)[5].tolist() == [3.0] * 4
+
+
+def test_without_any_language_there_is_no_mean() -> None:
+    model = bert()
+    arrive(model, ["en"], Arrival(mean=True))
+    assert torch.equal(rows(model)[2], rows(model)[0])
+
+
+@pytest.mark.parametrize(
+    ("arrival", "message"),
+    [
+        (
+            Arrival(names={"zh_cn": "zhh"}),
+            r"model\.language_names\.zh_cn: the checkpoint knows no language 'zhh'.*'zh'",
+        ),
+        (Arrival(names={"de": "en"}), r"the checkpoint has a 'de' of its own"),
+        (Arrival(copies={"gsw": "nl"}), r"model\.language_copies\.gsw.*no language 'nl'; there are: de, en, zh"),
+    ],
+)
+def test_names_that_lead_nowhere(arrival: Arrival, message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        arrive(xnli(), ["gsw"], arrival)
+
+
+def test_names_for_a_checkpoint_without_languages() -> None:
+    with pytest.raises(SettingsError, match="it has no language embeddings at all"):
+        arrive(bert(), [], Arrival(names={"zh_cn": "zh"}))
+
+
+def test_both_names_open_the_exported_checkpoint(tmp_path: Path, vocab: Any) -> None:
+    start = xlm(n_langs=3, lang2id={"de": 0, "en": 1, "zh": 2}, pad_token_id=vocab.pad)
+    start.save_pretrained(tmp_path / "start")
+    vocab.size = 10
+    arrival = Arrival(names={"zh_cn": "zh"}, mean=True)
+    backbone = load(tmp_path / "start", vocab, ["zh_cn", "sw"], arrival=arrival)
+    out = backbone.save_pretrained(tmp_path / "out", vocab)
+    assert load(out, vocab).traits.languages == {"de": 0, "en": 1, "zh": 2, "zh_cn": 2, "sw": 3}
+    plain, info = transformers.AutoModelForMaskedLM.from_pretrained(out, output_loading_info=True)
+    assert not any(info.values())
+    assert plain.config.lang2id["sw"] == 3

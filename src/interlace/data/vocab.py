@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from interlace.data import Sentences
     from interlace.data._kinds import Kind
     from interlace.data._surfaces import Surfaces
+    from interlace.data.extension import Extension
     from interlace.ragged import Ragged
     from interlace.text.normalise import Normalise
     from interlace.text.words import Splitter
@@ -45,13 +46,22 @@ class Vocab:
     specials: ids that are never predicted or drawn: the tokenizer's special tokens.
     ordinary: ids that text is made of: everything that is neither special nor added.
     between: ids that stand between the two sides of a row, in the tokenizer's own template.
+    extension: what it has beyond the vocabulary of a checkpoint, where it was made from one (`data.extension`).
     """
 
-    def __init__(self, tokenizer: Tokenizer, special: Mapping[str, str], config: Mapping[str, Any], name: str) -> None:
+    def __init__(
+        self,
+        tokenizer: Tokenizer,
+        special: Mapping[str, str],
+        config: Mapping[str, Any],
+        name: str,
+        extension: Extension | None = None,
+    ) -> None:
         tokenizer.no_padding()
         tokenizer.no_truncation()
         self.tokenizer = tokenizer
         self.name = name
+        self.extension = extension
         self._special = dict(special)
         self._config = dict(config)
         self._ids = {role: _id_of(tokenizer, token) for role, token in special.items()}
@@ -115,7 +125,11 @@ class Vocab:
         tokenizer = type(self.tokenizer).from_str(self.tokenizer.to_str())
         own = tokenizer.normalizer
         tokenizer.normalizer = normalizers.Sequence([*steps, *([] if own is None else [own])])
-        return Vocab(tokenizer, self._special, self._config, self.name)
+        return Vocab(tokenizer, self._special, self._config, self.name, self.extension)
+
+    def grown(self, tokenizer: Tokenizer, extension: Extension) -> Vocab:
+        """The same roles and configuration around a tokenizer with more subwords."""
+        return Vocab(tokenizer, self._special, self._config, self.name, extension)
 
     def save(self, folder: Path | str) -> None:
         """Write a folder that `Vocab.load` and plain `AutoTokenizer.from_pretrained` open with the same ids.

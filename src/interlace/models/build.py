@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from interlace.errors import CheckpointError, SettingsError
 from interlace.models import _files
 from interlace.models.families import DECODER, MODEL_TYPES, Family
+from interlace.models.languages import Arrival, append, arrive
 from interlace.models.shape import Attention, ModelSettings, Shape
 from interlace.randomness import Purpose, generator, torch_seed
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
+    from interlace.models.extension import NewRows
 
 __all__ = ["ModelSettings", "Shape", "fresh", "load"]
 
@@ -50,7 +52,6 @@ def fresh(
     from interlace.models._kernels import install
     from interlace.models._quiet import quiet
     from interlace.models.backbone import Backbone
-    from interlace.models.languages import append
 
     config = _config(shape, vocab)
     family = MODEL_TYPES[config.model_type]
@@ -77,19 +78,30 @@ def load(
     attention: Attention = "auto",
     seed: int = 0,
     causal: bool | None = None,
+    arrival: Arrival = Arrival(),  # noqa: B008 - frozen
+    new_subwords: NewRows = "mean",
 ) -> Backbone:
     """A checkpoint as a float32 backbone, with an embedding for each of `languages`; its own code is never run.
 
     A checkpoint of an encoder alone gets a fresh vocabulary head (keyed by `seed`), which `notes` says.
-    causal: whether it goes on as a causal model; none: as the checkpoint is.
+
+    Args:
+        start: folder, or name on the Hugging Face hub.
+        vocab: the checkpoint's own, or one that extends it: then the tables grow.
+        languages: those that get an embedding each where they have none.
+        attention: the kernel.
+        seed: of fresh weights.
+        causal: whether it goes on as a causal model; none: as the checkpoint is.
+        arrival: by which names the checkpoint knows languages, and what new ones begin as.
+        new_subwords: what rows of subwords begin as that `vocab` has beyond the checkpoint's.
 
     Raises:
         CheckpointError: it is missing, damaged, of a kind that cannot be a backbone, or of another vocabulary.
-        SettingsError: its family cannot take language embeddings or the attention kernel.
+        SettingsError: its family cannot take language embeddings or the attention kernel, or it lacks a language.
     """
     from interlace.models._kernels import install
     from interlace.models.backbone import Backbone
-    from interlace.models.languages import append
+    from interlace.models.extension import extend
 
     folder = _files.find(start)
     config = _files.read_config(folder)
@@ -100,8 +112,9 @@ def load(
     family = MODEL_TYPES[config["model_type"]]
     drawn = _drawn(info["missing_keys"], family, folder)
     notes = (f"{folder}: has no whole vocabulary head; drawn fresh: {', '.join(drawn)}",) if drawn else ()
-    if languages:
-        append(model, languages)
+    arrive(model, languages, arrival)
+    if vocab is not None and vocab.extension is not None:
+        extend(model, vocab.extension, new_subwords, seed)
     _freeze_spare_bias(model)
     install(model, own_attention=attention == "auto")
     carried = _carried(files, info["unexpected_keys"], model)
@@ -150,9 +163,10 @@ def _config(shape: Shape, vocab: Vocab) -> Any:
 def _check_vocab(config: dict[str, Any], vocab: Vocab, folder: Path) -> None:
     """The tokenizer must be the checkpoint's; its size and its padding are what can be seen of that."""
     rows = int(config.get("vocab_size", config.get("n_words", 0)))
-    if not vocab.size <= rows <= vocab.size + max(ROUND, vocab.size // SHARE):
+    size = vocab.size if vocab.extension is None else vocab.extension.base
+    if not size <= rows <= size + max(ROUND, size // SHARE):
         raise CheckpointError(
-            f"{folder}: the model has {rows} subwords, the vocabulary {vocab.size}; use the checkpoint's own tokenizer"
+            f"{folder}: the model has {rows} subwords, the vocabulary {size}; use the checkpoint's own tokenizer"
         )
     pad = config.get("pad_token_id", config.get("pad_index"))
     if pad is not None and pad != vocab.pad:

@@ -6,6 +6,7 @@ XLM has a table of its own, read through `langs`. The mapping from language to r
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from interlace.errors import SettingsError, did_you_mean
@@ -31,6 +32,60 @@ def known(config: Any) -> dict[str, int]:
         return {}
     own = getattr(config, RECORD, None) or getattr(config, "lang2id", None) or {}
     return dict(sorted(((str(language), int(row)) for language, row in own.items()), key=lambda pair: pair[1]))
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """How the languages of a recipe come to those of a checkpoint.
+
+    names: language of the recipe -> the checkpoint's name for it; both then stand for one embedding.
+    copies: new language -> the one whose embedding it begins as.
+    mean: whether other new languages begin as the mean of the checkpoint's languages, where it has some.
+    """
+
+    names: Mapping[str, str] = field(default_factory=dict)
+    copies: Mapping[str, str] = field(default_factory=dict)
+    mean: bool = False
+
+
+def arrive(model: Any, languages: Sequence[str], arrival: Arrival) -> None:
+    """Bring the names of a recipe to a checkpoint, and give each of `languages` an embedding, in place.
+
+    Rows of the checkpoint keep their order and their names; the recipe's are kept beside them, so that what is exported
+    is opened again under either.
+
+    Raises:
+        SettingsError: the checkpoint lacks a language that `arrival` names, has one that it renames, or its family
+            cannot take language ids.
+    """
+    rows = known(model.config)
+    for language, theirs in arrival.names.items():
+        _must_have(rows, theirs, f"model.language_names.{language}")
+        if rows.get(language, rows[theirs]) != rows[theirs]:
+            message = f"model.language_names.{language} = {theirs!r}: the checkpoint has a {language!r} of its own"
+            raise SettingsError(f"{message}; leave this out, or call the language otherwise in the recipe")
+    if arrival.names:
+        setattr(model.config, RECORD, {**rows, **{language: rows[name] for language, name in arrival.names.items()}})
+        rows = known(model.config)
+    for language, other in arrival.copies.items():
+        _must_have(rows, other, f"model.language_copies.{language}")
+    new = [language for language in dict.fromkeys(languages) if language not in rows]
+    append(model, new)
+    if not new or not rows:
+        return
+    weight = _table(model).weight.data
+    mean = weight[sorted(set(rows.values()))].mean(0)
+    for language in new:
+        if language in arrival.copies:
+            weight[known(model.config)[language]] = weight[rows[arrival.copies[language]]]
+        elif arrival.mean:
+            weight[known(model.config)[language]] = mean
+
+
+def _must_have(rows: Mapping[str, int], language: str, where: str) -> None:
+    if language not in rows:
+        hint = did_you_mean(language, rows) if rows else "; it has no language embeddings at all"
+        raise SettingsError(f"{where}: the checkpoint knows no language {language!r}{hint}")
 
 
 def append(model: Any, languages: Sequence[str], rng: Generator | None = None) -> None:
@@ -128,7 +183,9 @@ def _record(config: Any, rows: dict[str, int], size: int) -> None:
     if family_of(config).name == "xlm":
         config.n_langs = size
         config.lang2id = rows
-        config.id2lang = {str(row): language for language, row in rows.items()}
+        # The first name of a row is the checkpoint's own; others are a recipe's names for the same language.
+        config.id2lang = {str(row): language for language, row in reversed(rows.items())}
+        config.id2lang = dict(sorted(config.id2lang.items(), key=lambda pair: int(pair[0])))
     else:
         config.type_vocab_size = size
     setattr(config, RECORD, rows)

@@ -63,6 +63,22 @@ class ModelSettings(Settings):
     languages: Literal["none", "embeddings"] = Field(
         "none", description="'embeddings': a vector a language added to every subword (XLM, section 3.1)."
     )
+    language_names: dict[str, str] = Field(
+        {}, description="Language of the recipe -> the name that the start has it under, such as zh_cn = 'zh'."
+    )
+    new_languages: Literal["mean", "plain"] = Field(
+        "mean",
+        description="With 'embeddings', what a language new to the start begins as: the mean of its languages, or what "
+        "a caller without language ids gets ('plain'; also where it has no languages).",
+    )
+    language_copies: dict[str, str] = Field(
+        {}, description="New language -> one that the start has, whose embedding it begins as, such as gsw = 'de'."
+    )
+    new_subwords: Literal["mean", "random"] = Field(
+        "mean",
+        description="With vocab.extend, what new rows begin as: the mean of the rows of the subwords that spelt them, "
+        "or drawn about the mean of the table with its spread (Hewitt 2021).",
+    )
     attention: Attention = Field(
         "auto", description="Attention kernel; 'auto': sdpa where the model has it, and a quicker one on a CPU."
     )
@@ -75,6 +91,12 @@ class ModelSettings(Settings):
         if self.languages == "embeddings" and self.shape is not None and self.shape.family == "modernbert":
             message = "languages = 'embeddings': the modernbert family cannot take language embeddings"
             raise ValueError(message)
+        if self.start is None and (self.language_names or self.language_copies):
+            message = "language_names and language_copies speak of the languages of a 'start'; there is none"
+            raise ValueError(message)
+        if self.language_copies and self.languages == "none":
+            message = "language_copies gives languages an embedding: set languages = 'embeddings'"
+            raise ValueError(message)
 
     def build(self, vocab: Vocab, languages: Sequence[str], seed: int = 0, *, causal: bool = False) -> Backbone:
         """The backbone; `languages` get an embedding each where the settings say so.
@@ -83,11 +105,22 @@ class ModelSettings(Settings):
 
         Raises:
             CheckpointError: the start is missing, damaged, or does not fit the vocabulary.
-            SettingsError: the family of the start cannot take language embeddings.
+            SettingsError: the family of the start cannot take language embeddings, or it lacks a language named here.
         """
         from interlace.models.build import fresh, load
+        from interlace.models.languages import Arrival
 
         names = tuple(languages) if self.languages == "embeddings" else ()
         if self.start is not None:
-            return load(self.start, vocab, names, attention=self.attention, seed=seed, causal=causal)
+            arrival = Arrival(self.language_names, self.language_copies, mean=self.new_languages == "mean")
+            return load(
+                self.start,
+                vocab,
+                names,
+                attention=self.attention,
+                seed=seed,
+                causal=causal,
+                arrival=arrival,
+                new_subwords=self.new_subwords,
+            )
         return fresh(self.shape or Shape(), vocab, names, seed, attention=self.attention, causal=causal)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, Field, field_validator
 
@@ -15,6 +15,7 @@ from interlace.recipes._align import AlignSettings
 from interlace.recipes._files import change, find_recipe, read, shipped_recipes
 from interlace.recipes._published import Published
 from interlace.recipes._train import TrainSettings
+from interlace.recipes._vocab import VocabSettings
 from interlace.schedules import Schedule, values_of, within
 from interlace.settings import Settings
 from interlace.tasks import TASKS, Task
@@ -82,19 +83,6 @@ class CorpusGroup(Settings):
         names = {"language": corpus, "pair": corpus, "source": source, "target": target}
         patterns: list[str] = getattr(self, split)
         return [root / pattern.format(**names) for pattern in patterns]
-
-
-class VocabSettings(Settings):
-    """The vocabulary: learnt from the recipe's training text, or a tokenizer that exists."""
-
-    start: str | None = Field(None, description="Folder or hub name of a tokenizer; none: learn one.")
-    size: int = Field(8000, ge=300, description="Subwords to learn, specials included (XLM: 95k for 15 languages).")
-    alpha: float = Field(0.5, ge=0, le=1, description="Exponent of language sampling while learning (XLM: 0.5).")
-    seed: int = Field(0, ge=0, description="Seed of that sampling; runs with other seeds share the vocabulary.")
-    corpora: list[str] = Field([], description="Groups it is learnt from; none: all. Compared recipes should agree.")
-    kind: Literal["byte-bpe", "bpe", "wordpiece", "unigram"] = Field(
-        "byte-bpe", description="Kind of subwords to learn; byte-bpe has no unknown characters."
-    )
 
 
 class EvaluationSettings(Settings):
@@ -187,6 +175,8 @@ class Recipe(Settings):
         build_filters(self.filters)
         for group in self.corpora.values():
             READERS.build(group.reader)
+        if self.vocab.extend and self.vocab.start is None and self.model.start is None:
+            raise SettingsError("vocab.extend needs a tokenizer to extend: name it in model.start or vocab.start")
         for name in self.vocab.corpora:
             if name not in self.corpora:
                 raise SettingsError(f"vocab.corpora: no group {name!r}{did_you_mean(name, self.corpora)}")

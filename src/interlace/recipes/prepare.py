@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from interlace.data.build import build_corpus
 from interlace.data.cache import cached, content_key
 from interlace.data.corpus import Corpus
+from interlace.data.extension import Extension, extended
 from interlace.data.parallel import ParallelCorpus
 from interlace.data.vocab import Vocab
 from interlace.errors import DataError
@@ -21,7 +22,7 @@ from interlace.text.words import SPLITTERS
 from interlace.world import world_version, write_world
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from interlace.recipes import CorpusGroup, Recipe
 
@@ -86,15 +87,58 @@ def data_root(recipe: Recipe) -> Path:
 
 
 def _vocab(recipe: Recipe, root: Path) -> Vocab:
+    start = recipe.vocab.start or recipe.model.start
+    if start is None:
+        return _learnt(recipe, root)
+    vocab = Vocab.load(start)
+    return _extended(recipe, root, vocab) if recipe.vocab.extend else vocab
+
+
+def _learnt(recipe: Recipe, root: Path) -> Vocab:
     settings = recipe.vocab
-    if settings.start is not None:
-        return Vocab.load(settings.start)
-    if recipe.model.start is not None:
-        return Vocab.load(recipe.model.start)
+    languages, key = _vocab_text(recipe, root)
+
+    def build(into: Path) -> None:
+        log.info("learning %d subwords", settings.size)
+        size, alpha, kind, seed = settings.size, settings.alpha, settings.kind, settings.seed
+        Vocab.learn(languages(), size=size, alpha=alpha, kind=kind, seed=seed).save(into)
+
+    return Vocab.load(str(cached("vocab", key, build)))
+
+
+def _extended(recipe: Recipe, root: Path, vocab: Vocab) -> Vocab:
+    settings = recipe.vocab
+    languages, key = _vocab_text(recipe, root)
+
+    def build(into: Path) -> None:
+        log.info("learning %d more subwords for %s", settings.extend, vocab.name)
+        grown = extended(
+            vocab,
+            languages(),
+            settings.extend,
+            least=settings.extend_least,
+            alpha=settings.alpha,
+            seed=settings.seed,
+        )
+        grown.save(into)
+        if grown.extension is not None:
+            grown.extension.save(into)
+
+    more = {"base": vocab.fingerprint, "extend": [settings.extend, settings.extend_least]}
+    folder = cached("vocab", {**key, "start": "", "size": 0, "kind": "", **more}, build)
+    extension = Extension.open(folder)
+    if len(extension.pieces) < settings.extend:
+        log.info("the text gives %d new subwords, not %d", len(extension.pieces), settings.extend)
+    return vocab.grown(Vocab.load(folder).tokenizer, extension)
+
+
+def _vocab_text(recipe: Recipe, root: Path) -> tuple[Callable[[], dict[str, Iterator[str]]], dict[str, Any]]:
+    """Streams of the lines a vocabulary is learnt from, a language each, and all that it then depends on."""
+    settings = recipe.vocab
     groups = {name: group for name, group in recipe.corpora.items() if not settings.corpora or name in settings.corpora}
     languages = [language for language in recipe.languages if any(_sides(groups, language))]
     key = {
-        **settings.dump(),
+        **settings.learning(),
         "corpora": {},
         "normalise": recipe.normalise.dump(),
         "text": {language: _files(groups, language, root) for language in languages},
@@ -102,18 +146,7 @@ def _vocab(recipe: Recipe, root: Path) -> Vocab:
     if recipe.filters:
         key["filters"] = [list(item) for item in recipe.filters.items()]
         key["words"] = words_key(recipe, languages)
-
-    def build(into: Path) -> None:
-        log.info("learning %d subwords", settings.size)
-        Vocab.learn(
-            {language: _lines(recipe, groups, language, root) for language in languages},
-            size=settings.size,
-            alpha=settings.alpha,
-            kind=settings.kind,
-            seed=settings.seed,
-        ).save(into)
-
-    return Vocab.load(str(cached("vocab", key, build)))
+    return lambda: {language: _lines(recipe, groups, language, root) for language in languages}, key
 
 
 def _sides(groups: Groups, language: str) -> Iterator[tuple[CorpusGroup, str, int]]:

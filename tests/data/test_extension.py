@@ -1,0 +1,179 @@
+"""New subwords for tokenizers that exist: old ids stay, new ones are used, and plain libraries agree."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers
+from transformers import AutoTokenizer
+
+from interlace.data._special import special_tokens
+from interlace.data.extension import Extension, extended
+from interlace.data.vocab import Vocab
+from interlace.errors import DataError
+from little_checkpoints import ENGLISH, KINDS, OTHER
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+AMHARIC = "ሰላም ለዓለም ሰላም"
+TEXT = {"xx": [" ".join(OTHER[start : start + 6]) for start in range(15)] * 3 + [AMHARIC] * 4}
+SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+
+
+@pytest.fixture(scope="module", params=list(KINDS))
+def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Vocab, Vocab]:
+    """A vocabulary and the same extended."""
+    folder = tmp_path_factory.mktemp("tokenizer")
+    KINDS[request.param][0]().save_pretrained(folder)
+    old = Vocab.load(folder)
+    return old, extended(old, TEXT, 40, least=2)
+
+
+def ids_of(vocab: Vocab, line: str) -> list[int]:
+    return vocab.encode([line]).ids[0].tolist()
+
+
+def test_all_old_ids_and_roles_stay(both: tuple[Vocab, Vocab]) -> None:
+    old, new = both
+    for token, number in old.tokenizer.get_vocab(with_added_tokens=True).items():
+        assert new.tokenizer.token_to_id(token) == number
+    assert (new.pad, new.begin, new.end, new.mask, new.unk) == (old.pad, old.begin, old.end, old.mask, old.unk)
+    assert new.specials.tolist() == old.specials.tolist()
+    assert new.between == old.between
+    assert new.fingerprint != old.fingerprint
+
+
+def test_new_ids_follow_the_old_ones(both: tuple[Vocab, Vocab]) -> None:
+    old, new = both
+    assert new.extension is not None
+    assert new.extension.base == old.size
+    assert new.size == new.extension.size == old.size + len(new.extension.pieces)
+    assert set(range(old.size, new.size)) <= set(new.ordinary.tolist())
+
+
+def test_text_that_it_was_learnt_from_takes_fewer_subwords(both: tuple[Vocab, Vocab]) -> None:
+    old, new = both
+    if old.unk not in ids_of(old, TEXT["xx"][0]):  # else a whole word is a single unknown subword
+        assert len(new.encode(TEXT["xx"]).ids.flat) < 0.9 * len(old.encode(TEXT["xx"]).ids.flat)
+    assert new.unk not in ids_of(new, TEXT["xx"][0])
+    assert new.unk not in ids_of(new, AMHARIC)
+
+
+def test_a_new_subword_spells_what_its_pieces_spell(both: tuple[Vocab, Vocab]) -> None:
+    """Where the old subwords could spell it at all; a character that they could not counts none."""
+    old, new = both
+    assert new.extension is not None
+    spelt = new.surfaces.spelled
+    for number, pieces in enumerate(new.extension.pieces, old.size):
+        assert all(piece < old.size for piece in pieces)
+        joined = [unit for piece in pieces for unit in spelt[int(piece)].tolist()]
+        whole = spelt[number].tolist()
+        known = [unit for unit in whole if unit in joined]
+        assert joined == known
+
+
+WORDS = st.lists(st.sampled_from([*ENGLISH, *OTHER, "12", "tables,", "catö", "ehtlo", "ሰዓ", "☃"]), max_size=8)
+
+
+@given(WORDS)
+def test_words_without_a_new_subword_keep_their_ids(both: tuple[Vocab, Vocab], words: list[str]) -> None:
+    old, new = both
+    for word in words:
+        after = ids_of(new, f"a {word}")
+        if max(after) < old.size:
+            assert after == ids_of(old, f"a {word}")
+
+
+@given(WORDS)
+def test_plain_transformers_gives_the_same_ids(saved: tuple[Vocab, Any], words: list[str]) -> None:
+    vocab, plain = saved
+    line = " ".join(words)
+    assert plain(line, add_special_tokens=False)["input_ids"] == ids_of(vocab, line)
+
+
+@pytest.fixture(scope="module")
+def saved(both: tuple[Vocab, Vocab], tmp_path_factory: pytest.TempPathFactory) -> tuple[Vocab, Any]:
+    folder = tmp_path_factory.mktemp("saved") / "out"
+    both[1].save(folder)
+    return both[1], AutoTokenizer.from_pretrained(folder)
+
+
+def test_words_of_subwords_are_found_as_before(both: tuple[Vocab, Vocab]) -> None:
+    _, new = both
+    sentence = new.encode([" ".join(OTHER[:4])])
+    assert sorted(set(sentence.words.flat.tolist())) == [0, 1, 2, 3]
+
+
+def test_the_same_text_gives_the_same_subwords(both: tuple[Vocab, Vocab]) -> None:
+    old, new = both
+    assert extended(old, TEXT, 40, least=2).fingerprint == new.fingerprint
+
+
+def test_what_is_rare_is_left_out(both: tuple[Vocab, Vocab]) -> None:
+    old, _ = both
+    with pytest.raises(DataError, match=r"no new subword is met 5000 times.*vocab\.extend_least"):
+        extended(old, TEXT, 40, least=5000)
+
+
+def test_an_extension_is_read_back(both: tuple[Vocab, Vocab], tmp_path: Path) -> None:
+    extension = both[1].extension
+    assert extension is not None
+    extension.save(tmp_path)
+    again = Extension.open(tmp_path)
+    assert again.base == extension.base
+    assert [row.tolist() for row in again.pieces] == [row.tolist() for row in extension.pieces]
+
+
+# ---- by hand, a kind each ----
+
+
+def vocab_of(model: Any, pre: Any = None) -> Vocab:
+    tokenizer = Tokenizer(model)
+    tokenizer.pre_tokenizer = pre or pre_tokenizers.BertPreTokenizer()
+    tokenizer.add_special_tokens([AddedToken(token, special=True) for token in SPECIAL])
+    return Vocab(tokenizer, special_tokens(tokenizer, {}), {}, "by hand")
+
+
+def numbered(*tokens: str) -> dict[str, int]:
+    return {token: number for number, token in enumerate(tokens)}
+
+
+def test_wordpiece_by_hand() -> None:
+    """`walk ##ing` is met thrice and becomes one; digits and punctuation never do."""
+    old = vocab_of(models.WordPiece(numbered(*SPECIAL, "walk", "##ing", "a", "1", "##2", "."), unk_token="[UNK]"))
+    new = extended(old, {"en": ["walking 12.", "walking 12.", "walking 12. a"]}, 5, least=2)
+    assert [new.tokenizer.id_to_token(number) for number in range(old.size, new.size)] == ["walking"]
+    assert new.tokens(ids_of(new, "walk walking 12.")) == ["walk", "walking", "1", "##2", "."]
+    assert new.extension.pieces[0].tolist() == [5, 6]
+
+
+def test_bpe_by_hand() -> None:
+    """The old merge comes first, so `abc` is `ab c` before it is one."""
+    model = models.BPE(numbered(*SPECIAL, "a", "b", "c", "ab"), [("a", "b")], unk_token="[UNK]")
+    old = vocab_of(model)
+    new = extended(old, {"en": ["abc abc ac ca"]}, 5, least=2)
+    assert json.loads(new.tokenizer.to_str())["model"]["merges"] == [["a", "b"], ["ab", "c"]]
+    assert new.tokens(ids_of(new, "abc bc ab")) == ["abc", "b", "c", "ab"]
+
+
+def test_unigram_by_hand() -> None:
+    """Twice `a b` among ten subwords: 5 times as likely as by chance, so the score is -4 - 5 + log 5."""
+    entries = [(token, 0.0) for token in SPECIAL] + [("a", -4.0), ("b", -5.0), ("c", -3.0), ("d", -9.0)]
+    old = vocab_of(models.Unigram(entries, unk_id=1))
+    new = extended(old, {"en": ["ab c c c", "ab d c c"]}, 1, least=2)
+    token, score = json.loads(new.tokenizer.to_str())["model"]["vocab"][-1]
+    assert token == "ab"
+    assert score == pytest.approx(-4 - 5 + math.log(5), abs=1e-6)
+    assert new.tokens(ids_of(new, "ab ba")) == ["ab", "b", "a"]
+
+
+def test_whole_words_cannot_be_extended() -> None:
+    old = vocab_of(models.WordLevel(numbered(*SPECIAL, "a"), unk_token="[UNK]"))
+    with pytest.raises(DataError, match="a WordLevel tokenizer cannot be extended"):
+        extended(old, {"en": ["a b"]}, 5)

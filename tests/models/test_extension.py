@@ -1,0 +1,174 @@
+"""Tables of a checkpoint grow for new subwords; what it computed from old text it still does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+import torch
+import transformers
+from transformers import AutoModelForMaskedLM, AutoTokenizer
+
+from interlace.data.extension import Extension, extended
+from interlace.data.vocab import Vocab
+from interlace.errors import CheckpointError
+from interlace.models.build import load
+from interlace.models.extension import extend
+from interlace.ragged import Ragged
+from little_checkpoints import ENGLISH, KINDS, OTHER, save
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NUMBER = 24
+
+
+@pytest.fixture(scope="module", params=list(KINDS))
+def start(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Vocab, Vocab]:
+    """A checkpoint, its vocabulary, and that with more subwords."""
+    folder = save(request.param, tmp_path_factory.mktemp("start"))
+    old = Vocab.load(folder)
+    return folder, old, extended(old, {"xx": [" ".join(OTHER), *OTHER] * 3}, NUMBER, least=2)
+
+
+def logits(folder: Path, line: str) -> torch.Tensor:
+    """(L, V) of plain transformers with the folder's own tokenizer."""
+    inputs = AutoTokenizer.from_pretrained(folder)(line, return_tensors="pt", return_token_type_ids=False)
+    with torch.no_grad():
+        return AutoModelForMaskedLM.from_pretrained(folder).eval()(**inputs).logits[0]
+
+
+def test_old_text_is_read_and_predicted_as_before(start: tuple[Path, Vocab, Vocab], tmp_path: Path) -> None:
+    folder, old, new = start
+    line = "the " + " ".join(ENGLISH[8:11])
+    assert max(new.encode([line]).ids.flat) < old.size
+    out = load(folder, new).save_pretrained(tmp_path / "out", new)
+    before, after = logits(folder, line), logits(out, line)
+    assert after.shape[1] >= new.size
+    torch.testing.assert_close(after[:, : old.size], before[:, : old.size])
+
+
+def test_a_new_subword_begins_as_the_mean_of_its_pieces(start: tuple[Path, Vocab, Vocab]) -> None:
+    folder, old, new = start
+    before, after = load(folder), load(folder, new)
+    assert new.extension is not None
+    spelt = [(number, row) for number, row in enumerate(new.extension.pieces, old.size) if len(row)]
+    assert spelt
+    outputs = [
+        (before.table, after.table),
+        (before.model.get_output_embeddings().weight, after.model.get_output_embeddings().weight),
+        (before.model.get_output_embeddings().bias, after.model.get_output_embeddings().bias),
+    ]
+    for number, row in spelt:
+        for theirs, ours in outputs:
+            expected = theirs[torch.from_numpy(row.astype(np.int64))].mean(0)
+            torch.testing.assert_close(ours[number], expected)
+
+
+def test_tied_tables_stay_tied_and_learn(start: tuple[Path, Vocab, Vocab]) -> None:
+    folder, old, new = start
+    backbone = load(folder, new)
+    head = backbone.model.get_output_embeddings()
+    assert head.weight is backbone.model.get_input_embeddings().weight
+    ids = torch.tensor([[new.begin, old.size, new.size - 1, new.end]])
+    states = backbone.encode({"input_ids": ids})
+    backbone.logits(states[0])[:, old.size].sum().backward()
+    assert head.weight.grad[old.size].abs().sum() > 0
+    assert head.bias.grad[old.size] == 4
+
+
+def test_the_same_seed_draws_the_same_rows(start: tuple[Path, Vocab, Vocab]) -> None:
+    folder, old, new = start
+    first, again, other = (load(folder, new, new_subwords="random", seed=seed).table for seed in (1, 1, 2))
+    assert torch.equal(first, again)
+    assert not torch.equal(first[old.size :], other[old.size :])
+    assert torch.equal(first[: old.size], other[: old.size])
+    spread = first[old.size : new.size].std() / first[: old.size].std()
+    assert 0.5 < spread < 2
+
+
+def test_loading_leaves_torchs_generator_alone(start: tuple[Path, Vocab, Vocab]) -> None:
+    torch.manual_seed(5)
+    expected = torch.rand(3)
+    torch.manual_seed(5)
+    load(start[0], start[2])
+    assert torch.equal(torch.rand(3), expected)
+
+
+def test_what_is_exported_is_extended_no_more(start: tuple[Path, Vocab, Vocab], tmp_path: Path) -> None:
+    folder, _, new = start
+    backbone = load(folder, new)
+    out = backbone.save_pretrained(tmp_path / "out", new)
+    vocab = Vocab.load(out)
+    assert vocab.extension is None
+    assert vocab.fingerprint == new.fingerprint
+    again = load(out, vocab)
+    assert torch.equal(again.table, backbone.table)
+
+
+def test_an_extension_of_another_tokenizer_is_refused(start: tuple[Path, Vocab, Vocab], tmp_path: Path) -> None:
+    other = save("mbert" if start[0] and start[1].size > 200 else "mmbert", tmp_path / "other")
+    with pytest.raises(CheckpointError, match="use the checkpoint's own tokenizer"):
+        load(other, start[2])
+
+
+# ---- by hand ----
+
+
+def bert(rows: int, **more: Any) -> Any:
+    config = transformers.BertConfig(
+        vocab_size=rows, hidden_size=2, num_hidden_layers=1, num_attention_heads=1, intermediate_size=2, **more
+    )
+    return transformers.BertForMaskedLM(config)
+
+
+def by_hand(base: int, *pieces: list[int]) -> Extension:
+    return Extension(base, Ragged.of(list(pieces)))
+
+
+@pytest.mark.parametrize(
+    ("rows", "base", "new", "expected"),
+    [
+        (10, 10, 3, 13),  # not padded: not padded after
+        (16, 10, 3, 16),  # spare rows are taken
+        (16, 10, 7, 24),  # padded to eights
+        (64, 60, 5, 128),
+        (128, 127, 2, 256),
+        (11, 10, 2, 12),
+    ],
+)
+def test_rows_of_the_table(rows: int, base: int, new: int, expected: int) -> None:
+    model = bert(rows)
+    extend(model, by_hand(base, *[[1, 2]] * new), "mean", 0)
+    assert model.get_input_embeddings().weight.shape[0] == expected
+    assert model.config.vocab_size == expected
+    assert model.cls.predictions.bias.shape == (expected,)
+
+
+def test_rows_that_nobody_has_are_as_they_were() -> None:
+    model = bert(16)
+    model.get_input_embeddings().weight.data[10:] = torch.tensor([5.0, 7.0])
+    extend(model, by_hand(10, *[[1, 2]] * 7), "mean", 0)
+    table = model.get_input_embeddings().weight.detach()
+    assert table[17:].tolist() == [[5.0, 7.0]] * 7
+    torch.testing.assert_close(table[10:17], table[[1, 2]].mean(0).expand(7, 2))
+
+
+def test_a_character_that_nothing_spelt_is_drawn_about_the_mean() -> None:
+    model = bert(10)
+    table = model.get_input_embeddings().weight
+    table.data[:] = torch.tensor([3.0, -3.0]) + 0.01 * torch.randn(10, 2)
+    extend(model, by_hand(10, [], [4]), "mean", 0)
+    rows = model.get_input_embeddings().weight.detach()
+    torch.testing.assert_close(rows[10], torch.tensor([3.0, -3.0]), atol=0.1, rtol=0)
+    assert not torch.equal(rows[10], rows[:10].mean(0))
+    assert torch.equal(rows[11], rows[4])
+
+
+def test_tables_that_are_apart_grow_each_from_its_own() -> None:
+    model = bert(10, tie_word_embeddings=False)
+    extend(model, by_hand(10, [1, 3]), "mean", 0)
+    for table in (model.get_input_embeddings().weight, model.get_output_embeddings().weight):
+        torch.testing.assert_close(table[10], table[[1, 3]].mean(0))
+    assert not torch.equal(model.get_input_embeddings().weight[10], model.get_output_embeddings().weight[10])
