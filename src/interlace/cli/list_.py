@@ -81,19 +81,33 @@ def _settings(model: type[BaseModel], path: str = "", outer: BaseModel | None = 
 
 
 def _recipes(name: str) -> list[dict[str, Any]]:
-    """What each shipped recipe shows; of one, all keys with its values."""
-    from interlace.recipes import Recipe, read_recipe, shipped_recipes
+    """What each shipped recipe shows, and which rows of papers it stands for; of one, all keys with its values.
+
+    The list reads the files alone: a recipe whose words need a package that is not there is listed too.
+    """
+    from interlace.recipes import Recipe, read_recipe
+    from interlace.recipes._files import find_recipe, read, shipped_recipes
 
     if name:
         rows = _settings(Recipe, outer=read_recipe(name))
         return [
             {"key": row["key"], "type": row["type"], "value": row["default"], "about": row["about"]} for row in rows
         ]
-    return [{"name": shipped, "about": read_recipe(shipped).about} for shipped in shipped_recipes()]
+    texts = {shipped: read(find_recipe(shipped)) for shipped in shipped_recipes()}
+    return [
+        {
+            "name": name,
+            "about": text.get("about", ""),
+            "published": list(dict.fromkeys(row["where"] for row in text.get("published", []))),
+        }
+        for name, text in texts.items()
+    ]
 
 
 def _shown(value: str | list[str]) -> str:
-    return value if isinstance(value, str) else ", ".join(value)
+    if isinstance(value, str):
+        return value
+    return ("; " if any(", " in one for one in value) else ", ").join(value)
 
 
 def _rooms() -> dict[str, Room[Any]]:

@@ -14,8 +14,9 @@ _WHOLE = ("objectives", "published", "changes")  # of these the recipe that exte
 
 
 def shipped_recipes() -> list[str]:
-    """Names of the recipes that come with the package."""
-    return sorted(path.relative_to(SHIPPED).with_suffix("").as_posix() for path in SHIPPED.rglob("*.toml"))
+    """Names of the recipes that come with the package; files named `_x.toml` are only there to be extended."""
+    found = (path for path in SHIPPED.rglob("*.toml") if not _is_base(path))
+    return sorted(path.relative_to(SHIPPED).with_suffix("").as_posix() for path in found)
 
 
 def find_recipe(name: str) -> Path:
@@ -54,13 +55,17 @@ def read(path: Path, below: tuple[Path, ...] = ()) -> dict[str, Any]:
     other = (beside if beside.is_file() else find_recipe(extended)).resolve()
     if other in (chain := (*below, path.resolve())):
         raise SettingsError(f"{path}: extends: {' > '.join(file.stem for file in (*chain, other))} goes in a circle")
-    if "name" not in data:
+    if "name" not in data and not _is_base(path):
         raise SettingsError(f"{path}: a recipe that extends another needs a name of its own")
     base = read(other, chain)
     for key in _WHOLE:
         if key in data:
             base.pop(key, None)
     return _merged(base, data)
+
+
+def _is_base(path: Path) -> bool:
+    return path.name.startswith("_")
 
 
 def _merged(base: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:

@@ -13,5 +13,7 @@ class Published(Settings):
     where: str = Field(description="Paper, table and row.")
     task: str = Field(description="What was measured.")
     metric: str = Field(description="In which unit; higher is better but for perplexity and error rates.")
-    scores: dict[str, float] = Field(min_length=1, description="Figure by language or pair; 'mean' is the paper's own.")
+    scores: dict[str, float] = Field(
+        min_length=1, description="Figure by language, pair or setting; 'mean' is the paper's own."
+    )
     note: str = Field("", description="An erratum, or what to know before comparing.")
