@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 from interlace.cli import application
 from interlace.cli._costs import _duration
 from interlace.errors import SettingsError
-from interlace.recipes import read_recipe
 from interlace.recipes import estimate as estimating
+from interlace.recipes import read_recipe
 from interlace.recipes.estimate import estimate
 
 SMALL = {

@@ -57,7 +57,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Estimate:
-    """Subwords are those of one process, padding included; cost is None where the model is not here, `notes` say why."""
+    """Subwords are those of one process, padding included; without a cost `notes` say why."""
 
     recipe: str
     steps: int
@@ -117,13 +117,19 @@ def _cost(recipe: Recipe, subwords: int) -> Cost:
     return Cost(
         parameters=parameters,
         table=backbone.table.numel(),
-        device=torch.cuda.get_device_name(device)
-        if device.type == "cuda"
-        else f"{torch.get_num_threads()} CPU threads",
+        device=_named(device),
         speed=speed,
         memory=round(parameters * _WEIGHTS + kept * recipe.train.tokens_per_batch),
         hours=subwords / speed / 3600,
     )
+
+
+def _named(device: torch.device) -> str:
+    import torch
+
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    return f"{torch.get_num_threads()} CPU threads"
 
 
 def _vocab(recipe: Recipe) -> Vocab:
@@ -183,7 +189,7 @@ class _Trial:
         with torch.autocast(self._device.type, torch.bfloat16, enabled=self._bf16):
             states = self._backbone.encode({"input_ids": ids})
             logits = self._backbone.logits(states.flatten(0, 1)[at])
-            loss = cross_entropy(logits, ids.flatten()[at])
+            loss: Any = cross_entropy(logits, ids.flatten()[at])
         loss.backward()
         self._optimiser.step()
         self._optimiser.zero_grad()
