@@ -7,28 +7,40 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
-from interlace.data._special import CONFIG_FILES
+from interlace.data import _xlm_files
+from interlace.data._special import read_config
 from interlace.errors import DataError, MissingDependencyError
 from interlace.text.lines import must_exist
 
 _FILE = "tokenizer.json"
+# All that a tokenizer is made of, also those that have no `tokenizer.json`; `config.json` says of which kind it is.
+_WANTED = ["*.json", "*.txt", "*.model"]
 
 
-def find_tokenizer(name: str) -> tuple[Tokenizer, Path | None]:
-    """The tokenizer and the folder of its configuration.
+def find_tokenizer(name: str) -> tuple[Tokenizer, dict[str, Any]]:
+    """The tokenizer and its configuration.
 
     Raises:
         DataError: nothing there, damaged, or neither fast nor possible to make fast.
     """
     path = Path(name).expanduser()
     if path.is_file():
-        return _read(path), path.parent
+        return _read(path), read_config(path.parent)
     if path.is_dir():
-        return (_read(path / _FILE) if (path / _FILE).is_file() else _converted(str(path))), path
+        return _opened(path)
     if name.startswith((".", "/", "~")) or name.count("/") > 1:
         must_exist(path, "tokenizer")
-    folder = _downloaded(name)
-    return (_read(folder / _FILE) if folder is not None else _converted(name)), folder
+    return _opened(fetch(name, _WANTED))
+
+
+def _opened(folder: Path) -> tuple[Tokenizer, dict[str, Any]]:
+    config = read_config(folder)
+    if (folder / _FILE).is_file():
+        return _read(folder / _FILE), config
+    if _xlm_files.is_xlm(folder):
+        config = {**_xlm_files.ROLES, **config}
+        return _xlm_files.build(folder, config), config
+    return _converted(folder), config
 
 
 def _read(path: Path) -> Tokenizer:
@@ -38,37 +50,37 @@ def _read(path: Path) -> Tokenizer:
         raise DataError(f"{path}: not a tokenizer that this version of `tokenizers` reads: {error}") from error
 
 
-def _downloaded(name: str) -> Path | None:
-    """The folder of the hub's files, or None where the repository has no fast tokenizer.
+def fetch(name: str, wanted: list[str]) -> Path:
+    """The folder of a hub repository's files: fetched, or from the downloads of before where the hub is out of reach.
 
     Raises:
-        DataError: there is no such repository, or the hub cannot be reached.
+        DataError: there is no such repository, it is closed, or neither the hub nor the downloads give it.
     """
     try:
-        from huggingface_hub import hf_hub_download
-        from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, LocalEntryNotFoundError
+        import huggingface_hub
+        from huggingface_hub import errors
     except ImportError as error:
-        raise MissingDependencyError(f"the tokenizer {name!r} of the hub", "huggingface_hub") from error
-
-    def fetch(file: str) -> str | None:
-        try:
-            return hf_hub_download(name, file)
-        except LocalEntryNotFoundError:  # a subclass of the next, but it means: not here, and the hub out of reach
-            raise
-        except EntryNotFoundError:
-            return None
-
+        raise MissingDependencyError(f"{name!r} of the Hugging Face hub", "huggingface_hub") from error
     try:
-        for file in CONFIG_FILES:
-            fetch(file)
-        found = fetch(_FILE)
-    except (HfHubHTTPError, LocalEntryNotFoundError, OSError, ValueError) as error:
-        first = str(error).strip().partition("\n")[0]
-        raise DataError(f"no folder {name!r} here, and no such tokenizer could be had from the hub: {first}") from error
-    return Path(found).parent if found is not None else None
+        return Path(huggingface_hub.snapshot_download(name, allow_patterns=wanted, ignore_patterns=["*/*"]))
+    except errors.GatedRepoError as error:
+        raise _refused(name, "its authors give access on its page there; then log in by `hf auth login`") from error
+    except errors.RepositoryNotFoundError as error:
+        raise _refused(name, "it knows no such name; a closed one needs `hf auth login`") from error
+    except (errors.HfHubHTTPError, OSError, ValueError) as error:
+        reason = str(error).strip().partition("\n")[0].partition(". ")[0].rstrip(".")
+        raise DataError(
+            f"{name!r}: no folder here, not downloaded before (HF_HOME), and the hub cannot be asked: {reason}. "
+            f"Fetch it where there is a network, `hf download {name} --local-dir FOLDER` (huggingface-cli in old "
+            f"versions), and name FOLDER instead"
+        ) from error
 
 
-def _converted(name: str) -> Tokenizer:
+def _refused(name: str, reason: str) -> DataError:
+    return DataError(f"{name!r}: no folder here, and the Hugging Face hub does not give it: {reason}")
+
+
+def _converted(folder: Path) -> Tokenizer:
     """A tokenizer that has no `tokenizer.json`, as transformers builds it.
 
     Raises:
@@ -77,12 +89,12 @@ def _converted(name: str) -> Tokenizer:
     from transformers import AutoTokenizer
 
     try:
-        opened: Any = AutoTokenizer.from_pretrained(name)
+        opened: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)
     except Exception as error:
         first = str(error).strip().partition("\n")[0]
-        raise DataError(f"{name}: holds no {_FILE}, and transformers opens no tokenizer there: {first}") from error
+        raise DataError(f"{folder}: holds no {_FILE}, and transformers opens no tokenizer there: {first}") from error
     backend = getattr(opened, "backend_tokenizer", None)
     if not isinstance(backend, Tokenizer):
         kind = type(opened).__name__
-        raise DataError(f"{name}: {kind} has no fast form; convert it to a {_FILE} or learn a vocabulary")
+        raise DataError(f"{folder}: {kind} has no fast form; convert it to a {_FILE} or learn a vocabulary")
     return backend

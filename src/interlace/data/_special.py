@@ -55,7 +55,7 @@ def special_tokens(tokenizer: Tokenizer, config: Mapping[str, Any]) -> dict[str,
     """Role -> token, for the roles that the tokenizer fills: by its configuration, else by the usual names."""
     found: dict[str, str] = {}
     for role, keys in KEYS.items():
-        named = [_content(config[key]) for key in keys if config.get(key)]
+        named = [content(config[key]) for key in keys if config.get(key)]
         for token in [*named, *_USUAL[role]]:
             if tokenizer.token_to_id(token) is not None:
                 found[role] = token
@@ -68,6 +68,6 @@ def role_config(special: Mapping[str, str]) -> dict[str, str]:
     return {key: special[role] for role, keys in KEYS.items() if role in special for key in keys}
 
 
-def _content(token: Any) -> str:
+def content(token: Any) -> str:
     """A token as a configuration writes it: a string, or a mapping with `content`."""
     return str(token["content"]) if isinstance(token, dict) else str(token)

@@ -13,7 +13,7 @@ from tokenizers import normalizers
 from interlace.data._encoding import encode_stream, phrases_in_context, words_in_context
 from interlace.data._hub import find_tokenizer
 from interlace.data._kinds import ROLES, check_size, repeated, rewriting, sampled_lines, template, untrained
-from interlace.data._special import read_config, role_config, special_tokens
+from interlace.data._special import role_config, special_tokens
 from interlace.data._surfaces import BYTES, surfaces_of
 from interlace.errors import DataError
 from interlace.text import Text
@@ -106,8 +106,7 @@ class Vocab:
         Raises:
             DataError: there is none, it is damaged, or it lacks the tokens that begin, end and pad a row.
         """
-        tokenizer, folder = find_tokenizer(str(name))
-        config = read_config(folder) if folder is not None else {}
+        tokenizer, config = find_tokenizer(str(name))
         special = special_tokens(tokenizer, config)
         if missing := [role for role in ("begin", "end", "pad") if role not in special]:
             raise DataError(f"tokenizer {str(name)!r} has no {' and no '.join(missing)} token; an encoder needs them")

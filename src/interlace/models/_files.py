@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from interlace.errors import CheckpointError, did_you_mean
+from interlace.data._hub import fetch
+from interlace.errors import CheckpointError, DataError, did_you_mean
 from interlace.models.families import MODEL_TYPES
 
 if TYPE_CHECKING:
@@ -99,7 +100,10 @@ def _weight_files(folder: Path) -> list[Path]:
             f"{folder}: its weights are pickles, which are not read here; open it with transformers' "
             f"AutoModelForMaskedLM.from_pretrained and write it again with save_pretrained"
         )
-    raise CheckpointError(f"{folder}: holds no {WEIGHTS}")
+    raise CheckpointError(
+        f"{folder}: holds no {WEIGHTS}; a checkpoint that has only pickles (*.bin) is opened and written again with "
+        "transformers' AutoModelForMaskedLM.from_pretrained and save_pretrained"
+    )
 
 
 def _is_local(name: str, path: Path) -> bool:
@@ -116,13 +120,8 @@ def _nearest(path: Path) -> str:
 
 
 def _fetch(name: str, path: Path) -> Path:
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError
-
-    wanted = ["*.json", "*.safetensors", "*.txt", "*.model"]
     try:
-        return Path(snapshot_download(name, allow_patterns=wanted, ignore_patterns=["*/*"]))
-    except (HfHubHTTPError, OSError, ValueError) as error:
-        reason = str(error).partition("\n")[0]
+        return fetch(name, ["*.json", "*.safetensors", "*.txt", "*.model"])
+    except DataError as error:
         hint = near if "did you mean" in (near := _nearest(path)) else ""
-        raise CheckpointError(f"{name!r}: no folder here, and the hub does not give it: {reason}{hint}") from error
+        raise CheckpointError(f"{error}{hint}") from error

@@ -1,0 +1,81 @@
+"""XLM's own files open as a fast tokenizer that cuts words as transformers' slow one does."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from interlace.data.vocab import Vocab
+from interlace.errors import DataError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TOKENS = ["<s>", "</s>", "<pad>", "<unk>", *(f"<special{number}>" for number in range(10))]
+LETTERS = [form for letter in "abcdeghlort.,'" for form in (letter, f"{letter}</w>")]
+MERGES = ["t h 90", "th e</w> 80", "o l 70", "ol d</w> 60", "c a 50", "ca t</w> 40", "b l 30"]  # `bl` is no subword
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    tokens = [*TOKENS, *LETTERS, "th", "the</w>", "ol", "old</w>", "ca", "cat</w>"]
+    (tmp_path / "vocab.json").write_text(json.dumps({token: number for number, token in enumerate(tokens)}))
+    (tmp_path / "merges.txt").write_text("\n".join(MERGES) + "\n")
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "xlm"}))
+    return tmp_path
+
+
+def test_words_are_cut_by_the_merges(folder: Path) -> None:
+    vocab = Vocab.load(folder)
+    assert vocab.tokens(vocab.encode(["The old, olé cat."]).ids[0]) == [
+        *("the</w>", "old</w>", ",</w>", "ol", "e</w>", "cat</w>", ".</w>")
+    ]
+
+
+def test_a_merge_that_leads_out_of_the_vocabulary_is_left_out(folder: Path) -> None:
+    vocab = Vocab.load(folder)
+    assert vocab.tokens(vocab.encode(["able"]).ids[0]) == ["a", "b", "l", "e</w>"]
+
+
+def test_roles_are_those_of_xlms_code(folder: Path) -> None:
+    vocab = Vocab.load(folder)
+    assert vocab.begin == vocab.end == vocab.tokenizer.token_to_id("</s>")
+    assert vocab.mask == vocab.tokenizer.token_to_id("<special1>")
+    assert vocab.between == (vocab.end,)
+    assert vocab.pad == 2
+    assert len(vocab.specials) == len(TOKENS)
+
+
+def test_case_and_accents_stay_where_the_configuration_says_so(folder: Path) -> None:
+    (folder / "tokenizer_config.json").write_text(json.dumps({"do_lowercase_and_remove_accent": False}))
+    vocab = Vocab.load(folder)
+    assert vocab.unk in vocab.encode(["The"]).ids[0]
+    assert vocab.unk not in vocab.encode(["the"]).ids[0]
+
+
+def test_the_slow_one_agrees_on_text_that_is_tokenised(folder: Path) -> None:
+    pytest.importorskip("sacremoses")
+    from transformers import XLMTokenizer
+
+    slow = XLMTokenizer.from_pretrained(folder)
+    vocab = Vocab.load(folder)
+    for line in ("the old cat", "The Old Cat , the dog .", "tac dlo eht , olé"):
+        assert vocab.encode([line]).ids[0].tolist() == slow.encode(line, add_special_tokens=False)
+
+
+def test_saved_it_opens_as_a_plain_tokenizer(folder: Path, tmp_path: Path) -> None:
+    from transformers import AutoTokenizer
+
+    vocab = Vocab.load(folder)
+    vocab.save(tmp_path / "out")
+    plain = AutoTokenizer.from_pretrained(tmp_path / "out")
+    assert plain("the old cat")["input_ids"] == [vocab.begin, *vocab.encode(["the old cat"]).ids[0].tolist(), vocab.end]
+    assert plain.mask_token == "<special1>"
+
+
+def test_damage_is_named(folder: Path) -> None:
+    (folder / "vocab.json").write_text("{")
+    with pytest.raises(DataError, match=r"vocab\.json: damaged JSON"):
+        Vocab.load(folder)
