@@ -52,6 +52,7 @@ def test_other_words_and_languages_are_told_apart(fitted, tmp_path):
         ("{", "damaged aligner: Expecting property name"),
         ("{}", "key 'aligner' is required"),
         ('{"aligner": 3, "settings": {}}', "aligner: input should be a valid string"),
+        ('{"format": 2, "aligner": "gibbs", "settings": {}}', "a model of format 2, written by a newer interlace"),
         ('{"aligner": "gibs", "settings": {}}', "no aligner 'gibs'; did you mean 'gibbs'"),
         ('{"aligner": "gibbs", "settings": []}', "settings: input should be a valid dictionary"),
         ('{"aligner": "gibbs", "settings": {"nul": 1}}', "unknown key 'nul'; did you mean 'null'"),

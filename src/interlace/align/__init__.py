@@ -106,7 +106,7 @@ class Fitted(ABC):
         arrays = {name: np.ascontiguousarray(array) for name, array in self.arrays().items()}
         must_be_replaceable(folder, MARK, "aligner")
         with atomic_folder(folder) as partial:
-            about = {"aligner": self.aligner.name, "settings": self.aligner.dump()}
+            about = {"format": FORMAT, "aligner": self.aligner.name, "settings": self.aligner.dump()}
             learnt = self.learnt if pairs is None else Learnt(pairs.languages, pairs.splitter)
             about |= {} if learnt is None else {"learnt": asdict(learnt)}
             (partial / MARK).write_text(json.dumps(about, indent=1), encoding="utf-8")
@@ -147,9 +147,14 @@ class Aligner(Settings, ABC):
         raise DataError(f"the aligner {self.name!r} cannot be restored from a folder")
 
 
+def nobody(what: str, done: int, steps: int) -> None:
+    """Watches nothing."""
+
+
 ALIGNERS: Room[Any] = Room(__name__, "aligner", Aligner)
 DEFAULT = "gibbs"
 MARK = "aligner.json"  # the file by which a folder is known to hold a saved aligner
+FORMAT = 1  # of saved models; counts up when an older interlace could no longer read them
 _SIDES = ("source", "target")
 
 
@@ -181,6 +186,7 @@ def load(folder: Path | str) -> Fitted:
 class _About(Settings):
     """What `aligner.json` says."""
 
+    format: int = 1
     aligner: str
     settings: dict[str, Any]
     learnt: Learnt | None = None
@@ -190,6 +196,10 @@ def _about(mark: Path) -> _About:
     found = json.loads(mark.read_text(encoding="utf-8"))
     if not isinstance(found, dict):
         raise DataError(f"{mark}: damaged aligner: expected an object of JSON, found {found!r}"[:300])
+    if isinstance(found.get("format"), int) and found["format"] > FORMAT:
+        raise DataError(
+            f"{mark}: a model of format {found['format']}, written by a newer interlace; this one reads {FORMAT}"
+        )
     return _About.read(found, str(mark))
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from interlace.align import _gibbs_infer_kernels as kernels
+from interlace.align._arrays import checked
 from interlace.align._gibbs_cells import Posteriors, number_pairs
 from interlace.align._gibbs_chain import FERTILITIES, WIDEST, Learnt, tables_of
 from interlace.align._gibbs_kernels import Words
@@ -151,8 +152,8 @@ def _restored(
     shapes = {
         "pairs": (many,), "words": (by,), "alone": (to,), "jumps": (2 * WIDEST + 1,), "fertility": (by, FERTILITIES),
     }  # fmt: skip
-    entries = _checked(arrays, f"{prefix}.entries", np.int32, (many, 2), where)
-    found = {name: _checked(arrays, f"{prefix}.{name}", np.float32, shape, where) for name, shape in shapes.items()}
+    entries = checked(arrays, f"{prefix}.entries", np.int32, (many, 2), where)
+    found = {name: checked(arrays, f"{prefix}.{name}", np.float32, shape, where) for name, shape in shapes.items()}
     if ((entries < 0) | (entries >= (by, to))).any():
         raise DataError(f"{where}: damaged model: '{prefix}.entries' names words beyond the {by} and {to} there are")
     for name, array in found.items():
@@ -160,18 +161,3 @@ def _restored(
         if not (np.isfinite(array).all() and (array >= least).all()):
             raise DataError(f"{where}: damaged model: '{prefix}.{name}' holds what is no count or probability")
     return Direction(entries, Learnt(**found), unseen)
-
-
-def _checked(
-    arrays: Mapping[str, NDArray[Any]], name: str, kind: type[np.generic], shape: tuple[int, ...], where: str
-) -> NDArray[Any]:
-    """An array that is there, of this kind and shape."""
-    array = arrays.get(name)
-    if array is None:
-        raise DataError(f"{where}: damaged model: the array '{name}' is missing")
-    if array.shape != shape or array.dtype != kind:
-        raise DataError(
-            f"{where}: damaged model: '{name}' is {array.dtype} of shape {array.shape}, "
-            f"where {np.dtype(kind)} of shape {shape} is expected"
-        )
-    return array

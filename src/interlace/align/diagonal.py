@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import Field
 
-from interlace.align import Aligned, Aligner, Fitted
+from interlace.align import Aligned, Aligner, Fitted, nobody
+from interlace.align._arrays import checked
 from interlace.align._cooccurrence import entries_of, packed
 from interlace.align._diagonal_corpus import Corpus
 from interlace.align._diagonal_links import link
@@ -94,7 +95,7 @@ class Diagonal(Aligner):
             raise DataError(f"{self.name}: all pairs with words on both sides are too long to learn from")
         prior = Prior.of(priors, self.prior_weight, source, target)
         with workers(self.threads) as pool:
-            model = learn(self, corpus, prior, pool, watch or _nobody)
+            model = learn(self, corpus, prior, pool, watch or nobody)
         return FittedDiagonal(self, model, source, target)
 
     def restore(
@@ -120,31 +121,18 @@ class Diagonal(Aligner):
 
     def _check(self, arrays: Mapping[str, NDArray[Any]], source_types: int, target_types: int) -> None:
         """Arrays are all there and fit together and the words; the compiled loops look nothing over again."""
-        self._check_shape(arrays, "degrees", np.int32, source_types)
+        checked(arrays, "degrees", np.int32, (source_types,), self.name)
         if arrays["degrees"].min(initial=0) < 0:
             raise DataError(f"{self.name}: damaged model: 'degrees' holds what is no count")
         entries = int(arrays["degrees"].sum(dtype=np.int64))
-        self._check_shape(arrays, "targets", np.int32, entries)
+        checked(arrays, "targets", np.int32, (entries,), self.name)
         if entries and not 0 <= arrays["targets"].min() <= arrays["targets"].max() < target_types:
             raise DataError(f"{self.name}: damaged model: 'targets' names words beyond the {target_types} there are")
         sizes = {"forward": entries, "backward": entries, "source_null": source_types, "target_null": target_types}
         for name, size in {**sizes, "tensions": 2}.items():
-            self._check_shape(arrays, name, np.float64 if name == "tensions" else np.float32, size)
+            checked(arrays, name, np.float64 if name == "tensions" else np.float32, (size,), self.name)
             if not (np.isfinite(arrays[name]) & (arrays[name] > 0)).all():
                 raise DataError(f"{self.name}: damaged model: {name!r} holds what is no probability or tension")
-
-    def _check_shape(self, arrays: Mapping[str, NDArray[Any]], name: str, kind: type[np.generic], size: int) -> None:
-        if name not in arrays:
-            raise DataError(f"{self.name}: damaged model: the array {name!r} is missing")
-        if arrays[name].dtype != kind or arrays[name].shape != (size,):
-            raise DataError(
-                f"{self.name}: damaged model: {name!r} is {arrays[name].dtype} of shape {arrays[name].shape}, where "
-                f"{np.dtype(kind)} of shape {(size,)} is expected"
-            )
-
-
-def _nobody(what: str, done: int, steps: int) -> None:
-    """Watches nothing."""
 
 
 class FittedDiagonal(Fitted):

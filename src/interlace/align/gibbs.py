@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from pydantic import Field, field_validator
 
-from interlace.align import Aligned, Aligner, Fitted
+from interlace.align import Aligned, Aligner, Fitted, nobody
 from interlace.align._folding import Fold, Renumbering, Vocabulary
 from interlace.align._gibbs_pairs import portions, warn_of_long
 from interlace.align._usable import check_usable
@@ -93,7 +93,7 @@ class Gibbs(Aligner):
 
         check_usable(pairs, self.name)
         vocabularies = (Vocabulary(self.fold), Vocabulary(self.fold))
-        model, own = fit(self, pairs, priors, vocabularies, watch or _nobody)
+        model, own = fit(self, pairs, priors, vocabularies, watch or nobody)
         return FittedGibbs(self, model, vocabularies, own)
 
     def restore(
@@ -133,10 +133,6 @@ class Gibbs(Aligner):
         most = min(max(2, round(self.sweeps * 5000 / math.sqrt(pairs))), MOST_SWEEPS)
         quarter = max(1, most // 4)
         return [max(2, quarter), quarter, most]
-
-
-def _nobody(what: str, done: int, steps: int) -> None:
-    """Watches nothing."""
 
 
 class FittedGibbs(Fitted):
