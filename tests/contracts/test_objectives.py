@@ -146,3 +146,21 @@ def test_the_loss_falls(objective, vocab, backbone):
         optimiser.step()
         optimiser.zero_grad()
     assert losses[-1] < 0.7 * losses[0]
+
+
+def test_a_pair_costs_what_it_takes_in_a_batch(objective, vocab, backbone):
+    """Batches are cut by it, so it is no less than a batch of equal pairs takes, and little more."""
+    if objective.reads is not Pairs:
+        pytest.skip("reads single sentences")
+    rng = np.random.default_rng(0)
+    lengths = np.full(12, 10)
+    sides = [
+        Sentences(Ragged.from_lengths(rng.choice(vocab.ordinary, size=120).astype(np.int32), lengths),
+                  Ragged.from_lengths(np.tile(np.arange(10) // 2, 12).astype(np.int32), lengths), language)
+        for language in LANGUAGES
+    ]  # fmt: skip
+    prepared = objective.prepare(Resources(vocab, backbone.traits, lexicons=lexicons(vocab)))
+    batch = objective.batch(linked(Pairs(*sides)), prepared, 1, generator(Purpose.BATCH, 0, 1, 0))
+    cost = objective.pair_costs(lengths, lengths).sum()
+    assert cost - 12 * 2 * 4 <= batch.inputs["input_ids"].size <= cost
+    assert objective.pair_costs(np.array([90]), np.array([5]))[0] <= 2 * objective.max_length

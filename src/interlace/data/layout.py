@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from interlace.data.vocab import Vocab
     from interlace.ragged import Ragged
 
+MOST_SPECIALS = 4  # subwords that a row's layout may add to its text
+
 
 @dataclass(frozen=True)
 class Layout:

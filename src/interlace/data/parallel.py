@@ -151,7 +151,13 @@ class ParallelCorpus:
     @cached_property
     def lengths(self) -> NDArray[np.int32]:
         """(rows,) subwords of both sides together."""
-        return self._store.lengths("source_ids") + self._store.lengths("target_ids")
+        source, target = self.side_lengths
+        return source + target
+
+    @cached_property
+    def side_lengths(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """(rows,) subwords of each side."""
+        return self._store.lengths("source_ids"), self._store.lengths("target_ids")
 
     def __len__(self) -> int:
         return len(self._store)

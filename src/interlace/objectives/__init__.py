@@ -9,15 +9,17 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
 from pydantic import Field
 
 from interlace.data import Labelled, Pairs, Sentences
+from interlace.data.layout import MOST_SPECIALS
 from interlace.registry import Room
 from interlace.settings import Settings
 
 if TYPE_CHECKING:
-    import numpy as np
     import torch
+    from numpy.typing import NDArray
     from torch import Tensor, nn
 
     from interlace.data.vocab import Vocab
@@ -141,6 +143,13 @@ class Objective(Settings, ABC):
         states = backbone.encode(batch.inputs)  # (B, L, H)
         logits = backbone.logits(states[batch.at])  # (N, V)
         return {self.term: Term(cross_entropy(logits.float(), batch.labels, reduction="sum"))}
+
+    def pair_costs(self, source: NDArray[Any], target: NDArray[Any]) -> NDArray[Any]:
+        """(n,) subwords, padding and specials included, that pairs of sides this long take in a batch.
+
+        As one row with both sides; objectives that lay pairs out otherwise say how. Batches are cut by it.
+        """
+        return np.minimum(source + target + MOST_SPECIALS, self.max_length)
 
     def for_evaluation(self) -> Objective:
         """The same objective as it is measured: fixed and comparable between runs."""

@@ -27,13 +27,13 @@ What the paper leaves open (requirements, A1-A15), and where it is decided:
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
 from interlace.data import Pairs
-from interlace.data.layout import single
+from interlace.data.layout import MOST_SPECIALS, single
 from interlace.errors import DataError
 from interlace.links.phrases import PhraseRules
 from interlace.objectives import Objective, Prepared, Resources
@@ -115,6 +115,10 @@ class Alm(Objective):
         languages = (examples.source.language, examples.target.language)
         inputs = encoder_inputs(layout, prepared.traits, languages, language_ids=prepared.language_ids)
         return self.masking.batch(layout, inputs, languages, prepared, term=self.term, step=step, rng=rng)
+
+    def pair_costs(self, source: NDArray[Any], target: NDArray[Any]) -> NDArray[Any]:
+        """As one sentence, mostly of one side; a replaced phrase may be a little longer than what it replaces."""
+        return np.minimum(np.maximum(source, target) + MOST_SPECIALS, self.max_length)
 
     def for_evaluation(self) -> Alm:
         """The same with the evaluation's masking."""

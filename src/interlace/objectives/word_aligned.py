@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import Field
 
 from interlace.data import Pairs, Sentences
-from interlace.data.layout import single
+from interlace.data.layout import MOST_SPECIALS, single
 from interlace.errors import DataError, SettingsError, did_you_mean
 from interlace.objectives import Batch, Objective, Prepared, Resources, Term
 from interlace.objectives._exchange import Pooling, linked_words, links_of, one_to_one, words_of
@@ -84,6 +84,10 @@ class WordAligned(Objective):
         """Resolve the switch; a model that cannot do what is asked is refused."""
         language_ids = wants_languages(self.language_ids, resources.traits, "word_aligned")
         return PreparedWordAligned(resources.vocab, resources.traits, language_ids)
+
+    def pair_costs(self, source: NDArray[Any], target: NDArray[Any]) -> NDArray[Any]:
+        """As two rows of a batch, both padded to the longer."""
+        return 2 * np.minimum(np.maximum(source, target) + MOST_SPECIALS, self.max_length)
 
     def batch(self, examples: Pairs, prepared: PreparedWordAligned, step: int, rng: Generator) -> Batch:  # noqa: ARG002
         """Rows of the language that is held, then rows of the other; number their words and look up their links.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from interlace.data import Pairs
+from interlace.data.layout import MOST_SPECIALS
 from interlace.data.packing import Streams
 from interlace.data.parallel import ParallelCorpus
 from interlace.data.sampling import BucketPlan, StreamPlan
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     from interlace.train.mixture import Plan
 
 log = logging.getLogger(__name__)
-
-SPECIALS = 4  # most subwords that a row's layout adds to its text
 
 
 def build_mixture(recipe: Recipe, materials: Materials, traits: Traits) -> Mixture:
@@ -124,7 +123,8 @@ def _plan(recipe: Recipe, objective: Objective, materials: Materials, corpus: st
         if len(streams) == 0:
             raise DataError(f"corpus {corpus!r} holds less than one row of {objective.max_length} subwords")
         return Streamed(streams, StreamPlan(len(streams), budget, objective.max_length, recipe.seed, number))
-    plan = BucketPlan(
-        data.lengths, budget, seed=recipe.seed, corpus=number, max_length=objective.max_length, overhead=SPECIALS
-    )
-    return Bucketed(data, plan)
+    if isinstance(data, ParallelCorpus):
+        costs = objective.pair_costs(*data.side_lengths)
+    else:
+        costs = np.minimum(data.lengths + MOST_SPECIALS, objective.max_length)
+    return Bucketed(data, BucketPlan(costs, budget, seed=recipe.seed, corpus=number))
