@@ -189,7 +189,6 @@ def main() -> None:
         corpora = stored(folder, words, links, sides, vocab)
         some = replace(pairs, source=_first(pairs.source, asked.copied), target=_first(pairs.target, asked.copied))
         written, lines = copies(folder, some, words.slice(0, asked.copied), links.slice(0, asked.copied), vocab)
-        plan = BucketPlan(sides.lengths, BUDGET, overhead=3, max_length=LENGTH)
         objectives = {
             "tlm, pairs": Tlm(max_length=LENGTH),
             "alm, phrases stored": Alm(max_length=LENGTH),
@@ -197,7 +196,13 @@ def main() -> None:
             "alm, the table's argmax": Alm(max_length=LENGTH, switching={"target_choice": "table_argmax"}),
         }
         sources = {
-            key: source_of(key, objective, Bucketed(corpora[key], plan), vocab) for key, objective in objectives.items()
+            key: source_of(
+                key,
+                objective,
+                Bucketed(corpora[key], BucketPlan(objective.pair_costs(*corpora[key].side_lengths), BUDGET)),
+                vocab,
+            )
+            for key, objective in objectives.items()
         }
         streams = Streams(written, LENGTH - 2, vocab.end)
         streamed = Streamed(streams, StreamPlan(len(streams), BUDGET, LENGTH))

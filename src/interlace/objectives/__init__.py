@@ -149,7 +149,8 @@ class Objective(Settings, ABC):
 
         As one row with both sides; objectives that lay pairs out otherwise say how. Batches are cut by it.
         """
-        return np.minimum(source + target + MOST_SPECIALS, self.max_length)
+        costs: NDArray[Any] = np.minimum(source + target + MOST_SPECIALS, self.max_length)
+        return costs
 
     def for_evaluation(self) -> Objective:
         """The same objective as it is measured: fixed and comparable between runs."""

@@ -118,7 +118,8 @@ class Alm(Objective):
 
     def pair_costs(self, source: NDArray[Any], target: NDArray[Any]) -> NDArray[Any]:
         """As one sentence, mostly of one side; a replaced phrase may be a little longer than what it replaces."""
-        return np.minimum(np.maximum(source, target) + MOST_SPECIALS, self.max_length)
+        costs: NDArray[Any] = np.minimum(np.maximum(source, target) + MOST_SPECIALS, self.max_length)
+        return costs
 
     def for_evaluation(self) -> Alm:
         """The same with the evaluation's masking."""

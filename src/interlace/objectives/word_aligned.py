@@ -87,7 +87,8 @@ class WordAligned(Objective):
 
     def pair_costs(self, source: NDArray[Any], target: NDArray[Any]) -> NDArray[Any]:
         """As two rows of a batch, both padded to the longer."""
-        return 2 * np.minimum(np.maximum(source, target) + MOST_SPECIALS, self.max_length)
+        costs: NDArray[Any] = np.minimum(np.maximum(source, target) + MOST_SPECIALS, self.max_length)
+        return 2 * costs
 
     def batch(self, examples: Pairs, prepared: PreparedWordAligned, step: int, rng: Generator) -> Batch:  # noqa: ARG002
         """Rows of the language that is held, then rows of the other; number their words and look up their links.
