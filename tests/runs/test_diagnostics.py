@@ -20,7 +20,7 @@ class InterruptedRunError(Exception):
     """Stands for a kill."""
 
 
-def rows(run, kind="diagnostics"):
+def rows(run, kind="diagnosis"):
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     return [row for row in lines if row["kind"] == kind]
 

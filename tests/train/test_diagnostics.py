@@ -246,7 +246,7 @@ def test_it_measures_before_the_first_step_now_and_then_and_after_the_last():
     for index in range(1, 11):
         made(SimpleNamespace(index=index))
     assert [row["step"] for row in rows] == [0, 4, 8, 10]
-    assert {row["kind"] for row in rows} == {"diagnostics"}
+    assert {row["kind"] for row in rows} == {"diagnosis"}
     assert rows[0]["scores"] == {"gap/en-de": 0.5}
     assert rows[0]["on"] == {"en-de": {"pairs": 9}}
     assert rows[0]["seconds"] >= 0

@@ -114,9 +114,11 @@ def _measurable(wanted: frozenset[str], there: dict[str, bool], *, named: bool) 
 
 
 def _retrieval(recipe: Recipe) -> Retrieval:
-    """How sentences are compared: as the recipe's own task does."""
+    """How sentences are compared: as the recipe's own task does, in batches no larger than those of training."""
     task = recipe.evaluate.task("retrieval")
-    return task if isinstance(task, Retrieval) else Retrieval()
+    task = task if isinstance(task, Retrieval) else Retrieval()
+    most = min(task.tokens_per_batch, recipe.train.tokens_per_batch)
+    return task.model_copy(update={"tokens_per_batch": most})
 
 
 # ---- translations ----

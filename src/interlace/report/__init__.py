@@ -48,7 +48,18 @@ class Section:
 
 SECTIONS: Room[Section] = Room(__name__, "report section")
 
-ORDER = ("zero_shot", "embedding", "perplexity", "losses", "samples", "link_matrix", "recipe", "shares", "provenance")
+ORDER = (
+    "zero_shot",
+    "embedding",
+    "diagnostics",
+    "perplexity",
+    "losses",
+    "samples",
+    "link_matrix",
+    "recipe",
+    "shares",
+    "provenance",
+)
 """What the reader wants first stands first: results, why, how it was learnt, and at the end how to do it again."""
 
 

@@ -53,6 +53,15 @@ class Evaluation(_Part):
     scores: dict[str, float | None]
 
 
+class Diagnosis(_Part):
+    """A diagnosis of `metrics.jsonl`; `on` says what each two languages were measured on."""
+
+    step: int
+    scores: dict[str, float | None]
+    on: dict[str, dict[str, Any]] = {}
+    seconds: float = 0.0
+
+
 class Score(_Part):
     """One score of one task in one language with one seed, from `scores.json`."""
 
@@ -165,6 +174,7 @@ class Run:
     style: int = 0
     steps: list[Step] = field(default_factory=list)
     evaluations: list[Evaluation] = field(default_factory=list)
+    diagnoses: list[Diagnosis] = field(default_factory=list)
     samples: list[Sample] = field(default_factory=list)
     scores: list[Score] = field(default_factory=list)
     embedding: Embedding | None = None
@@ -200,6 +210,7 @@ def _read(folder: Path) -> Run:
         label=str(recipe.get("name") or folder.name),
         steps=[line for line in metrics if isinstance(line, Step)],
         evaluations=[line for line in metrics if isinstance(line, Evaluation)],
+        diagnoses=[line for line in metrics if isinstance(line, Diagnosis)],
         samples=_whole(folder / "samples.json", list[Sample]) or [],
         scores=_whole(folder / "scores.json", list[Score]) or [],
         embedding=_whole(folder / "embedding.json", Embedding),
@@ -260,9 +271,10 @@ def _whole(path: Path, kind: type[T]) -> T | None:
     return _checked(TypeAdapter(kind), data, str(path))
 
 
-def _metrics(path: Path) -> Iterator[Step | Evaluation]:
+def _metrics(path: Path) -> Iterator[Step | Evaluation | Diagnosis]:
     """The lines of `metrics.jsonl`; kinds we do not know are passed over."""
-    kinds: dict[str, TypeAdapter[Any]] = {"step": TypeAdapter(Step), "evaluation": TypeAdapter(Evaluation)}
+    parts = {"step": Step, "evaluation": Evaluation, "diagnosis": Diagnosis}
+    kinds: dict[str, TypeAdapter[Any]] = {kind: TypeAdapter(part) for kind, part in parts.items()}
     for row, line in enumerate((_text(path) or "").split("\n"), start=1):
         if not line.strip():
             continue

@@ -31,20 +31,36 @@ def losses(runs: Sequence[Run]) -> Section:
     steps = (
         domain([curve for lines in curves.values() for curve in lines]).steps if any(curves.values()) else (0.0, 1.0)
     )
-    panels = [
-        panel(name, lines, replace(domain(lines), steps=steps), "loss in nats a prediction")
+    panels = {
+        name: panel(name, lines, replace(domain(lines), steps=steps), "share" if _is_share(name) else _LOSS)
         for name, lines in curves.items()
         if lines
-    ]
-    caption = "Nats a predicted subword, over training steps."
-    caption += f" A point is the mean of up to {size} recorded steps of that objective." if size > 1 else ""
+    }
+    note = f" A point is the mean of up to {size} recorded steps of that objective." if size > 1 else ""
     lead = (
         "What the optimiser saw, all languages together. Objectives differ in difficulty: compare lines, not panels."
         if panels
         else "No training step was recorded."
     )
-    figures = [{"panels": panels, "caption": caption, "hidden": []}] if panels else []
+    shares = [drawn for name, drawn in panels.items() if _is_share(name)]
+    nats = [drawn for name, drawn in panels.items() if not _is_share(name)]
+    figures = [
+        {"panels": drawn, "caption": caption + note, "hidden": []}
+        for drawn, caption in (
+            (nats, "Nats a predicted subword, over training steps."),
+            (shares, "No losses: the share of the predicted subwords that this can be said of, over training steps."),
+        )
+        if drawn
+    ]
     return Section("Training losses", lead, render("panels", figures=figures, keys=keys, several=len(keys) > 1))
+
+
+_LOSS = "loss in nats a prediction"
+
+
+def _is_share(name: str) -> bool:
+    """Whether a term without weight, such as WEAM's `aligned_share`, only says how often something holds."""
+    return name.endswith("_share")
 
 
 def _series(run: Run) -> dict[str, list[tuple[float, float | None]]]:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from interlace.report import Section
 from interlace.report._columns import columns
+from interlace.report._curves import curves_by_panel, of_dictionary
 from interlace.report._format import language_name
-from interlace.report._lines import Curve, domain, finite, panel
+from interlace.report._lines import domain, panel
 from interlace.report._templates import render
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ _MOST = 12  # panels of one figure; further languages are named and left out
 def perplexity(runs: Sequence[Run]) -> Section:
     """The section: a panel a language with a line a run, all on one scale."""
     names = list(dict.fromkeys(name for run in runs for line in run.evaluations for name in line.scores))
+    names = [name for name in names if not of_dictionary(name)]
     kinds = list(dict.fromkeys(name.partition("/")[0] for name in names))
     kinds.sort(key=lambda kind: kind != "perplexity")
     figures = [_figure(runs, kind, [name for name in names if name.partition("/")[0] == kind]) for kind in kinds]
@@ -45,16 +47,8 @@ def perplexity(runs: Sequence[Run]) -> Section:
 
 
 def _figure(runs: Sequence[Run], kind: str, names: list[str]) -> dict[str, object]:
-    keys = columns(runs)
-    curves = {
-        name: [
-            Curve(keys[run.label].short, run.style, points)
-            for run in runs
-            if (points := finite([(line.step, line.scores.get(name)) for line in run.evaluations]))
-        ]
-        for name in names
-    }
-    curves = {name: lines for name, lines in curves.items() if lines}
+    series = {run.folder: [(line.step, line.scores) for line in run.evaluations] for run in runs}
+    curves = curves_by_panel(runs, series, {name: name for name in names})
     means = [name for name in curves if name.partition("/")[2] in _MEANS]
     each = [name for name in curves if name not in means]
     shown = [*each[:_MOST], *means[:1]]  # a second mean would look the same

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from interlace.train.loop import Step
     from interlace.train.perplexity import HeldOut
 
-KIND = "diagnostics"  # of a line in `metrics.jsonl`
+KIND = "diagnosis"  # of a line in `metrics.jsonl`
 OF_PAIRS = ("retrieval", "gap", "cka")
 MEASURES = ("alignment", *OF_PAIRS, "accuracy")
 
