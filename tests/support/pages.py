@@ -24,19 +24,19 @@ from interlace.world._write import _Writer
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_CONSOLE = re.compile(r"(?<=^```console\n).*?(?=^```)", re.DOTALL | re.MULTILINE)
+CONSOLE = re.compile(r"(?<=^```console\n).*?(?=^```)", re.DOTALL | re.MULTILINE)
 _PYTHON = re.compile(r"(^```python\n(.*?)^```\n\n```text\n).*?(?=^```)", re.DOTALL | re.MULTILINE)
 _FIGURE = re.compile(r"!\[[^\]]*\]\(([\w-]+\.svg)\)")
 
 
 def with_real_output(page: str, folder: Path) -> str:
     """The page as it should be; its commands and scripts run in `folder`, from top to bottom."""
-    blocks = sorted([*_CONSOLE.finditer(page), *_PYTHON.finditer(page)], key=lambda block: block.start())
+    blocks = sorted([*CONSOLE.finditer(page), *_PYTHON.finditer(page)], key=lambda block: block.start())
     parts, end = [], 0
     for block in blocks:
         parts.append(page[end : block.start()])
-        if block.re is _CONSOLE:
-            parts += [f"$ {command}\n{_run(command, folder)}" for command in _commands(block[0])]
+        if block.re is CONSOLE:
+            parts += [f"$ {command}\n{_run(command, folder)}" for command in commands(block[0])]
         else:
             parts.append(block[1] + _shell([sys.executable, "-c", block[2]], folder))
         end = block.end()
@@ -48,7 +48,7 @@ def figures(page: str) -> list[str]:
     return _FIGURE.findall(page)
 
 
-def _commands(block: str) -> Iterator[str]:
+def commands(block: str) -> Iterator[str]:
     """What follows each prompt, to the end of the line or beyond a backslash there."""
     yield from re.findall(r"^\$ ((?:.*\\\n)*.*)$", block, re.MULTILINE)
 

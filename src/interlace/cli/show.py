@@ -1,0 +1,108 @@
+"""Show what an objective makes of two sentences."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from interlace.cli import Code, Json, output, take_guests
+
+if TYPE_CHECKING:
+    from interlace.objectives import Objective
+    from interlace.recipes.example import Example
+
+_Changes = Annotated[
+    list[str], typer.Option("--set", help="A setting of the objective: --set masking.rate=0.3 (repeatable).")
+]
+_Source = Annotated[str, typer.Option("--source", help="A sentence; none: one of ours.")]
+_Target = Annotated[str, typer.Option("--target", help="Its translation.")]
+_Links = Annotated[
+    str, typer.Option("--links", help="Which words translate which, from 0: '0-0 1-2'; with your own sentences.")
+]
+_Languages = Annotated[str, typer.Option("--languages", help="Of the two sentences: en,de.")]
+_Splitter = Annotated[str, typer.Option("--splitter", help="What a word is, as `interlace list splitters`.")]
+_Vocab = Annotated[str, typer.Option("--vocab", help="A tokenizer's folder or hub name; none: every word is whole.")]
+_Rows = Annotated[int, typer.Option("--rows", min=1, max=100, help="Draws from the same sentences.")]
+_Embeddings = Annotated[
+    bool, typer.Option("--language-embeddings", help="As for a model that has language embeddings (XLM).")
+]
+
+
+def show(
+    objective: Annotated[str, typer.Argument(help="An objective: see `interlace list objectives`.")],
+    changes: _Changes = [],
+    source: _Source = "",
+    target: _Target = "",
+    links: _Links = "",
+    languages: _Languages = "en,de",
+    splitter: _Splitter = "blanks",
+    vocab: _Vocab = "",
+    rows: _Rows = 1,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Another seed draws other words.")] = 0,
+    step: Annotated[int, typer.Option("--step", min=1, help="Step of training, for schedules.")] = 1,
+    embeddings: _Embeddings = False,
+    code: Code = [],
+    as_json: Json = False,
+) -> None:
+    """Show what a model reads and what it must predict when it learns by an objective."""
+    take_guests(code)
+    from interlace.data.vocab import Vocab
+    from interlace.train.rendering import render
+
+    example = _example(source, target, links, languages, splitter)
+    chosen = _objective(objective, changes)
+    subwords = Vocab.load(vocab) if vocab else example.vocab()
+    batches = example.batches(chosen, subwords, rows=rows, seed=seed, step=step, embeddings=embeddings)
+    drawn = {corpus: render(batch, subwords, chosen, corpus.split("-")) for corpus, batch in batches}
+    if as_json:
+        found = {
+            corpus: {"rows": [{line.name: line.cells for line in row} for row in one.rows], "notes": one.notes}
+            for corpus, one in drawn.items()
+        }
+        output.print_json(json.dumps(found))
+        return
+    lines = _before(example, chosen)
+    for corpus, one in drawn.items():
+        lines += ["", f"{corpus}:", *one.text()]
+    for line in lines:
+        output.print(line, highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+
+def _before(example: Example, objective: Objective) -> list[str]:
+    """The two sentences, and what else the objective looks at."""
+    lines = [f"{example.languages[0]}: {example.source}", f"{example.languages[1]}: {example.target}"]
+    pairs = " ".join("-".join(words) for words in example.linked())
+    if "lexicon" in objective.needs:
+        lines.append(f"dictionary: {pairs}")
+    elif objective.needs:
+        lines.append(f"links: {pairs}")
+    return lines
+
+
+def _example(source: str, target: str, links: str, languages: str, splitter: str) -> Example:
+    from interlace.errors import SettingsError
+    from interlace.recipes.example import Example
+
+    codes = languages.split(",")
+    if len(codes) != 2 or not all(codes) or codes[0] == codes[1]:
+        raise SettingsError(f"--languages {languages!r}: expected two, such as en,de")
+    if bool(source) != bool(target):
+        raise SettingsError("give both --source and --target, or neither")
+    own: dict[str, Any] = {"source": source, "target": target, "links": links} if source else {}
+    if links and not source:
+        own = {"links": links}
+    return Example(languages=(codes[0], codes[1]), splitter=splitter, **own)
+
+
+def _objective(name: str, changes: list[str]) -> Objective:
+    """The objective with its settings; keys are those that a recipe's section takes."""
+    from interlace.cli._options import parse_changes
+    from interlace.objectives import OBJECTIVES
+    from interlace.recipes._files import change
+
+    data: dict[str, Any] = {"name": name}
+    for key, value in parse_changes(changes, "key=value, such as masking.rate=0.3").items():
+        change(data, key, value)
+    return OBJECTIVES.build(data, name)

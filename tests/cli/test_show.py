@@ -1,0 +1,69 @@
+"""`interlace show`: two sentences as an objective makes them."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from interlace.cli import application
+from interlace.errors import DataError, SettingsError
+
+
+def shown(*arguments):
+    return CliRunner().invoke(application(), ["show", *arguments], catch_exceptions=False).stdout
+
+
+def test_the_sentences_and_what_is_made_of_them():
+    lines = shown("clm").splitlines()
+    assert lines[0] == "en: today the old doctor reads three letters"
+    assert "next   today  the    old  doctor  reads   three  letters" in lines
+
+
+def test_what_an_objective_looks_at_is_told():
+    assert "\nlinks: today-heute the-der old-alte doctor-Arzt " in shown("weam")
+    assert "\ndictionary: today-heute the-der " in shown("align_mlm")
+    assert "links" not in shown("mlm")
+
+
+def test_settings_are_those_of_the_objective():
+    assert "predicts" not in shown("mlm", "--set", "masking.rate=0")
+    with pytest.raises(SettingsError, match="did you mean 'rate'"):
+        shown("mlm", "--set", "masking.rat=0")
+
+
+def test_own_sentences():
+    own = ["--source", "the cat sleeps", "--target", "le chat dort", "--languages", "en,fr"]
+    text = shown("word_aligned", *own, "--links", "1-1")
+    assert ["drawn", "to", "chat"] in [line.split() for line in text.splitlines()]
+    assert "en-fr:" in text
+    assert "counts: mlm" in shown("mlm", *own)
+
+
+def test_machines_get_columns():
+    found = json.loads(shown("clm", "--json"))
+    assert found["en"]["rows"][0]["next"]["0"] == "today"
+
+
+def test_brackets_and_colons_are_text():
+    assert "[b] :smile: x" in shown("mlm", "--source", "[b] :smile: x", "--target", "y").splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nmlm"], "there is no objective 'nmlm'; did you mean 'mlm'"),
+        (["mlm", "--languages", "en"], "expected two, such as en,de"),
+        (["mlm", "--source", "a"], "give both --source and --target"),
+        (["mlm", "--set", "masking"], "expected key=value"),
+        (["weam", "--set", "reset_positions=3"], "reset_positions"),
+        (["tlm", "--set", "language_ids=true"], "no language embeddings"),
+    ],
+)
+def test_what_cannot_be_is_explained(arguments, message):
+    with pytest.raises(SettingsError, match=message):
+        shown(*arguments)
+
+
+def test_a_link_beyond_the_sentence_is_named():
+    with pytest.raises(DataError, match="9-0 names a word that is not there"):
+        shown("weam", "--links", "9-0")

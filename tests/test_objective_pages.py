@@ -1,0 +1,56 @@
+"""The pages of objectives show what the code prints, every setting, and recipes that exist."""
+
+import re
+
+import pytest
+
+import objective_pages
+from interlace.objectives import OBJECTIVES
+from interlace.recipes import shipped_recipes
+
+PAGES = sorted(objective_pages.FOLDER.glob("*.md"))
+HINT = "run: python tests/support/objective_pages.py"
+
+
+def test_every_objective_has_a_page_and_the_index_names_it():
+    index = (objective_pages.FOLDER / "README.md").read_text(encoding="utf-8")
+    assert {path.stem for path in PAGES} == {*OBJECTIVES.own_names(), "README"}
+    assert all(f"({name}.md)" in index for name in OBJECTIVES.own_names())
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_pages_are_up_to_date(path):
+    page = path.read_text(encoding="utf-8")
+    assert page == objective_pages.up_to_date(page), HINT
+    assert "```console\n$ interlace show " in page
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_recipes_that_a_page_names_exist(path):
+    named = re.findall(
+        r"`(?:interlace pretrain )?((?:tiny|adapt|xlm|alm|weam|align_mlm)/[\w-]+[\w])\b", path.read_text()
+    )
+    assert named
+    assert set(named) <= {*shipped_recipes(), "weam/tlm", "weam/word-aligned"}
+
+
+@pytest.mark.parametrize("name", sorted(OBJECTIVES.own_names()))
+def test_what_a_page_sets_is_a_setting(name):
+    page = (objective_pages.FOLDER / f"{name}.md").read_text(encoding="utf-8")
+    keys = set(re.findall(r"^\| `([\w.]+)` \|", page, re.MULTILINE))
+    fields = OBJECTIVES.get(name).model_fields
+    assert {key.partition(".")[0] for key in keys} == set(fields)
+
+
+def test_a_page_that_is_out_of_date_is_brought_up_to_date():
+    page = "<!-- settings of clm -->\nold\n<!-- end of settings -->\n```console\n$ interlace show clm\nold\n```\n"
+    fresh = objective_pages.up_to_date(page)
+    assert "old\n" not in fresh
+    assert "| `context_size` | `0` |" in fresh
+    assert "next   today  the    old  doctor" in fresh
+    assert objective_pages.up_to_date(fresh) == fresh
+
+
+def test_a_command_that_fails_is_named():
+    with pytest.raises(Exception, match="there is no objective 'none'"):
+        objective_pages.up_to_date("```console\n$ interlace show none\n```\n")
