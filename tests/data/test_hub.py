@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import huggingface_hub
 import pytest
 from huggingface_hub import constants, errors
-from little_checkpoints import save
 
 from interlace.data.vocab import Vocab
 from interlace.errors import CheckpointError, DataError
 from interlace.models.build import load
+from little_checkpoints import save
 
 if TYPE_CHECKING:
     from pathlib import Path

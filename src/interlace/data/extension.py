@@ -1,6 +1,7 @@
 """New subwords for a tokenizer that exists, learnt from the text it is to read; the old ones keep their ids.
 
-Subwords go into the tokenizer's own model, in the way of each kind:
+Joining goes on where the tokenizer stopped (Purason et al. 2025, "Teaching Old Tokenizers New Words", who continue BPE;
+here WordPiece and Unigram too), so no new subword is out of reach. Each kind takes it into its own model:
 
 - BPE: merges after all of its own. Text is first cut as before, then joined further, so this is exact.
 - WordPiece: pieces. The longest piece that fits is taken, so a new one is used where it is longer.

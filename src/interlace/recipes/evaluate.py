@@ -16,6 +16,7 @@ from interlace.data.vocab import Vocab
 from interlace.errors import DataError, RunError
 from interlace.models.build import load
 from interlace.recipes import Recipe
+from interlace.recipes.card import write_card
 from interlace.recipes.prepare import data_root
 from interlace.train.device import accelerator_for
 from interlace.train.folder import RECIPE, RUN, SCORES, locked, read_json, write_json
@@ -99,6 +100,8 @@ def evaluate(
             rows += [{**row, "key": keys[name]} for row in new]
             if accelerator.is_main_process:
                 write_json(target.into / SCORES, rows)
+                if Path(target.model) == target.into / "model":
+                    write_card(target.into)
     return [row for row in rows if (row["task"], row["seed"]) in cells]
 
 

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 from interlace.errors import RunError, SettingsError
 from interlace.models.languages import must_know
 from interlace.objectives._lexicon_scores import dictionary_scores
+from interlace.recipes._card_data import data_of
 from interlace.recipes._link_samples import sample_links
+from interlace.recipes.card import write_card
 from interlace.recipes.concepts import concepts
 from interlace.recipes.diagnosing import diagnosing
 from interlace.recipes.lexicons import keep_dictionaries
@@ -216,7 +218,9 @@ def _finish(
         write_json(into / LINKS, links)
     clock.lap("export")
     rows = list(_recorded(into / METRICS))
-    write_json(into / RUN, describe(recipe, training, progress, clock.seconds, rows))
+    about = describe(recipe, training, progress, clock.seconds, rows) | {"data": data_of(recipe, materials)}
+    write_card(into, about)
+    write_json(into / RUN, about)
 
 
 def _take_best(into: Path, model: Learning, recipe: Recipe) -> None:
