@@ -1,0 +1,31 @@
+"""`interlace demo`: the whole way from text to report, in small."""
+
+from __future__ import annotations
+
+from typer.testing import CliRunner
+
+from interlace.cli import application
+from interlace.cli.demo import RECIPES
+from interlace.recipes import read_recipe
+
+SMALL = {
+    "world.sentences": 300, "world.pairs": 200, "world.labelled": 20, "world.nli": 20, "world.questions": 5,
+    "world.dev": 120, "world.test": 20, "vocab.size": 1800, "train.steps": 2, "train.tokens_per_batch": 512,
+    "train.threads": 1, "train.evaluate_tokens": 512, "train.diagnostics.every": 0, "evaluate.seeds": 1,
+}  # fmt: skip
+
+
+def test_the_demo_trains_scores_and_compares(tmp_path):
+    changes = [part for key, value in SMALL.items() for part in ("--set", f"{key}={value}")]
+    done = CliRunner().invoke(
+        application(), ["demo", "--into", str(tmp_path / "runs"), *changes], catch_exceptions=False
+    )
+    assert done.exit_code == 0
+    names = [read_recipe(name).name for name in RECIPES]
+    assert all(name in done.stdout for name in [*names, "pos (accuracy", "retrieval", "embedding_alignment"])
+    assert done.stdout.rstrip().endswith("report.html")
+    assert (tmp_path / "runs" / "report.html").stat().st_size > 10_000
+    again = CliRunner().invoke(
+        application(), ["demo", "--into", str(tmp_path / "runs"), *changes], catch_exceptions=False
+    )
+    assert again.stdout == done.stdout  # nothing is trained twice
