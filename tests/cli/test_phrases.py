@@ -113,6 +113,12 @@ def test_a_stray_link_among_many_is_left_out_with_a_note(caplog):
 
 
 @pytest.mark.usefixtures("text")
+def test_forgotten_links_are_guessed():
+    with pytest.raises(DataError, match=r"is the file of links missing\? SOURCE TARGET LINKS are wanted"):
+        run("a.en", "a.de")
+
+
+@pytest.mark.usefixtures("text")
 def test_unsure_links_are_left_out_where_their_confidence_is_known(tmp_path):
     write_lines(tmp_path / "grades", ["0.9 0.9 0.3", "0.9 0.9", "", "0.9 0.9"])
     grades = ("--confidence", "grades", "--least-confidence", 0.5)

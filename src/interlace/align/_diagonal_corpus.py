@@ -39,7 +39,7 @@ class Corpus:
         self.chunks = 0
         self.shapes, self.times = self._survey()
         cells = pairs.source.lengths * pairs.target.lengths
-        if beyond := int((cells > MOST_CELLS).sum()):
+        if self.chunks and (beyond := int((cells > MOST_CELLS).sum())):
             log.warning("%d pairs of more than %d times %d words are linked but not learnt from", beyond, *_SIDES)
 
     def __iter__(self) -> Iterator[tuple[Ragged, Ragged]]:

@@ -17,6 +17,7 @@ from interlace.align._gibbs_pairs import cells_of, sample, usable, warn_of_long
 from interlace.align._gibbs_views import Cut, View, cell_starts
 from interlace.align._prior import Prior
 from interlace.align._stored import Stored
+from interlace.align._usable import TOO_LONG
 from interlace.errors import DataError
 from interlace.processors import processors
 from interlace.randomness import Purpose, generator
@@ -44,9 +45,9 @@ def fit(
     Raises:
         DataError: all pairs with words on both sides are too long.
     """
-    warn_of_long(pairs)
     if not cells_of(pairs).any():
-        raise DataError(f"{aligner.name}: all pairs with words on both sides are too long to learn from")
+        raise DataError(f"{aligner.name}: all pairs with words on both sides are too long: {TOO_LONG}")
+    warn_of_long(pairs)
     part = sample(pairs, aligner.fit_cells)
     text = usable(pairs) if part is None else part
     source = Renumbering(text.source_types, vocabularies[0])(text.source, grow=True)

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 MOST_CELLS = 1 << 22  # source words x target words of a pair that is learnt from; 2,048 words on both sides
+TOO_LONG = (
+    f"nothing is learnt from one of more than {MOST_CELLS:,} source words times target words; split into sentences"
+)
 
 
 def two_sided(pairs: WordPairs) -> NDArray[np.bool_]:

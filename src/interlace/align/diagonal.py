@@ -25,7 +25,7 @@ from interlace.align._diagonal_model import PROBABILITIES, Model
 from interlace.align._diagonal_training import learn, workers
 from interlace.align._folding import Fold, Renumbering, Vocabulary
 from interlace.align._prior import Prior
-from interlace.align._usable import check_usable
+from interlace.align._usable import TOO_LONG, check_usable
 from interlace.errors import DataError
 from interlace.links.symmetrise import Heuristic
 from interlace.ragged import Ragged
@@ -92,7 +92,7 @@ class Diagonal(Aligner):
         source, target = Vocabulary(self.fold), Vocabulary(self.fold)
         corpus = Corpus(pairs, source, target)
         if not corpus.chunks:
-            raise DataError(f"{self.name}: all pairs with words on both sides are too long to learn from")
+            raise DataError(f"{self.name}: all pairs with words on both sides are too long: {TOO_LONG}")
         prior = Prior.of(priors, self.prior_weight, source, target)
         with workers(self.threads) as pool:
             model = learn(self, corpus, prior, pool, watch or nobody)

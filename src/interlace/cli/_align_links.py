@@ -44,8 +44,13 @@ def linked(
         raise SettingsError(f"expected the files of a text, one or two, and then its links; found {len(files)} files")
     path = must_exist(files[-1], "file of links")
     text = Source.of(files[:-1], languages, reader, splitter)
-    with watching() as watch:
-        words, _ = numbered([text], spool, watch)
+    try:
+        with watching() as watch:
+            words, _ = numbered([text], spool, watch)
+    except DataError as error:
+        if len(files) > 2 or reader:
+            raise
+        raise DataError(f"{error}; or is the file of links missing? SOURCE TARGET LINKS are wanted") from None
     links = _links(path, words, text)
     return words, links if grades is None else _sure(links, must_exist(grades, "file of confidences"), least)
 
@@ -72,8 +77,8 @@ def _links(path: Path, words: WordPairs, text: Source) -> Ragged:
     read = read_gold(path, (words.source.lengths, words.target.lengths), text.numbers)
     if read.beyond > _BEYOND * (read.beyond + len(read.possible.flat)):
         raise DataError(
-            f"{path}: {'; '.join(f'{count:,} {note}' for note, count in read.notes.items())}; these are links of "
-            f"another text, or of words that another splitter found than {words.splitter!r}"
+            f"{path}: {'; '.join(f'{count:,} {note}' for note, count in read.notes.items())}. So many that nothing is "
+            f"written: these are links of another text, or of words that another splitter found than {words.splitter!r}"
         )
     for note, count in read.notes.items():
         log.warning("%s: %d %s", path, count, note)

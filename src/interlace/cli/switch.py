@@ -68,6 +68,7 @@ def switch(
     from interlace.cli._align_links import linked
     from interlace.cli._align_output import lines_to, must_leave_room, say
     from interlace.cli._align_text import Source
+    from interlace.errors import SettingsError
     from interlace.links.table import PhraseTable, TableRules
     from interlace.objectives._switching import Switching
     from interlace.objectives._switching_offline import Copies, SwitchedText
@@ -75,9 +76,14 @@ def switch(
     must_leave_room(into, as_json)
     rules = TableRules(longest=max_length, absorb=not tight, minimum_count=min_count)
     choice = "table_argmax" if from_table else "in_pair"
-    switching = Switching.read(
-        {"switch_fraction": fraction, "longest": max_length, "target_choice": choice, "least_probability": least}
-    )
+    chosen = {"switch_fraction": fraction, "longest": max_length, "target_choice": choice, "least_probability": least}
+    try:
+        switching = Switching.read(chosen)
+    except SettingsError as error:  # which speaks of a recipe's keys
+        message = (
+            str(error).replace("switch_fraction", "--fraction").replace("least_probability", "--least-probability")
+        )
+        raise SettingsError(message) from None
     amount = Copies(copies=copies, monolingual=monolingual, repeats=repeats, seed=seed)
     with TemporaryDirectory() as folder:
         spool, counts = Path(folder, "text"), Path(folder, "counts")

@@ -62,7 +62,8 @@ class Agreement:
 
     def __str__(self) -> str:
         rates = f"precision {self.precision:.1%}, recall {self.recall:.1%}, F1 {self.f1:.1%}, AER {self.aer:.1%}"
-        gold = f"{self.sure:,} sure" + (f", {self.possible:,} possible" if self.possible > self.sure else "")
+        more = self.possible - self.sure
+        gold = f"{self.sure:,} sure" + (f" and {more:,} possible" if more else "")
         return f"{rates} ({self.links:,} links; gold: {gold})"
 
 
