@@ -32,7 +32,7 @@ def _facts(found: Estimate) -> Iterator[tuple[str, str]]:
         yield "text", "the micro-world, written when it is wanted"
     else:
         here = found.text.files - len(found.text.missing)
-        yield "text", f"{here:,} of {found.text.files:,} files, {found.text.bytes / 1e6:,.1f} MB as they lie there"
+        yield "text", f"{here:,} of {found.text.files:,} files, {found.text.bytes / 1e6:,.2f} MB as they lie there"
     yield (
         "subwords",
         f"{found.subwords:,}: {found.steps:,} steps of {found.subwords_a_step:,}, padding included, on one process",
