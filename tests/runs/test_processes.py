@@ -1,4 +1,4 @@
-"""Two processes with one micro-batch each equal one process with two, dropout on, with heads that differ."""
+"""Two processes with one micro-batch each equal one process with two, dropout on, with all objectives of the room."""
 
 import json
 import subprocess
@@ -7,6 +7,8 @@ import sys
 import pytest
 import torch
 from safetensors.torch import load_file
+
+from interlace.objectives import OBJECTIVES
 
 GUEST = '''
 """A masked language model with a head of its own, so that steps of a mixture touch different parameters."""
@@ -31,20 +33,26 @@ class Headed(Base):
 '''
 
 
+STEPS = 2 * (len(OBJECTIVES.names()) + 1)
+EVERYTHING = [
+    "[align]",
+    'name = "diagonal"',
+    *(f"[objectives.{name}]\nmax_length = 32" for name in ("headed", *OBJECTIVES.names())),
+]
+
+
 def checkpoint(run):
-    return load_file(run / "checkpoints" / "step-00000012" / "model.safetensors")
+    return load_file(run / "checkpoints" / f"step-{STEPS:08}" / "model.safetensors")
 
 
 @pytest.mark.slow
 @pytest.mark.distributed
 def test_two_processes_equal_two_micro_batches(small, tmp_path):
     (tmp_path / "headed.py").write_text(GUEST)
-    small.write_text(
-        small.read_text().replace(
-            "[objectives.tlm]",
-            "[objectives.headed]\nmax_length = 32\n[objectives.clm]\nmax_length = 32\n[objectives.tlm]",
-        )
-    )
+    before, _, after = small.read_text().partition("[objectives.mlm]")
+    _, _, after = after.partition("[train]")
+    after = after.replace("steps = 12", f"steps = {STEPS}\nalternate = true")
+    small.write_text(before + "\n".join([*EVERYTHING, "[train]"]) + after)
     arguments = ["-m", "interlace", "pretrain", str(small), "--code", str(tmp_path / "headed.py"), "--into"]
     subprocess.run([sys.executable, *arguments, str(tmp_path / "one")], check=True, capture_output=True)
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
@@ -52,7 +60,7 @@ def test_two_processes_equal_two_micro_batches(small, tmp_path):
     subprocess.run(two, check=True, capture_output=True)
     mixtures = [json.loads((tmp_path / run / "run.json").read_text())["mixture"] for run in ("one", "two")]
     assert mixtures[0] == mixtures[1]
-    assert set(mixtures[0]["objectives"]) >= {"clm", "headed"}
+    assert set(mixtures[0]["objectives"]) == {"headed", *OBJECTIVES.names()}
     one, other = checkpoint(tmp_path / "one"), checkpoint(tmp_path / "two")
     assert set(one) == set(other)
     assert any("headed" in name for name in one)
