@@ -61,7 +61,7 @@ def forms(vocab: Vocab, words: Sequence[str], *, best: bool) -> Ragged:
     if not len(at):
         return rows
     other = vocab.encode_words([words[word][:1].upper() + words[word][1:] for word in at.tolist()])
-    fewer = other.lengths < rows.lengths[at]
+    fewer = (other.lengths < rows.lengths[at]) & (_strange(other, vocab) == 0)  # one unknown subword is no spelling
     both = Ragged.concatenate([rows, Ragged.from_lengths(other.flat.astype(np.int32), other.lengths)])
     source = np.arange(len(rows))
     source[at[fewer]] = len(rows) + np.flatnonzero(fewer)
@@ -71,8 +71,12 @@ def forms(vocab: Vocab, words: Sequence[str], *, best: bool) -> Ragged:
 def numbered(rows: Ragged, vocab: Vocab, numbers: dict[bytes, int]) -> Word:
     """Number the rows among all distinct ones; `numbers` grows."""
     number = np.array([numbers.setdefault(row.tobytes(), len(numbers)) for row in rows], np.int64)
-    strange = np.bincount(rows.rows()[~np.isin(rows.flat, vocab.ordinary)], minlength=len(rows))
-    return Word(number, np.where(strange == 0, rows.lengths, 0))
+    return Word(number, np.where(_strange(rows, vocab) == 0, rows.lengths, 0))
+
+
+def _strange(rows: Ragged, vocab: Vocab) -> NDArray[np.int64]:
+    """(w,) subwords of each row that no text is made of, such as the unknown one."""
+    return np.bincount(rows.rows()[~np.isin(rows.flat, vocab.ordinary)], minlength=len(rows))
 
 
 def fates(source: Word, target: Word, entries: NDArray[np.int32], *, most: int) -> NDArray[np.uint8]:
