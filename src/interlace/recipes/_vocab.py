@@ -21,7 +21,9 @@ class VocabSettings(Settings):
     seed: int = Field(0, ge=0, description="Seed of that sampling; runs with other seeds share the vocabulary.")
     corpora: list[str] = Field([], description="Groups it is learnt from; none: all. Compared recipes should agree.")
     kind: Literal["byte-bpe", "bpe", "wordpiece", "unigram"] = Field(
-        "byte-bpe", description="Kind of subwords to learn; byte-bpe has no unknown characters."
+        "byte-bpe",
+        description="Kind of subwords to learn; byte-bpe has no unknown characters, and like bpe is the same whenever "
+        "it is learnt (the trainer of wordpiece breaks ties at random, that of unigram rounds differently).",
     )
     extend: int = Field(
         0, ge=0, description="Subwords to add to a tokenizer that exists, learnt from the text; its own keep their ids."
