@@ -100,7 +100,7 @@ def test_the_tables_translation_may_stand_in_no_pair(text):
 
 
 def test_what_is_wrong_is_named(text):
-    with pytest.raises(SettingsError, match="^--fraction: expected a share"):
+    with pytest.raises(SettingsError, match=r"^--fraction: expected a share"):
         run(*text, "--fraction", "1.5")
     with pytest.raises(SettingsError, match="monolingual"):
         run(*text, "--monolingual", "0.5")

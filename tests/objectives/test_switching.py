@@ -237,7 +237,7 @@ def test_counterparts_are_the_likeliest(choices, side):
     size = int(choices.words.max()) + 1
     found, used, lengths = likeliest_spans(
         matrix, choices.phrases.values, choices.scores, choices.phrases.offsets, choices.words,
-        np.ones(size, np.bool_), np.zeros_like(choices.words), 5, 0.0,
+        np.ones(size, np.bool_), np.zeros_like(choices.words), choices.texts, choices.begins, 5, 0.0,
     )  # fmt: skip
     found = found[:used]
     assert sorted(found[:, 2].tolist()) == likeliest(choices.phrases, scores, side).tolist()

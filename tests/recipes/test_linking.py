@@ -290,3 +290,21 @@ def test_gold_links_of_the_micro_world_give_its_phrases(folder):
     pairs = corpus.take(range(len(corpus)))
     assert pairs.phrases.lengths.min() > 0
     assert (pairs.phrases.flat[:, 1] - pairs.phrases.flat[:, 0]).max() == 3
+
+
+def test_phrases_longer_than_those_stored_are_refused(folder):
+    wants = {"objectives": {"alm": {"switching": {"longest": 6}}}}
+    with pytest.raises(SettingsError, match=r"switching\.longest = 6, but phrases of at most 4 words are stored"):
+        prepare(_recipe(folder, wants))
+    stored = prepare(_recipe(folder, {**wants, "align": {"phrases": {"longest": 6}}}))
+    assert stored.train["en-de"].store.meta["rules"]["longest"] == 6
+
+
+@pytest.mark.parametrize(("splitter", "told"), [("blanks", True), ("unicode", False)])
+def test_plain_text_between_blanks_is_pointed_out(folder, caplog, splitter, told):
+    lines = [f"the cat number {i} sat, and the dog slept." for i in range(40)]
+    write_lines(folder / "data" / "train.en", lines)
+    for language in ("de", "es"):
+        write_lines(folder / "data" / f"train.{language}", [f"die Katze {i} saß und der Hund" for i in range(40)])
+    prepare(_recipe(folder, {"splitter": splitter}))
+    assert ("en-de: en looks like plain text" in caplog.text) is told

@@ -175,3 +175,11 @@ def test_what_is_only_told_does_not_make_another_run():
     other |= {"about": "else", "changes": ["smaller"]}
     assert differences(one, other) == []
     assert differences(one, other | {"seed": 3}) == ["seed was 0, is 3"]
+
+
+def test_a_run_s_recipe_is_changed_by_the_same_keys_as_a_file(tmp_path):
+    path = tmp_path / "recipe.json"
+    path.write_text(json.dumps(read_recipe("tiny/mlm").dump()))
+    changed = {"objectives.mlm.masking.rate": "0.2", "objectives.mlm.weight": "2"}
+    assert read_recipe(str(path), changed) == read_recipe("tiny/mlm", changed)
+    assert read_recipe(str(path), changed).objective("mlm").masking.rate == "0.2"

@@ -22,7 +22,7 @@ ENGLISH = (
 )
 OTHER = [word[::-1] + "ö" for word in ENGLISH]
 TRAINED_ON = [" ".join(ENGLISH), "der alte Arzt liest drei Briefe", "a cat and a dog", "she sees it", "Öl ist da"]
-SIZE = {"num_hidden_layers": 1, "num_attention_heads": 2, "hidden_size": 16, "intermediate_size": 32}
+SIZE: dict[str, Any] = {"num_hidden_layers": 1, "num_attention_heads": 2, "hidden_size": 16, "intermediate_size": 32}
 LONGEST = 64
 XLM_LANGUAGES = {"de": 0, "en": 1, "zh": 2}
 
@@ -49,7 +49,8 @@ def _finish(tokenizer: Tokenizer, names: dict[str, str], **more: Any) -> Any:
         pair=f"{first} $A {last} $B:1 {last}:1",
         special_tokens=[(token, tokenizer.token_to_id(token)) for token in {first, last}],
     )
-    return transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names, **more)
+    make: Any = transformers.PreTrainedTokenizerFast
+    return make(tokenizer_object=tokenizer, **names, **more)
 
 
 def wordpiece() -> Any:
@@ -135,7 +136,7 @@ def xlm_r(tokenizer: Any) -> Any:
 
 def mmbert(tokenizer: Any) -> Any:
     """With rows of the table that no subword has."""
-    padded = {**_common(tokenizer), "vocab_size": 304}
+    padded: dict[str, Any] = {**_common(tokenizer), "vocab_size": 304}
     config = transformers.ModernBertConfig(
         max_position_embeddings=LONGEST,
         local_attention=8,
@@ -148,7 +149,8 @@ def mmbert(tokenizer: Any) -> Any:
 
 
 def xlm(tokenizer: Any) -> Any:
-    config = transformers.XLMConfig(
+    make: Any = transformers.XLMConfig  # takes the languages too
+    config = make(
         vocab_size=len(tokenizer),
         emb_dim=16,
         n_layers=1,

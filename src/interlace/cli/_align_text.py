@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from interlace.cli._options import language_of
-from interlace.data.inspection.tokenised import Tokenised
+from interlace.data.inspection.tokenised import is_unsplit
 from interlace.errors import DataError, SettingsError
 from interlace.links import WordPairs
 from interlace.links.formats import read_gold_text
@@ -18,7 +18,6 @@ from interlace.readers import READERS
 from interlace.readers.gold import Gold
 from interlace.text import TextPairs
 from interlace.text.lines import must_exist
-from interlace.text.scripts import is_unspaced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,11 +25,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from interlace.align import Watch
-    from interlace.text import Text
 
 log = logging.getLogger(__name__)
-
-_LONG = 8  # letters of an unspaced script between two blanks, on average: more than words have
 
 
 @dataclass(frozen=True)
@@ -90,7 +86,7 @@ class Source:
 
     def _hint(self, chunk: TextPairs) -> None:
         names = [str(path) for path in self.files] * (3 - len(self.files))
-        unsplit = [name for name, side in zip(names, (chunk.source, chunk.target), strict=True) if _is_unsplit(side)]
+        unsplit = [name for name, side in zip(names, (chunk.source, chunk.target), strict=True) if is_unsplit(side)]
         if unsplit and self.splitter == "blanks" and not isinstance(self.reader, Gold):
             message = "%s: looks like plain text, but words are what stands between blanks; try --splitter unicode"
             log.warning(message, " and ".join(dict.fromkeys(unsplit)))
@@ -119,13 +115,3 @@ def _languages(asked: str, files: Sequence[Path]) -> list[str]:
         return codes
     found = [language_of(path) for path in files] if len(files) == 2 else ["", ""]
     return [code or side for code, side in zip(found, ("source", "target"), strict=True)]
-
-
-def _is_unsplit(text: Text) -> bool:
-    """Whether punctuation stands at the ends of words, or whole clauses between two blanks."""
-    seen = Tokenised("")
-    seen.add(text, str)
-    words = [word for row in range(min(len(text), 500)) for word in text.tokens(row)]
-    unspaced = [len(word) for word in words if is_unspaced(word[0])]
-    clauses = len(unspaced) * 5 > len(words) and sum(unspaced) > _LONG * len(unspaced)
-    return seen.guess == "plain" or clauses

@@ -95,10 +95,15 @@ class AlignmentPairs:
         return found | ({"align_others": parts[2], "align_known": self._known(source, others)} if len(others) else {})
 
     def _known(self, source: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.int64]:
-        """(2, ...) rows of `source` and columns of `others` that stand together in a dictionary."""
+        """(2, ...) rows of `source` and columns of `others` that are translations, or the same word.
+
+        A word is the source of one dictionary and the target of another, and must not be pushed away from itself.
+        """
         translated = self._by_target.take(others)
+        wanted = np.concatenate([translated.flat, others])
+        columns = np.concatenate([translated.rows(), np.arange(len(others))])
         order = np.argsort(source, kind="stable")
-        first, last = (np.searchsorted(source[order], translated.flat, side) for side in ("left", "right"))
+        first, last = (np.searchsorted(source[order], wanted, side) for side in ("left", "right"))
         runs = np.cumsum(last - first)
         index = np.arange(runs[-1] if len(runs) else 0) + np.repeat(last - runs, last - first)
-        return np.stack([order[index], np.repeat(translated.rows(), last - first)])
+        return np.stack([order[index], np.repeat(columns, last - first)])

@@ -8,7 +8,7 @@ Legend: n rows (pairs).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
@@ -90,6 +90,8 @@ class Choices:
     words: (n, 2) words of source and target.
     phrases: n rows of (a, b, c, d) int32 word spans. scores: as many (phi(t|s), phi(s|t)) float32.
     borders: by side, a row a sentence: whether it can be cut before each of its words, and True behind its last.
+    texts: what tells equal phrases: a number a subword, of all source sentences and then of all target sentences.
+    begins: where each word begins in `texts`, and each sentence ends, in the layout of `borders`.
     known: what the phrase table knows of each side; only read for `table_argmax`.
     """
 
@@ -98,15 +100,20 @@ class Choices:
     scores: NDArray[np.float32]
     borders: tuple[Ragged, Ragged]
     known: tuple[Known, Known] | None = None
+    texts: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
+    begins: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
 
     @classmethod
-    def of(cls, pairs: Pairs, inside: NDArray[np.bool_] | None = None) -> Choices:
+    def of(
+        cls, pairs: Pairs, inside: NDArray[np.bool_] | None = None, texts: NDArray[np.int32] | None = None
+    ) -> Choices:
         """From pairs of subwords with phrases; without scores all phrases are equally likely.
 
         A subword may hold the end of a word and the beginning of the next, in scripts without blanks above all. The
         sentence is not cut there, for a word would be lost or said twice.
 
         inside: (vocabulary,) subwords that begin inside a character, as those of bytes may.
+        texts: (vocabulary,) a number that subwords of the same text share; without, no phrase is its own translation.
         """
         words = np.stack([word_counts(pairs.source), word_counts(pairs.target)], axis=1)
         phrases = pairs.phrases or Ragged(np.zeros((0, 4), np.int32), np.zeros(len(pairs) + 1, np.int64))
@@ -114,7 +121,13 @@ class Choices:
         scores = np.ones((len(flat), 2), np.float32) if pairs.scores is None else pairs.scores.flat
         borders = _begun(pairs.source, words[:, 0], inside), _begun(pairs.target, words[:, 1], inside)
         phrases = Ragged(flat, phrases.offsets - phrases.offsets[0])
-        return cls(words, phrases, np.ascontiguousarray(scores, np.float32), borders, pairs.known)
+        scores = np.ascontiguousarray(scores, np.float32)
+        if texts is None:
+            return cls(words, phrases, scores, borders, pairs.known)
+        begins = [_begins(side, border) for side, border in zip((pairs.source, pairs.target), borders, strict=True)]
+        begins[1] += len(pairs.source.ids.flat)
+        ids = np.concatenate([pairs.source.ids.flat, pairs.target.ids.flat])
+        return cls(words, phrases, scores, borders, pairs.known, texts[ids], np.concatenate(begins))
 
 
 @dataclass(frozen=True)
@@ -197,6 +210,12 @@ def _begun(sentences: Sentences, counts: NDArray[np.int64], inside: NDArray[np.b
     return begun
 
 
+def _begins(sentences: Sentences, borders: Ragged) -> NDArray[np.int64]:
+    """How many subwords come before each word, and before the end of each sentence, in the layout of `borders`."""
+    at = np.repeat(borders.offsets[:-1], sentences.words.lengths) + sentences.words.flat + 1
+    return np.cumsum(np.bincount(at, minlength=len(borders.values)))
+
+
 def _kinds(n: int, rules: Switching, rng: Generator) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
     """(n,) the matrix side of each row, and whether it is to be mixed."""
     kind, major = rng.random(n), rng.random(n)
@@ -215,8 +234,8 @@ def _candidates(choices: Choices, rules: Switching, active: NDArray[np.int8]) ->
     borders = np.concatenate([source.values, target.values])
     starts = np.stack([source.offsets[:-1], target.offsets[:-1] + len(source.values)], axis=1)
     candidates, used, found = likeliest_spans(
-        active, phrases.values, choices.scores, phrases.offsets, choices.words, borders, starts, rules.longest,
-        rules.least_probability,
+        active, phrases.values, choices.scores, phrases.offsets, choices.words, borders, starts, choices.texts,
+        choices.begins, rules.longest, rules.least_probability,
     )  # fmt: skip
 
     def counterparts(taken: Ragged) -> NDArray[np.int32]:

@@ -35,6 +35,7 @@ class Forms:
     bare: (vocabulary,) whether it is nothing but a blank.
     opens, closes: (vocabulary,) what its first and last character is (see `_switching_joins`).
     inside: (vocabulary,) whether a subword begins inside a character, as subwords of bytes may.
+    texts: (vocabulary,) a number that subwords of the same text share, whether with a blank before it or without.
     """
 
     def __init__(self, vocab: Vocab) -> None:
@@ -45,6 +46,7 @@ class Forms:
         self.blank[vocab.specials] = False
         self.bare = self.blank & (vocab.surfaces.spelled.lengths == 0)
         self.inside = _begins_inside(vocab.surfaces)
+        self.texts = _numbered(vocab.surfaces.spelled)
         self.opens, self.closes = subword_kinds(vocab.surfaces)
         self._word = _Start("a ", self._encode("a"))  # behind a word and a blank
         self._mark = _Start("", self._word.ids[:0])  # at the start of a line
@@ -96,6 +98,12 @@ class _Start:
 
     text: str
     ids: NDArray[np.int32]
+
+
+def _numbered(spelled: Ragged) -> NDArray[np.int32]:
+    """(n,) for each row the number of the first that is equal to it."""
+    first: dict[bytes, int] = {}
+    return np.array([first.setdefault(row.tobytes(), number) for number, row in enumerate(spelled)], np.int32)
 
 
 def _begins_inside(surfaces: Surfaces) -> NDArray[np.bool_]:

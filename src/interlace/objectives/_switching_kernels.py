@@ -27,16 +27,22 @@ def likeliest_spans(
     counts: Numbers,
     borders: NDArray[np.bool_],
     starts: Numbers,
+    texts: NDArray[np.int32],
+    begins: Numbers,
     longest: int,
     least: float,
 ) -> tuple[Table, int, Numbers]:
     """Spans of each row's matrix side, sorted, each once, with the place of its likeliest counterpart in `phrases`.
 
-    Equals are decided by the probability in the other direction, then by order.
+    Equals are decided by the probability in the other direction, then by order. A span whose counterpart is the same
+    text (a name, a full stop) is none: nothing would be exchanged.
 
     phrases: (P, 4). scores: (P, 2). counts: (n, 2) words of each side.
     borders: whether a sentence can be cut before each word, and behind its last. starts: (n, 2) where those of a row
-        and side begin. longest: most words of a phrase, on both sides. least: smallest probability.
+        and side begin.
+    texts: what is compared, subword by subword, of both sides; none: nothing is. begins: where each word, and the end
+        of each sentence, is in `texts`, as borders are.
+    longest: most words of a phrase, on both sides. least: smallest probability.
     Returns (C, 3) candidates with room behind them, C, and (n,) how many each row has.
     """
     found = np.zeros(len(matrix), np.int64)
@@ -55,12 +61,12 @@ def likeliest_spans(
                     best[at] = place
         before = used
         for at in range(counts[row, side] * longest):
-            if best[at] >= 0:
+            if best[at] >= 0 and not (len(begins) and _same(phrases[best[at]], texts, begins, starts[row])):
                 candidates[used, 0] = at // longest
                 candidates[used, 1] = at // longest + at % longest + 1
                 candidates[used, 2] = best[at]
-                best[at] = -1
                 used += 1
+            best[at] = -1
         found[row] = used - before
     return candidates, used, found
 
@@ -75,6 +81,19 @@ def _fits(
         if stop > counts[side] or stop - start > longest:
             return False
         if not (borders[starts[side] + start] and borders[starts[side] + stop]):
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _same(phrase: NDArray[np.int32], texts: NDArray[np.int32], begins: Numbers, starts: Numbers) -> bool:
+    """Whether both spans of a phrase pair are the same text."""
+    one, end = begins[starts[0] + phrase[0]], begins[starts[0] + phrase[1]]
+    other = begins[starts[1] + phrase[2]]
+    if begins[starts[1] + phrase[3]] - other != end - one:
+        return False
+    for step in range(end - one):  # noqa: SIM110 - a generator would take seconds to compile
+        if texts[one + step] != texts[other + step]:
             return False
     return True
 

@@ -18,13 +18,18 @@ if TYPE_CHECKING:
     from interlace.links.phrases import PhraseRules
 
 
-def extracted(pairs: Pairs, rules: PhraseRules, inside: NDArray[np.bool_] | None = None) -> Choices:
+def extracted(
+    pairs: Pairs,
+    rules: PhraseRules,
+    inside: NDArray[np.bool_] | None = None,
+    texts: NDArray[np.int32] | None = None,
+) -> Choices:
     """All phrases that agree with the links.
 
     Of several counterparts the one without stray words is to be taken, and no table can say which. So a phrase pair's
     score is the sum of its links' confidence over the words of its inserted side: each unlinked word lowers it.
 
-    inside: as `Choices.of` takes it.
+    inside, texts: as `Choices.of` takes them.
     """
     links = pairs.links or Ragged(np.zeros((0, 2), np.int32), np.zeros(len(pairs) + 1, np.int64))
     words = np.stack([word_counts(pairs.source), word_counts(pairs.target)], axis=1)
@@ -35,7 +40,7 @@ def extracted(pairs: Pairs, rules: PhraseRules, inside: NDArray[np.bool_] | None
     sizes = phrases.values[:, 1::2] - phrases.values[:, ::2]
     held = _held(links, confidence, words[:, 0], phrases)
     scores = np.minimum(held[:, None] / sizes[:, ::-1], 1).astype(np.float32)
-    return replace(Choices.of(pairs, inside), words=words, phrases=phrases, scores=scores)
+    return replace(Choices.of(pairs, inside, texts), phrases=phrases, scores=scores)
 
 
 def _held(

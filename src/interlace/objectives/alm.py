@@ -36,19 +36,24 @@ from interlace.data import Pairs
 from interlace.data.layout import MOST_SPECIALS, single
 from interlace.errors import DataError
 from interlace.links.phrases import PhraseRules
-from interlace.objectives import Objective, Prepared, Resources
+from interlace.objectives import Objective, Prepared, Resources, Term
 from interlace.objectives._inputs import Switch, encoder_inputs, wants_languages
 from interlace.objectives._masking import Masking, Tables
-from interlace.objectives._switching import Choices, Switching, switch, word_counts
+from interlace.objectives._switching import MONOLINGUAL, Choices, Switching, switch
 from interlace.objectives._switching_forms import Forms
 from interlace.objectives._switching_rows import SwitchedRows, gathered
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from torch import nn
 
     from interlace.data.layout import Layout
+    from interlace.models.backbone import Backbone
     from interlace.objectives import Batch
     from interlace.randomness import Generator
+
+
+MIXED, REPLACED = "mixed_share", "replaced_share"
 
 
 @dataclass(frozen=True)
@@ -65,6 +70,9 @@ class Alm(Objective):
 
     Reads: pairs with phrases (`stored` with the corpus, or `extracted` from its word links in every batch).
     Relations: `tlm` sets the two sentences side by side; `mlm` reads each alone.
+    Terms: `alm`, and two without weight, for the record: `mixed_share` of the rows holds both languages, and
+        `replaced_share` of the words of these rows stand in the other language.
+    Pairs of an unwanted length are left out by the recipe's `[filters.length]` (ALM filters too, without a number).
     """
 
     reads = Pairs
@@ -80,9 +88,17 @@ class Alm(Objective):
     extraction: PhraseRules = Field(
         default_factory=PhraseRules, description="Which phrases are taken from links, where they are 'extracted'."
     )
-    fewest_words: int = Field(1, ge=1, description="Rows with fewer words are left out (ALM filters; no value given).")
-    most_words: int = Field(0, ge=0, description="Rows with more words are left out; 0: no limit (no value given).")
     language_ids: Switch = Field("auto", description="Feed a language id a subword; 'auto': where the model can.")
+
+    def model_post_init(self, _context: object) -> None:
+        """Settings that would be passed over in silence are refused."""
+        if self.phrases == "extracted" and self.switching.target_choice == "table_argmax":
+            message = "phrases = 'extracted' has no table for switching.target_choice = 'table_argmax'; leave one out"
+            raise ValueError(message)
+        if self.phrases == "extracted" and self.switching.longest > self.extraction.longest:
+            longest = self.switching.longest
+            message = f"switching.longest = {longest} needs extraction.longest = {longest} too, which is less"
+            raise ValueError(message)
 
     @property
     def needs(self) -> frozenset[str]:  # type: ignore[override]
@@ -103,18 +119,27 @@ class Alm(Objective):
         return PreparedAlm(resources.vocab, resources.traits, tables, language_ids, Forms(resources.vocab))
 
     def batch(self, examples: Pairs, prepared: PreparedAlm, step: int, rng: Generator) -> Batch:
-        """Switch every pair, leave out what is too short or too long, and mask.
+        """Switch every pair, and mask.
 
         Raises:
             DataError: the pairs have no phrases, or no links where phrases are extracted from them.
         """
-        rows = self._kept(
-            gathered(examples, switch(self._choices(examples, prepared.forms), self.switching, rng), prepared.forms)
-        )
+        switched = switch(self._choices(examples, prepared.forms), self.switching, rng)
+        rows = gathered(examples, switched, prepared.forms)
         layout = self._layout(rows, prepared)
         languages = (examples.source.language, examples.target.language)
         inputs = encoder_inputs(layout, prepared.traits, languages, language_ids=prepared.language_ids)
-        return self.masking.batch(layout, inputs, languages, prepared, term=self.term, step=step, rng=rng)
+        batch = self.masking.batch(layout, inputs, languages, prepared, term=self.term, step=step, rng=rng)
+        mixed = switched.kinds >= MONOLINGUAL
+        batch.counts |= {MIXED: len(mixed), REPLACED: max(int(switched.words[mixed].sum()), 1)}
+        found = {MIXED: mixed.sum(), REPLACED: switched.replaced.sum()}
+        batch.extra |= {name: np.array([count], np.float32) for name, count in found.items()}
+        return batch
+
+    def loss(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> dict[str, Term]:
+        """Adds the shares, for the record."""
+        shares = {name: Term(batch.extra[name].sum(), weight=0.0) for name in (MIXED, REPLACED)}
+        return super().loss(backbone, heads, batch) | shares
 
     def pair_costs(self, source: NDArray[Any], target: NDArray[Any]) -> NDArray[Any]:
         """As one sentence, mostly of one side; a replaced phrase may be a little longer than what it replaces."""
@@ -134,16 +159,10 @@ class Alm(Objective):
                 raise DataError(_missing("word links", "phrases = 'stored'"))
             from interlace.objectives._switching_links import extracted
 
-            return extracted(pairs, self.extraction, forms.inside)
+            return extracted(pairs, self.extraction, forms.inside, forms.texts)
         elif pairs.phrases is None:
             raise DataError(_missing("phrases", "phrases = 'extracted'"))
-        return Choices.of(pairs, forms.inside)
-
-    def _kept(self, rows: SwitchedRows) -> SwitchedRows:
-        """The rows of a fitting length; all where none fits, for a batch must hold something."""
-        words = word_counts(rows.sentences)
-        kept = (words >= self.fewest_words) & ((words <= self.most_words) | (self.most_words == 0))
-        return rows.take(np.flatnonzero(kept)) if kept.any() and not kept.all() else rows
+        return Choices.of(pairs, forms.inside, forms.texts)
 
     def _layout(self, rows: SwitchedRows, prepared: PreparedAlm) -> Layout:
         layout = single(rows.sentences, prepared.vocab, self.max_length)

@@ -185,7 +185,7 @@ def _stacked(sides: tuple[Sentences, Sentences], vocab: Vocab, max_length: int) 
     )
     layout = single(Sentences(ids, words, sides[0].language), vocab, max_length)
     second = (np.arange(len(ids)) >= len(sides[0])).astype(np.int8)
-    return replace(layout, sides=np.repeat(second[:, None], layout.ids.shape[1], axis=1))
+    return replace(layout, sides=second[:, None] * layout.real)
 
 
 def _sums(words: Words) -> dict[str, NDArray[Any]]:

@@ -12,7 +12,7 @@ from interlace.models.shape import ModelSettings
 from interlace.objectives import OBJECTIVES, Objective
 from interlace.readers import READERS
 from interlace.recipes._align import AlignSettings
-from interlace.recipes._files import change, find_recipe, read, shipped_recipes
+from interlace.recipes._files import change, find_recipe, merged, read, shipped_recipes
 from interlace.recipes._published import Published
 from interlace.recipes._train import TrainSettings
 from interlace.recipes._vocab import VocabSettings
@@ -127,11 +127,17 @@ class ExportSettings(Settings):
 Weight = Annotated[Schedule, AfterValidator(lambda schedule: within(schedule, 0.0, 1e9))]
 
 
+_CORPORA = (
+    "Groups or corpora it reads, such as 'text', 'en-de' or one side of it, 'en-de:en'. None: all that it can read; "
+    "single sentences come from both sides of translations where there is no other text."
+)
+
+
 class ObjectiveEntry(Settings):
     """An objective in the mixture."""
 
     weight: Weight = Field("1", description="How often it is drawn beside the others; a number or a schedule.")
-    corpora: list[str] = Field([], description="Groups or corpora it reads; none: all that it can read.")
+    corpora: list[str] = Field([], description=_CORPORA)
     settings: dict[str, Any] = Field({}, description="The objective's own settings.")
 
 
@@ -181,6 +187,9 @@ class Recipe(Settings):
             if name not in self.corpora:
                 raise SettingsError(f"vocab.corpora: no group {name!r}{did_you_mean(name, self.corpora)}")
         known = [*self.corpora, *(name for group in self.corpora.values() for name in group.languages + group.pairs)]
+        known += [
+            f"{pair}:{side}" for group in self.corpora.values() for pair in group.pairs for side in pair.split("-")
+        ]
         for name in self.objectives:
             self.objective(name)
             weight = self.objectives[name].weight
@@ -208,13 +217,11 @@ class Recipe(Settings):
 
 
 def _entry(entry: Any) -> Any:
-    own = {"weight", "corpora", "settings"}
-    if not isinstance(entry, dict) or "settings" in entry:
+    if not isinstance(entry, dict):
         return entry
-    return {
-        **{key: value for key, value in entry.items() if key in own},
-        "settings": {key: value for key, value in entry.items() if key not in own},
-    }
+    own = {key: value for key, value in entry.items() if key in {"weight", "corpora"}}
+    beside = {key: value for key, value in entry.items() if key not in {*own, "settings"}}
+    return {**own, "settings": merged(entry.get("settings", {}), beside)}  # both where a run's recipe is changed
 
 
 def read_recipe(name: str, changes: Mapping[str, str] | None = None) -> Recipe:

@@ -61,15 +61,16 @@ def read(path: Path, below: tuple[Path, ...] = ()) -> dict[str, Any]:
     for key in _WHOLE:
         if key in data:
             base.pop(key, None)
-    return _merged(base, data)
+    return merged(base, data)
 
 
 def _is_base(path: Path) -> bool:
     return path.name.startswith("_")
 
 
-def _merged(base: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
-    both = {key: _merged(base[key], data[key]) for key in base.keys() & data.keys() if _tables(base[key], data[key])}
+def merged(base: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
+    """Two tables in one; where both say something, the second does, but tables in them are merged in turn."""
+    both = {key: merged(base[key], data[key]) for key in base.keys() & data.keys() if _tables(base[key], data[key])}
     return {**base, **data, **both}
 
 

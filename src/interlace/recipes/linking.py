@@ -21,6 +21,7 @@ import numpy as np
 
 from interlace.data.aligned import AlignedWords
 from interlace.data.cache import cached, content_key
+from interlace.data.inspection.tokenised import is_unsplit
 from interlace.data.phrases import PhraseStore
 from interlace.errors import SettingsError, did_you_mean
 from interlace.links import WordPairs
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from interlace.data.vocab import Vocab
     from interlace.ragged import Ragged
     from interlace.recipes import CorpusGroup, Recipe
+    from interlace.text import TextPairs
 
 log = logging.getLogger(__name__)
 
@@ -88,6 +90,13 @@ def beside(
 def _stored(recipe: Recipe, aligned: AlignedWords) -> PhraseStore:
     """The phrases in the links of a corpus."""
     rules = (recipe.align.phrases if recipe.align is not None else None) or TableRules()
+    for name in recipe.objectives:
+        switching = getattr(recipe.objective(name), "switching", None)
+        if switching is not None and switching.longest > rules.longest:
+            raise SettingsError(
+                f"objectives.{name}.switching.longest = {switching.longest}, but phrases of at most {rules.longest} "
+                f"words are stored; set align.phrases.longest = {switching.longest} too"
+            )
 
     def build(into: Path) -> None:
         log.info("counting the phrases of %s", "-".join(aligned.languages))
@@ -135,7 +144,7 @@ def linked(recipe: Recipe, group: CorpusGroup, corpus: str, root: Path) -> Align
         log.info("linking the words of %s with the aligner %r", corpus, aligner.name)
         spool = into / "words"  # goes when the links take the folder's place
         spool.mkdir()
-        words = WordPairs.of(training_pairs(recipe, group, corpus, root), spool)
+        words = WordPairs.of(_looked_over(training_pairs(recipe, group, corpus, root), corpus), spool)
         fitted = aligner.fit(words, _lexicon(priors), _watch(corpus))
         about = {"aligner": aligner.name, "settings": aligner.dump()}
         AlignedWords.write(into, _aligned(words, fitted), about=about)
@@ -176,6 +185,19 @@ def _lexicon(priors: Path | AlignedWords | None) -> Lexicon | None:
             words, found = priors.whole(Path(spool))
             return Lexicon.count(words, found.links)
     return None if priors is None else Lexicon.read(priors)
+
+
+def _looked_over(chunks: Iterator[TextPairs], corpus: str) -> Iterator[TextPairs]:
+    """The same chunks; says where `blanks` takes punctuation, or a clause of Chinese, for a part of a word."""
+    for number, chunk in enumerate(chunks):
+        sides = [side for side in (chunk.source, chunk.target) if side.splitter == "blanks" and is_unsplit(side)]
+        if number == 0 and sides:
+            log.warning(
+                "%s: %s looks like plain text, and words are what stands between blanks; say splitter = 'unicode' or "
+                "'by_language' in the recipe",
+                corpus, " and ".join(side.language for side in sides),
+            )  # fmt: skip
+        yield chunk
 
 
 @cache

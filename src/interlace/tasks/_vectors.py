@@ -40,7 +40,7 @@ def sentence_vectors(
 
     layer: 0 are the embeddings, 1 the first layer's states.
     """
-    return layer_vectors(
+    found: NDArray[np.float32] = layer_vectors(
         backbone,
         vocab,
         sentences,
@@ -49,6 +49,7 @@ def sentence_vectors(
         tokens_per_batch=tokens_per_batch,
         language_ids=language_ids,
     )[0]
+    return found
 
 
 def layer_vectors(

@@ -48,7 +48,7 @@ def accelerator_for(
 
 
 def quick_precision() -> str:
-    """`"bf16"` where the hardware computes in it, else `"no"`: without AVX-512 a CPU takes fifty times as long in bf16."""
+    """`"bf16"` where the hardware computes in it, else `"no"`: without AVX-512 a CPU takes 50 times as long in it."""
     if torch.cuda.is_available():
         return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "no"
     return "bf16" if torch.backends.cpu.get_cpu_capability().startswith(("AVX512", "AMX")) else "no"

@@ -10,6 +10,7 @@ import numpy as np
 
 from interlace.data.filters._sides import Classes
 from interlace.data.inspection import Example, Examples, Finding, rare
+from interlace.text.scripts import is_unspaced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -35,6 +36,9 @@ _TRACES = {  # what every such line holds, which is fast to look for; the patter
         "looks like UTF-8 that was read as Latin-1 and written as UTF-8 again, as in 'Ã©' for 'é'",
     ),
 }
+
+
+_LONG = 8  # letters of an unspaced script between two blanks, on average: more than words have
 
 
 class Tokenised:
@@ -78,6 +82,16 @@ class Tokenised:
             if seen.count:
                 about = f"{self.name}: {_TRACES[what][2]}"
                 yield Finding(rare(seen.count, self._lines), what, seen.count, self._lines, about, tuple(seen.kept))
+
+
+def is_unsplit(text: Text, rows: int = 500) -> bool:
+    """Whether punctuation stands at the ends of words, or whole clauses between two blanks, in the first rows."""
+    seen = Tokenised("")
+    seen.add(text, str)
+    words = [word for row in range(min(len(text), rows)) for word in text.tokens(row)]
+    unspaced = [len(word) for word in words if is_unspaced(word[0])]
+    clauses = len(unspaced) * 5 > len(words) and sum(unspaced) > _LONG * len(unspaced)
+    return seen.guess == "plain" or clauses
 
 
 def _example(where: Callable[[int], str], row: int, line: str) -> Example:
