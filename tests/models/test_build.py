@@ -146,7 +146,8 @@ def test_a_name_that_the_hub_does_not_give(tmp_path: Path, monkeypatch: pytest.M
     (tmp_path / "bert-tiny").mkdir()
     with pytest.raises(CheckpointError, match=r"^'bert-tiney': no folder here.* reach\..*; did you mean 'bert-tiny'"):
         load("bert-tiney")
-    with pytest.raises(CheckpointError, match=r"^'somebody/model': no folder here.* the hub is out of reach\. .*hf download somebody/model"):
+    cure = r"^'somebody/model': no folder here.* the hub is out of reach\. .*hf download somebody/model"
+    with pytest.raises(CheckpointError, match=cure):
         load("somebody/model")
 
 
