@@ -11,11 +11,13 @@ import torch
 from safetensors.torch import load_file
 from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer
 
+from interlace.data.filters import build_filters
 from interlace.data.vocab import Vocab
 from interlace.errors import CheckpointError, DataError, SettingsError
 from interlace.models.build import load
 from interlace.recipes import read_recipe
 from interlace.recipes.pretrain import pretrain
+from interlace.text import TextPairs
 from little_checkpoints import ENGLISH, KINDS, LONGEST, save
 
 OTHER = [word[::-1] + "o" for word in ENGLISH]  # letters that all of their tokenizers can spell
@@ -175,6 +177,16 @@ def test_a_language_that_the_checkpoint_lacks_is_named(starts, text, tmp_path) -
 def test_names_without_a_start_say_nothing(changes, message) -> None:
     with pytest.raises(SettingsError, match=message):
         read_recipe("tiny/mlm-tlm", {"model.shape.family": '"bert"'} | changes)
+
+
+def test_a_translation_into_chinese_passes_the_filters_and_has_words_to_link() -> None:
+    recipe = read_recipe("adapt/mbert-alm")
+    english = "Today we read three long letters, and the old doctor brought another one."
+    chinese = "今天我们读了三封长信，老医生又带来了一封。"
+    pairs = TextPairs.of([english], [chinese], ("en", "zh"), recipe.splitter)
+    assert pairs.source.tokens(0)[5:8] == ["letters", ",", "and"]
+    assert pairs.target.tokens(0)[:3] == ["今", "天", "我"]
+    assert all(rule.keep(pairs, rule.memory()).all() for rule in build_filters(recipe.filters))
 
 
 def test_without_a_network_a_recipe_says_how_to_get_its_checkpoint(text, tmp_path, monkeypatch) -> None:

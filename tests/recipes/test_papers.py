@@ -3,6 +3,7 @@
 import pytest
 
 from interlace.recipes import read_recipe, shipped_recipes
+from interlace.recipes._files import find_recipe
 
 FOLDERS = ("xlm", "alm", "weam", "align_mlm")
 PAPERS = [name for name in shipped_recipes() if name.split("/")[0] in FOLDERS]
@@ -196,6 +197,37 @@ def test_settings_that_the_papers_name():
     assert (switching.longest, switching.switch_fraction) == (4, (0.3, 0.3))
     assert (weam.model.start, weam.train.optimise.learning_rate) == ("bert-base-multilingual-cased", 5e-5)
     assert (weam.objective("weam").masking.rate, weam.objective("weam").cross_lingual_weight) == ("0.3", 1.0)
+
+
+WEAM_PAIRS = {"de": 1.92e6, "es": 1.97e6, "zh": 5.2e6}  # Europarl, release 7, and translation2019zh
+
+
+@pytest.mark.parametrize("language", WEAM_PAIRS)
+@pytest.mark.parametrize("kind", ["weam", "tlm"])
+def test_two_passes_of_the_papers_batches_over_one_pair_of_languages(kind, language):
+    recipe = read_recipe(f"weam/{kind}-en-{language}")
+    pairs = WEAM_PAIRS[language]
+    assert recipe.train.tokens_per_batch == 32 * 64  # pairs, subwords of a pair
+    assert 32 * recipe.train.steps / pairs == pytest.approx(2, abs=0.06)
+    assert any(f"{pairs / 1e6:g} million pairs" in change for change in recipe.changes)
+
+
+@pytest.mark.parametrize("title", [*DERIVED, *HALF])
+def test_rows_of_supervised_scores_say_how_these_are_had(title):
+    recipe = read_recipe(f"align_mlm/{title}")
+    (language,) = recipe.evaluate.targets
+    change = f"`interlace evaluate RUN --on xnli,pos --into OTHER --set evaluate.source={language}`"
+    assert sum(change in told for told in recipe.changes) == 1
+    page = find_recipe(f"align_mlm/{title}").read_text(encoding="utf-8")
+    assert f"nli/train.{language}.tsv and pos/train.{language}.conllu" in page
+    assert f"interlace evaluate runs/{title} --on xnli,pos --into runs/{title}-supervised" in page
+
+
+@pytest.mark.parametrize("title", [title for title in DERIVED if title.startswith("xlm-")])
+def test_xlm_on_derived_languages_has_language_ids_and_positions_that_run_through(title):
+    recipe = read_recipe(f"align_mlm/{title}")
+    assert recipe.objective("mlm").language_ids is True
+    assert (recipe.objective("tlm").language_ids, recipe.objective("tlm").reset_positions) == (True, False)
 
 
 def test_recipes_to_be_compared_differ_in_their_objectives_alone():
