@@ -12,6 +12,7 @@ from interlace.links.phrases import PhraseRules, phrase_pairs
 from interlace.models.traits import Traits
 from interlace.objectives import Resources
 from interlace.objectives._switching import Choices, Switching, switch
+from interlace.objectives._switching_exact import cut_otherwise
 from interlace.objectives._switching_forms import Forms
 from interlace.objectives._switching_links import extracted
 from interlace.objectives.alm import Alm
@@ -103,3 +104,19 @@ def test_settings_that_would_be_passed_over_are_refused(settings, message):
     with pytest.raises(SettingsError, match=message):
         Alm.read({"phrases": "extracted", **settings})
     Alm.read(settings)
+
+
+def test_rows_that_their_text_would_cut_otherwise_are_told(monkeypatch):
+    text = world_pairs("en", "de", sample(50, "train", 3))
+    vocab = Vocab.learn({"en": text.source.lines, "de": text.target.lines}, 900)
+    pairs = encoded(text, vocab)
+    assert cut_otherwise(pairs.source, vocab) == 0
+    word = max(vocab.tokens(vocab.ordinary), key=len).lstrip("▁Ġ ")  # one subword, here in its letters
+    spelt = [vocab.tokenizer.encode(letter, add_special_tokens=False).ids[-1] for letter in word if letter.isascii()]
+    apart = Sentences(Ragged.of([*pairs.source.ids.to_lists()[:3], spelt]), pairs.source.words, "en")
+    assert cut_otherwise(apart, vocab) == 1 / 4
+    alm = Alm(max_length=60)
+    prepared = alm.prepare(Resources(vocab, Traits("bert", 64)))
+    assert alm.remarks(pairs, prepared) == []
+    monkeypatch.setattr("interlace.objectives.alm.cut_otherwise", lambda *_: 0.25)
+    assert "25.0% of 50 switched rows of en-de" in alm.remarks(pairs, prepared)[0]

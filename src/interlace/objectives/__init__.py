@@ -144,6 +144,10 @@ class Objective(Settings, ABC):
         logits = backbone.logits(states[batch.at])  # (N, V)
         return {self.term: Term(cross_entropy(logits.float(), batch.labels, reduction="sum"))}
 
+    def remarks(self, examples: Any, prepared: Any) -> list[str]:  # noqa: ARG002 - most have nothing to say
+        """What people should know about how it reads these examples, told once before training."""
+        return []
+
     def pair_costs(self, source: NDArray[Any], target: NDArray[Any]) -> NDArray[Any]:
         """(n,) subwords, padding and specials included, that pairs of sides this long take in a batch.
 

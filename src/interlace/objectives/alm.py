@@ -40,8 +40,10 @@ from interlace.objectives import Objective, Prepared, Resources, Term
 from interlace.objectives._inputs import Switch, encoder_inputs, wants_languages
 from interlace.objectives._masking import Masking, Tables
 from interlace.objectives._switching import MONOLINGUAL, Choices, Switching, switch
+from interlace.objectives._switching_exact import cut_otherwise
 from interlace.objectives._switching_forms import Forms
 from interlace.objectives._switching_rows import SwitchedRows, gathered
+from interlace.randomness import Generator, Purpose, generator
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,10 +52,10 @@ if TYPE_CHECKING:
     from interlace.data.layout import Layout
     from interlace.models.backbone import Backbone
     from interlace.objectives import Batch
-    from interlace.randomness import Generator
 
 
 MIXED, REPLACED = "mixed_share", "replaced_share"
+TOLD = 0.005  # from which share of rows on that are cut otherwise it is said
 
 
 @dataclass(frozen=True)
@@ -140,6 +142,19 @@ class Alm(Objective):
         """Adds the shares, for the record."""
         shares = {name: Term(batch.extra[name].sum(), weight=0.0) for name in (MIXED, REPLACED)}
         return super().loss(backbone, heads, batch) | shares
+
+    def remarks(self, examples: Pairs, prepared: PreparedAlm) -> list[str]:
+        """Where words are not separated by blanks, how many rows are not cut as their text would be."""
+        rng = generator(Purpose.SAMPLE, 0)
+        switched = switch(self._choices(examples, prepared.forms), self.switching, rng)
+        share = cut_otherwise(gathered(examples, switched, prepared.forms).sentences, prepared.vocab)
+        if share < TOLD:
+            return []
+        pair = f"{examples.source.language}-{examples.target.language}"
+        remark = (
+            f"{share:.1%} of {len(examples):,} switched rows of {pair} have other subwords than their text would get"
+        )
+        return [f"alm: {remark}: words run together there; `interlace switch`, and `mlm` on what it writes, are exact"]
 
     def pair_costs(self, source: NDArray[Any], target: NDArray[Any]) -> NDArray[Any]:
         """As one sentence, mostly of one side; a replaced phrase may be a little longer than what it replaces."""
