@@ -1,6 +1,7 @@
 """What every objective of the room must keep, found by listing the room."""
 
-from dataclasses import replace
+import math
+from dataclasses import fields, is_dataclass, replace
 
 import numpy as np
 import pytest
@@ -10,21 +11,50 @@ from interlace.data import Pairs, Sentences
 from interlace.data.vocab import Vocab
 from interlace.links.lexicon import Lexicon
 from interlace.links.phrases import phrase_pairs
-from interlace.models.build import fresh
+from interlace.models.build import fresh, load
 from interlace.models.shape import Shape
 from interlace.objectives import OBJECTIVES, Resources
 from interlace.ragged import Ragged
 from interlace.randomness import Purpose, generator, torch_seed
+from little_checkpoints import save
 
 LANGUAGES = ("en", "xx")
-FAMILIES = {"bert": LANGUAGES, "roberta": LANGUAGES, "modernbert": ()}  # and the languages each has embeddings for
+FAMILIES = {"bert": LANGUAGES, "roberta": LANGUAGES, "modernbert": (), "xlm": LANGUAGES}  # each with its language ids
+CHECKPOINTS = {"xlm"}  # families that are never made afresh
+DEVICE = torch.device("cpu")
 
 
 @pytest.fixture(scope="module")
-def vocab():
+def learnt():
     rng = np.random.default_rng(0)
     words = ["".join(rng.choice(list("abcdefgh"), size=4)) for _ in range(200)]
     return Vocab.learn({"en": [" ".join(rng.choice(words, size=8)) for _ in range(300)]}, size=400)
+
+
+@pytest.fixture(scope="module")
+def checkpoints(tmp_path_factory):
+    """By family, a folder and the vocabulary in it."""
+    folders = {family: save(family, tmp_path_factory.mktemp("start") / family) for family in CHECKPOINTS}
+    return {family: (folder, Vocab.load(folder)) for family, folder in folders.items()}
+
+
+@pytest.fixture(params=FAMILIES)
+def family(request):
+    return request.param
+
+
+@pytest.fixture
+def vocab(family, learnt, checkpoints):
+    return checkpoints[family][1] if family in CHECKPOINTS else learnt
+
+
+@pytest.fixture
+def backbone(family, vocab, checkpoints):
+    """Nothing is dropped: fresh ones drop none, and a checkpoint comes in evaluation mode."""
+    if family in CHECKPOINTS:
+        return load(checkpoints[family][0], vocab, FAMILIES[family])
+    shape = Shape(family=family, layers=1, width=16, heads=2, max_length=48, dropout=0.0, attention_dropout=0.0)
+    return fresh(shape, vocab, FAMILIES[family], seed=0)
 
 
 def sentences(vocab, language, seed):
@@ -58,8 +88,21 @@ def linked(pairs):
 
 def lexicons(vocab):
     """Every second word that is one subword translates the one after it."""
-    words = [token[1:] for token in vocab.tokens(vocab.ordinary) if token.startswith("▁") and len(token) > 1]
+    words = [word for number in vocab.ordinary if (word := vocab.decode([number]).strip()).isalpha()]
+    words = [word for word, pieces in zip(words, vocab.encode_words(words), strict=True) if len(pieces) == 1]
     return {LANGUAGES: Lexicon.of((one, two, 1.0) for one, two in zip(words[::2], words[1::2], strict=False))}
+
+
+# By term that is a distance, which is 0 in a model of zeros: how many distances the examples hold. Of the words that
+# `linked` links twice, the first source word's better link is to the second, which has a better one: neither stays.
+DISTANCES = {
+    "word_aligned": lambda pairs: sum(min(one.max(), two.max()) for one, two in words_of(pairs)),
+    "start": lambda pairs: sum(one.max() + 1 for one, _ in words_of(pairs)),
+}
+
+
+def words_of(pairs):
+    return zip(pairs.source.words, pairs.target.words, strict=True)
 
 
 @pytest.fixture(params=OBJECTIVES.names())
@@ -67,15 +110,36 @@ def objective(request):
     return OBJECTIVES.build({"name": request.param, "max_length": 40})
 
 
-@pytest.fixture(params=FAMILIES)
-def backbone(request, vocab):
-    shape = Shape(family=request.param, layers=1, width=16, heads=2, max_length=48, dropout=0.0, attention_dropout=0.0)
-    return fresh(shape, vocab, FAMILIES[request.param], seed=0)
+def prepared_for(objective, vocab, traits):
+    return objective.prepare(Resources(vocab, traits, lexicons=lexicons(vocab)))
 
 
-def batch_of(objective, vocab, traits, step=1, slot=0):
-    prepared = objective.prepare(Resources(vocab, traits, lexicons=lexicons(vocab)))
-    return objective.batch(examples_for(objective, vocab), prepared, step, generator(Purpose.BATCH, 0, step, slot))
+def batch_of(objective, vocab, traits, step=1):
+    return made(objective, examples_for(objective, vocab), prepared_for(objective, vocab, traits), step)
+
+
+def made(objective, examples, prepared, step=1):
+    return objective.batch(examples, prepared, step, generator(Purpose.BATCH, 0, step, 0))
+
+
+def arrays(value, name=""):
+    """Path -> array of every array in dataclasses, tuples and dictionaries, as they are and not copied."""
+    if isinstance(value, np.ndarray):
+        return {name: value}
+    if is_dataclass(value):
+        parts = {field.name: getattr(value, field.name) for field in fields(value)}
+    elif isinstance(value, tuple):
+        parts = dict(enumerate(value))
+    else:
+        parts = value if isinstance(value, dict) else {}
+    return {path: array for key, part in parts.items() for path, array in arrays(part, f"{name}.{key}").items()}
+
+
+def must_equal(one, other):
+    """Two dictionaries of arrays are the same, key by key."""
+    assert set(one) == set(other)
+    for name, array in one.items():
+        np.testing.assert_array_equal(array, other[name], err_msg=name, strict=True)
 
 
 def test_settings_survive_the_round_trip(objective):
@@ -87,14 +151,17 @@ def test_every_setting_is_explained(objective):
 
 
 def test_batches_are_pure_and_repeatable(objective, vocab, backbone):
-    examples = examples_for(objective, vocab)
-    before = examples.lengths.copy()
-    one, two = (batch_of(objective, vocab, backbone.traits) for _ in range(2))
-    for name in one.inputs:
-        np.testing.assert_array_equal(one.inputs[name], two.inputs[name])
-    np.testing.assert_array_equal(one.labels, two.labels)
-    np.testing.assert_array_equal(examples.lengths, before)
-    other = batch_of(objective, vocab, backbone.traits, step=2)
+    examples, prepared = examples_for(objective, vocab), prepared_for(objective, vocab, backbone.traits)
+    before = {name: array.copy() for name, array in arrays((examples, prepared)).items()}
+    assert len(arrays(examples)) == (
+        16 if objective.reads is Pairs else 4
+    )  # ids, words; links, phrases, and how sure of them
+    one, two = made(objective, examples, prepared), made(objective, examples, prepared)
+    must_equal(arrays(one), arrays(two))
+    assert (one.counts, one.tokens, one.languages) == (two.counts, two.tokens, two.languages)
+    must_equal(arrays((examples, prepared)), before)
+    must_equal(arrays(one), arrays(batch_of(objective, vocab, backbone.traits)))
+    other = made(objective, examples, prepared, step=2)
     assert np.array_equal(one.inputs["input_ids"], other.inputs["input_ids"]) != objective.draws
 
 
@@ -108,10 +175,23 @@ def test_specials_and_padding_are_never_predicted(objective, vocab, backbone):
 
 
 def test_counts_are_the_predictions(objective, vocab, backbone):
+    """A model of zeros guesses evenly: a prediction costs log V, so a total tells how many it sums over."""
     batch = batch_of(objective, vocab, backbone.traits)
-    terms = objective.loss(backbone, objective.modules(backbone), batch.to(torch.device("cpu")))
+    with torch.no_grad():
+        for parameter in backbone.parameters():
+            parameter.zero_()
+    terms = objective.loss(backbone, objective.modules(backbone), batch.to(DEVICE))
     assert set(terms) == set(batch.counts)
-    assert sum(batch.counts.values()) >= len(batch.labels)
+    assert list(batch.counts) == list(batch_of(objective, vocab, backbone.traits, step=2).counts)  # summed by place
+    assert batch.counts[objective.term] == len(batch.labels)
+    for name, term in terms.items():
+        if not term.weight:  # a share, for the record
+            assert 0 <= term.total <= batch.counts[name]
+        elif name in DISTANCES:
+            assert batch.counts[name] == DISTANCES[name](examples_for(objective, vocab))
+        else:
+            each = 1 if name == "align" else math.log(backbone.vocab_size)  # 1 - cos of two zeros
+            assert term.total.item() == pytest.approx(batch.counts[name] * each, rel=1e-4)
 
 
 def test_subwords_are_counted_by_language(objective, vocab, backbone):
@@ -121,9 +201,20 @@ def test_subwords_are_counted_by_language(objective, vocab, backbone):
     assert not batch.languages or sum(batch.languages.values()) == batch.tokens
 
 
+def test_every_subword_has_the_id_of_its_language(objective, vocab, backbone):
+    batch, traits = batch_of(objective, vocab, backbone.traits), backbone.traits
+    if not FAMILIES[traits.family]:
+        assert set(batch.inputs) <= {"input_ids", "attention_mask", "position_ids"}
+        return
+    real = batch.inputs.get("attention_mask", np.ones_like(batch.inputs["input_ids"])) == 1
+    ids = batch.inputs[traits.language_input][real]
+    assert {language: (ids == traits.languages[language]).sum() for language in batch.languages} == batch.languages
+    assert len(set(ids.tolist())) == len(batch.languages) == (2 if objective.reads is Pairs else 1)
+
+
 @pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16])
 def test_gradients_are_finite(objective, vocab, backbone, precision):
-    batch = batch_of(objective, vocab, backbone.traits).to(torch.device("cpu"))
+    batch = batch_of(objective, vocab, backbone.traits).to(DEVICE)
     with torch.autocast("cpu", dtype=precision, enabled=precision is torch.bfloat16):
         terms = objective.loss(backbone, objective.modules(backbone), batch)
     sum(term.weight * term.total for term in terms.values()).backward()
@@ -133,7 +224,7 @@ def test_gradients_are_finite(objective, vocab, backbone, precision):
 
 
 def test_the_loss_falls(objective, vocab, backbone):
-    batch = batch_of(objective, vocab, backbone.traits).to(torch.device("cpu"))
+    batch = batch_of(objective, vocab, backbone.traits).to(DEVICE)
     torch.manual_seed(torch_seed(Purpose.HEADS, 0))
     heads = objective.modules(backbone)
     optimiser = torch.optim.AdamW([*backbone.parameters(), *heads.parameters()], lr=1e-2)

@@ -59,6 +59,7 @@ def test_each_sentence_is_a_row_of_its_own():
         [1, 24, 2, 0, 0, 0],
     ]
     assert batch.tokens == 17
+    assert batch.languages == {"en": 8, "de": 9}
     assert batch.counts == {"word_aligned": 3, "start": 3}
 
 
