@@ -3,6 +3,8 @@ from __future__ import annotations
 import pytest
 
 from interlace.data import Pairs, Sentences
+from interlace.data.corpus import Corpus
+from interlace.data.packing import Streams
 from interlace.data.parallel import ParallelCorpus
 from interlace.errors import DataError
 from interlace.ragged import Ragged
@@ -43,6 +45,25 @@ def test_both_sides_come_back(tmp_path, vocab):
     assert (pairs.source.language, pairs.target.language) == ("en", "de")
     assert pairs.links is pairs.phrases is None
     assert corpus.frequencies(24).sum() == 10
+
+
+@pytest.mark.parametrize("links", [False, True])
+def test_a_side_is_a_corpus_of_its_language(tmp_path, vocab, links):
+    source, target = _write(tmp_path / "c", vocab, links=links).sides
+    english, alone = (
+        Corpus.write(tmp_path / name, [_side(rows, name)], language=name, vocab=vocab, splitter="blanks")
+        for name, rows in (("en", SOURCE), ("de", TARGET))
+    )
+    assert (source.language, target.languages, target.splitter) == ("en", ("de",), "blanks")
+    assert len(target) == len(alone) == 3
+    assert target.counts == alone.counts
+    assert target.lengths.tolist() == alone.lengths.tolist() == [1, 2, 1]
+    assert target.take([2, 0]) == alone.take([2, 0])
+    assert source[2] == english[2]
+    assert target.frequencies(24).tolist() == alone.frequencies(24).tolist()
+    for shift in range(4):  # the pairs stand in two shards, the sentences in one
+        one, other = (Streams(corpus, 4, 3).take([1, 0], shift) for corpus in (target, alone))
+        assert one == other
 
 
 def test_links_and_phrases_come_back(tmp_path, vocab):

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from interlace.report import _format, _map, _svg
 from interlace.report._lines import smoothed
-from interlace.report._run import Embedding, SampleRow, read_runs
+from interlace.report._run import Embedding, Sample, SampleRow, read_runs
 from interlace.report.recipe import _flat, _merged
-from interlace.report.samples import _sides
+from interlace.report.samples import _sample, _sides
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -110,6 +110,16 @@ def words(tokens: str, sides: list[int], codes: list[str]) -> list[tuple[str, li
 
 def row(tokens: str, sides: list[int] | None = None) -> SampleRow:
     return SampleRow(tokens=tokens.split(), sides=sides or [])
+
+
+@pytest.mark.parametrize(
+    ("corpus", "languages"),
+    [("en-de", ["en", "de"]), ("web:en-de", ["en", "de"]), ("en-de:de", ["de"]), ("web:en-de:de", ["de"])],
+)
+def test_the_language_stands_behind_the_last_colon(corpus: str, languages: list[str]) -> None:
+    sides = [0, 1] if len(languages) == 2 else [0, 0]
+    found: dict[str, Any] = _sample(Sample(objective="tlm", corpus=corpus, rows=[row("a b", sides)]))
+    assert [part["language"] for part in found["rows"][0]] == languages
 
 
 def test_sides_as_recorded_and_where_they_are_not() -> None:

@@ -58,10 +58,12 @@ class Corpus:
     meta: what the folder's `meta.json` says: languages, splitter, normalisation, counts, vocabulary, sources, skipped.
     """
 
-    def __init__(self, folder: Path, meta: Mapping[str, Any], vocab: Vocab | None) -> None:
+    def __init__(self, folder: Path, meta: Mapping[str, Any], vocab: Vocab | None, side: str = "") -> None:
+        """Map what `meta` names; of translations one side, `source` or `target` (see `ParallelCorpus.sides`)."""
         self.folder = folder
         self.meta = dict(meta)
         self.vocab = vocab
+        self._ids, self._words = (f"{side}_{name}" if side else name for name in ("ids", "words"))
         self._store = Store(folder, meta["shards"])
 
     @classmethod
@@ -129,12 +131,12 @@ class Corpus:
     @cached_property
     def lengths(self) -> NDArray[np.int32]:
         """(rows,) subwords a row."""
-        return self._store.lengths("ids")
+        return self._store.lengths(self._ids)
 
     @cached_property
     def flats(self) -> list[tuple[NDArray[np.int32], NDArray[np.int32]]]:
         """(ids, words) of all rows one after another, a pair of arrays a shard, not copied."""
-        return list(zip(self._store.flats("ids"), self._store.flats("words"), strict=True))
+        return list(zip(self._store.flats(self._ids), self._store.flats(self._words), strict=True))
 
     def __len__(self) -> int:
         return len(self._store)
@@ -149,7 +151,7 @@ class Corpus:
 
     def take(self, rows: NDArray[Any] | Sequence[int]) -> Sentences:
         """The named rows, copied out of the mapped shards."""
-        ids, words = self._store.take(("ids", "words"), rows)
+        ids, words = self._store.take((self._ids, self._words), rows)
         return Sentences(ids, words, self.language)
 
     def frequencies(self, size: int) -> NDArray[np.int64]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from interlace.data import Pairs, Sentences
 from interlace.data._shards import SHARD_BYTES, Store, narrow, read_meta, write_shards
-from interlace.data.corpus import Sentence, count_side, description, frequencies
+from interlace.data.corpus import Corpus, Sentence, count_side, description, frequencies
 from interlace.errors import DataError
 from interlace.ragged import Ragged
 
@@ -148,6 +148,12 @@ class ParallelCorpus:
         """`rows`, and by language `subwords` and `words`."""
         return dict(self.meta["counts"])
 
+    @property
+    def sides(self) -> tuple[Corpus, Corpus]:
+        """Source and target as corpora of one language: the same files mapped once more, nothing is copied."""
+        source, target = (self._alone(side, language) for side, language in zip(_SIDES, self.languages, strict=True))
+        return source, target
+
     @cached_property
     def lengths(self) -> NDArray[np.int32]:
         """(rows,) subwords of both sides together."""
@@ -193,6 +199,10 @@ class ParallelCorpus:
     def _side(self, side: str, language: str, rows: NDArray[Any] | Sequence[int]) -> Sentences:
         ids, words = self._store.take((f"{side}_ids", f"{side}_words"), rows)
         return Sentences(ids, words, language)
+
+    def _alone(self, side: str, language: str) -> Corpus:
+        counts = {"rows": len(self)} | {what: {language: self.counts[what][language]} for what in ("subwords", "words")}
+        return Corpus(self.folder, {**self.meta, "languages": [language], "counts": counts}, self.vocab, side)
 
     def _spans(self, name: str, rows: NDArray[Any] | Sequence[int]) -> Ragged | None:
         if name not in self._store.columns:

@@ -26,7 +26,7 @@ class TrainSettings(Settings):
     language_alpha: Alpha = Field(
         "0.7",
         description="Exponent of language sampling within an objective, a number or a schedule over steps (XLM: 0.7; "
-        "mmBERT falls from 0.7 over 0.5 to 0.3 by stage).",
+        "mmBERT falls from 0.7 over 0.5 to 0.3 by stage). Corpora of one language share what it gets by their size.",
     )
     most_passes: float | None = Field(
         None,

@@ -17,6 +17,7 @@ from interlace.objectives import Resources
 from interlace.objectives.clm import Clm
 from interlace.objectives.mlm import Mlm
 from interlace.recipes.lexicons import lexicons_of
+from interlace.recipes.prepare import sides_of
 from interlace.train.mixture import Mixture, Source
 from interlace.train.perplexity import HeldOut, hold_out
 from interlace.train.plans import Bucketed, Streamed
@@ -48,7 +49,7 @@ def build_mixture(recipe: Recipe, materials: Materials, traits: Traits) -> Mixtu
         for note in prepared.dictionaries.notes if prepared.dictionaries is not None else ():
             log.info("%s", note)
         for corpus, size in zip(corpora, _counts(recipe, corpora, materials), strict=True):
-            number = list(materials.train).index(corpus)
+            number = list(materials.readable).index(corpus)
             plan = _plan(recipe, objective, materials, corpus, number)
             sources.append(Source(name, corpus, objective, prepared, plan, float(size), entry.weight))
     train = recipe.train
@@ -59,16 +60,20 @@ def build_mixture(recipe: Recipe, materials: Materials, traits: Traits) -> Mixtu
 def held_out(recipe: Recipe, materials: Materials, traits: Traits) -> list[HeldOut]:
     """The evaluation rows of every language with held-out text, read as the run's objectives read.
 
-    But for that and the longest row they do not depend on the objectives.
+    But for that and the longest row they do not depend on the objectives. Where all held-out text is translations, each
+    side is measured; those were held out for more than that, so a side too short for one row is only told of.
     """
     longest = max((recipe.objective(name).max_length for name in recipe.objectives), default=256)
+    alone = {name: corpus for name, corpus in materials.dev.items() if not isinstance(corpus, ParallelCorpus)}
+    texts = alone or sides_of(materials.dev)
     found = []
     for score, measured in _measured(recipe, longest).items():
         prepared = measured.prepare(Resources(materials.vocab, traits))
-        for name, corpus in materials.dev.items():
-            if isinstance(corpus, ParallelCorpus):
-                continue
+        for name, corpus in texts.items():
             streams = Streams(corpus, longest - 2, materials.vocab.end)
+            if not len(streams) and name not in materials.dev:
+                log.info("perplexity: the held-out text of %r does not fill one row of %d subwords", name, longest)
+                continue
             most = max(1, recipe.train.evaluate_tokens // longest)
             rows = streams.take(np.arange(min(len(streams), most)))
             found.append(hold_out(name, rows, measured, prepared, score))
@@ -85,22 +90,33 @@ def _measured(recipe: Recipe, longest: int) -> dict[str, Objective]:
 
 
 def _corpora_of(name: str, objective: Objective, wanted: list[str], materials: Materials) -> list[str]:
-    """Names of the corpora an objective reads: those asked for, else all of the kind it reads."""
+    """Names of the corpora an objective reads: those asked for, else all of the kind it reads.
+
+    Of translations an objective of single sentences reads both sides; unasked, only where there is no other text.
+    """
     chosen = [corpus for group in wanted for corpus in materials.groups.get(group, [group])] or list(materials.train)
-    wants_pairs = objective.reads is Pairs
-    fits = [corpus for corpus in chosen if isinstance(materials.train[corpus], ParallelCorpus) == wants_pairs]
-    if not fits or (wanted and len(fits) < len(chosen)):
-        kind, cure = ("pairs", "pairs") if wants_pairs else ("single sentences", "languages")
+    pairs = [name for name in chosen if isinstance(materials.readable[name], ParallelCorpus)]
+    if objective.reads is not Pairs:
+        alone = [name for name in chosen if name not in pairs]
+        return _with_sides(chosen, materials) if wanted or not alone else alone
+    if not pairs or (wanted and len(pairs) < len(chosen)):
+        others = ", ".join(name for name in chosen if name not in pairs)
         raise SettingsError(
-            f"objective {name!r} reads {kind}, but {', '.join(chosen)} holds none; "
-            f"add a group with '{cure}' to [corpora] or name another in objectives.{name}.corpora"
+            f"objective {name!r} reads pairs, but {others} holds none; "
+            f"add a group with 'pairs' to [corpora] or name another in objectives.{name}.corpora"
         )
-    return fits
+    return pairs
+
+
+def _with_sides(names: list[str], materials: Materials) -> list[str]:
+    """The names with both sides in place of translations, each once."""
+    sides = {name: list(sides_of({name: materials.readable[name]})) for name in names}
+    return list(dict.fromkeys(read for name in names for read in sides[name] or [name]))
 
 
 def _counts(recipe: Recipe, corpora: list[str], materials: Materials) -> NDArray[Any]:
     tokens = recipe.train.sampling_unit == "tokens"
-    sizes = [materials.train[corpus] for corpus in corpora]
+    sizes = [materials.readable[corpus] for corpus in corpora]
     return np.array([corpus.lengths.sum() if tokens else len(corpus) for corpus in sizes], dtype=np.float64)
 
 
@@ -111,13 +127,13 @@ def _resources(
     if objective.needs_frequencies:
         frequencies = np.zeros(materials.vocab.size, np.int64)
         for corpus in corpora:
-            frequencies += materials.train[corpus].frequencies(materials.vocab.size)
+            frequencies += materials.readable[corpus].frequencies(materials.vocab.size)
     lexicons = lexicons_of(recipe, name, objective, corpora, materials)
     return Resources(materials.vocab, traits, frequencies, recipe.seed, lexicons)
 
 
 def _plan(recipe: Recipe, objective: Objective, materials: Materials, corpus: str, number: int) -> Plan:
-    data, budget = materials.train[corpus], recipe.train.tokens_per_batch
+    data, budget = materials.readable[corpus], recipe.train.tokens_per_batch
     if objective.streams and not isinstance(data, ParallelCorpus):
         streams = Streams(data, objective.max_length - 2, materials.vocab.end)
         if len(streams) == 0:

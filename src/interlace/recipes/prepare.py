@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ from interlace.text.words import SPLITTERS
 from interlace.world import world_version, write_world
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from interlace.recipes import CorpusGroup, Recipe
 
@@ -41,6 +42,21 @@ class Materials:
     train: dict[str, AnyCorpus]
     dev: dict[str, AnyCorpus]
     groups: dict[str, list[str]]
+
+    @cached_property
+    def readable(self) -> dict[str, AnyCorpus]:
+        """All that an objective may read, by name: the training corpora, and after them the sides of translations."""
+        return {**self.train, **sides_of(self.train)}
+
+
+def sides_of(corpora: Mapping[str, AnyCorpus]) -> dict[str, Corpus]:
+    """Both sides of each corpus of translations as `CORPUS:LANGUAGE`, such as `en-de:en`: views, nothing is copied."""
+    return {
+        f"{name}:{side.language}": side
+        for name, corpus in corpora.items()
+        if isinstance(corpus, ParallelCorpus)
+        for side in corpus.sides
+    }
 
 
 def prepare(recipe: Recipe) -> Materials:

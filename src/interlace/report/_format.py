@@ -102,11 +102,14 @@ def counted(how_many: int, noun: str) -> str:
 
 
 def language_name(code: str) -> str:
-    """The English name of a language or of a pair of them; a code we do not know stays as it is.
+    """The English name of a language, a pair of them, or a side of a pair; a code we do not know stays as it is.
 
-    >>> [language_name(code) for code in ("de", "en-de", "zh-TW", "xx")]
-    ['German', 'English \N{EN DASH} German', 'Chinese (TW)', 'xx']
+    >>> [language_name(code) for code in ("de", "en-de", "en-de:de", "zh-TW", "xx")]
+    ['German', 'English \N{EN DASH} German', 'German (English \N{EN DASH} German)', 'Chinese (TW)', 'xx']
     """
+    within, _, code = code.rpartition(":")
+    if within:
+        return f"{language_name(code)} ({language_name(within)})"
     if code in NAMES:
         return NAMES[code]
     first, _, rest = code.replace("_", "-").partition("-")

@@ -44,7 +44,8 @@ def samples(runs: Sequence[Run]) -> Section:
 
 
 def _sample(sample: Sample) -> dict[str, object]:
-    codes = sample.corpus.split("-") if sample.corpus.count("-") == 1 else [sample.corpus]
+    corpus = sample.corpus.rpartition(":")[2]
+    codes = corpus.split("-") if corpus.count("-") == 1 else [corpus]
     rows = [_sides(row, codes) for row in sample.rows[:_ROWS]]
     clipped = any(len(row.tokens) > _LONGEST for row in sample.rows[:_ROWS])
     return {"corpus": language_name(sample.corpus), "rows": rows, "clipped": clipped}

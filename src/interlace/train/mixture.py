@@ -53,6 +53,11 @@ class Source:
         """Objective and corpus, as reports show it."""
         return f"{self.objective}/{self.corpus}"
 
+    @property
+    def language(self) -> str:
+        """The language or pair of languages that its corpus is in: `en` of `en-de:en`, `en-de` of `web:en-de`."""
+        return self.corpus.rpartition(":")[2]
+
 
 @dataclass(frozen=True)
 class Draw:
@@ -136,11 +141,11 @@ class Mixture:
         return weights
 
     def _shares(self, step: int, limits: NDArray[np.float64] | None) -> NDArray[np.float64]:
-        """(sources,) the part of each among those of its objective."""
+        """(sources,) the part of each among those of its objective: its language's, split by size among its corpora."""
         alpha = value_at(self.alpha, step)
         shares = np.empty(len(self.sources))
         for group in self._groups.values():
-            own = temperature(np.array([self.sources[number].size for number in group]), alpha)
+            own = _by_language([self.sources[number] for number in group], alpha)
             shares[group] = own if limits is None else capped(own, limits[group])
         return shares
 
@@ -172,3 +177,13 @@ class Mixture:
             for name, weight in weights.items():
                 found[name] += weight / sum(weights.values())
         return {name: part / len(steps) * last * slots for name, part in found.items()}
+
+
+def _by_language(sources: Sequence[Source], alpha: float) -> NDArray[np.float64]:
+    """(sources,) shares that follow q ~ p^alpha over languages, however many corpora one of them has."""
+    sizes = np.array([source.size for source in sources], np.float64)
+    names = list(dict.fromkeys(source.language for source in sources))
+    owner = np.array([names.index(source.language) for source in sources])
+    totals = np.bincount(owner, sizes)
+    within = np.divide(sizes, totals[owner], out=np.zeros_like(sizes), where=totals[owner] > 0)
+    return np.asarray(temperature(totals, alpha)[owner] * within)
