@@ -19,7 +19,7 @@ from interlace.links.phrases import PhraseRules, phrase_pairs
 from interlace.links.table import PhraseTable, TableRules
 from interlace.models.traits import Traits
 from interlace.objectives import Resources
-from interlace.objectives._switching import Choices, Switching, all_borders, switch
+from interlace.objectives._switching import Choices, Switching, _candidates, all_borders, switch
 from interlace.objectives._switching_forms import Forms
 from interlace.objectives._switching_offline import Copies, SwitchedText
 from interlace.objectives._switching_rows import gathered
@@ -130,16 +130,6 @@ def test_language_ids_are_those_of_each_word_and_positions_run_on():
     assert (
         "token_type_ids" not in plain.batch(FIGURE, plain.prepare(Resources(little_vocab(), traits)), 0, rng()).inputs
     )
-
-
-def test_rows_of_an_unwanted_length_are_left_out():
-    pairs = Pairs(FIGURE.source.take([0, 0]), FIGURE.target.take([0, 0]), phrases=FIGURE.phrases.take([0, 0]))
-    short = Sentences(Ragged.of([[5], [5, 6, 7]]), Ragged.of([[0], [0, 1, 2]]), "en")
-    mixed = Pairs(short, pairs.target, phrases=Ragged.of([[], []], width=4))
-    alm = Alm(fewest_words=2, most_words=4, switching={"source_share": 1, "target_share": 0})
-    prepared = alm.prepare(Resources(little_vocab(), PLAIN))
-    assert alm.batch(mixed, prepared, 0, rng()).inputs["input_ids"].shape == (1, 5)
-    assert alm.batch(pairs, prepared, 0, rng()).inputs["input_ids"].shape == (2, 7)  # none fits: all stay
 
 
 def test_long_rows_are_cut_with_their_languages():
@@ -258,18 +248,78 @@ def test_two_english_phrases_side_by_side_in_chinese_do_not_run_together():
 # ---- phrases from links, the phrase table, and what is refused ----
 
 
-def test_phrases_from_links_are_those_of_the_store_without_stray_words():
+def by_links(pairs):
+    """(phrases, 2) how sure the surest link of a word is, on average over the words of the target, of the source."""
+    found = []
+    for links, confidence, phrases in zip(pairs.links, pairs.confidence, pairs.phrases, strict=True):
+        surest = {}
+        for ends, sure in zip(links.tolist(), confidence.tolist(), strict=True):
+            for word in enumerate(ends):
+                surest[word] = max(sure, surest.get(word, 0))
+        for a, b, c, d in phrases.tolist():
+            sides = [
+                [surest.get((side, word), 0) for word in span] for side, span in ((1, range(c, d)), (0, range(a, b)))
+            ]
+            found.append([sum(side) / len(side) for side in sides])
+    return np.array(found, np.float32)
+
+
+def choices_of(alm, pairs, vocab):
+    return alm._choices(pairs, alm.prepare(Resources(vocab, PLAIN)).forms)
+
+
+def candidates_of(choices, matrix):
+    """(row, start, stop) -> the words of the other side that may stand there."""
+    rules = Switching(longest=PhraseRules().longest)
+    spans, counterparts = _candidates(choices, rules, np.full(len(choices.words), matrix, np.int8))
+    keys = zip(spans.rows().tolist(), *spans.flat[:, :2].T.tolist(), strict=True)
+    return dict(zip(keys, map(tuple, counterparts(spans)[:, 2:].tolist()), strict=True))
+
+
+def test_phrases_from_links_are_those_of_the_store():
+    """The same candidates with the same counterparts, where a store holds the probabilities that links stand for."""
     text = text_of()
     vocab = Vocab.learn({"en": text.source.lines, "de": text.target.lines}, 700)
     pairs = encoded(text, vocab)
-    alm = Alm(phrases="extracted", masking={"rate": 0})
-    prepared = alm.prepare(Resources(vocab, PLAIN))
-    bare = Pairs(pairs.source, pairs.target, pairs.links)
-    batch = alm.batch(bare, prepared, 0, rng())
-    strict = alm.model_copy(update={"extraction": PhraseRules(absorb=False)}).batch(bare, prepared, 0, rng())
-    assert batch.tokens > 0
-    assert alm.needs == {"links"}
-    assert strict.tokens > 0
+    sure = rng(4).choice([0.3, 0.6, 0.9], size=len(pairs.links.flat)).astype(np.float32)
+    pairs = replace(pairs, confidence=Ragged(sure, pairs.links.offsets), scores=None)
+    bare = replace(pairs, phrases=None)
+    one, other = Alm(masking={"rate": 0}), Alm(phrases="extracted", masking={"rate": 0})
+    found = choices_of(other, bare, vocab)
+    stored = replace(pairs, scores=Ragged(found.scores, pairs.phrases.offsets))
+    assert found.phrases == pairs.phrases
+    np.testing.assert_allclose(found.scores, by_links(pairs), rtol=1e-5)
+    for matrix in (0, 1):
+        candidates = candidates_of(found, matrix)
+        assert candidates == candidates_of(choices_of(one, stored, vocab), matrix)
+        assert len(candidates) > 5 * len(pairs)
+    prepared = one.prepare(Resources(vocab, PLAIN))
+    ids = [alm.batch(given, prepared, 0, rng(1)).inputs["input_ids"] for alm, given in ((one, stored), (other, bare))]
+    np.testing.assert_array_equal(*ids)
+
+
+def test_of_several_counterparts_the_one_without_stray_words_is_taken():
+    text = text_of()
+    vocab = Vocab.learn({"en": text.source.lines, "de": text.target.lines}, 700)
+    bare = replace(encoded(text, vocab), phrases=None)
+    clean = Alm(phrases="extracted", extraction=PhraseRules(absorb=False))
+    choices = choices_of(Alm(phrases="extracted"), bare, vocab)
+    several = len(choices.phrases.flat) - len(choices_of(clean, bare, vocab).phrases.flat)
+    assert several > 20
+    for matrix in (0, 1):
+        found, expected = candidates_of(choices, matrix), candidates_of(choices_of(clean, bare, vocab), matrix)
+        assert len(expected) > 5 * len(text)
+        assert {span: found.get(span) for span in expected} == expected
+
+
+def test_two_links_to_one_word_do_not_outweigh_a_stray_one():
+    links = Ragged.of([[(0, 1), (1, 1)]], width=2)
+    vocab = little_vocab()
+    choices = choices_of(
+        Alm(phrases="extracted"), Pairs(side("we discussed", "en"), side("了 计划", "zh"), links), vocab
+    )
+    assert choices.phrases.to_lists() == [[[0, 2, 0, 2], [0, 2, 1, 2]]]
+    assert candidates_of(choices, 0) == {(0, 0, 2): (1, 2)}
 
 
 def test_needs_follow_the_settings():

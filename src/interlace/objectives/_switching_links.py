@@ -27,7 +27,8 @@ def extracted(
     """All phrases that agree with the links.
 
     Of several counterparts the one without stray words is to be taken, and no table can say which. So a phrase pair's
-    score is the sum of its links' confidence over the words of its inserted side: each unlinked word lowers it.
+    score is the mean, over the words of its inserted side, of how sure the surest link of each is: unlinked words
+    lower it.
 
     inside, texts: as `Choices.of` takes them.
     """
@@ -37,19 +38,18 @@ def extracted(
         np.maximum.at(words, links.rows(), links.flat.astype(np.int64) + 1)
     links, confidence = rules.sure(links, None if pairs.confidence is None else pairs.confidence.flat)
     phrases = phrase_pairs(words[:, 0], words[:, 1], links, rules, 1, confidence)
-    sizes = phrases.values[:, 1::2] - phrases.values[:, ::2]
-    held = _held(links, confidence, words[:, 0], phrases)
-    scores = np.minimum(held[:, None] / sizes[:, ::-1], 1).astype(np.float32)
-    return replace(Choices.of(pairs, inside, texts), phrases=phrases, scores=scores)
+    scores = np.stack([_sureness(links, confidence, words, phrases, side) for side in (1, 0)], axis=1)
+    return replace(Choices.of(pairs, inside, texts), phrases=phrases, scores=scores.astype(np.float32))
 
 
-def _held(
-    links: Ragged, confidence: NDArray[np.float32] | None, lengths: NDArray[np.int64], phrases: Ragged
+def _sureness(
+    links: Ragged, confidence: NDArray[np.float32] | None, words: NDArray[np.int64], phrases: Ragged, side: int
 ) -> NDArray[np.float64]:
-    """(P,) the confidence of the links inside each phrase pair: all those of its source words, for none leads out."""
-    starts = np.cumsum(lengths) - lengths
-    words = starts[links.rows()] + links.flat[:, 0]
-    sums = np.zeros(int(lengths.sum()) + 1)
-    np.cumsum(np.bincount(words, confidence, minlength=len(sums) - 1), out=sums[1:])
+    """(P,) the mean over the words on one side of each phrase pair of their surest link's confidence, else of 0."""
+    starts = np.cumsum(words[:, side]) - words[:, side]
+    surest = np.zeros(int(words[:, side].sum()))
+    np.maximum.at(surest, starts[links.rows()] + links.flat[:, side], 1.0 if confidence is None else confidence)
+    sums = np.concatenate([[0.0], np.cumsum(surest)])
     first = starts[phrases.rows()]
-    return np.asarray(sums[first + phrases.values[:, 1]] - sums[first + phrases.values[:, 0]])
+    begin, end = phrases.values[:, 2 * side], phrases.values[:, 2 * side + 1]
+    return np.asarray((sums[first + end] - sums[first + begin]) / (end - begin))
