@@ -18,7 +18,9 @@ What the paper leaves open (requirements, A1-A15), and where it is decided:
 - A6 Candidates are taken in random order, none overlapping another; phrases may be neighbours. A row in which nothing
   could be replaced counts as monolingual. Repeats only matter where text is written (`interlace switch`).
 - A7 How words are linked and phrases extracted is the recipe's `[align]` section, or the rules in `extraction`.
-- A8 Phrases are spans of words, and their subwords those that the tokenizer gives for the switched text.
+- A8 Phrases are spans of words. Between blanks their subwords are those that the tokenizer gives for the switched
+  text; in scripts without blanks a phrase keeps those of its own sentence, and one that shares a subword with its
+  neighbour is not exchanged (`remarks`). Exact there: `interlace switch`, then `mlm`.
 - A9 `language_ids`: none unless the model has embeddings for them. Positions run straight through.
 - A10, A15 Stopping, layers, batch size and steps are the recipe's; A11-A13 are about tables and translation.
 - A14 Rows are drawn anew for every batch: no corpus of 20 copies in each direction is written.

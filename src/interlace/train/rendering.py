@@ -132,7 +132,8 @@ def _pulled(batch: Batch, vocab: Vocab) -> list[str]:
 
 
 def _counts(batch: Batch) -> str:
-    return ", ".join(f"{term} {count:g}" for term, count in batch.counts.items())
+    terms = {name: count for name, count in batch.counts.items() if not name.endswith("_share")}
+    return ", ".join(f"{term} {count:g}" for term, count in terms.items())
 
 
 def _placed(rows: Any, columns: Any, texts: Sequence[str]) -> dict[int, dict[int, str]]:
