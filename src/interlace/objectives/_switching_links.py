@@ -38,18 +38,23 @@ def extracted(
         np.maximum.at(words, links.rows(), links.flat.astype(np.int64) + 1)
     links, confidence = rules.sure(links, None if pairs.confidence is None else pairs.confidence.flat)
     phrases = phrase_pairs(words[:, 0], words[:, 1], links, rules, 1, confidence)
-    scores = np.stack([_sureness(links, confidence, words, phrases, side) for side in (1, 0)], axis=1)
-    return replace(Choices.of(pairs, inside, texts), phrases=phrases, scores=scores.astype(np.float32))
+    scores = _sureness(links, confidence, words, phrases)
+    return replace(Choices.of(pairs, inside, texts), phrases=phrases, scores=scores[:, ::-1].astype(np.float32))
 
 
 def _sureness(
-    links: Ragged, confidence: NDArray[np.float32] | None, words: NDArray[np.int64], phrases: Ragged, side: int
+    links: Ragged, confidence: NDArray[np.float32] | None, words: NDArray[np.int64], phrases: Ragged
 ) -> NDArray[np.float64]:
-    """(P,) the mean over the words on one side of each phrase pair of their surest link's confidence, else of 0."""
-    starts = np.cumsum(words[:, side]) - words[:, side]
-    surest = np.zeros(int(words[:, side].sum()))
-    np.maximum.at(surest, starts[links.rows()] + links.flat[:, side], 1.0 if confidence is None else confidence)
-    sums = np.concatenate([[0.0], np.cumsum(surest)])
-    first = starts[phrases.rows()]
-    begin, end = phrases.values[:, 2 * side], phrases.values[:, 2 * side + 1]
-    return np.asarray((sums[first + end] - sums[first + begin]) / (end - begin))
+    """(P, 2) by side, the mean over a phrase's words of how sure the surest link of each is; 0 for one without."""
+    sure = 1.0 if confidence is None else confidence.astype(np.float64)  # one type: else `at` is slow
+    means = np.empty((len(phrases.values), 2))
+    of_links, of_phrases = links.rows(), phrases.rows()
+    for side in (0, 1):
+        starts = np.cumsum(words[:, side]) - words[:, side]
+        surest = np.zeros(int(words[:, side].sum()))
+        np.maximum.at(surest, starts[of_links] + links.flat[:, side], sure)
+        sums = np.concatenate([[0.0], np.cumsum(surest)])
+        begin, end = phrases.values[:, 2 * side], phrases.values[:, 2 * side + 1]
+        first = starts[of_phrases]
+        means[:, side] = (sums[first + end] - sums[first + begin]) / (end - begin)
+    return means
