@@ -41,7 +41,8 @@ class Batch:
     labels: (N,) what is right there.
     extra: further arrays of an objective's own.
     sides: (B, L) 0 and 1 for the two sides of pairs, or None; for people, no model reads it.
-    counts: by loss term, how many predictions its total sums over (known before the forward pass).
+    counts: by loss term, how many predictions its total sums over (known before the forward pass); the same terms in
+        the same order in all batches of an objective, for processes add them up by place.
     tokens: real subwords in the batch, padding left out.
     languages: of them, how many are in which language, the same languages in all batches of a corpus; empty where an
         objective does not tell.
