@@ -307,4 +307,4 @@ def test_plain_text_between_blanks_is_pointed_out(folder, caplog, splitter, told
     for language in ("de", "es"):
         write_lines(folder / "data" / f"train.{language}", [f"die Katze {i} saß und der Hund" for i in range(40)])
     prepare(_recipe(folder, {"splitter": splitter}))
-    assert ("en-de: en looks like plain text" in caplog.text) is told
+    assert ("en-de: plain text in en" in caplog.text) is told

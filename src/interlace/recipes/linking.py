@@ -193,7 +193,7 @@ def _looked_over(chunks: Iterator[TextPairs], corpus: str) -> Iterator[TextPairs
         sides = [side for side in (chunk.source, chunk.target) if side.splitter == "blanks" and is_unsplit(side)]
         if number == 0 and sides:
             log.warning(
-                "%s: %s looks like plain text, and words are what stands between blanks; say splitter = 'unicode' or "
+                "%s: plain text in %s, and words are what stands between blanks; say splitter = 'unicode' or "
                 "'by_language' in the recipe",
                 corpus, " and ".join(side.language for side in sides),
             )  # fmt: skip
