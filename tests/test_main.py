@@ -1,11 +1,13 @@
 """What the `interlace` command makes of errors."""
 
 import errno
+import os
+from pathlib import Path
 
 import pytest
 
 import interlace.cli
-from interlace.__main__ import main
+from interlace.__main__ import _is_busy, main
 
 
 def fails_with(error):
@@ -28,3 +30,16 @@ def test_an_error_of_ours_keeps_its_traceback(monkeypatch):
     monkeypatch.setattr(interlace.cli, "application", fails_with(OSError("no number")))
     with pytest.raises(OSError, match="no number"):
         main()
+
+
+@pytest.mark.parametrize(
+    ("running", "busy"), [("1/90", False), (f"{1 + (os.cpu_count() or 1)}/90", True), (None, False)]
+)
+def test_whether_other_programs_run_decides_how_threads_wait(monkeypatch, running, busy):
+    def read(_path, **_how):
+        if running is None:
+            raise OSError
+        return f"0.1 0.2 0.3 {running} 1234\n"
+
+    monkeypatch.setattr(Path, "read_text", read)
+    assert _is_busy() is busy
