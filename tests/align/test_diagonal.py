@@ -15,33 +15,7 @@ from interlace.align.diagonal import Diagonal
 from interlace.errors import DataError
 from interlace.links import WordPairs
 from interlace.links.lexicon import Lexicon
-from interlace.text import TextPairs
-
-HOUSE = [
-    ("das haus", "the house"),
-    ("das buch", "the book"),
-    ("ein buch", "a book"),
-    ("ein haus", "a house"),
-    ("das kleine haus", "the small house"),
-]
-
-
-def pairs_of(lines):
-    """WordPairs of (source, target) lines of words between blanks."""
-    return WordPairs.of([TextPairs.of([source for source, _ in lines], [target for _, target in lines])])
-
-
-def random_pairs(count, seed=0, types=30, longest=9):
-    """A language of numbered words and its translation, a third of the words swapped or dropped."""
-    rng = np.random.default_rng(seed)
-    lines = []
-    for _ in range(count):
-        words = rng.integers(0, types, rng.integers(1, longest)).tolist()
-        other = [word for word in words if rng.random() > 0.2] or words[:1]
-        if len(other) > 2 and rng.random() < 0.3:
-            other[0], other[1] = other[1], other[0]
-        lines.append((" ".join(f"s{word}" for word in words), " ".join(f"t{word}" for word in other)))
-    return pairs_of(lines)
+from little_pairs import HOUSE, pairs_of, random_pairs
 
 
 def posteriors_of(source, target, theta, aligner):

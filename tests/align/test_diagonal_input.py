@@ -9,21 +9,7 @@ from hypothesis import strategies as st
 
 from interlace.align.diagonal import Diagonal
 from interlace.errors import DataError
-from interlace.links import WordPairs
-from interlace.text import TextPairs
-
-HOUSE = [
-    ("das haus", "the house"),
-    ("das buch", "the book"),
-    ("ein buch", "a book"),
-    ("ein haus", "a house"),
-    ("das kleine haus", "the small house"),
-]
-
-
-def pairs_of(lines):
-    """WordPairs of (source, target) lines of words between blanks."""
-    return WordPairs.of([TextPairs.of([source for source, _ in lines], [target for _, target in lines])])
+from little_pairs import HOUSE, pairs_of
 
 
 def check(pairs, aligned):

@@ -20,39 +20,9 @@ from interlace.links import WordPairs
 from interlace.links.agreement import agreement
 from interlace.links.lexicon import Lexicon
 from interlace.ragged import Ragged
+from little_pairs import HOUSE, pairs_of, random_pairs
 
-HOUSE = [
-    ("das haus", "the house"),
-    ("das buch", "the book"),
-    ("ein buch", "a book"),
-    ("ein haus", "a house"),
-    ("das kleine haus", "the small house"),
-]
 CROSSED = [("haus das", "the house"), ("buch ein", "a book")]
-
-
-def pairs_of(lines):
-    """WordPairs of (source, target) lines of words between blanks."""
-    sides, types = [], []
-    for side in (0, 1):
-        numbers = {}
-        rows = [[numbers.setdefault(word, len(numbers)) for word in line[side].split()] for line in lines]
-        sides.append(Ragged.of(rows))
-        types.append(list(numbers))
-    return WordPairs(*sides, *types)
-
-
-def random_pairs(count, seed=0, types=30, longest=9):
-    """A language of numbered words and its translation, some words dropped, some moved."""
-    rng = np.random.default_rng(seed)
-    lines = []
-    for _ in range(count):
-        words = rng.integers(0, types, rng.integers(1, longest)).tolist()
-        other = [word for word in words if rng.random() > 0.2] or words[:1]
-        if len(other) > 2 and rng.random() < 0.3:
-            other[0], other[1] = other[1], other[0]
-        lines.append((" ".join(f"s{word}" for word in words), " ".join(f"t{word}" for word in other)))
-    return pairs_of(lines)
 
 
 def equal(one, other):

@@ -1,0 +1,39 @@
+"""Small linked text for tests of aligners."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from interlace.links import WordPairs
+from interlace.text import TextPairs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+HOUSE = [
+    ("das haus", "the house"),
+    ("das buch", "the book"),
+    ("ein buch", "a book"),
+    ("ein haus", "a house"),
+    ("das kleine haus", "the small house"),
+]
+
+
+def pairs_of(lines: Sequence[tuple[str, str]]) -> WordPairs:
+    """WordPairs of (source, target) lines of words between blanks."""
+    return WordPairs.of([TextPairs.of([source for source, _ in lines], [target for _, target in lines])])
+
+
+def random_pairs(count: int, seed: int = 0, types: int = 30, longest: int = 9) -> WordPairs:
+    """A language of numbered words and its translation, some words dropped, some moved."""
+    rng = np.random.default_rng(seed)
+    lines = []
+    for _ in range(count):
+        words = rng.integers(0, types, rng.integers(1, longest)).tolist()
+        other = [word for word in words if rng.random() > 0.2] or words[:1]
+        if len(other) > 2 and rng.random() < 0.3:
+            other[0], other[1] = other[1], other[0]
+        lines.append((" ".join(f"s{word}" for word in words), " ".join(f"t{word}" for word in other)))
+    return pairs_of(lines)
