@@ -61,6 +61,7 @@ def align(
 
 def _run(texts: Sequence[Source], learning: Learning, results: Results) -> None:
     """Read everything, check what can be checked, learn, and write link by link."""
+    from interlace.align import nobody
     from interlace.cli._align_text import numbered
     from interlace.cli._progress import watching
 
@@ -71,7 +72,9 @@ def _run(texts: Sequence[Source], learning: Learning, results: Results) -> None:
             own = words.slice(0, rows)
             results.prepare(own, texts[0])
             fitted = learning.fit(words, watch)
-        with watching() if results.is_quiet else nullcontext(_nobody) as watch:
+        with (
+            watching() if results.is_quiet else nullcontext(nobody) as watch
+        ):  # a bar would stand between links on a screen
             results.write(_linked(own, learning, fitted, watch))
     about = {"aligner": learning.aligner.name, "settings": learning.aligner.dump(), "pairs": rows}
     results.say({**about, "extra": len(words) - rows, "seconds": round(time.perf_counter() - start, 3)})
@@ -81,7 +84,3 @@ def _linked(words: WordPairs, learning: Learning, fitted: Fitted, watch: Watch) 
     for chunk in words.chunks():
         yield chunk, learning.links(fitted, chunk)
         watch("linking", chunk.first + len(chunk), len(words))
-
-
-def _nobody(what: str, done: int, steps: int) -> None:
-    """Watches nothing: a bar would stand between the links on a screen."""

@@ -16,11 +16,9 @@ from typing import TYPE_CHECKING, Any
 from interlace.data.vocab import Vocab
 from interlace.errors import InterlaceError
 from interlace.schedules import values_of
-from interlace.train.device import quick_precision
+from interlace.train.device import resolved
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import torch
 
     from interlace.models.backbone import Backbone
@@ -158,8 +156,7 @@ class _Trial:
         self._most = max(recipe.train.tokens_per_batch // self._length, 1)
         self._backbone, self._vocab, self._device = backbone, vocab, device
         self._optimiser = recipe.train.optimise.build(backbone)
-        precision = recipe.train.precision
-        self._bf16 = (quick_precision() if precision == "auto" else precision) == "bf16"
+        self._bf16 = resolved(recipe.train.precision) == "bf16"
 
     def run(self) -> tuple[float, float]:
         """Subwords a second, and bytes that autograd keeps for one of them."""
@@ -223,8 +220,4 @@ class _Kept:
 def _predicted(objective: Any) -> float:
     """The greatest share of its subwords that an objective predicts."""
     masking = getattr(objective, "masking", None)
-    return 1.0 if masking is None else max(_values(masking.rate))
-
-
-def _values(rate: Any) -> Iterator[float]:
-    yield from values_of(str(rate))
+    return 1.0 if masking is None else max(values_of(str(masking.rate)))

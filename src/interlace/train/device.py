@@ -23,7 +23,7 @@ def accelerator_for(
 ) -> Accelerator:
     """CPU, one GPU, or the processes that `torchrun` or `accelerate launch` started.
 
-    precision: `"no"` (float32), `"bf16"` (autocast), or `"auto"`, see `quick_precision`.
+    precision: `"no"` (float32), `"bf16"` (autocast), or `"auto"`, see `resolved`.
     trackers: accelerate's names of them; they write under `folder`, once `init_trackers` is called.
 
     Raises:
@@ -39,12 +39,17 @@ def accelerator_for(
         AcceleratorState._reset_state()  # noqa: SLF001
     return Accelerator(
         cpu=not torch.cuda.is_available(),
-        mixed_precision=quick_precision() if precision == "auto" else precision,
+        mixed_precision=resolved(precision),
         log_with=list(trackers) or None,
         project_dir=str(folder) if folder else None,
         # heads of objectives that a step does not draw get no gradient
         kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=True)],
     )
+
+
+def resolved(precision: str) -> str:
+    """What a run trains in: `"no"` or `"bf16"`, as asked for or, by `"auto"`, what is quick here."""
+    return quick_precision() if precision == "auto" else precision
 
 
 def quick_precision() -> str:
