@@ -10,15 +10,16 @@ from pathlib import Path
 
 def _is_busy() -> bool:
     """Whether other programs run on half of the cores just now, in each of three looks; False where nobody can tell."""
-    running = []
-    for _ in range(3):
+    for pause in (0.0, 0.005, 0.005):  # an idle machine is known at the first look, without waiting
+        time.sleep(pause)
         try:
             loads = Path("/proc/loadavg").read_text(encoding="ascii")
         except OSError:
             return False
-        running.append(int(loads.split()[3].partition("/")[0]) - 1)  # this process is one of them
-        time.sleep(0.005)
-    return min(running) * 2 >= (os.cpu_count() or 1)
+        others = int(loads.split()[3].partition("/")[0]) - 1  # this process is one of those that run
+        if others * 2 < (os.cpu_count() or 1):
+            return False
+    return True
 
 
 def main() -> None:
