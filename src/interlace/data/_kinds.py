@@ -41,6 +41,16 @@ def untrained(kind: Kind, size: int) -> tuple[Tokenizer, Any]:
     return tokenizer, trainer(vocab_size=size, special_tokens=specials, show_progress=False, **options)
 
 
+def whole_words(words: Iterable[str]) -> Tokenizer:
+    """A tokenizer by which each of these words is one subword, and any other is unknown."""
+    ids = {name: number for number, name in enumerate(dict.fromkeys([*ROLES.values(), *words]))}
+    tokenizer = Tokenizer(models.WordLevel(ids, unk_token=ROLES["unk"]))
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    tokenizer.add_special_tokens([AddedToken(token, special=True) for token in ROLES.values()])
+    tokenizer.post_processor = template()
+    return tokenizer
+
+
 def template() -> processors.TemplateProcessing:
     """`[begin] A [end]` and `[begin] A [end] B [end]`; one segment number for all, as `data.layout` writes rows."""
     begin, end = ROLES["begin"], ROLES["end"]

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from interlace.data._kinds import ROLES, whole_words
 from interlace.data.vocab import Vocab
 from interlace.errors import InterlaceError
 from interlace.schedules import values_of
@@ -134,15 +135,8 @@ def _vocab(recipe: Recipe) -> Vocab:
     """The tokenizer that exists, or one of as many words as subwords are to be learnt."""
     if start := recipe.vocab.start or recipe.model.start:
         return Vocab.load(start)
-    from tokenizers import Tokenizer, models
-
-    from interlace.data._kinds import ROLES
-
-    words = list(dict.fromkeys(ROLES.values()))
-    words += [f"w{number}" for number in range(recipe.vocab.size - len(words))]
-    tokenizer = Tokenizer(models.WordLevel({word: number for number, word in enumerate(words)}, words[0]))
-    tokenizer.add_special_tokens(list(ROLES.values()))
-    return Vocab(tokenizer, ROLES, {}, "of as many words")
+    words = (f"w{number}" for number in range(recipe.vocab.size - len(ROLES)))
+    return Vocab(whole_words(words), ROLES, {}, "of as many words")
 
 
 class _Trial:

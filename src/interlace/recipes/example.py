@@ -11,10 +11,9 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import numpy as np
-from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers
 
 from interlace.data import Pairs
-from interlace.data._kinds import ROLES, template
+from interlace.data._kinds import ROLES, whole_words
 from interlace.data.aligned import AlignedWords
 from interlace.data.phrases import PhraseStore
 from interlace.data.vocab import Vocab
@@ -76,13 +75,7 @@ class Example:
     def vocab(self) -> Vocab:
         """A vocabulary that holds every word of the sentences whole, and a few others."""
         source, target = self.words()
-        names = [*ROLES.values(), *dict.fromkeys([*source, *target, *_OTHERS.split()])]
-        ids = {name: number for number, name in enumerate(names)}
-        tokenizer = Tokenizer(models.WordLevel(ids, unk_token=ROLES["unk"]))
-        tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-        tokenizer.add_special_tokens([AddedToken(token, special=True) for token in ROLES.values()])
-        tokenizer.post_processor = template()
-        return Vocab(tokenizer, ROLES, {}, "words")
+        return Vocab(whole_words([*source, *target, *_OTHERS.split()]), ROLES, {}, "words")
 
     def pairs(self, vocab: Vocab, rows: int = 1) -> Pairs:
         """The pair `rows` times, with its links and with its phrases as a table of this one pair knows them."""
