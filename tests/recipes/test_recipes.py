@@ -53,7 +53,7 @@ def test_recipes_to_be_compared_differ_in_what_they_learn_from_alone():
     """But for the number of steps, by which they come to read as many real subwords."""
     for one, other in [
         *(("tiny/mlm", other) for other in TINY),
-        *(("adapt/multi30k-en-de-mlm", other) for other in REAL),
+        *(("adapt/multi30k-mlm", other) for other in REAL),
     ]:
         a, b = read_recipe(one), read_recipe(other)
         assert (a.vocab, a.model, a.evaluate, a.seed) == (b.vocab, b.model, b.evaluate, b.seed)
@@ -63,7 +63,7 @@ def test_recipes_to_be_compared_differ_in_what_they_learn_from_alone():
 def test_no_data_root_says_how_to_give_one(tmp_path, monkeypatch):
     monkeypatch.delenv("INTERLACE_DATA", raising=False)
     with pytest.raises(DataError, match="INTERLACE_DATA"):
-        pretrain(read_recipe("adapt/multi30k-en-de-mlm"), tmp_path / "run")
+        pretrain(read_recipe("adapt/multi30k-mlm"), tmp_path / "run")
 
 
 @pytest.mark.parametrize(

@@ -132,7 +132,7 @@ def task_in_text(task: str) -> str:
 def short_labels(names: Sequence[str]) -> list[str]:
     """The names without the words they all begin or end with, for direct labels in figures.
 
-    >>> short_labels(["multi30k-en-de-mlm", "multi30k-en-de-tlm"])
+    >>> short_labels(["multi30k-mlm", "multi30k-tlm"])
     ['mlm', 'tlm']
     >>> short_labels(["mlm", "mlm+tlm"])
     ['mlm', 'mlm+tlm']
