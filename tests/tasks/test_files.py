@@ -4,7 +4,7 @@ import pytest
 
 from interlace.errors import DataError, SettingsError
 from interlace.settings import Settings
-from interlace.tasks._files import Asked, Files, find, languages_with
+from interlace.tasks._files import Asked, Files, Part, find, find_parts, languages_with, translated
 
 
 class Holder(Settings):
@@ -87,3 +87,29 @@ def test_characters_that_mean_something_to_a_search_are_plain(tmp_path):
 def test_patterns_that_never_fit_are_refused(files, message):
     with pytest.raises(SettingsError, match=message):
         Holder(files=files)
+
+
+def test_several_files_and_rows_of_them(root):
+    files = {"train.de": ["pos/test.{language}.txt", "pos/test.tr.txt[:20]"], "dev.de": "pos/test.de.txt[-5:]"}
+    assert find_parts(files, asked(root, "de", "train")) == [
+        Part(root / "pos/test.de.txt"),
+        Part(root / "pos/test.tr.txt", slice(None, 20)),
+    ]
+    assert find_parts(files, asked(root, "de", "dev")) == [Part(root / "pos/test.de.txt", slice(-5, None))]
+    for split in ("train", "dev"):
+        with pytest.raises(DataError, match="one whole file is needed"):
+            find(files, asked(root, "de", split))
+
+
+def test_a_list_without_files_is_refused():
+    for files in ([], {"test": []}):
+        with pytest.raises(SettingsError, match="names n"):
+            Holder(files=files)
+
+
+def test_a_translation_takes_the_place_of_the_source_languages_test_text(root):
+    assert translated({"test": "a", "translated": "b/{language}.txt"}, "de", "en") == {"test.en": ["b/de.txt"]}
+    assert translated({"translated.de": "b.txt[:3]"}, "de", "en") == {"test.en": ["b.txt[:3]"]}
+    assert translated("{split}.{language}", "de", "en") == {"test.en": ["translated.de"]}
+    with pytest.raises(DataError, match="no translated data in 'de': 'files' names none"):
+        translated({"test": "a"}, "de", "en")

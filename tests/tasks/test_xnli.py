@@ -70,3 +70,21 @@ def test_xnli_itself(vocab):
     task = Xnli(files="nli/xnli/xnli.{split}.{language}.tsv.gz")
     examples = task.examples("dev", "de", vocab, Path(WHERE))
     assert np.bincount(examples.labels).tolist() == [830, 830, 830]
+
+
+def test_several_files_with_their_own_columns_and_some_rows(tmp_path, vocab):
+    write(tmp_path, *(("en", "neutral", word, "reads") for word in ("the", "doctor", "letters")))
+    usual = ("sentence_A", "sentence_B", "entailment_judgment")
+    write(tmp_path, ("letters", "reads", "ENTAILMENT"), header=usual, name="sick.txt")
+    files = {
+        "train.en": ["sick.txt", "nli/test.en.tsv[:2]"],
+        "dev.en": "nli/test.en.tsv[2:]",
+        "test.en": "sick.txt[1:]",
+    }
+    task = Xnli(files=files)
+    train, dev = (task.examples(split, "en", vocab, tmp_path) for split in ("train", "dev"))
+    assert [vocab.decode(row) for row in train.examples.source.ids] == ["letters", "the", "doctor"]
+    assert [LABELS[label] for label in train.labels] == ["entailment", "neutral", "neutral"]
+    assert [vocab.decode(row) for row in dev.examples.source.ids] == ["letters"]
+    with pytest.raises(DataError, match=r"sick.txt has no rows \[1:\]"):
+        task.examples("test", "en", vocab, tmp_path)

@@ -26,9 +26,12 @@ class Row:
         return DataError(f"{self.path}, line {self.line}: {message}")
 
 
-def rows(path: Path, columns: Sequence[str | int], *, header: bool, optional: Sequence[str] = ()) -> Iterator[Row]:
+def rows(
+    path: Path, columns: Sequence[str | int | tuple[str, ...]], *, header: bool, optional: Sequence[str] = ()
+) -> Iterator[Row]:
     """The chosen columns of each line, by name or by number from 0.
 
+    columns: a name, a number from 0, or several names of which the header's is meant.
     optional: names that follow `columns`, whose cells are empty where the header does not have them.
 
     Raises:
@@ -51,7 +54,13 @@ def rows(path: Path, columns: Sequence[str | int], *, header: bool, optional: Se
         yield Row(path, number, [*(cells[place] for place in places), *(cells[p] if p >= 0 else "" for p in spare)])
 
 
-def _place(path: Path, column: str | int, names: list[str], *, header: bool) -> int:
+def _place(path: Path, column: str | int | tuple[str, ...], names: list[str], *, header: bool) -> int:
+    if isinstance(column, tuple):
+        there = [name for name in column if name in names]
+        if not there:
+            known = ", ".join(map(repr, column))
+            raise DataError(f"{path}: the header has none of the columns {known}; name yours in the reader's settings")
+        column = there[0]
     if isinstance(column, int):
         if header and column >= len(names):
             raise DataError(f"{path}: there is no column {column}; the header names {len(names)}, counted from 0")

@@ -1,4 +1,4 @@
-"""Natural language inference as tables: XNLI's by default, others (SICK) by naming their columns."""
+"""Natural language inference as tables: XNLI, its machine translations, MultiNLI and SICK, others by their columns."""
 
 from __future__ import annotations
 
@@ -23,15 +23,27 @@ _SYNONYMS = {"contradictory": "contradiction"}  # in XNLI's machine-translated t
 _UNDECIDED = "-"  # the annotators did not agree
 
 
+# as XNLI and MultiNLI, XNLI's machine translations, and SICK name them
+_USUAL = {
+    "premise": ("sentence1", "premise", "sentence_A"),
+    "hypothesis": ("sentence2", "hypo", "hypothesis", "sentence_B"),
+    "label": ("gold_label", "label", "entailment_judgment"),
+}
+
+
+def _usual(column: str) -> str:
+    return f"Column of the {column}; none: the one there is of {', '.join(_USUAL[column])}."
+
+
 class Nli(Reader):
     """Premise and hypothesis as the two sides of pairs in one language, labelled entailment, neutral, contradiction.
 
     Pairs without a majority label (`-`) are left out and counted. Case does not matter in labels.
     """
 
-    premise: str = Field("sentence1", description="Column of the premise (SICK: sentence_A).")
-    hypothesis: str = Field("sentence2", description="Column of the hypothesis (SICK: sentence_B).")
-    label: str = Field("gold_label", description="Column of the label (SICK: entailment_judgment).")
+    premise: str | None = Field(None, description=_usual("premise"))
+    hypothesis: str | None = Field(None, description=_usual("hypothesis"))
+    label: str | None = Field(None, description=_usual("label"))
     language_column: str = Field("language", description="Where this column exists, other languages' rows are skipped.")
     splitter: str = Field("blanks", description="What finds the words (a member of the room of word splitters).")
 
@@ -50,7 +62,7 @@ class Nli(Reader):
             raise DataError(f"{names}: no labelled pair of language {language!r}")
 
     def _pairs(self, path: Path, language: str, notes: Counter[str]) -> Iterator[tuple[str, str, str]]:
-        wanted = (self.premise, self.hypothesis, self.label)
+        wanted = [getattr(self, column) or usual for column, usual in _USUAL.items()]
         for row in rows(path, wanted, header=True, optional=(self.language_column,)):
             premise, hypothesis, label, own = row.cells
             if own and own != language:

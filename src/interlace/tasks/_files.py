@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from string import Formatter
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,22 +14,38 @@ from interlace.errors import DataError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
-SPLITS = ("train", "dev", "test")
+SPLITS = ("train", "dev", "test", "translated")  # the last: test text in the source language
 FILLED = ("split", "language", "source", "target")
 SHOWN = 12  # names listed in a message
+_ROWS = re.compile(r"\[(-?\d*):(-?\d*)\]$")
 
 
-def _check(files: str | dict[str, str]) -> str | dict[str, str]:
+Named = str | list[str] | dict[str, str | list[str]]
+
+
+def _check(files: Named) -> Named:
     """Refuse what could never name a file: an unknown split, or a placeholder that nothing fills in."""
-    for key, pattern in files.items() if isinstance(files, dict) else [("", files)]:
+    for key, patterns in files.items() if isinstance(files, dict) else [("", files)]:
         split = key.partition(".")[0]
         if isinstance(files, dict) and split not in SPLITS:
             message = f"{key!r} should be a split, or a split and a language such as 'test.de'"
             raise ValueError(message + did_you_mean(split, SPLITS))
-        check_pattern(pattern, FILLED)
+        if not patterns:
+            message = f"{key!r} names no file" if key else "a list of files names none"
+            raise ValueError(message)
+        for pattern in [patterns] if isinstance(patterns, str) else patterns:
+            check_pattern(_sliced(pattern)[0], FILLED)
     return files
+
+
+def _sliced(pattern: str) -> tuple[str, slice | None]:
+    """The pattern without the rows behind it, and the rows: `train.tsv[:2000]` are the first 2,000."""
+    match = _ROWS.search(pattern)
+    if match is None:
+        return pattern, None
+    first, last = (int(bound) if bound else None for bound in match.groups())
+    return pattern[: match.start()], slice(first, last)
 
 
 def check_pattern(pattern: str, filled: Iterable[str]) -> str:
@@ -45,9 +62,18 @@ def check_pattern(pattern: str, filled: Iterable[str]) -> str:
     return pattern
 
 
-Files = Annotated[str | dict[str, str], AfterValidator(_check)]
+Files = Annotated[Named, AfterValidator(_check)]
 """One pattern for all files, or a table of patterns whose keys are a split (`"test"`) or one language's part of it
-(`"test.de"`, which goes first). Filled in: `{split}`, `{language}` and, for pairs, `{source}` and `{target}`."""
+(`"test.de"`, which goes first). Filled in: `{split}`, `{language}` and, for pairs, `{source}` and `{target}`. A list
+of patterns is read one after another; rows behind a pattern, `dev.tsv[:2000]`, take a part of what the file holds."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A file, or some rows of it, counted as the reader hands them over."""
+
+    path: Path
+    rows: slice | None = None
 
 
 @dataclass(frozen=True)
@@ -67,38 +93,68 @@ class Asked:
         return f"{self.task}: no {self.split} data in {self.of!r}{beside}"
 
 
-def find(files: str | dict[str, str], asked: Asked, language: str | None = None) -> Path:
-    """The file that `files` names, for one side of a pair that of `language`.
+def find(files: Named, asked: Asked, language: str | None = None) -> Path:
+    """The one whole file that `files` names, for one side of a pair that of `language`.
+
+    Raises:
+        DataError: there is none (says for which languages there is), or several, or rows of one.
+    """
+    parts = find_parts(files, asked, language)
+    if len(parts) > 1 or parts[0].rows:
+        raise DataError(f"{asked.task}: one whole file is needed here, without rows '[a:b]', found {parts[0].path} ..")
+    return parts[0].path
+
+
+def find_parts(files: Named, asked: Asked, language: str | None = None) -> list[Part]:
+    """The files that `files` names, or the rows of them that it asks for, in its order.
 
     Raises:
         DataError: there is none; says for which languages there is.
     """
-    pattern = _pattern(files, asked)
     language = asked.of if language is None else language
-    path = asked.root / pattern.format(split=asked.split, language=language, source=asked.source, target=asked.of)
-    if path.is_file():
-        return path
-    raise DataError(f"{asked.missing}: there is no file {path}{_instead(files, pattern, asked)}")
+    parts = []
+    for sliced in _patterns(files, asked):
+        pattern, rows = _sliced(sliced)
+        path = asked.root / pattern.format(split=asked.split, language=language, source=asked.source, target=asked.of)
+        if not path.is_file():
+            raise DataError(f"{asked.missing}: there is no file {path}{_instead(files, pattern, asked)}")
+        parts.append(Part(path, rows))
+    return parts
 
 
-def _pattern(files: str | dict[str, str], asked: Asked) -> str:
-    if isinstance(files, str):
-        return files
-    for key in (f"{asked.split}.{asked.of}", asked.split):
-        if key in files:
-            return files[key]
-    others = _listed(_named(files, asked.split), asked.split)
-    raise DataError(f"{asked.missing}: 'files' names none{others}")
+def translated(files: Named, language: str, source: str) -> Named:
+    """Where the translation of one language's test text into the source language stands, as the source's test text.
+
+    Raises:
+        DataError: the files name no such translation.
+    """
+    asked = Asked("translate-test", "translated", language, Path())
+    patterns = [pattern.replace("{split}", "translated") for pattern in _patterns(files, asked)]
+    return {f"test.{source}": [pattern.replace("{language}", language) for pattern in patterns]}
 
 
-def _instead(files: str | dict[str, str], pattern: str, asked: Asked) -> str:
+def _patterns(files: Named, asked: Asked) -> list[str]:
+    if isinstance(files, dict):
+        for key in (f"{asked.split}.{asked.of}", asked.split):
+            if key in files:
+                return _listing(files[key])
+        others = _listed(_named(files, asked.split), asked.split)
+        raise DataError(f"{asked.missing}: 'files' names none{others}")
+    return _listing(files)
+
+
+def _listing(patterns: str | list[str]) -> list[str]:
+    return [patterns] if isinstance(patterns, str) else patterns
+
+
+def _instead(files: Named, pattern: str, asked: Asked) -> str:
     """For which languages there is data, as the end of a message."""
     if not asked.root.is_dir():
         return f"; the data root {asked.root} is no folder"
     return _listed(languages_with(pattern, asked) | _named(files, asked.split) - {asked.of}, asked.split)
 
 
-def _named(files: str | dict[str, str], split: str) -> set[str]:
+def _named(files: Named, split: str) -> set[str]:
     """Languages that have a file of their own in a table."""
     return {key.partition(".")[2] for key in files if key.startswith(f"{split}.")} if isinstance(files, dict) else set()
 

@@ -6,13 +6,17 @@ import logging
 from collections import Counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
 from interlace.errors import DataError
 from interlace.readers import READERS
 from interlace.text import Text, TextPairs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
+
+    from interlace.tasks._files import Part
 
 T = TypeVar("T", Text, TextPairs)
 
@@ -36,6 +40,36 @@ def read_all(
             raise DataError(f"{task}: {paths[-1]}: the reader gives {found}, {needed} are needed; set another 'reader'")
     log_notes(task, paths[-1], (chunk.notes for chunk in chunks))
     return chunks
+
+
+def read_parts(
+    task: str, reader: Mapping[str, Any] | str, parts: Sequence[Part], languages: list[str], kind: type[T]
+) -> list[T]:
+    """All chunks of the files one after another, of each the rows that are asked for.
+
+    Raises:
+        DataError: as `read_all`, or a part has no rows.
+    """
+    found: list[T] = []
+    for part in parts:
+        chunks = read_all(task, reader, [part.path], languages, kind)
+        if part.rows != slice(None):
+            chunks = _rows_of(chunks, part.rows)
+            if not chunks:
+                raise DataError(
+                    f"{task}: {part.path} has no rows {part.rows.start or 0} to {part.rows.stop or 'its end'}"
+                )
+        found += chunks
+    return found
+
+
+def _rows_of(chunks: list[T], rows: slice) -> list[T]:
+    """What is left of the chunks when some of all their rows are taken."""
+    ends = np.cumsum([len(chunk) for chunk in chunks])
+    wanted = np.zeros(ends[-1], np.bool_)
+    wanted[rows] = True
+    taken: list[Any] = [chunk.where(mask) for chunk, mask in zip(chunks, np.split(wanted, ends[:-1]), strict=True)]
+    return [chunk for chunk in taken if len(chunk)]
 
 
 def log_notes(task: str, path: Path, notes: Iterable[Mapping[str, int]]) -> None:

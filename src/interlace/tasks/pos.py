@@ -17,8 +17,8 @@ from interlace.errors import DataError, did_you_mean
 from interlace.objectives._inputs import Switch
 from interlace.ragged import Ragged
 from interlace.tasks import Task, Tuning
-from interlace.tasks._files import Asked, Files, find
-from interlace.tasks._read import log_notes, read_all
+from interlace.tasks._files import Asked, Files, find_parts
+from interlace.tasks._read import log_notes, read_parts
 from interlace.tasks._tagging import Tagger
 from interlace.text import Text
 
@@ -54,8 +54,9 @@ class Pos(Task):
 
     def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> Labelled:
         """Sentences with a tag a word; words without a tag (`_`) are counted and not scored."""
-        path = find(self.files, Asked("pos", split, language, root))
-        chunks = read_all("pos", self.reader, [path], [language], Text)
+        parts = find_parts(self.files, Asked("pos", split, language, root))
+        chunks = read_parts("pos", self.reader, parts, [language], Text)
+        path = parts[0].path
         sentences = concatenated([encode_words_apart(chunk, vocab) for chunk in chunks])
         tags = Ragged.concatenate([_tag_ids(chunk, path) for chunk in chunks])
         log_notes("pos", path, [{"words without a tag, not scored": int((tags.flat < 0).sum())}])

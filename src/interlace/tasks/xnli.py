@@ -13,8 +13,8 @@ from interlace.objectives._inputs import Switch
 from interlace.tasks import Task, Tuning
 from interlace.tasks._classification import Classifier, Pooling
 from interlace.tasks._encode import encode
-from interlace.tasks._files import Asked, Files, find
-from interlace.tasks._read import read_all
+from interlace.tasks._files import Asked, Files, find_parts
+from interlace.tasks._read import read_parts
 from interlace.text import TextPairs
 
 if TYPE_CHECKING:
@@ -50,9 +50,9 @@ class Xnli(Task):
 
     def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> Labelled:
         """Pairs with a label each; the reader leaves out pairs without one and counts them."""
-        path = find(self.files, Asked("xnli", split, language, root))
-        chunks = read_all("xnli", self.reader, [path], [language], TextPairs)
-        labels = np.concatenate([_label_ids(chunk, path) for chunk in chunks])
+        parts = find_parts(self.files, Asked("xnli", split, language, root))
+        chunks = read_parts("xnli", self.reader, parts, [language], TextPairs)
+        labels = np.concatenate([_label_ids(chunk, parts[0].path) for chunk in chunks])
         premises = encode((chunk.source for chunk in chunks), vocab)
         hypotheses = encode((chunk.target for chunk in chunks), vocab)
         return Labelled(Pairs(premises, hypotheses), labels=labels)
