@@ -49,7 +49,9 @@ def test_another_label_is_named_with_its_line(tmp_path):
 
 
 def test_a_missing_column_names_the_nearest(tmp_path):
-    with pytest.raises(DataError, match="no column 'sentence1'; did you mean 'sentence_1'"):
+    with pytest.raises(
+        DataError, match="none of the columns 'sentence1', 'premise', 'sentence_A'; did you mean 'sentence_1'"
+    ):
         _read(tmp_path, ["gold_label\tsentence_1\tsentence_2", "neutral\ta\tb"])
 
 

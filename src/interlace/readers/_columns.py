@@ -59,7 +59,8 @@ def _place(path: Path, column: str | int | tuple[str, ...], names: list[str], *,
         there = [name for name in column if name in names]
         if not there:
             known = ", ".join(map(repr, column))
-            raise DataError(f"{path}: the header has none of the columns {known}; name yours in the reader's settings")
+            near = next(filter(None, (did_you_mean(name, names) for name in column)), "; name yours in the reader")
+            raise DataError(f"{path}: the header has none of the columns {known}{near}")
         column = there[0]
     if isinstance(column, int):
         if header and column >= len(names):

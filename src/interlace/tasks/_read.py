@@ -53,12 +53,11 @@ def read_parts(
     found: list[T] = []
     for part in parts:
         chunks = read_all(task, reader, [part.path], languages, kind)
-        if part.rows != slice(None):
+        if part.rows:
             chunks = _rows_of(chunks, part.rows)
             if not chunks:
-                raise DataError(
-                    f"{task}: {part.path} has no rows {part.rows.start or 0} to {part.rows.stop or 'its end'}"
-                )
+                bounds = ":".join("" if bound is None else str(bound) for bound in (part.rows.start, part.rows.stop))
+                raise DataError(f"{task}: {part.path} has no rows [{bounds}]")
         found += chunks
     return found
 
