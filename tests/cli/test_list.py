@@ -63,3 +63,10 @@ def test_an_unknown_recipe_names_the_nearest():
 def test_no_default_is_cut():
     shown = CliRunner().invoke(application(), ["list", "tasks", "pos"]).stdout
     assert "…" not in shown
+
+
+def test_published_tables_are_listed_with_what_print_has_wrong():
+    assert {row["name"] for row in listed("published")} == {"align_mlm", "alm", "weam", "xlm"}
+    rows = [row for row in listed("published", "weam") if row["task"] == "mlqa" and row["metric"] == "F1"]
+    assert "mean zero-shot 66.2 (rightly 65.3)" in rows[-1]["scores"]
+    assert any("AVG(zero-shot)" in note for note in rows[0]["notes"])

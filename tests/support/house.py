@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 PACKAGE = "interlace"
 ROOMS_BY_FLOOR = (
     # The lowest floor is one room: they may know each other.
-    ("errors", "settings", "registry", "randomness", "ragged", "schedules", "processors"),
-    ("text", "links"),
+    ("errors", "settings", "registry", "randomness", "ragged", "schedules", "processors", "shelves"),
+    ("text", "links", "published"),
     ("data", "readers"),
     ("models", "synthetic", "world"),
     ("objectives", "align"),
@@ -33,6 +33,8 @@ NEIGHBOURS = {  # exceptions: a room and the one contract it may know on its own
     ("links", "text"),  # links stand between words of text,
     ("links", "text.types"),  # which they count as types
     ("links", "text.lines"),  # and are read from and written to lines
+    ("studies", "recipes"),  # a study's systems are recipes,
+    ("studies", "recipes.provenance"),  # which tells them apart
     ("__main__", "cli"),  # the door and what is behind it
 }
 LIGHT = {*ROOMS_BY_FLOOR[0], *ROOMS_BY_FLOOR[1], *ROOMS_BY_FLOOR[2], "world", "synthetic", "align"}

@@ -41,7 +41,9 @@ def list_(
 
 
 def _find(room: str, name: str) -> list[dict[str, Any]]:
+    from interlace.cli._published import listed_papers, listed_rows
     from interlace.errors import SettingsError, did_you_mean
+    from interlace.published import papers
     from interlace.recipes import shipped_recipes
 
     rooms = _rooms()
@@ -49,11 +51,14 @@ def _find(room: str, name: str) -> list[dict[str, Any]]:
         return [
             *({"room": key, "members": members.names()} for key, members in rooms.items()),
             {"room": "recipes", "members": shipped_recipes()},
+            {"room": "published", "members": papers()},
         ]
     if room == "recipes":
         return _recipes(name)
+    if room == "published":
+        return listed_rows(name) if name else listed_papers()
     if room not in rooms:
-        raise SettingsError(f"there is no room {room!r}{did_you_mean(room, [*rooms, 'recipes'])}")
+        raise SettingsError(f"there is no room {room!r}{did_you_mean(room, [*rooms, 'recipes', 'published'])}")
     if not name:
         return [{"name": member, "about": rooms[room].summary(member)} for member in rooms[room].names()]
     member = rooms[room].get(name)
