@@ -12,15 +12,13 @@ import numpy as np
 from pydantic import Field
 
 from interlace.data import Labelled
-from interlace.data.apart import concatenated, encode_words_apart
 from interlace.errors import DataError, did_you_mean
 from interlace.objectives._inputs import Switch
-from interlace.ragged import Ragged
 from interlace.tasks import Task, Tuning
-from interlace.tasks._files import Asked, Files, find_parts
-from interlace.tasks._read import log_notes, read_parts
+from interlace.tasks._files import Asked, Files
+from interlace.tasks._read import log_notes
+from interlace.tasks._tagged import encode_tagged, read_tagged, tag_ids
 from interlace.tasks._tagging import Tagger
-from interlace.text import Text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,7 +30,8 @@ TAGS = (
     *("ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM"),
     *("PART", "PRON", "PROPN", "PUNCT", "SCONJ", "SYM", "VERB", "X"),
 )
-_UNTAGGED = {"_", ""}
+_UNTAGGED = ("_", "")
+_NUMBERS = {tag: number for number, tag in enumerate(TAGS)} | dict.fromkeys(_UNTAGGED, -1)
 
 
 class Pos(Task):
@@ -54,15 +53,14 @@ class Pos(Task):
 
     def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> Labelled:
         """Sentences with a tag a word; words without a tag (`_`) are counted and not scored."""
-        parts = find_parts(self.files, Asked("pos", split, language, root))
-        chunks = read_parts("pos", self.reader, parts, [language], Text)
-        path = parts[0].path
-        sentences = concatenated([encode_words_apart(chunk, vocab) for chunk in chunks])
-        tags = Ragged.concatenate([_tag_ids(chunk, path) for chunk in chunks])
+        asked = Asked("pos", split, language, root)
+        chunks = read_tagged(self.files, asked, self.reader, "pos")
+        tags = tag_ids(asked, chunks, "pos", _NUMBERS, _strange)
+        path = chunks[0][0]
         log_notes("pos", path, [{"words without a tag, not scored": int((tags.flat < 0).sum())}])
         if (tags.flat < 0).all():
             raise DataError(f"pos: {path}: no word has a tag")
-        return Labelled(sentences, tags=tags)
+        return Labelled(encode_tagged(chunks, vocab), tags=tags)
 
     def learner(self) -> Tagger:
         """A tagger of 17 tags."""
@@ -80,21 +78,5 @@ class Pos(Task):
         }
 
 
-def _tag_ids(text: Text, path: Path) -> Ragged:
-    """A row a line of tag numbers, -1 where a word has none.
-
-    Raises:
-        DataError: a tag that is not among the 17, with its sentence and word.
-    """
-    if "pos" not in text.tags:
-        raise DataError(f"pos: {path}: the reader found no tags of kind 'pos'{did_you_mean('pos', text.tags)}")
-    numbers = {tag: number for number, tag in enumerate(TAGS)} | dict.fromkeys(_UNTAGGED, -1)
-    rows = text.tags["pos"]
-    for line, row in enumerate(rows):
-        for word, tag in enumerate(row):
-            if tag not in numbers:
-                raise DataError(
-                    f"pos: {path}: sentence {text.lines[line]!r}, word {text.tokens(line)[word]!r}: "
-                    f"{tag!r} is no universal tag{did_you_mean(tag.upper(), TAGS)}"
-                )
-    return Ragged.of([[numbers[tag] for tag in row] for row in rows])
+def _strange(tag: str) -> str:
+    return f"{tag!r} is no universal tag{did_you_mean(tag.upper(), TAGS)}"
