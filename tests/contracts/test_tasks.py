@@ -93,6 +93,16 @@ def write_xnli(root):
             put(root / f"nli/{split}.{language}.tsv", lines)
 
 
+def write_pawsx(root):
+    for split in SPLITS:
+        for language in ("en", "xx"):
+            lines = []
+            for number, words in enumerate(sentences(split)):
+                sign = "always" if number % 2 else "never"
+                lines.append("\t".join([say(words, language), say([sign, *words], language), str(number % 2)]))
+            put(root / f"pawsx/{split}-{language}.tsv", lines)
+
+
 def write_retrieval(root):
     for split in SPLITS:
         for language in ("en", "xx"):
@@ -107,6 +117,7 @@ FILES = {
     "pos": write_pos,
     "ner": write_ner,
     "xnli": write_xnli,
+    "pawsx": write_pawsx,
     "retrieval": write_retrieval,
     "embedding_alignment": write_embedding_alignment,
 }

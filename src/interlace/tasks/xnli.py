@@ -4,24 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
 from pydantic import Field
 
-from interlace.data import Labelled, Pairs
-from interlace.errors import DataError, did_you_mean
 from interlace.objectives._inputs import Switch
 from interlace.tasks import Task, Tuning
 from interlace.tasks._classification import Classifier, Pooling
-from interlace.tasks._encode import encode
-from interlace.tasks._files import Asked, Files, find_parts
-from interlace.tasks._read import read_parts
-from interlace.text import TextPairs
+from interlace.tasks._files import Asked, Files
+from interlace.tasks._pair_classes import accuracy, encode_pairs, read_pairs
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
+    from interlace.data import Labelled
     from interlace.data.vocab import Vocab
     from interlace.tasks import Predictions
 
@@ -32,6 +26,7 @@ class Xnli(Task):
     """Accuracy over pairs, in percent; premise and hypothesis stand in one row, the longer one is cut first."""
 
     metric: ClassVar[str] = "accuracy"
+    translatable: ClassVar[bool] = True
 
     files: Files = Field(
         "nli/{split}.{language}.tsv",
@@ -50,12 +45,8 @@ class Xnli(Task):
 
     def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> Labelled:
         """Pairs with a label each; the reader leaves out pairs without one and counts them."""
-        parts = find_parts(self.files, Asked("xnli", split, language, root))
-        chunks = read_parts("xnli", self.reader, parts, [language], TextPairs)
-        labels = np.concatenate([_label_ids(chunk, parts[0].path) for chunk in chunks])
-        premises = encode((chunk.source for chunk in chunks), vocab)
-        hypotheses = encode((chunk.target for chunk in chunks), vocab)
-        return Labelled(Pairs(premises, hypotheses), labels=labels)
+        chunks = read_pairs(self.files, Asked("xnli", split, language, root), self.reader, [language])
+        return encode_pairs("xnli", chunks, LABELS, vocab)
 
     def learner(self) -> Classifier:
         """A classifier of three labels."""
@@ -69,15 +60,4 @@ class Xnli(Task):
 
     def score(self, examples: Any, predictions: Predictions, gold: Predictions) -> dict[str, float]:  # noqa: ARG002
         """`accuracy`."""
-        found, right = np.asarray(predictions), np.asarray(gold)
-        return {"accuracy": 100 * float((found == right)[right >= 0].mean())}
-
-
-def _label_ids(pairs: TextPairs, path: Path) -> NDArray[np.int32]:
-    """(n,) label numbers."""
-    if pairs.labels is None:
-        raise DataError(f"xnli: {path}: the reader found no labels")
-    unknown = next((label for label in pairs.labels if label not in LABELS), None)
-    if unknown is not None:
-        raise DataError(f"xnli: {path}: label {unknown!r}{did_you_mean(unknown, LABELS)}")
-    return np.array([LABELS.index(label) for label in pairs.labels], np.int32)
+        return {"accuracy": accuracy(predictions, gold)}
