@@ -1,0 +1,162 @@
+"""Test text in training text, beside a slow twin."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from interlace.data._token_hashes import hash_tokens, tokens_of
+from interlace.data.overlap import Grams, TestSet, leaks
+from interlace.text import Text
+
+TEN = "one two three four five six seven eight nine ten"
+lines_of = st.lists(st.text(st.sampled_from("aB é1.,\0\tहिन中文ไทย'-\n…ß"), max_size=12), max_size=6)
+
+
+def training(*lines, language="en"):
+    return [(Text.of(list(lines), language), lambda row: f"train:{row + 1}")]
+
+
+def found(train, test, language="en", grams=None):
+    (leak,) = leaks(training(*train, language=language), [TestSet("xnli", language, {"text": test})], grams)
+    return leak.exact, leak.grams
+
+
+# ---- hashes of words ----
+
+
+@given(lines_of)
+@settings(deadline=None)
+def test_lines_have_as_many_hashes_as_words(lines):
+    words = [tokens_of(line) for line in lines]
+    tokens = hash_tokens(lines)
+    assert tokens.lengths.tolist() == [len(line) for line in words]
+
+
+@given(lines_of)
+@settings(deadline=None)
+def test_hashes_are_equal_where_words_are(lines):
+    words = [word for line in lines for word in tokens_of(line)]
+    hashes = hash_tokens(lines).hashes.tolist()
+    assert len(dict(zip(words, hashes, strict=True))) == len(set(hashes))
+    assert len(set(zip(words, hashes, strict=True))) == len(set(words))
+
+
+@given(lines_of, st.integers(2, 4))
+@settings(deadline=None)
+def test_grams_stay_within_their_line(lines, n):
+    words = [tokens_of(line) for line in lines]
+    expected = [tuple(line[at : at + n]) for line in words for at in range(len(line) - n + 1)]
+    hashes, starts = hash_tokens(lines).grams(n)
+    assert len(set(zip(expected, hashes.tolist(), strict=True))) == len(set(expected)) == len(set(hashes.tolist()))
+    assert np.all(np.diff(starts) > 0)
+
+
+def test_a_hash_hangs_on_order_and_length():
+    lines = hash_tokens(["ab c", "a bc", "c ab", "abc", "ab c c", "ab", ""]).lines()
+    assert len(set(lines.tolist())) == 7
+    assert lines[-1] == 0
+
+
+def test_long_words_and_lines_are_hashed_too():
+    lines = ["a" * 5000 + "b", "a" * 5000 + "c", "a b " * 5000, "a b " * 4999 + "b a"]
+    assert len(set(hash_tokens(lines).lines().tolist())) == 4
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("“Don’t!” — SHE said…", ["don", "t", "she", "said"]),
+        ("他是 doctor。", ["他", "是", "doctor"]),
+        ("हिन्दी में", ["हिन्दी", "में"]),
+        ("\ufb01ne Straße １２", ["fine", "strasse", "12"]),
+    ],
+)
+def test_what_counts_as_a_word(line, words):
+    assert tokens_of(line) == words
+    assert hash_tokens([line]).lengths.tolist() == [len(words)]
+
+
+# ---- overlap ----
+
+
+def test_a_whole_text_is_found_whatever_its_case_and_punctuation():
+    assert found(["A new line.", "“He works — in Berlin!”"], ["he works in Berlin.", "She works in Paris."]) == (1, 1)
+
+
+def test_eight_words_in_a_row_are_found_within_longer_text():
+    train = f"zero {TEN} eleven"
+    assert found([train], ["X two three four five six seven eight nine Y"]) == (0, 1)
+    assert found([train], ["X two three four five six seven eight Y"]) == (0, 0)
+
+
+def test_words_do_not_run_on_over_lines():
+    assert found(["one two three four", "five six seven eight nine ten"], [TEN]) == (0, 0)
+
+
+def test_short_texts_are_the_same_everywhere():
+    assert found(["Yes.", "Oh yes.", "Oh yes indeed."], ["yes", "oh yes", "oh yes indeed"]) == (1, 1)
+
+
+def test_chinese_is_compared_by_characters():
+    text = "我们昨天在城里的书店买了三本新书给朋友"
+    assert found([text], [text[2:15] + "吧"], language="zh") == (0, 1)
+    assert found([text], [text[2:14] + "吧"], language="zh") == (0, 0)
+
+
+def test_languages_are_compared_by_their_scripts():
+    grams = Grams()
+    assert [grams.of(language) for language in ("en", "hi", "zh", "ja", "th", "km", "xx")] == [8, 8, 13, 13, 32, 32, 8]
+
+
+def test_parts_are_counted_apart_and_together():
+    test = TestSet("xnli", "de", {"premise": [TEN, "a b c"], "hypothesis": ["x y z", "x y z"]})
+    (leak,) = leaks(training("X y z", "and one two three four five six seven eight"), [test])
+    assert leak.parts == {"premise": (0, 1), "hypothesis": (2, 2)}
+    assert (leak.total, leak.exact, leak.grams) == (2, 2, 2)
+    assert leak.dump()["parts"]["premise"] == {"exact": 0.0, "ngram": 50.0}
+
+
+def test_examples_say_where():
+    (leak,) = leaks(training("nothing here", f"and {TEN}", "he works in Berlin"),
+                    [TestSet("pos", "en", {"text": ["He works in Berlin.", f"{TEN} eleven"]})])  # fmt: skip
+    assert [(example.where, example.text) for example in leak.examples] == [
+        ("train:3", "He works in Berlin."),
+        ("train:2", ".. one two three four five six seven eight .."),
+    ]
+
+
+def test_a_text_in_two_sets_is_found_in_both():
+    tests = [TestSet(name, "en", {"text": ["he works in Berlin"]}) for name in ("xnli", "pawsx")]
+    assert [leak.exact for leak in leaks(training("He works in Berlin"), tests)] == [1, 1]
+
+
+def test_no_test_sets_and_no_training_text():
+    assert leaks(training("a b c"), []) == []
+    (leak,) = leaks([], [TestSet("xnli", "en", {"text": ["a b c"]})])
+    assert (leak.exact, leak.grams, leak.total) == (0, 0, 1)
+    (empty,) = leaks(training("a b c"), [TestSet("xnli", "en", {})])
+    assert empty.dump()["exact"] == 0.0
+
+
+def test_chunks_and_lines_agree_with_a_slow_twin():
+    rng = random.Random(3)
+
+    def line():
+        return " ".join(rng.choice(["a", "b", "c"]) for _ in range(rng.randint(0, 6)))
+
+    train, test = [line() for _ in range(60)], [line() for _ in range(40)]
+    grams = {tuple(words[at : at + 4]) for words in map(str.split, train) for at in range(len(words) - 3)}
+    exact = [len(text.split()) >= 3 and text in train for text in test]
+    either = [
+        whole or any(tuple(words[at : at + 4]) in grams for at in range(len(words) - 3))
+        for whole, words in zip(exact, map(str.split, test), strict=True)
+    ]
+    chunks = [(Text.of(train[at : at + 7], "en"), str) for at in range(0, 60, 7)]
+    (leak,) = leaks(chunks, [TestSet("t", "en", {"text": test})], Grams(words=4))
+    assert (leak.exact, leak.grams) == (sum(exact), sum(either))
+    assert 0 < leak.exact < leak.grams < 40
