@@ -12,7 +12,7 @@ from interlace.models.shape import ModelSettings
 from interlace.objectives import OBJECTIVES, Objective
 from interlace.readers import READERS
 from interlace.recipes._align import AlignSettings
-from interlace.recipes._files import change, find_recipe, merged, read, shipped_recipes
+from interlace.recipes._files import RECIPES, change, find_recipe, merged, read, shipped_recipes
 from interlace.recipes._published import Published
 from interlace.recipes._train import TrainSettings
 from interlace.recipes._vocab import VocabSettings
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-__all__ = ["Recipe", "change_recipe", "find_recipe", "read_recipe", "shipped_recipes"]
+__all__ = ["RECIPES", "Recipe", "change_recipe", "find_recipe", "read_recipe", "shipped_recipes"]
 
 
 class CorpusGroup(Settings):
