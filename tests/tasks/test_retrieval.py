@@ -130,3 +130,20 @@ def test_ids_of_languages_without_embeddings_are_refused(vocab, model):
         Retrieval().measure(
             model("en"), vocab, Pairs(encoded(vocab, "letters"), encoded(vocab, "briefe", language="tr"))
         )
+
+
+def test_a_margin_finds_what_a_hub_hides():
+    # the first candidate is nearest to both queries, but less so for its surroundings
+    queries = np.array([[1.0, 0.0, 0.0], [0.8, 0.6, 0.0]], np.float32)
+    candidates = np.array([[0.98, 0.199, 0.0], [0.43, 0.75, 0.5]], np.float32)
+    ids = Ragged.of([[1], [2]])
+    assert _found(queries, candidates, ids) == 50
+    assert _found(queries, candidates, ids, "ratio", 2) == 100
+    assert _found(queries, candidates, ids, "distance", 2) == 100
+
+
+def test_the_margin_is_a_setting(vocab, model):
+    lines = ["the doctor reads", "letters", "the letters", "doctor"]
+    pairs = Pairs(encoded(vocab, *lines), encoded(vocab, *lines))
+    for margin in ("ratio", "distance"):
+        assert Retrieval(margin=margin, neighbours=2).measure(model(), vocab, pairs)["p@1"] == 100

@@ -20,6 +20,7 @@ from interlace.ragged import Ragged
 from interlace.tasks import Task
 from interlace.tasks._encode import encode
 from interlace.tasks._files import Asked, Files, find
+from interlace.tasks._margin import Margin, Surroundings
 from interlace.tasks._nearest import hits, numbered, unit
 from interlace.tasks._read import read_all
 from interlace.text import TextPairs
@@ -55,6 +56,12 @@ class Retrieval(Task):
     centre: bool = Field(
         False, description="Subtract each language's mean vector first (Libovický et al. 2020, section 4)."
     )
+    margin: Margin = Field(
+        "absolute",
+        description="What is compared: the cosine (XTREME), or its 'distance' from or 'ratio' to the mean cosine of "
+        "both sentences to their nearest neighbours (Artetxe & Schwenk 2019, section 3.1: ratio is best).",
+    )
+    neighbours: int = Field(4, ge=1, description="Nearest neighbours of 'distance' and 'ratio' (the same: 4).")
     max_length: int = Field(256, ge=8, description="Longest row in subwords, at most the model's own.")
     tokens_per_batch: int = Field(8192, ge=16, description="Padded subwords in a batch.")
     language_ids: Switch = Field("auto", description="Feed language ids; 'auto': where the model has embeddings.")
@@ -76,7 +83,7 @@ class Retrieval(Task):
     def measure(self, backbone: Backbone, vocab: Vocab, examples: Pairs) -> dict[str, float]:
         """`p@1` (the mean of both directions), `p@1 into target` and `p@1 into source`."""
         source, target = (self._vectors(backbone, vocab, side) for side in (examples.source, examples.target))
-        return both_ways(source, target, examples)
+        return both_ways(source, target, examples, self.margin, self.neighbours)
 
     def layer_of(self, layers: int) -> int:
         """The layer counted from the embeddings (0), of a model with so many layers.
@@ -109,14 +116,26 @@ class Retrieval(Task):
         return self.compared(vectors)
 
 
-def both_ways(source: NDArray[np.float32], target: NDArray[np.float32], pairs: Pairs) -> dict[str, float]:
+def both_ways(
+    source: NDArray[np.float32],
+    target: NDArray[np.float32],
+    pairs: Pairs,
+    margin: Margin = "absolute",
+    neighbours: int = 4,
+) -> dict[str, float]:
     """`p@1` (the mean of both directions), `p@1 into target` and `p@1 into source`, from vectors of length 1."""
-    into_target = _found(source, target, pairs.target.ids)
-    into_source = _found(target, source, pairs.source.ids)
+    into_target = _found(source, target, pairs.target.ids, margin, neighbours)
+    into_source = _found(target, source, pairs.source.ids, margin, neighbours)
     return {"p@1": (into_target + into_source) / 2, "p@1 into target": into_target, "p@1 into source": into_source}
 
 
-def _found(queries: NDArray[np.float32], candidates: NDArray[np.float32], ids: Ragged) -> float:
+def _found(
+    queries: NDArray[np.float32],
+    candidates: NDArray[np.float32],
+    ids: Ragged,
+    margin: Margin = "absolute",
+    neighbours: int = 4,
+) -> float:
     """Percent of queries whose nearest candidate is the one in their own row.
 
     ids: the candidates' subwords. Equal sentences are compared as one, so that rounding cannot part them.
@@ -124,4 +143,6 @@ def _found(queries: NDArray[np.float32], candidates: NDArray[np.float32], ids: R
     numbers, first = numbered(ids)
     alone = np.bincount(numbers)[numbers] == 1
     gold = Ragged.from_lengths(numbers, np.ones(len(numbers), np.int64))
-    return 100 * float((hits(queries, candidates[first], gold) & alone).mean())
+    distinct = candidates[first]
+    around = Surroundings.of(margin, queries, distinct, neighbours)
+    return 100 * float((hits(queries, distinct, gold, adjust=around.adjust) & alone).mean())

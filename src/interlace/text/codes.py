@@ -1,0 +1,49 @@
+"""Codes of languages in three letters: data sets name languages by ISO 639-3, we by ISO 639-1 where there is a code.
+
+Some two-letter codes stand for a group of languages (zh, sw, fa). Data sets then write the group's code (zho, swa: the
+older ISO 639-2 as well) or that of the language that is nearly always meant (cmn, swh); both are tried, it first.
+"""
+
+from __future__ import annotations
+
+_CODES = """
+aa:aar ab:abk ae:ave af:afr ak:aka am:amh an:arg ar:ara as:asm av:ava ay:aym az:aze ba:bak be:bel bg:bul bi:bis bm:bam
+bn:ben bo:bod br:bre bs:bos ca:cat ce:che ch:cha co:cos cr:cre cs:ces cu:chu cv:chv cy:cym da:dan de:deu dv:div dz:dzo
+ee:ewe el:ell en:eng eo:epo es:spa et:est eu:eus fa:fas ff:ful fi:fin fj:fij fo:fao fr:fra fy:fry ga:gle gd:gla gl:glg
+gn:grn gu:guj gv:glv ha:hau he:heb hi:hin ho:hmo hr:hrv ht:hat hu:hun hy:hye hz:her ia:ina id:ind ie:ile ig:ibo ii:iii
+ik:ipk io:ido is:isl it:ita iu:iku ja:jpn jv:jav ka:kat kg:kon ki:kik kj:kua kk:kaz kl:kal km:khm kn:kan ko:kor kr:kau
+ks:kas ku:kur kv:kom kw:cor ky:kir la:lat lb:ltz lg:lug li:lim ln:lin lo:lao lt:lit lu:lub lv:lav mg:mlg mh:mah mi:mri
+mk:mkd ml:mal mn:mon mr:mar ms:msa mt:mlt my:mya na:nau nb:nob nd:nde ne:nep ng:ndo nl:nld nn:nno no:nor nr:nbl nv:nav
+ny:nya oc:oci oj:oji om:orm or:ori os:oss pa:pan pi:pli pl:pol ps:pus pt:por qu:que rm:roh rn:run ro:ron ru:rus rw:kin
+sa:san sc:srd sd:snd se:sme sg:sag sh:hbs si:sin sk:slk sl:slv sm:smo sn:sna so:som sq:sqi sr:srp ss:ssw st:sot su:sun
+sv:swe sw:swa ta:tam te:tel tg:tgk th:tha ti:tir tk:tuk tl:tgl tn:tsn to:ton tr:tur ts:tso tt:tat tw:twi ty:tah ug:uig
+uk:ukr ur:urd uz:uzb ve:ven vi:vie vo:vol wa:wln wo:wol xh:xho yi:yid yo:yor za:zha zh:zho zu:zul
+"""
+_MEANT = """
+az:azj et:ekk fa:pes ku:kmr lv:lvs mg:plt mn:khk ms:zsm ne:npi no:nob om:gaz or:ory ps:pbt sq:als sw:swh uz:uzn zh:cmn
+"""
+
+THREE = dict(pair.split(":") for pair in _CODES.split())
+"""ISO 639-1 to ISO 639-3, as the standards relate them."""
+
+_MEANT_OF = dict(pair.split(":") for pair in _MEANT.split())
+_TWO = {three: two for codes in (_MEANT_OF, THREE) for two, three in codes.items()}
+
+
+def three_letters(language: str) -> tuple[str, ...]:
+    """The codes by which data sets may know a language, likeliest first; one that has no other is its own.
+
+    >>> three_letters("de"), three_letters("zh"), three_letters("swh")
+    (('deu',), ('cmn', 'zho'), ('swh',))
+    """
+    both = (_MEANT_OF.get(language), THREE.get(language))
+    return tuple(code for code in both if code is not None) or (language,)
+
+
+def two_letters(code: str) -> str:
+    """The shorter code of a language; one that has none is its own.
+
+    >>> two_letters("cmn"), two_letters("ceb")
+    ('zh', 'ceb')
+    """
+    return _TWO.get(code, code)
