@@ -14,16 +14,17 @@ from interlace.text import Text, TextPairs
 
 @dataclass(frozen=True)
 class Example:
-    """Two files' worth of three lines each; `head` precedes them where the format has a header."""
+    """Two files' worth of three lines each; `head` precedes and `tail` follows them where the format wants that."""
 
     rows: tuple[str, str, str]
     languages: tuple[str, ...] = ("en",)
     head: str = ""
+    tail: str = ""
     settings: dict[str, object] = field(default_factory=dict)
 
     def text(self, rows=None):
         """The file's content."""
-        return self.head + "".join(self.rows if rows is None else rows)
+        return self.head + "".join(self.rows if rows is None else rows) + self.tail
 
 
 def _conllu(word):
@@ -32,6 +33,10 @@ def _conllu(word):
 
 def _aligned(word):
     return f'{{"src_words": ["{word}", "a"], "tgt_words": ["b"], "alignment": [[0, 0]]}}\n'
+
+
+def _asked(passage, end=",\n"):
+    return f'{{"context": "{passage} it", "qas": [{{"question": "what?", "id": "1", "answers": []}}]}}{end}'
 
 
 EXAMPLES = {
@@ -52,6 +57,15 @@ EXAMPLES = {
         )
     ],
     "iob": [Example(("Anna\tB-PER\nreads é\tO\n\n", "He\tO\n\n", "Ankara\tB-LOC\n\n"))],
+    "squad": [
+        Example(
+            (_asked("é"), _asked("two"), _asked("three", "\n")),
+            languages=languages,
+            head='{"data": [{"paragraphs": [\n',
+            tail="]}]}\n",
+        )
+        for languages in (("en",), ("en", "de"))
+    ],
     "conllu": [Example((_conllu("réad"), _conllu("take"), _conllu("see")))],
 }
 NAMES = READERS.names()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from interlace.data import Sentences
+from interlace.data._places import character_spans
 from interlace.data._surfaces import Units, concatenated, first_units
 from interlace.ragged import Ragged
 from interlace.text import Text
@@ -56,6 +57,14 @@ def encode_stream(tokenizer: Tokenizer, surfaces: Surfaces, texts: Iterator[Text
                 sentences, odd = _by_spelling(tokenizer, surfaces, text, encodings)
                 exact = exact or odd > _MANY * max(len(text), 1)
                 yield sentences
+
+
+def encode_placed(tokenizer: Tokenizer, surfaces: Surfaces, text: Text) -> tuple[Sentences, Ragged]:
+    """Sentences of a text, and the characters at which each subword stands."""
+    encodings = tokenizer.encode_batch(text.lines, add_special_tokens=False)
+    sentences = _with_offsets(text, encodings)
+    blank = np.diff(surfaces.spelled.offsets)[sentences.ids.flat] == 0
+    return sentences, character_spans(text.lines, encodings, blank)
 
 
 def words_in_context(tokenizer: Tokenizer, surfaces: Surfaces, words: Sequence[str]) -> Ragged:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from tokenizers import normalizers
 
-from interlace.data._encoding import encode_stream, phrases_in_context, words_in_context
+from interlace.data._encoding import encode_placed, encode_stream, phrases_in_context, words_in_context
 from interlace.data._hub import find_tokenizer
 from interlace.data._kinds import ROLES, check_size, repeated, rewriting, sampled_lines, template, untrained
 from interlace.data._special import role_config, special_tokens
@@ -219,6 +219,10 @@ class Vocab:
     def encode_texts(self, texts: Iterable[Text]) -> Iterator[Sentences]:
         """The same for chunk after chunk; a thread encodes the next one while this one is turned into arrays."""
         return encode_stream(self.tokenizer, self.surfaces, iter(texts))
+
+    def encode_placed(self, text: Text) -> tuple[Sentences, Ragged]:
+        """The same, and a row a line of the (start, end) characters of each subword, without white space around."""
+        return encode_placed(self.tokenizer, self.surfaces, text)
 
     def encode_words(self, words: Sequence[str]) -> Ragged:
         """A row a word of its subwords as they stand inside a line, after another word."""

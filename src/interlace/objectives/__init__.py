@@ -14,6 +14,7 @@ from pydantic import Field
 
 from interlace.data import Labelled, Pairs, Sentences
 from interlace.data.layout import MOST_SPECIALS
+from interlace.data.questions import Questions
 from interlace.registry import Room
 from interlace.settings import Settings
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from interlace.models.traits import Traits
     from interlace.objectives._lexicons import Dictionaries
 
-Examples = Sentences | Pairs | Labelled
+Examples = Sentences | Pairs | Labelled | Questions
 
 
 @dataclass

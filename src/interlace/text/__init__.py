@@ -28,7 +28,8 @@ class Text:
     splitter: the name of what found the words; links and tags are only valid under the same one.
     tags: by kind (`"pos"`, `"names"`), one string a word a line; names are IOB2.
     labels: one string a line, or None.
-    answers: a (start, end) character span a line, or None: the extractive answer to the line's question.
+    answers: a (start, end) character span a line, or None: where the answer to the line's question stands; (-1, -1)
+        where it stands nowhere.
     notes: what the reader mended or left out in making these lines, and how often.
     """
 
@@ -82,9 +83,11 @@ class Text:
 
 @dataclass(frozen=True)
 class TextPairs:
-    """Two sides of equal length: translations, or premise and hypothesis (labels stand on the pair).
+    """Two sides of equal length: translations, premise and hypothesis (labels stand on the pair), passage and question.
 
     links: a row a line of (source word, target word) index pairs, shape (total, 2) int32, or None.
+    answers: the texts that count as answers, a list a pair (empty where there is none), or None.
+    ids: what a file calls its pairs, or None; they may repeat.
     notes: what the reader mended or left out in making these pairs, and how often.
     """
 
@@ -92,6 +95,8 @@ class TextPairs:
     target: Text
     links: Ragged | None = None
     labels: list[str] | None = None
+    answers: list[list[str]] | None = None
+    ids: list[str] | None = None
     notes: dict[str, int] = field(default_factory=dict)
 
     @classmethod
@@ -124,4 +129,6 @@ class TextPairs:
             target=self.target.where(mask),
             links=None if self.links is None else self.links.take(mask),
             labels=None if self.labels is None else list(compress(self.labels, mask)),
+            answers=None if self.answers is None else list(compress(self.answers, mask)),
+            ids=None if self.ids is None else list(compress(self.ids, mask)),
         )

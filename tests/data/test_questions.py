@@ -1,0 +1,186 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interlace.data import Sentences
+from interlace.data._places import subwords_between
+from interlace.data.questions import Questions, windows
+from interlace.data.vocab import Vocab
+from interlace.ragged import Ragged
+from interlace.text import Text
+from interlace.text.normalise import Normalise
+
+LINES = {
+    "en": ["Anna reads  a letter.", " Omar's book\t", "", "  "],
+    "zh": ["安娜在星期一读一封信。", "奥马尔 2024年"],
+    "hi": ["अन्ना चिट्ठी पढ़ती है।"],
+    "ar": ["تقرأ آنا رسالة."],
+    "de": ["Ümläute & 🦊 Füchse, naïve\u00a0Größe"],
+}
+
+
+def sentences(lengths, language="en", first=0):
+    lengths = np.asarray(lengths, np.int64)
+    ids = Ragged.from_lengths(np.arange(first, first + lengths.sum(), dtype=np.int32), lengths)
+    return Sentences(ids, Ragged(ids.columns().astype(np.int32), ids.offsets), language)
+
+
+def asked(questions, passages, owners, spans):
+    """Passages of one character a subword; ids of questions are from 1000 on."""
+    contexts = sentences(passages)
+    places = np.stack([contexts.ids.columns(), contexts.ids.columns() + 1], axis=1).astype(np.int32)
+    return Questions(
+        questions=sentences(questions, first=1000),
+        passages=contexts,
+        owners=np.array(owners, np.int64),
+        spans=np.array(spans, np.int32).reshape(-1, 2),
+        characters=Ragged(places, contexts.ids.offsets),
+        texts=["x" * length for length in passages],
+        answers=[[] for _ in questions],
+        ids=[str(number) for number in range(len(questions))],
+    )
+
+
+# ---- windows ----
+
+
+def test_a_short_passage_is_one_window():
+    cut = windows(asked([3], [5], [0], [(1, 2)]), room=8, most_question=4, stride=2)
+    assert cut.examples.source.ids.to_lists() == [[1000, 1001, 1002]]
+    assert cut.examples.target.ids.to_lists() == [[0, 1, 2, 3, 4]]
+    assert (cut.spans.tolist(), cut.owners.tolist(), cut.firsts.tolist()) == ([[1, 2]], [0], [0])
+
+
+def test_a_long_passage_is_read_in_overlapping_windows():
+    cut = windows(asked([2], [10], [0], [(4, 5)]), room=6, most_question=4, stride=3)
+    assert cut.examples.target.ids.to_lists() == [[0, 1, 2, 3], [3, 4, 5, 6], [6, 7, 8, 9]]
+    assert cut.examples.source.ids.to_lists() == [[1000, 1001]] * 3
+    assert cut.spans.tolist() == [[-1, -1], [1, 2], [-1, -1]]
+    assert cut.lengths.tolist() == [6, 6, 6]
+
+
+def test_an_answer_across_two_windows_is_learnt_in_neither():
+    cut = windows(asked([2], [8], [0], [(3, 4)]), room=6, most_question=4, stride=4)
+    assert cut.examples.target.ids.to_lists() == [[0, 1, 2, 3], [4, 5, 6, 7]]
+    assert (cut.spans == -1).all()
+
+
+def test_a_long_question_is_cut_and_takes_half_of_the_row_at_most():
+    for most, kept in [(3, 3), (50, 4)]:
+        cut = windows(asked([20], [3], [0], [(0, 0)]), room=8, most_question=most, stride=2)
+        assert cut.examples.source.lengths.tolist() == [kept]
+        assert cut.examples.target.lengths.tolist() == [3]
+
+
+def test_questions_share_passages_and_empty_sides_are_rows():
+    cut = windows(asked([2, 0, 2], [0, 4], [1, 1, 0], [(0, 3), (-1, -1), (-1, -1)]), 10, 4, 2)
+    assert cut.owners.tolist() == [0, 1, 2]
+    assert cut.examples.target.ids.to_lists() == [[0, 1, 2, 3], [0, 1, 2, 3], []]
+    assert cut.spans.tolist() == [[0, 3], [-1, -1], [-1, -1]]
+
+
+def slowly(questions, room, most, stride):
+    """Window after window, as in Devlin et al.'s code."""
+    rows = []
+    for number, owner in enumerate(questions.owners):
+        question = questions.questions.ids[number][: min(most, room // 2)].tolist()
+        passage = questions.passages.ids[owner].tolist()
+        start, space = 0, room - len(question)
+        first, last = questions.spans[number].tolist()
+        while True:
+            piece = passage[start : start + space]
+            inside = start <= first and last < start + len(piece)
+            rows.append((question, piece, [first - start, last - start] if inside else [-1, -1], number, start))
+            if start + space >= len(passage):
+                break
+            start += min(stride, space)
+    return rows
+
+
+@given(st.data(), st.integers(2, 12), st.integers(1, 8), st.integers(1, 8))
+def test_windows_are_those_of_a_loop(data, room, most, stride):
+    passages = data.draw(st.lists(st.integers(0, 30), min_size=1, max_size=4))
+    owners = data.draw(st.lists(st.integers(0, len(passages) - 1), min_size=1, max_size=5))
+    lengths = data.draw(st.lists(st.integers(0, 9), min_size=len(owners), max_size=len(owners)))
+    spans = []
+    for owner in owners:
+        first = data.draw(st.integers(-1, passages[owner] - 1))
+        spans.append((first, data.draw(st.integers(first, passages[owner] - 1))) if first >= 0 else (-1, -1))
+    questions = asked(lengths, passages, owners, spans)
+    cut = windows(questions, room, most, stride)
+    pairs = cut.examples
+    columns = (pairs.source.ids.to_lists(), pairs.target.ids.to_lists(), cut.spans.tolist(), cut.owners, cut.firsts)
+    assert list(zip(*columns, strict=True)) == slowly(questions, room, most, stride)
+    assert (cut.lengths <= room).all()
+
+
+def test_taken_rows_keep_what_belongs_to_them():
+    questions = asked([1, 2, 3], [4, 9], [1, 0, 1], [(0, 0), (1, 1), (2, 2)])
+    for rows in ([2, 0], np.array([True, False, True])):
+        kept = questions.take(rows)
+        order = [2, 0] if isinstance(rows, list) else [0, 2]
+        assert kept.questions.lengths.tolist() == [1 + row for row in order]
+        assert kept.lengths.tolist() == [10 + row for row in order]
+        assert kept.ids == [str(row) for row in order]
+        assert kept.spans.tolist() == [[row, row] for row in order]
+    cut = windows(questions, 6, 3, 2)
+    assert cut.take([3]).examples.target.ids.to_lists() == [cut.examples.target.ids[3].tolist()]
+    assert cut.take([3]).firsts.tolist() == cut.firsts[[3]].tolist()
+
+
+# ---- where subwords stand ----
+
+
+@pytest.fixture(scope="module", params=["byte-bpe", "bpe", "wordpiece", "unigram"])
+def vocab(request):
+    return Vocab.learn(
+        {key: [line for line in lines if line.strip()] * 3 for key, lines in LINES.items()}, 420, kind=request.param
+    )
+
+
+@pytest.mark.parametrize("language", LINES)
+def test_subwords_stand_at_the_characters_they_spell(vocab, language):
+    lines = LINES[language]
+    text = Text.of(lines, language)
+    sentences_, places = vocab.encode_placed(text)
+    plain = vocab.encode_text(text)
+    assert sentences_.ids == plain.ids
+    assert sentences_.words == plain.words
+    assert (places.lengths == plain.lengths).all()
+    for line, ids, spans in zip(lines, plain.ids, places, strict=True):
+        reached = 0
+        for number, (start, end) in zip(ids.tolist(), spans.tolist(), strict=True):
+            assert 0 <= start <= len(line)
+            assert 0 <= end <= len(line)
+            piece = line[start:end]
+            assert piece == piece.strip()
+            if len(vocab.surfaces.spelled[number]) == 0:
+                assert piece == ""
+            elif not vocab.surfaces.by_bytes and vocab.tokens([number]) != ["[UNK]"]:
+                spelt = "".join(map(chr, vocab.surfaces.spelled[number].tolist()))
+                assert spelt in (piece, chr(0x10FFFF))
+            reached = max(reached, end)
+        assert reached == len(line.rstrip())
+
+
+def test_rewritten_lines_keep_the_places_of_the_given_ones(vocab):
+    vocab = vocab.normalising(Normalise(lower_case=True, remove_accents=True))
+    line = "ÜMLÄUTE Größe"
+    _, places = vocab.encode_placed(Text.of([line], "de"))
+    rows = np.zeros(2, np.int64)
+    found = subwords_between(places, rows, np.array([(0, 7), (8, 13)], np.int32))
+    spans = [(places[0][first, 0], places[0][last, 1]) for first, last in found]
+    assert spans == [(0, 7), (8, 13)]
+
+
+def test_spans_of_characters_become_spans_of_subwords():
+    """Subwords "ab", " ", "cd", "e" of "ab cde"; "xy" of "xy"."""
+    places = Ragged.of([[(0, 2), (3, 2), (3, 5), (5, 6)], [], [(0, 2)]], width=2)
+    spans = [(0, 2), (3, 6), (4, 5), (0, 1), (1, 4), (5, 6)]
+    found = subwords_between(places, np.zeros(6, np.int64), np.array(spans, np.int32))
+    assert found.tolist() == [[0, 0], [2, 3], [2, 2], [0, 0], [0, 2], [3, 3]]
+    found = subwords_between(places, np.array([1, 2, 0, 2]), np.array([(0, 1), (1, 2), (-1, -1), (2, 2)], np.int32))
+    assert found.tolist() == [[-1, -1], [0, 0], [-1, -1], [-1, -1]]

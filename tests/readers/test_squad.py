@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+import gzip
+import json
+
+import numpy as np
+import pytest
+
+from interlace.errors import DataError
+from interlace.readers import READERS
+from interlace.readers.squad import NOWHERE
+
+PASSAGE = "Anna reads a letter. Omar reads a book."
+
+
+def question(*answers, text="Who reads?", key="q"):
+    return {"id": key, "question": text, "answers": [{"text": text, "answer_start": start} for text, start in answers]}
+
+
+def document(*paragraphs):
+    articles = [{"paragraphs": [{"context": context, "qas": asked}]} for context, asked in paragraphs]
+    return {"version": "1.1", "data": articles}
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Reads a document from a file; all questions in one chunk."""
+
+    def make(content, languages=("en",)):
+        path = tmp_path / "qa.json"
+        path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+        (chunk,) = READERS.build("squad").read_chunks([path], list(languages))
+        return chunk
+
+    return make
+
+
+def told(chunk):
+    return {what: count for what, count in chunk.notes.items() if count}
+
+
+def test_a_question_is_a_pair_with_its_passage(read):
+    pairs = read(document((PASSAGE, [question(("Anna", 0), key="a"), question(("a book", 32), key="b")])))
+    assert pairs.source.lines == [PASSAGE, PASSAGE]
+    assert pairs.target.lines == ["Who reads?"] * 2
+    assert pairs.source.answers == [(0, 4), (32, 38)]
+    assert pairs.answers == [["Anna"], ["a book"]]
+    assert pairs.ids == ["a", "b"]
+    assert told(pairs) == {}
+
+
+def test_two_languages_are_those_of_passages_and_of_questions(read):
+    pairs = read(document((PASSAGE, [question(("Anna", 0))])), ["en", "de"])
+    assert (pairs.source.language, pairs.target.language) == ("en", "de")
+
+
+def test_all_answers_count_and_the_first_with_a_place_is_learnt(read):
+    pairs = read(document((PASSAGE, [question(("nobody", 0), ("Omar", 21), ("Anna", 0))])))
+    assert pairs.answers == [["nobody", "Omar", "Anna"]]
+    assert pairs.source.answers == [(21, 25)]
+
+
+@pytest.mark.parametrize("start", [3, 1000, -5, 20])
+def test_an_answer_is_moved_to_the_one_place_where_it_stands(read, start):
+    pairs = read(document((PASSAGE, [question(("Omar", start))])))
+    assert pairs.source.answers == [(21, 25)]
+    assert told(pairs) == {"answers moved to where they stand": 1}
+
+
+@pytest.mark.parametrize("answer", ["reads", "Sofia"])
+def test_an_answer_in_no_place_or_in_several_counts_but_is_not_learnt(read, answer):
+    pairs = read(document((PASSAGE, [question((answer, 1))])))
+    assert pairs.answers == [[answer]]
+    assert pairs.source.answers == [NOWHERE]
+    assert told(pairs) == {
+        "answers that stand neither where they say nor at one other place": 1,
+        "questions with answers, none of which has a place; scored, not learnt from": 1,
+    }
+
+
+@pytest.mark.parametrize("answers", [[("", 0)], [(" ", 4)], []])
+def test_questions_without_an_answer_stay_and_are_counted(read, answers):
+    pairs = read(document((PASSAGE, [question(*answers)])))
+    assert (pairs.answers, pairs.source.answers) == ([[]], [NOWHERE])
+    assert told(pairs) == {"questions without an answer, not scored and not learnt from": 1}
+
+
+def test_answers_may_be_missing_altogether(read):
+    asked = question()
+    del asked["answers"], asked["id"]
+    pairs = read(document((PASSAGE, [asked])))
+    assert (pairs.answers, pairs.ids) == ([[]], [""])
+
+
+def test_empty_passages_and_blank_questions_stay_and_are_counted(read):
+    pairs = read(document(("", [question(("Anna", 0))]), (PASSAGE, [question(("Anna", 0), text=" ")])))
+    assert pairs.source.lines == ["", PASSAGE]
+    assert pairs.source.answers == [NOWHERE, (0, 4)]
+    assert told(pairs)["questions whose passage has no text"] == 1
+    assert told(pairs)["questions without text"] == 1
+
+
+def test_line_feeds_and_half_characters_keep_every_place(read):
+    pairs = read(document(("Anna\nreads \ud800 a\n\nletter", [question(("a\n\nletter", 13))])))
+    assert pairs.source.lines == ["Anna reads \ufffd a  letter"]
+    assert pairs.answers == [["a  letter"]]
+    assert pairs.source.answers == [(13, 22)]
+    assert told(pairs) == {"line feeds read as blanks": 5}
+
+
+def test_repeated_ids_and_other_keys_do_no_harm(read):
+    asked = {**question(("Anna", 0), key="same"), "is_impossible": False, "id": 7}
+    pairs = read(document((PASSAGE, [asked, asked])))
+    assert pairs.ids == ["7", "7"]
+    assert len(pairs) == 2
+
+
+def test_rows_are_questions(read):
+    pairs = read(document((PASSAGE, [question(("Anna", 0), key=str(n)) for n in range(5)])))
+    kept = pairs.where(np.arange(5) >= 3)
+    assert (kept.ids, kept.answers, kept.source.answers) == (["3", "4"], [["Anna"]] * 2, [(0, 4)] * 2)
+
+
+def wrong(change):
+    content = document((PASSAGE, [question(("Anna", 0)), question(("Omar", 21))]))
+    change(content["data"][0]["paragraphs"][0])
+    return content
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ([], r"the file: found a list, expected an object"),
+        ({"dat": []}, r"the file: there is no 'data'; did you mean|the file: there is no 'data'; there are: dat"),
+        ({"data": {}}, r"the file: 'data' is an object, expected a list"),
+        ({"data": [3]}, r"data\[0\]: found a whole number, expected an object"),
+        ({"data": [{}]}, r"data\[0\]: there is no 'paragraphs'"),
+        (wrong(lambda p: p.update(context=None)), r"data\[0\].paragraphs\[0\]: 'context' is None, expected a string"),
+        (wrong(lambda p: p.update(qas="x")), r"'qas' is a string, expected a list"),
+        (wrong(lambda p: p["qas"][1].pop("question")), r"paragraphs\[0\]\.qas\[1\]: there is no 'question'"),
+        (
+            wrong(lambda p: p["qas"][1]["answers"][0].update(answer_start="21")),
+            r"qas\[1\]\.answers\[0\]: 'answer_start' is a string, expected a whole number",
+        ),
+        (
+            wrong(lambda p: p["qas"][1]["answers"][0].update(answer_start=True)),
+            r"'answer_start' is a truth value, expected a whole number",
+        ),
+        (document(), r"there is no question in it"),
+        ('{"data":\n [1,]}', r"line 2: this is no JSON"),
+        ("[" * 100_000, r"nested too deeply"),
+    ],
+)
+def test_what_is_no_squad_file_is_named_with_its_place(read, content, message):
+    with pytest.raises(DataError, match=rf"(?s)qa\.json.*({message})"):
+        read(content)
+
+
+def test_real_files_are_read_whole(real_data):
+    root = real_data / "qa"
+    reader = READERS.build("squad")
+    for name, language, count in [
+        ("xquad/xquad.hi.json", "hi", 1190),
+        ("mlqa/dev/dev-context-zh-question-en.json.gz", "zh", 504),
+        ("tydiqa-goldp/tydiqa.goldp.en.train.json.gz", "en", 3696),
+    ]:
+        chunks = list(reader.read_chunks([root / name], [language]))
+        assert sum(map(len, chunks)) == count
+        for chunk in chunks:
+            for line, (start, end), answers in zip(
+                chunk.source.lines, chunk.source.answers, chunk.answers, strict=True
+            ):
+                assert line[start:end] in answers
+    path = root / "tydiqa-goldp/tydiqa.goldp.fi.dev.json.gz"
+    (blank,) = reader.read_chunks([path], ["fi"])
+    articles = json.loads(gzip.decompress(path.read_bytes()))["data"]
+    assert len(blank) == sum(len(paragraph["qas"]) for article in articles for paragraph in article["paragraphs"])
+    assert not any(blank.answers)
