@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from interlace.data.vocab import Vocab
-from interlace.errors import DataError
+from interlace.errors import DataError, SettingsError
 from interlace.models.build import fresh
 from interlace.models.shape import Shape
-from interlace.tasks import TASKS
+from interlace.tasks import TASKS, Tuning
+from interlace.train.cell import Cell
 from interlace.train.device import accelerator_for
-from interlace.train.tune import Cell, score_cell
+from interlace.train.tune import score_cell
 
 WORDS = {"en": {"cat": "NOUN", "sees": "VERB", "big": "ADJ", "the": "DET"}, "de": {"sees": "VERB", "big": "ADJ"}}
 
@@ -70,26 +71,132 @@ def test_what_learnt_left_to_right_is_tuned_with_both_sides_in_view(cell):
     assert [row["scores"] for row in one] == [row["scores"] for row in other]
 
 
-def test_the_best_epoch_is_kept(cell, monkeypatch):
-    from interlace.train import tune
+@pytest.fixture
+def checks(monkeypatch):
+    """Give checks of dev sets the scores wanted; what tests are scored with is kept."""
 
-    given = iter([50.0, 90.0, 70.0])
-    weights, learnt = [], []
-    real = tune._scores
+    def script(*given):
+        from interlace.train._tuned import Tuned
 
-    def scores(cell, learner, prepared, training, examples):
-        head = training.model.heads["pos"]["linear"].weight.detach().clone()
-        if len(weights) < 3:  # the dev set, once an epoch
-            weights.append(head)
-            return {cell.task.metric: next(given)}
-        learnt.append(head)
-        return real(cell, learner, prepared, training, examples)
+        scores, seen, tested = iter(given), [], []
+        check, score = Tuned._check, Tuned.score
 
-    monkeypatch.setattr(tune, "_scores", scores)
-    score_cell(cell(epochs=3))
+        def checked(self, devs, loss):
+            seen.append(head(self))
+            dev = next(scores)
+            return check(self, devs, loss) | {"dev": dict.fromkeys(devs, dev) if isinstance(dev, float) else dev}
+
+        def scored(self, group, tests):
+            tested.append((head(self), [language for _, language in group.items]))
+            return score(self, group, tests)
+
+        monkeypatch.setattr(Tuned, "_check", checked)
+        monkeypatch.setattr(Tuned, "score", scored)
+        return seen, tested
+
+    return script
+
+
+def head(tuned):
+    return tuned.training.model.heads["pos"]["linear"].weight.detach().clone()
+
+
+def test_the_best_epoch_is_kept(cell, checks):
+    weights, tested = checks(50.0, 90.0, 70.0)
+    rows = score_cell(cell(epochs=3))
     assert len(weights) == 3
     assert not np.array_equal(weights[1], weights[2])
-    assert all(np.array_equal(head, weights[1]) for head in learnt)
+    assert [np.array_equal(head, weights[1]) for head, _ in tested] == [True]
+    assert {row["tuning"]["dev"]["en"] for row in rows} == {90.0}
+    assert [row["tuning"]["step"] for row in rows] == [2 * row["tuning"]["steps"] // 3 for row in rows]
+
+
+def test_the_last_weights_may_count_instead(cell, checks):
+    weights, tested = checks({})
+    rows = score_cell(cell(epochs=3, select="last"))
+    assert [np.array_equal(head, weights[0]) for head, _ in tested] == [True]
+    assert {row["tuning"]["rule"] for row in rows} == {"last"}
+
+
+def test_each_language_may_choose_its_own_weights(cell, checks, root):
+    (root / "dev.de.conllu").write_bytes((root / "test.de.conllu").read_bytes())
+    weights, tested = checks({"en": 50.0, "de": 80.0}, {"en": 90.0, "de": 70.0}, {"en": 80.0, "de": 10.0})
+    rows = score_cell(cell(epochs=3, select="per-language-dev"))
+    chosen = {tuple(languages): head for head, languages in tested}  # the latest time each was scored
+    assert np.array_equal(chosen["en",], weights[1])
+    assert np.array_equal(chosen["de",], weights[0])
+    assert [row["tuning"]["dev"][row["language"]] for row in rows] == [90.0, 80.0]
+
+
+def test_the_mean_of_all_languages_may_choose(cell, checks, root):
+    (root / "dev.de.conllu").write_bytes((root / "test.de.conllu").read_bytes())
+    weights, tested = checks({"en": 50.0, "de": 80.0}, {"en": 90.0, "de": 30.0}, {"en": 60.0, "de": 60.0})
+    score_cell(cell(epochs=3, select="mean-dev"))
+    assert [np.array_equal(head, weights[0]) for head, _ in tested] == [True]
+
+
+def test_several_learning_rates_are_tried_and_one_is_chosen(cell, checks):
+    weights, tested = checks(50.0, 95.0, 60.0, 70.0)
+    rows = score_cell(cell(epochs=2, learning_rate=[1e-2, 3e-3]))
+    assert len(weights) == 4
+    assert [np.array_equal(head, weights[1]) for head, _ in tested] == [True]
+    assert {row["tuning"]["learning_rate"] for row in rows} == {1e-2}
+
+
+def test_patience_ends_a_rate(cell, checks):
+    weights, _ = checks(90.0, 50.0, 50.0, 95.0)
+    score_cell(cell(epochs=4, patience=2))
+    assert len(weights) == 3
+
+
+def test_checks_within_an_epoch(cell, checks):
+    weights, _ = checks(*[50.0] * 6)
+    score_cell(cell(epochs=2, checks=3))
+    assert len(weights) == 6
+
+
+def test_several_rates_without_a_rule_are_refused():
+    with pytest.raises(SettingsError, match="cannot choose among several learning rates"):
+        Tuning(learning_rate=[1e-5, 2e-5], select="last")
+
+
+def test_a_collapsed_model_is_told_and_stopped(cell, root, caplog):
+    assert not any(row["tuning"]["collapsed"] for row in score_cell(cell(epochs=4)))
+    rng = np.random.default_rng(1)
+    lines = [f"1\t{word}\t_\t{tag}" + "\t_" * 6 + "\n\n" for word in WORDS["en"] for tag in ("NOUN", "NOUN", "VERB")]
+    for split in ("train", "dev"):  # what the tag is cannot be told from the word
+        (root / f"{split}.en.conllu").write_text("".join(rng.permutation(lines * 5)))
+    seen = []
+    rows = score_cell(cell(epochs=20, learning_rate=3e-3, seen=seen))
+    assert all(row["tuning"]["collapsed"] for row in rows)
+    assert len(seen) < rows[0]["tuning"]["steps"]
+    assert "learning rate 0.003: collapsed, all predictions are one label" in caplog.text
+
+
+@pytest.mark.parametrize("frozen", [None, 0, 1])
+def test_the_lowest_layers_may_be_kept_as_they_are(cell, frozen):
+    made = cell(epochs=1, freeze=frozen)
+    backbone = made.load()
+    before = {name: value.detach().clone() for name, value in backbone.named_parameters()}
+    score_cell(replace(made, load=lambda: backbone))
+    changed = {name for name, value in backbone.named_parameters() if not np.array_equal(value.detach(), before[name])}
+    assert any("embeddings" in name for name in changed) == (frozen is None)
+    assert any(".layer.0." in name for name in changed) == (frozen != 1)
+
+
+def test_heads_may_read_a_lower_layer(cell):
+    rows = {layer: score_cell(cell(epochs=1, layer=layer))[0]["tuning"]["dev"] for layer in (None, 1, 0)}
+    assert rows[None] == rows[1]
+    with pytest.raises(SettingsError, match=r"tuning\.layer = 2, but the model has 1 layers"):
+        score_cell(cell(layer=2))
+    with pytest.raises(SettingsError, match=r"tuning\.freeze = 2, but the model has 1 layers"):
+        score_cell(cell(freeze=2))
+
+
+def test_a_task_may_name_its_own_languages(cell):
+    made = cell(targets=("fr",))
+    task = made.task.model_copy(update={"targets": ["de"]})
+    assert [row["language"] for row in score_cell(replace(made, task=task))] == ["en", "de"]
 
 
 def test_a_missing_file_is_found_before_training(cell):

@@ -18,9 +18,10 @@ from interlace.models.build import load
 from interlace.recipes import Recipe
 from interlace.recipes.card import write_card
 from interlace.recipes.prepare import data_root
+from interlace.train.cell import Cell
 from interlace.train.device import accelerator_for
 from interlace.train.folder import RECIPE, RUN, SCORES, locked, read_json, write_json
-from interlace.train.tune import Cell, score_cell
+from interlace.train.tune import fits, score_fit
 from interlace.world import world_version
 
 if TYPE_CHECKING:
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     from accelerate import Accelerator
 
     from interlace.tasks import Task
+    from interlace.train.cell import Score
     from interlace.train.loop import Step
-    from interlace.train.tune import Score
 
 log = logging.getLogger(__name__)
 
@@ -82,39 +83,56 @@ def evaluate(
     if not names:
         raise DataError(f"recipe {target.recipe.name!r} names no tasks; choose some with --on")
     tasks = {name: settings.task(name) for name in names}
-    cells = [
-        (name, seed)
-        for name, task in tasks.items()
-        for seed in range((seeds or settings.seeds) if task.learner() else 1)
-    ]
     train = target.recipe.train
     accelerator = accelerator_for(train.precision, train.threads)
     keys = {name: _key(target, name, task) for name, task in tasks.items()}
+    vocab = Vocab.load(target.model)
+    wanted: list[tuple[Any, ...]] = []
     with locked(target.into) if accelerator.is_main_process else nullcontext():
         rows: list[Score] = read_json(target.into / SCORES, [])
-        for name, seed in cells:
+        for name, task in tasks.items():
             rows = [row for row in rows if row["task"] != name or row.get("key") == keys[name]]
-            if any((row["task"], row["seed"]) == (name, seed) for row in rows):
-                continue
-            new = _scored(target, name, tasks[name], seed, accelerator, watch(name, seed))
-            rows += [{**row, "key": keys[name]} for row in new]
-            if accelerator.is_main_process:
-                write_json(target.into / SCORES, rows)
-                if Path(target.model) == target.into / "model":
-                    write_card(target.into)
-    return [row for row in rows if (row["task"], row["seed"]) in cells]
+            for seed in range((seeds or settings.seeds) if task.learner() else 1):
+                cell = _cell(target, name, task, vocab, seed, accelerator, watch(name, seed))
+                for fit in fits(cell):
+                    asked = [(name, seed, *item) for item in fit.scored]
+                    wanted += asked
+                    if set(asked) <= set(map(_place, rows)):
+                        continue
+                    log.info("%s: scoring %s, seed %d", target.recipe.name, name, seed)
+                    new = [{**row, "key": keys[name]} for row in score_fit(cell, fit)]
+                    rows = [row for row in rows if _place(row) not in asked] + new
+                    if accelerator.is_main_process:
+                        _write(target, rows)
+    return [row for row in rows if _place(row) in wanted]
 
 
-def _scored(
-    target: Target, name: str, task: Task, seed: int, accelerator: Accelerator, watch: Callable[[Step], None]
-) -> list[Score]:
+def _place(row: Score) -> tuple[Any, ...]:
+    """What a row is about: task, seed, setting, language."""
+    return (row["task"], row["seed"], row.get("setting", "zero-shot"), row["language"])
+
+
+def _write(target: Target, rows: list[Score]) -> None:
+    write_json(target.into / SCORES, rows)
+    if Path(target.model) == target.into / "model":
+        write_card(target.into)
+
+
+def _cell(
+    target: Target,
+    name: str,
+    task: Task,
+    vocab: Vocab,
+    seed: int,
+    accelerator: Accelerator,
+    watch: Callable[[Step], None],
+) -> Cell:
     recipe = target.recipe
-    log.info("%s: scoring %s, seed %d", recipe.name, name, seed)
-    cell = Cell(
+    return Cell(
         name=name,
         task=task,
         load=partial(load, target.model),
-        vocab=Vocab.load(target.model),
+        vocab=vocab,
         root=data_root(recipe),
         source=recipe.evaluate.source,
         targets=recipe.evaluate.targets
@@ -123,7 +141,6 @@ def _scored(
         accelerator=accelerator,
         watch=watch,
     )
-    return score_cell(cell)
 
 
 def _key(target: Target, name: str, task: Task) -> str:
@@ -132,9 +149,9 @@ def _key(target: Target, name: str, task: Task) -> str:
     content: dict[str, Any] = {
         "model": _identity(target.model),
         "task": name,
-        "settings": task.dump(),
+        "settings": {key: value for key, value in task.dump().items() if key not in {"settings", "targets"}},
         "source": settings.source,
-        "targets": settings.targets or recipe.languages,
+        "judges": task.targets or settings.targets or recipe.languages if task.tuning.select == "mean-dev" else [],
         "data": [recipe.world.dump(), world_version()] if recipe.world else str(data_root(recipe)),
         "precision": recipe.train.precision,
     }

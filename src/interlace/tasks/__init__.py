@@ -7,11 +7,13 @@ can also predict; a probe has none and measures the backbone as it is.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
+import numpy as np
 from pydantic import Field
 
 from interlace.data import Labelled
+from interlace.errors import SettingsError
 from interlace.objectives import Objective
 from interlace.registry import Room
 from interlace.settings import Settings
@@ -19,28 +21,59 @@ from interlace.settings import Settings
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import numpy as np
     from numpy.typing import NDArray
-    from torch import nn
+    from torch import Tensor, nn
 
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
-    from interlace.objectives import Batch, Examples
+    from interlace.objectives import Batch, Examples, Prepared
     from interlace.ragged import Ragged
 
-    Predictions = NDArray[np.int32] | Ragged
-    """A class id a row, or a row of class ids, one a word; -1 where a model gave none."""
+    Predictions = NDArray[Any] | Ragged
+    """A class id a row, or a row of class ids, one a word; -1 where a model gave none. Or what a learner makes of an
+    example in its place (`Learner.nothing`), such as the best answers to a question."""
+
+
+Rate = Annotated[float, Field(gt=0)]
+Decay = Annotated[float, Field(ge=0, lt=1)]
+
+Setting = Literal["zero-shot", "translate-train", "translate-train-all", "translate-test"]
+"""What a task is fine-tuned on and scored on: the source language alone; its training text translated into the language
+that is scored, or into all of them together; the source language alone, with the test text translated into it."""
+
+Rule = Literal["english-dev", "mean-dev", "per-language-dev", "last"]
+"""Whose development set chooses the weights and the learning rate: the source language's, that of all languages on the
+mean, each language's own (a model a language); or none does, and the last weights count."""
 
 
 class Tuning(Settings):
     """How a task is fine-tuned; the defaults are XTREME's where a task names no others."""
 
-    learning_rate: float = Field(2e-5, gt=0, description="Peak learning rate of AdamW (XTREME: 2e-5).")
+    learning_rate: Rate | Annotated[list[Rate], Field(min_length=1)] = Field(
+        2e-5, description="Peak learning rate of AdamW; of several, the one that `select` prefers (XTREME: 2e-5)."
+    )
     epochs: float = Field(3.0, gt=0, description="Passes over the training set.")
     tokens_per_batch: int = Field(2048, ge=16, description="Padded subwords in a batch.")
     warmup_share: float = Field(0.1, ge=0, lt=1, description="Share of the steps with a rising learning rate.")
     weight_decay: float = Field(0.0, ge=0, description="AdamW's decoupled decay.")
-    select: bool = Field(True, description="Keep the epoch that is best on the source language's dev set.")
+    betas: tuple[Decay, Decay] = Field((0.9, 0.999), description="Adam's decay of moments (ALM: 0.9, 0.997).")
+    select: Rule = Field("english-dev", description="Whose dev set chooses weights and learning rate.")
+    checks: int = Field(1, ge=1, description="How often an epoch dev sets are scored (XLM: every 20,000 examples).")
+    patience: int | None = Field(None, ge=1, description="Stop after so many checks without a better one.")
+    freeze: int | None = Field(
+        None, ge=0, description="Keep the embeddings and this many lowest layers as they are; none: tune all."
+    )
+    layer: int | None = Field(None, description="The layer that heads read, from 0, the embeddings; none: the last.")
+
+    def model_post_init(self, _context: Any) -> None:
+        """Several learning rates need a rule that chooses."""
+        if self.select == "last" and len(self.rates) > 1:
+            raise SettingsError("tuning.select = 'last' cannot choose among several learning rates; name a dev rule")
+
+    @property
+    def rates(self) -> list[float]:
+        """The learning rates to try."""
+        return self.learning_rate if isinstance(self.learning_rate, list) else [self.learning_rate]
 
 
 class Learner(Objective):
@@ -52,9 +85,41 @@ class Learner(Objective):
 
     reads: ClassVar[type] = Labelled
 
+    layer: int | None = Field(None, description="The layer that heads read, from 0, the embeddings; none: the last.")
+
+    def states(self, backbone: Backbone, batch: Batch) -> Tensor:
+        """(B, L, H) states of the layer that heads read.
+
+        Raises:
+            SettingsError: the model has no such layer.
+        """
+        if self.layer is None:
+            return backbone.encode(batch.inputs)
+        layers = backbone.hidden_states(batch.inputs)
+        if not -len(layers) <= self.layer < len(layers):
+            raise SettingsError(f"tuning.layer = {self.layer}, but the model has {len(layers) - 1} layers")
+        return layers[self.layer]
+
     @abstractmethod
-    def predict(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> NDArray[np.int32]:
+    def predict(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> NDArray[Any]:
         """(N,) predicted class ids, aligned with `batch.at` and `batch.labels` (taken without gradients)."""
+
+    def rows(self, examples: Any, prepared: Prepared) -> Any:  # noqa: ARG002 - most read examples as they are
+        """What batches are made of: the examples, unless the model reads one of them in several rows."""
+        return examples
+
+    def nothing(self, count: int) -> NDArray[Any]:
+        """(count,) predictions where there are none."""
+        return np.full(count, -1, np.int32)
+
+    def gold(self, examples: Any) -> Predictions:
+        """What is right, shaped as predictions are."""
+        right: Predictions = examples.labels if examples.tags is None else examples.tags
+        return right
+
+    def merged(self, examples: Any, rows: Any, found: NDArray[Any]) -> NDArray[Any]:  # noqa: ARG002 - as above
+        """Predictions for the examples, from those for the rows that were made of them."""
+        return found
 
 
 class Task(Settings, ABC):
@@ -64,6 +129,15 @@ class Task(Settings, ABC):
     unit: ClassVar[str] = "%"
     greater_is_better: ClassVar[bool] = True
 
+    translatable: ClassVar[bool] = False  # whether gold holds for a translation of the text: translate-test
+
+    targets: list[str] | None = Field(None, description="Languages it is scored in; none: those of the recipe.")
+    settings: list[Setting] = Field(
+        ["zero-shot"], min_length=1, description="What is trained and scored on, one or several; probes ignore it."
+    )
+    translations: Literal["machine", "human"] = Field(
+        "machine", description="Whose translations the files hold, told beside the scores of translate-.. settings."
+    )
     tuning: Tuning = Field(default_factory=Tuning, description="How the task is fine-tuned; probes ignore it.")
 
     @abstractmethod

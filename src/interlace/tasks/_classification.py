@@ -90,7 +90,7 @@ class Classifier(Learner):
         """(N, C); mean and max take the subwords of the text, without specials."""
         from interlace.models.pooling import pool
 
-        states = backbone.encode(batch.inputs)
+        states = self.states(backbone, batch)
         if self.pooling == "first":
             return apply_head(heads, states[batch.at])
         return apply_head(heads, pool(states, batch.extra["content"], self.pooling)[batch.at[0]])

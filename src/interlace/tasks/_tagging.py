@@ -84,7 +84,7 @@ class Tagger(Learner):
 
     def _scores(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> Tensor:
         """(N, C)."""
-        return apply_head(heads, backbone.encode(batch.inputs)[batch.at])
+        return apply_head(heads, self.states(backbone, batch)[batch.at])
 
 
 def first_subwords(layout: Layout) -> NDArray[np.bool_]:

@@ -1,0 +1,173 @@
+"""One fine-tuning with one learning rate: trained, checked on development sets, scored."""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from dataclasses import dataclass
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from interlace.data.sampling import BucketPlan
+from interlace.models.freezing import freeze
+from interlace.objectives import Resources
+from interlace.ragged import Ragged
+from interlace.tasks._predict import predict_all
+from interlace.train.collapse import collapsed, entropy
+from interlace.train.loop import Learning, Progress, Training, steps
+from interlace.train.mixture import Mixture, Source
+from interlace.train.optimise import Optimise
+from interlace.train.plans import Bucketed
+
+if TYPE_CHECKING:
+    from interlace.objectives import Prepared
+    from interlace.tasks import Learner
+    from interlace.train.cell import Cell, Score
+    from interlace.train.selection import Group, Item
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class Tuned:
+    """A model in fine-tuning, with all that scoring it needs.
+
+    least: nats a prediction that knowing how frequent each label is comes to.
+    """
+
+    cell: Cell
+    learner: Learner
+    prepared: Prepared
+    training: Training
+    least: float
+
+    @classmethod
+    def fresh(cls, cell: Cell, train: dict[str, Any], rate: float) -> Tuned:
+        """The pre-trained model with fresh heads, ready to be tuned on examples by language."""
+        tuning = cell.task.tuning
+        backbone = cell.load()
+        backbone.causal = False  # what learnt left to right is tuned with both sides in view, as XLM
+        if tuning.freeze is not None:
+            freeze(backbone, tuning.freeze)
+        learner: Any = cell.task.learner()
+        learner = learner.model_copy(update={"layer": tuning.layer})
+        prepared = learner.prepare(Resources(cell.vocab, backbone.traits))
+        sources, batches = [], 0
+        for language, known in train.items():
+            examples = learner.rows(known, prepared)
+            for remark in learner.remarks(examples, prepared):
+                log.info("%s (%s): %s", cell.name, language, remark)
+            rows = learner.rows(examples, prepared)
+            plan = BucketPlan(
+                rows.lengths, tuning.tokens_per_batch, seed=cell.seed, max_length=learner.max_length, overhead=3
+            )
+            corpus = Bucketed(rows, plan)
+            sources.append(Source(cell.name, language, learner, prepared, corpus, size=len(examples)))
+            batches += len(plan)
+        model = cell.accelerator.prepare(Learning(backbone, {cell.name: learner}, cell.seed))
+        last = max(1, math.ceil(tuning.epochs * batches / cell.accelerator.num_processes))
+        settings = Optimise(
+            learning_rate=rate,
+            warmup=int(tuning.warmup_share * last),
+            weight_decay=tuning.weight_decay,
+            betas=tuning.betas,
+        )
+        training = Training(model, Mixture(sources, cell.seed), settings.build(model), settings, cell.accelerator, last)
+        return cls(cell, learner, prepared, training, fmean(map(_least, train.values())))
+
+    def run(self, groups: list[Group], devs: dict[str, Any], tests: dict[Item, Any]) -> None:
+        """Train; what a check finds best for a group is kept there, as weights where there is one group alone."""
+        tuning, last = self.cell.task.tuning, self.training.last
+        looks = math.ceil(tuning.epochs * tuning.checks)
+        for group in groups:
+            group.since = 0
+        progress, losses, start, tokens = Progress(), [], time.perf_counter(), 0
+        for step in steps(self.training, progress):
+            self.cell.watch(step)
+            losses.append(fmean(step.losses.values()))
+            tokens += step.tokens
+            if step.index != last and (not devs or step.index * looks // last == (step.index - 1) * looks // last):
+                continue
+            looked = self._check(devs or {"": next(iter(tests.values()))}, fmean(losses))
+            losses = []
+            found = {
+                "rule": tuning.select,
+                "learning_rate": self.training.settings.learning_rate,
+                "step": step.index,
+                "steps": last,
+                "tokens": tokens,
+                "seconds": round(time.perf_counter() - start, 3),
+                **looked,
+            }
+            self._keep(groups, found, tests)
+            if self._hopeless(looked, step.index) or _stale(groups, tuning.patience):
+                progress.stop = True
+
+    def _check(self, devs: dict[str, Any], loss: float) -> dict[str, Any]:
+        """Development scores by language, and whether the model has collapsed on the first."""
+        scores, flat = {}, False
+        for number, (language, examples) in enumerate(devs.items()):
+            predictions, gold = self.predict(examples)
+            scores[language] = self.cell.task.score(examples, predictions, gold)[self.cell.task.metric]
+            if not number:
+                flat = collapsed(_flat(predictions), _flat(gold), loss, self.least)
+        return {"dev": scores if "" not in scores else {}, "collapsed": flat}
+
+    def _keep(self, groups: list[Group], found: dict[str, Any], tests: dict[Item, Any]) -> None:
+        for group in groups:
+            if group.improves(found["dev"], greater=self.cell.task.greater_is_better):
+                group.found = found
+                if len(groups) > 1:
+                    group.kept = self.score(group, tests)
+                elif group.judges:
+                    state = self.training.model.state_dict()
+                    group.kept = {name: value.detach().clone() for name, value in state.items()}
+
+    def _hopeless(self, looked: dict[str, Any], step: int) -> bool:
+        """Past half of the training, with one label for everything: stop and tell."""
+        if not looked["collapsed"] or 2 * step < self.training.last:
+            return False
+        log.warning(
+            "%s, seed %d, learning rate %g: collapsed, all predictions are one label at step %d of %d; take a lower "
+            "learning rate, a longer warm-up or another seed",
+            self.cell.name, self.cell.seed, self.training.settings.learning_rate, step, self.training.last,
+        )  # fmt: skip
+        return True
+
+    def predict(self, examples: Any) -> tuple[Any, Any]:
+        """Predictions and gold in the order of the examples."""
+        model: Any = self.cell.accelerator.unwrap_model(self.training.model)
+        return predict_all(
+            self.learner,
+            model.backbone,
+            model.heads[self.cell.name],
+            examples,
+            self.prepared,
+            4 * self.cell.task.tuning.tokens_per_batch,
+            self.cell.accelerator.device,
+        )
+
+    def score(self, group: Group, tests: dict[Item, Any]) -> list[Score]:
+        """The rows of a group with the weights as they are."""
+        rows = []
+        for item in group.items:
+            start = time.perf_counter()
+            predictions, gold = self.predict(tests[item])
+            scores = self.cell.task.score(tests[item], predictions, gold)
+            rows.append({**self.cell.row(item, scores, len(tests[item]), start), "tuning": group.found})
+        return rows
+
+
+def _stale(groups: list[Group], patience: int | None) -> bool:
+    return patience is not None and all(group.judges and group.since >= patience for group in groups)
+
+
+def _least(examples: Any) -> float:
+    """Nats that a model reaches which gives every example the labels' own frequencies; infinite: cannot be told."""
+    gold = examples.labels if getattr(examples, "labels", None) is not None else getattr(examples, "tags", None)
+    return math.inf if gold is None else entropy(_flat(gold))
+
+
+def _flat(values: Any) -> Any:
+    return values.flat if isinstance(values, Ragged) else values

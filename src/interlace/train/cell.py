@@ -1,0 +1,75 @@
+"""One task on one model with one seed, and the rows of scores that come of it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from interlace.tasks._files import translated
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from accelerate import Accelerator
+
+    from interlace.data.vocab import Vocab
+    from interlace.models.backbone import Backbone
+    from interlace.tasks import Task
+    from interlace.train.loop import Step
+    from interlace.train.selection import Item
+
+Score = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One task on one model with one seed.
+
+    name: the task's; load: a fresh copy of the pre-trained backbone; root: where the task's files stand.
+    targets: the recipe's; a task may name its own.
+    """
+
+    name: str
+    task: Task
+    load: Callable[[], Backbone]
+    vocab: Vocab
+    root: Path
+    source: str
+    targets: list[str]
+    seed: int
+    accelerator: Accelerator
+    watch: Callable[[Step], None] = lambda _: None
+
+    def examples(self, split: str, language: str) -> Any:
+        """The task's examples."""
+        return self.task.examples(split, language, self.vocab, self.root)
+
+    def test(self, item: Item) -> Any:
+        """The test examples of a language in a setting."""
+        setting, language = item
+        if setting != "translate-test":
+            return self.examples("test", language)
+        files = translated(getattr(self.task, "files", {}), language, self.source)
+        return replace(self, task=self.task.model_copy(update={"files": files})).examples("test", self.source)
+
+    def row(self, item: Item, scores: dict[str, float], count: int, start: float) -> Score:
+        """The row of one item, measured on `count` examples since `start` (of `time.perf_counter`)."""
+        setting, language = item
+        task = self.task
+        return {
+            "task": self.name,
+            "metric": task.metric,
+            "unit": task.unit,
+            "greater_is_better": task.greater_is_better,
+            "language": language,
+            "source": self.source,
+            "setting": setting,
+            **({"translations": task.translations} if setting.startswith("translate") else {}),
+            "seed": self.seed,
+            "score": round(scores[task.metric], 4),
+            "n": count,
+            "scores": {key: round(value, 4) for key, value in scores.items()},
+            "seconds": round(time.perf_counter() - start, 3),
+        }

@@ -1,0 +1,31 @@
+"""A fine-tuning that has learnt nothing but how frequent each label is (XLM's issue 199: 33.33 % on XNLI)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+NEAR = 0.98  # of the entropy of the labels: nothing but their frequencies has been learnt
+
+
+def entropy(gold: NDArray[Any]) -> float:
+    """Nats of the distribution of the labels (n,), those below 0 left out."""
+    counts = np.bincount(gold[gold >= 0])
+    shares = counts[counts > 0] / counts.sum()
+    return float(-(shares * np.log(shares)).sum())
+
+
+def collapsed(predictions: NDArray[Any], gold: NDArray[Any], loss: float, least: float) -> bool:
+    """Whether every prediction is the same label, although there are several, and the training loss says so too.
+
+    predictions, gold: (n,) labels, -1 where there is none; labels that are no whole numbers cannot be judged.
+    loss: mean training loss since the last look, nats; least: entropy of the training labels, what a constant reaches.
+    """
+    if predictions.dtype.names or not np.issubdtype(predictions.dtype, np.integer):
+        return False
+    several = len(np.unique(gold[gold >= 0])) > 1
+    return bool(several and len(np.unique(predictions[predictions >= 0])) == 1 and loss > NEAR * least)

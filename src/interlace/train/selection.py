@@ -1,0 +1,83 @@
+"""Which weights and which learning rate a fine-tuning ends with, judged by development sets.
+
+A group is what shares one model. Under `per-language-dev` every language is a group of its own and takes its own best
+weights, which is how XLM's table 1 was made; numbers under that rule stand above those of one model for all.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from interlace.tasks import Rule, Setting
+
+Item = tuple["Setting", str]  # a setting and the language that is scored in it
+
+
+@dataclass(frozen=True)
+class Fit:
+    """One fine-tuning: the languages it is trained on, the first of which `english-dev` means, and what it scores."""
+
+    trained: list[str]
+    scored: list[Item]
+
+    def judge_of(self, item: Item) -> str:
+        """Whose development set tells how well an item is going to do; translated test text is like training text."""
+        return self.trained[0] if item[0] == "translate-test" else item[1]
+
+
+@dataclass
+class Group:
+    """What is scored by the same weights.
+
+    judges: languages whose development scores are averaged; none: the last weights are taken.
+    best: the judges' mean at the best check so far, greater is better; since: checks without a better one.
+    found: what that check was, for the score rows; kept: its weights, or what was scored with them right away.
+    """
+
+    items: list[Item]
+    judges: list[str]
+    best: float = -math.inf
+    since: int = 0
+    found: dict[str, Any] = field(default_factory=dict)
+    kept: Any = None
+
+    def improves(self, dev: dict[str, float], *, greater: bool) -> bool:
+        """Take a check into account: whether it is the best so far. Scores that are no numbers never are.
+
+        dev: score by language.
+        """
+        if not self.judges:
+            return True
+        mean = fmean(dev[language] for language in self.judges)
+        better = (mean if greater else -mean) > self.best
+        self.best, self.since = (mean if greater else -mean, 0) if better else (self.best, self.since + 1)
+        return better
+
+
+def fits_of(settings: list[Setting], source: str, targets: list[str]) -> list[Fit]:
+    """The fine-tunings that the settings need: one on the source language serves both its settings."""
+    others = [language for language in dict.fromkeys(targets) if language != source]
+    fits = []
+    shared: list[Item] = [("zero-shot", language) for language in [source, *others] if "zero-shot" in settings]
+    shared += [("translate-test", language) for language in others if "translate-test" in settings]
+    if shared:
+        fits.append(Fit([source], shared))
+    if "translate-train" in settings:
+        fits += [Fit([language], [("translate-train", language)]) for language in others]
+    if "translate-train-all" in settings:
+        everything = [source, *others]
+        fits.append(Fit(everything, [("translate-train-all", language) for language in everything]))
+    return fits
+
+
+def groups_of(rule: Rule, fit: Fit) -> list[Group]:
+    """The groups of what a fine-tuning scores."""
+    if rule == "per-language-dev":
+        return [Group([item], [fit.judge_of(item)]) for item in fit.scored]
+    everyone = list(dict.fromkeys(map(fit.judge_of, fit.scored)))
+    judges = {"english-dev": fit.trained[:1], "mean-dev": everyone, "last": []}[rule]
+    return [Group(fit.scored, judges)]
