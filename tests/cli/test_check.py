@@ -113,8 +113,8 @@ def test_a_recipe_with_its_leaks_and_cost(recipe):
     ]
     leaks = reports["held-out text in training text"]["findings"]
     assert [(leak["count"], leak["total"], leak["about"].split(" that")[0]) for leak in leaks] == [
-        (1, 2, "lines of text en (dev) (en)"),
-        (1, 1, "lines of retrieval (test) (de)"),
+        (1, 1, "examples of retrieval (test) (de)"),
+        (1, 2, "examples of text en (dev) (en)"),
     ]
     assert found["cost"]["subwords"] == 10 * 2 * 100
     assert found["cost"]["passes"] > 1

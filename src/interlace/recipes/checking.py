@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-import logging
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from interlace.data.filters import build_filters
-from interlace.data.filters._sides import sides
 from interlace.data.inspection import Report, Watch, unwatched
 from interlace.data.inspection.corpora import Inspector
 from interlace.data.inspection.leaks import Leaks
-from interlace.errors import InterlaceError
 from interlace.readers import READERS
+from interlace.recipes.leaks import held_out
 from interlace.recipes.prepare import data_root
-from interlace.tasks._files import Asked, find
 from interlace.text.scripts import UNSPACED, scripts_of
 from interlace.text.words import SPLITTERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from interlace.recipes import CorpusGroup, Recipe
     from interlace.text import Text
-
-log = logging.getLogger(__name__)
 
 _SPACED, _UNSPACED = 4.5, 1.5  # characters a subword: of alphabets, and of scripts without blanks
 
@@ -77,18 +71,19 @@ def check_recipe(recipe: Recipe, watch: Watch = unwatched) -> Checked:
     inspector = Inspector(SPLITTERS.build(recipe.splitter), rules, watch)
 
     def hold_out(name: str) -> Callable[[Text, Callable[[int], str]], None]:
-        return lambda text, _where: leaks.hold_out(name, text.language).add(text)
+        return lambda text, _where: leaks.hold_out(name, text)
 
     reports = []
     for split in ("dev", "train"):
         if split == "train":
-            _hold_out_tests(recipe, root, leaks)
+            for held in held_out(recipe):
+                leaks.hold_out_test(replace(held, name=f"{held.name} (test)"))
             leaks.close()
         for group, name, corpus in _corpora(recipe, split):
             also = hold_out(name) if split == "dev" else leaks.meet
             paths, languages = group.files(split, corpus, root), corpus.split("-")
             reports.append(inspector.look(name, READERS.build(group.reader), paths, languages, also))
-    reports.append(Report("held-out text in training text", {"sets": len(leaks.sets)}, leaks.findings()))
+    reports.append(Report("held-out text in training text", {"sets": leaks.sets}, leaks.findings()))
     return Checked(reports, _cost(recipe, reports))
 
 
@@ -97,34 +92,6 @@ def _corpora(recipe: Recipe, split: str) -> Iterator[tuple[CorpusGroup, str, str
         for corpus in [*group.languages, *group.pairs]:
             if split == "train" or group.dev:
                 yield group, f"{name} {corpus} ({split})", corpus
-
-
-def _hold_out_tests(recipe: Recipe, root: Path, leaks: Leaks) -> None:
-    """The test sets of the recipe's tasks, as far as they can be read as text."""
-    source = recipe.evaluate.source
-    languages = [source, *(recipe.evaluate.targets or recipe.languages)]
-    for name in recipe.evaluate.tasks:
-        for language in dict.fromkeys(languages):
-            try:
-                for text in _test_text(recipe, name, language, root):
-                    leaks.hold_out(f"{name} (test)", text.language).add(text)
-            except InterlaceError as error:
-                log.debug("%s: no test text in %s to compare: %s", name, language, error)
-
-
-def _test_text(recipe: Recipe, name: str, language: str, root: Path) -> Iterator[Text]:
-    settings = recipe.evaluate.task(name)
-    files, reader = getattr(settings, "files", None), getattr(settings, "reader", None)
-    if files is None or reader is None:
-        return
-    source = str(getattr(settings, "source", ""))
-    if source == language:
-        return
-    asked = Asked(name, "test", language, root, source)
-    wanted = [source, language] if source else [language]
-    paths = list(dict.fromkeys(find(files, asked, side) for side in wanted))
-    for chunk in READERS.build(reader).read_chunks(paths, wanted):
-        yield from (text for text in sides(chunk) if text.language == language or not source)
 
 
 def _cost(recipe: Recipe, reports: list[Report]) -> Cost:

@@ -1,97 +1,58 @@
-"""Held-out text that also stands in training text: lines of dev and test sets, compared letter by letter."""
+"""Held-out text that also stands in training text: findings about dev and test sets, for `interlace check`."""
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from interlace.data.filters._seen import hashes
-from interlace.data.inspection import Example, Examples, Finding
+from interlace.data.inspection import Finding
+from interlace.data.overlap import Overlap, TestSet
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-    from numpy.typing import NDArray
-
+    from interlace.data.overlap import Leak
     from interlace.text import Text
-
-_FEWEST = 3  # words; shorter lines, such as "Yes.", are the same in any two texts
-
-
-class HeldOut:
-    """The lines of one held-out set in one language; memory grows with these and not with training text."""
-
-    def __init__(self, name: str, language: str) -> None:
-        self.name = name
-        self.language = language
-        self._parts: list[NDArray[np.uint64]] = []
-        self._keys = np.zeros(0, np.uint64)
-        self._counts = np.zeros(0, np.int64)
-        self._met = np.zeros(0, np.bool_)
-        self._examples = Examples()
-
-    def add(self, text: Text) -> None:
-        """Lines that should not be trained on."""
-        self._parts.append(hashes(map(str.strip, text.where(text.words.lengths >= _FEWEST).lines)))
-
-    def close(self) -> None:
-        """All lines are there."""
-        self._keys, self._counts = np.unique(np.concatenate([self._keys, *self._parts]), return_counts=True)
-        self._met = np.zeros(len(self._keys), np.bool_)
-        self._parts = []
-
-    def meet(self, keys: NDArray[np.uint64], lines: list[str], where: Callable[[int], str]) -> None:
-        """Training lines and their hashes; `where` names the place of each."""
-        if not len(self._keys):
-            return
-        at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
-        rows = np.flatnonzero(self._keys[at] == keys)
-        fresh = rows[~self._met[at[rows]]]
-        self._met[at[rows]] = True
-        self._examples.add(len(rows), [partial(_example, where, row, lines[row]) for row in fresh[:3].tolist()])
-
-    def finding(self) -> Finding | None:
-        """How many of the held-out lines were met."""
-        count, total = int(self._counts[self._met].sum()), int(self._counts.sum())
-        if not count:
-            return None
-        about = f"lines of {self.name} ({self.language}) that are in training text too ({self._examples.count} times)"
-        return Finding("warning", "leak", count, total, about, tuple(self._examples.kept))
 
 
 class Leaks:
-    """All held-out sets beside all training text."""
+    """All held-out sets beside all training text; memory grows with the first and not with the second."""
 
     def __init__(self) -> None:
-        self.sets: list[HeldOut] = []
+        self._overlap = Overlap()
+        self._waiting: dict[tuple[str, str], list[str]] = {}
+        self._tests: set[str] = set()
+        self.sets = 0
 
-    def hold_out(self, name: str, language: str) -> HeldOut:
-        """The set of this name and language, opened where it is new."""
-        for known in self.sets:
-            if (known.name, known.language) == (name, language):
-                return known
-        self.sets.append(HeldOut(name, language))
-        return self.sets[-1]
+    def hold_out(self, name: str, text: Text) -> None:
+        """Lines of the set of this name, and language, that should not be trained on."""
+        self._waiting.setdefault((name, text.language), []).extend(text.lines)
+
+    def hold_out_test(self, held: TestSet) -> None:
+        """A test set: words in a row are looked for too. Held-out text of a corpus is like it by nature."""
+        self._overlap.hold_out(held)
+        self._tests.add(held.name)
+        self.sets += 1
 
     def close(self) -> None:
         """All sets are there; training text may come."""
-        for held in self.sets:
-            held.close()
+        for (name, language), lines in self._waiting.items():
+            self._overlap.hold_out(TestSet(name, language, {"text": lines}))
+            self.sets += 1
+        self._overlap.close()
 
     def meet(self, text: Text, where: Callable[[int], str]) -> None:
-        """A chunk of training text."""
-        mine = [held for held in self.sets if held.language == text.language]
-        if mine:
-            keys = hashes(map(str.strip, text.lines))
-            for held in mine:
-                held.meet(keys, text.lines, where)
+        """A chunk of training text; `where` names the place of each line."""
+        self._overlap.meet(text, where)
 
     def findings(self) -> list[Finding]:
-        """One for each set with lines that were met."""
-        return [finding for held in self.sets if (finding := held.finding()) is not None]
+        """Those of each set of which something was met."""
+        return [finding for leak in self._overlap.leaks() for finding in self._of(leak)]
 
-
-def _example(where: Callable[[int], str], row: int, line: str) -> Example:
-    return Example.of(where(row), line)
+    def _of(self, leak: Leak) -> Iterator[Finding]:
+        name, more = f"{leak.name} ({leak.language})", leak.grams - leak.exact
+        if leak.exact:
+            about = f"examples of {name} that are in training text too"
+            yield Finding("warning", "leak", leak.exact, leak.total, about, leak.examples)
+        if more and leak.name in self._tests:
+            about = f"more examples of {name} of which {leak.n} words or characters in a row are in training text"
+            yield Finding("note", "overlap", more, leak.total, about, () if leak.exact else leak.examples)
