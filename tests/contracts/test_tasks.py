@@ -6,6 +6,8 @@ hangs on one word of the hypothesis, so a tiny model can learn all of it.
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 import torch
@@ -103,6 +105,21 @@ def write_pawsx(root):
             put(root / f"pawsx/{split}-{language}.tsv", lines)
 
 
+def write_mlqa(root):
+    for split in SPLITS:
+        for language in ("en", "xx"):
+            passages = []
+            for number, words in enumerate(sentences(split)):
+                context = say(words, language)
+                asked, place = (("maybe", 1), ("never", 4))[number % 2]
+                answer = say([words[place]], language)
+                start = context.index(answer)
+                answers = [{"text": answer, "answer_start": start}]
+                question = {"id": str(number), "question": say([asked], language), "answers": answers}
+                passages.append({"context": context, "qas": [question]})
+            put(root / f"qa/{split}.{language}.json", [json.dumps({"data": [{"paragraphs": passages}]})])
+
+
 def write_retrieval(root):
     for split in SPLITS:
         for language in ("en", "xx"):
@@ -118,7 +135,9 @@ FILES = {
     "ner": write_ner,
     "xnli": write_xnli,
     "pawsx": write_pawsx,
+    "mlqa": write_mlqa,
     "retrieval": write_retrieval,
+    "mining": write_retrieval,
     "embedding_alignment": write_embedding_alignment,
 }
 
@@ -219,7 +238,7 @@ def test_a_pattern_with_an_unknown_placeholder_is_refused(name):
 def batch_of(task, examples, vocab, backbone, step=0):
     learner = task.learner()
     prepared = learner.prepare(Resources(vocab, backbone.traits))
-    return learner.batch(examples, prepared, step, generator(Purpose.BATCH, 0, step))
+    return learner.batch(learner.rows(examples, prepared), prepared, step, generator(Purpose.BATCH, 0, step))
 
 
 @for_learners
@@ -318,20 +337,25 @@ def like(values, flat_values):
     return Ragged(flat_values, values.offsets) if isinstance(values, Ragged) else flat_values
 
 
+def others(right, task):
+    """For every example something wrong: the next class, or another question's answer."""
+    return np.roll(right, 1, axis=0) if right.dtype.names else (right + 1) % min(task.learner().classes, 3)
+
+
 @for_learners
 def test_perfect_is_100_and_each_mistake_costs(task, root, vocab):
     examples = task.examples("test", "en", vocab, root)
-    gold = examples.tags if examples.labels is None else examples.labels
+    gold = task.learner().gold(examples)
     right = np.asarray(flat(gold))
     assert task.score(examples, gold, gold)[task.metric] == 100
     wrong = right.copy()
-    wrong[0] = (wrong[0] + 1) % task.learner().classes
+    wrong[0] = others(right, task)[0]
     missing = right.copy()
-    missing[-1] = -1
+    missing[-1] = task.learner().nothing(1).flat[0]
     less = [task.score(examples, like(gold, worse), gold)[task.metric] for worse in (wrong, missing)]
     assert less == [pytest.approx(100 * (1 - 1 / len(right)))] * 2 or task.metric == "f1"
     assert max(less) < 100
-    assert task.score(examples, like(gold, (right + 1) % 3), gold)[task.metric] < 50
+    assert task.score(examples, like(gold, others(right, task)), gold)[task.metric] < 50
 
 
 # ---- probes ----

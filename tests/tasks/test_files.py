@@ -69,6 +69,16 @@ def test_languages_of_pairs_agree_in_all_places(root):
     assert languages_with(pattern, asked(root, "fr", source="en")) == {"de"}
 
 
+def test_passages_and_questions_of_two_languages(root):
+    for name in ("en-de", "en-en", "de-de", "zh-en"):
+        (root / f"par/{name}.json").write_text("x\n")
+    pattern = "par/{context}-{question}.json"
+    assert find(pattern, asked(root, "en-de")) == root / "par/en-de.json"
+    assert find(pattern, asked(root, "de")) == root / "par/de-de.json"
+    assert languages_with(pattern, asked(root, "fr")) == {"en-de", "en", "de", "zh-en"}
+    assert languages_with("par/{context}-en.json", asked(root, "fr")) == {"en", "zh"}
+
+
 def test_characters_that_mean_something_to_a_search_are_plain(tmp_path):
     (tmp_path / "a+b").mkdir()
     (tmp_path / "a+b/test.de").write_text("x\n")

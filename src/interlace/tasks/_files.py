@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 SPLITS = ("train", "dev", "test", "translated")  # the last: test text in the source language
-FILLED = ("split", "language", "source", "target")
+FILLED = ("split", "language", "source", "target", "context", "question")
 SHOWN = 12  # names listed in a message
 _ROWS = re.compile(r"\[(-?\d*):(-?\d*)\]$")
 
@@ -64,8 +64,9 @@ def check_pattern(pattern: str, filled: Iterable[str]) -> str:
 
 Files = Annotated[Named, AfterValidator(_check)]
 """One pattern for all files, or a table of patterns whose keys are a split (`"test"`) or one language's part of it
-(`"test.de"`, which goes first). Filled in: `{split}`, `{language}` and, for pairs, `{source}` and `{target}`. A list
-of patterns is read one after another; rows behind a pattern, `dev.tsv[:2000]`, take a part of what the file holds."""
+(`"test.de"`, which goes first). Filled in: `{split}`, `{language}`, for pairs `{source}` and `{target}`, and for
+questions in another language than their passages `{context}` and `{question}`. A list of patterns is read one after
+another; rows behind a pattern, `dev.tsv[:2000]`, take a part of what the file holds."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,22 @@ class Asked:
     of: str
     root: Path
     source: str = ""
+
+    @property
+    def context(self) -> str:
+        """The language of passages: the first of `en-de`."""
+        return self.of.partition("-")[0]
+
+    @property
+    def question(self) -> str:
+        """The language of questions: the second of `en-de`, or the only one."""
+        return self.of.partition("-")[2] or self.of
+
+    @property
+    def filled(self) -> dict[str, str]:
+        """What placeholders stand for, but for the language."""
+        names = {"split": self.split, "source": self.source, "target": self.of}
+        return {**names, "context": self.context, "question": self.question}
 
     @property
     def missing(self) -> str:
@@ -115,7 +132,7 @@ def find_parts(files: Named, asked: Asked, language: str | None = None) -> list[
     parts = []
     for sliced in _patterns(files, asked):
         pattern, rows = _sliced(sliced)
-        path = asked.root / pattern.format(split=asked.split, language=language, source=asked.source, target=asked.of)
+        path = asked.root / pattern.format(**asked.filled, language=language)
         if not path.is_file():
             raise DataError(f"{asked.missing}: there is no file {path}{_instead(files, pattern, asked)}")
         parts.append(Part(path, rows))
@@ -167,9 +184,11 @@ def _listed(languages: set[str], split: str) -> str:
 
 
 def languages_with(pattern: str, asked: Asked) -> set[str]:
-    """Languages for which the pattern names files that exist."""
-    free = "target" if "{target}" in pattern else "language"
-    if f"{{{free}}}" not in pattern:
+    """Languages for which the pattern names files that exist; `en-de` where those of passages and questions differ."""
+    names = [name for _, name, _, _ in Formatter().parse(pattern) if name is not None]
+    free = next((kind for kind in (["target"], ["context", "question"]) if set(kind) & set(names)), ["language"])
+    free = [name for name in free if name in names]
+    if not free:
         return set()
     fixed = {"split": asked.split, "source": asked.source}
     glob, regex = "", ""
@@ -179,7 +198,7 @@ def languages_with(pattern: str, asked: Asked) -> set[str]:
             glob += fixed.get(name, "*")
             regex += re.escape(fixed[name]) if name in fixed else _group(name, regex)
     matches = (re.fullmatch(regex, path.relative_to(asked.root).as_posix()) for path in asked.root.glob(glob))
-    return {match[free] for match in matches if match}
+    return {"-".join(dict.fromkeys(match[name] for name in free)) for match in matches if match}
 
 
 def _group(name: str, before: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 
 from interlace.data import Pairs
@@ -15,10 +14,10 @@ from interlace.randomness import Purpose, generator
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import numpy as np
     from numpy.typing import NDArray
     from torch import nn
 
-    from interlace.data import Labelled
     from interlace.models.backbone import Backbone
     from interlace.objectives import Prepared
     from interlace.tasks import Learner, Predictions
@@ -28,34 +27,36 @@ def predict_all(
     learner: Learner,
     backbone: Backbone,
     heads: nn.ModuleDict,
-    examples: Labelled,
+    examples: Any,
     prepared: Prepared,
     tokens_per_batch: int,
     device: torch.device,
 ) -> tuple[Predictions, Predictions]:
     """What the model predicts for every example, and what is right, both in the order of the examples.
 
-    A row of words where the examples have tags (`Ragged`, shaped like the tags), else a number a row. Where there is
-    no prediction, because there is no gold or a word stands beyond the longest row, it is -1. Dropout is off.
+    A row of words where the examples have tags (`Ragged`, shaped like the tags), else one prediction an example. Where
+    there is none, because there is no gold or a word stands beyond the longest row, it is -1 (`Learner.nothing`).
+    Dropout is off.
 
     tokens_per_batch: padded subwords in a batch.
     """
-    gold: Any = examples.labels if examples.tags is None else examples.tags
-    found = np.full(len(gold) if examples.tags is None else len(gold.flat), -1, np.int32)
-    starts = None if examples.tags is None else gold.offsets - gold.offsets[0]
+    gold = learner.gold(examples)
+    read = learner.rows(examples, prepared)
+    starts = gold.offsets - gold.offsets[0] if isinstance(gold, Ragged) else None
+    found = learner.nothing(len(read) if starts is None else int(starts[-1]))
     was_training = (backbone.training, heads.training)
     backbone.eval()
     heads.eval()
     with torch.inference_mode():
-        for rows in buckets(examples, prepared, learner.max_length, tokens_per_batch):
-            batch = learner.batch(examples.take(rows), prepared, 0, generator(Purpose.EVALUATE, 0))
+        for rows in buckets(read, prepared, learner.max_length, tokens_per_batch):
+            batch = learner.batch(read.take(rows), prepared, 0, generator(Purpose.EVALUATE, 0))
             places = rows[batch.at[0]]
             if starts is not None:
                 places = starts[places] + batch.extra["words"]
             found[places] = learner.predict(backbone, heads, batch.to(device))
     backbone.train(was_training[0])
     heads.train(was_training[1])
-    return (found if starts is None else Ragged(found, starts)), gold
+    return (learner.merged(examples, read, found) if starts is None else Ragged(found, starts)), gold
 
 
 def buckets(examples: Any, prepared: Prepared, max_length: int, tokens_per_batch: int) -> Iterator[NDArray[np.int64]]:

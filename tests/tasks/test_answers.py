@@ -1,0 +1,188 @@
+from __future__ import annotations
+
+import re
+import string
+import unicodedata
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interlace.tasks._answers import Normaliser, compare, compare_all, f1
+from interlace.tasks._answers_text import best_texts, n_best
+from interlace.tasks._spans import SPAN
+
+SEVEN = ("en", "es", "hi", "vi", "de", "ar", "zh")
+
+# ---- a slow reading of the published rules ----
+
+ARTICLES = {
+    "en": "a an the",
+    "es": "un una unos unas el la los las",
+    "vi": "của là cái chiếc những",
+    "de": "ein eine einen einem eines einer der die das den dem des",
+}
+
+
+def is_letter(character):
+    return character.isalnum() or character == "_"
+
+
+def without_articles(text, words):
+    """Whole words of letters and digits that are articles become one blank."""
+    kept, place = "", 0
+    while place < len(text):
+        end = place
+        while end < len(text) and is_letter(text[end]):
+            end += 1
+        if end == place:
+            kept, place = kept + text[place], place + 1
+        else:
+            kept, place = kept + (" " if text[place:end] in words else text[place:end]), end
+    return kept
+
+
+def slow_words(text, rules, language):
+    text = text.lower()
+    kept = ""
+    for character in text:
+        mark = character in string.punctuation
+        if rules == "mlqa":
+            mark = mark or unicodedata.category(character)[0] == "P"
+        kept += "" if mark else character
+    if rules == "squad":
+        return without_articles(kept, ARTICLES["en"].split()).split()
+    if language == "ar":
+        kept = " ".join(kept.split("ال"))
+    elif language in ARTICLES:
+        kept = without_articles(kept, ARTICLES[language].split())
+    if language != "zh":
+        return kept.split()
+    words, run = [], ""
+    for character in kept:
+        if "\u4e00" <= character <= "\u9fa5":
+            words += [*run.split(), character]
+            run = ""
+        else:
+            run += character
+    return words + run.split()
+
+
+def slow_scores(found, answers, rules, language):
+    words = slow_words(found, rules, language)
+    best, exact = 0.0, 0.0
+    for answer in answers:
+        right = slow_words(answer, rules, language)
+        left, common = list(right), 0
+        for word in words:
+            if word in left:
+                left.remove(word)
+                common += 1
+        if common:
+            precision, recall = common / len(words), common / len(right)
+            best = max(best, 2 * precision * recall / (precision + recall))
+        exact = max(exact, float(" ".join(words) == " ".join(right)))
+    return best, exact
+
+
+PIECES = [
+    *("the a an and anna the's der die das dem en el la los un là của những cái chiếc").split(),
+    *("ال الكتاب والكتاب بال رسالة। ، ؟ आन्ना ने 2024 है। 安娜 读 信 。 《红楼梦》 A股 Ünï ﬂ ß İ").split(),
+    *(" ", "  ", "\t", "\u3000", "\u00a0", "-", "'", "$", "€", "«", "»", "…", "_", "・", "½", "龥", "龦", "a_b"),
+]
+texts = st.one_of(
+    st.lists(st.sampled_from(PIECES), max_size=6).map("".join),
+    st.lists(st.sampled_from(PIECES), max_size=6).map(" ".join),
+    st.text(max_size=12),
+)
+
+
+@given(texts, st.lists(texts, min_size=1, max_size=3), st.sampled_from(["mlqa", "squad"]), st.sampled_from(SEVEN))
+def test_scores_are_those_of_the_slow_rules(found, answers, rules, language):
+    expected = slow_scores(found, answers, rules, language)
+    assert compare(found, answers, Normaliser(rules, language)) == pytest.approx(expected)
+    words = Normaliser(rules, language).words(found)
+    assert " ".join(words) == re.sub(r"\s+", " ", " ".join(words)).strip()
+
+
+# ---- by hand ----
+
+
+@pytest.mark.parametrize(
+    ("rules", "language", "text", "words"),
+    [
+        ("squad", "en", "The  cat's a-hat!", "cats ahat"),
+        ("squad", "en", "An “answer”", "“answer”"),  # SQuAD knows ASCII's signs alone
+        ("mlqa", "en", "An “answer”…", "answer"),
+        ("squad", "de", "Der Hund", "der hund"),
+        ("mlqa", "de", "Der Hund des Königs, eine Dame", "hund königs dame"),
+        ("mlqa", "es", "¿Las casas de la abuela?", "casas de abuela"),
+        ("mlqa", "vi", "những quyển sách của Anna", "quyển sách anna"),
+        ("mlqa", "hi", "आन्ना ने चिट्ठी पढ़ी।", "आन्ना ने चिट्ठी पढ़ी"),
+        ("mlqa", "ar", "الكتاب، والبيت؟ رسالة", "كتاب و بيت رس ة"),
+        ("mlqa", "zh", "《红楼梦》 2024年 A股", "红 楼 梦 2024 年 a 股"),
+        ("squad", "zh", "红楼梦 2024年", "红楼梦 2024年"),
+        ("mlqa", "tr", "Bir kitap, the", "bir kitap the"),
+        ("mlqa", "ja", "東京タワー 333m", "東 京 タ ワ ー 333m"),
+        ("mlqa", "en", "$5 + 3", "5 3"),
+    ],
+)
+def test_what_is_left_of_an_answer(rules, language, text, words):
+    assert " ".join(Normaliser(rules, language).words(text)) == words
+
+
+def test_chinese_answers_score_by_character():
+    assert compare("在北京", ["北京"], Normaliser("mlqa", "zh")) == (pytest.approx(0.8), 0)
+    assert compare("在北京", ["北京"], Normaliser("squad", "zh")) == (0, 0)
+    assert compare("北京。", ["北京"], Normaliser("mlqa", "zh")) == (1, 1)
+
+
+def test_f1_counts_repeated_words():
+    assert f1(["a", "a", "b"], ["a", "b", "b"]) == pytest.approx(2 / 3)
+    assert f1([], ["a"]) == f1(["a"], []) == f1([], []) == 0
+
+
+def test_each_measure_takes_its_nearest_answer():
+    assert compare("in the red house", ["house", "red house", "in"], Normaliser("squad", "en")) == (
+        pytest.approx(0.8),
+        0,
+    )
+
+
+def test_an_answer_of_articles_alone_can_be_exact_but_has_no_f1():
+    """As in the published programs: nothing equals nothing, and has no word in common with it."""
+    assert compare("", ["The"], Normaliser("squad", "en")) == (0, 1)
+
+
+def test_questions_without_answers_are_not_scored():
+    scores = compare_all(["x", "y", ""], [["x"], [], ["z"]], Normaliser("mlqa", "en"))
+    np.testing.assert_array_equal(scores["f1"], [1, np.nan, 0])
+    np.testing.assert_array_equal(scores["exact"], [1, np.nan, 0])
+    assert compare_all([], [], Normaliser("mlqa", "en"))["f1"].shape == (0,)
+
+
+# ---- predictions as text ----
+
+QUESTIONS = SimpleNamespace(texts=["one two", "red green red"], owners=np.array([1, 0, 1]))
+PREDICTIONS = np.array(
+    [
+        [(0, 3, 2.0), (10, 13, 1.0), (4, 9, 0.0)],
+        [(-1, -1, -np.inf)] * 3,
+        [(4, 9, 1.0), (-1, -1, -np.inf), (-1, -1, -np.inf)],
+    ],
+    SPAN,
+)
+
+
+def test_the_best_answer_is_cut_out_of_its_passage():
+    assert best_texts(QUESTIONS, PREDICTIONS) == ["red", "", "green"]
+
+
+def test_the_n_best_are_different_texts_with_probabilities():
+    first, second, third = n_best(QUESTIONS, PREDICTIONS)
+    assert [(one["text"], one["start"]) for one in first] == [("red", 0), ("green", 4)]
+    assert [one["probability"] for one in first] == pytest.approx([1 / (1 + np.exp(-2)), 1 / (1 + np.exp(2))])
+    assert second == []
+    assert third == [{"text": "green", "start": 4, "score": 1.0, "probability": 1.0}]
