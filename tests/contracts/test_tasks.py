@@ -379,7 +379,7 @@ def test_a_perfect_model_scores_100(task, root, vocab, backbone):
     translate_table(backbone, vocab, shift=0)
     examples = task.examples("test", "xx", vocab, root)
     scores = task.measure(backbone, vocab, examples)
-    assert scores[task.metric] == 100
+    assert scores.get("best f1", scores[task.metric]) == 100  # a threshold from other sentences may cost something
     assert all(0 <= score <= 100 for score in scores.values())
 
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from interlace.data import Sentences
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
 
@@ -82,7 +83,7 @@ class Retrieval(Task):
 
     def measure(self, backbone: Backbone, vocab: Vocab, examples: Pairs) -> dict[str, float]:
         """`p@1` (the mean of both directions), `p@1 into target` and `p@1 into source`."""
-        source, target = (self._vectors(backbone, vocab, side) for side in (examples.source, examples.target))
+        source, target = (self.vectors(backbone, vocab, side) for side in (examples.source, examples.target))
         return both_ways(source, target, examples, self.margin, self.neighbours)
 
     def layer_of(self, layers: int) -> int:
@@ -94,14 +95,15 @@ class Retrieval(Task):
         if self.layer is None:
             return round(2 * layers / 3)
         if not -layers - 1 <= self.layer <= layers:
-            raise SettingsError(f"retrieval: layer = {self.layer}, but the model has {layers} layers")
+            raise SettingsError(f"layer = {self.layer}, but the model has {layers} layers")
         return self.layer % (layers + 1)
 
     def compared(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
         """(n, H) the vectors of one language as they are compared: of length 1, and centred where that is asked for."""
         return unit(vectors - vectors.mean(axis=0) if self.centre else vectors)
 
-    def _vectors(self, backbone: Backbone, vocab: Vocab, sentences: Any) -> NDArray[np.float32]:
+    def vectors(self, backbone: Backbone, vocab: Vocab, sentences: Sentences) -> NDArray[np.float32]:
+        """(n, H) the vectors of one language as they are compared, in the order of the sentences."""
         from interlace.tasks._vectors import sentence_vectors
 
         vectors = sentence_vectors(

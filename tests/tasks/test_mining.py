@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from interlace.errors import DataError
+from interlace.tasks import TASKS
+from interlace.tasks._margin import Surroundings
+from interlace.tasks._mined import Mined, mine
+from interlace.tasks._nearest import unit
+from interlace.tasks.mining import Mining
+
+LINES = ["the doctor reads letters", "letters", "the letters", "doctor", "the doctor", "reads", "reads the", "the the"]
+
+
+def write(root, name, *lines):
+    path = root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(lines) + "\n")
+
+
+def parallel(root, lines=LINES):
+    for split in ("dev", "test"):
+        for language in ("en", "de"):
+            write(root, f"parallel/{split}.en-de.{language}", *lines)
+
+
+def decoded(vocab, sentences):
+    return [vocab.decode(row) for row in sentences.ids]
+
+
+def test_parallel_text_keeps_a_share_of_its_pairs(tmp_path, vocab):
+    parallel(tmp_path)
+    texts = Mining(kept=0.5).examples("test", "de", vocab, tmp_path).scored
+    source, target = decoded(vocab, texts.source), decoded(vocab, texts.target)
+    assert len(texts.gold) == 4
+    assert len(source) == len(target) == 6
+    assert [source[i] for i, _ in texts.gold] == [target[j] for _, j in texts.gold]
+    assert set(source) | set(target) == set(LINES)
+    assert len(set(source) & set(target)) == 4
+    whole = Mining(kept=1).examples("test", "de", vocab, tmp_path)
+    assert whole.scored.gold.tolist() == [[row, row] for row in range(8)]
+    assert len(whole) == len(whole.lengths) == 8
+
+
+def test_named_sentences_and_gold_in_either_order(tmp_path, vocab):
+    for split in ("dev", "test"):
+        write(tmp_path, f"bucc/{split}.en-de.en", "en-1\tletters", "en-2\tdoctor")
+        write(tmp_path, f"bucc/{split}.en-de.de", "de-1\tarzt", "de-2\tliest", "de-3\tder")
+        write(tmp_path, f"bucc/{split}.en-de.gold", "de-1\ten-2")
+    reader = {"name": "tsv", "columns": [1], "label": 0, "header": False}
+    settings = {"files": "bucc/{split}.en-de.{language}", "gold": "bucc/{split}.en-de.gold", "reader": reader}
+    texts = TASKS.build({"name": "mining", **settings}).examples("test", "de", vocab, tmp_path).scored
+    assert texts.gold.tolist() == [[1, 0]]
+    assert decoded(vocab, texts.target) == ["arzt", "liest", "der"]
+    with pytest.raises(DataError, match="the reader of the text finds no names"):
+        Mining(**{**settings, "reader": "lines"}).examples("test", "de", vocab, tmp_path)
+    write(tmp_path, "bucc/test.en-de.gold", "de-1\ten-2", "de-9\ten-1")
+    with pytest.raises(DataError, match=r"test.en-de.gold, line 2: no sentences are named 'de-9\\ten-1'"):
+        TASKS.build({"name": "mining", **settings}).examples("test", "de", vocab, tmp_path)
+    write(tmp_path, "bucc/test.en-de.en", "en-1\tletters", "en-1\tdoctor")
+    with pytest.raises(DataError, match="two sentences in 'en' have one name"):
+        TASKS.build({"name": "mining", **settings}).examples("test", "de", vocab, tmp_path)
+
+
+def test_sides_of_different_length_need_gold(tmp_path, vocab):
+    parallel(tmp_path)
+    write(tmp_path, "parallel/test.en-de.de", *LINES[:-1])
+    with pytest.raises(DataError, match="8 lines in 'en', but 7 in 'de'"):
+        Mining().examples("test", "de", vocab, tmp_path)
+    with pytest.raises(DataError, match="'en' cannot be paired with itself"):
+        Mining().examples("test", "en", vocab, tmp_path)
+
+
+# three sources, three targets; x1 and x2 both like y1 best, y3 likes x1 best
+SOURCE = unit([[1.0, 0.0], [0.9, 0.45], [-1.0, 0.1]])
+TARGET = unit([[1.0, 0.05], [-1.0, 0.0], [0.5, -0.9]])
+GOLD = np.array([[0, 0], [2, 1]])
+
+
+@pytest.mark.parametrize(
+    ("search", "expected"),
+    [
+        ("forward", [[0, 0], [2, 1], [1, 0]]),
+        ("backward", [[0, 0], [2, 1], [0, 2]]),
+        ("intersection", [[0, 0], [2, 1]]),
+        ("max", [[0, 0], [2, 1]]),
+    ],
+)
+def test_which_pairs_are_proposed(search, expected):
+    around = Surroundings.of("absolute", SOURCE, TARGET, 4)
+    mined = mine(SOURCE, TARGET, around, GOLD, search)
+    assert mined.pairs.tolist() == expected
+    assert (np.diff(mined.scores) <= 0).all()
+    assert mined.right.tolist() == [True, True, False][: len(expected)]
+    assert mined.gold == 2
+
+
+def test_max_takes_the_next_best_where_a_sentence_is_taken():
+    # backward proposes (0, 1) for the second target; forward gives source 0 to target 0
+    source, target = unit([[1.0, 0.0], [0.6, 0.8]]), unit([[1.0, 0.1], [0.8, 0.6]])
+    mined = mine(source, target, Surroundings.of("absolute", source, target, 4), np.array([[0, 0]]), "max")
+    assert mined.pairs.tolist() == [[0, 0], [1, 1]]
+
+
+def made(scores, right, gold):
+    pairs = np.zeros((len(scores), 2), np.int64)
+    return Mined(pairs, np.array(scores, np.float32), np.array(right), gold)
+
+
+def test_the_threshold_is_where_f1_is_best():
+    mined = made([0.9, 0.8, 0.6, 0.4, 0.2], [True, True, False, True, False], 4)
+    # F1 after each: 2/5, 4/6, 4/7, 6/8, 6/9
+    assert mined.best_threshold() == pytest.approx(0.3)
+    assert mined.scored(0.3) == (75, 75, 75)
+    assert mined.scored(0.7) == (100, 50, pytest.approx(200 / 3))
+    assert mined.scored(2) == (0, 0, 0)
+
+
+def test_equal_margins_are_believed_together():
+    mined = made([0.9, 0.5, 0.5], [True, True, False], 2)
+    assert mined.best_threshold() == pytest.approx(0.5)
+    assert mined.scored(mined.best_threshold())[2] == pytest.approx(80)
+
+
+def test_the_threshold_is_the_dev_sets(tmp_path, vocab, model):
+    parallel(tmp_path)
+    task = Mining(layer=0, margin="absolute")
+    scores = task.measure(model(), vocab, task.examples("test", "de", vocab, tmp_path))
+    assert scores["best f1"] >= scores["f1"]
+    assert scores == task.measure(model(), vocab, task.examples("test", "de", vocab, tmp_path))
