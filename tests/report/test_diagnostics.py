@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from interlace.report._curves import curves_by_panel
-from interlace.report._run import Diagnosis, Evaluation, Facts, Run, Step, read_runs
+from interlace.report._parts import Diagnosis, Evaluation, Facts, Step
+from interlace.report._run import Run, read_runs
 from interlace.report.diagnostics import _chosen, _measured, _panels, diagnostics
 from interlace.report.losses import losses
 from interlace.report.perplexity import perplexity

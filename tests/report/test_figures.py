@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from interlace.report import _format, _map, _svg
 from interlace.report._lines import smoothed
-from interlace.report._run import Embedding, Sample, SampleRow, read_runs
+from interlace.report._parts import Embedding, Sample, SampleRow
+from interlace.report._run import read_runs
 from interlace.report.recipe import _flat, _merged
 from interlace.report.samples import _sample, _sides
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from interlace.report._run import Evaluation, Facts, Run
+from interlace.report._parts import Evaluation, Facts
+from interlace.report._run import Run
 from interlace.report.perplexity import perplexity
 from interlace.report.shares import shares
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
     from numpy.typing import NDArray
 
-    from interlace.report._run import Embedding
+    from interlace.report._parts import Embedding
 
     _Array = NDArray[np.float64]
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from markupsafe import Markup
 
-    from interlace.report._run import LinkMatrix
+    from interlace.report._parts import LinkMatrix
 
 _CELL = 22.0
 _TYPE = 13.0

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from interlace.report._run import Run, Score
+    from interlace.report._parts import Score
+    from interlace.report._run import Run
 
 _Key = tuple[str, int]  # a run's folder and a seed: one measurement
 

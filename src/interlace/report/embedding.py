@@ -15,7 +15,8 @@ from interlace.report._templates import render
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from interlace.report._run import Embedding, Run
+    from interlace.report._parts import Embedding
+    from interlace.report._run import Run
 
 _METHODS = {"pca": "principal components", "tsne": "t-SNE", "umap": "UMAP"}
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from interlace.report import Section
 from interlace.report._format import language_name
 from interlace.report._matrix import draw
+from interlace.report._parts import LinkMatrix
 from interlace.report._picture_file import must_be_drawable, write_picture
-from interlace.report._run import LinkMatrix, first_of_each
+from interlace.report._run import first_of_each
 from interlace.report._svg import picture
 from interlace.report._templates import render
 

@@ -12,7 +12,8 @@ from interlace.report._templates import render
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from interlace.report._run import Run, Sample, SampleRow
+    from interlace.report._parts import Sample, SampleRow
+    from interlace.report._run import Run
 
 _CORPORA, _ROWS, _LONGEST = 3, 1, 80  # shown: corpora an objective, rows a corpus, tokens a row
 _MASKS = {"<mask>", "[MASK]", "<special1>"}

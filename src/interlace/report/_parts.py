@@ -1,0 +1,148 @@
+"""What a run folder holds, part by part, as data that was checked. Keys that we do not know are passed over."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, model_validator
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class Facts(_Part):
+    """`run.json`: versions, hardware and timings (seconds)."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    seconds: dict[str, float] = {}
+    shares: dict[str, float] = {}
+    tokens: float | None = None
+    parameters: float | None = None
+
+    def get(self, key: str) -> Any:
+        """The value of any key of the file; None where it is absent."""
+        return getattr(self, key, None)
+
+
+class Step(_Part):
+    """A training step of `metrics.jsonl`; losses are nats a prediction."""
+
+    step: int
+    objective: str
+    corpus: str = ""
+    losses: dict[str, float | None] = {}
+
+
+class Evaluation(_Part):
+    """An evaluation of `metrics.jsonl`; the names are `what/language`."""
+
+    step: int
+    scores: dict[str, float | None]
+
+
+class Diagnosis(_Part):
+    """A diagnosis of `metrics.jsonl`; `on` says what each two languages were measured on."""
+
+    step: int
+    scores: dict[str, float | None]
+    on: dict[str, dict[str, Any]] = {}
+    seconds: float = 0.0
+
+
+class Score(_Part):
+    """One score of one task in one language with one seed, from `scores.json`."""
+
+    task: str
+    metric: str
+    language: str
+    source: str
+    score: float
+    unit: str = "%"
+    seed: int = 0
+    n: int | None = None
+    greater_is_better: bool = True
+
+
+class SampleRow(_Part):
+    """One row as the model saw it: `changed` are the positions altered, `at` those predicted, `sides` 0 or 1."""
+
+    tokens: list[str]
+    changed: list[int] = []
+    targets: list[str] = []
+    at: list[int] = []
+    sides: list[int] = []
+
+    @model_validator(mode="after")
+    def _fits(self) -> SampleRow:
+        if len(self.at) != len(self.targets):
+            message = f"'at' has {len(self.at)} positions and 'targets' {len(self.targets)} subwords"
+            raise ValueError(message)
+        if any(not 0 <= position < len(self.tokens) for position in [*self.at, *self.changed]):
+            message = f"a position lies outside the row of {len(self.tokens)} tokens"
+            raise ValueError(message)
+        if self.sides and len(self.sides) != len(self.tokens):
+            message = f"'sides' has {len(self.sides)} entries for {len(self.tokens)} tokens"
+            raise ValueError(message)
+        return self
+
+
+class Sample(_Part):
+    """Rows of one objective on one corpus, from `samples.json`."""
+
+    objective: str
+    corpus: str = ""
+    rows: list[SampleRow]
+
+
+class Word(_Part):
+    """A point of the embedding picture."""
+
+    word: str
+    language: str
+    x: float
+    y: float
+    concept: int | None = None
+
+
+class Embedding(_Part):
+    """`embedding.json`: word vectors brought to two dimensions; `pairs` are indices of translations."""
+
+    method: str = "pca"
+    explained: list[float] = []
+    words: list[Word]
+    pairs: list[tuple[int, int]] = []
+
+    @model_validator(mode="after")
+    def _fits(self) -> Embedding:
+        if any(not 0 <= index < len(self.words) for pair in self.pairs for index in pair):
+            message = f"a pair names a word outside the list of {len(self.words)}"
+            raise ValueError(message)
+        return self
+
+
+class LinkMatrix(_Part):
+    """A pair of sentences and its word links, words counted from 0, from `links.json`.
+
+    confidence: of each link, in (0, 1]; none: 1. sure, possible: gold links; None where nobody drew any.
+    """
+
+    corpus: str = ""
+    source: list[str]
+    target: list[str]
+    links: list[tuple[int, int]]
+    confidence: list[float] = []
+    sure: list[tuple[int, int]] | None = None
+    possible: list[tuple[int, int]] | None = None
+
+    @model_validator(mode="after")
+    def _fits(self) -> LinkMatrix:
+        for i, j in [*self.links, *(self.sure or ()), *(self.possible or ())]:
+            if not (0 <= i < len(self.source) and 0 <= j < len(self.target)):
+                message = f"a link {i}-{j} between {len(self.source)} and {len(self.target)} words"
+                raise ValueError(message)
+        if self.confidence and len(self.confidence) != len(self.links):
+            message = f"{len(self.confidence)} confidences of {len(self.links)} links"
+            raise ValueError(message)
+        return self
