@@ -123,3 +123,24 @@ def test_a_translation_takes_the_place_of_the_source_languages_test_text(root):
     assert translated("{split}.{language}", "de", "en") == {"test.en": ["translated.de"]}
     with pytest.raises(DataError, match="no translated data in 'de': 'files' names none"):
         translated({"test": "a"}, "de", "en")
+
+
+@pytest.fixture
+def tatoeba(tmp_path):
+    for name in ("deu-eng.deu", "deu-eng.eng", "cmn-eng.cmn", "swa-eng.swa", "ceb-eng.ceb"):
+        (tmp_path / f"tatoeba.{name}").write_text("x\n")
+    return tmp_path
+
+
+def test_codes_of_three_letters(tatoeba):
+    pattern = "tatoeba.{target3}-{source3}.{language3}"
+    for language, code in (("de", "deu"), ("zh", "cmn"), ("sw", "swa"), ("ceb", "ceb")):
+        assert find(pattern, asked(tatoeba, language, source="en")) == tatoeba / f"tatoeba.{code}-eng.{code}"
+    assert find(pattern, asked(tatoeba, "de", source="en"), "en") == tatoeba / "tatoeba.deu-eng.eng"
+
+
+def test_languages_of_files_with_three_letters_are_named_as_recipes_name_them(tatoeba):
+    with pytest.raises(DataError) as caught:
+        find("tatoeba.{target3}-{source3}.{language3}", asked(tatoeba, "fr", source="en"))
+    assert str(caught.value).endswith("tatoeba.fra-eng.fra; there is test data in: ceb, de, sw, zh")
+    assert languages_with("tatoeba.{language3}-eng.eng", asked(tatoeba, "fr")) == {"de"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from string import Formatter
 from typing import TYPE_CHECKING, Annotated
@@ -11,12 +12,14 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import AfterValidator
 
 from interlace.errors import DataError, did_you_mean
+from interlace.text.codes import three_letters, two_letters
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 SPLITS = ("train", "dev", "test", "translated")  # the last: test text in the source language
-FILLED = ("split", "language", "source", "target", "context", "question")
+THREE = {"language3": "language", "source3": "source", "target3": "target"}  # the same in three letters
+FILLED = ("split", "language", "source", "target", "context", "question", *THREE)
 SHOWN = 12  # names listed in a message
 _ROWS = re.compile(r"\[(-?\d*):(-?\d*)\]$")
 
@@ -65,8 +68,9 @@ def check_pattern(pattern: str, filled: Iterable[str]) -> str:
 Files = Annotated[Named, AfterValidator(_check)]
 """One pattern for all files, or a table of patterns whose keys are a split (`"test"`) or one language's part of it
 (`"test.de"`, which goes first). Filled in: `{split}`, `{language}`, for pairs `{source}` and `{target}`, and for
-questions in another language than their passages `{context}` and `{question}`. A list of patterns is read one after
-another; rows behind a pattern, `dev.tsv[:2000]`, take a part of what the file holds."""
+questions in another language than their passages `{context}` and `{question}`. `{language3}`, `{source3}` and
+`{target3}` are their codes of three letters, which many data sets use. A list of patterns is read one after another;
+rows behind a pattern, `dev.tsv[:2000]`, take a part of what the file holds."""
 
 
 @dataclass(frozen=True)
@@ -132,11 +136,21 @@ def find_parts(files: Named, asked: Asked, language: str | None = None) -> list[
     parts = []
     for sliced in _patterns(files, asked):
         pattern, rows = _sliced(sliced)
-        path = asked.root / pattern.format(**asked.filled, language=language)
-        if not path.is_file():
-            raise DataError(f"{asked.missing}: there is no file {path}{_instead(files, pattern, asked)}")
+        paths = list(_paths(pattern, asked, language))
+        path = next(filter(Path.is_file, paths), None)
+        if path is None:
+            raise DataError(f"{asked.missing}: there is no file {paths[0]}{_instead(files, pattern, asked)}")
         parts.append(Part(path, rows))
     return parts
+
+
+def _paths(pattern: str, asked: Asked, language: str) -> Iterator[Path]:
+    """Where a file may stand: with each of the three-letter codes that its languages are known by."""
+    names = {**asked.filled, "language": language}
+    known = {name: three_letters(name) for name in (language, asked.source, asked.of)}
+    for codes in product(*known.values()):
+        three = dict(zip(known, codes, strict=True))
+        yield asked.root / pattern.format(**names, **{key: three[names[of]] for key, of in THREE.items()})
 
 
 def translated(files: Named, language: str, source: str) -> Named:
@@ -146,8 +160,11 @@ def translated(files: Named, language: str, source: str) -> Named:
         DataError: the files name no such translation.
     """
     asked = Asked("translate-test", "translated", language, Path())
-    patterns = [pattern.replace("{split}", "translated") for pattern in _patterns(files, asked)]
-    return {f"test.{source}": [pattern.replace("{language}", language) for pattern in patterns]}
+    filled = {"{split}": "translated", "{language}": language, "{language3}": three_letters(language)[0]}
+    patterns = _patterns(files, asked)
+    for name, value in filled.items():
+        patterns = [pattern.replace(name, value) for pattern in patterns]
+    return {f"test.{source}": patterns}
 
 
 def _patterns(files: Named, asked: Asked) -> list[str]:
@@ -186,11 +203,12 @@ def _listed(languages: set[str], split: str) -> str:
 def languages_with(pattern: str, asked: Asked) -> set[str]:
     """Languages for which the pattern names files that exist; `en-de` where those of passages and questions differ."""
     names = [name for _, name, _, _ in Formatter().parse(pattern) if name is not None]
-    free = next((kind for kind in (["target"], ["context", "question"]) if set(kind) & set(names)), ["language"])
+    kinds = (["target", "target3"], ["context", "question"])
+    free = next((kind for kind in kinds if set(kind) & set(names)), ["language", "language3"])
     free = [name for name in free if name in names]
     if not free:
         return set()
-    fixed = {"split": asked.split, "source": asked.source}
+    fixed = {"split": asked.split, "source": asked.source, "source3": three_letters(asked.source)[0]}
     glob, regex = "", ""
     for text, name, _, _ in Formatter().parse(pattern):
         glob, regex = glob + text, regex + re.escape(text)
@@ -198,7 +216,12 @@ def languages_with(pattern: str, asked: Asked) -> set[str]:
             glob += fixed.get(name, "*")
             regex += re.escape(fixed[name]) if name in fixed else _group(name, regex)
     matches = (re.fullmatch(regex, path.relative_to(asked.root).as_posix()) for path in asked.root.glob(glob))
-    return {"-".join(dict.fromkeys(match[name] for name in free)) for match in matches if match}
+    return {"-".join(dict.fromkeys(_code(name, match[name]) for name in free)) for match in matches if match}
+
+
+def _code(name: str, found: str) -> str:
+    """The language that stands in the place of a name, as recipes know it."""
+    return two_letters(found) if name in THREE else found
 
 
 def _group(name: str, before: str) -> str:
