@@ -204,3 +204,67 @@ def test_a_missing_file_is_found_before_training(cell):
     with pytest.raises(DataError, match="no test data in 'fr'"):
         score_cell(cell(targets=("de", "fr"), seen=seen))
     assert not seen
+
+
+SIGNS = {"entailment": "always", "neutral": "maybe", "contradiction": "never"}
+GERMAN = {"always": "immer", "maybe": "wohl", "never": "nie"}
+
+
+@pytest.fixture
+def inference(tmp_path):
+    """What follows hangs on one word; German is in its own words, and translated in `translated.de`."""
+
+    def write(name, language, count, words):
+        rows = ["language\tgold_label\tsentence1\tsentence2"]
+        rows += [f"{language}\t{label}\tthe cat\t{words[SIGNS[label]]} sees" for label in [*SIGNS] * count]
+        (tmp_path / f"{name}.tsv").write_text("\n".join(rows) + "\n")
+
+    same = {word: word for word in GERMAN}
+    for split, count in (("train", 30), ("dev", 4), ("test", 5)):
+        write(f"{split}.en", "en", count, same)
+        write(f"{split}.de", "de", count, GERMAN)
+    write("translated.de", "en", 5, same)
+
+    def make(*settings, **tuning):
+        vocab = Vocab.learn({"en": ["the cat sees " + " ".join([*GERMAN, *GERMAN.values()])] * 20}, size=340)
+        shape = Shape(layers=1, width=32, heads=2, max_length=32, dropout=0.0, attention_dropout=0.0)
+        given = {"learning_rate": 1e-2, "tokens_per_batch": 256, "epochs": 10, **tuning}
+        task = TASKS.build(
+            {"name": "xnli", "files": "{split}.{language}.tsv", "settings": list(settings), "tuning": given}
+        )
+        accelerator = accelerator_for("no", threads=1)
+        return Cell("xnli", task, lambda: fresh(shape, vocab), vocab, tmp_path, "en", ["de"], 0, accelerator)
+
+    return make
+
+
+def test_translated_text_makes_up_for_a_language_that_is_not_understood(inference):
+    rows = {(row["setting"], row["language"]): row for row in score_cell(inference("zero-shot", "translate-test"))}
+    assert set(rows) == {("zero-shot", "en"), ("zero-shot", "de"), ("translate-test", "de")}
+    assert rows["zero-shot", "en"]["score"] == rows["translate-test", "de"]["score"] == 100
+    assert rows["zero-shot", "de"]["score"] < 70
+    assert rows["translate-test", "de"]["translations"] == "machine"
+    assert "translations" not in rows["zero-shot", "de"]
+
+
+def test_a_model_is_trained_for_each_language_or_for_all(inference):
+    rows = score_cell(inference("translate-train", "translate-train-all", select="mean-dev"))
+    assert [(row["setting"], row["language"]) for row in rows] == [
+        ("translate-train", "de"),
+        ("translate-train-all", "en"),
+        ("translate-train-all", "de"),
+    ]
+    assert [row["score"] for row in rows] == [100, 100, 100]
+
+
+def test_a_missing_translation_is_found_before_training(inference, tmp_path):
+    (tmp_path / "translated.de.tsv").unlink()
+    with pytest.raises(DataError, match=r"no file .*translated\.de\.tsv"):
+        score_cell(inference("zero-shot", "translate-test"))
+
+
+def test_tags_say_nothing_of_a_translation(cell):
+    made = cell()
+    task = made.task.model_copy(update={"settings": ["translate-test"]})
+    with pytest.raises(SettingsError, match="translate-test is for tasks with one label a text"):
+        score_cell(replace(made, task=task))

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from interlace.train.cell import Cell, Score
     from interlace.train.selection import Group, Item
 
+LATE = 0.75  # of a training: a model that knows no label by then will not find them
+
 log = logging.getLogger(__name__)
 
 
@@ -125,8 +127,8 @@ class Tuned:
                     group.kept = {name: value.detach().clone() for name, value in state.items()}
 
     def _hopeless(self, looked: dict[str, Any], step: int) -> bool:
-        """Past half of the training, with one label for everything: stop and tell."""
-        if not looked["collapsed"] or 2 * step < self.training.last:
+        """Late in the training, when the rate falls, with one label for everything: stop and tell."""
+        if not looked["collapsed"] or step < LATE * self.training.last:
             return False
         log.warning(
             "%s, seed %d, learning rate %g: collapsed, all predictions are one label at step %d of %d; take a lower "
