@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -9,6 +12,8 @@ from interlace.errors import DataError, SettingsError
 from interlace.ragged import Ragged
 from interlace.tasks._vectors import sentence_vectors
 from interlace.tasks.retrieval import Retrieval, _found
+
+WHERE = os.environ.get("INTERLACE_DATA", "")
 
 
 def write(root, name, *lines):
@@ -147,3 +152,10 @@ def test_the_margin_is_a_setting(vocab, model):
     pairs = Pairs(encoded(vocab, *lines), encoded(vocab, *lines))
     for margin in ("ratio", "distance"):
         assert Retrieval(margin=margin, neighbours=2).measure(model(), vocab, pairs)["p@1"] == 100
+
+
+@pytest.mark.skipif(not Path(WHERE, "parallel/tatoeba").is_dir(), reason="INTERLACE_DATA is not set")
+@pytest.mark.parametrize(("language", "count"), [("de", 1000), ("zh", 1000), ("sw", 390), ("ka", 746)])
+def test_tatoeba_by_the_codes_of_recipes(vocab, language, count):
+    task = Retrieval(files="parallel/tatoeba/tatoeba.{target3}-{source3}.{language3}")
+    assert len(task.examples("test", language, vocab, Path(WHERE))) == count

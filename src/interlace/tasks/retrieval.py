@@ -48,7 +48,8 @@ class Retrieval(Task):
     files: Files = Field(
         "parallel/{split}.{source}-{target}.{language}",
         description="Parallel files under the data root: a pattern, or a table by split or 'test.de'. {language} is "
-        "the source for one side and the target for the other; without it, both sides are in one file.",
+        "the source for one side and the target for the other; without it, both sides are in one file. Tatoeba's are "
+        "'tatoeba.{target3}-{source3}.{language3}'.",
     )
     reader: dict[str, Any] | str = Field("lines", description="What reads the files, such as 'lines' or 'tsv'.")
     layer: int | None = Field(
