@@ -21,7 +21,7 @@ ROOMS_BY_FLOOR = (
     ("text", "links", "published"),
     ("data", "readers"),
     ("models", "synthetic", "world"),
-    ("objectives", "align"),
+    ("objectives", "align", "vectors"),
     ("tasks",),
     ("train",),
     ("recipes", "studies", "report"),
@@ -37,7 +37,7 @@ NEIGHBOURS = {  # exceptions: a room and the one contract it may know on its own
     ("studies", "recipes.provenance"),  # which tells them apart
     ("__main__", "cli"),  # the door and what is behind it
 }
-LIGHT = {*ROOMS_BY_FLOOR[0], *ROOMS_BY_FLOOR[1], *ROOMS_BY_FLOOR[2], "world", "synthetic", "align"}
+LIGHT = {*ROOMS_BY_FLOOR[0], *ROOMS_BY_FLOOR[1], *ROOMS_BY_FLOOR[2], "world", "synthetic", "align", "vectors"}
 HEAVY = {"torch", "transformers", "accelerate"}
 PRINTERS = {"cli", "__main__"}
 PICKLERS = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "shelve", "marshal"}

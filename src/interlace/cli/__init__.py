@@ -67,8 +67,9 @@ def take_guests(paths: list[Path]) -> None:
     from interlace.registry import welcome
     from interlace.tasks import TASKS
     from interlace.text.words import SPLITTERS
+    from interlace.vectors import METHODS
 
-    known: tuple[Room[Any], ...] = (OBJECTIVES, TASKS, READERS, SPLITTERS, FILTERS, ALIGNERS)
+    known: tuple[Room[Any], ...] = (OBJECTIVES, TASKS, READERS, SPLITTERS, FILTERS, ALIGNERS, METHODS)
     rooms = {room.name: room for room in known}
     for path in paths:
         welcome(path, rooms)

@@ -45,6 +45,7 @@ def _find(room: str, name: str) -> list[dict[str, Any]]:
     from interlace.errors import SettingsError, did_you_mean
     from interlace.published import papers
     from interlace.recipes import shipped_recipes
+    from interlace.studies import STUDIES
 
     rooms = _rooms()
     if not room:
@@ -52,13 +53,18 @@ def _find(room: str, name: str) -> list[dict[str, Any]]:
             *({"room": key, "members": members.names()} for key, members in rooms.items()),
             {"room": "recipes", "members": shipped_recipes()},
             {"room": "published", "members": papers()},
+            {"room": "studies", "members": STUDIES.names()},
         ]
     if room == "recipes":
         return _recipes(name)
     if room == "published":
         return listed_rows(name) if name else listed_papers()
+    if room == "studies":
+        return _studies(name)
     if room not in rooms:
-        raise SettingsError(f"there is no room {room!r}{did_you_mean(room, [*rooms, 'recipes', 'published'])}")
+        raise SettingsError(
+            f"there is no room {room!r}{did_you_mean(room, [*rooms, 'recipes', 'published', 'studies'])}"
+        )
     if not name:
         return [{"name": member, "about": rooms[room].summary(member)} for member in rooms[room].names()]
     member = rooms[room].get(name)
@@ -109,6 +115,22 @@ def _recipes(name: str) -> list[dict[str, Any]]:
     ]
 
 
+def _studies(name: str) -> list[dict[str, Any]]:
+    """What each shipped study asks and compares; of one, all keys with its values."""
+    from interlace.studies import STUDIES, Study, read_study
+
+    if name:
+        rows = _settings(Study, outer=read_study(name)[0])
+        return [
+            {"key": row["key"], "type": row["type"], "value": row["default"], "about": row["about"]} for row in rows
+        ]
+    texts = {shipped: STUDIES.read(STUDIES.find(shipped)) for shipped in STUDIES.names()}
+    return [
+        {"name": name, "about": text.get("about", ""), "systems": list(text.get("systems", {}))}
+        for name, text in texts.items()
+    ]
+
+
 def _shown(value: str | list[str]) -> str:
     if isinstance(value, str):
         return value
@@ -122,6 +144,7 @@ def _rooms() -> dict[str, Room[Any]]:
     from interlace.readers import READERS
     from interlace.tasks import TASKS
     from interlace.text.words import SPLITTERS
+    from interlace.vectors import METHODS
     from interlace.world import LANGUAGES
 
     return {
@@ -131,5 +154,6 @@ def _rooms() -> dict[str, Room[Any]]:
         "splitters": SPLITTERS,
         "filters": FILTERS,
         "aligners": ALIGNERS,
+        "vectors": METHODS,
         "languages": LANGUAGES,
     }

@@ -1,0 +1,119 @@
+"""What every method of word vectors must keep, found by listing the room: on two languages, one the other rotated."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from interlace.errors import DataError, SettingsError
+from interlace.links.lexicon import Lexicon
+from interlace.vectors import METHODS, Sources, WordVectors
+
+SKIPGRAM = {"width": 8, "least": 1, "epochs": 2, "buckets": 100}
+MAPPING = {"normalise": [], "neighbours": 2, "rounds": 2}
+SETTINGS = {
+    "concat": {"skipgram": SKIPGRAM},
+    "procrustes": {"skipgram": SKIPGRAM, "mapping": MAPPING},
+    "identical": {"skipgram": SKIPGRAM, "mapping": MAPPING},
+    "muse": {
+        "skipgram": SKIPGRAM,
+        "mapping": MAPPING,
+        "adversary": {"hidden": 8, "epochs": 2, "updates": 5, "batch": 4, "turns": 1},
+        "chances": 1,
+    },
+}
+SENTENCES = {
+    "en": ["the cat sees Anna".split(), "the dog sees the cat".split(), "a dog reads".split()] * 8,
+    "de": ["die Katze sieht Anna".split(), "der Hund sieht die Katze".split(), "ein Hund liest".split()] * 8,
+}
+LEXICON = Lexicon.of([("cat", "katze", 1), ("dog", "Hund", 1), ("reads", "liest", 1), ("sees", "sieht", 1)])
+TEXT = Sources(texts=SENTENCES, dictionaries={("en", "de"): LEXICON})
+
+
+@pytest.fixture(params=METHODS.names())
+def name(request):
+    return request.param
+
+
+@pytest.fixture
+def method(name):
+    return METHODS.build({"name": name, **SETTINGS[name]})
+
+
+@pytest.fixture
+def maps(name, method):
+    if "texts" in method.needs:
+        pytest.skip("learns from text alone")
+    return name
+
+
+def test_settings_survive_the_round_trip_and_are_explained(method, name):
+    assert type(method).read(method.dump()) == method
+    assert method.name == name
+    assert [key for key, field in type(method).model_fields.items() if not field.description] == []
+
+
+def test_every_language_has_its_words_in_one_space(method):
+    found = method.fit(TEXT).vectors
+    assert list(found) == ["en", "de"]
+    for language, vectors in found.items():
+        assert vectors.language == language
+        assert set(vectors.words) == {word for line in SENTENCES[language] for word in line}
+        assert vectors.vectors.shape == (len(vectors), 8)
+        assert vectors.vectors.dtype == np.float32
+        assert np.isfinite(vectors.vectors).all()
+    assert found["en"].words[0] == "the"  # the most frequent first
+
+
+def test_equal_seeds_give_equal_vectors_and_others_do_not(method):
+    one, two, other = (method.fit(TEXT, seed).vectors["de"].vectors for seed in (0, 0, 1))
+    np.testing.assert_array_equal(one, two)
+    assert not np.array_equal(one, other)
+
+
+def test_it_tells_how_far_it_is(method):
+    told = []
+    method.fit(TEXT, 0, lambda *row: told.append(row))
+    assert told
+    assert all(0 <= done <= steps for _, done, steps in told)
+
+
+def test_a_text_without_frequent_words_is_refused(name):
+    changed = SETTINGS[name] | {"skipgram": SKIPGRAM | {"least": 10_000}}
+    with pytest.raises(DataError, match=r"lower 'skipgram\.least'"):
+        METHODS.build({"name": name, **changed}).fit(TEXT)
+
+
+# ---- methods that map ----
+
+
+def test_the_pivot_must_be_one_of_the_languages(maps):
+    changed = SETTINGS[maps] | {"mapping": {"pivot": "dee"}}
+    with pytest.raises(SettingsError, match=r"mapping\.pivot = 'dee'.*did you mean 'de'"):
+        METHODS.build({"name": maps, **changed}).fit(TEXT)
+
+
+@pytest.mark.usefixtures("maps")
+def test_distances_within_a_language_stay_and_the_pivot_does_not_move(method):
+    rng = np.random.default_rng(0)
+    given = {
+        language: WordVectors(
+            language, sorted({w for line in lines for w in line}), rng.normal(size=(n, 3)).astype("f")
+        )
+        for (language, lines), n in zip(SENTENCES.items(), (7, 8), strict=True)
+    }
+    given = {language: own.moved(own.vectors[: len(own)]) for language, own in given.items()}
+    found = method.fit(Sources(given=given, dictionaries=TEXT.dictionaries)).vectors
+    np.testing.assert_array_equal(found["en"].vectors, given["en"].vectors)
+    before, after = (vectors["de"].vectors for vectors in (given, found))
+    np.testing.assert_allclose(after @ after.T, before @ before.T, atol=1e-4)
+
+
+@pytest.mark.usefixtures("maps")
+def test_vectors_of_two_widths_are_refused(method):
+    given = {
+        "en": WordVectors("en", ["Anna", "cat"], np.ones((2, 3), np.float32)),
+        "de": WordVectors("de", ["Anna", "katze"], np.ones((2, 4), np.float32)),
+    }
+    with pytest.raises(DataError, match="'de' are 4 wide, those of 'en' 3"):
+        method.fit(Sources(given=given, dictionaries=TEXT.dictionaries))
