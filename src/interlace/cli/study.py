@@ -1,0 +1,128 @@
+"""Run a grid of experiments and compare what it comes to."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from interlace.cli import Code, notes, output, take_guests
+from interlace.cli._options import parse_changes
+
+if TYPE_CHECKING:
+    from interlace.studies import Study
+    from interlace.studies.running import Outcome
+
+
+def study(
+    name: Annotated[str, typer.Argument(metavar="STUDY", help="A TOML file, or a shipped study such as tiny/quick.")],
+    into: Annotated[Path | None, typer.Option("--into", help="The study's folder.")] = None,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", min=1, help="Cells at once; none: as many as there are GPUs, or cores for.")
+    ] = None,
+    only: Annotated[
+        str, typer.Option("--only", help="A part: a pattern of names of cells or systems, such as 'alm*'.")
+    ] = "*",
+    put_aside: Annotated[
+        bool,
+        typer.Option("--put-aside", help="Move cells that were begun under other settings away, and run them anew."),
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list the cells and what has come of them.")] = False,
+    changes: Annotated[
+        list[str],
+        typer.Option(
+            "--set", help="Change a key of the study: --set seeds=[0] --set set.train.steps=100 (repeatable)."
+        ),
+    ] = [],
+    code: Code = [],
+    as_json: Annotated[bool, typer.Option("--json", help="Print the comparisons, or the cells, as JSON.")] = False,
+) -> None:
+    """Run what is not finished of a study, and compare its systems; the same command goes on where it was stopped."""
+    take_guests(code)
+    from interlace.errors import SettingsError
+    from interlace.studies import read_study
+
+    read, folder = read_study(name, parse_changes(changes, "key=value, such as seeds=[0] or set.train.steps=100"))
+    if dry_run:
+        _list(read, folder, into, only, as_json=as_json)
+        return
+    if into is None:
+        raise SettingsError("--into FOLDER is missing: where the study goes; or --dry-run to see its cells")
+    from interlace.cli._study_bar import standing_bar
+    from interlace.studies.running import run_study
+
+    with standing_bar(read.name) as watch:
+        outcome = run_study(read, folder, into, jobs=jobs, only=only, put_aside=put_aside, code=code, watch=watch)
+    _show(read, folder, into, as_json=as_json)
+    _tell(outcome, into)
+
+
+def _list(read: Study, folder: Path, into: Path | None, only: str, *, as_json: bool) -> None:
+    from rich.table import Table
+
+    from interlace.studies._share import share_of
+    from interlace.studies._state import Places
+    from interlace.studies.cells import cells_of, chosen
+
+    cells = chosen(cells_of(read, folder), only)
+    places = Places(into) if into else None
+    rows: list[dict[str, Any]] = []
+    for cell in cells:
+        state = "waiting" if places is None else places.standing(cell)
+        recipe, model = read.systems[cell.system].recipe, cell.model or cell.origin or ""
+        about = {"cell": cell.name, "recipe": recipe, "model": model, "tasks": list(cell.tasks)}
+        rows.append({**about, "seeds": cell.tuning_seeds, "state": state})
+    if as_json:
+        output.print_json(json.dumps(rows))
+        return
+    table = Table("cell", "recipe", "model of", "tasks", "fine-tunings", "state", box=None, pad_edge=False)
+    for row in rows:
+        table.add_row(*(", ".join(value) if isinstance(value, list) else str(value) for value in row.values()))
+    output.print(table)
+    share = share_of(cells)
+    notes.print(f"{len(cells)} cells; {share.jobs} at a time where --jobs says nothing", highlight=False)
+
+
+def _show(read: Study, folder: Path, into: Path, *, as_json: bool) -> None:
+    """The main table, and where the rest stands."""
+    from interlace.studies.rendering import terminal
+    from interlace.studies.summary import COMPARISONS, TABLES, finished_runs, summarise
+
+    found = summarise(read, folder, into)
+    if not found:
+        return
+    if as_json:
+        output.print_json((into / COMPARISONS).read_text(encoding="utf-8"))
+    else:
+        output.print(terminal(found[0]))
+        output.print(f"tables: {into / TABLES}", soft_wrap=True, highlight=False)
+    if runs := finished_runs(read, folder, into):
+        _report(runs, into / "report.html", as_json=as_json)
+
+
+def _report(runs: list[Path], page: Path, *, as_json: bool) -> None:
+    from interlace.errors import DataError
+    from interlace.report import write_report
+
+    try:
+        write_report(runs, page)
+    except DataError as error:  # tables stand whether or not a page can be made of the runs
+        notes.print(f"no report: {error}", highlight=False, markup=False, soft_wrap=True)
+        return
+    if not as_json:
+        output.print(f"report: {page}", soft_wrap=True, highlight=False)
+
+
+def _tell(outcome: Outcome, into: Path) -> None:
+    """Cells that failed end the command with 1, after all others were run."""
+    if not outcome.failed:
+        return
+    notes.print(
+        f"{len(outcome.failed)} of {len(outcome.cells)} cells failed; their logs are in {into / 'cells'}:",
+        highlight=False,
+    )
+    for name, why in outcome.failed.items():
+        notes.print(f"  {name}: {why}", highlight=False, markup=False, soft_wrap=True)
+    raise typer.Exit(1)

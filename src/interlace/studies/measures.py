@@ -1,0 +1,136 @@
+"""From rows of results to what is compared: by measure and system, one number a run."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from interlace.studies.results import KINDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from interlace.studies.results import Row
+
+OTHERS = ""  # as a language: the mean of the languages that a task is not tuned on
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A task in a setting and language; `language` is `OTHERS` for the mean of all but the source's."""
+
+    task: str
+    setting: str
+    language: str
+    metric: str
+    unit: str
+    source: str
+    greater_is_better: bool
+
+    @property
+    def is_source(self) -> bool:
+        """Whether the task was tuned on this language."""
+        return self.language == self.source
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A system under one combination of settings; `axes` as (key, value as text)."""
+
+    system: str
+    label: str
+    axes: tuple[tuple[str, str | None], ...]
+
+
+Runs = dict[Any, float]  # seed -> score
+Scores = dict[Measure, dict[Variant, Runs]]
+
+
+def variants_of(rows: Iterable[Row]) -> list[Variant]:
+    """All variants, in the order of the rows."""
+    return list(dict.fromkeys(_variant(row) for row in rows))
+
+
+def scores_of(rows: Sequence[Row]) -> Scores:
+    """The main scores: one number a pre-training, the mean over its fine-tunings.
+
+    A checkpoint that is not pre-trained here counts once a fine-tuning seed. The mean of the other languages is taken
+    over those for which all systems have scores, within each run.
+    """
+    cells: dict[Measure, dict[Variant, dict[Any, list[float]]]] = {}
+    for row in rows:
+        if row["main"]:
+            fixed = row["pretraining_seed"] is None
+            seed = row["tuning_seed"] if fixed else row["pretraining_seed"]
+            by_seed = cells.setdefault(_measure(row), {}).setdefault(_variant(row), defaultdict(list))
+            by_seed[seed].append(row["score"])
+    scores: Scores = {
+        measure: {variant: {seed: fmean(all_) for seed, all_ in runs.items()} for variant, runs in found.items()}
+        for measure, found in cells.items()
+    }
+    return _ordered(scores | _means(scores))
+
+
+def _means(scores: Scores) -> Scores:
+    groups: dict[tuple[Any, ...], list[Measure]] = defaultdict(list)
+    for measure in scores:
+        if not measure.is_source:
+            groups[_group(measure)].append(measure)
+    means: Scores = {}
+    for found in groups.values():
+        everybody = {variant for measure in found for variant in scores[measure]}
+        shared = [measure for measure in found if everybody == set(scores[measure])]
+        if len(shared) > 1:
+            first = shared[0]
+            mean = Measure(
+                first.task, first.setting, OTHERS, first.metric, first.unit, first.source, first.greater_is_better
+            )
+            means[mean] = {
+                variant: _mean_of([scores[measure][variant] for measure in shared]) for variant in scores[first]
+            }
+    return means
+
+
+def _mean_of(runs: Sequence[Runs]) -> Runs:
+    """By seed; a run that lacks a language has no mean."""
+    return {seed: fmean(each[seed] for each in runs) for seed in runs[0] if all(seed in each for each in runs)}
+
+
+def averaged(scores: Scores, mean: Measure) -> list[str]:
+    """The languages that a mean of others goes over."""
+    alike = [
+        measure for measure in scores if _group(measure) == _group(mean) and measure.language and not measure.is_source
+    ]
+    everybody = {variant for measure in alike for variant in scores[measure]}
+    return [measure.language for measure in alike if everybody == set(scores[measure])]
+
+
+def _ordered(scores: Scores) -> Scores:
+    """Task by task: the source, the mean of the others, the others."""
+    groups = list(dict.fromkeys(_group(measure) for measure in scores))
+    rank = {group: place for place, group in enumerate(groups)}
+    keys = sorted(scores, key=lambda m: (rank[_group(m)], not m.is_source, m.language != OTHERS))
+    return {key: scores[key] for key in keys}
+
+
+def _group(measure: Measure) -> tuple[Any, ...]:
+    return measure.task, measure.setting, measure.metric, measure.source
+
+
+def _measure(row: Row) -> Measure:
+    return Measure(
+        row["task"],
+        row["setting"],
+        row["language"],
+        row["metric"],
+        row["unit"],
+        row["source"],
+        row["greater_is_better"],
+    )
+
+
+def _variant(row: Row) -> Variant:
+    axes = tuple((key, None if value is None else str(value)) for key, value in row.items() if key not in KINDS)
+    return Variant(row["system"], row["label"], axes)

@@ -1,0 +1,69 @@
+"""What a study comes to: tables, comparisons with the baseline, and the runs that a report is made of."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from interlace.studies._state import Places
+from interlace.studies.cells import cells_of
+from interlace.studies.comparing import compare
+from interlace.studies.rendering import write_tables
+from interlace.studies.results import JSON, read_results
+from interlace.studies.tables import tables
+from interlace.train.folder import RECIPE, read_json, write_json
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from interlace.studies import Study
+    from interlace.studies.comparing import Comparison
+    from interlace.studies.tables import Table
+
+TABLES, COMPARISONS = "tables", "comparisons.json"
+
+
+def summarise(study: Study, folder: Path, into: Path) -> list[Table]:
+    """Write the tables and comparisons of what is finished, and return the tables; none where nothing is.
+
+    Args:
+        study: the grid.
+        folder: where its file stands.
+        into: the study's folder.
+    """
+    rows = read_results(into) if read_json(into / JSON) else []
+    if not rows:
+        return []
+    baseline = study.reference if any(row["system"] == study.reference for row in rows) else None
+    recipes = {cell.system: cell.recipe for cell in cells_of(study, folder)}
+    found = tables(rows, study.name, baseline, recipes)
+    write_tables(into / TABLES, found)
+    write_json(into / COMPARISONS, [told(one) for one in compare(rows, baseline)])
+    return found
+
+
+def told(one: Comparison) -> dict[str, Any]:
+    """A comparison as plain data; what cannot be said is null."""
+    data = {
+        **{key: getattr(one.measure, key) for key in ("task", "setting", "language", "metric", "unit")},
+        "system": one.variant.label,
+        "against": one.against.label,
+        "difference": one.difference.value,
+        "low": one.difference.low,
+        "high": one.difference.high,
+        "p": one.p,
+        "holm": one.adjusted,
+        "least_p": one.least,
+        "resampled": one.unit,
+        "n": one.n,
+        "cohens_d": one.effect,
+        "cliffs_delta": one.delta,
+    }
+    return {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in data.items()}
+
+
+def finished_runs(study: Study, folder: Path, into: Path) -> list[Path]:
+    """Run folders of finished cells that a report can show: those that were pre-trained here."""
+    places = Places(into)
+    runs = [places.cell(cell.name) for cell in cells_of(study, folder) if places.is_finished(cell)]
+    return [run for run in runs if (run / RECIPE).is_file()]

@@ -1,0 +1,233 @@
+"""Tables of a study: one over all tasks, one a task and setting with all its languages."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, replace
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from interlace.studies.comparing import ALPHA, against, compare
+from interlace.studies.measures import OTHERS, averaged, scores_of, variants_of
+from interlace.studies.statistics import holm, mean_interval
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from interlace.recipes import Recipe
+    from interlace.studies.measures import Measure, Runs, Scores, Variant
+    from interlace.studies.results import Row
+
+    Published = Sequence[Recipe]
+
+THEIRS = "theirs, another scale"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What stands in a table: a mean with half of its interval, or words. marked: told apart from the baseline."""
+
+    text: str
+    spread: str = ""
+    bold: bool = False
+    marked: bool = False
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column's head; neighbours with one `group` stand under it together."""
+
+    group: str
+    name: str
+    is_text: bool = False
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row: a system, or (`theirs`) what a paper printed for one."""
+
+    label: str
+    entries: tuple[Entry | None, ...]
+    theirs: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table with its caption, which states how it was tested; `name` is that of its files."""
+
+    name: str
+    title: str
+    columns: tuple[Column, ...]
+    lines: tuple[Line, ...]
+    caption: str
+
+
+def tables(
+    rows: Sequence[Row], title: str, baseline: str | None = None, recipes: Mapping[str, Recipe] = {}
+) -> list[Table]:
+    """The main table first, then a table for each task and setting.
+
+    Args:
+        rows: as `read_results` gives them.
+        title: of the study.
+        baseline: the system that others are tested against; none: the first.
+        recipes: of each system, for what papers publish of it.
+    """
+    scores, variants = scores_of(rows), variants_of(rows)
+    marked = {(one.measure, one.variant) for one in compare(rows, baseline) if one.clear}
+    view = _View(scores, variants, marked, baseline or variants[0].system, recipes)
+    groups: dict[tuple[str, str], list[Measure]] = {}
+    for measure in scores:
+        groups.setdefault((measure.task, measure.setting), []).append(measure)
+    several = {task for task, _ in groups if sum(task == other for other, _ in groups) > 1}
+    found = [view.main(title, list(groups.values()))]
+    for (task, setting), measures in groups.items():
+        name = f"{task}.{setting}" if task in several else task
+        found.append(view.one(name, f"{title}: {name.replace('.', ', ')}", measures))
+    return found
+
+
+@dataclass(frozen=True)
+class _View:
+    """What tables are made from."""
+
+    scores: Scores
+    variants: list[Variant]
+    marked: set[tuple[Measure, Variant]]
+    baseline: str
+    recipes: Mapping[str, Recipe]
+
+    def main(self, title: str, groups: Sequence[Sequence[Measure]]) -> Table:
+        """By task the source language and the mean of the others, or the other where there is one."""
+        measures = []
+        for group in groups:
+            means = [measure for measure in group if measure.language == OTHERS]
+            others = means or [measure for measure in group if not measure.is_source]
+            measures += [*(measure for measure in group if measure.is_source), *others]
+        table = self._table("main", title, measures, "")
+        told = {system: _in_a_word(recipe) for system, recipe in self.recipes.items()}
+        if not any(told.values()):
+            return table
+        lines = [
+            replace(
+                line, entries=(*line.entries, Entry(told.get(variant.system, "")) if told.get(variant.system) else None)
+            )
+            for line, variant in zip(table.lines, self.variants, strict=True)
+        ]
+        return replace(table, columns=(*table.columns, Column("", THEIRS, is_text=True)), lines=tuple(lines))
+
+    def one(self, name: str, title: str, measures: Sequence[Measure]) -> Table:
+        """All languages of a task, and below them what papers print."""
+        table = self._table(name, title, measures, measures[0].task)
+        theirs = [
+            line
+            for system in dict.fromkeys(variant.system for variant in self.variants)
+            if system in self.recipes
+            for line in _theirs(self.recipes[system], measures)
+        ]
+        if not theirs:
+            return table
+        means = Column("", "mean")
+        lines = [replace(line, entries=(*line.entries, None)) for line in table.lines]
+        note = f" Rows in italics are the papers' ({THEIRS}: other data and models), not to be set against ours."
+        return replace(table, columns=(*table.columns, means), lines=(*lines, *theirs), caption=table.caption + note)
+
+    def _table(self, name: str, title: str, measures: Sequence[Measure], task: str) -> Table:
+        best = {measure: clear_best(self.scores[measure], measure) for measure in measures}
+        shown = [variant for variant in self.variants if task == "" or any(variant in self.scores[m] for m in measures)]
+        columns = [Column("", "runs"), *(Column(_head(measure), measure.language or "others") for measure in measures)]
+        lines = [
+            Line(variant.label, (self._runs(variant, measures), *(self._entry(m, variant, best[m]) for m in measures)))
+            for variant in shown
+        ]
+        return Table(name, title, tuple(columns), tuple(lines), self._caption(measures))
+
+    def _runs(self, variant: Variant, measures: Sequence[Measure]) -> Entry:
+        """How many runs the entries rest on; of a mean over fewer, the least."""
+        counts = [len(self.scores[measure][variant]) for measure in measures if variant in self.scores[measure]]
+        return Entry(_range(counts))
+
+    def _entry(self, measure: Measure, variant: Variant, best: Variant | None) -> Entry | None:
+        runs = self.scores[measure].get(variant)
+        if not runs:
+            return None
+        interval = mean_interval(list(runs.values()))
+        spread = "" if math.isnan(interval.half) else _number(interval.half, measure)
+        return Entry(_number(interval.value, measure), spread, variant == best, (measure, variant) in self.marked)
+
+    def _caption(self, measures: Sequence[Measure]) -> str:
+        known = {variant.system: variant.label for variant in reversed(self.variants)}
+        parts = [
+            "Means over runs ± half of their 95 % interval (Student's t); a run's score is its fine-tunings' mean."
+        ]
+        if len(self.variants) > 1:
+            base = known.get(self.baseline, self.baseline)
+            parts += [
+                (
+                    "Bold: the best, where permutation tests over runs tell it apart from every other row "
+                    f"(p < {ALPHA} after Holm over the rows)."
+                ),
+                f"†: told apart from {base} by that test (Holm over the systems).",
+                *self._too_few(measures),
+            ]
+        means = {", ".join(averaged(self.scores, measure)): None for measure in measures if measure.language == OTHERS}
+        parts += [f"others: the mean of {' or of '.join(means)}."] if means else []
+        return " ".join(parts)
+
+    def _too_few(self, measures: Sequence[Measure]) -> list[str]:
+        counts = [len(runs) for measure in measures for runs in self.scores[measure].values()]
+        n, others = min(counts, default=0), len(self.variants) - 1
+        least = min(1.0, 2 / math.comb(2 * n, n))
+        if least < ALPHA and least * others < ALPHA:
+            return []
+        return [f"With {n} runs of a system no p is below {least:.2g}: few differences can be told apart, or none."]
+
+
+def clear_best(by_variant: Mapping[Variant, Runs], measure: Measure) -> Variant | None:
+    """The best of them, if tests over runs tell it apart from each of the others."""
+    if len(by_variant) < 2:
+        return None
+    sign = 1 if measure.greater_is_better else -1
+    best = max(by_variant, key=lambda variant: sign * fmean(by_variant[variant].values()))
+    others = [variant for variant in by_variant if variant != best]
+    ps = [
+        against(measure, best, by_variant[best], other, by_variant[other], slot=slot).p
+        for slot, other in enumerate(others)
+    ]
+    return best if max(holm(ps)) < ALPHA else None
+
+
+def _head(measure: Measure) -> str:
+    setting = "" if measure.setting == "zero-shot" else f", {measure.setting}"
+    return f"{measure.task}{setting} ({measure.metric}{f', {measure.unit}' if measure.unit else ''})"
+
+
+def _number(value: float, measure: Measure) -> str:
+    return f"{value:.1f}" if measure.unit == "%" or abs(value) >= 100 else f"{value:.3g}"
+
+
+def _range(counts: Sequence[int]) -> str:
+    if not counts:
+        return "0"
+    return str(min(counts)) if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
+
+
+def _in_a_word(recipe: Recipe) -> str:
+    """The papers' own means, a task each."""
+    return "; ".join(
+        f"{row.task} {row.scores['mean']:g} ({row.where})" for row in recipe.published if "mean" in row.scores
+    )
+
+
+def _theirs(recipe: Recipe, measures: Sequence[Measure]) -> list[Line]:
+    """What papers print for this task, in our columns."""
+    lines = []
+    for row in recipe.published:
+        if re.split(r"[\s,:]", row.task)[0].lower() != measures[0].task.lower():
+            continue
+        figures = [row.scores.get(measure.language) if measure.language else None for measure in measures]
+        entries = [None if figure is None else Entry(f"{figure:g}") for figure in [*figures, row.scores.get("mean")]]
+        if any(entries):
+            lines.append(Line(f"{row.where} ({row.task})", (None, *entries), theirs=True))
+    return lines
