@@ -4,9 +4,9 @@
     first                                  *
     last                                   *
 
-Only the passage competes; a window that does not hold the answer points at the row's first token, which no answer
-begins with. Dropped from the score of a window is what begins after it ends, or is longer than `max_answer`; of what is
-left, the best pairs are found exactly, not among the best few firsts and lasts.
+Only subwords of the passage compete, and of them those that are more than a blank; a window that does not hold the
+answer points at the row's first token, which no answer begins with. Of all pairs of a first and a last subword at most
+`max_answer` long, the best are found exactly, not among the best few firsts and lasts.
 
 Legend: B windows, L longest row, A longest answer, K spans kept of each window; q questions.
 """
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from interlace.data.layout import Layout
+    from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
     from interlace.randomness import Generator
 
@@ -80,7 +81,7 @@ class Extractor(Learner):
             labels=np.where(examples.spans >= 0, examples.spans + begins[:, None], 0),
             counts={self.term: float(len(rows))},
             tokens=layout.tokens,
-            extra={"open": _between(layout, begins, pairs.target.lengths), "begins": begins},
+            extra={"open": _open(layout, begins, pairs.target.lengths, prepared.vocab), "begins": begins},
         )
 
     def loss(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> dict[str, Term]:
@@ -135,20 +136,23 @@ class Extractor(Learner):
         return found
 
     def merged(self, examples: Questions, rows: Windows, found: NDArray[Any]) -> NDArray[Any]:
-        """(q, K) the best answers of each question from all its windows; what two of them hold counts once."""
+        """(q, K) the best answers of each question from all its windows.
+
+        The same characters count once, with their best score: two windows may hold them, and a letter of several bytes
+        may begin or end in each.
+        """
         window, rank = np.nonzero(found["start"] >= 0)
-        spans = found[window, rank]
-        owners = rows.owners[window]
-        first, last = (spans[side] + rows.firsts[window] for side in ("start", "end"))
-        order = _best_of_each(owners, first, last, spans["score"])
-        order = order[np.lexsort((last[order], first[order], -spans["score"][order], owners[order]))]
+        spans, owners = found[window, rank], rows.owners[window]
+        subwords = np.stack([spans["start"], spans["end"]], axis=1) + rows.firsts[window][:, None]
+        characters = _characters(examples, examples.owners[owners], subwords)
+        order = _best_of_each(owners, characters, spans["score"])
+        order = order[np.lexsort((*characters[order].T[::-1], -spans["score"][order], owners[order]))]
         counts = np.bincount(owners[order], minlength=len(examples))
         places = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
         order, places = order[places < self.n_best], places[places < self.n_best]
         best = self.nothing(len(examples))
         at = (owners[order], places)
-        subwords = np.stack([first[order], last[order]], axis=1)
-        best["start"][at], best["end"][at] = _characters(examples, examples.owners[at[0]], subwords).T
+        best["start"][at], best["end"][at] = characters[order].T
         best["score"][at] = spans["score"][order]
         return best
 
@@ -171,16 +175,19 @@ class Extractor(Learner):
         return first, last
 
 
-def _between(layout: Layout, begins: NDArray[Any], lengths: NDArray[Any]) -> NDArray[np.bool_]:
-    """(B, L) true from `begins` on for `lengths` columns."""
+def _open(layout: Layout, begins: NDArray[Any], lengths: NDArray[Any], vocab: Vocab) -> NDArray[np.bool_]:
+    """(B, L) where an answer may begin and end: `lengths` columns from `begins` on, without mere blanks."""
     columns = np.arange(layout.ids.shape[1])
-    return np.asarray((columns >= begins[:, None]) & (columns < (begins + lengths)[:, None]))
+    inside = (columns >= begins[:, None]) & (columns < (begins + lengths)[:, None])
+    inside[inside] = np.diff(vocab.surfaces.spelled.offsets)[layout.ids[inside]] > 0
+    return np.asarray(inside)
 
 
-def _best_of_each(owners: NDArray[Any], first: NDArray[Any], last: NDArray[Any], score: NDArray[Any]) -> NDArray[Any]:
-    """Which of equal spans of one owner has the best score."""
-    order = np.lexsort((-score, last, first, owners))
-    keys = np.stack([owners, first, last], axis=1)[order]
+def _best_of_each(owners: NDArray[Any], characters: NDArray[Any], score: NDArray[Any]) -> NDArray[Any]:
+    """Which of equal spans of one owner has the best score; spans without a character are left out."""
+    order = np.lexsort((-score, characters[:, 1], characters[:, 0], owners))
+    order = order[characters[order, 0] < characters[order, 1]]
+    keys = np.concatenate([owners[:, None], characters], axis=1)[order]
     new = np.ones(len(order), np.bool_)
     new[1:] = (keys[1:] != keys[:-1]).any(axis=1)
     return np.asarray(order[new])
