@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from interlace.data.cache import content_key
 from interlace.data.vocab import Vocab
-from interlace.errors import DataError, RunError
+from interlace.errors import DataError, InterlaceError, RunError
 from interlace.models.build import load
 from interlace.recipes import Recipe
 from interlace.recipes.card import write_card
+from interlace.recipes.leaks import kept_leaks
 from interlace.recipes.prepare import data_root
 from interlace.train.cell import Cell
 from interlace.train.device import accelerator_for
@@ -38,11 +39,15 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Target:
-    """What is scored: a model folder (or hub name), the recipe that says on what, and where scores go."""
+    """What is scored: a model folder (or hub name), the recipe that says on what, and where scores go.
+
+    trained: the recipe that the model was pre-trained with; None: not known, so leaks are not looked for.
+    """
 
     model: str
     recipe: Recipe
     into: Path
+    trained: Recipe | None = None
 
     def changed(self, recipe: Recipe) -> Target:
         """The same model under another recipe."""
@@ -59,7 +64,8 @@ def target_of(path: str, recipe: Recipe | None = None, into: Path | None = None)
     if (found := read_json(folder / RECIPE)) is not None:
         if not (read_json(folder / RUN) or {}).get("finished"):
             raise RunError(f"{folder}: this run is not finished; start it again with `interlace pretrain`")
-        return Target(str(folder / "model"), recipe or Recipe.read(found, str(folder / RECIPE)), into or folder)
+        trained = Recipe.read(found, str(folder / RECIPE))
+        return Target(str(folder / "model"), recipe or trained, into or folder, trained)
     if recipe is None and not folder.exists():
         raise DataError(f"{path}: no such folder; for a model of the hub give --recipe (its tasks) and --into (scores)")
     if recipe is None or into is None:
@@ -90,17 +96,19 @@ def evaluate(
     wanted: list[tuple[Any, ...]] = []
     with locked(target.into) if accelerator.is_main_process else nullcontext():
         rows: list[Score] = read_json(target.into / SCORES, [])
+        leaks = _leaks(target, names) if accelerator.is_main_process else {}
         for name, task in tasks.items():
             rows = [row for row in rows if row["task"] != name or row.get("key") == keys[name]]
             for seed in range((seeds or settings.seeds) if task.learner() else 1):
                 cell = _cell(target, name, task, vocab, seed, accelerator, watch(name, seed))
+                cell = replace(cell, into=target.into, key=keys[name])
                 for fit in fits(cell):
                     asked = [(name, seed, *item) for item in fit.scored]
                     wanted += asked
                     if set(asked) <= set(map(_place, rows)):
                         continue
                     log.info("%s: scoring %s, seed %d", target.recipe.name, name, seed)
-                    new = [{**row, "key": keys[name]} for row in score_fit(cell, fit)]
+                    new = [{**row, "key": keys[name], **leaks.get(_text(row), {})} for row in score_fit(cell, fit)]
                     rows = [row for row in rows if _place(row) not in asked] + new
                     if accelerator.is_main_process:
                         _write(target, rows)
@@ -110,6 +118,24 @@ def evaluate(
 def _place(row: Score) -> tuple[Any, ...]:
     """What a row is about: task, seed, setting, language."""
     return (row["task"], row["seed"], row.get("setting", "zero-shot"), row["language"])
+
+
+def _text(row: Score) -> tuple[str, str]:
+    """Whose test text a row is measured on: task and language; translated text is none of them."""
+    return (row["task"], "" if row.get("setting") == "translate-test" else row["language"])
+
+
+def _leaks(target: Target, names: list[str]) -> dict[tuple[str, str], dict[str, Any]]:
+    """By task and language, what of the test text stands in the pre-training text, in percent of the examples."""
+    if target.trained is None:
+        return {}
+    try:
+        found = kept_leaks(target.into, target.trained, target.recipe, names)
+    except InterlaceError as error:
+        log.warning("test text was not looked for in the pre-training text: %s", error)
+        return {}
+    shares = ("exact", "ngram", "n")
+    return {(leak["task"], leak["language"]): {"leak": {key: leak[key] for key in shares}} for leak in found}
 
 
 def _write(target: Target, rows: list[Score]) -> None:

@@ -17,6 +17,7 @@ from interlace.errors import SettingsError
 from interlace.objectives import Objective
 from interlace.registry import Room
 from interlace.settings import Settings
+from interlace.tasks._outcomes import right_labels
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from interlace.models.backbone import Backbone
     from interlace.objectives import Batch, Examples, Prepared
     from interlace.ragged import Ragged
+    from interlace.tasks._outcomes import Outcomes
 
     Predictions = NDArray[Any] | Ragged
     """A class id a row, or a row of class ids, one a word; -1 where a model gave none. Or what a learner makes of an
@@ -161,6 +163,19 @@ class Task(Settings, ABC):
         What has no gold (-1) is not scored; what has, but got no prediction (-1), is wrong.
         """
         raise NotImplementedError
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The names of the classes whose numbers are predicted; none where something else is."""
+        return ()
+
+    def outcomes(self, examples: Any, predictions: Predictions, gold: Predictions) -> Outcomes:  # noqa: ARG002
+        """(n,) score and (n,) weight of each example: a share of labels, or of words, that are right.
+
+        The main score of any set of examples is the sum of the one by the sum of the other, as a share. What has no
+        gold has no weight.
+        """
+        return right_labels(predictions, gold)
 
     def measure(self, backbone: Backbone, vocab: Vocab, examples: Any) -> dict[str, float]:
         """A probe's scores of the backbone as it is."""

@@ -86,9 +86,29 @@ def entities(tags: Ragged) -> Entities:
 
 def compare(found: Entities, gold: Entities, kinds: int) -> tuple[Found, list[Found]]:
     """How entities agree: over all types together, and for each type. Right is the same span of the same type."""
-    width = 1 + max(found.stops.max(initial=0), gold.stops.max(initial=0))
-    found_keys, gold_keys = ((side.starts * width + side.stops) * kinds + side.types for side in (found, gold))
-    right = np.isin(found_keys, gold_keys)
+    right = _agree(found, gold)
     counts = [np.bincount(types, minlength=kinds) for types in (found.types[right], found.types, gold.types)]
     by_type = [Found(*(int(count[kind]) for count in counts)) for kind in range(kinds)]
     return Found(int(right.sum()), len(found), len(gold)), by_type
+
+
+def by_row(
+    found: Entities, gold: Entities, rows: NDArray[np.int64], count: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Twice the entities that are right, and those found and there together, of each row; F1 is the first by the other.
+
+    rows: (W,) the row of each word; count: how many rows.
+    """
+    right, every, there = (
+        np.bincount(rows[starts], minlength=count).astype(np.float64)
+        for starts in (found.starts[_agree(found, gold)], found.starts, gold.starts)
+    )
+    return 2 * right, every + there
+
+
+def _agree(found: Entities, gold: Entities) -> NDArray[np.bool_]:
+    """(E,) which of those found are there: the same span of the same type."""
+    width = 1 + max(found.stops.max(initial=0), gold.stops.max(initial=0))
+    kinds = 1 + max(found.types.max(initial=0), gold.types.max(initial=0))
+    keys = [(side.starts * width + side.stops) * kinds + side.types for side in (found, gold)]
+    return np.isin(*keys)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from interlace.data.questions import Questions
     from interlace.data.vocab import Vocab
+    from interlace.tasks._outcomes import Outcomes
 
 
 class Mlqa(Task):
@@ -106,6 +107,11 @@ class Mlqa(Task):
         placed = gold["start"][:, 0] >= 0
         reached = self.by_question(examples.take(placed), gold[placed])["f1"] if placed.any() else np.zeros(1)
         return {**found, "ceiling": _percent(reached)}
+
+    def outcomes(self, examples: Any, predictions: Any, gold: Any) -> Outcomes:  # noqa: ARG002
+        """F1 of each question; one without an answer weighs nothing."""
+        each = self.by_question(examples, predictions)["f1"]
+        return np.nan_to_num(each), (~np.isnan(each)).astype(np.float64)
 
     def by_question(self, questions: Questions, predictions: NDArray[Any]) -> dict[str, NDArray[np.float64]]:
         """(n,) `f1` and `exact` of each question, 0 to 1, for statistics; NaN where it has no answer."""

@@ -18,7 +18,7 @@ from interlace.errors import DataError, did_you_mean
 from interlace.objectives._inputs import Switch
 from interlace.ragged import Ragged
 from interlace.tasks import Task, Tuning
-from interlace.tasks._entities import compare, entities, tag_numbers
+from interlace.tasks._entities import by_row, compare, entities, tag_numbers
 from interlace.tasks._files import Asked, Files
 from interlace.tasks._read import log_notes
 from interlace.tasks._tagged import encode_tagged, read_tagged, tag_ids
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from interlace.data.vocab import Vocab
     from interlace.tasks import Predictions
+    from interlace.tasks._outcomes import Outcomes
     from interlace.tasks._tagged import Chunks
 
 _KIND = "names"
@@ -88,6 +89,11 @@ class Ner(Task):
             self._warn_of_missing(tags, chunks[0][0])
         return Labelled(encode_tagged(chunks, vocab), tags=tags)
 
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """O, then B and I of every type."""
+        return tuple(tag_numbers(self.types))
+
     def learner(self) -> Tagger:
         """A tagger of B and I of every type, and O."""
         return Tagger(
@@ -103,10 +109,8 @@ class Ner(Task):
         Also `opened`, the percentage of entities found that began with an I (no valid IOB2), and `unread`, that of
         words beyond the longest row. A type that is neither there nor found has no score of its own.
         """
-        sides: tuple[Any, Any] = (predictions, gold)
         told = np.asarray(gold.flat) >= 0
-        starts = sides[1].offsets - sides[1].offsets[0]
-        found, right = (entities(Ragged(np.where(told, side.flat, 0), starts)) for side in sides)
+        found, right = (entities(side) for side in _told(predictions, gold))
         together, by_type = compare(found, right, len(self.types))
         scores = {"f1": together.f1, "precision": together.precision, "recall": together.recall}
         for kind, counts in zip(self.types, by_type, strict=True):
@@ -115,6 +119,11 @@ class Ner(Task):
         unread = np.asarray(predictions.flat)[told] < 0
         opened = float(found.opened.mean()) if len(found) else 0.0
         return {**scores, "opened": 100 * opened, "unread": 100 * float(unread.mean())}
+
+    def outcomes(self, examples: Any, predictions: Predictions, gold: Predictions) -> Outcomes:  # noqa: ARG002
+        """Of each sentence, twice the entities that are right by those found and those there together: F1."""
+        found, right = _told(predictions, gold)
+        return by_row(entities(found), entities(right), right.rows(), len(right))
 
     def _numbers(self, chunks: Chunks) -> dict[str, int]:
         """The number of every tag; with `outside`, those of other types are 0, and counted in the log."""
@@ -138,3 +147,10 @@ class Ner(Task):
         missing = [kind for number, kind in enumerate(self.types) if number not in there]
         if missing:
             log.warning("ner: %s: no entity of type %s to learn from; it will not be found", path, ", ".join(missing))
+
+
+def _told(predictions: Any, gold: Any) -> tuple[Ragged, Ragged]:
+    """Both sides, with O for words that nobody told the tag of."""
+    told, starts = np.asarray(gold.flat) >= 0, gold.offsets - gold.offsets[0]
+    found, right = (Ragged(np.where(told, side.flat, 0), starts) for side in (predictions, gold))
+    return found, right

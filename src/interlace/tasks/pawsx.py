@@ -60,6 +60,11 @@ class Pawsx(Task):
         chunks = _translated(read_pairs(self.files, asked, self.reader, [language, language]))
         return encode_pairs("pawsx", chunks, LABELS, vocab)
 
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The labels."""
+        return LABELS
+
     def learner(self) -> Classifier:
         """A classifier of two labels."""
         return Classifier(

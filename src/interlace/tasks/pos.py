@@ -62,6 +62,11 @@ class Pos(Task):
             raise DataError(f"pos: {path}: no word has a tag")
         return Labelled(encode_tagged(chunks, vocab), tags=tags)
 
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The universal tags."""
+        return TAGS
+
     def learner(self) -> Tagger:
         """A tagger of 17 tags."""
         return Tagger(

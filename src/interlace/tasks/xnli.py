@@ -48,6 +48,11 @@ class Xnli(Task):
         chunks = read_pairs(self.files, Asked("xnli", split, language, root), self.reader, [language])
         return encode_pairs("xnli", chunks, LABELS, vocab)
 
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The labels."""
+        return LABELS
+
     def learner(self) -> Classifier:
         """A classifier of three labels."""
         return Classifier(

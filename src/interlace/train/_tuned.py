@@ -19,6 +19,7 @@ from interlace.train.loop import Learning, Progress, Training, steps
 from interlace.train.mixture import Mixture, Source
 from interlace.train.optimise import Optimise
 from interlace.train.plans import Bucketed
+from interlace.train.predictions import keep_predictions
 
 if TYPE_CHECKING:
     from interlace.objectives import Prepared
@@ -157,6 +158,8 @@ class Tuned:
             start = time.perf_counter()
             predictions, gold = self.predict(tests[item])
             scores = self.cell.task.score(tests[item], predictions, gold)
+            if self.cell.into and self.cell.accelerator.is_main_process:
+                keep_predictions(self.cell.into, self.cell, item, tests[item], predictions, gold)
             rows.append({**self.cell.row(item, scores, len(tests[item]), start), "tuning": group.found})
         return rows
 

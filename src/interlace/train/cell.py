@@ -29,6 +29,7 @@ class Cell:
 
     name: the task's; load: a fresh copy of the pre-trained backbone; root: where the task's files stand.
     targets: the recipe's; a task may name its own.
+    into: the run's folder, where predictions are kept; None: they are not. key: names what they were made with.
     """
 
     name: str
@@ -41,6 +42,8 @@ class Cell:
     seed: int
     accelerator: Accelerator
     watch: Callable[[Step], None] = lambda _: None
+    into: Path | None = None
+    key: str = ""
 
     def examples(self, split: str, language: str) -> Any:
         """The task's examples."""

@@ -1,0 +1,24 @@
+"""How a prediction did on each example: a score and a weight, so that statistics can draw examples again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from interlace.ragged import Ragged
+
+Outcomes = tuple[NDArray[np.float64], NDArray[np.float64]]
+"""(n,) scores and (n,) weights; the score of any examples is the sum of the one by the sum of the other."""
+
+
+def right_labels(predictions: Any, gold: Any) -> Outcomes:
+    """Labels that are right, and labels there are: one a row, or as many as a row has words. -1 is no label."""
+    found, right = (np.asarray(side.flat if isinstance(side, Ragged) else side) for side in (predictions, gold))
+    there = right >= 0
+    hits = (found == right) & there
+    if not isinstance(gold, Ragged):
+        return hits.astype(np.float64), there.astype(np.float64)
+    rows, count = gold.rows(), len(gold)
+    return tuple(np.bincount(rows, each, minlength=count).astype(np.float64) for each in (hits, there))  # type: ignore[return-value]
