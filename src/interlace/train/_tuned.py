@@ -57,11 +57,10 @@ class Tuned:
         learner = learner.model_copy(update={"layer": tuning.layer})
         prepared = learner.prepare(Resources(cell.vocab, backbone.traits))
         sources, batches = [], 0
-        for language, known in train.items():
-            examples = learner.rows(known, prepared)
-            for remark in learner.remarks(examples, prepared):
-                log.info("%s (%s): %s", cell.name, language, remark)
+        for language, examples in train.items():
             rows = learner.rows(examples, prepared)
+            for remark in learner.remarks(rows, prepared):
+                log.info("%s (%s): %s", cell.name, language, remark)
             plan = BucketPlan(
                 rows.lengths, tuning.tokens_per_batch, seed=cell.seed, max_length=learner.max_length, overhead=3
             )
