@@ -139,16 +139,18 @@ class Tuned:
 
     def predict(self, examples: Any) -> tuple[Any, Any]:
         """Predictions and gold in the order of the examples."""
-        model: Any = self.cell.accelerator.unwrap_model(self.training.model)
-        return predict_all(
-            self.learner,
-            model.backbone,
-            model.heads[self.cell.name],
-            examples,
-            self.prepared,
-            4 * self.cell.task.tuning.tokens_per_batch,
-            self.cell.accelerator.device,
-        )
+        accelerator = self.cell.accelerator
+        model: Any = accelerator.unwrap_model(self.training.model)
+        with accelerator.autocast():
+            return predict_all(
+                self.learner,
+                model.backbone,
+                model.heads[self.cell.name],
+                examples,
+                self.prepared,
+                4 * self.cell.task.tuning.tokens_per_batch,
+                accelerator.device,
+            )
 
     def score(self, group: Group, tests: dict[Item, Any]) -> list[Score]:
         """The rows of a group with the weights as they are."""
