@@ -135,9 +135,7 @@ class Turns(TrainerCallback):
         self.mine.append(mine / (self.start - middle))
 
 
-def trainer_of(
-    rows: list[dict[str, Any]], vocab: Vocab, folder: str, sampling: str, turns: Turns, rounds: int
-) -> Trainer:
+def trainer_of(dataset: Any, vocab: Vocab, folder: str, sampling: str, turns: Turns, rounds: int) -> Trainer:
     """The Trainer as run_xnli sets it up."""
     vocab.save(Path(folder) / "tokenizer")
     arguments = TrainingArguments(
@@ -195,9 +193,8 @@ def main() -> None:
         {"input_ids": [vocab.begin, *one.tolist(), *vocab.between, *two.tolist(), vocab.end][:LENGTH], "labels": label}
         for one, two, label in zip(pairs.source.ids, pairs.target.ids, labels, strict=True)
     ]
-    print(
-        f"{len(rows)} pairs of {np.mean([len(row['input_ids']) for row in rows]):.1f} subwords; examples/s: ours, Trainer"
-    )
+    mean = np.mean([len(row["input_ids"]) for row in rows])
+    print(f"{len(rows)} pairs of {mean:.1f} subwords; examples/s: ours, Trainer, ratio")
     with tempfile.TemporaryDirectory() as folder:
         for sampling in ("group_by_length", "random"):
             turns = Turns(ours.updates(), clock)
