@@ -84,7 +84,8 @@ def test_what_another_model_predicted_is_dropped(tmp_path, xnli):
         tmp_path, Cell(cell.name, cell.task, cell.vocab, key="another"), examples, np.array([0, 1, 2], np.int32)
     )
     assert not [name for name in load_file(path) if name.startswith("es")]
-    assert list(json.loads(path.with_suffix(".json").read_text())["languages"]) == ["de"]
+    kept = json.loads(path.with_suffix(".json").read_text())
+    assert (list(kept["languages"]), kept["setting"], kept["seed"]) == (["de"], "zero-shot", 0)
 
 
 def test_words_keep_where_their_sentences_begin(tmp_path, vocab):

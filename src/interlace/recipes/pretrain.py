@@ -24,7 +24,7 @@ from interlace.recipes.provenance import describe, differences
 from interlace.train import checkpoint
 from interlace.train.device import accelerator_for
 from interlace.train.diagnostics import Diagnostics
-from interlace.train.embedding import embedding_picture
+from interlace.train.embedding import concept_vectors, embedding_picture, write_words
 from interlace.train.folder import (
     EMBEDDING,
     LINKS,
@@ -32,6 +32,7 @@ from interlace.train.folder import (
     RECIPE,
     RUN,
     SAMPLES,
+    WORDS,
     append_line,
     cut_metrics,
     locked,
@@ -47,7 +48,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    import numpy as np
     from accelerate import Accelerator
+    from numpy.typing import NDArray
 
     from interlace.models.backbone import Backbone
     from interlace.models.traits import Traits
@@ -122,6 +125,7 @@ def _run(recipe: Recipe, into: Path, accelerator: Accelerator, watch: Callable[[
     backbone = recipe.model.build(materials.vocab, recipe.languages, recipe.seed, causal=recipe.causal)
     for note in backbone.notes:
         log.info("%s", note)
+    before = concept_vectors(backbone, materials.vocab, concepts(recipe, materials.root))
     mixture = build_mixture(recipe, materials, backbone.traits)
     if accelerator.is_main_process:
         keep_dictionaries(mixture, into)
@@ -144,7 +148,7 @@ def _run(recipe: Recipe, into: Path, accelerator: Accelerator, watch: Callable[[
         tracker.finish()
     clock.lap("training")
     if accelerator.is_main_process:
-        _finish(recipe, into, training, progress, materials, clock)
+        _finish(recipe, into, training, progress, materials, clock, before)
     accelerator.wait_for_everyone()
     return into / "model"
 
@@ -208,15 +212,26 @@ def _train(training: Training, progress: Progress, observers: Sequence[Any], int
 
 
 def _finish(
-    recipe: Recipe, into: Path, training: Training, progress: Progress, materials: Materials, clock: Clock
+    recipe: Recipe,
+    into: Path,
+    training: Training,
+    progress: Progress,
+    materials: Materials,
+    clock: Clock,
+    before: NDArray[np.float32],
 ) -> None:
-    """Export the model and write what reports need; `run.json` comes last and says the run is finished."""
+    """Export the model and write what reports need; `run.json` comes last and says the run is finished.
+
+    before: the vectors of the recipe's concepts as they were when training began.
+    """
     model: Learning = training.accelerator.unwrap_model(training.model)
     _take_best(into, model, recipe)
     backbone: Backbone = model.backbone.eval()
     _export(backbone, into, materials, recipe.export.fold_language)
     write_json(into / SAMPLES, draw_samples(training.mixture, materials.vocab))
-    write_json(into / EMBEDDING, embedding_picture(backbone, materials.vocab, concepts(recipe, materials.root)))
+    words = concepts(recipe, materials.root)
+    write_json(into / EMBEDDING, embedding_picture(backbone, materials.vocab, words))
+    write_words(into / WORDS, words, before, concept_vectors(backbone, materials.vocab, words))
     if links := sample_links(materials.train):
         write_json(into / LINKS, links)
     clock.lap("export")

@@ -123,6 +123,11 @@ def task_name(task: str) -> str:
     return _TASKS.get(task, task)
 
 
+def heading(task: str, setting: str) -> str:
+    """What a table of a task is called: the setting is named where it is not zero-shot."""
+    return task_name(task) if setting == "zero-shot" else f"{task_name(task)}, {setting}"
+
+
 def task_in_text(task: str) -> str:
     """What a task is called within a sentence."""
     name = task_name(task)

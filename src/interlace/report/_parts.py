@@ -51,8 +51,20 @@ class Diagnosis(_Part):
     seconds: float = 0.0
 
 
+class Leak(_Part):
+    """Percent of the test examples that stand in the pre-training text: whole, or `n` words of them in a row."""
+
+    exact: float
+    ngram: float
+    n: int = 0
+
+
 class Score(_Part):
-    """One score of one task in one language with one seed, from `scores.json`."""
+    """One score of one task in one language with one seed, from `scores.json`.
+
+    setting: what was trained on and scored. translations: whose, where there are any. seconds: of scoring alone.
+    tuning: how the weights were chosen (`rule`), and the `seconds` and `tokens` of the fine-tuning that they are from.
+    """
 
     task: str
     metric: str
@@ -63,6 +75,49 @@ class Score(_Part):
     seed: int = 0
     n: int | None = None
     greater_is_better: bool = True
+    setting: str = "zero-shot"
+    translations: str = ""
+    seconds: float = 0.0
+    tuning: dict[str, Any] = {}
+    leak: Leak | None = None
+
+
+class Wrong(_Part):
+    """An example that a model got wrong: its texts, and what was right and predicted of it or of some of its words."""
+
+    texts: list[str]
+    gold: str = ""
+    predicted: str = ""
+    words: list[str] = []
+    wrong: list[dict[str, Any]] = []
+
+
+class Predicted(_Part):
+    """How predictions of one language did: `confusion` has a row a gold class; the last column is for none."""
+
+    n: int
+    wrong: int
+    confusion: list[list[int]] = []
+    samples: list[Wrong] = []
+
+
+class Predictions(_Part):
+    """A file of `predictions/`: one task in one setting with one seed, by language."""
+
+    task: str
+    setting: str = "zero-shot"
+    seed: int = 0
+    classes: list[str] = []
+    languages: dict[str, Predicted]
+
+    @model_validator(mode="after")
+    def _fits(self) -> Predictions:
+        wide = len(self.classes)
+        for language, found in self.languages.items():
+            if found.confusion and [len(row) for row in found.confusion] != [wide + 1] * wide:
+                message = f"{language}: expected a table of {wide} rows and {wide + 1} columns"
+                raise ValueError(message)
+        return self
 
 
 class SampleRow(_Part):

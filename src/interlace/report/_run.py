@@ -8,8 +8,19 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from interlace.errors import DataError
-from interlace.report._parts import Diagnosis, Embedding, Evaluation, Facts, LinkMatrix, Sample, Score, Step
+from interlace.report._parts import (
+    Diagnosis,
+    Embedding,
+    Evaluation,
+    Facts,
+    LinkMatrix,
+    Predictions,
+    Sample,
+    Score,
+    Step,
+)
 from interlace.report._reading import read_metrics, read_whole
+from interlace.report._words import Words, read_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,6 +47,8 @@ class Run:
     scores: list[Score] = field(default_factory=list)
     embedding: Embedding | None = None
     links: list[LinkMatrix] = field(default_factory=list)
+    predictions: list[Predictions] = field(default_factory=list)
+    words: Words | None = None
 
 
 def read_runs(folders: Sequence[Path]) -> list[Run]:
@@ -72,6 +85,12 @@ def _read(folder: Path) -> Run:
         scores=read_whole(folder / "scores.json", list[Score]) or [],
         embedding=read_whole(folder / "embedding.json", Embedding),
         links=read_whole(folder / "links.json", list[LinkMatrix]) or [],
+        predictions=[
+            found
+            for path in sorted((folder / "predictions").glob("*.json"))
+            if (found := read_whole(path, Predictions)) is not None
+        ],
+        words=read_words(folder / "words.safetensors"),
     )
 
 

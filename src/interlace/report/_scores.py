@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+from interlace.report._format import joined
 from interlace.report._run import read_runs
 
 if TYPE_CHECKING:
@@ -55,7 +56,11 @@ class Line:
 
 @dataclass(frozen=True)
 class TaskTable:
-    """One task from one source language. `mean` averages `averaged`, the others that every recipe has scores for."""
+    """One task in one setting. `mean` averages `averaged`, the others that every recipe has scores for.
+
+    rules: how the weights were chosen, each once. leak: per cent of the test examples of a language that share words in
+    a row with the pre-training text, the most of any language and recipe; None where nobody looked.
+    """
 
     task: str
     metric: str
@@ -67,6 +72,10 @@ class TaskTable:
     mean: Line | None
     averaged: list[str]
     left_out: int  # scores that are not finite numbers
+    setting: str = "zero-shot"
+    translations: str = ""
+    rules: tuple[str, ...] = ()
+    leak: float | None = None
 
 
 def zero_shot_table(runs: Sequence[Path]) -> list[TaskTable]:
@@ -84,8 +93,13 @@ def zero_shot_table(runs: Sequence[Path]) -> list[TaskTable]:
 def tables(runs: Sequence[Run]) -> list[TaskTable]:
     """`zero_shot_table` of runs already read; runs without scores have no column."""
     scored = [(run, score) for run in runs for score in run.scores]
-    keys = dict.fromkeys((score.task, score.metric, score.source) for _, score in scored)
-    return [_table([pair for pair in scored if (pair[1].task, pair[1].metric, pair[1].source) == key]) for key in keys]
+    keys = dict.fromkeys(_kind(score) for _, score in scored)
+    return [_table([pair for pair in scored if _kind(pair[1]) == key]) for key in keys]
+
+
+def _kind(score: Score) -> tuple[str, ...]:
+    """What stands in one table."""
+    return score.task, score.metric, score.source, score.setting
 
 
 def _table(scored: list[tuple[Run, Score]]) -> TaskTable:
@@ -115,6 +129,10 @@ def _table(scored: list[tuple[Run, Score]]) -> TaskTable:
         mean=_line("", first.source, recipes, means, greater, {}) if means else None,
         averaged=averaged,
         left_out=len(scored) - len(finite),
+        setting=first.setting,
+        translations=joined(list(dict.fromkeys(score.translations for _, score in scored if score.translations))),
+        rules=tuple(dict.fromkeys(str(score.tuning["rule"]) for _, score in scored if "rule" in score.tuning)),
+        leak=max((score.leak.ngram for _, score in scored if score.leak), default=None),
     )
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from interlace.report import Section
 from interlace.report._columns import columns
-from interlace.report._format import clipped, counted, joined, language_name, number, spread, task_name
+from interlace.report._format import NARROW, clipped, counted, heading, joined, language_name, number, spread
 from interlace.report._scores import tables
 from interlace.report._svg import element, line, marker, picture, scale, text, ticks
 from interlace.report._templates import render
@@ -34,7 +34,7 @@ def zero_shot(runs: Sequence[Run]) -> Section:
         results=results,
         keys=keys,
         figures=[_figure(table, keys) for table in results],
-        names={table.task: task_name(table.task) for table in results},
+        names=[heading(table.task, table.setting) for table in results],
         notes=[_note(table) for table in results],
         mean_name=_mean_name,
     )
@@ -47,9 +47,13 @@ def _lead(results: Sequence[TaskTable]) -> str:
     source = joined(list(dict.fromkeys(language_name(table.source) for table in results)))
     ranges = " Each mark is the mean over seeds, the thin bar behind it runs from the least to the greatest seed."
     seeds = max((cell.seeds for table in results for cell in _cells(table)), default=1)
-    return f"What is fine-tuned learns from {source} only; every language is then scored as it stands." + ranges * (
-        seeds > 1
-    )
+    if any(table.setting.startswith("translate-train") for table in results):
+        start = (
+            f"What is fine-tuned learns from {source} only, but for translate-train, where it learns from translations."
+        )
+    else:
+        start = f"What is fine-tuned learns from {source} only; every language is then scored as it stands."
+    return start + ranges * (seeds > 1)
 
 
 def _cells(table: TaskTable) -> list[Cell]:
@@ -77,6 +81,19 @@ def _note(table: TaskTable) -> str:
         text += f" {counted(table.left_out, 'score').capitalize()} that are not finite numbers are left out."
     if not table.greater_is_better:
         text += " Lower is better."
+    return text + _rests_on(table)
+
+
+def _rests_on(table: TaskTable) -> str:
+    """How weights were chosen, whose translations were read, and what of the test text was read before."""
+    text = f" Weights were chosen by {joined(table.rules)}." if table.rules else ""
+    if table.translations:
+        text += f" Translated by {'people' if table.translations == 'human' else 'machine'}."
+    if table.leak:
+        text += (
+            f" Of up to {number(table.leak)}{NARROW}% of a language's examples several words in a row stand in the"
+            " pre-training text."
+        )
     return text
 
 
@@ -86,8 +103,9 @@ def _figure(table: TaskTable, keys: dict[str, Column]) -> Markup:
     low, high = _domain(table)
     across = scale(low, high, _LEFT, _RIGHT)
     bottom = _TOP + _ROW * len(rows) + (8 if table.mean else 0)
-    parts = [text(0, 14, f"{task_name(table.task)}, {table.metric} in {table.unit}" if table.unit
-                  else f"{task_name(table.task)}, {table.metric}", "title")]  # fmt: skip
+    name = heading(table.task, table.setting)
+    unit = f" in {table.unit}" if table.unit and table.unit != table.metric else ""
+    parts = [text(0, 14, f"{name}, {table.metric}{unit}", "title")]
     for value in ticks(low, high, 5):
         parts += [line(across(value), _TOP - 12, across(value), bottom - 8, "grid")]
         parts += [text(across(value), bottom + 8, number(value, 0 if value.is_integer() else 1), "tick", "middle")]
@@ -97,7 +115,7 @@ def _figure(table: TaskTable, keys: dict[str, Column]) -> Markup:
         if shift:
             parts.append(line(0, y - _ROW / 2 - 4, _WIDTH, y - _ROW / 2 - 4, "rule"))
         parts += _row(row, _row_name(row, table), y, across, keys)
-    spoken = f"{task_name(table.task)} by language: " + "; ".join(_spoken(row, table) for row in rows)
+    spoken = f"{name} by language: " + "; ".join(_spoken(row, table) for row in rows)
     return picture(_WIDTH, bottom + 16, spoken, parts, "dots")
 
 

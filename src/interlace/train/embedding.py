@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from interlace.text.lines import atomic
+
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numpy.typing import NDArray
 
     from interlace.data.vocab import Vocab
@@ -32,10 +37,25 @@ def embedding_picture(backbone: Backbone, vocab: Vocab, concepts: Concepts) -> d
     return {"method": "pca", "explained": explained, "words": words, "pairs": _pairs(entries)}
 
 
+def concept_vectors(backbone: Backbone, vocab: Vocab, concepts: Concepts) -> NDArray[np.float32]:
+    """(words, H) the vectors of all words of the concepts, in their order."""
+    return word_vectors(backbone, vocab, [word for words in concepts for word in words.values()])
+
+
+def write_words(path: Path, concepts: Concepts, before: NDArray[np.float32], after: NDArray[np.float32]) -> None:
+    """Keep the concepts' words with their vectors before and after training, for pictures (WEAM, figure 2)."""
+    from safetensors.numpy import save_file
+
+    with atomic(path) as partial:
+        save_file({"before": before, "after": after}, partial, {"concepts": json.dumps(concepts, ensure_ascii=False)})
+
+
 def word_vectors(backbone: Backbone, vocab: Vocab, words: list[str]) -> NDArray[np.float32]:
     """(words, H): the mean of each word's rows of the input table, as it is written inside a sentence."""
     table = backbone.table.detach().float().cpu().numpy()
     ids = vocab.encode_words(words)
+    if not words:
+        return np.zeros((0, table.shape[1]), np.float32)
     return np.stack([table[row].mean(axis=0) if len(row) else np.zeros(table.shape[1], np.float32) for row in ids])
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-RECIPE, RUN, METRICS, SAMPLES, SCORES, EMBEDDING, LINKS = (
+RECIPE, RUN, METRICS, SAMPLES, SCORES, EMBEDDING, LINKS, WORDS = (
     "recipe.json",
     "run.json",
     "metrics.jsonl",
@@ -26,6 +26,7 @@ RECIPE, RUN, METRICS, SAMPLES, SCORES, EMBEDDING, LINKS = (
     "scores.json",
     "embedding.json",
     "links.json",
+    "words.safetensors",
 )
 
 

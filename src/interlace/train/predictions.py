@@ -56,7 +56,7 @@ def keep_predictions(run: Path, cell: Cell, item: Item, examples: Any, predictio
     wrong = np.flatnonzero(score < weight)
     shown |= {"wrong": len(wrong), "samples": _samples(cell, examples, predictions, gold, wrong)}
     _write_arrays(path, cell, {f"{language}.{part}": np.ascontiguousarray(values) for part, values in new.items()})
-    _write_shown(path.with_suffix(".json"), cell, language, shown)
+    _write_shown(path.with_suffix(".json"), cell, item, shown)
 
 
 def _classes(predictions: Any, gold: Any) -> Arrays:
@@ -88,10 +88,12 @@ def _write_arrays(path: Path, cell: Cell, new: Arrays) -> None:
         save_file(arrays | new, partial, {"key": cell.key, "classes": json.dumps(cell.task.classes)})
 
 
-def _write_shown(path: Path, cell: Cell, language: str, shown: dict[str, Any]) -> None:
+def _write_shown(path: Path, cell: Cell, item: Item, shown: dict[str, Any]) -> None:
+    setting, language = item
     kept = read_json(path, {})
     languages = kept.get("languages", {}) if kept.get("key") == cell.key else {}
-    about = {"key": cell.key, "task": cell.name, "seed": cell.seed, "classes": list(cell.task.classes)}
+    about = {"key": cell.key, "task": cell.name, "setting": setting, "seed": cell.seed}
+    about["classes"] = list(cell.task.classes)
     write_json(path, {**about, "languages": {**languages, language: shown}})
 
 
