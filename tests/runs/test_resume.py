@@ -92,3 +92,7 @@ def test_another_recipe_is_refused_with_what_differs(small, tmp_path):
     other = subprocess.run(command(small, run, "--set", "train.steps=3"), check=False, capture_output=True, text=True)
     assert other.returncode == 2
     assert "train.steps was 2, is 3" in " ".join(other.stderr.split())
+    subprocess.run(
+        command(small, run, "--set", "train.steps=2", "--set", "evaluate.seeds=7"), check=True, capture_output=True
+    )  # how it is evaluated may change: training does not read it
+    assert json.loads((run / "recipe.json").read_text())["evaluate"]["seeds"] == 7

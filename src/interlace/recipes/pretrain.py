@@ -115,6 +115,8 @@ def _claim(recipe: Recipe, into: Path) -> None:
             write_json(into / RECIPE, recipe.dump())
             return
         raise RunError(f"{into} holds a run of another recipe: {'; '.join(changed[:5])}; choose another folder")
+    elif found != recipe.dump():  # in how it is told or evaluated
+        write_json(into / RECIPE, recipe.dump())
 
 
 def _run(recipe: Recipe, into: Path, accelerator: Accelerator, watch: Callable[[Step], None]) -> Path:

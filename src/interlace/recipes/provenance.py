@@ -102,13 +102,13 @@ def _processor() -> str:
     return names[0] if names else platform.machine()
 
 
-_TOLD = ("about", "published", "changes")
+_NOT_TRAINED_BY = ("about", "published", "changes", "evaluate")
 
 
 def differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
-    """`key: old -> new` for each leaf in which two recipes differ, but for what is only told to readers."""
+    """`key: old -> new` for each leaf in which two recipes differ, but for what training does not read."""
     before, after = (
-        dict(_leaves({key: value for key, value in recipe.items() if key not in _TOLD})) for recipe in (old, new)
+        dict(_leaves({key: value for key, value in recipe.items() if key not in _NOT_TRAINED_BY})) for recipe in (old, new)
     )
     return [
         f"{key} was {before.get(key)!r}, is {after.get(key)!r}"
