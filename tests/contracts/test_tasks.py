@@ -33,7 +33,11 @@ CPU = torch.device("cpu")
 LEARNERS = [name for name in TASKS.names() if TASKS.build(name).learner() is not None]
 PROBES = [name for name in TASKS.names() if name not in LEARNERS]
 for_learners = pytest.mark.parametrize("name", LEARNERS, indirect=True)
+NO_TRANSLATIONS = {"perplexity"}  # probes that need no second language
 for_probes = pytest.mark.parametrize("name", PROBES, indirect=True)
+for_translations = pytest.mark.parametrize(
+    "name", [name for name in PROBES if name not in NO_TRANSLATIONS], indirect=True
+)
 
 
 # ---- a set of tiny files for every task, laid out as the micro-world lays them out ----
@@ -126,8 +130,21 @@ def write_retrieval(root):
             put(root / f"parallel/{split}.en-xx.{language}", [say(words, language) for words in sentences(split)])
 
 
+def write_perplexity(root):
+    for split in ("train", "dev"):
+        for language in ("en", "xx"):
+            put(root / f"text/{split}.{language}.txt", [say(words, language) for words in sentences(split)])
+
+
 def write_embedding_alignment(root):
     put(root / "dict/en-xx.txt", [f"{source}\t{target}" for source, target in LEXICON.items()])
+
+
+def write_word_similarity(root):
+    """The first word beside each other one, which is the less alike the later it stands."""
+    for language in ("en", "xx"):
+        first, *others = (say([word], language) for word in LEXICON)
+        put(root / f"similarity/{language}.tsv", [f"{first}\t{other}\t{-place}" for place, other in enumerate(others)])
 
 
 FILES = {
@@ -138,7 +155,10 @@ FILES = {
     "mlqa": write_mlqa,
     "retrieval": write_retrieval,
     "mining": write_retrieval,
+    "perplexity": write_perplexity,
     "embedding_alignment": write_embedding_alignment,
+    "word_translation": write_embedding_alignment,
+    "word_similarity": write_word_similarity,
 }
 
 
@@ -191,9 +211,9 @@ def test_every_setting_is_explained(task):
     assert [key for key, field in type(task).model_fields.items() if not field.description] == []
 
 
-def test_a_task_says_what_it_measures(task):
+def test_a_task_says_what_it_measures(task, name):
     assert task.metric
-    assert task.unit == "%"
+    assert task.unit == "%" or name in NO_TRANSLATIONS
     assert TASKS.summary(type(task).__module__.rpartition(".")[2]).endswith((".", "?", ")"))
 
 
@@ -374,18 +394,30 @@ def translate_table(backbone, vocab, shift):
             backbone.model.base_model.embeddings.token_type_embeddings.weight.zero_()
 
 
-@for_probes
-def test_a_perfect_model_scores_100(task, root, vocab, backbone):
-    translate_table(backbone, vocab, shift=0)
+def fan_out_table(backbone, vocab, shift):
+    """Turn each word of the second language a little further away from the first one, or from the second."""
+    rows = torch.as_tensor(vocab.encode_words(list(LEXICON.values())).flat.astype(np.int64))
+    angles = torch.arange(len(rows)).roll(shift) * torch.pi / len(rows)
+    with torch.no_grad():
+        backbone.table.zero_()
+        backbone.table[rows, 0], backbone.table[rows, 1] = angles.cos(), angles.sin()
+
+
+TABLES = {"word_similarity": fan_out_table}
+
+
+@for_translations
+def test_a_perfect_model_scores_100(name, task, root, vocab, backbone):
+    TABLES.get(name, translate_table)(backbone, vocab, shift=0)
     examples = task.examples("test", "xx", vocab, root)
     scores = task.measure(backbone, vocab, examples)
     assert scores.get("best f1", scores[task.metric]) == 100  # a threshold from other sentences may cost something
     assert all(0 <= score <= 100 for score in scores.values())
 
 
-@for_probes
-def test_a_wrong_model_scores_less(task, root, vocab, backbone):
-    translate_table(backbone, vocab, shift=1)
+@for_translations
+def test_a_wrong_model_scores_less(name, task, root, vocab, backbone):
+    TABLES.get(name, translate_table)(backbone, vocab, shift=1)
     examples = task.examples("test", "xx", vocab, root)
     assert task.measure(backbone, vocab, examples)[task.metric] < 50
 

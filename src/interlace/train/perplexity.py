@@ -9,70 +9,20 @@ sentence is predicted, so it counts as a word and as a character. Unknown subwor
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
-from interlace.errors import DataError
-from interlace.randomness import Purpose, generator
+from interlace.tasks._held_out import HeldOut, hold_out, perplexity, summed
 
 if TYPE_CHECKING:
-    from interlace.data import Sentences
-    from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
-    from interlace.objectives import Batch, Objective, Prepared
+
+__all__ = ["BITS", "UNIT", "HeldOut", "hold_out", "perplexities"]
 
 UNIT = {"masked": "per masked subword", "causal": "per subword"}  # of `perplexity`, by how the model reads
 BITS = "bits_per_character"
-BATCH = 1024  # subwords in a batch; never the run's own budget, for masks are drawn batch by batch
-
-
-@dataclass(frozen=True)
-class HeldOut:
-    """The fixed evaluation batches of one corpus.
-
-    words, characters: in what is predicted, of a causal objective; 0 where that makes no sense.
-    name: what its perplexity is called.
-    """
-
-    corpus: str
-    objective: Objective
-    batches: list[Batch]
-    words: int = 0
-    characters: int = 0
-    name: str = "perplexity"
-
-
-def hold_out(
-    corpus: str, rows: Sentences, objective: Objective, prepared: Prepared, name: str = "perplexity"
-) -> HeldOut:
-    """The rows in batches whose masks never change: they depend on no seed and no batch size of a run.
-
-    Raises:
-        DataError: there are no rows.
-    """
-    if not len(rows):
-        raise DataError(f"the held-out text of {corpus!r} does not fill one row of {objective.max_length} subwords")
-    size = max(1, BATCH // int(rows.lengths.max() + 2))
-    measured = objective.for_evaluation()
-    batches = []
-    for start in range(0, len(rows), size):
-        chosen = rows.take(np.arange(start, min(start + size, len(rows))))
-        batches.append(measured.batch(chosen, prepared, 0, generator(Purpose.EVALUATE, 0, start)))
-    words, characters = _size(rows, prepared.vocab) if objective.backbone == "causal" else (0, 0)
-    return HeldOut(corpus, measured, batches, words, characters, name)
-
-
-def _size(rows: Sentences, vocab: Vocab) -> tuple[int, int]:
-    """Words and characters of the rows, with an end of a sentence as one of each.
-
-    A word that a row's edge cuts in two is one in each row. Characters are those of the normalised text.
-    """
-    ends = int((rows.words.flat < 0).sum())
-    words = sum(len(np.unique(row[row >= 0])) for row in rows.words)
-    return words + ends, sum(len(vocab.decode(row)) for row in rows.ids) + ends
 
 
 def perplexities(backbone: Backbone, held_out: list[HeldOut], device: torch.device) -> dict[str, float]:
@@ -100,25 +50,10 @@ def perplexities(backbone: Backbone, held_out: list[HeldOut], device: torch.devi
 
 
 def _measures(backbone: Backbone, corpus: HeldOut, device: torch.device) -> dict[str, float]:
-    total, count = _summed(backbone, corpus, device)
-    found = {corpus.name: _perplexity(total, count)}
+    total, count = summed(backbone, corpus, device)
+    found = {corpus.name: perplexity(total, count)}
     if corpus.words:
-        found["perplexity_per_word"] = _perplexity(total, corpus.words)
+        found["perplexity_per_word"] = perplexity(total, corpus.words)
     if corpus.characters:
         found[BITS] = total / corpus.characters / math.log(2)
     return found
-
-
-def _perplexity(total: float, count: float) -> float:
-    return math.exp(min(total / max(count, 1.0), 50.0))
-
-
-def _summed(backbone: Backbone, corpus: HeldOut, device: torch.device) -> tuple[float, float]:
-    """The summed loss and the predictions it sums over."""
-    total, count = 0.0, 0.0
-    heads = torch.nn.ModuleDict()
-    for batch in corpus.batches:
-        terms = corpus.objective.loss(backbone, heads, batch.to(device))
-        total += sum(float(term.total) for term in terms.values())
-        count += sum(batch.counts.values())
-    return total, count

@@ -1,0 +1,152 @@
+"""The likelihood that a model gives to text: left to right, each subword with the others in view, or a masked share.
+
+Legend: n sentences; S subwords of running text, ends of sentences included; B rows of a batch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from interlace.data import Sentences
+from interlace.data.layout import single
+from interlace.objectives import Batch, Resources
+from interlace.objectives._inputs import Switch, encoder_inputs, wants_languages
+from interlace.objectives.clm import Clm
+from interlace.objectives.mlm import Mlm
+from interlace.ragged import Ragged
+from interlace.randomness import Purpose, generator
+from interlace.tasks._held_out import hold_out, summed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from interlace.data.vocab import Vocab
+    from interlace.models.backbone import Backbone
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How text is read. max_length: longest row, specials included. tokens_per_batch: padded subwords in a batch."""
+
+    max_length: int
+    tokens_per_batch: int
+    language_ids: Switch = "auto"
+
+
+@dataclass(frozen=True)
+class Likelihood:
+    """total: the summed loss in nats. subwords: how many it sums over. words, characters: what these are part of."""
+
+    total: float
+    subwords: float
+    words: int = 0
+    characters: int = 0
+
+
+def causal(backbone: Backbone, vocab: Vocab, text: Sentences, reading: Reading, context: int) -> Likelihood:
+    """Of running text, each subword after those before it in its row; where a sentence ends is predicted as well.
+
+    context: subwords before those that a row predicts which it only reads; without any, a row's first one is guessed
+        from nothing.
+    """
+    clm = Clm(max_length=reading.max_length, language_ids=reading.language_ids)
+    prepared = clm.prepare(Resources(vocab, backbone.traits))
+    rows, read = running(text, reading.max_length - 2, context, vocab.end)
+    total, count = 0.0, 0
+    size = max(1, reading.tokens_per_batch // reading.max_length)
+    for start in range(0, len(rows), size):
+        chosen = np.arange(start, min(start + size, len(rows)))
+        batch = clm.batch(rows.take(chosen), prepared, 0, generator(Purpose.EVALUATE, 0))
+        keep = batch.at[1] >= read[chosen][batch.at[0]]  # `at` is a place to the left of what is predicted
+        batch = replace(batch, at=(batch.at[0][keep], batch.at[1][keep]), labels=batch.labels[keep])
+        total += _loss(clm, backbone, batch)
+        count += int(keep.sum())
+    words, characters = size_of(text, vocab)
+    return Likelihood(total, count, words + len(text), characters + len(text))
+
+
+def pseudo(backbone: Backbone, vocab: Vocab, text: Sentences, reading: Reading) -> Likelihood:
+    """Of sentences by themselves, each subword alone masked (Salazar et al. 2020, section 2); all must fit a row."""
+    mlm = Mlm(max_length=reading.max_length)
+    feed = wants_languages(reading.language_ids, backbone.traits, "perplexity")
+    known = known_subwords(text, vocab)
+    owners, places = text.ids.rows()[known], text.ids.columns()[known]
+    total = 0.0
+    for chosen in _alike(text.lengths[owners] + 2, reading.tokens_per_batch):
+        layout = single(text.take(owners[chosen]), vocab, reading.max_length)
+        at = (np.arange(len(chosen)), places[chosen] + 1)
+        labels = layout.ids[at]
+        layout.ids[at] = vocab.mask
+        inputs = encoder_inputs(layout, backbone.traits, (text.language,), language_ids=feed)
+        total += _loss(mlm, backbone, Batch(inputs, at, labels, {mlm.term: len(labels)}, layout.tokens))
+    return Likelihood(total, len(owners), *size_of(text, vocab))
+
+
+def masked(backbone: Backbone, vocab: Vocab, text: Sentences, reading: Reading) -> Likelihood:
+    """Of running text, fixed draws of 15 % that show the mask: what is measured in pre-training (XLM's evaluation)."""
+    mlm = Mlm(max_length=reading.max_length, language_ids=reading.language_ids)
+    prepared = mlm.prepare(Resources(vocab, backbone.traits))
+    rows, _ = running(text, reading.max_length - 2, 0, vocab.end)
+    return Likelihood(*summed(backbone, hold_out(text.language, rows, mlm, prepared), backbone.device))
+
+
+def running(text: Sentences, length: int, context: int, separator: int) -> tuple[Sentences, NDArray[np.int64]]:
+    """Rows of at most `length` subwords of the text with a separator behind each sentence, and how many are context.
+
+    Together the rows hold every subword once beside what is context; the last row may be shorter.
+    """
+    shift = text.ids.rows() + np.arange(len(text.ids.flat))
+    size = len(text.ids.flat) + len(text)
+    ids, words = np.full(size, separator, np.int32), np.full(size, -1, np.int32)
+    ids[shift], words[shift] = text.ids.flat, text.words.flat
+    begins = np.arange(0, size, length - context)
+    stops = np.minimum(begins + length - context, size)
+    starts = np.maximum(begins - context, 0)
+    built = Ragged.from_lengths(np.zeros(0, np.int32), stops - starts)
+    places = np.repeat(starts - built.offsets[:-1], built.lengths) + np.arange(built.offsets[-1])
+    rows = Sentences(Ragged(ids[places], built.offsets), Ragged(words[places], built.offsets), text.language)
+    return rows, begins - starts
+
+
+def shortened(text: Sentences, length: int) -> Sentences:
+    """The first `length` subwords of each sentence."""
+    keep = text.ids.columns() < length
+    kept = np.minimum(text.lengths, length)
+    ids, words = (Ragged.from_lengths(side.flat[keep], kept) for side in (text.ids, text.words))
+    return Sentences(ids, words, text.language)
+
+
+def known_subwords(text: Sentences, vocab: Vocab) -> NDArray[np.bool_]:
+    """(total,) which subwords of the text are predicted: all but the unknown one and other specials."""
+    return ~np.isin(text.ids.flat, vocab.specials)
+
+
+def size_of(text: Sentences, vocab: Vocab) -> tuple[int, int]:
+    """Words with a subword that is predicted, and characters of the normalised text without unknown subwords."""
+    known = known_subwords(text, vocab) & (text.words.flat >= 0)
+    words = np.stack([text.ids.rows()[known], text.words.flat[known]])
+    return len(np.unique(words, axis=1).T), sum(len(vocab.decode(row)) for row in text.ids)
+
+
+def _alike(lengths: NDArray[np.int64], budget: int) -> Iterator[NDArray[np.int64]]:
+    """Rows of like length together, the longest first, in batches of at most `budget` padded subwords."""
+    order = np.argsort(-lengths, kind="stable")
+    start = 0
+    while start < len(order):
+        size = max(1, budget // int(lengths[order[start]]))
+        yield order[start : start + size]
+        start += size
+
+
+def _loss(objective: Any, backbone: Backbone, batch: Batch) -> float:
+    if not len(batch.labels):
+        return 0.0
+    from torch import nn
+
+    terms = objective.loss(backbone, nn.ModuleDict(), batch.to(backbone.device))
+    return sum(float(term.total) for term in terms.values())

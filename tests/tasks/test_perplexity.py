@@ -1,0 +1,185 @@
+"""Likelihoods against slow loops over one position at a time."""
+
+from __future__ import annotations
+
+import logging
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from interlace.data import Sentences
+from interlace.data.vocab import Vocab
+from interlace.errors import DataError, SettingsError
+from interlace.models.build import fresh
+from interlace.models.shape import Shape
+from interlace.ragged import Ragged
+from interlace.tasks import TASKS
+from interlace.tasks._likelihood import running
+from interlace.tasks.perplexity import Perplexity
+
+LINES = ["the doctor reads letters", "letters", "the doctor reads the letters the doctor reads", "der arzt"]
+
+
+def surprise(backbone, ids, at, label, *, causal):
+    """Nats of one subword at one place of one row."""
+    with torch.inference_mode():
+        states = backbone.encode({"input_ids": torch.tensor([ids])}, causal=causal)[0, at]
+        return -torch.log_softmax(backbone.logits(states[None]).double(), dim=-1)[0, label].item()
+
+
+@pytest.fixture
+def text(vocab):
+    return vocab.encode(LINES, language="en")
+
+
+def left_to_right(backbone, vocab, text, length, context):
+    """Total nats and count, by the definition: a stream cut into rows, one subword predicted at a time."""
+    stream = [number for row in text.ids for number in [*row.tolist(), vocab.end]]
+    total, step = 0.0, length - context
+    for place, label in enumerate(stream):
+        block = place // step * step
+        before = stream[max(0, block - context) : place]
+        total += surprise(backbone, [vocab.begin, *before], len(before), label, causal=True)
+    return total, len(stream)
+
+
+@pytest.mark.parametrize(("max_length", "context"), [(48, 0), (12, 0), (12, 4)])
+def test_left_to_right_is_exact(vocab, model, text, max_length, context):
+    backbone = model(init_std=0.5)
+    task = Perplexity(kind="causal", max_length=max_length, context=context, tokens_per_batch=30)
+    scores = task.measure(backbone, vocab, text)
+    total, count = left_to_right(backbone.eval(), vocab, text, max_length - 2, context)
+    words = 4 + 1 + 8 + 2 + len(LINES)
+    characters = sum(map(len, LINES)) + len(LINES)
+    assert scores["perplexity per subword"] == pytest.approx(math.exp(total / count), rel=1e-4)
+    assert scores["perplexity per word"] == pytest.approx(math.exp(total / words), rel=1e-4)
+    assert scores["bits per character"] == pytest.approx(total / characters / math.log(2), rel=1e-4)
+    assert scores["perplexity"] == scores["perplexity per word"]
+    assert (scores["unknown"], scores["cut"], scores["sentences"]) == (0, 0, 4)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.integers(0, 7), min_size=1, max_size=8), st.integers(2, 9), st.data())
+def test_rows_hold_the_stream(lengths, length, data):
+    context = data.draw(st.integers(0, length - 1))
+    ids = Ragged.from_lengths(np.arange(10, 10 + sum(lengths), dtype=np.int32), lengths)
+    words = Ragged.from_lengths(np.zeros(sum(lengths), np.int32), lengths)
+    rows, read = running(Sentences(ids, words, "en"), length, context, 1)
+    stream = [number for row in ids for number in [*row.tolist(), 1]]
+    place = 0
+    for row, skip in zip(rows.ids, read, strict=True):
+        assert row.tolist() == stream[place - skip : place - skip + len(row)]
+        assert skip == min(context, place)
+        place += len(row) - skip
+    assert place == len(stream)
+    assert ((rows.words.flat < 0) == (rows.ids.flat == 1)).all()
+
+
+def test_pseudo_perplexity_masks_each_subword_alone(vocab, model, text):
+    backbone = model(init_std=0.5)
+    scores = Perplexity(tokens_per_batch=40).measure(backbone, vocab, text)
+    backbone.eval()
+    total = 0.0
+    for row in text.ids:
+        ids = [vocab.begin, *row.tolist(), vocab.end]
+        for place in range(1, len(ids) - 1):
+            shown = [*ids[:place], vocab.mask, *ids[place + 1 :]]
+            total += surprise(backbone, shown, place, ids[place], causal=False)
+    assert scores["pseudo-perplexity per subword"] == pytest.approx(math.exp(total / len(text.ids.flat)), rel=1e-4)
+    assert scores["pseudo-perplexity per word"] == pytest.approx(math.exp(total / 15), rel=1e-4)
+    assert "perplexity per word" not in scores
+
+
+def test_how_a_model_reads_decides(vocab, model, text):
+    backbone = model()
+    assert "pseudo-perplexity per word" in Perplexity().measure(backbone, vocab, text)
+    backbone.causal = True
+    assert "perplexity per word" in Perplexity().measure(backbone, vocab, text)
+    for kind in ("pseudo", "masked"):
+        with pytest.raises(SettingsError, match=f"kind = '{kind}', but the model reads from left to right"):
+            Perplexity(kind=kind).measure(backbone, vocab, text)
+
+
+def test_masked_draws_are_fixed(vocab, model, text):
+    scores = [Perplexity(kind="masked").measure(model(), vocab, text) for _ in range(2)]
+    assert scores[0] == scores[1]
+    assert scores[0]["perplexity"] == scores[0]["perplexity per masked subword"] > 1
+    assert "bits per character" not in scores[0]
+
+
+def test_the_unit_is_said():
+    assert Perplexity().unit == "per word"
+    assert Perplexity(per="subword").unit == "per subword"
+    assert Perplexity(kind="masked").unit == "per masked subword"
+    assert not Perplexity().greater_is_better
+
+
+def test_a_word_of_several_subwords_is_one_word(vocab, model):
+    text = vocab.encode(["xyz the"], language="en")
+    assert len(text.ids.flat) > 2
+    scores = Perplexity(kind="causal").measure(model(), vocab, text)
+    per_subword, per_word = scores["perplexity per subword"], scores["perplexity per word"]
+    assert (len(text.ids.flat) + 1) * math.log(per_subword) == pytest.approx(3 * math.log(per_word), rel=1e-6)
+
+
+@pytest.fixture(scope="module")
+def small():
+    """A vocabulary that cannot spell all (a strange letter is a blank and the unknown subword), and a model over it."""
+    vocab = Vocab.learn({"en": ["the doctor reads letters"] * 20}, size=60, kind="bpe")
+    return vocab, fresh(Shape(layers=1, width=16, heads=2, max_length=48), vocab, seed=0)
+
+
+@pytest.mark.parametrize("kind", ["causal", "pseudo", "masked"])
+def test_what_is_unknown_is_neither_predicted_nor_counted(small, kind):
+    vocab, backbone = small
+    text = vocab.encode(["the ж doctor"], language="en")
+    unknown = np.isin(text.ids.flat, vocab.specials)
+    assert unknown.sum() == 1
+    scores = Perplexity(kind=kind).measure(backbone, vocab, text)
+    assert scores["unknown"] == pytest.approx(100 / len(unknown))
+    if kind == "pseudo":
+        subwords = (len(unknown) - 1) * math.log(scores["pseudo-perplexity per subword"])
+        assert subwords == pytest.approx(3 * math.log(scores["pseudo-perplexity per word"]))
+    with pytest.raises(DataError, match="spells nothing of the text in 'en'"):
+        Perplexity(kind=kind).measure(backbone, vocab, only(text, unknown))
+
+
+def only(text, chosen):
+    ids, words = (Ragged.from_lengths(side.flat[chosen], [chosen.sum()]) for side in (text.ids, text.words))
+    return Sentences(ids, words, text.language)
+
+
+def test_long_sentences_are_cut_and_the_share_is_told(vocab, model, text):
+    scores = Perplexity(max_length=8).measure(model(), vocab, text)
+    beyond = np.maximum(text.lengths - 6, 0).sum() / text.lengths.sum()
+    assert scores["cut"] == pytest.approx(100 * beyond)
+    assert scores["cut"] > 0
+    assert Perplexity(kind="causal", max_length=8).measure(model(), vocab, text)["cut"] == 0
+
+
+def test_a_fixed_draw_of_sentences(vocab, model, text):
+    one, two = (Perplexity(most_sentences=2).measure(model(), vocab, text) for _ in range(2))
+    assert one == two
+    assert one["sentences"] == 2
+    assert Perplexity(most_sentences=None).measure(model(), vocab, text)["sentences"] == 4
+
+
+def test_lines_without_text_are_counted(tmp_path, vocab, caplog):
+    (tmp_path / "a.en").write_text("the doctor\n\n \nreads\n")
+    with caplog.at_level(logging.INFO, "interlace"):
+        assert len(Perplexity(files="a.{language}").examples("test", "en", vocab, tmp_path)) == 2
+    assert "2 lines without text left out" in caplog.text
+    (tmp_path / "a.en").write_text("\n")
+    with pytest.raises(DataError, match="no line holds text"):
+        Perplexity(files="a.{language}").examples("test", "en", vocab, tmp_path)
+
+
+def test_context_must_leave_something(vocab, model, text):
+    with pytest.raises(SettingsError, match="at most max_length - 3 = 13, found 14"):
+        TASKS.build({"name": "perplexity", "max_length": 16, "context": 14})
+    with pytest.raises(SettingsError, match="context = 46, but the model reads at most 48"):
+        Perplexity(kind="causal", context=46).measure(model(), vocab, text)
