@@ -5,7 +5,8 @@ import pytest
 import torch
 
 from interlace.errors import DataError, SettingsError
-from interlace.tasks.embedding_alignment import EmbeddingAlignment, _entries
+from interlace.tasks._dictionary import read_entries
+from interlace.tasks.embedding_alignment import EmbeddingAlignment
 
 PAIRS = [("the", "der"), ("doctor", "arzt"), ("reads", "liest"), ("letters", "briefe")]
 
@@ -116,14 +117,14 @@ def test_nothing_to_ask_is_an_error_with_a_way_out(dictionary, vocab, model):
 def test_blanks_may_part_the_columns_too(tmp_path):
     path = tmp_path / "d.txt"
     path.write_text("the der\n\nto read\tlesen\n")
-    assert _entries(path) == (["the", "to read"], ["der", "lesen"])
+    assert read_entries(path) == (["the", "to read"], ["der", "lesen"])
 
 
 def test_a_line_without_a_translation_is_named(tmp_path):
     path = tmp_path / "d.txt"
     path.write_text("the\tder\nlonely\n")
-    with pytest.raises(DataError, match=r"d.txt, line 2: expected a word and its translation, found 'lonely'"):
-        _entries(path)
+    with pytest.raises(DataError, match=r"d.txt, line 2: expected 'source<TAB>target' .*found 'lonely'"):
+        read_entries(path)
 
 
 def test_means_are_not_rows_of_the_vocabulary():

@@ -20,6 +20,7 @@ from interlace.settings import Settings
 from interlace.tasks._outcomes import right_labels
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from interlace.objectives import Batch, Examples, Prepared
     from interlace.ragged import Ragged
     from interlace.tasks._outcomes import Outcomes
+    from interlace.vectors import WordVectors
 
     Predictions = NDArray[Any] | Ragged
     """A class id a row, or a row of class ids, one a word; -1 where a model gave none. Or what a learner makes of an
@@ -131,6 +133,7 @@ class Task(Settings, ABC):
     unit: ClassVar[str] = "%"
     greater_is_better: ClassVar[bool] = True
 
+    static: ClassVar[bool] = False  # whether it can score static word vectors too: `measure_words`
     translatable: ClassVar[bool] = False  # whether gold holds for a translation of the text: translate-test
 
     targets: list[str] | None = Field(None, description="Languages it is scored in; none: those of the recipe.")
@@ -179,6 +182,10 @@ class Task(Settings, ABC):
 
     def measure(self, backbone: Backbone, vocab: Vocab, examples: Any) -> dict[str, float]:
         """A probe's scores of the backbone as it is."""
+        raise NotImplementedError
+
+    def measure_words(self, vectors: Mapping[str, WordVectors], examples: Any) -> dict[str, float]:
+        """A probe's scores of static word vectors, by language; `examples` then takes None for the vocabulary."""
         raise NotImplementedError
 
 

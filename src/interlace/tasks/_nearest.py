@@ -5,9 +5,11 @@ Legend: n queries, m candidates, H width.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+from interlace.vectors._neighbours import CELLS, unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,14 +18,7 @@ if TYPE_CHECKING:
 
     from interlace.ragged import Ragged
 
-CELLS = 1 << 24  # similarities held at a time: 64 MiB of float32
-
-
-def unit(vectors: NDArray[Any]) -> NDArray[np.float32]:
-    """(n, H) rows of length 1; a row of zeros stays one, and is like nothing."""
-    vectors = np.asarray(vectors, np.float32)
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.asarray(vectors / np.maximum(lengths, np.finfo(np.float32).tiny), np.float32)
+__all__ = ["CELLS", "hits", "numbered", "unit"]
 
 
 def hits(

@@ -17,9 +17,10 @@ from interlace.data import Pairs, Sentences
 from interlace.errors import DataError
 from interlace.ragged import Ragged
 from interlace.tasks import Task
+from interlace.tasks._dictionary import read_entries
 from interlace.tasks._files import Asked, Files, find
 from interlace.tasks._nearest import hits, numbered, unit
-from interlace.text.lines import read_lines
+from interlace.tasks._words import means, spellable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,7 +61,7 @@ class EmbeddingAlignment(Task):
     def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> Pairs:
         """A row a dictionary entry: the subwords of the word and of its translation as inside a sentence."""
         path = find(self.files, Asked("embedding_alignment", split, language, root, self.source))
-        source, target = _entries(path)
+        source, target = read_entries(path)
         return Pairs(_words(source, self.source, vocab), _words(target, language, vocab))
 
     def measure(self, backbone: Backbone, vocab: Vocab, examples: Pairs) -> dict[str, float]:
@@ -71,7 +72,9 @@ class EmbeddingAlignment(Task):
         """
         sources, targets = examples.source.ids, examples.target.ids
         words, _ = numbered(sources)
-        source_fits, target_fits = (_fits(rows, vocab, self.pieces) for rows in (sources, targets))
+        source_fits, target_fits = (
+            spellable(rows, vocab, single=self.pieces == "single") for rows in (sources, targets)
+        )
         usable = source_fits & target_fits & (self.identical | ~_alike(sources, targets))
         if not usable.any():
             raise DataError(
@@ -101,22 +104,7 @@ class EmbeddingAlignment(Task):
         gold = Ragged.from_lengths(entries[:, 1], np.bincount(entries[:, 0]))
         own = [[place[key]] if (key := row.tobytes()) in place else [] for row in asked]
         barred = None if self.identical else Ragged.of(own, np.int64)
-        return hits(unit(_means(table, asked)), unit(_means(table, rows)), gold, barred)
-
-
-def _entries(path: Path) -> tuple[list[str], list[str]]:
-    """The two columns of a dictionary; what stands behind a tab, or else behind the first blank, is the translation."""
-    pairs = []
-    for number, line in enumerate(read_lines(path), 1):
-        if not line.strip():
-            continue
-        source, _, target = line.partition("\t" if "\t" in line else " ")
-        if not (source.strip() and target.strip()):
-            raise DataError(f"{path}, line {number}: expected a word and its translation, found {line!r}")
-        pairs.append((source.strip(), target.strip()))
-    if not pairs:
-        raise DataError(f"{path}: no entry in the dictionary")
-    return [source for source, _ in pairs], [target for _, target in pairs]
+        return hits(unit(means(table, asked)), unit(means(table, rows)), gold, barred)
 
 
 def _words(words: list[str], language: str, vocab: Vocab) -> Sentences:
@@ -125,18 +113,6 @@ def _words(words: list[str], language: str, vocab: Vocab) -> Sentences:
     return Sentences(ids, Ragged(np.zeros(len(ids.values), np.int32), ids.offsets), language)
 
 
-def _fits(rows: Ragged, vocab: Vocab, pieces: str) -> NDArray[np.bool_]:
-    """Which words the vocabulary can spell, and in one subword where that is asked for."""
-    strange = np.bincount(rows.rows()[~np.isin(rows.flat, vocab.ordinary)], minlength=len(rows))
-    return np.asarray((strange == 0) & (rows.lengths == 1 if pieces == "single" else rows.lengths > 0), np.bool_)
-
-
 def _alike(sources: Ragged, targets: Ragged) -> NDArray[np.bool_]:
     pairs = zip(sources, targets, strict=True)
     return np.array([source.tobytes() == target.tobytes() for source, target in pairs], np.bool_)
-
-
-def _means(table: NDArray[np.float32], rows: Ragged) -> NDArray[np.float32]:
-    """(rows, H) the mean of each row's vectors."""
-    sums = np.add.reduceat(table[rows.flat], rows.offsets[:-1] - rows.offsets[0])
-    return np.asarray(sums / rows.lengths[:, None], np.float32)

@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from interlace.errors import DataError
+from interlace.tasks._similarity_files import read_apart, read_table
+from interlace.tasks.word_similarity import WordSimilarity, correlations
+from interlace.vectors import WordVectors
+
+SIMLEX = "word 1\tword 2\tscore\nold\tnew\t0\nsmart\tclever\t9.7\nhard\ttough\t8\n"
+
+
+def put(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def at(language, **degrees):
+    angles = np.radians(list(degrees.values()))
+    return WordVectors(language, list(degrees), np.stack([np.cos(angles), np.sin(angles)], 1).astype("f"))
+
+
+def scored(root, vectors, language="en", **settings):
+    task = WordSimilarity(**settings)
+    examples = task.examples("test", language, None, root)
+    return task.measure_words({side.language: side for side in vectors}, examples)
+
+
+# ---- scores ----
+
+
+def test_correlations_by_hand():
+    """Ranks 1 2 3 against 1 3 2: 1 - 6 x 2 / (3 x 8) = .5. Values 0 1 2 against 0 2 1: cov 1/3, variances 2/3: .5."""
+    found = correlations(np.array([0.0, 1.0, 2.0]), np.array([0.0, 2.0, 1.0]))
+    assert found == pytest.approx({"spearman": 50, "pearson": 50, "harmonic": 50})
+    found = correlations(np.array([0.0, 1.0, 10.0]), np.array([1.0, 2.0, 3.0]))
+    assert found["spearman"] == 100
+    assert found["pearson"] == pytest.approx(100 * 10 / np.sqrt(182 / 3 * 2))
+    assert found["harmonic"] == pytest.approx(2 * 100 * found["pearson"] / (100 + found["pearson"]))
+
+
+def test_against_the_grain_and_without_any():
+    found = correlations(np.array([0.0, 1.0, 2.0]), np.array([2.0, 1.0, 0.0]))
+    assert found == {"spearman": -100, "pearson": -100, "harmonic": 0}
+    assert correlations(np.ones(3), np.arange(3.0)) == {"spearman": 0, "pearson": 0, "harmonic": 0}
+
+
+def test_words_that_people_find_alike_are_near(tmp_path):
+    put(tmp_path / "similarity/en.tsv", SIMLEX)
+    good = at("en", old=0, new=170, smart=40, clever=41, hard=80, tough=100)
+    assert scored(tmp_path, [good])["spearman"] == 100
+    assert scored(tmp_path, [good])["coverage"] == 100
+    bad = at("en", old=0, new=1, smart=0, clever=170, hard=80, tough=100)
+    assert scored(tmp_path, [bad])["spearman"] == -100
+
+
+def test_pairs_across_languages(tmp_path):
+    put(tmp_path / "similarity/en-de.tsv", "old\tneu\t0\nsmart\tklug\t9.7\nhard\tschwer\t8\n")
+    vectors = at("en", old=0, smart=40, hard=80), at("de", neu=170, klug=41, schwer=100)
+    assert scored(tmp_path, vectors, "en-de")["spearman"] == 100
+    with pytest.raises(DataError, match="no word vectors of 'de'"):
+        scored(tmp_path, vectors[:1], "en-de")
+
+
+def test_pairs_without_vectors_are_left_out_or_half_alike(tmp_path):
+    """With 0.5 for the pair that has none: gold 0 9 8 5 against cosines -.98 1 .94 .5, ranks all right."""
+    put(tmp_path / "similarity/en.tsv", SIMLEX + "odd\tqueer\t5\n")
+    vectors = [at("en", old=0, new=170, smart=40, clever=41, hard=80, tough=100)]
+    left = scored(tmp_path, vectors)
+    assert (left["spearman"], left["coverage"]) == (100, 75)
+    assert scored(tmp_path, vectors, uncovered="midpoint")["spearman"] == 100
+    # With 1 it is the nearest of all: ranks 1 4 2 3 against 1 2 3 4, 1 - 6 x 6 / (4 x 15) = .4.
+    assert scored(tmp_path, vectors, uncovered="midpoint", midpoint=1)["spearman"] == pytest.approx(40)
+
+
+def test_too_few_pairs_are_no_score(tmp_path):
+    put(tmp_path / "similarity/en.tsv", SIMLEX)
+    with pytest.raises(DataError, match="1 of 3 pairs in 'en' have vectors for both words; 3 at least"):
+        scored(tmp_path, [at("en", old=0, new=1)])
+
+
+def test_a_model_s_words(tmp_path, vocab, model):
+    put(tmp_path / "similarity/en.tsv", "the\treads\t1\nthe\tdoctor\t5\nreads\tletters\t3\nthe\tquixotic\t2\n")
+    task = WordSimilarity(reading={"pieces": "single"})
+    found = task.measure(model(), vocab, task.examples("test", "en", vocab, tmp_path))
+    assert found["coverage"] == 75
+
+
+# ---- files ----
+
+
+def test_a_header_is_known_by_its_score(tmp_path):
+    first, second, scores = read_table(put(tmp_path / "a.tsv", SIMLEX))
+    assert (first, second, scores.tolist()) == (["old", "smart", "hard"], ["new", "clever", "tough"], [0, 9.7, 8])
+    assert read_table(put(tmp_path / "b.tsv", SIMLEX.split("\n", 1)[1]))[0] == first
+
+
+def test_simlex_as_published_has_its_score_further_right(tmp_path):
+    path = put(tmp_path / "a.tsv", "word1\tword2\tPOS\tSimLex999\nold\tnew\tA\t1.58\nsmart\tclever\tA\t9\n")
+    assert read_table(path, "SimLex999")[2].tolist() == [1.58, 9]
+    with pytest.raises(DataError, match="no column 'SimLex'; did you mean 'SimLex999'"):
+        read_table(path, "SimLex")
+    with pytest.raises(DataError, match=r"a\.tsv, line 2: expected two words and a score"):
+        read_table(path)
+
+
+@pytest.mark.parametrize("line", ["old\tnew", "old\tnew\tx\t3", "\tnew\t3", "old\tnew\tnan"])
+def test_bad_rows_are_named(tmp_path, line):
+    with pytest.raises(DataError, match=r"a\.tsv, line 2: expected two words and a score"):
+        read_table(put(tmp_path / "a.tsv", f"a\tb\t1\n{line}\n"))
+
+
+def test_semeval_has_words_and_scores_apart(tmp_path):
+    put(tmp_path / "data/en-de.test.data.txt", "New York\tneu\nsmart\tklug\nhard\tschwer\n")
+    put(tmp_path / "keys/en-de.test.gold.txt", "0.5\n4\n3\n")
+    task = WordSimilarity(files="data/{language}.test.data.txt", gold="keys/{language}.test.gold.txt")
+    examples = task.examples("test", "en-de", None, tmp_path)
+    assert examples.languages == ("en", "de")
+    assert examples.first == ["New York", "smart", "hard"]
+    assert examples.scores.tolist() == [0.5, 4, 3]
+    assert len(examples) == len(examples.lengths) == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "gold", "message"),
+    [
+        ("a\tb\n", "1\n2\n", r"words ends before line 2, but .*gold goes on"),
+        ("a\tb\nc\td\n", "1\n", r"gold ends before line 2"),
+        ("a b\n", "1\n", r"words, line 1: expected two words with a tab"),
+        ("a\tb\n", "x\n", r"gold, line 1: expected a score, found 'x'"),
+    ],
+)
+def test_files_apart_stand_line_by_line(tmp_path, words, gold, message):
+    with pytest.raises(DataError, match=message):
+        read_apart(put(tmp_path / "words", words), put(tmp_path / "gold", gold))
+
+
+@pytest.mark.skipif("INTERLACE_DATA" not in os.environ, reason="no real data here")
+@pytest.mark.parametrize("language", ["english", "german", "italian"])
+def test_simlex_is_read_whole(language):
+    path = Path(os.environ["INTERLACE_DATA"]) / f"dict/simlex999/simlex-{language}.txt"
+    first, second, scores = read_table(path)
+    assert len(first) == len(second) == len(scores) == 999
+    assert 0 <= scores.min() < 1
+    assert 9 < scores.max() <= 10

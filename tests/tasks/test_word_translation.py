@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from interlace.errors import DataError, SettingsError
+from interlace.tasks._words import Reading, whole_words
+from interlace.tasks.word_translation import WordTranslation
+from interlace.vectors import WordVectors
+
+
+@pytest.fixture
+def root(tmp_path):
+    """Writes a dictionary and returns the folder it stands in."""
+
+    def write(*pairs, text=None):
+        (tmp_path / "dict").mkdir(exist_ok=True)
+        (tmp_path / "dict/en-de.txt").write_text("".join(f"{one}\t{other}\n" for one, other in pairs))
+        for language, line in (text or {}).items():
+            (tmp_path / "text").mkdir(exist_ok=True)
+            (tmp_path / f"text/train.{language}.txt").write_text(line + "\n")
+        return tmp_path
+
+    return write
+
+
+def at(language, **degrees):
+    """Vectors in the plane, twice as long in German."""
+    angles = np.radians(list(degrees.values()))
+    length = 2 if language == "de" else 1
+    return WordVectors(language, list(degrees), length * np.stack([np.cos(angles), np.sin(angles)], 1).astype("f"))
+
+
+def scored(root, vectors, **settings):
+    task = WordTranslation(**settings)
+    return task.measure_words({side.language: side for side in vectors}, task.examples("test", "de", None, root))
+
+
+def test_scores_by_hand(root):
+    """cat finds Katze; dog finds Katze first and Hund second; both have neighbours enough to count all (k = 10)."""
+    vectors = at("en", cat=0, dog=90), at("de", Katze=30, Hund=170)
+    found = scored(root(("cat", "Katze"), ("dog", "Hund")), vectors)
+    assert found["p@1 cosine"] == 50
+    assert found["p@5 cosine"] == 100
+    assert found["mrr cosine"] == 75
+    assert found["mean cosine"] == pytest.approx((np.cos(np.radians(30)) + np.cos(np.radians(80))) / 2)
+    law_of_cosines = [np.sqrt(1 + 4 - 4 * np.cos(np.radians(angle))) for angle in (30, 80)]
+    assert found["mean distance"] == pytest.approx(np.mean(law_of_cosines))
+    assert (found["coverage"], found["alike"]) == (100, 0)
+    # r(Katze) = (cos 30 + cos 60) / 2 = .683, r(Hund) = (cos 170 + cos 80) / 2 = -.406.
+    # dog: 2 cos 60 - .683 = .317 for Katze, 2 cos 80 + .406 = .753 for Hund; cat: 1.049 against -1.564.
+    assert found["p@1 csls"] == 100
+
+
+def test_any_translation_counts_and_each_word_is_asked_once(root):
+    vectors = at("en", cat=0), at("de", Katze=80, Kater=1, Hund=40)
+    found = scored(root(("cat", "Katze"), ("cat", "Kater"), ("cat", "Katze"), ("x", "Hund")), vectors)
+    assert found["p@1 cosine"] == 100
+    assert found["coverage"] == 50
+
+
+def test_a_rival_that_is_as_near_goes_first(root):
+    vectors = at("en", cat=0, dog=90), at("de", Katze=10, Hund=10)
+    assert scored(root(("cat", "Katze"), ("dog", "Hund")), vectors)["p@1 cosine"] == 0
+
+
+def test_more_candidates_are_more_rivals(root):
+    vectors = at("en", cat=0, dog=90), at("de", Katze=5, Hund=85, Maus=1, Ratte=89)
+    folder = root(("cat", "Katze"), ("dog", "Hund"), text={"en": "cat dog", "de": "Maus Maus Ratte"})
+    assert scored(folder, vectors)["p@1 cosine"] == 100
+    assert scored(folder, vectors, candidates="text")["p@1 cosine"] == 0
+    assert scored(folder, vectors, candidates="text", most=1)["coverage"] == 50  # one word a language
+    assert scored(folder, vectors, candidates="vocabulary")["p@1 cosine"] == 0
+
+
+def test_the_frequent_words_of_a_text_are_taken(root):
+    folder = root(("cat", "Katze"), text={"en": "cat", "de": "Maus Ratte Ratte"})
+    task = WordTranslation(candidates="text", most=1)
+    assert task.examples("test", "de", None, folder).frequent == (["cat"], ["Ratte"])
+
+
+def test_words_written_alike_are_told_apart(root):
+    vectors = at("en", Anna=0, cat=90), at("de", Anna=0, Katze=170)
+    folder = root(("Anna", "Anna"), ("cat", "Katze"))
+    found = scored(folder, vectors)
+    assert found["alike"] == 50
+    assert found["p@1 csls"] == (100 + found["p@1 csls, not alike"]) / 2
+    assert scored(folder, vectors, identical=False)["alike"] == 0
+    with pytest.raises(DataError, match="all 1 entries into 'de' are written alike; set identical = true"):
+        scored(root(("Anna", "Anna")), vectors, identical=False)
+
+
+def test_case_is_no_difference_unless_asked(root):
+    vectors = at("en", cat=0), at("de", Katze=0)
+    folder = root(("cat", "katze"))
+    assert scored(folder, vectors)["coverage"] == 100
+    with pytest.raises(DataError, match="none of the 1 entries from 'en' to 'de' has a vector for both words"):
+        scored(folder, vectors, fold=False)
+
+
+def test_centring_removes_what_a_language_has_in_common(root):
+    english = at("en", cat=0, dog=90)
+    moved = WordVectors("de", ["Katze", "Hund"], english.vectors + np.array([-9, 4], np.float32))
+    folder = root(("cat", "Katze"), ("dog", "Hund"))
+    assert scored(folder, (english, moved))["p@1 cosine"] < 100
+    assert scored(folder, (english, moved), centre=True)["mean distance"] == pytest.approx(0, abs=1e-6)
+
+
+def test_languages_without_vectors_and_oneself_are_refused(root):
+    with pytest.raises(DataError, match="no word vectors of 'de'; there are: en"):
+        scored(root(("cat", "Katze")), [at("en", cat=0)])
+    with pytest.raises(DataError, match="'en' cannot be translated into itself"):
+        WordTranslation().examples("test", "en", None, root(("a", "b")))
+
+
+# ---- vectors of a model ----
+
+
+def test_the_table_gives_means_of_subwords_or_single_ones_alone(vocab, model):
+    backbone = model()
+    table = backbone.table.detach().numpy()
+    ids = vocab.encode_words(["doctor", "xy"])
+    assert ids.lengths.tolist()[0] == 1 < ids.lengths.tolist()[1]
+    found = Reading().vectors(backbone, vocab, "en", ["doctor", "xy", "doctor"])
+    assert found.words == ["doctor", "xy"]
+    np.testing.assert_allclose(found.vectors, [table[ids[0]].mean(0), table[ids[1]].mean(0)], atol=1e-7)
+    assert Reading(pieces="single").vectors(backbone, vocab, "en", ["xy", "doctor"]).words == ["doctor"]
+
+
+def test_a_layer_reads_the_word_alone(vocab, model):
+    backbone = model()
+    found = Reading(layer=-1).vectors(backbone, vocab, "en", ["doctor", "reads"])
+    ids = np.array([[vocab.begin, int(vocab.encode_words(["reads"])[0][0]), vocab.end]])
+    backbone.eval()
+    with torch.inference_mode():
+        states = backbone.hidden_states({"input_ids": torch.as_tensor(ids)})[-1]
+    np.testing.assert_allclose(found.vectors[1], states[0, 1].numpy(), atol=1e-5)
+    with pytest.raises(SettingsError, match=r"reading\.layer = 4, but the model has 3 layers"):
+        Reading(layer=4).vectors(backbone, vocab, "en", ["doctor"])
+
+
+def test_whole_words_of_the_vocabulary(vocab):
+    words = whole_words(vocab)
+    assert {"the", "doctor", "arzt", "briefe"} <= set(words)
+    assert len(words) == len(set(words))
+    assert (vocab.encode_words(words).lengths == 1).all()
+
+
+def test_a_model_s_whole_words_are_candidates(root, vocab, model):
+    backbone = model()
+    with torch.no_grad():
+        for number, word in enumerate(["doctor", "arzt", "liest"]):
+            row = torch.zeros(backbone.width)
+            row[0], row[1] = 1, (0, 0.2, 0.1)[number]
+            backbone.table[int(vocab.encode_words([word])[0][0])] = row
+    folder = root(("doctor", "arzt"))
+    for candidates, expected in (("dictionary", 100), ("vocabulary", 0)):
+        task = WordTranslation(candidates=candidates)
+        found = task.measure(backbone, vocab, task.examples("test", "de", vocab, folder))
+        assert found["p@1 cosine"] == expected
