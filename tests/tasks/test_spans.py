@@ -230,6 +230,16 @@ def test_equal_spans_of_two_windows_are_one_answer():
     assert best[1].tolist() == [none] * 3
 
 
+def test_where_there_is_nothing_to_read_nothing_is_found(vocab, case):
+    learner, backbone, heads, _, prepared = case
+    empty = asked(vocab, [("the doctor", "", (-1, -1)), ("", "", (-1, -1)), ("who", "  ", (-1, -1))])
+    found, gold = predict_all(learner, backbone, heads, empty, prepared, 100, CPU)
+    assert (found["start"] == -1).all()
+    assert (gold["start"] == -1).all()
+    terms = learner.loss(backbone, heads, batch_of(learner, prepared, empty).to(CPU))
+    assert terms["answer"].total.item() == pytest.approx(0, abs=1e-5)  # the first token has nothing to compete with
+
+
 def test_bfloat16_is_finite(case):
     learner, backbone, heads, questions, prepared = case
     batch = batch_of(learner, prepared, questions).to(CPU)
