@@ -50,14 +50,20 @@ SECTIONS: Room[Section] = Room(__name__, "report section")
 
 ORDER = (
     "zero_shot",
+    "heat_map",
+    "published",
+    "data_size",
     "embedding",
+    "before_after",
     "diagnostics",
     "perplexity",
     "losses",
+    "errors",
     "samples",
     "link_matrix",
     "recipe",
     "shares",
+    "cost",
     "provenance",
 )
 """What the reader wants first stands first: results, why, how it was learnt, and at the end how to do it again."""
