@@ -97,6 +97,7 @@ def _show(read: Study, folder: Path, into: Path, *, as_json: bool) -> None:
         output.print_json((into / COMPARISONS).read_text(encoding="utf-8"))
     else:
         output.print(terminal(found[0]))
+        output.print(found[0].caption, highlight=False, markup=False)
         output.print(f"tables: {into / TABLES}", soft_wrap=True, highlight=False)
     if runs := finished_runs(read, folder, into):
         _report(runs, into / "report.html", as_json=as_json)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from interlace import __version__
 from interlace.errors import RunError
 from interlace.text.lines import atomic
-from interlace.train.folder import RUN, SCORES, read_json, write_json
+from interlace.train.folder import RECIPE, RUN, SCORES, read_json, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -120,7 +120,7 @@ class Places:
         """Write what is asked of a cell into its folder, and say what has come of it so far."""
         folder, state = self.cell(cell.name), self.state(cell)
         folder.mkdir(parents=True, exist_ok=True)
-        if state.training != cell.training or not (folder / TRAINING).exists():  # a run keeps the recipe it began with
+        if state.training != cell.training or not (folder / RECIPE).exists():  # a run goes on with what it began with
             write_json(folder / TRAINING, cell.recipe.dump())
         write_json(folder / EVALUATION, cell.recipe.dump())
         state.training, state.evaluation = cell.training, cell.evaluation

@@ -11,6 +11,7 @@ from interlace.errors import DataError, SettingsError, did_you_mean
 from interlace.randomness import Purpose, generator
 from interlace.studies.measures import OTHERS, scores_of, variants_of
 from interlace.studies.statistics import (
+    DRAWS,
     Examples,
     Interval,
     Tested,
@@ -66,7 +67,11 @@ class Comparison:
 
 
 def compare(
-    rows: Sequence[Row], baseline: str | None = None, unit: Unit = "seeds", into: Path | None = None
+    rows: Sequence[Row],
+    baseline: str | None = None,
+    unit: Unit = "seeds",
+    into: Path | None = None,
+    draws: int = DRAWS,
 ) -> list[Comparison]:
     """Every system against the baseline under the same settings, in every measure.
 
@@ -85,6 +90,7 @@ def compare(
         baseline: a system's name; none: the first in the rows.
         unit: what is drawn again.
         into: the study's folder, for `examples`.
+        draws: how often examples are drawn again.
 
     Raises:
         SettingsError: there is no such system or unit. DataError: what examples got was not kept.
@@ -100,7 +106,7 @@ def compare(
     if unit == "languages":
         found = _over_languages(scores, pairs)
     elif unit == "examples":
-        found = _over_examples(rows, scores, pairs, into)
+        found = _over_examples(rows, scores, pairs, into, draws)
     else:
         found = _over_seeds(scores, pairs, unit)
     return _adjusted(found)
@@ -169,7 +175,7 @@ def _over_languages(scores: Scores, pairs: Sequence[tuple[Variant, Variant]]) ->
 
 
 def _over_examples(
-    rows: Sequence[Row], scores: Scores, pairs: Sequence[tuple[Variant, Variant]], into: Path | None
+    rows: Sequence[Row], scores: Scores, pairs: Sequence[tuple[Variant, Variant]], into: Path | None, draws: int
 ) -> list[Comparison]:
     if into is None:
         raise SettingsError("unit 'examples' reads what every example got: give the study's folder")
@@ -180,7 +186,7 @@ def _over_examples(
             if variant in got and other in got:
                 a, b = got[variant], got[other]
                 rng = generator(Purpose.STATISTICS, 0, 2, number * len(pairs) + place)
-                interval, tested = paired_bootstrap(a, b, rng), approximate_randomisation(a, b, rng)
+                interval, tested = paired_bootstrap(a, b, rng, draws=draws), approximate_randomisation(a, b, rng, draws)
                 scale = 100.0 if measure.unit == "%" else 1.0
                 interval = Interval(interval.value * scale, interval.low * scale, interval.high * scale, interval.n)
                 effects = float("nan"), cliffs_delta(a.score / _positive(a.weight), b.score / _positive(b.weight))

@@ -163,13 +163,11 @@ def _html_line(line: Line, columns: Sequence[Column]) -> str:
 
 
 def terminal(table: Table) -> rich.table.Table:
-    """For a rich console; the caption below."""
+    """For a rich console, without the caption, which would be broken to the width of the table."""
     import rich.table
     from rich.markup import escape as safe
 
-    shown = rich.table.Table(
-        title=safe(table.title), title_justify="left", caption=safe(table.caption), caption_justify="left"
-    )
+    shown = rich.table.Table(title=safe(table.title), title_justify="left")
     shown.add_column("")
     for column in table.columns:
         head = safe("\n".join(filter(None, [column.group, column.name])))

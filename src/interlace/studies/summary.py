@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from typing import TYPE_CHECKING, Any
 
+from interlace.errors import DataError
 from interlace.studies._state import Places
 from interlace.studies.cells import cells_of
 from interlace.studies.comparing import compare
@@ -12,15 +14,20 @@ from interlace.studies.rendering import write_tables
 from interlace.studies.results import JSON, read_results
 from interlace.studies.tables import tables
 from interlace.train.folder import RECIPE, read_json, write_json
+from interlace.train.outcomes import outcomes_file
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from interlace.studies import Study
     from interlace.studies.comparing import Comparison
+    from interlace.studies.results import Row
     from interlace.studies.tables import Table
 
+log = logging.getLogger(__name__)
 TABLES, COMPARISONS = "tables", "comparisons.json"
+_DRAWS = 2000  # of examples, for each system in each language: a quarter of a second at 5,000 examples
 
 
 def summarise(study: Study, folder: Path, into: Path) -> list[Table]:
@@ -38,8 +45,23 @@ def summarise(study: Study, folder: Path, into: Path) -> list[Table]:
     recipes = {cell.system: cell.recipe for cell in cells_of(study, folder)}
     found = tables(rows, study.name, baseline, recipes)
     write_tables(into / TABLES, found)
-    write_json(into / COMPARISONS, [told(one) for one in compare(rows, baseline)])
+    write_json(into / COMPARISONS, [told(one) for one in _comparisons(rows, baseline, into)])
     return found
+
+
+def _comparisons(rows: Sequence[Row], baseline: str | None, into: Path) -> list[Comparison]:
+    """By seeds and languages, and by examples in the tasks of which all runs kept what those got."""
+    found = [*compare(rows, baseline), *compare(rows, baseline, "languages")]
+    kept: dict[str, bool] = {}
+    for row in rows:
+        file = outcomes_file(into / row["run"], row["task"], row["tuning_seed"], row["setting"])
+        kept[row["task"]] = kept.get(row["task"], True) and file.is_file()
+    some = [row for row in rows if kept[row["task"]]]
+    try:
+        return [*found, *(compare(some, baseline, "examples", into, draws=_DRAWS) if some else [])]
+    except DataError as error:  # runs of another version, or on other examples
+        log.info("nothing is said of other test examples: %s", error)
+        return found
 
 
 def told(one: Comparison) -> dict[str, Any]:

@@ -1,0 +1,118 @@
+"""`interlace study`: a grid of real runs of a few steps, one of which fails and is mended."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from interlace.cli import application
+from interlace.cli._study_bar import in_words
+from interlace.studies.running import Standing
+
+RECIPE = """
+name = "small"
+data_root = "{root}"
+[corpora.text]
+languages = ["en", "xx"]
+train = "train.{{language}}"
+[vocab]
+size = 300
+[model.shape]
+layers = 1
+width = 16
+heads = 2
+max_length = 32
+[objectives.mlm]
+max_length = 32
+[train]
+steps = 3
+tokens_per_batch = 128
+precision = "no"
+threads = 1
+diagnostics.every = 0
+[evaluate.tasks.retrieval]
+files = "test.{{language}}"
+"""
+
+STUDY = """
+name = "two"
+about = "Two systems, one of which lacks its text."
+[systems.whole]
+recipe = "small.toml"
+[systems.broken]
+recipe = "small.toml"
+label = "Broken"
+set.corpora.text.train = "more.{language}"
+"""
+
+
+@pytest.fixture
+def two(tmp_path, monkeypatch):
+    """A study of two systems in its folder; the text of the second is not there yet."""
+    monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / "cache"))
+    rng = np.random.default_rng(0)
+    english = ["the", "cat", "dog", "sees", "house", "big", "reads", "two", "books", "in"]
+    for split, count in (("train", 60), ("test", 10)):
+        picks = rng.integers(len(english), size=(count, 6))
+        for language, turn in (("en", 1), ("xx", -1)):
+            lines = (" ".join(english[i][::turn] for i in row) for row in picks)
+            (tmp_path / f"{split}.{language}").write_text("\n".join(lines) + "\n")
+    (tmp_path / "small.toml").write_text(RECIPE.format(root=tmp_path))
+    (tmp_path / "two.toml").write_text(STUDY)
+    return tmp_path
+
+
+def called(*arguments):
+    return CliRunner().invoke(application(), ["study", *map(str, arguments)], catch_exceptions=False)
+
+
+@pytest.mark.slow
+def test_a_failing_cell_is_told_at_the_end_and_the_same_command_goes_on(two):
+    command = (two / "two.toml", "--into", two / "out", "--jobs", "2")
+    done = called(*command)
+    assert done.exit_code == 1
+    assert "whole" in done.stdout
+    assert "1 of 2 cells failed" in done.stderr
+    assert "broken,seed=0: error:" in done.stderr
+    assert "more.en: no such file" in done.stderr
+    finished = (two / "out" / "cells" / "whole,seed=0" / "cell.json").read_text()
+    for language in ("en", "xx"):
+        (two / f"more.{language}").write_text((two / f"train.{language}").read_text())
+    again = called(*command)
+    assert again.exit_code == 0
+    assert (two / "out" / "cells" / "whole,seed=0" / "cell.json").read_text() == finished  # not touched again
+    assert "Broken" in again.stdout
+    assert again.stdout.rstrip().endswith("report.html")
+    made = {path.name for path in (two / "out").iterdir()}
+    assert {"results.json", "results.parquet", "comparisons.json", "tables", "report.html"} <= made
+    rows = json.loads((two / "out" / "results.json").read_text())
+    assert {(row["system"], row["task"], row["language"]) for row in rows if row["main"]} == {
+        ("whole", "retrieval", "xx"),
+        ("broken", "retrieval", "xx"),
+    }
+
+
+def test_a_dry_run_lists_cells_and_runs_nothing(two):
+    done = called(two / "two.toml", "--dry-run", "--json", "--into", two / "out", "--set", "seeds=[0, 1]")
+    rows = json.loads(done.stdout)
+    assert [(row["cell"], row["state"]) for row in rows][:2] == [
+        ("whole,seed=0", "waiting"),
+        ("broken,seed=0", "waiting"),
+    ]
+    assert len(rows) == 4
+    assert not (two / "out").exists()
+    assert "whole,seed=0" in called(two / "two.toml", "--dry-run").stdout
+
+
+def test_a_study_goes_somewhere(two):
+    with pytest.raises(Exception, match="--into FOLDER is missing"):
+        called(two / "two.toml")
+
+
+def test_progress_in_words():
+    assert in_words(Standing(3, 9, ("a", "b"), ("c",), 4000.0)) == "about 67 min left; running a, b; 1 failed"
+    assert in_words(Standing(0, 9, (), (), None)) == ""
+    assert in_words(Standing(1, 9, (), (), 40_000.0)) == "about 11 h 7 min left"

@@ -1,0 +1,143 @@
+"""Systems against the baseline, by seeds, examples and languages."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from interlace.errors import DataError, SettingsError
+from interlace.studies.comparing import compare, per_example
+from interlace.studies.measures import OTHERS, averaged, scores_of
+from interlace.train.outcomes import outcomes_file, write_outcomes
+from study_rows import row
+
+
+def by_language(found):
+    return {one.measure.language: one for one in found}
+
+
+def test_over_seeds_runs_are_drawn_again(results):
+    found = by_language(compare(results, "a"))
+    german = found["de"]
+    assert german.difference.value == pytest.approx(10 - 2 * 0.05)  # the wiggles' mean is 0.05, with opposite signs
+    assert (german.unit, german.n, german.p, german.least) == ("seeds", 4, 2 / 70, 2 / 70)
+    assert german.difference.low < 9.9 < german.difference.high
+    assert german.clear
+    assert german.delta == 1.0
+    assert not found["es"].clear
+    assert found[OTHERS].difference.value == pytest.approx(5 - 1.5 * 0.1)
+
+
+def test_pairs_of_seeds_need_six_to_be_clear(results):
+    german = by_language(compare(results, "a", unit="pairs of seeds"))["de"]
+    assert (german.p, german.unit) == (2 / 16, "pairs of seeds")
+    assert not german.clear
+    alone = [
+        one
+        for one in results
+        if (one["system"], one["pretraining_seed"]) not in {("b", 0), ("b", 1), ("a", 2), ("a", 3)}
+    ]
+    with pytest.raises(DataError, match="B and A have no seed in common"):
+        compare(alone, "a", unit="pairs of seeds")
+
+
+def test_languages_are_drawn_again_for_the_mean_alone(results):
+    [one] = compare(results, "a", unit="languages")
+    assert (one.measure.language, one.n, one.p, one.unit) == (OTHERS, 2, 1.0, "languages")
+
+
+def test_p_values_are_adjusted_for_the_systems_of_a_measure(results):
+    more = [{**one, "system": "c", "label": "C"} for one in results if one["system"] == "b"]
+    german = [one for one in compare([*results, *more], "a") if one.measure.language == "de"]
+    assert [one.variant.label for one in german] == ["B", "C"]
+    assert [one.adjusted for one in german] == [pytest.approx(4 / 70)] * 2
+    assert not any(one.clear for one in german)
+
+
+def test_fine_tunings_of_one_run_are_one_measurement(results):
+    twice = [*results, *({**one, "tuning_seed": 1, "score": one["score"] + 2} for one in results)]
+    assert by_language(compare(twice, "a"))["de"].n == 4
+    scores = scores_of(twice)
+    german = next(by_variant for measure, by_variant in scores.items() if measure.language == "de")
+    assert list(german.values())[0][0] == 51.0  # noqa: RUF015 - the first system's first seed
+
+
+def test_a_checkpoint_counts_by_its_fine_tunings(results):
+    fixed = [row("m", None, "de", 55.0 + seed, tuning_seed=seed) for seed in range(3)]
+    one = next(one for one in compare([*results, *fixed], "a") if one.variant.system == "m")
+    assert one.n == 3
+
+
+def test_the_mean_goes_over_the_languages_that_all_have(results):
+    some = [one for one in results if (one["system"], one["language"]) != ("b", "es")]
+    more = [{**one, "language": "hi"} for one in results if one["language"] == "de"]
+    scores = scores_of([*some, *more])
+    [mean] = [measure for measure in scores if measure.language == OTHERS]
+    assert averaged(scores, mean) == ["de", "hi"]
+    assert [measure.language for measure in scores] == ["en", OTHERS, "de", "es", "hi"]
+
+
+def test_under_axes_the_baseline_of_the_same_settings_is_meant(results):
+    rows = [
+        {**one, "train.steps": steps, "label": f"{one['label']} {steps}", "score": one["score"] + steps}
+        for steps in (1, 2)
+        for one in results
+    ]
+    assert {(one.variant.label, one.against.label) for one in compare(rows, "a")} == {("B 1", "A 1"), ("B 2", "A 2")}
+    lone = [one for one in rows if one["system"] == "a"]
+    assert {(one.variant.label, one.against.label) for one in compare(lone)} == {("A 2", "A 1")}
+
+
+def test_what_is_not_there_is_named(results):
+    with pytest.raises(SettingsError, match=r"no system 'c' in the results; there are: a, b"):
+        compare(results, "c")
+    with pytest.raises(SettingsError, match=r"unit 'runs': expected one of seeds, pairs of seeds, examples, languages"):
+        compare(results, unit="runs")
+    with pytest.raises(SettingsError, match="give the study's folder"):
+        compare(results, "a", unit="examples")
+
+
+def test_over_examples_outputs_are_compared_one_by_one(results, tmp_path):
+    rng = np.random.default_rng(0)
+    easy = rng.random(300)
+    for one in results:
+        level = 0.5 if (one["system"], one["language"]) == ("a", "de") else 0.8
+        right = (easy < level).astype(float)
+        path = outcomes_file(tmp_path / one["run"], "pos", 0)
+        kept = {one["language"]: (right, np.ones(300))}
+        if path.exists():
+            kept |= {
+                language: (got.score, got.weight)
+                for language in ("en", "de", "es")
+                if language != one["language"] and (got := _try(path.parents[1], language)) is not None
+            }
+        write_outcomes(path, kept)
+    found = by_language(compare(results, "a", unit="examples", into=tmp_path))
+    assert set(found) == {"en", "de", "es"}
+    german = found["de"]
+    assert german.difference.value == pytest.approx(100 * ((easy < 0.8).mean() - (easy < 0.5).mean()))
+    assert german.difference.low > 20
+    assert (german.n, german.unit, german.p) == (300, "examples", pytest.approx(1 / 10_001))
+    assert found["en"].p == 1.0
+
+
+def _try(run, language):
+    try:
+        return per_example(run, "pos", language, 0)
+    except DataError:
+        return None
+
+
+def test_outcomes_that_were_not_kept_are_named(results, tmp_path):
+    with pytest.raises(DataError, match=r"cells/a,seed=0/predictions/pos.zero-shot.0.safetensors: no such file"):
+        compare(results, "a", unit="examples", into=tmp_path)
+
+
+def test_one_run_each_says_nothing_of_others(results):
+    single = [one for one in results if one["pretraining_seed"] == 0]
+    german = by_language(compare(single, "a"))["de"]
+    assert (german.p, german.least) == (1.0, 1.0)
+    assert math.isnan(german.difference.low)
+    assert math.isnan(german.effect)

@@ -1,0 +1,57 @@
+"""What a study comes to in its folder: tables, and comparisons by all that can be drawn again."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from interlace.studies import read_study
+from interlace.studies.running import run_study
+from interlace.studies.summary import finished_runs, summarise
+from interlace.train.outcomes import outcomes_file, write_outcomes
+
+
+@pytest.fixture
+def finished(grid, tmp_path, stand_in):
+    """A study that is run, and its folder."""
+    study, folder = read_study(str(grid))
+    into = tmp_path / "study"
+    run_study(study, folder, into)
+    return study, folder, into
+
+
+def units(into):
+    return {(row["resampled"], row["language"]) for row in json.loads((into / "comparisons.json").read_text())}
+
+
+def test_tables_and_comparisons_are_written(finished):
+    study, folder, into = finished
+    names = [table.name for table in summarise(study, folder, into)]
+    assert names == ["main", "retrieval"]
+    assert sorted(path.name for path in (into / "tables").iterdir()) == sorted(
+        f"{name}.{kind}" for name in names for kind in ("md", "tex", "html")
+    )
+    over_seeds = {("seeds", language) for language in ("", "en", "de", "es")}
+    assert units(into) == over_seeds | {("languages", "")}
+    row = next(row for row in json.loads((into / "comparisons.json").read_text()) if row["language"] == "de")
+    assert (row["system"], row["against"], row["difference"], row["n"], row["cohens_d"]) == ("B", "a", 0.0, 2, 0.0)
+
+
+def test_examples_are_drawn_again_where_all_runs_kept_them(finished):
+    study, folder, into = finished
+    for run in finished_runs(study, folder, into):
+        ones = np.ones(5), np.ones(5)
+        write_outcomes(outcomes_file(run, "retrieval", 0), dict.fromkeys(("en", "de", "es"), ones))
+    summarise(study, folder, into)
+    assert {("examples", language) for language in ("en", "de", "es")} <= units(into)
+
+
+def test_a_study_without_scores_has_no_tables(grid, tmp_path):
+    assert summarise(*read_study(str(grid)), tmp_path / "none") == []
+
+
+def test_a_report_shows_what_was_pretrained_here(finished):
+    study, folder, into = finished
+    assert [run.name for run in finished_runs(study, folder, into)] == ["a,seed=0", "b,seed=0", "a,seed=1", "b,seed=1"]

@@ -1,0 +1,168 @@
+"""Tables: what they hold, when something is bold, and how they are written."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from interlace.recipes import Recipe
+from interlace.studies.rendering import groups, html, latex, markdown, terminal, write_tables
+from interlace.studies.tables import Column, tables
+
+
+@pytest.fixture
+def recipes():
+    """A recipe with what a paper reports."""
+    told = {
+        "where": "Doe & Roe 2020, table 1",
+        "task": "pos, tuned on English alone",
+        "metric": "accuracy",
+        "scores": {"en": 97.0, "de": 88.0, "mean": 80.5},
+    }
+    other = {**told, "task": "mlqa", "scores": {"mean": 1.0}}
+    data = {"name": "x", "corpora": {"t": {"languages": ["en"], "train": "x"}}, "objectives": {"mlm": {}}}
+    return {"b": Recipe.read({**data, "published": [told, other]})}
+
+
+@pytest.fixture
+def found(results):
+    return tables(results, "A & B", "a")
+
+
+def cell(table, label, name):
+    place = [column.name for column in table.columns].index(name)
+    return next(line for line in table.lines if line.label == label).entries[place]
+
+
+def test_the_main_table_has_the_source_and_the_mean_of_the_others(found):
+    main, pos = found
+    assert [(column.group, column.name) for column in main.columns] == [
+        ("", "runs"),
+        ("pos (accuracy, %)", "en"),
+        ("pos (accuracy, %)", "others"),
+    ]
+    assert [column.name for column in pos.columns] == ["runs", "en", "others", "de", "es"]
+    assert cell(pos, "A", "runs").text == "4"
+    assert (cell(pos, "A", "de").text, cell(pos, "A", "de").spread) == ("50.0", "0.5")
+    assert "others: the mean of de, es." in pos.caption
+
+
+def test_only_what_the_test_tells_apart_is_bold_or_marked(found):
+    _, pos = found
+    assert cell(pos, "B", "de").bold
+    assert cell(pos, "B", "de").marked
+    assert not cell(pos, "A", "de").bold
+    for label in "AB":
+        assert not cell(pos, label, "es").bold
+        assert not cell(pos, label, "es").marked
+    assert "p < 0.05 after Holm over the rows" in pos.caption
+    assert "told apart from A" in pos.caption
+
+
+def test_two_that_are_alike_at_the_top_are_not_bold(results):
+    twin = [{**one, "system": "c", "label": "C"} for one in results if one["system"] == "b"]
+    _, pos = tables([*results, *twin], "t", "a")
+    assert not any(cell(pos, label, "de").bold for label in "ABC")
+
+
+def test_where_lower_is_better_the_lowest_is_bold(results):
+    _, pos = tables([{**one, "greater_is_better": False} for one in results], "t", "a")
+    assert cell(pos, "A", "de").bold
+    assert not cell(pos, "B", "de").bold
+
+
+def test_a_caption_says_when_there_are_too_few_runs(results):
+    few = [one for one in results if one["pretraining_seed"] < 3]
+    assert "With 3 runs of a system no p is below 0.1" in tables(few, "t")[1].caption
+    assert "no p is below" not in tables(results, "t")[1].caption
+
+
+def test_missing_scores_leave_a_dash(results):
+    _, pos = tables([one for one in results if (one["system"], one["language"]) != ("b", "es")], "t", "a")
+    assert cell(pos, "B", "es") is None
+    assert "| – |" in markdown(pos)
+
+
+def test_what_papers_print_is_marked_as_theirs(results, recipes):
+    main, pos = tables(results, "t", "a", recipes)
+    assert main.columns[-1].name == "theirs, another scale"
+    assert cell(main, "B", "theirs, another scale").text.startswith("pos, tuned on English alone 80.5 (Doe & Roe")
+    assert cell(main, "A", "theirs, another scale") is None
+    [theirs] = [line for line in pos.lines if line.theirs]
+    assert theirs.label == "Doe & Roe 2020, table 1 (pos, tuned on English alone)"
+    assert [entry and entry.text for entry in theirs.entries] == [None, "97", None, "88", None, "80.5"]
+    assert "not to be set against ours" in pos.caption
+
+
+def test_settings_of_one_task_have_tables_of_their_own(results):
+    both = [*results, *({**one, "setting": "translate-train"} for one in results)]
+    main, *others = tables(both, "t", "a")
+    assert [table.name for table in others] == ["pos.zero-shot", "pos.translate-train"]
+    assert main.columns[-1].group == "pos, translate-train (accuracy, %)"
+
+
+def test_markdown_is_a_pipe_table(found):
+    lines = markdown(found[1]).split("\n")
+    assert lines[0] == "## A & B: pos"
+    assert lines[3].count("|") == lines[2].count("|") == 7
+    assert lines[5].startswith("| B | 4 | ")
+    assert "**" not in lines[4]
+    assert f"**{cell(found[1], 'B', 'de').text} ± 0.5†**" in lines[5]
+
+
+def test_latex_is_escaped_and_grouped(found):
+    text = latex(found[0])
+    assert r"\multicolumn{2}{c}{pos (accuracy, \%)}" in text
+    assert r"\cmidrule(lr){3-4}" in text
+    assert r"A \& B" in text
+    body = text[text.index("\\midrule") : text.index("\\bottomrule")]
+    assert {line.count("&") for line in body.split("\n") if line.endswith(r"\\")} == {3}
+    assert text.count("{") - text.count(r"\{") == text.count("}") - text.count(r"\}")
+
+
+def test_html_is_well_formed_and_escaped(found):
+    page = html(found[1])
+    assert "A &amp; B" in page
+
+    class Rows(HTMLParser):
+        widths: list[int] = []
+        open_: list[str] = []
+
+        def handle_starttag(self, tag, attrs):
+            if tag == "tr":
+                self.widths.append(0)
+            if tag in {"td", "th"}:
+                self.widths[-1] += int(dict(attrs).get("colspan", 1))
+            if tag not in {"meta", "br"}:
+                self.open_.append(tag)
+
+        def handle_endtag(self, tag):
+            assert self.open_.pop() == tag
+
+    reader = Rows()
+    reader.feed(page)
+    assert reader.open_ == []
+    assert set(reader.widths) == {6}
+
+
+def test_the_terminal_shows_the_same(found):
+    console = Console(file=StringIO(), width=120)
+    console.print(terminal(found[0]))
+    shown = cell(found[0], "B", "others")
+    assert f"{shown.text} ± {shown.spread}†" in console.file.getvalue()
+
+
+def test_files_are_written_in_three_forms(found, tmp_path):
+    written = write_tables(tmp_path / "tables", found)
+    assert [path.name for path in written] == [
+        f"{name}.{kind}" for name in ("main", "pos") for kind in ("md", "tex", "html")
+    ]
+    assert all(path.read_text() for path in written)
+
+
+def test_columns_are_grouped_where_they_stand_together():
+    columns = [Column("", "n"), Column("x", "a"), Column("x", "b"), Column("", "c")]
+    assert groups(columns) == [("", 1), ("x", 2), ("", 1)]
