@@ -10,8 +10,8 @@ import pytest
 from interlace.errors import DataError, SettingsError
 from interlace.studies.comparing import compare, per_example
 from interlace.studies.measures import OTHERS, averaged, scores_of
-from interlace.train.outcomes import outcomes_file, write_outcomes
-from study_rows import row
+from interlace.train.outcomes import outcomes_file
+from study_rows import row, write_outcomes
 
 
 def by_language(found):

@@ -10,7 +10,8 @@ import pytest
 from interlace.studies import read_study
 from interlace.studies.running import run_study
 from interlace.studies.summary import finished_runs, summarise
-from interlace.train.outcomes import outcomes_file, write_outcomes
+from interlace.train.outcomes import outcomes_file
+from study_rows import write_outcomes
 
 
 @pytest.fixture

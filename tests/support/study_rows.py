@@ -1,8 +1,14 @@
-"""Rows of results as a study writes them."""
+"""Rows of results as a study writes them, and outcomes as an evaluation keeps them."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from safetensors.numpy import save_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def row(system: str, seed: int | None, language: str, score: float, **more: Any) -> dict[str, Any]:
@@ -14,3 +20,14 @@ def row(system: str, seed: int | None, language: str, score: float, **more: Any)
         "score": score, "n": 100, "run": f"cells/{system},seed={seed}",
     }  # fmt: skip
     return {**fixed, **more}
+
+
+def write_outcomes(path: Path, languages: dict[str, tuple[Any, Any]]) -> None:
+    """What examples got: (score, weight) by language."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    arrays = {
+        f"{language}.{part}": np.asarray(values, np.float32)
+        for language, both in languages.items()
+        for part, values in zip(("score", "weight"), both, strict=True)
+    }
+    save_file(arrays, path)

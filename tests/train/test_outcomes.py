@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from interlace.errors import DataError
-from interlace.train.outcomes import outcomes_file, read_outcomes, write_outcomes
+from interlace.train.outcomes import outcomes_file, read_outcomes
+from study_rows import write_outcomes
 
 
 def test_scores_and_weights_come_back_by_language(tmp_path):
@@ -36,8 +37,8 @@ def test_what_cannot_be_read_says_why(tmp_path):
 
 
 @pytest.mark.parametrize(("score", "weight"), [([1.0], [1.0, 1.0]), ([], []), ([0.0], [0.0]), ([[1.0]], [[1.0]])])
-def test_rows_that_do_not_fit_are_not_written(tmp_path, score, weight):
+def test_rows_that_do_not_fit_are_refused(tmp_path, score, weight):
     path = tmp_path / "a.safetensors"
+    write_outcomes(path, {"de": (score, weight)})
     with pytest.raises(DataError, match="de: expected rows of one length with some weight"):
-        write_outcomes(path, {"de": (score, weight)})
-    assert not path.exists()
+        read_outcomes(path, "de")

@@ -25,12 +25,16 @@ KINDS: dict[str, str] = {
     "pretraining_seed": "int64", "tuning_seed": "int64",
     "task": "string", "setting": "string", "source": "string", "language": "string",
     "metric": "string", "main": "bool", "unit": "string", "greater_is_better": "bool", "score": "double", "n": "int64",
+    "translations": "string", "tuning": "string", "leak": "string",
     "tokens": "int64", "steps": "int64", "parameters": "int64",
     "seconds": "double", "pretraining_seconds": "double", "evaluation_seconds": "double",
     "interlace": "string", "commit": "string", "device": "string", "precision": "string",
     "finished": "string", "run": "string",
 }  # fmt: skip
-"""Columns and their Arrow types; a column an axis stands behind `label`. `seconds`: of predicting and scoring."""
+"""Columns and their Arrow types; a column an axis stands behind `label`. `seconds`: of predicting and scoring;
+`tuning` (what was selected) and `leak` (test text seen in training) are tables, as JSON text in the Parquet file."""
+
+_SCORED = ("task", "source", "language", "n", "seconds", "translations", "tuning", "leak")  # as a score's row has them
 
 
 def collect(study: Study, cells: Sequence[Cell], places: Places) -> list[Row]:
@@ -71,7 +75,7 @@ def _about(study: Study, cell: Cell, state: State, run: dict[str, Any]) -> Row:
 def _measured(score: Row, metric: str, value: float) -> Row:
     main = metric == score["metric"]
     return {
-        **{key: score.get(key) for key in ("task", "source", "language", "n", "seconds")},
+        **{key: score.get(key) for key in _SCORED},
         "setting": score.get("setting") or ZERO_SHOT,
         "tuning_seed": score["seed"],
         "metric": metric,

@@ -18,13 +18,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from interlace.errors import DataError, did_you_mean
-from interlace.text.lines import atomic
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
 FOLDER = "predictions"
 _UNSAFE = re.compile(r"[^A-Za-z0-9_+-]")
@@ -33,23 +31,6 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9_+-]")
 def outcomes_file(run: Path, task: str, seed: int, setting: str = "zero-shot") -> Path:
     """Where the outcomes of a task in a setting with a fine-tuning seed stand."""
     return run / FOLDER / f"{_UNSAFE.sub('-', task)}.{_UNSAFE.sub('-', setting)}.{seed}.safetensors"
-
-
-def write_outcomes(path: Path, languages: Mapping[str, tuple[ArrayLike, ArrayLike]]) -> None:
-    """Write (score, weight) of each language's examples; the file appears whole or not at all.
-
-    Raises:
-        DataError: the two are no rows of one length.
-    """
-    from safetensors.numpy import save_file
-
-    arrays = {}
-    for language, (score, weight) in languages.items():
-        arrays[f"{language}.score"] = np.ascontiguousarray(score, np.float32)
-        arrays[f"{language}.weight"] = np.ascontiguousarray(weight, np.float32)
-        _check(path, language, arrays[f"{language}.score"], arrays[f"{language}.weight"])
-    with atomic(path) as partial:
-        save_file(arrays, partial)
 
 
 def read_outcomes(path: Path, language: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
