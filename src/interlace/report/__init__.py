@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 
 from interlace.errors import DataError
 from interlace.registry import Room
+from interlace.report._figure_files import write_figures
 from interlace.report._page import page
 from interlace.report._run import Run, read_runs
 from interlace.report._scores import Cell, Difference, Line, TaskTable, zero_shot_table
 from interlace.text.lines import atomic
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from markupsafe import Markup
@@ -78,13 +79,23 @@ def section_order() -> list[str]:
 def write_report(runs: Sequence[Path], into: Path) -> Path:
     """Write one HTML page about the run folders to the file `into`, and return it; an old page is replaced whole.
 
+    The figures stand beside it too, in a folder named like the page (`report/` for `report.html`), as SVG and PNG.
+
     Raises:
         DataError: a run folder is missing, is none, or holds a damaged file; or `into` cannot be written.
     """
     read = read_runs(runs)
     sections = {name: SECTIONS.get(name)(read) for name in section_order()}
     _write(page(read, sections), into)
+    _write_beside(sections, into.with_suffix("") if into.suffix else into.with_name(f"{into.name}-figures"))
     return into
+
+
+def _write_beside(sections: Mapping[str, Section], folder: Path) -> None:
+    try:
+        write_figures(sections, folder)
+    except OSError as error:
+        raise DataError(f"{folder}: figures cannot be written: {error.strerror or error}") from None
 
 
 def _write(text: str, into: Path) -> None:

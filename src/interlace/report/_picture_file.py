@@ -29,7 +29,7 @@ text {{ font: 13px {fonts}; fill: {ink}; }} .tick {{ fill: {soft}; font-size: 12
 .grid {{ stroke: {rule}; stroke-width: .75; }} .link {{ fill: {c1}; }}
 .sure, .possible {{ fill: none; stroke: {ink}; stroke-width: 1.75; }} .possible {{ stroke-dasharray: 3 2.5; }}
 """
-_FONTS = '"Noto Sans", "DejaVu Sans", "Segoe UI", Helvetica, Arial, sans-serif'
+FONTS = '"Noto Sans", "DejaVu Sans", "Segoe UI", Helvetica, Arial, sans-serif'
 
 
 def must_be_drawable(path: Path) -> None:
@@ -57,7 +57,8 @@ def write_picture(drawing: Drawing, path: Path) -> None:
     """
     must_be_drawable(path)
     source = whole(drawing)
-    data = str(source).encode("utf-8") if path.suffix == ".svg" else _pixels(source, drawing)
+    size = (drawing.width, drawing.height)
+    data = str(source).encode("utf-8") if path.suffix == ".svg" else pixels(source, size)
     with atomic(path) as partial:
         partial.write_bytes(data)
 
@@ -66,7 +67,7 @@ def whole(drawing: Drawing) -> Markup:
     """The drawing as an SVG document that needs nothing else."""
     width, height = drawing.width + 2 * _EDGE, drawing.height + 2 * _EDGE
     colours = dict(re.findall(r"--(\w+): (#\w+);", str(style()).partition("}")[0]))
-    rules = _RULES.format(fonts=_FONTS, **colours)
+    rules = _RULES.format(fonts=FONTS, **colours)
     return element(
         "svg",
         element("title", drawing.label),
@@ -81,10 +82,15 @@ def whole(drawing: Drawing) -> Markup:
     )
 
 
-def _pixels(source: Markup, drawing: Drawing) -> bytes:
+def pixels(source: Markup, size: tuple[float, float]) -> bytes:
+    """An SVG document of that size as PNG.
+
+    Raises:
+        DataError: it cannot be drawn.
+    """
     import resvg_py
 
-    density = min(_DENSITY, _MOST / max(drawing.width, drawing.height))
+    density = min(_DENSITY, _MOST / max(size))
     try:
         return bytes(resvg_py.svg_to_bytes(svg_string=str(source), zoom=density))
     except ValueError as error:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 STYLES = 8  # how many colours, markers and dashes there are before they repeat
 DASHES = ("5 3", "", "1.5 3", "9 3 2 3", "3 2", "12 4", "2 2 6 2", "7 7")
+STROKE = 1.6  # width of a marker's outline, as in the style sheet
 _HALF = 4.2  # half the width of a marker
 
 # Outlines within [-1, 1]; every other one is filled, so that neighbours also differ in grey.

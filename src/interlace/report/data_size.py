@@ -82,7 +82,9 @@ def _kinds(systems: Sequence[Sequence[Run]]) -> list[tuple[str, str, str]]:
 
 
 def _label(runs: Sequence[Run]) -> str:
-    return " + ".join(runs[0].recipe.get("objectives") or [runs[0].label])
+    """The objectives' names; runs that differ in their text have labels of their own."""
+    objectives = runs[0].recipe.get("objectives")
+    return " + ".join(objectives) if isinstance(objectives, dict) else runs[0].label
 
 
 def _points(runs: Sequence[Run], sizes: dict[str, int], kind: tuple[str, str, str]) -> list[_Point]:

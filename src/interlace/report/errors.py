@@ -12,7 +12,7 @@ from interlace.report import Section
 from interlace.report._format import NARROW, counted, heading, joined, language_name, number
 from interlace.report._heat import Shaded, draw_heat
 from interlace.report._run import first_of_each
-from interlace.report._svg import picture
+from interlace.report._svg import picture, text_width
 from interlace.report._templates import render
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from interlace.report._run import Run
 
 _SMALL = 6  # classes of a table with room for whole numbers
+_TYPE = 12.0  # of the names of columns
 _SWAPS = 3  # mistakes named for each language
 _EXAMPLES = 3  # shown of each language
 
@@ -106,8 +107,9 @@ def _drawn(one: _Asked, table: NDArray[np.int64], name: str) -> Markup:
     label = f"{_title(one)}, {name}: " + "; ".join(
         f"{one.classes[row]} right {100 * table[row, row] / table[row].sum():.0f} %" for row in rows
     )
-    size = {"width": 84.0, "height": 30.0} if small else {"width": 32.0, "height": 24.0}
-    drawing = draw_heat([one.classes[row] for row in rows], columns, cells, label, **size)
+    widest = max(text_width(column, _TYPE) for column in columns) + 6
+    width, height = (max(widest, 84.0), 30.0) if small else (max(widest, 32.0), 24.0)
+    drawing = draw_heat([one.classes[row] for row in rows], columns, cells, label, width=width, height=height)
     return picture(drawing.width, drawing.height, drawing.label, drawing.parts, "matrix")
 
 

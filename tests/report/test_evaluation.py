@@ -1,0 +1,298 @@
+"""Sections on scores: the map, papers beside them, mistakes, cost, translations before and after, amount of text."""
+
+from __future__ import annotations
+
+import json
+from html.parser import HTMLParser
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from interlace.errors import DataError
+from interlace.report import write_report
+from interlace.report._run import read_runs
+from interlace.report._scores import tables
+from interlace.report.before_after import before_after
+from interlace.report.cost import cost
+from interlace.report.data_size import data_size
+from interlace.report.errors import errors
+from interlace.report.heat_map import heat_map
+from interlace.report.published import published
+
+CONCEPTS = [{"en": f"w{n}", "de": f"v{n}", "hi": f"u{n}"} for n in range(8)]
+
+
+def words_of(section):
+    """The text of a section, tags left out."""
+
+    class Reader(HTMLParser):
+        def __init__(self):
+            super().__init__()
+            self.found = []
+
+        def handle_data(self, data):
+            self.found.append(data.strip())
+
+    reader = Reader()
+    reader.feed(str(section.body))
+    return [word for word in reader.found if word]
+
+
+def change(folder, name, edit):
+    path = folder / name
+    data = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps(edit(data)), encoding="utf-8")
+
+
+def keep_words(folder, near):
+    rng = np.random.default_rng(0)
+    means = rng.normal(size=(len(CONCEPTS), 1, 12))
+    rows = [rng.normal(size=(len(CONCEPTS), 3, 12)) + noise * means for noise in (0.0, near)]
+    before, after = (each.reshape(-1, 12).astype(np.float32) for each in rows)
+    save_file({"before": before, "after": after}, folder / "words.safetensors", {"concepts": json.dumps(CONCEPTS)})
+
+
+def keep_mistakes(folder, seed=0, task="xnli", classes=("entailment", "neutral", "contradiction"), **samples):
+    table = [[8, 2, 0, 0], [1, 6, 2, 1], [0, 5, 5, 0]]
+    wrong = {"texts": ["A <b>cat</b>.", "A dog."], "gold": "neutral", "predicted": "contradiction", **samples}
+    found = {"n": 30, "wrong": 11, "confusion": table if len(classes) == 3 else [], "samples": [wrong]}
+    (folder / "predictions").mkdir(exist_ok=True)
+    content = {"task": task, "setting": "zero-shot", "seed": seed, "classes": list(classes),
+               "languages": {"en": found, "de": found, "hi": found}}  # fmt: skip
+    (folder / "predictions" / f"{task}.zero-shot.{seed}.json").write_text(json.dumps(content), encoding="utf-8")
+
+
+# ---- settings ----
+
+
+def test_settings_stand_in_tables_of_their_own(make_run):
+    folder = make_run("mlm", gain=0.0)
+    change(folder, "scores.json", lambda rows: rows + [
+        {**row, "setting": "translate-train", "translations": "human", "score": row["score"] + 10}
+        for row in rows if row["task"] == "xnli"
+    ])  # fmt: skip
+    (run,) = read_runs([folder])
+    found = {(table.task, table.setting): table for table in tables([run])}
+    assert set(found) == {("pos", "zero-shot"), ("xnli", "zero-shot"), ("xnli", "translate-train")}
+    assert found["xnli", "translate-train"].translations == "human"
+    means = [found["xnli", setting].mean.cells["mlm"].mean for setting in ("zero-shot", "translate-train")]
+    assert means[1] - means[0] == pytest.approx(10)
+    text = write_report([folder], folder / "report.html").read_text(encoding="utf-8")
+    assert "Natural language inference, translate-train" in text
+    assert "Translated by people." in text
+
+
+def test_rules_and_leaks_are_told_below_their_table(make_run):
+    folder = make_run("mlm", gain=0.0)
+    change(folder, "scores.json", lambda rows: [
+        {**row, "tuning": {"rule": "mean-dev"}, "leak": {"exact": 0.2, "ngram": 3.4, "n": 8}} for row in rows
+    ])  # fmt: skip
+    text = write_report([folder], folder / "report.html").read_text(encoding="utf-8")
+    assert "Weights were chosen by mean-dev." in text
+    assert "Of up to 3.4\u202f% of a language" in text
+
+
+# ---- the map ----
+
+
+def test_the_map_gives_score_and_gap_of_every_language(make_run):
+    (run,) = runs = read_runs([make_run("mlm", gain=0.0)])
+    section = heat_map(runs)
+    found = words_of(section)
+    for table in tables(runs):
+        source = next(line for line in table.lines if line.source).cells[run.label].mean
+        for line in table.lines:
+            mean = line.cells[run.label].mean
+            assert f"{mean:.1f}" in found
+            if not line.source:
+                assert f"{mean - source:+.1f}".replace("-", "−") in found
+
+
+def test_a_map_without_the_source_language_has_no_gaps(make_run):
+    folder = make_run("mlm", gain=0.0)
+    change(folder, "scores.json", lambda rows: [row for row in rows if row["language"] != "en"])
+    assert not any("−" in word for word in words_of(heat_map(read_runs([folder]))))
+
+
+# ---- papers ----
+
+
+def test_papers_stand_below_ours_and_are_called_theirs(make_run):
+    section = published(read_runs([make_run("mlm", gain=0.0)]))
+    found = words_of(section)
+    assert "published, another scale" in found
+    ours, theirs = found.index("here"), found.index("published, another scale")
+    assert ours < theirs < found.index("XLM (MLM+TLM)")
+    assert "Tang et al. 2022" not in " ".join(found)  # no languages there
+    row = found[found.index("mBERT+WEAM") :][:8]
+    assert row[:2] == ["mBERT+WEAM", "Yang et al. 2021, table 2"]
+    assert "82.6" in row
+    assert "Theirs, not ours" in section.lead
+
+
+def test_what_a_recipe_quotes_is_shown(make_run):
+    folder = make_run("mlm", gain=0.0)
+    quoted = {
+        "where": "Doe 2020, table 9, X",
+        "task": "xnli",
+        "metric": "accuracy",
+        "scores": {"de": 12.5},
+        "note": "Odd.",
+    }
+    change(folder, "recipe.json", lambda recipe: {**recipe, "published": [quoted]})
+    text = " ".join(words_of(published(read_runs([folder]))))
+    assert "mlm: Doe 2020, table 9, X, xnli (accuracy)" in text
+    assert "German 12.5" in text
+    assert "Odd." in text
+
+
+# ---- mistakes ----
+
+
+def test_mistakes_are_counted_over_seeds_and_languages(make_run):
+    folder = make_run("mlm", gain=0.0)
+    keep_mistakes(folder, 0)
+    keep_mistakes(folder, 1)
+    section = errors(read_runs([folder]))
+    text = str(section.body)
+    assert "16 of 20" in text  # English, two seeds
+    assert "32 of 40" in text  # two other languages
+    assert "contradiction taken for neutral (45\u202f%)" in text
+    assert "A &lt;b&gt;cat&lt;/b&gt;." in text
+    assert "11 of 30 with a mistake" in text
+
+
+def test_words_with_another_tag_are_marked(make_run):
+    folder = make_run("mlm", gain=0.0)
+    keep_mistakes(folder, task="ner", words=["Anna", "sleeps"],
+                  wrong=[{"word": 0, "gold": "B-PER", "predicted": "O"}])  # fmt: skip
+    found = words_of(errors(read_runs([folder])))
+    at = found.index("Anna")
+    assert found[at : at + 4] == ["Anna", "O", "B-PER", "sleeps"]
+
+
+def test_a_task_without_classes_has_examples_alone(make_run):
+    folder = make_run("mlm", gain=0.0)
+    keep_mistakes(folder, task="mlqa", classes=())
+    section = errors(read_runs([folder]))
+    assert "<svg" not in str(section.body)
+    assert "Question answering" in str(section.body)
+
+
+def test_a_table_of_another_size_is_refused(make_run):
+    folder = make_run("mlm", gain=0.0)
+    keep_mistakes(folder)
+    change(folder, "predictions/xnli.zero-shot.0.json", lambda data: {**data, "classes": ["a", "b"]})
+    with pytest.raises(DataError, match=r"xnli.zero-shot.0.json.*2 rows and 3 columns"):
+        read_runs([folder])
+
+
+# ---- cost ----
+
+
+def test_a_fine_tuning_that_languages_share_counts_once(make_run):
+    folder = make_run("mlm", gain=0.0)
+    change(folder, "scores.json", lambda rows: [
+        {**row, "seconds": 1.0, "tuning": {"seconds": 60.0 + row["seed"], "learning_rate": 1e-5}} for row in rows
+    ])  # fmt: skip
+    found = words_of(cost(read_runs([folder])))
+    assert "6 min 6 s" in found  # two tasks, three seeds: 60, 61 and 62 s each
+    assert "36 s" in found  # two tasks, six languages, three seeds
+    assert "4.92 million" in found
+    assert "38 161" in [word.replace("\u202f", " ") for word in found]  # 4,915,200 subwords in 128.8 s
+
+
+# ---- before and after ----
+
+
+def test_translations_are_drawn_before_and_after(make_run):
+    folder = make_run("mlm", gain=0.0)
+    keep_words(folder, near=3.0)
+    (run,) = read_runs([folder])
+    assert run.words.pairs[:2] == [(0, 1), (0, 2)]
+    near, far = run.words.cosine(run.words.after)
+    assert near > 0.7
+    assert abs(far) < 0.2
+    assert abs(run.words.cosine(run.words.before)[0]) < 0.2
+    section = before_after([run])
+    assert str(section.body).count('class="on-wide"') == 2
+    assert "Cosine of translations 0.8" in str(section.body) or "Cosine of translations 0.9" in str(section.body)
+    assert before_after([run]) == section
+
+
+def test_a_damaged_file_of_words_is_named(make_run):
+    folder = make_run("mlm", gain=0.0)
+    (folder / "words.safetensors").write_bytes(b"no such thing")
+    with pytest.raises(DataError, match=r"words.safetensors: damaged"):
+        read_runs([folder])
+    save_file({"before": np.zeros((2, 3), np.float32), "after": np.zeros((2, 3), np.float32)},
+              folder / "words.safetensors", {"concepts": json.dumps(CONCEPTS)})  # fmt: skip
+    with pytest.raises(DataError, match="24 words, 2 and 2 vectors"):
+        read_runs([folder])
+
+
+# ---- amount of text ----
+
+
+def sized(make_run, rows, **settings):
+    folder = make_run("mlm", folder=f"mlm-{rows}", **settings)
+    data = [{"corpus": "en", "split": "train", "rows": rows}, {"corpus": "en", "split": "dev", "rows": 7}]
+    change(folder, "run.json", lambda facts: {**facts, "data": data})
+    return folder
+
+
+def test_runs_on_more_text_make_a_line(make_run):
+    runs = read_runs([sized(make_run, rows, gain=gain) for rows, gain in ((1000, 0.0), (4000, 0.4), (16000, 1.0))])
+    body = str(data_size(runs).body)
+    assert body.count("<svg") == 2  # a task each
+    assert "1\u202f000 rows" in body
+    assert "16\u202f000 rows" in body
+
+
+def test_runs_on_as_much_text_make_none(make_run):
+    runs = read_runs([sized(make_run, 1000, gain=0.0)])
+    assert "<svg" not in str(data_size(runs).body)
+
+
+# ---- figures as files ----
+
+
+def test_every_figure_is_a_file_that_needs_nothing_else(make_run, tmp_path):
+    folder = make_run("mlm", gain=0.0)
+    keep_words(folder, near=3.0)
+    keep_mistakes(folder)
+    stale = tmp_path / "report" / "zero-shot-99.svg"
+    stale.parent.mkdir()
+    stale.write_text("old")
+    (tmp_path / "report" / "mine.svg").write_text("not ours")
+    write_report([folder], tmp_path / "report.html")
+    files = {path.name for path in (tmp_path / "report").glob("*.svg")}
+    assert {"zero-shot-1.svg", "heat-map-1.svg", "errors-1.svg", "before-after-2.svg", "embedding-1.svg"} <= files
+    assert "zero-shot-99.svg" not in files
+    assert "mine.svg" in files
+    for path in (tmp_path / "report").glob("*-*.svg"):
+        text = path.read_text(encoding="utf-8")
+        assert "var(--" not in text
+        assert "currentColor" not in text
+        root = ET.fromstring(text)  # noqa: S314 - our own
+        assert root[0].tag.endswith("title")
+        assert root[0].text
+    assert "before-after-3.svg" not in files  # drawn twice on the page, for two widths
+
+
+def test_pictures_of_figures_are_drawn(make_run, tmp_path):
+    pytest.importorskip("resvg_py")
+    write_report([make_run("mlm", gain=0.0)], tmp_path / "report.html")
+    png = (tmp_path / "report" / "zero-shot-1.png").read_bytes()
+    assert png.startswith(b"\x89PNG")
+    assert len(png) > 2000
+
+
+def test_without_resvg_there_are_svg_files_alone_and_that_is_said(make_run, tmp_path, monkeypatch, caplog):
+    monkeypatch.setitem(__import__("sys").modules, "resvg_py", None)
+    write_report([make_run("mlm", gain=0.0)], tmp_path / "report.html")
+    assert not list((tmp_path / "report").glob("*.png"))
+    assert list((tmp_path / "report").glob("*.svg"))
+    assert "pip install resvg_py" in caplog.text
