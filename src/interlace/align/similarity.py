@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from interlace.align._similarity_vectors import Encoder, Units
     from interlace.data import Sentences
+    from interlace.data.vocab import Vocab
     from interlace.links import WordPairs
     from interlace.links.lexicon import Lexicon
     from interlace.models.backbone import Backbone
@@ -85,14 +86,26 @@ class Similarity(Aligner):
             SettingsError: a layer or a device that is not there, or settings that exclude each other.
         """
         check_usable(pairs, self.name)
-        if self.distortion and self.method == "softmax":
-            raise SettingsError("similarity: distortion lowers similarities, which 'softmax' has none of; set it to 0")
+        self._must_fit_together()
         if priors is not None:
             log.warning("similarity: an encoder has no use for word translations; the priors are left out")
         return Similar(self, self._encoder())
 
+    def around(self, backbone: Backbone, vocab: Vocab) -> Similar:
+        """Ready to link by a backbone that is open already, which is read as it is, where it is.
+
+        Raises:
+            SettingsError: a layer that is not there, or settings that exclude each other.
+        """
+        self._must_fit_together()
+        return Similar(self, self._read(backbone, vocab, self._layer(int(backbone.model.config.num_hidden_layers))))
+
+    def _must_fit_together(self) -> None:
+        if self.distortion and self.method == "softmax":
+            raise SettingsError("similarity: distortion lowers similarities, which 'softmax' has none of; set it to 0")
+
     def _encoder(self) -> Encoder:
-        from interlace.align._similarity_vectors import Encoder, shortened
+        from interlace.align._similarity_vectors import shortened
         from interlace.data.vocab import Vocab
         from interlace.models.build import load
 
@@ -101,7 +114,11 @@ class Similarity(Aligner):
         for note in backbone.notes:
             log.info("%s", note)
         layer = self._layer(int(backbone.model.config.num_hidden_layers))
-        backbone = shortened(backbone, layer).to(self._device()).eval()
+        return self._read(shortened(backbone, layer).to(self._device()).eval(), vocab, layer)
+
+    def _read(self, backbone: Backbone, vocab: Vocab, layer: int) -> Encoder:
+        from interlace.align._similarity_vectors import Encoder
+
         longest = min(self.max_length, backbone.traits.max_length)
         return Encoder(backbone, vocab, layer, longest, self._feeds_languages(backbone))
 

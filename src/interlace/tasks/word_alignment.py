@@ -1,0 +1,141 @@
+"""Do a model's own vectors know which words translate each other? Error rate against gold links; nothing is trained.
+
+Words of a pair are linked by the similarity of their contextual vectors (the aligner `similarity`: Jalili Sabet et al.
+2020; Dou & Neubig 2021) and compared with links that people drew (Och & Ney 2003, section 5).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from interlace.align.similarity import Similarity
+from interlace.errors import DataError
+from interlace.links import WordPairs
+from interlace.links.agreement import agreement
+from interlace.links.formats import FORMATS, read_gold, read_gold_text
+from interlace.objectives._inputs import Switch
+from interlace.tasks import Task
+from interlace.tasks._files import Asked, Files, find, find_parts
+from interlace.tasks._read import log_notes
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from interlace.data.vocab import Vocab
+    from interlace.models.backbone import Backbone
+    from interlace.ragged import Ragged
+
+_ALIGNER = ("method", "layer", "pooling", "threshold", "alpha", "iterations", "distortion", "max_length")
+_RUNNING = ("tokens_per_batch", "language_ids")
+
+
+@dataclass(frozen=True)
+class GoldPairs:
+    """Pairs whose links are known. sure, possible: n rows of (source word, target word)."""
+
+    pairs: WordPairs
+    sure: Ragged
+    possible: Ragged
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """(n,) words of both sides."""
+        return np.asarray(self.pairs.source.lengths + self.pairs.target.lengths, np.int64)
+
+
+class WordAlignment(Task):
+    """Alignment error rate in percent, lower is better; all links of the set are counted together."""
+
+    metric: ClassVar[str] = "aer"
+    greater_is_better: ClassVar[bool] = False
+
+    source: str = Field("en", description="The language of the source words; the other one is the language asked for.")
+    files: Files = Field(
+        "parallel/{split}.{source}-{target}.{language}.tok",
+        description="The words that the links count, under the data root: plain or numbered lines, a file a side "
+        "({language} is the source for one and the target for the other; or a list of both), or 'source ||| target', "
+        "JSON lines or GIZA++'s in one file.",
+    )
+    gold: Files = Field(
+        "parallel/{split}.{source}-{target}.links",
+        description="The links that people drew: Pharaoh's lines (p or ? marks possible ones), numbered lines, WPT, "
+        "JSON lines, GIZA++.",
+    )
+    base: Literal[0, 1] | None = Field(
+        None,
+        description="From what the links count words; none: it is found out from the lengths of sentences, and told.",
+    )
+    format: str | None = Field(
+        None, description=f"Format of the links; none: by what the file looks like ({', '.join(FORMATS)})."
+    )
+    method: Literal["argmax", "itermax", "match", "softmax"] = Field(
+        "argmax",
+        description="'argmax': each other's most similar; 'itermax': that repeated; 'match': the best one-to-one "
+        "assignment (Jalili Sabet et al. 2020, section 2.2); 'softmax': probability above the threshold in both "
+        "directions (Dou & Neubig 2021, section 2.1).",
+    )
+    layer: int | None = Field(
+        None, description="Layer whose states are taken: 0 embeddings, -1 the last; none: two thirds up (both: 8/12)."
+    )
+    pooling: Literal["any", "mean"] = Field(
+        "any",
+        description="'any': words are linked if any of their subwords are (both papers); 'mean': words are compared by "
+        "the mean of their subwords' vectors.",
+    )
+    threshold: float = Field(
+        0.001, gt=0, lt=1, description="Least probability each way of 'softmax' (the same: 0.001)."
+    )
+    alpha: float = Field(0.9, ge=0, le=1, description="Factor of 'itermax' where one word is linked (SimAlign: 0.9).")
+    iterations: int = Field(2, ge=1, description="Rounds of 'itermax' (SimAlign: 2).")
+    distortion: float = Field(
+        0.0, ge=0, le=1, description="How far standing off the diagonal lowers similarity; not for 'softmax'."
+    )
+    max_length: int = Field(512, ge=8, description="Longest row in subwords, at most the model's own; more is cut off.")
+    tokens_per_batch: int = Field(8192, ge=16, description="Padded subwords of the longer side in a batch.")
+    language_ids: Switch = Field("auto", description="Feed language ids; 'auto': where the model has embeddings.")
+
+    def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> Any:  # noqa: ARG002 - words, not subwords
+        """The pairs with their links, `language` as the target; links beyond a sentence are counted and left out."""
+        if language == self.source:
+            raise DataError(
+                f"word_alignment: {language!r} cannot be linked to itself; set another source or leave it out"
+            )
+        asked = Asked("word_alignment", split, language, root, self.source)
+        text = read_gold_text(*self._sides(asked), languages=(self.source, language))
+        path = find(self.gold, asked)
+        gold = read_gold(path, text.lengths, text.numbers, self.base, self.format)
+        log_notes("word_alignment", path, [gold.notes, text.pairs.source.notes, text.pairs.target.notes])
+        if not len(gold.possible.flat):
+            raise DataError(f"word_alignment: {path}: no links to compare with")
+        return GoldPairs(WordPairs.of([text.pairs]), gold.sure, gold.possible)
+
+    def measure(self, backbone: Backbone, vocab: Vocab, examples: GoldPairs) -> dict[str, float]:
+        """`aer`, `precision`, `recall` and `f1`, in percent."""
+        settings = {name: getattr(self, name) for name in (*_ALIGNER, *_RUNNING)}
+        was_training = backbone.training
+        backbone.eval()
+        found = Similarity(start="the model", **settings).around(backbone, vocab).align(examples.pairs)
+        backbone.train(was_training)
+        rates = agreement(found.links, examples.sure, examples.possible)
+        return {name: 100 * getattr(rates, name) for name in ("aer", "precision", "recall", "f1")}
+
+    def _sides(self, asked: Asked) -> list[Path]:
+        """The file of both sides, or one of each."""
+        parts = find_parts(self.files, asked, self.source)
+        if len(parts) == 1:
+            return list(dict.fromkeys(find(self.files, asked, side) for side in (self.source, asked.of)))
+        if len(parts) > 2 or any(part.rows for part in parts):
+            raise DataError(
+                f"word_alignment: {parts[0].path} ..: the links count whole files: one of both sides, or one of each, "
+                "without rows '[a:b]'"
+            )
+        return [part.path for part in parts]

@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+
+import pytest
+import torch
+
+from interlace.errors import DataError, SettingsError
+from interlace.tasks import TASKS
+from interlace.tasks.word_alignment import WordAlignment
+
+WHERE = os.environ.get("INTERLACE_DATA", "")
+SOURCE = ["the doctor reads letters", "letters"]
+TARGET = ["der arzt liest briefe", "briefe"]
+
+
+def write(root, name, *lines):
+    path = root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(lines) + "\n")
+
+
+@pytest.fixture
+def root(tmp_path):
+    write(tmp_path, "parallel/test.en-de.en.tok", *SOURCE)
+    write(tmp_path, "parallel/test.en-de.de.tok", *TARGET)
+    write(tmp_path, "parallel/test.en-de.links", "0-0 1-1 2p2 3-3", "0-0")
+    return tmp_path
+
+
+@pytest.fixture
+def translated(vocab, model):
+    """A model whose words and their translations have one vector."""
+    backbone = model()
+    rows = vocab.encode_words(" ".join([*SOURCE[:1], *TARGET[:1]]).split())
+    assert (rows.lengths == 1).all()
+    with torch.no_grad():
+        backbone.table[rows.flat[4:].tolist()] = backbone.table[rows.flat[:4].tolist()]
+    return backbone
+
+
+def test_words_and_links_are_read(root, vocab):
+    examples = WordAlignment().examples("test", "de", vocab, root)
+    assert examples.sure.to_lists() == [[[0, 0], [1, 1], [3, 3]], [[0, 0]]]
+    assert examples.possible.to_lists()[0] == [[0, 0], [1, 1], [2, 2], [3, 3]]
+    assert examples.pairs.languages == ("en", "de")
+    assert (len(examples), examples.lengths.tolist()) == (2, [8, 2])
+
+
+@pytest.mark.parametrize("method", ["argmax", "itermax", "match"])
+@pytest.mark.parametrize("pooling", ["any", "mean"])
+def test_translations_with_one_vector_are_linked(root, vocab, translated, method, pooling):
+    task = WordAlignment(layer=0, method=method, pooling=pooling)
+    scores = task.measure(translated, vocab, task.examples("test", "de", vocab, root))
+    assert scores == {"aer": 0, "precision": 100, "recall": 100, "f1": 100}
+
+
+def test_rates_by_hand(root, vocab, translated):
+    # found: the diagonals, 5 links; gold: 2 of them sure, one possible, and a sure one that nobody finds
+    write(root, "parallel/test.en-de.links", "0-0 1p1 0-3", "0-0")
+    scores = WordAlignment(layer=0).measure(translated, vocab, WordAlignment().examples("test", "de", vocab, root))
+    assert scores["precision"] == pytest.approx(100 * 3 / 5)
+    assert scores["recall"] == pytest.approx(100 * 2 / 3)
+    assert scores["aer"] == pytest.approx(100 * (1 - (2 + 3) / (5 + 3)))
+
+
+def test_links_counted_from_one_are_found_out(root, vocab, caplog):
+    write(root, "parallel/test.en-de.links", "1-1 2-2 4-4", "1-1")
+    examples = WordAlignment().examples("test", "de", vocab, root)
+    assert examples.sure.to_lists() == [[[0, 0], [1, 1], [3, 3]], [[0, 0]]]
+    with caplog.at_level(logging.INFO, "interlace"):
+        examples = WordAlignment(base=0).examples("test", "de", vocab, root)
+    assert examples.sure.to_lists() == [[[1, 1], [2, 2]], []]
+    assert "links beyond a side's end left out" in caplog.text
+
+
+def test_both_sides_in_one_file(tmp_path, vocab):
+    write(tmp_path, "de.txt", "the doctor ||| der arzt")
+    write(tmp_path, "de.gold", "0-0 1-1")
+    task = WordAlignment(files="{target}.txt", gold={"test.de": "de.gold"})
+    assert task.examples("test", "de", vocab, tmp_path).lengths.tolist() == [4]
+
+
+def test_bad_input(root, vocab, model):
+    with pytest.raises(DataError, match="'en' cannot be linked to itself"):
+        WordAlignment().examples("test", "en", vocab, root)
+    write(root, "parallel/test.en-de.links", "", "")
+    with pytest.raises(DataError, match="no links to compare with"):
+        WordAlignment().examples("test", "de", vocab, root)
+    write(root, "parallel/test.en-de.links", "0-0", "0-0")
+    examples = WordAlignment().examples("test", "de", vocab, root)
+    with pytest.raises(SettingsError, match="layer = 9, but the model has the layers 0 to 3"):
+        WordAlignment(layer=9).measure(model(), vocab, examples)
+    with pytest.raises(SettingsError, match="distortion lowers similarities"):
+        WordAlignment(method="softmax", distortion=0.5).measure(model(), vocab, examples)
+    with pytest.raises(SettingsError, match="there is no format of links 'pharao'; did you mean 'pharaoh'"):
+        TASKS.build({"name": "word_alignment", "format": "pharao"}).examples("test", "de", vocab, root)
+
+
+real = pytest.mark.skipif(not Path(WHERE, "alignment").is_dir(), reason="INTERLACE_DATA is not set")
+SETS = {
+    ("en", "fr"): ("enfr.src-tgt", "enfr.gold", 447, 4038, 17438),
+    ("de", "en"): ("bicici-de-en/test.{language}", "bicici-de-en/de-en.wa", 100, 1232, 1232),  # one beyond the end
+    ("en", "hi"): ("wpt05-en-hi/test.{language3}", "wpt05-en-hi/test.eng.hin.wa", 90, 1408, 1408),  # one as well
+    ("en", "es"): (
+        "multi-jsonl/en-es/es_golden.train.jsonl",
+        "multi-jsonl/en-es/es_golden.train.jsonl",
+        90,
+        1048,
+        1048,
+    ),
+}
+
+
+@real
+@pytest.mark.parametrize("pair", SETS)
+def test_gold_sets(vocab, pair):
+    text, gold, pairs, sure, possible = SETS[pair]
+    task = WordAlignment(source=pair[0], files=f"alignment/{text}", gold=f"alignment/{gold}")
+    examples = task.examples("test", pair[1], vocab, Path(WHERE))
+    assert (len(examples), len(examples.sure.flat), len(examples.possible.flat)) == (pairs, sure, possible)
+
+
+@real
+def test_sides_that_are_named_one_by_one(vocab):
+    story = "alignment/alibi-fr-en/LaVision_TheVision"
+    sides = [f"{story}/LaVision_sents.txt", f"{story}/TheVision_sents.txt"]
+    task = WordAlignment(source="fr", files={"test.en": sides}, gold=f"{story}/ali_w2w_LaVision_TheVision.txt")
+    examples = task.examples("test", "en", vocab, Path(WHERE))
+    assert len(examples.possible.flat) > len(examples.sure.flat) > 500
+    with pytest.raises(DataError, match="the links count whole files"):
+        WordAlignment(source="fr", files=[*sides, sides[0]]).examples("test", "en", vocab, Path(WHERE))
