@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from interlace.report import _figure_files
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -137,6 +139,18 @@ def write_run(folder: Path, name: str, *, gain: float, seed: int = 1, tlm: bool 
     lines = [json.dumps(line) for line in _metrics(rng, tlm)]
     (folder / "metrics.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     return folder
+
+
+@pytest.fixture(autouse=True)
+def no_png(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Drawing every figure as PNG takes a second a page; the tests of these files ask for it."""
+    if "with_png" not in request.fixturenames:
+        monkeypatch.setattr(_figure_files, "_can_draw", lambda: False)
+
+
+@pytest.fixture
+def with_png() -> None:
+    """Figures are written as PNG too."""
 
 
 @pytest.fixture

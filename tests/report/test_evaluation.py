@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from html.parser import HTMLParser
 from xml.etree import ElementTree as ET
 
@@ -282,6 +283,7 @@ def test_every_figure_is_a_file_that_needs_nothing_else(make_run, tmp_path):
     assert "before-after-3.svg" not in files  # drawn twice on the page, for two widths
 
 
+@pytest.mark.usefixtures("with_png")
 def test_pictures_of_figures_are_drawn(make_run, tmp_path):
     pytest.importorskip("resvg_py")
     write_report([make_run("mlm", gain=0.0)], tmp_path / "report.html")
@@ -290,8 +292,9 @@ def test_pictures_of_figures_are_drawn(make_run, tmp_path):
     assert len(png) > 2000
 
 
+@pytest.mark.usefixtures("with_png")
 def test_without_resvg_there_are_svg_files_alone_and_that_is_said(make_run, tmp_path, monkeypatch, caplog):
-    monkeypatch.setitem(__import__("sys").modules, "resvg_py", None)
+    monkeypatch.setitem(sys.modules, "resvg_py", None)
     write_report([make_run("mlm", gain=0.0)], tmp_path / "report.html")
     assert not list((tmp_path / "report").glob("*.png"))
     assert list((tmp_path / "report").glob("*.svg"))

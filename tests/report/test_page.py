@@ -137,7 +137,8 @@ def test_an_old_page_is_replaced_and_nothing_else_left(two_runs: list[Path], tmp
     first = write_report(two_runs, page).read_text(encoding="utf-8")
     second = write_report(two_runs[:1], page).read_text(encoding="utf-8")
     assert first != second
-    assert [path.name for path in page.parent.iterdir()] == ["report.html"]
+    assert {path.name for path in page.parent.iterdir()} == {"report", "report.html"}
+    assert len(list((page.parent / "report").glob("heat-map-*.svg"))) == 1  # one run, and not the two of before
 
 
 def test_the_same_runs_give_the_same_page(two_runs: list[Path], tmp_path: Path) -> None:
