@@ -28,12 +28,12 @@ def entries(source: str, target: str) -> list[tuple[str, str]]:
 def _found(source: str, target: str) -> Iterator[tuple[str, str]]:
     for concept in CONCEPTS:
         pair = language(source).words[concept], language(target).words[concept]
-        if pair[0] in _seen(source) and pair[1] in _seen(target):
+        if pair[0] in seen(source) and pair[1] in seen(target):
             yield pair
 
 
 @cache
-def _seen(code: str) -> frozenset[str]:
+def seen(code: str) -> frozenset[str]:
     """Words that sentences of a language hold."""
     member = language(code)
     return frozenset(word.form for scene in _scenes() for word in member.realise(scene).words)

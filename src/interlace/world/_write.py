@@ -20,6 +20,7 @@ from interlace.world._inference import inferences
 from interlace.world._questions import paragraph, passages
 from interlace.world._scenes import SPLITS
 from interlace.world._settings import PIVOT, stream
+from interlace.world._similarity import judged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -73,6 +74,7 @@ class _Writer:
         for code in self.world.languages:
             self._text(code)
             self._labelled(code)
+            self._similarity(code)
         for code in self.others:
             self._parallel(code)
             self._dictionaries(code)
@@ -128,6 +130,10 @@ class _Writer:
             columns = [[sentence.text for sentence in self.held_out[split, code]] for code in self.world.languages]
             rows = list(zip(*columns, strict=True))
             self._file(f"parallel/{split}.tsv", _formats.table(self.world.languages, rows), len(rows))
+
+    def _similarity(self, code: str) -> None:
+        rows = judged(code)
+        self._file(f"similarity/{code}.tsv", _formats.table(("word 1", "word 2", "score"), rows), len(rows))
 
     def _dictionaries(self, code: str) -> None:
         for source, target in ((PIVOT, code), (code, PIVOT)):
