@@ -108,7 +108,8 @@ _NOT_TRAINED_BY = ("about", "published", "changes", "evaluate")
 def differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     """`key: old -> new` for each leaf in which two recipes differ, but for what training does not read."""
     before, after = (
-        dict(_leaves({key: value for key, value in recipe.items() if key not in _NOT_TRAINED_BY})) for recipe in (old, new)
+        {key: value for key, value in _leaves(recipe) if key.partition(".")[0] not in _NOT_TRAINED_BY}
+        for recipe in (old, new)
     )
     return [
         f"{key} was {before.get(key)!r}, is {after.get(key)!r}"
