@@ -119,7 +119,9 @@ def test_a_part_may_be_run_first(run, tmp_path):
 def test_cells_of_other_settings_are_named_and_never_gone_on_with(run, tmp_path):
     run()
     changed = {"systems.b.set.train.steps": "9"}
-    with pytest.raises(RunError, match=r"2 cells .*\n  b,seed=0: train.steps was 1560, is 9\n.*\nrun with --put-aside"):
+    with pytest.raises(
+        RunError, match=r"settings: 2 of 4 cells:\n  b,seed=0: train.steps was 1560, is 9\n.*\nrun with --put-aside"
+    ):
         run(changed)
     assert run(changed, put_aside=True).failed == {}
     assert (tmp_path / "study" / "aside" / "b,seed=0.0" / "scores.json").exists()

@@ -37,7 +37,7 @@ def standing_bar(title: str) -> Iterator[Callable[[Standing], None]]:
             bar.update(task, completed=now.done, total=now.total, told=escape(told))
             if not notes.is_terminal and (now.done > max(done, 0) or time.monotonic() - logged >= 10 * LOG_EVERY):
                 logged = time.monotonic()
-                log.info("%s: %d of %d cells; %s", title, now.done, now.total, told)
+                log.info("%s: %d of %d cells%s", title, now.done, now.total, f"; {told}" if told else "")
             done = now.done
 
         try:

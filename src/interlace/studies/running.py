@@ -105,7 +105,7 @@ def _must_be_the_same(cells: Sequence[Cell], places: Places, *, put_aside: bool)
         told = "".join(f"\n  {name}: {'; '.join(how[:3])}" for name, how in list(changed.items())[:10])
         more = f"\n  and {len(changed) - 10} more" if len(changed) > 10 else ""
         raise RunError(
-            f"{places.into}: {len(changed)} cells were begun under other settings:{told}{more}\n"
+            f"{places.into}: begun under other settings: {len(changed)} of {len(cells)} cells:{told}{more}\n"
             "run with --put-aside to move them away and run them anew, or choose another folder"
         )
     for name in changed:
@@ -135,7 +135,7 @@ class _Runner:
         if not self.waiting:
             log.info("all %d cells are finished", len(self.done))
             return
-        log.info("%d cells, %d finished; %s", len(self.outcome.cells), len(self.done), _told(self.share))
+        log.info("%d of %d cells are finished; %s", len(self.done), len(self.outcome.cells), _told(self.share))
         with ThreadPoolExecutor(self.share.jobs) as pool:
             try:
                 while self.waiting or self.running:
