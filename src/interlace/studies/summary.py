@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 TABLES, COMPARISONS = "tables", "comparisons.json"
-_DRAWS = 2000  # of examples, for each system in each language: a quarter of a second at 5,000 examples
+_DRAWS = 2000  # of examples, for each system in each language: a third of a second at 5,000 examples
 
 
 def summarise(study: Study, folder: Path, into: Path) -> list[Table]:
