@@ -91,6 +91,15 @@ def test_places_are_lines_of_corpora(folder):
     assert english.parts == {"first": (1, 1), "second": (0, 1)}
 
 
+def test_whole_texts_are_warned_of(folder, caplog):
+    small = recipe(folder, xnli={})
+    kept_leaks(folder, small, small)
+    kept_leaks(folder, small, small)
+    told = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert [message.partition(":")[0] for message in told] == ["xnli (en)"] * 2  # also where the answer is kept
+    assert "50 % of the test examples" in told[0]
+
+
 def test_answers_are_kept_and_each_task_is_asked_once(folder, monkeypatch):
     import interlace.recipes.leaks as room
 

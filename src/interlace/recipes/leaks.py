@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 LEAKS = "leaks.json"
+_MUCH = 1.0  # percent of the examples: a score that rests on it says little of what was learnt
 _VERSION = 1  # of what counts as the same text
 
 
@@ -57,7 +58,14 @@ def kept_leaks(folder: Path, trained: Recipe, asked: Recipe, tasks: Sequence[str
         for name in open_:
             kept[name] = {"key": keys[name], "leaks": [leak for leak in found if leak["task"] == name]}
         write_json(folder / LEAKS, kept)
-    return [leak for name in names for leak in kept[name]["leaks"]]
+    found = [leak for name in names for leak in kept[name]["leaks"]]
+    for leak in found:
+        if leak["exact"] >= _MUCH:
+            log.warning(
+                "%s (%s): a text of %.3g %% of the test examples stands whole in the training text of %s (%s)",
+                leak["task"], leak["language"], leak["exact"], trained.name, folder / LEAKS,
+            )  # fmt: skip
+    return found
 
 
 def held_out(recipe: Recipe, tasks: Sequence[str] = ()) -> Iterator[TestSet]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from interlace.report import Section
-from interlace.report._format import NARROW, joined, language_name, number
+from interlace.report._format import joined, language_name, number
 from interlace.report._map import draw
 from interlace.report._run import first_of_each
 from interlace.report._templates import render
@@ -42,4 +42,4 @@ def _picture(label: str, words: Words, vectors: Vectors, styles: dict[str, int])
     note = f"t-SNE. Cosine of translations {number(near, 2)}, of other words of the same languages {number(far, 2)}"
     drawn = words.drawn(vectors)
     return {"label": label, "wide": draw(drawn, styles, 520.0), "narrow": draw(drawn, styles, 370.0),
-            "note": f"{note}{NARROW}."}  # fmt: skip
+            "note": f"{note}."}  # fmt: skip
