@@ -50,7 +50,7 @@ def left_to_right(backbone, vocab, text, length, context):
 @pytest.mark.parametrize(("max_length", "context"), [(48, 0), (12, 0), (12, 4)])
 def test_left_to_right_is_exact(vocab, model, text, max_length, context):
     backbone = model(init_std=0.5)
-    task = Perplexity(kind="causal", max_length=max_length, context=context, tokens_per_batch=30)
+    task = Perplexity(kind="causal", per="word", max_length=max_length, context=context, tokens_per_batch=30)
     scores = task.measure(backbone, vocab, text)
     total, count = left_to_right(backbone.eval(), vocab, text, max_length - 2, context)
     words = 4 + 1 + 8 + 2 + len(LINES)
@@ -112,8 +112,8 @@ def test_masked_draws_are_fixed(vocab, model, text):
 
 
 def test_the_unit_is_said():
-    assert Perplexity().unit == "per word"
-    assert Perplexity(per="subword").unit == "per subword"
+    assert Perplexity().unit == "per subword"
+    assert Perplexity(per="word").unit == "per word"
     assert Perplexity(kind="masked").unit == "per masked subword"
     assert not Perplexity().greater_is_better
 

@@ -64,7 +64,9 @@ class Perplexity(Task):
         "'masked': a fixed share of 15 % masked (XLM's evaluation); 'auto': causal or pseudo, as the model reads.",
     )
     per: Literal["word", "subword"] = Field(
-        "word", description="What the score is taken per; 'scores' holds both. 'masked' is always per subword."
+        "subword",
+        description="What the score is taken per; 'scores' holds both. 'word' compares vocabularies, and needs a splitter "
+        "that finds words (zh, ja, th). 'masked' is always per subword.",
     )
     context: int = Field(
         0,
