@@ -65,8 +65,8 @@ class Perplexity(Task):
     )
     per: Literal["word", "subword"] = Field(
         "subword",
-        description="What the score is taken per; 'scores' holds both. 'word' compares vocabularies, and needs a splitter "
-        "that finds words (zh, ja, th). 'masked' is always per subword.",
+        description="What the score is taken per; 'scores' holds both. 'word' compares vocabularies, and needs a "
+        "splitter that finds words (zh, ja, th). 'masked' is always per subword.",
     )
     context: int = Field(
         0,
