@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from interlace.errors import DataError
+from interlace.errors import DataError, SettingsError
 from interlace.recipes import change_recipe, evaluate, read_recipe
 from interlace.recipes.evaluate import Target
 from interlace.recipes.evaluate import evaluate as run
@@ -23,11 +23,16 @@ def made(monkeypatch):
     """The cells that were scored, in order; each one's score is its number."""
     cells = []
 
-    def scored(_target, name, _task, seed, *_):
-        cells.append((name, seed))
-        return [{"task": name, "seed": seed, "language": "de", "score": len(cells)}]
+    def scored(cell, fit):
+        cells.append((cell.name, cell.seed))
+        return [
+            {"task": cell.name, "seed": cell.seed, "setting": setting, "language": language, "score": len(cells)}
+            for setting, language in fit.scored
+        ]
 
-    monkeypatch.setattr(evaluate, "_scored", scored)
+    monkeypatch.setattr(evaluate, "score_fit", scored)
+    monkeypatch.setattr(evaluate.Vocab, "load", lambda _: None)
+    monkeypatch.setattr(evaluate, "data_root", lambda _: None)
     return cells
 
 
@@ -35,32 +40,57 @@ def test_what_is_there_is_not_made_again(target, made):
     first = run(target, ["pos", "retrieval"], seeds=2)
     assert made == [("pos", 0), ("pos", 1), ("retrieval", 0)]  # a probe has one seed
     assert run(target, ["pos", "retrieval"], seeds=2) == first
-    assert run(target, ["pos"], seeds=3)[:2] == first[:2]
+    assert run(target, ["pos"], seeds=3)[:8] == first[:8]  # four languages a seed
     assert made[3:] == [("pos", 2)]
 
 
 def test_only_the_seeds_asked_for_come_back(target, made):
     run(target, ["pos"], seeds=3)
-    assert [row["seed"] for row in run(target, ["pos"], seeds=1)] == [0]
+    assert {row["seed"] for row in run(target, ["pos"], seeds=1)} == {0}
     assert len(made) == 3
 
 
 def test_another_model_is_scored_anew(target, made, tmp_path):
     run(target, ["pos"], seeds=1)
     (tmp_path / "model" / "model.safetensors").write_bytes(b"another")
-    assert [row["score"] for row in run(target, ["pos"], seeds=1)] == [2]
+    assert {row["score"] for row in run(target, ["pos"], seeds=1)} == {2}
 
 
 def test_scores_under_other_settings_are_never_mixed(target, made):
     run(target, ["pos", "xnli"], seeds=2)
     other = target.changed(change_recipe(target.recipe, {"evaluate.tasks.pos.tuning.epochs": "1"}))
-    assert [row["score"] for row in run(other, ["pos"], seeds=1)] == [5]
+    assert {row["score"] for row in run(other, ["pos"], seeds=1)} == {5}
     kept = json.loads((target.into / "scores.json").read_text())
-    assert [(row["task"], row["seed"]) for row in kept] == [("xnli", 0), ("xnli", 1), ("pos", 0)]
+    assert list(dict.fromkeys((row["task"], row["seed"]) for row in kept)) == [("xnli", 0), ("xnli", 1), ("pos", 0)]
+
+
+def test_a_setting_asked_for_later_leaves_the_others_be(target, made):
+    run(target, ["xnli"], seeds=1)
+    more = {"evaluate.tasks.xnli.settings": '["zero-shot", "translate-train"]'}
+    rows = run(target.changed(change_recipe(target.recipe, more)), ["xnli"], seeds=1)
+    assert len(made) == 1 + 3  # a model a language, beside the one there is
+    assert [row["score"] for row in rows if row["setting"] == "zero-shot"] == [1, 1, 1, 1]
+    assert [row["language"] for row in rows if row["setting"] == "translate-train"] == ["de", "es", "hi"]
 
 
 def test_a_folder_that_is_not_there_is_said_to_be_missing(tmp_path):
     with pytest.raises(DataError, match="no such folder"):
         evaluate.target_of(str(tmp_path / "rnu"))
-    with pytest.raises(DataError, match="give --recipe"):
+    with pytest.raises(DataError, match=r"no run folder; for a plain checkpoint.*say --into"):
         evaluate.target_of(str(tmp_path))
+
+
+def test_a_plain_checkpoint_needs_no_recipe(tmp_path):
+    target = evaluate.target_of(str(tmp_path / "mbert"), into=tmp_path / "scores")
+    assert (target.model, target.recipe.name, target.trained) == (str(tmp_path / "mbert"), "mbert", None)
+    changed = change_recipe(target.recipe, {"evaluate.targets": '["de", "fr"]'})
+    assert changed.languages == ["en", "de", "fr"]
+
+
+def test_one_task_on_several_sets_of_files(target):
+    names = {"evaluate.tasks.pud.task": "pos", "evaluate.tasks.pud.files": "pud/{language}.conllu"}
+    recipe = change_recipe(target.recipe, names)
+    assert recipe.evaluate.task("pud").files == "pud/{language}.conllu"
+    assert type(recipe.evaluate.task("pud")) is type(recipe.evaluate.task("pos"))
+    with pytest.raises(SettingsError, match=r"no task 'poss'; did you mean 'pos'"):
+        change_recipe(target.recipe, {"evaluate.tasks.pud.task": "poss"})

@@ -8,6 +8,7 @@ import pytest
 
 from interlace.errors import DataError, MissingDependencyError, SettingsError
 from interlace.recipes import Recipe, read_recipe, shipped_recipes
+from interlace.recipes.estimate import estimate
 from interlace.recipes.pretrain import pretrain
 from interlace.recipes.provenance import differences
 
@@ -22,7 +23,7 @@ SMALL = {
     "vocab.size": "1800",  # enough for some words of a dictionary to be whole
 }
 SHORT = {"train.steps": "2", "train.tokens_per_batch": "512", "train.threads": "1", "train.evaluate_tokens": "512"}
-TINY = [name for name in shipped_recipes() if name.startswith("tiny/")]
+TINY = [name for name in shipped_recipes() if name.startswith("tiny/") and not read_recipe(name).embeddings]
 REAL = [name for name in shipped_recipes() if name.startswith("adapt/multi30k")]
 
 
@@ -96,6 +97,16 @@ def test_rows_longer_than_the_model_are_refused(tmp_path):
     changes = SMALL | SHORT | {"objectives.mlm.max_length": "500"}
     with pytest.raises(SettingsError, match=r"max_length = 500, but the model reads rows of at most 128"):
         pretrain(read_recipe("tiny/mlm", changes), tmp_path / "run")
+
+
+def test_a_recipe_that_only_evaluates_trains_nothing(tmp_path):
+    recipe = Recipe(name="judge", evaluate={"targets": ["de"]})
+    assert recipe.languages == ["en", "de"]
+    assert not recipe.causal
+    for work in (lambda: pretrain(recipe, tmp_path / "run"), lambda: estimate(recipe)):
+        with pytest.raises(SettingsError, match=r"'judge' has no \[corpora\].*interlace evaluate MODEL --recipe"):
+            work()
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_recipe_file_is_named_in_its_errors(tmp_path: Path):

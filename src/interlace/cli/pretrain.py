@@ -35,7 +35,15 @@ def pretrain(
         return
     if into is None:
         raise SettingsError("--into FOLDER is missing: where the run goes; or --dry-run to see what it would take")
-    from interlace.cli._progress import training_bar
+    from interlace.cli._progress import training_bar, watching
+
+    if read.embeddings is not None:
+        from interlace.recipes.embeddings import learn_vectors
+
+        with watching() as told:
+            vectors = learn_vectors(read, into, told)
+        output.print(str(vectors), soft_wrap=True, highlight=False)
+        return
     from interlace.recipes.pretrain import pretrain as run
 
     with training_bar(read.name, read.train.steps) as watch:

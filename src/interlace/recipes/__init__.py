@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import AfterValidator, Field, field_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from interlace.data.filters import build_filters
 from interlace.errors import SettingsError, did_you_mean
@@ -12,6 +12,7 @@ from interlace.models.shape import ModelSettings
 from interlace.objectives import OBJECTIVES, Objective
 from interlace.readers import READERS
 from interlace.recipes._align import AlignSettings
+from interlace.recipes._embeddings import EmbeddingSettings
 from interlace.recipes._files import RECIPES, change, find_recipe, merged, read, shipped_recipes
 from interlace.recipes._published import Published
 from interlace.recipes._train import TrainSettings
@@ -88,7 +89,11 @@ class CorpusGroup(Settings):
 class EvaluationSettings(Settings):
     """What the finished model is measured by."""
 
-    tasks: dict[str, dict[str, Any]] = Field({}, description="Task name -> its settings, as in `interlace list tasks`.")
+    tasks: dict[str, dict[str, Any]] = Field(
+        {},
+        description="Name -> a task's settings, as in `interlace list tasks`. The name is the task's, or `task` says "
+        "which it is: so one task may be scored on several sets of files.",
+    )
     source: str = Field("en", description="The language that tasks are fine-tuned on.")
     targets: list[str] = Field([], description="Languages scored zero-shot.")
     seeds: int = Field(3, ge=1, description="Fine-tuning seeds.")
@@ -105,15 +110,21 @@ class EvaluationSettings(Settings):
     @classmethod
     def _known(cls, tasks: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
         for name, settings in tasks.items():
-            TASKS.build({"name": name, **settings}, f"evaluate.tasks.{name}")
+            _task(name, settings)
         return tasks
 
     def task(self, name: str) -> Task:
         """The task called `name` with this recipe's settings; probes of pairs take the recipe's source language."""
         settings = self.tasks.get(name, {})
-        if "source" in TASKS.get(name).model_fields:
+        if "source" in TASKS.get(settings.get("task", name)).model_fields:
             settings = {"source": self.source, **settings}
-        return TASKS.build({"name": name, **settings}, f"evaluate.tasks.{name}")
+        return _task(name, settings)
+
+
+def _task(name: str, settings: dict[str, Any]) -> Task:
+    """The task that a table of settings means."""
+    own = {key: value for key, value in settings.items() if key != "task"}
+    return TASKS.build({"name": settings.get("task", name), **own}, f"evaluate.tasks.{name}")
 
 
 class ExportSettings(Settings):
@@ -153,14 +164,15 @@ class Recipe(Settings):
     world: World | None = Field(None, description="Write the micro-world and read it as the data root.")
     normalise: Normalise = Field(default_factory=Normalise, description="What is done to each line first.")
     splitter: str = Field("blanks", description="What a word is; recorded with corpora.")
-    corpora: dict[str, CorpusGroup] = Field(min_length=1, description="Training text by group.")
+    corpora: dict[str, CorpusGroup] = Field({}, description="Training text by group; none: it only evaluates.")
     filters: dict[str, dict[str, Any]] = Field(
         {}, description="Rules that training text passes in turn: name -> settings, as in `interlace list filters`."
     )
     align: AlignSettings | None = Field(None, description="Who links the words of translations; none: where needed.")
     vocab: VocabSettings = Field(default_factory=VocabSettings, description="The vocabulary.")
     model: ModelSettings = Field(default_factory=ModelSettings, description="The backbone.")
-    objectives: dict[str, ObjectiveEntry] = Field(min_length=1, description="The mixture, by objective.")
+    objectives: dict[str, ObjectiveEntry] = Field({}, description="The mixture, by objective; none: it only evaluates.")
+    embeddings: EmbeddingSettings | None = Field(None, description="Word vectors learnt in place of a model.")
     train: TrainSettings = Field(default_factory=TrainSettings, description="How long and how fast.")
     export: ExportSettings = Field(default_factory=ExportSettings, description="How the model is written.")
     evaluate: EvaluationSettings = Field(default_factory=EvaluationSettings, description="What the model is for.")
@@ -200,6 +212,13 @@ class Recipe(Settings):
                 if corpus not in known:
                     raise SettingsError(f"objectives.{name}.corpora: no corpus {corpus!r}{did_you_mean(corpus, known)}")
 
+    @model_validator(mode="after")
+    def _is_of_one_kind(self) -> Recipe:
+        if self.objectives and self.embeddings:
+            message = "a recipe has [objectives], which train a model, or [embeddings]; not both"
+            raise ValueError(message)
+        return self
+
     def objective(self, name: str) -> Objective:
         """The objective called `name` with this recipe's settings."""
         return OBJECTIVES.build({"name": name, **self.objectives[name].settings}, f"objectives.{name}")
@@ -207,13 +226,28 @@ class Recipe(Settings):
     @property
     def causal(self) -> bool:
         """Whether it makes a causal model: all its objectives read from left to right."""
-        return all(self.objective(name).backbone == "causal" for name in self.objectives)
+        return bool(self.objectives) and all(self.objective(name).backbone == "causal" for name in self.objectives)
 
     @property
     def languages(self) -> list[str]:
-        """All languages of the corpora, in the order of the recipe."""
+        """All languages of the corpora, in the order of the recipe; without corpora, of the evaluation or the world."""
         names = [name for group in self.corpora.values() for name in [*group.languages, *group.pairs]]
+        if not names:
+            names = [self.evaluate.source, *(self.evaluate.targets or (self.world.languages if self.world else []))]
         return list(dict.fromkeys(language for name in names for language in name.split("-")))
+
+    def must_train(self) -> None:
+        """Refuse a recipe that only says how to evaluate.
+
+        Raises:
+            SettingsError: it has no corpora or no objectives.
+        """
+        if self.embeddings:
+            raise SettingsError(f"recipe {self.name!r} learns word vectors, and trains no model")
+        for section, there in (("corpora", self.corpora), ("objectives", self.objectives)):
+            if not there:
+                message = f"recipe {self.name!r} has no [{section}], so there is nothing to train"
+                raise SettingsError(f"{message}; to score a model by it: interlace evaluate MODEL --recipe ..")
 
 
 def _entry(entry: Any) -> Any:

@@ -72,7 +72,12 @@ class Estimate:
 
 
 def estimate(recipe: Recipe) -> Estimate:
-    """Look at the files, build the model and time it. Takes seconds, or a minute for models of billions."""
+    """Look at the files, build the model and time it. Takes seconds, or a minute for models of billions.
+
+    Raises:
+        SettingsError: the recipe trains nothing.
+    """
+    recipe.must_train()
     train, notes = recipe.train, []
     a_step = train.tokens_per_batch * train.micro_batches
     try:

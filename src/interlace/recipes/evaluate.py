@@ -17,6 +17,7 @@ from interlace.errors import DataError, InterlaceError, RunError
 from interlace.models.build import load
 from interlace.recipes import Recipe
 from interlace.recipes.card import write_card
+from interlace.recipes.embeddings import VECTORS, static_vectors
 from interlace.recipes.leaks import kept_leaks
 from interlace.recipes.prepare import data_root
 from interlace.train.cell import Cell
@@ -55,22 +56,22 @@ class Target:
 
 
 def target_of(path: str, recipe: Recipe | None = None, into: Path | None = None) -> Target:
-    """A finished run with its own recipe, or a plain checkpoint with the one given.
+    """A finished run with its own recipe, or a plain checkpoint; another recipe may say what it is scored on.
 
     Raises:
-        RunError: the run is not finished; DataError: a checkpoint needs a recipe and a place for its scores.
+        RunError: the run is not finished; DataError: a checkpoint needs a place for its scores.
     """
     folder = Path(path)
     if (found := read_json(folder / RECIPE)) is not None:
         if not (read_json(folder / RUN) or {}).get("finished"):
             raise RunError(f"{folder}: this run is not finished; start it again with `interlace pretrain`")
         trained = Recipe.read(found, str(folder / RECIPE))
-        return Target(str(folder / "model"), recipe or trained, into or folder, trained)
-    if recipe is None and not folder.exists():
-        raise DataError(f"{path}: no such folder; for a model of the hub give --recipe (its tasks) and --into (scores)")
-    if recipe is None or into is None:
-        raise DataError(f"{path}: no run folder; for a plain checkpoint give --recipe (its tasks) and --into (scores)")
-    return Target(path, recipe, into)
+        kept = VECTORS if trained.embeddings else "model"
+        return Target(str(folder / kept), recipe or trained, into or folder, trained)
+    if into is None:
+        what = "no run folder" if folder.exists() else "no such folder"
+        raise DataError(f"{path}: {what}; for a plain checkpoint, or a model of the hub, say --into, where scores go")
+    return Target(path, recipe or Recipe(name=folder.name), into)
 
 
 def evaluate(
@@ -92,7 +93,8 @@ def evaluate(
     train = target.recipe.train
     accelerator = accelerator_for(train.precision, train.threads)
     keys = {name: _key(target, name, task) for name, task in tasks.items()}
-    vocab = Vocab.load(target.model)
+    vectors = static_vectors(target.model, tasks)
+    vocab: Any = Vocab.load(target.model) if vectors is None else None
     wanted: list[tuple[Any, ...]] = []
     with locked(target.into) if accelerator.is_main_process else nullcontext():
         rows: list[Score] = read_json(target.into / SCORES, [])
@@ -101,7 +103,7 @@ def evaluate(
             rows = [row for row in rows if row["task"] != name or row.get("key") == keys[name]]
             for seed in range((seeds or settings.seeds) if task.learner() else 1):
                 cell = _cell(target, name, task, vocab, seed, accelerator, watch(name, seed))
-                cell = replace(cell, into=target.into, key=keys[name])
+                cell = replace(cell, into=target.into, key=keys[name], vectors=vectors)
                 for fit in fits(cell):
                     asked = [(name, seed, *item) for item in fit.scored]
                     wanted += asked

@@ -9,18 +9,20 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from interlace.errors import RunError, SettingsError
+from interlace.errors import SettingsError
 from interlace.models.languages import must_know
 from interlace.objectives._lexicon_scores import dictionary_scores
 from interlace.recipes._card_data import data_of
+from interlace.recipes._claim import claim, finished
 from interlace.recipes._link_samples import sample_links
 from interlace.recipes.card import write_card
 from interlace.recipes.concepts import concepts
 from interlace.recipes.diagnosing import diagnosing
+from interlace.recipes.embeddings import learn_vectors
 from interlace.recipes.lexicons import keep_dictionaries
 from interlace.recipes.mixing import build_mixture, held_out
 from interlace.recipes.prepare import prepare
-from interlace.recipes.provenance import describe, differences
+from interlace.recipes.provenance import describe
 from interlace.train import checkpoint
 from interlace.train.device import accelerator_for
 from interlace.train.diagnostics import Diagnostics
@@ -29,7 +31,6 @@ from interlace.train.folder import (
     EMBEDDING,
     LINKS,
     METRICS,
-    RECIPE,
     RUN,
     SAMPLES,
     WORDS,
@@ -86,37 +87,19 @@ def pretrain(recipe: Recipe, into: Path, watch: Callable[[Step], None] = lambda 
         RunError: the folder is in use, or holds a run of another recipe, or training diverged.
         SettingsError, DataError: the recipe asks for what cannot be; found before training starts.
     """
+    if recipe.embeddings is not None:
+        return learn_vectors(recipe, into)
+    recipe.must_train()
     train = recipe.train
     accelerator = accelerator_for(train.precision, train.threads, train.trackers, into)
     if not accelerator.is_main_process:
-        return into / "model" if _finished(into) else _run(recipe, into, accelerator, watch)
+        return into / "model" if finished(into) else _run(recipe, into, accelerator, watch)
     with locked(into):
-        _claim(recipe, into)
-        if _finished(into):
+        claim(recipe, into)
+        if finished(into):
             log.info("%s is finished; nothing to do", into)
             return into / "model"
         return _run(recipe, into, accelerator, watch)
-
-
-def _finished(into: Path) -> bool:
-    return bool((read_json(into / RUN) or {}).get("finished"))
-
-
-def _claim(recipe: Recipe, into: Path) -> None:
-    """Write the recipe, or find the same one there; one that came to no checkpoint has nothing to lose."""
-    found = read_json(into / RECIPE)
-    if found is None:
-        if foreign := [name for name in ("model", "checkpoints", METRICS) if (into / name).exists()]:
-            raise RunError(f"{into}: holds {foreign[0]!r} but no {RECIPE}, so it is no run's; choose another folder")
-        write_json(into / RECIPE, recipe.dump())
-    elif changed := differences(found, recipe.dump()):
-        if not _finished(into) and not checkpoint.steps_in(into / "checkpoints"):
-            log.info("%s holds a run that came to no checkpoint; it starts anew with the changed recipe", into)
-            write_json(into / RECIPE, recipe.dump())
-            return
-        raise RunError(f"{into} holds a run of another recipe: {'; '.join(changed[:5])}; choose another folder")
-    elif found != recipe.dump():  # in how it is told or evaluated
-        write_json(into / RECIPE, recipe.dump())
 
 
 def _run(recipe: Recipe, into: Path, accelerator: Accelerator, watch: Callable[[Step], None]) -> Path:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from interlace.tasks._files import translated
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from accelerate import Accelerator
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from interlace.tasks import Task
     from interlace.train.loop import Step
     from interlace.train.selection import Item
+    from interlace.vectors import WordVectors
 
 Score = dict[str, Any]
 
@@ -29,6 +31,7 @@ class Cell:
 
     name: the task's; load: a fresh copy of the pre-trained backbone; root: where the task's files stand.
     targets: the recipe's; a task may name its own.
+    vectors: static word vectors by language, scored in place of a backbone; `vocab` is then None.
     into: the run's folder, where predictions are kept; None: they are not. key: names what they were made with.
     """
 
@@ -44,10 +47,17 @@ class Cell:
     watch: Callable[[Step], None] = lambda _: None
     into: Path | None = None
     key: str = ""
+    vectors: Mapping[str, WordVectors] | None = None
 
     def examples(self, split: str, language: str) -> Any:
         """The task's examples."""
         return self.task.examples(split, language, self.vocab, self.root)
+
+    def measure(self) -> Callable[[Any], dict[str, float]]:
+        """A probe's scores of examples, the model being loaded once."""
+        if self.vectors is not None:
+            return partial(self.task.measure_words, self.vectors)
+        return partial(self.task.measure, self.load().to(self.accelerator.device).eval(), self.vocab)
 
     def test(self, item: Item) -> Any:
         """The test examples of a language in a setting."""

@@ -46,12 +46,12 @@ def score_fit(cell: Cell, fit: Fit) -> list[Score]:
 
 
 def _probed(cell: Cell, fit: Fit) -> list[Score]:
-    backbone = cell.load().to(cell.accelerator.device).eval()
+    measure = cell.measure()
     rows: list[Score] = []
     for item in fit.scored:
         start = time.perf_counter()
         examples = cell.test(item)
-        scores = cell.task.measure(backbone, cell.vocab, examples)
+        scores = measure(examples)
         rows.append(cell.row(item, scores, len(examples), start))
     return rows
 
