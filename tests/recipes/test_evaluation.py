@@ -1,0 +1,45 @@
+"""The recipes that say how any checkpoint is scored: their files are there, and are read."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from interlace.data.vocab import Vocab
+from interlace.recipes import read_recipe
+
+PUBLIC = read_recipe("evaluation/public")
+DATA = os.environ.get("INTERLACE_DATA", "")
+
+
+@pytest.fixture(scope="module")
+def vocab():
+    return Vocab.learn({"en": ["the quick brown fox jumps over the lazy dog"] * 20}, size=300)
+
+
+def targets(name):
+    task = PUBLIC.evaluate.task(name)
+    return task.targets or PUBLIC.evaluate.targets
+
+
+def test_small_models_are_scored_on_the_same_files():
+    small = read_recipe("evaluation/small").evaluate
+    assert list(small.tasks) == list(PUBLIC.evaluate.tasks)
+    for name in small.tasks:
+        one, other = PUBLIC.evaluate.task(name), small.task(name)
+        assert (one.files, one.targets, one.settings) == (other.files, other.targets, other.settings)
+
+
+@pytest.mark.skipif(not DATA, reason="INTERLACE_DATA is not set")
+@pytest.mark.parametrize("name", PUBLIC.evaluate.tasks)
+def test_the_files_can_be_read(name, vocab):
+    task = PUBLIC.evaluate.task(name)
+    for language in targets(name):
+        examples = task.examples("test", language, vocab, Path(DATA))
+        assert len(examples) >= 100
+        if name in {"xnli", "ner"}:  # large
+            break
+    if task.learner() is not None:
+        assert len(task.examples("dev", "en", vocab, Path(DATA))) >= 100
