@@ -11,7 +11,6 @@ import math
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-import torch
 from pydantic import Field
 
 from interlace.errors import DataError, SettingsError
@@ -149,6 +148,8 @@ class Perplexity(Task):
         return examples.take(np.sort(order[: self.most_sentences]))
 
     def _likelihood(self, kind: str, backbone: Backbone, vocab: Vocab, text: Sentences, reading: Reading) -> Likelihood:
+        import torch
+
         was_training = backbone.training
         backbone.eval()
         with torch.inference_mode():
