@@ -137,3 +137,15 @@ def test_a_study_measures_something(tmp_path):
     study = Study.read({"name": "s", "systems": {"c": {"recipe": "none.toml"}}})
     with pytest.raises(SettingsError, match="nothing measures 'c': name tasks"):
         cells_of(study, tmp_path)
+
+
+def test_another_recipe_may_say_how_all_are_measured(grid):
+    (grid.parent / "judge.toml").write_text(
+        'name = "judge"\n[evaluate]\nseeds = 7\ntargets = ["de"]\n[evaluate.tasks.pud]\ntask = "pos"\n'
+    )
+    changes = {"evaluate.recipe": "judge.toml", "evaluate.tasks": '["retrieval", "pud"]'}
+    [cell, *_] = cells(grid, **changes)
+    assert cell.tasks == ("retrieval", "pud")
+    assert (cell.recipe.evaluate.targets, list(cell.recipe.evaluate.tasks)) == (["de"], ["pud"])
+    with pytest.raises(SettingsError, match="no task 'pdu'"):
+        cells(grid, **changes | {"evaluate.tasks": '["pdu"]'})

@@ -42,6 +42,9 @@ class System(Settings):
 class StudyEvaluation(Settings):
     """What every cell is measured by."""
 
+    recipe: str | None = Field(
+        None, description="A recipe whose [evaluate] section takes the place of the systems' own."
+    )
     tasks: list[str] = Field([], description="Names of tasks, with the recipes' settings; none: all of the recipe's.")
     seeds: int | None = Field(None, ge=1, description="Fine-tuning seeds; none: as many as the recipe says.")
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from interlace.errors import SettingsError, did_you_mean
 from interlace.recipes import RECIPES, Recipe
 from interlace.shelves import merged, put
-from interlace.tasks import TASKS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -98,6 +97,8 @@ def _cell(study: Study, system: str, axes: dict[str, Any], seed: int | None, fol
     told = study.systems[system]
     label = ", ".join([study.label(system), *_shown(axes)])
     data = RECIPES.read(path := RECIPES.beside(told.recipe, folder))
+    if study.evaluate.recipe:
+        data = {**data, "evaluate": RECIPES.read(RECIPES.beside(study.evaluate.recipe, folder)).get("evaluate", {})}
     data = copy.deepcopy(merged(merged(data, study.set), told.set))
     for key, value in axes.items():
         if value is not None:
@@ -127,7 +128,7 @@ def _tasks(study: Study, system: str, recipe: Recipe) -> tuple[str, ...]:
     if not names:
         raise SettingsError(f"{study.name}: nothing measures {system!r}: name tasks in evaluate.tasks")
     for name in names:
-        TASKS.get(name)
+        recipe.evaluate.task(name)
     return tuple(names)
 
 
