@@ -132,12 +132,6 @@ def test_positions_are_those_of_mlm_and_the_draws_of_masking_do_not_move():
     assert not np.array_equal(found.labels, expected.labels)
 
 
-def test_evaluation_is_that_of_mlm():
-    measured = DictMlm(probability=1.0).for_evaluation()
-    assert measured.probability == 0
-    assert measured.masking == Mlm().for_evaluation().masking
-
-
 # ---- errors ----
 
 

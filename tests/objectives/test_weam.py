@@ -226,7 +226,3 @@ def test_positions_run_through_unless_asked_otherwise():
 def test_pairs_without_links_are_refused():
     with pytest.raises(DataError, match="weam needs word links"):
         make(Weam(), pairs=Pairs(FIGURE.source, FIGURE.target))
-
-
-def test_evaluation_masks_as_all_do():
-    assert Weam().for_evaluation().masking.at_least_one

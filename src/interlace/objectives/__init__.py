@@ -1,5 +1,9 @@
 """Room of objectives: what a model learns from. Batching is numpy, losing is torch.
 
+The contract is `Objective`. What members are built of, and guests by `--code` may be, is imported from here too:
+`MaskedObjective` and `Masking` choose what is predicted, `encoder_inputs` makes what an encoder reads of laid-out rows
+(`interlace.data.layout`), `Dictionary` is the field of those that need a lexicon, `Facts` is what people are told.
+
 Legend: B rows of a batch, L subwords of the longest row, N predictions.
 """
 
@@ -15,6 +19,7 @@ from pydantic import Field
 from interlace.data import Labelled, Pairs, Sentences
 from interlace.data.layout import MOST_SPECIALS
 from interlace.data.questions import Questions
+from interlace.objectives._facts import Facts, pieces, placed
 from interlace.registry import Room
 from interlace.settings import Settings
 
@@ -27,7 +32,30 @@ if TYPE_CHECKING:
     from interlace.links.lexicon import Lexicon
     from interlace.models.backbone import Backbone
     from interlace.models.traits import Traits
-    from interlace.objectives._lexicons import Dictionaries
+
+__all__ = [
+    "OBJECTIVES",
+    "Batch",
+    "Dictionaries",
+    "Dictionary",
+    "Examples",
+    "Facts",
+    "MaskedObjective",
+    "Masking",
+    "Objective",
+    "Prepared",
+    "PreparedMasked",
+    "Resources",
+    "Switch",
+    "Term",
+    "encoder_inputs",
+    "language_id",
+    "pieces",
+    "placed",
+    "tokens_by_language",
+    "wants_languages",
+    "wants_restart",
+]
 
 Examples = Sentences | Pairs | Labelled | Questions
 
@@ -40,10 +68,10 @@ class Batch:
         `token_type_ids` or `langs`, all (B, L).
     at: (N,) rows and (N,) columns of the predictions.
     labels: (N,) what is right there.
-    extra: further arrays of an objective's own.
+    extra: further arrays of an objective's own; `Objective.facts` says for people what is in them.
     sides: (B, L) 0 and 1 for the two sides of pairs, or None; for people, no model reads it.
     counts: by loss term, how many predictions its total sums over (known before the forward pass); the same terms in
-        the same order in all batches of an objective, for processes add them up by place.
+        the same order in all batches of a corpus, for processes add them up by place (the loop sees to it).
     tokens: real subwords in the batch, padding left out.
     languages: of them, how many are in which language, the same languages in all batches of a corpus; empty where an
         objective does not tell.
@@ -159,8 +187,29 @@ class Objective(Settings, ABC):
         return costs
 
     def for_evaluation(self) -> Objective:
-        """The same objective as it is measured: fixed and comparable between runs."""
+        """The same objective as held-out perplexity measures it: fixed and comparable between runs."""
         return self
+
+    def facts(self, batch: Batch, vocab: Vocab) -> Facts:
+        """What people are told of a batch of numpy arrays: what is asked of the model, below the subword it reads.
+
+        An objective that keeps something in `batch.extra` says here what that means; see `interlace show`.
+        """
+        name = "next" if self.backbone == "causal" else "predicts"
+        return Facts({name: placed(*batch.at, pieces(vocab, batch.labels))})
 
 
 OBJECTIVES: Room[Objective] = Room(__name__, "objective", Objective)
+
+# What objectives are built of. It knows the contract above, so it comes after it.
+from interlace.objectives._inputs import (  # noqa: E402
+    Switch,
+    encoder_inputs,
+    language_id,
+    tokens_by_language,
+    wants_languages,
+    wants_restart,
+)
+from interlace.objectives._lexicons import Dictionaries, Dictionary  # noqa: E402
+from interlace.objectives._masked import MaskedObjective, PreparedMasked  # noqa: E402
+from interlace.objectives._masking import Masking  # noqa: E402

@@ -14,49 +14,41 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+import numpy as np
 from pydantic import Field
 
-from interlace.data import Sentences
-from interlace.objectives import Batch, Objective, Prepared, Resources, Term
+from interlace.objectives import Facts, Term
 from interlace.objectives._alignment_pairs import AlignmentPairs
-from interlace.objectives._inputs import Switch
-from interlace.objectives._lexicons import Dictionary
-from interlace.objectives._masking import Masking
-from interlace.objectives.mlm import Mlm
+from interlace.objectives._with_dictionary import PreparedWithDictionary, WithDictionary
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
+    from interlace.data import Sentences
+    from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
-    from interlace.objectives.mlm import PreparedMlm
+    from interlace.objectives import Batch, Resources
     from interlace.randomness import Generator
+
+MOST = 12  # dictionary entries that people are told of
 
 
 @dataclass(frozen=True)
-class PreparedAlignMlm(Prepared):
-    """What `mlm` prepares, and the dictionary's entries."""
+class PreparedAlignMlm(PreparedWithDictionary):
+    """Adds the dictionary's entries."""
 
-    text: PreparedMlm
     entries: AlignmentPairs
 
 
-class AlignMlm(Objective):
+class AlignMlm(WithDictionary):
     """Predict masked subwords, and bring the embeddings of dictionary entries together.
 
     Reads: as `mlm`, and a dictionary. Logs: `mlm`, the cross-entropy a prediction, and `align`, the loss an entry.
     Relations: `mlm` with `alignment_weight` 0; `dict_mlm` shows a dictionary to the model inside its text.
     """
 
-    reads = Sentences
-    streams = True
     term: ClassVar[str] = "mlm"
-    needs: ClassVar[frozenset[str]] = frozenset({"lexicon"})
 
-    masking: Masking = Field(default_factory=Masking, description="What is predicted and what is shown instead.")
-    language_ids: Switch = Field(
-        "auto", description="Feed language ids; 'auto': where the model has embeddings (ALIGN-MLM, G.5: none)."
-    )
-    dictionary: Dictionary = Field(default_factory=Dictionary, description="Whose entries are pulled together.")
     alignment_weight: float = Field(
         1.0, ge=0, description="Weight of the alignment beside `mlm` (ALIGN-MLM, G.5: 10, from scratch)."
     )
@@ -87,16 +79,6 @@ class AlignMlm(Objective):
             message = f"pairs_per_step is 'all' or at least 1, found {self.pairs_per_step}"
             raise ValueError(message)
 
-    @property
-    def mlm(self) -> Mlm:
-        """The part that reads text."""
-        return Mlm(max_length=self.max_length, masking=self.masking, language_ids=self.language_ids)
-
-    @property
-    def needs_frequencies(self) -> bool:  # type: ignore[override]
-        """As for `mlm`."""
-        return self.mlm.needs_frequencies
-
     def prepare(self, resources: Resources) -> PreparedAlignMlm:
         """Draw from the dictionaries and spell their entries.
 
@@ -122,9 +104,9 @@ class AlignMlm(Objective):
         losses = [self._alignment(table, batch.extra) for table in self._tables(backbone)]
         return {**terms, "align": Term(sum(losses[1:], losses[0]) / len(losses), self.alignment_weight)}
 
-    def for_evaluation(self) -> AlignMlm:
-        """The same with the evaluation's masking."""
-        return self.model_copy(update={"masking": self.masking.for_evaluation()})
+    def facts(self, batch: Batch, vocab: Vocab) -> Facts:
+        """Adds the entries that are pulled together, and what they are kept apart from."""
+        return Facts(super().facts(batch, vocab).lines, _pulled(batch, vocab) if "align_ids" in batch.extra else [])
 
     def _tables(self, backbone: Backbone) -> list[Tensor]:
         """The (V, H) tables that are aligned; tied ones are one."""
@@ -151,3 +133,15 @@ class AlignMlm(Objective):
                 return (self.margin - near + far.amax(dim=1)).clamp(min=0).sum()
             scores = torch.cat([near[:, None], far], dim=1) / self.temperature
             return cross_entropy(scores, scores.new_zeros(len(scores), dtype=torch.long), reduction="sum")
+
+
+def _pulled(batch: Batch, vocab: Vocab) -> list[str]:
+    """Dictionary entries whose rows of the embedding table come closer, and words they are kept apart from."""
+    extra = batch.extra
+    words = [vocab.decode(ids).strip() for ids in np.split(extra["align_ids"], extra["align_starts"][1:])]
+    pairs = [f"{words[a]}-{words[b]}" for a, b in zip(extra["align_source"], extra["align_target"], strict=True)]
+    more = f" and {len(pairs) - MOST} more" if len(pairs) > MOST else ""
+    notes = [f"pulled together: {' '.join(pairs[:MOST])}{more}"]
+    if len(others := extra.get("align_others", [])):
+        notes.append(f"kept apart from: {' '.join(words[word] for word in others[:MOST])}")
+    return notes

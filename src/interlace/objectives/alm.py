@@ -38,9 +38,7 @@ from interlace.data import Pairs
 from interlace.data.layout import MOST_SPECIALS, single
 from interlace.errors import DataError
 from interlace.links.phrases import PhraseRules
-from interlace.objectives import Objective, Prepared, Resources, Term
-from interlace.objectives._inputs import Switch, encoder_inputs, wants_languages
-from interlace.objectives._masking import Masking, Tables
+from interlace.objectives import MaskedObjective, PreparedMasked, Term, encoder_inputs, wants_languages
 from interlace.objectives._switching import MONOLINGUAL, Choices, Switching, switch
 from interlace.objectives._switching_exact import cut_otherwise
 from interlace.objectives._switching_forms import Forms
@@ -53,7 +51,7 @@ if TYPE_CHECKING:
 
     from interlace.data.layout import Layout
     from interlace.models.backbone import Backbone
-    from interlace.objectives import Batch
+    from interlace.objectives import Batch, Resources
 
 
 MIXED, REPLACED = "mixed_share", "replaced_share"
@@ -61,15 +59,13 @@ TOLD = 0.005  # from which share of rows on that are cut otherwise it is said
 
 
 @dataclass(frozen=True)
-class PreparedAlm(Prepared):
-    """Adds the masking tables, whether language ids are fed, and the forms of words that are moved."""
+class PreparedAlm(PreparedMasked):
+    """Adds the forms of words that are moved."""
 
-    tables: Tables
-    language_ids: bool
     forms: Forms
 
 
-class Alm(Objective):
+class Alm(MaskedObjective):
     """Predict masked subwords of sentences some of whose phrases stand in the other language.
 
     Reads: pairs with phrases (`stored` with the corpus, or `extracted` from its word links in every batch).
@@ -82,7 +78,6 @@ class Alm(Objective):
     reads = Pairs
     term: ClassVar[str] = "alm"
 
-    masking: Masking = Field(default_factory=Masking, description="What is predicted and what is shown instead.")
     switching: Switching = Field(default_factory=Switching, description="Which phrases are exchanged, and how many.")
     phrases: Literal["stored", "extracted"] = Field(
         "stored",
@@ -92,7 +87,6 @@ class Alm(Objective):
     extraction: PhraseRules = Field(
         default_factory=PhraseRules, description="Which phrases are taken from links, where they are 'extracted'."
     )
-    language_ids: Switch = Field("auto", description="Feed a language id a subword; 'auto': where the model can.")
 
     def model_post_init(self, _context: object) -> None:
         """Settings that would be passed over in silence are refused."""
@@ -110,11 +104,6 @@ class Alm(Objective):
         if self.switching.target_choice == "table_argmax":
             return frozenset({"phrases", "known"})
         return frozenset({"links"} if self.phrases == "extracted" else {"phrases"})
-
-    @property
-    def needs_frequencies(self) -> bool:  # type: ignore[override]
-        """Counts are only taken where the weighting asks for them."""
-        return self.masking.weighting != "none"
 
     def prepare(self, resources: Resources) -> PreparedAlm:
         """Look-up tables of the masking and of word forms."""
@@ -162,10 +151,6 @@ class Alm(Objective):
         """As one sentence, mostly of one side; a replaced phrase may be a little longer than what it replaces."""
         costs: NDArray[Any] = np.minimum(np.maximum(source, target) + MOST_SPECIALS, self.max_length)
         return costs
-
-    def for_evaluation(self) -> Alm:
-        """The same with the evaluation's masking."""
-        return self.model_copy(update={"masking": self.masking.for_evaluation()})
 
     def _choices(self, pairs: Pairs, forms: Forms) -> Choices:
         if self.switching.target_choice == "table_argmax":

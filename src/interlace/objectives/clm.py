@@ -17,8 +17,16 @@ from pydantic import Field
 
 from interlace.data import Sentences
 from interlace.data.layout import single
-from interlace.objectives import Batch, Objective, Prepared, Resources, Term
-from interlace.objectives._inputs import Switch, encoder_inputs, tokens_by_language, wants_languages
+from interlace.objectives import (
+    Batch,
+    Objective,
+    Prepared,
+    Switch,
+    Term,
+    encoder_inputs,
+    tokens_by_language,
+    wants_languages,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,6 +34,7 @@ if TYPE_CHECKING:
 
     from interlace.data.layout import Layout
     from interlace.models.backbone import Backbone
+    from interlace.objectives import Resources
     from interlace.randomness import Generator
 
 MOST_LOGITS = 1 << 28  # held at once; four bytes each, and as many again for their gradient

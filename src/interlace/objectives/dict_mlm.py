@@ -25,31 +25,26 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from interlace.data import Sentences
-from interlace.objectives import Batch, Objective, Prepared, Resources
-from interlace.objectives._inputs import Switch
-from interlace.objectives._lexicons import Dictionary
-from interlace.objectives._masking import Masking
 from interlace.objectives._translations import translations
-from interlace.objectives.mlm import Mlm
+from interlace.objectives._with_dictionary import PreparedWithDictionary, WithDictionary
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from interlace.objectives.mlm import PreparedMlm
+    from interlace.data import Sentences
+    from interlace.objectives import Batch, Resources
     from interlace.ragged import Ragged
     from interlace.randomness import Generator
 
 
 @dataclass(frozen=True)
-class PreparedDictMlm(Prepared):
-    """What `mlm` prepares, and by language, for each subword, the subwords that translate it."""
+class PreparedDictMlm(PreparedWithDictionary):
+    """Adds by language, for each subword, the subwords that translate it."""
 
-    text: PreparedMlm
     translations: dict[str, Ragged]
 
 
-class DictMlm(Objective):
+class DictMlm(WithDictionary):
     """Predict masked subwords, some of them in another language.
 
     Reads: as `mlm`, and a dictionary.
@@ -57,10 +52,7 @@ class DictMlm(Objective):
     dictionary without touching the text.
     """
 
-    reads = Sentences
-    streams = True
     term: ClassVar[str] = "dict_mlm"
-    needs: ClassVar[frozenset[str]] = frozenset({"lexicon"})
 
     mode: Literal["label", "input"] = Field(
         "label",
@@ -70,27 +62,12 @@ class DictMlm(Objective):
     probability: float = Field(
         0.5, ge=0, le=1, description="Share of the chosen positions that the dictionary takes (DICT-MLM-50: 0.5)."
     )
-    masking: Masking = Field(default_factory=Masking, description="What is predicted and what is shown instead.")
-    language_ids: Switch = Field(
-        "auto", description="Feed language ids; 'auto': where the model has embeddings (ALIGN-MLM, G.4: on)."
-    )
-    dictionary: Dictionary = Field(default_factory=Dictionary, description="Which words translate which.")
     whole_words: bool = Field(
         True, description="Only subwords that are a word by themselves; false: any that is spelt so (ALIGN-MLM's code)."
     )
     several: Literal["drop", "first"] = Field(
         "drop", description="Translations of several subwords: left out, or their first subword stands for them."
     )
-
-    @property
-    def mlm(self) -> Mlm:
-        """The part that reads text."""
-        return Mlm(max_length=self.max_length, masking=self.masking, language_ids=self.language_ids)
-
-    @property
-    def needs_frequencies(self) -> bool:  # type: ignore[override]
-        """As for `mlm`."""
-        return self.mlm.needs_frequencies
 
     def prepare(self, resources: Resources) -> PreparedDictMlm:
         """Draw from the dictionaries and make a table of translations for every language they hold.
@@ -120,10 +97,6 @@ class DictMlm(Objective):
         else:
             translated = _drawn(words, table, rng)
         return self._changed(batch, taken, translated)
-
-    def for_evaluation(self) -> DictMlm:
-        """Plain masked language modelling with the evaluation's masking: the dictionary plays no part."""
-        return self.model_copy(update={"masking": self.masking.for_evaluation(), "probability": 0.0})
 
     def _changed(self, batch: Batch, taken: NDArray[np.int64], words: NDArray[np.int64]) -> Batch:
         """The batch with `words` predicted, or shown, at the predictions `taken`."""

@@ -15,25 +15,28 @@ from pydantic import Field
 
 from interlace.data import Pairs
 from interlace.data.layout import joined
-from interlace.objectives import Objective, Prepared, Resources
-from interlace.objectives._inputs import Switch, encoder_inputs, wants_languages, wants_restart
-from interlace.objectives._masking import Masking, Tables
+from interlace.objectives import (
+    MaskedObjective,
+    PreparedMasked,
+    Switch,
+    encoder_inputs,
+    wants_languages,
+    wants_restart,
+)
 
 if TYPE_CHECKING:
-    from interlace.objectives import Batch
+    from interlace.objectives import Batch, Resources
     from interlace.randomness import Generator
 
 
 @dataclass(frozen=True)
-class PreparedTlm(Prepared):
-    """Adds the masking tables and the two switches as resolved for this model."""
+class PreparedTlm(PreparedMasked):
+    """Adds whether positions restart."""
 
-    tables: Tables
-    language_ids: bool
     restart: bool
 
 
-class Tlm(Objective):
+class Tlm(MaskedObjective):
     """Predict masked subwords of both sides of a translation.
 
     Reads: pairs, in batches of similar length.
@@ -43,16 +46,9 @@ class Tlm(Objective):
     reads = Pairs
     term: ClassVar[str] = "tlm"
 
-    masking: Masking = Field(default_factory=Masking, description="What is predicted and what is shown instead.")
-    language_ids: Switch = Field("auto", description="Feed a language id a subword; 'auto': where the model can.")
     reset_positions: Switch = Field(
         "auto", description="Restart positions on the second side (XLM); 'auto': where language ids tell sides apart."
     )
-
-    @property
-    def needs_frequencies(self) -> bool:  # type: ignore[override]
-        """Counts are only taken where the weighting asks for them."""
-        return self.masking.weighting != "none"
 
     def prepare(self, resources: Resources) -> PreparedTlm:
         """Resolve the switches; a model that cannot do what is asked is refused."""
@@ -72,7 +68,3 @@ class Tlm(Objective):
             layout, prepared.traits, languages, restart=prepared.restart, language_ids=prepared.language_ids
         )
         return self.masking.batch(layout, inputs, languages, prepared, term=self.term, step=step, rng=rng)
-
-    def for_evaluation(self) -> Tlm:
-        """The same with the evaluation's masking."""
-        return self.model_copy(update={"masking": self.masking.for_evaluation()})

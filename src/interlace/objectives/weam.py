@@ -21,17 +21,30 @@ from interlace.data import Pairs
 from interlace.data.layout import joined
 from interlace.errors import SettingsError
 from interlace.links.subwords import Expansion
-from interlace.objectives import Batch, Objective, Prepared, Resources, Term
+from interlace.objectives import (
+    Facts,
+    MaskedObjective,
+    Masking,
+    PreparedMasked,
+    Switch,
+    Term,
+    encoder_inputs,
+    pieces,
+    placed,
+    wants_languages,
+    wants_restart,
+)
 from interlace.objectives._exchange import exchange, links_of, one_to_one, only
-from interlace.objectives._inputs import Switch, encoder_inputs, wants_languages, wants_restart
-from interlace.objectives._masking import Masking, Tables
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from interlace.data.layout import Layout
+    from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
     from interlace.models.traits import Traits
+    from interlace.objectives import Batch, Resources
+    from interlace.objectives._facts import Cells
     from interlace.randomness import Generator
 
 RATE = "0.3"
@@ -39,15 +52,13 @@ CROSS, SHARE = "cross_lingual", "aligned_share"
 
 
 @dataclass(frozen=True)
-class PreparedWeam(Prepared):
-    """Adds the masking tables and the switches as resolved for this model."""
+class PreparedWeam(PreparedMasked):
+    """Adds whether positions restart."""
 
-    tables: Tables
-    language_ids: bool
     restart: bool
 
 
-class Weam(Objective):
+class Weam(MaskedObjective):
     """Predict masked subwords from both sides, and once more from the states of the words they are linked to.
 
     Reads: pairs with word links, in batches of similar length.
@@ -94,7 +105,6 @@ class Weam(Objective):
     segments: bool = Field(
         False, description="Number the sides 0 and 1 in `token_type_ids`; the paper does not say, so all are 0."
     )
-    language_ids: Switch = Field("auto", description="Feed a language id a subword; 'auto': where the model can.")
     reset_positions: Switch = Field(
         False, description="Restart positions on the second side; the paper's input runs through (section 2)."
     )
@@ -104,11 +114,6 @@ class Weam(Objective):
     def _papers_rate(cls, masking: Any) -> Any:
         """Keep the paper's rate where only other settings of the masking are given."""
         return {"rate": RATE, **masking} if isinstance(masking, dict) else masking
-
-    @property
-    def needs_frequencies(self) -> bool:  # type: ignore[override]
-        """Counts are only taken where the weighting asks for them."""
-        return self.masking.weighting != "none"
 
     def prepare(self, resources: Resources) -> PreparedWeam:
         """Resolve the switches; a model that cannot do what is asked is refused."""
@@ -158,9 +163,10 @@ class Weam(Objective):
             terms[SHARE] = Term(batch.extra["aligned"].sum(), 0.0)
         return terms
 
-    def for_evaluation(self) -> Weam:
-        """The same with the evaluation's masking."""
-        return self.model_copy(update={"masking": self.masking.for_evaluation()})
+    def facts(self, batch: Batch, vocab: Vocab) -> Facts:
+        """Adds the words that the second prediction is made from, as they were before they were masked."""
+        facts = super().facts(batch, vocab)
+        return Facts({**facts.lines, "also from": _partners(batch, vocab)}) if "which" in batch.extra else facts
 
     def _with_exchange(self, batch: Batch, pairs: Pairs, layout: Layout) -> Batch:
         """The batch with the second prediction's places and counts."""
@@ -196,6 +202,15 @@ def _crossed(backbone: Backbone, heads: nn.ModuleDict, states: Tensor, batch: Ba
     _, rest = head_of(backbone)
     scores: Tensor = rest(heads["dense"](changed) if "dense" in heads else changed)
     return scores
+
+
+def _partners(batch: Batch, vocab: Vocab) -> Cells:
+    whole = batch.inputs["input_ids"].copy()
+    whole[batch.at] = batch.labels
+    which, to, places = (batch.extra[name] for name in ("which", "to", "places"))
+    names = pieces(vocab, whole.reshape(-1)[places])
+    joined = ["+".join(names[at] for at in np.flatnonzero(to == number)) or "nothing" for number in range(len(which))]
+    return placed(batch.at[0][which], batch.at[1][which], joined)
 
 
 def _entropy(logits: Tensor, labels: Tensor) -> Tensor:

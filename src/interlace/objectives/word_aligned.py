@@ -16,9 +16,20 @@ from pydantic import Field
 from interlace.data import Pairs, Sentences
 from interlace.data.layout import MOST_SPECIALS, single
 from interlace.errors import DataError, SettingsError, did_you_mean
-from interlace.objectives import Batch, Objective, Prepared, Resources, Term
+from interlace.objectives import (
+    Batch,
+    Facts,
+    Objective,
+    Prepared,
+    Switch,
+    Term,
+    encoder_inputs,
+    pieces,
+    placed,
+    tokens_by_language,
+    wants_languages,
+)
 from interlace.objectives._exchange import Pooling, linked_words, links_of, one_to_one, words_of
-from interlace.objectives._inputs import Switch, encoder_inputs, tokens_by_language, wants_languages
 from interlace.ragged import Ragged
 
 if TYPE_CHECKING:
@@ -28,7 +39,9 @@ if TYPE_CHECKING:
     from interlace.data.layout import Layout
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
+    from interlace.objectives import Resources
     from interlace.objectives._exchange import Words
+    from interlace.objectives._facts import Cells
     from interlace.randomness import Generator
 
 BOTH, START = "both", "start"
@@ -143,6 +156,12 @@ class WordAligned(Objective):
             terms[START] = Term(drift.sum(), self.hold_weight)
         return terms
 
+    def facts(self, batch: Batch, vocab: Vocab) -> Facts:
+        """Of linked words the other one, both ways; and which words stay near the vectors the start gives them."""
+        ids, heads = batch.inputs["input_ids"], batch.extra["heads"]
+        rows, columns = np.divmod(batch.extra.get(f"{START}_heads", heads[:0]), ids.shape[1])
+        return Facts({"drawn to": _drawn(batch, vocab), "held": placed(rows, columns, ["start"] * len(rows))})
+
     def _first(self, pairs: Pairs) -> int:
         """The side whose rows come first: the one that is held."""
         languages = [pairs.source.language, pairs.target.language]
@@ -176,6 +195,19 @@ class WordAligned(Objective):
         """(n,) squared distances of (n, H) vectors."""
         squares = (one - other).square()
         return squares.mean(dim=1) if self.distance == "mean" else squares.sum(dim=1)
+
+
+def _drawn(batch: Batch, vocab: Vocab) -> Cells:
+    """The words that each linked word is drawn to."""
+    ids = batch.inputs["input_ids"]
+    rows, columns = np.divmod(batch.extra["heads"], ids.shape[1])
+    words = pieces(vocab, ids[rows, columns])
+    one, other = batch.extra["one"], batch.extra["other"]
+    near: dict[int, list[str]] = {}
+    for mine, theirs in zip([*one.tolist(), *other.tolist()], [*other.tolist(), *one.tolist()], strict=True):
+        near.setdefault(mine, []).append(words[theirs])
+    at = np.array(list(near), np.int64)
+    return placed(rows[at], columns[at], ["+".join(others) for others in near.values()])
 
 
 def _stacked(sides: tuple[Sentences, Sentences], vocab: Vocab, max_length: int) -> Layout:
