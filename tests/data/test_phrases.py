@@ -8,7 +8,7 @@ from interlace.data._phrases_columns import all_spans
 from interlace.data._phrases_table import best_rows
 from interlace.data.aligned import AlignedWords
 from interlace.data.parallel import ParallelCorpus
-from interlace.data.phrases import PhraseStore, likeliest
+from interlace.data.phrases import PhraseStore
 from interlace.errors import DataError
 from interlace.links import WordPairs
 from interlace.links.table import PhraseTable, TableRules
@@ -120,21 +120,6 @@ def _consistent(source, target, links, rules):
                     borders = {a, b - 1} <= linked[0] and {c, d - 1} <= linked[1]
                     if (True, True) in inside and all(i == j for i, j in inside) and (rules.absorb or borders):
                         yield a, b, c, d
-
-
-def test_the_likeliest_of_several_counterparts_is_taken():
-    #        source span 0-1 with two targets, 1-2 with one; then a second pair
-    phrases = Ragged.of([[(0, 1, 0, 1), (0, 1, 0, 2), (1, 2, 1, 2)], [(0, 1, 0, 1), (0, 2, 0, 1)]], width=4)
-    scores = Ragged(np.array([(0.2, 0.9), (0.6, 0.1), (0.1, 0.1), (0.5, 0.3), (0.5, 0.4)], np.float32), phrases.offsets)
-    assert likeliest(phrases, scores).tolist() == [1, 2, 3, 4]
-    assert likeliest(phrases, scores, side=1).tolist() == [0, 1, 2, 4]
-    assert likeliest(phrases.take([]), scores.take([])).tolist() == []
-
-
-def test_equally_likely_counterparts_are_told_apart_by_the_other_direction():
-    phrases = Ragged.of([[(0, 1, 0, 1), (0, 1, 0, 2), (0, 1, 1, 2)]], width=4)
-    scores = Ragged(np.array([(0.5, 0.2), (0.5, 0.4), (0.5, 0.4)], np.float32), phrases.offsets)
-    assert likeliest(phrases, scores).tolist() == [1]
 
 
 def test_equals_are_decided_on_both_sides_by_count_then_lexical_weight_then_order(tmp_path):

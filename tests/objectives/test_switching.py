@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from interlace.data import Known, Sentences
-from interlace.data.phrases import likeliest
 from interlace.errors import SettingsError
 from interlace.objectives._switching import KINDS, Choices, Switching, all_borders, switch
 from interlace.objectives._switching_kernels import likeliest_spans
@@ -228,18 +227,46 @@ def test_pieces_cover_the_matrix_and_hold_real_counterparts(choices, seed, share
         assert (switched.kinds[row] >= 2) == (replaced > 0)
 
 
+def likeliest(phrases, scores, side):
+    """(spans, places) that `likeliest_spans` keeps of these phrases: one for each span of a side."""
+    rows = phrases.flat.reshape(-1, 2, 2)[:, :, 1].max(initial=0)
+    words = np.full((len(phrases), 2), rows, np.int64)
+    none = np.zeros(0, np.int32)
+    found, used, lengths = likeliest_spans(
+        np.full(len(phrases), side, np.int8), np.ascontiguousarray(phrases.flat), scores, phrases.offsets, words,
+        np.ones(int(rows) + 1, np.bool_), np.zeros_like(words), none, none.astype(np.int64), 5, 0.0,
+    )  # fmt: skip
+    assert lengths.sum() == used
+    return found[:used]
+
+
+def best_by_hand(phrases, scores, side):
+    """The same one by one: the likeliest given that side, then in the other direction, then the first."""
+    best = {}
+    for place, (row, span) in enumerate(zip(phrases.rows().tolist(), phrases.flat.tolist(), strict=True)):
+        rank = (-scores[place, side], -scores[place, 1 - side], place)
+        key = (row, *span[2 * side : 2 * side + 2])
+        best[key] = min(best.get(key, rank), rank)
+    return sorted(place for *_, place in best.values())
+
+
 @given(choices=some_choices(), side=st.integers(0, 1))
 @settings(max_examples=50)
 def test_counterparts_are_the_likeliest(choices, side):
-    """Against the sort over all phrases that `data.phrases` does."""
-    scores = Ragged(choices.scores, choices.phrases.offsets)
-    matrix = np.full(len(choices.words), side, np.int8)
-    size = int(choices.words.max()) + 1
-    found, used, lengths = likeliest_spans(
-        matrix, choices.phrases.values, choices.scores, choices.phrases.offsets, choices.words,
-        np.ones(size, np.bool_), np.zeros_like(choices.words), choices.texts, choices.begins, 5, 0.0,
-    )  # fmt: skip
-    found = found[:used]
-    assert sorted(found[:, 2].tolist()) == likeliest(choices.phrases, scores, side).tolist()
-    assert lengths.sum() == len(found)
-    np.testing.assert_array_equal(choices.phrases.values[found[:, 2], 2 * side : 2 * side + 2], found[:, :2])
+    found = likeliest(choices.phrases, choices.scores, side)
+    assert sorted(found[:, 2].tolist()) == best_by_hand(choices.phrases, choices.scores, side)
+    np.testing.assert_array_equal(choices.phrases.flat[found[:, 2], 2 * side : 2 * side + 2], found[:, :2])
+
+
+def test_the_likeliest_of_several_counterparts_is_taken_by_hand():
+    #        source span 0-1 with two targets, 1-2 with one; then a second pair
+    phrases = Ragged.of([[(0, 1, 0, 1), (0, 1, 0, 2), (1, 2, 1, 2)], [(0, 1, 0, 1), (0, 2, 0, 1)]], width=4)
+    scores = np.array([(0.2, 0.9), (0.6, 0.1), (0.1, 0.1), (0.5, 0.3), (0.5, 0.4)], np.float32)
+    assert sorted(likeliest(phrases, scores, 0)[:, 2].tolist()) == [1, 2, 3, 4]
+    assert sorted(likeliest(phrases, scores, 1)[:, 2].tolist()) == [0, 1, 2, 4]
+
+
+def test_equally_likely_counterparts_are_told_apart_by_the_other_direction_then_by_order():
+    phrases = Ragged.of([[(0, 1, 0, 1), (0, 1, 0, 2), (0, 1, 1, 2)]], width=4)
+    scores = np.array([(0.5, 0.2), (0.5, 0.4), (0.5, 0.4)], np.float32)
+    assert likeliest(phrases, scores, 0)[:, 2].tolist() == [1]

@@ -2,7 +2,7 @@
 
 Two ways to choose what stands in for a phrase of the source (and likewise of the target) are served:
 
-    in_pair       what it was extracted with in this very pair: `PhraseStore.take`, then `likeliest`
+    in_pair       what it was extracted with in this very pair: `PhraseStore.take`
     table_argmax  the table's likeliest translation, wherever it comes from: `PhraseStore.known`
 
 Extracted phrases are looked up in the table once, in one pass over words and links, and stored: eight bytes a phrase
@@ -193,20 +193,3 @@ class PhraseStore:
 
         source, target = self.table.phrases
         return PhraseIndex(source), PhraseIndex(target)
-
-
-def likeliest(phrases: Ragged, scores: Ragged, side: int = 0) -> NDArray[np.int64]:
-    """The places in `phrases.flat` of one phrase pair for each span of a side: the likeliest given that side.
-
-    Equals are decided by the probability in the other direction, then by order. Places are in order.
-
-    phrases, scores: as `PhraseStore.take` gives them. side: 0 to stand in for source spans, 1 for target spans.
-    """
-    flat, rows = phrases.flat, phrases.rows()
-    mine, other = scores.flat[:, side], scores.flat[:, 1 - side]
-    start, stop = flat[:, 2 * side], flat[:, 2 * side + 1]
-    order = np.lexsort((-other, -mine, stop, start, rows))
-    keys = np.stack([rows, start, stop])[:, order]
-    first = np.ones(len(order), np.bool_)
-    first[1:] = (keys[:, 1:] != keys[:, :-1]).any(axis=0)
-    return np.sort(order[first])
