@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from interlace.cli._align_text import Source
     from interlace.links import WordPairs
+    from interlace.objectives._switching import Switching
     from interlace.objectives._switching_offline import SwitchedText
     from interlace.ragged import Ragged
 
@@ -68,35 +69,36 @@ def switch(
     from interlace.cli._align_links import linked
     from interlace.cli._align_output import lines_to, must_leave_room, say
     from interlace.cli._align_text import Source
-    from interlace.errors import SettingsError
     from interlace.links.table import PhraseTable, TableRules
-    from interlace.objectives._switching import Switching
     from interlace.objectives._switching_offline import Copies, SwitchedText
 
     must_leave_room(into, as_json)
     rules = TableRules(longest=max_length, absorb=not tight, minimum_count=min_count)
-    choice = "table_argmax" if from_table else "in_pair"
-    chosen = {"switch_fraction": fraction, "longest": max_length, "target_choice": choice, "least_probability": least}
-    try:
-        switching = Switching.read(chosen)
-    except SettingsError as error:  # which speaks of a recipe's keys
-        message = (
-            str(error).replace("switch_fraction", "--fraction").replace("least_probability", "--least-probability")
-        )
-        raise SettingsError(message) from None
+    switching = _switching(fraction, max_length, least, from_table=from_table)
     amount = Copies(copies=copies, monolingual=monolingual, repeats=repeats, seed=seed)
-    with TemporaryDirectory() as folder:
-        spool, counts = Path(folder, "text"), Path(folder, "counts")
-        spool.mkdir()
-        counts.mkdir()
-        words, links = linked(files, (confidence, least_confidence), languages, splitter, reader, spool)
-        drawn = SwitchedText(PhraseTable.count(words, links, rules, counts), rules, switching, amount)
+    with TemporaryDirectory() as spool, TemporaryDirectory() as counts:
+        words, links = linked(files, (confidence, least_confidence), languages, splitter, reader, Path(spool))
+        drawn = SwitchedText(PhraseTable.count(words, links, rules, Path(counts)), rules, switching, amount)
         with lines_to(into) as write:
             for lines in _lines(Source.of(files[:-1], languages, reader, splitter), words, links, drawn, into):
                 write(lines)
     summary = drawn.tally.summary()
     _note(summary, copies)
     say(into, as_json, summary)
+
+
+def _switching(fraction: str, longest: int, least: float, *, from_table: bool) -> Switching:
+    """The settings that the options stand for, whose errors speak of options and not of a recipe's keys."""
+    from interlace.errors import SettingsError
+    from interlace.objectives._switching import Switching
+
+    choice = "table_argmax" if from_table else "in_pair"
+    chosen = {"switch_fraction": fraction, "longest": longest, "target_choice": choice, "least_probability": least}
+    try:
+        return Switching.read(chosen)
+    except SettingsError as error:
+        message = str(error).replace("switch_fraction", "--fraction")
+        raise SettingsError(message.replace("least_probability", "--least-probability")) from None
 
 
 def _lines(
