@@ -1,6 +1,6 @@
 """A step equals one large batch, whatever the split; dropout and data come from keys."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -99,6 +99,44 @@ def test_a_diverged_step_stops_before_it_reaches_the_weights(vocab):
         made.model.backbone.table[:] = torch.inf
     before = weights(made)
     with pytest.raises(RunError, match=r"step 2, mlm/en: the (mlm|gradient norm) is nan.*learning rate"):
+        next(run)
+    for name, value in weights(made).items():
+        assert torch.equal(value, before[name]), name
+
+
+class Forgetful(Mlm):
+    """Forgets a term of its loss."""
+
+    def batch(self, examples, prepared, step, rng):
+        batch = super().batch(examples, prepared, step, rng)
+        return replace(batch, counts={**batch.counts, "other": 1})
+
+
+def test_terms_that_are_not_those_of_the_batch_are_named(vocab):
+    made = training(vocab, 4, 1)
+    learner = Forgetful()
+    made.mixture.sources[0] = replace(made.mixture.sources[0], learner=learner)
+    made.model.objectives["mlm"] = learner
+    with pytest.raises(RunError, match="mlm: its loss has the terms 'mlm', but its batch counts 'mlm', 'other'"):
+        next(steps(made, Progress()))
+
+
+class Moody(Mlm):
+    """Counts something else from the third step on."""
+
+    def batch(self, examples, prepared, step, rng):
+        batch = super().batch(examples, prepared, step, rng)
+        return replace(batch, counts={**batch.counts, "mood": 1}) if step > 2 else batch
+
+
+def test_an_objective_that_changes_what_it_counts_stops_before_it_reaches_the_weights(vocab):
+    made = training(vocab, 4, 1)
+    made.mixture.sources[0] = replace(made.mixture.sources[0], learner=Moody())
+    run = steps(made, Progress())
+    next(run)
+    next(run)
+    before = weights(made)
+    with pytest.raises(RunError, match="mlm/en: its first batch counts 'mlm', 'en', now 'mlm', 'mood', 'en'"):
         next(run)
     for name, value in weights(made).items():
         assert torch.equal(value, before[name]), name

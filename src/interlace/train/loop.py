@@ -19,6 +19,7 @@ from torch import nn
 
 from interlace.errors import RunError
 from interlace.randomness import Purpose, torch_seed
+from interlace.train._counts import IN, Counting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,14 +30,11 @@ if TYPE_CHECKING:
 
     from interlace.models.backbone import Backbone
     from interlace.objectives import Batch, Objective
+    from interlace.train._counts import Counts
     from interlace.train.mixture import Draw, Mixture, Source
     from interlace.train.optimise import Optimise
 
 AHEAD = 2  # steps whose batches are made in the background
-
-IN = "tokens in "  # before a language, among the counts of a step
-
-Counts = dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -95,6 +93,9 @@ class Learning(nn.Module):
         """The loss to backpropagate, and each term's plain total for the record."""
         heads: Any = self.heads[name]
         terms = self.objectives[name].loss(self.backbone, heads, batch)
+        if set(terms) != set(batch.counts):
+            found, expected = (", ".join(map(repr, sorted(names))) for names in (terms, batch.counts))
+            raise RunError(f"{name}: its loss has the terms {found}, but its batch counts {expected}; they must agree")
         parts = [term.weight * term.total / max(counts[key], 1) for key, term in terms.items()]
         return torch.stack(parts).sum(), {key: term.total.detach() for key, term in terms.items()}
 
@@ -116,14 +117,16 @@ def steps(training: Training, progress: Progress) -> Iterator[Step]:
     """Train from `progress.done` to `training.last`, yielding after each update; `progress.stop` ends it.
 
     Raises:
-        RunError: a loss or the gradient's norm is not finite; the weights are those of the step before.
+        RunError: a loss or the gradient's norm is not finite, or an objective does not count the same things in all
+            its batches; the weights are those of the step before.
     """
+    counting = Counting(training.accelerator)
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="batches") as background:
         for draw, pending in _supply(training, progress, background):
             start = time.perf_counter()
             batches = [future.result() for future in pending]
             waited = time.perf_counter() - start
-            step = _update(training, draw, batches)
+            step = _update(training, draw, batches, counting)
             progress.done, progress.drawn = draw.step, draw.drawn
             yield replace(step, seconds=time.perf_counter() - start, waited=waited)
             if progress.stop:
@@ -146,12 +149,12 @@ def _supply(
     yield from queue
 
 
-def _update(training: Training, draw: Draw, batches: list[Batch]) -> Step:
+def _update(training: Training, draw: Draw, batches: list[Batch], counting: Counting) -> Step:
     """One optimiser step over this process's micro-batches."""
     accelerator, settings = training.accelerator, training.settings
     source = training.mixture.sources[draw.source]
-    counts = _reduced(_summed(batches), accelerator)
-    totals = _reduced(_backward(training, draw, batches, counts), accelerator)
+    counts = counting.of(source, batches)
+    totals = counting.reduced(_backward(training, draw, batches, counts))
     norm = float(accelerator.clip_grad_norm_(training.model.parameters(), settings.clip) or 0)
     tokens, rows = int(counts.pop("tokens")), int(counts.pop("rows"))
     languages = {key.removeprefix(IN): int(counts.pop(key)) for key in list(counts) if key.startswith(IN)}
@@ -191,8 +194,8 @@ def _backward(training: Training, draw: Draw, batches: list[Batch], counts: Coun
         with _synchronised(accelerator, training.model, last):
             loss, parts = training.model(name, batch.to(accelerator.device), counts)
             accelerator.backward(loss * world)  # DDP takes the mean over processes; we want the sum
-        for key, part in parts.items():
-            totals[key] = totals.get(key, 0.0) + part
+        for key in batch.counts:  # whose order is the same in all processes
+            totals[key] = totals.get(key, 0.0) + parts[key]
     return {key: float(total) for key, total in totals.items()}
 
 
@@ -201,22 +204,3 @@ def _synchronised(accelerator: Accelerator, model: nn.Module, last: bool) -> Any
     from contextlib import nullcontext
 
     return nullcontext() if last else accelerator.no_sync(model)
-
-
-def _summed(batches: list[Batch]) -> Counts:
-    counts: Counts = {"tokens": 0.0, "rows": 0.0}
-    for batch in batches:
-        counts["tokens"] += batch.tokens
-        counts["rows"] += len(batch.inputs["input_ids"])
-        languages = {IN + language: count for language, count in batch.languages.items()}
-        for key, count in {**batch.counts, **languages}.items():
-            counts[key] = counts.get(key, 0.0) + count
-    return counts
-
-
-def _reduced(counts: Counts, accelerator: Accelerator) -> Counts:
-    """Sums over all processes."""
-    if accelerator.num_processes == 1:
-        return dict(counts)
-    values = torch.tensor(list(counts.values()), dtype=torch.float64, device=accelerator.device)
-    return dict(zip(counts, accelerator.reduce(values, "sum").tolist(), strict=True))
