@@ -1,0 +1,63 @@
+"""The objective on the page about extending is a member like any other."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from typer.testing import CliRunner
+
+from interlace import data, objectives, registry
+from interlace.cli import application, take_guests
+from interlace.data import Pairs
+from interlace.models.build import fresh
+from interlace.models.shape import Shape
+from interlace.objectives import OBJECTIVES, Objective, Resources
+from interlace.recipes.example import Example
+
+PAGE = (Path(__file__).parents[1] / "docs" / "extending.md").read_text(encoding="utf-8")
+EXAMPLE = Example()
+VOCAB = EXAMPLE.vocab()
+
+
+@pytest.fixture
+def guest(tmp_path, monkeypatch):
+    monkeypatch.setattr(registry, "_GUESTS", {})
+    path = tmp_path / "one_sided.py"
+    path.write_text(re.search(r"```python\n(.*?)```", PAGE, re.DOTALL)[1], encoding="utf-8")
+    take_guests([path])
+    return path
+
+
+@pytest.mark.parametrize(("masked", "language"), [("source", 0), ("target", 1)])
+@pytest.mark.usefixtures("guest")
+def test_only_one_side_is_predicted_and_a_model_learns_from_it(masked, language):
+    objective = OBJECTIVES.build({"name": "one_sided", "masked": masked, "max_length": 32})
+    assert objective.reads is Pairs
+    backbone = fresh(Shape(layers=1, width=16, heads=2, max_length=32), VOCAB, seed=0)
+    prepared = objective.prepare(Resources(VOCAB, backbone.traits))
+    batch = objective.batch(EXAMPLE.pairs(VOCAB, rows=8), prepared, 1, np.random.default_rng(0))
+    assert len(batch.labels) == batch.counts["one_sided"] > 0
+    assert set(batch.sides[batch.at]) == {language}
+    objective.loss(backbone, objective.modules(backbone), batch.to(torch.device("cpu")))["one_sided"].total.backward()
+    assert torch.isfinite(backbone.table.grad).all()
+    assert backbone.table.grad.abs().sum() > 0
+
+
+def test_the_page_shows_what_the_command_prints(guest):
+    command, shown = re.search(r"```console\n\$ interlace (.*?)\n(.*?)```", PAGE, re.DOTALL).groups()
+    arguments = [str(guest) if part == "one_sided.py" else part for part in command.split()]
+    done = CliRunner().invoke(application(), arguments)
+    assert done.exit_code == 0, done.output
+    assert done.stdout == shown
+    listed = CliRunner().invoke(application(), ["list", "objectives", "one_sided", "--code", str(guest)])
+    assert "The side whose subwords are predicted." in " ".join(listed.stdout.split())
+
+
+def test_the_page_names_what_there_is():
+    table = PAGE[PAGE.index("| `reads`") :]
+    for name in re.findall(r"^\| `(\w+)", table, re.MULTILINE):
+        assert hasattr(Objective, name), name
+    for name in re.findall(r"`([A-Z]\w+)`", table):
+        assert hasattr(objectives, name) or hasattr(data, name), name
