@@ -44,7 +44,9 @@ class Adversary(Settings):
     decay: float = Field(0.95, gt=0, le=1, description="What the learning rate is multiplied by each epoch (3.1).")
     shrink: float = Field(0.5, gt=0, le=1, description="And where the criterion has fallen (3.1).")
     beta: float = Field(0.01, ge=0, le=1, description="How far a mapping is drawn back to the orthogonal ones (3.3).")
-    restarts: int = Field(1, ge=1, description="Games that are played; the best by the criterion counts.")
+    restarts: int = Field(
+        2, ge=1, description="Games that are played; the best by the criterion counts, if another one agrees with it."
+    )
 
     def play(self, sides: Sides, seed: int, game: int, watch: Watch) -> tuple[Floats, list[float]]:
         """The best rotation of one game by the criterion, and the criterion after each epoch."""
