@@ -34,10 +34,11 @@ class RunError(InterlaceError):
 
 
 class MissingDependencyError(InterlaceError):
-    """An optional package is needed; the message holds the pip command."""
+    """An optional package is needed; the message holds the pip command, which may name our extra that brings it."""
 
-    def __init__(self, needed_by: str, package: str) -> None:
-        super().__init__(f"{needed_by} needs the package {package!r}: pip install {package}")
+    def __init__(self, needed_by: str, package: str, extra: str = "") -> None:
+        wanted = f"'interlace[{extra}]'" if extra else package
+        super().__init__(f"{needed_by} needs the package {package!r}: pip install {wanted}")
 
 
 def did_you_mean(word: str, options: Iterable[str]) -> str:

@@ -66,6 +66,19 @@ EXAMPLES = {
         )
         for languages in (("en",), ("en", "de"))
     ],
+    "hub": [
+        Example(
+            (
+                '{"tokens": ["é", "reads"], "ner_tags": ["B-PER", "O"]}\n',
+                '{"tokens": ["two"], "ner_tags": ["O"]}\n',
+                '{"tokens": ["three"], "ner_tags": ["O"]}\n',
+            )
+        ),
+        Example(
+            ('{"en": "one é", "de": "eins"}\n', '{"en": "two", "de": "zwei"}\n', '{"en": "", "de": "drei"}\n'),
+            languages=("en", "de"),
+        ),
+    ],
     "conllu": [Example((_conllu("réad"), _conllu("take"), _conllu("see")))],
 }
 NAMES = READERS.names()

@@ -8,7 +8,7 @@ import pytest
 
 from interlace.errors import DataError
 from interlace.readers import READERS
-from interlace.readers.squad import NOWHERE
+from interlace.readers._questions import NOWHERE
 
 PASSAGE = "Anna reads a letter. Omar reads a book."
 

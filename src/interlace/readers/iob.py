@@ -10,6 +10,7 @@ from pydantic import Field
 from interlace.errors import DataError
 from interlace.readers import Reader
 from interlace.readers._common import Tagged, chunks_of, joined, one_language, tagged_text
+from interlace.readers._entities import begun, is_iob
 from interlace.text.lines import read_lines
 
 if TYPE_CHECKING:
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from interlace.text import Text
-
-_OUTSIDE = "O"
 
 
 class Iob(Reader):
@@ -66,19 +65,11 @@ class Iob(Reader):
                 f"{path}, line {number}: {len(cells)} columns, a token and a tag are expected: {line[:60]!r}"
             )
         tag = cells[self.tag].strip()
-        if tag != _OUTSIDE and not (tag[:2] in {"B-", "I-"} and tag[2:]):
+        if not is_iob(tag):
             raise DataError(f"{path}, line {number}: tag {tag!r}, expected O, B-TYPE or I-TYPE (IOB2)")
         return cells[self.token].strip(), tag
 
     def _sentence(self, rows: list[tuple[str, str]], notes: Counter[str]) -> Tagged:
         blanks = {"auto": None, "blank": True, "nothing": False}[self.join]
         line, spans = joined([token for token, _ in rows], blanks=blanks)
-        tags: list[str] = []
-        for _, tag in rows:
-            before = tags[-1] if tags else _OUTSIDE
-            if tag.startswith("I-") and before[2:] != tag[2:]:
-                notes["I- without B- made B-"] += 1
-                tags.append("B-" + tag[2:])
-            else:
-                tags.append(tag)
-        return line, spans, tags
+        return line, spans, begun([tag for _, tag in rows], notes)

@@ -11,6 +11,7 @@ from interlace.errors import SettingsError, did_you_mean
 from interlace.models.shape import ModelSettings
 from interlace.objectives import OBJECTIVES, Objective
 from interlace.readers import READERS
+from interlace.readers._hub import is_hub
 from interlace.recipes._align import AlignSettings
 from interlace.recipes._embeddings import EmbeddingSettings
 from interlace.recipes._files import RECIPES, change, find_recipe, merged, read, shipped_recipes
@@ -52,6 +53,10 @@ class CorpusGroup(Settings):
     @field_validator("train", "dev")
     @classmethod
     def _are_patterns(cls, patterns: list[str]) -> list[str]:
+        for pattern in patterns:
+            if is_hub(pattern):  # what is made of training text is found again by the content of files
+                message = f"{pattern!r}: tasks read data sets of the hub; training text stands in files"
+                raise ValueError(message)
         return [check_pattern(pattern, ("language", "pair", "source", "target")) for pattern in patterns]
 
     @field_validator("languages")

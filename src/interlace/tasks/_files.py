@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import AfterValidator
 
 from interlace.errors import DataError, did_you_mean
+from interlace.readers._hub import Address, is_hub
 from interlace.text.codes import three_letters, two_letters
 
 if TYPE_CHECKING:
@@ -38,7 +39,9 @@ def _check(files: Named) -> Named:
             message = f"{key!r} names no file" if key else "a list of files names none"
             raise ValueError(message)
         for pattern in [patterns] if isinstance(patterns, str) else patterns:
-            check_pattern(_sliced(pattern)[0], FILLED)
+            plain = check_pattern(_sliced(pattern)[0], FILLED)
+            if is_hub(plain):
+                Address.read(plain)
     return files
 
 
@@ -70,12 +73,14 @@ Files = Annotated[Named, AfterValidator(_check)]
 (`"test.de"`, which goes first). Filled in: `{split}`, `{language}`, for pairs `{source}` and `{target}`, and for
 questions in another language than their passages `{context}` and `{question}`. `{language3}`, `{source3}` and
 `{target3}` are their codes of three letters, which many data sets use. A list of patterns is read one after another;
-rows behind a pattern, `dev.tsv[:2000]`, take a part of what the file holds."""
+rows behind a pattern, `dev.tsv[:2000]`, take a part of what the file holds. In place of a path,
+`hub:facebook/xnli/de/test` names a data set of the Hugging Face hub, its configuration and split, `@REVISION` behind
+them if need be; what stands under the data root as `facebook/xnli` is taken from there. The reader `hub` reads it."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """A file, or some rows of it, counted as the reader hands them over."""
+    """A file or a data set of the hub, or some rows of it, counted as the reader hands them over."""
 
     path: Path
     rows: slice | None = None
@@ -137,7 +142,7 @@ def find_parts(files: Named, asked: Asked, language: str | None = None) -> list[
     for sliced in _patterns(files, asked):
         pattern, rows = _sliced(sliced)
         paths = list(_paths(pattern, asked, language))
-        path = next(filter(Path.is_file, paths), None)
+        path = paths[0] if is_hub(pattern) else next(filter(Path.is_file, paths), None)
         if path is None:
             raise DataError(f"{asked.missing}: there is no file {paths[0]}{_instead(files, pattern, asked)}")
         parts.append(Part(path, rows))
@@ -150,7 +155,8 @@ def _paths(pattern: str, asked: Asked, language: str) -> Iterator[Path]:
     known = {name: three_letters(name) for name in (language, asked.source, asked.of)}
     for codes in product(*known.values()):
         three = dict(zip(known, codes, strict=True))
-        yield asked.root / pattern.format(**names, **{key: three[names[of]] for key, of in THREE.items()})
+        filled = pattern.format(**names, **{key: three[names[of]] for key, of in THREE.items()})
+        yield Path(str(Address.read(filled).under(asked.root))) if is_hub(filled) else asked.root / filled
 
 
 def translated(files: Named, language: str, source: str) -> Named:

@@ -10,12 +10,14 @@ import numpy as np
 
 from interlace.errors import DataError
 from interlace.readers import READERS
+from interlace.readers._hub import is_hub
 from interlace.text import Text, TextPairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from interlace.readers import Reader
     from interlace.tasks._files import Part
 
 T = TypeVar("T", Text, TextPairs)
@@ -33,13 +35,20 @@ def read_all(
     Raises:
         DataError: the reader gives sentences where pairs are needed, or the other way round.
     """
-    chunks: list[Any] = list(READERS.build(reader, f"{task}.reader").read_chunks(paths, languages))
+    chunks: list[Any] = list(reader_of(reader, paths, f"{task}.reader").read_chunks(paths, languages))
     for chunk in chunks:
         if not isinstance(chunk, kind):
             found, needed = _CALLED[type(chunk)], _CALLED[kind]
             raise DataError(f"{task}: {paths[-1]}: the reader gives {found}, {needed} are needed; set another 'reader'")
     log_notes(task, paths[-1], (chunk.notes for chunk in chunks))
     return chunks
+
+
+def reader_of(reader: Mapping[str, Any] | str, paths: Sequence[Path], where: str = "") -> Reader:
+    """The reader; for data sets of the hub `hub`, where another one is set, which is for files."""
+    named = reader if isinstance(reader, str) else reader.get("name")
+    found: Reader = READERS.build("hub" if named != "hub" and any(map(is_hub, paths)) else reader, where)
+    return found
 
 
 def read_parts(

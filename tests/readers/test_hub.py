@@ -1,0 +1,265 @@
+"""Data sets as the hub lays them out, written to a folder in place of a repository, and read through `datasets`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from interlace.errors import DataError, MissingDependencyError
+from interlace.readers import READERS
+from interlace.readers._hub import PARQUET, Address
+from interlace.text import Text, TextPairs
+
+datasets = pytest.importorskip("datasets")
+from datasets import ClassLabel, Dataset, Features, Sequence, Value  # noqa: E402 - only where it is installed
+
+TEXT = Value("string")
+NLI = ["entailment", "neutral", "contradiction"]
+NER = ["O", "B-PER", "I-PER"]
+UPOS = ["NOUN", "_", "ADP", "DET"]
+
+
+@pytest.fixture(autouse=True)
+def _apart(tmp_path, monkeypatch):
+    """A cache of its own, and no network."""
+    import huggingface_hub.constants
+
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+
+
+@pytest.fixture
+def publish(tmp_path):
+    """Writes a split of one configuration as a parquet file of a repository; gives what names it."""
+    folder = tmp_path / "data/ada/set"
+
+    def write(rows, features, configuration="de", split="test"):
+        place = folder / configuration
+        place.mkdir(parents=True, exist_ok=True)
+        Dataset.from_list(rows, features=Features(features)).to_parquet(place / f"{split}-0.parquet")
+        configurations = sorted(path.name for path in folder.iterdir() if path.is_dir())
+        lines = ["---", "configs:"]
+        for name in configurations:
+            lines += [f"- config_name: {name}", "  data_files:"]
+            for file in sorted((folder / name).iterdir()):
+                one = file.name.partition("-")[0]
+                lines += [f"  - split: {one}", f"    path: {name}/{one}-*"]
+        (folder / "README.md").write_text("\n".join([*lines, "---", ""]))
+        return f"hub:{folder}/{configuration}/{split}"
+
+    return write
+
+
+def read(address, *languages, **settings):
+    reader = READERS.build({"name": "hub", **settings})
+    (chunk,) = reader.read_chunks([Path(address)], list(languages or ("de",)))
+    return chunk
+
+
+# ---- what the usual data sets become ----
+
+
+def test_xnli(publish):
+    rows = [{"premise": "a\nb", "hypothesis": "c", "label": 0}, {"premise": "d", "hypothesis": "e", "label": -1}]
+    found = read(publish(rows, {"premise": TEXT, "hypothesis": TEXT, "label": ClassLabel(names=NLI)}))
+    assert isinstance(found, TextPairs)
+    assert (found.source.lines, found.target.lines) == (["a b", "d"], ["c", "e"])
+    assert found.labels == ["entailment", ""]
+    assert found.notes == {"line feeds read as blanks": 1}
+    assert (found.source.language, found.target.language) == ("de", "de")
+
+
+def test_paws_x(publish):
+    rows = [{"id": 7, "sentence1": "a", "sentence2": "b", "label": 1}]
+    found = read(
+        publish(
+            rows, {"id": Value("int32"), "sentence1": TEXT, "sentence2": TEXT, "label": ClassLabel(names=["0", "1"])}
+        ),
+        "de",
+        "de",
+    )
+    assert found.labels == ["1"]
+
+
+def test_wikiann(publish):
+    rows = [
+        {"tokens": ["Ada", " ", "Byron", "lebt"], "ner_tags": [1, 0, 2, 0]},
+        {"tokens": ["zu", "Byron"], "ner_tags": [0, 2]},
+    ]
+    found = read(publish(rows, {"tokens": Sequence(TEXT), "ner_tags": Sequence(ClassLabel(names=NER))}))
+    assert isinstance(found, Text)
+    assert found.lines == ["Ada Byron lebt", "zu Byron"]
+    assert found.tags == {"names": [["B-PER", "I-PER", "O"], ["O", "B-PER"]]}
+    assert found.tokens(0) == ["Ada", "Byron", "lebt"]
+    assert found.notes == {"tokens of white space left out": 1, "I- without B- made B-": 1}
+
+
+def test_a_treebank_whose_multiword_tokens_stand_before_their_words(publish):
+    rows = [{"tokens": ["im", "in", "dem", "Garten"], "upos": [1, 2, 3, 0]}]
+    found = read(publish(rows, {"tokens": Sequence(TEXT), "upos": Sequence(ClassLabel(names=UPOS))}))
+    assert found.lines == ["in dem Garten"]
+    assert found.tags == {"pos": [["ADP", "DET", "NOUN"]]}
+
+
+def test_tags_that_are_written_out(publish):
+    rows = [{"tokens": ["我", "们"], "upos": ["PRON", "NOUN"]}]
+    found = read(publish(rows, {"tokens": Sequence(TEXT), "upos": Sequence(TEXT)}), "zh")
+    assert (found.lines, found.tags) == (["我们"], {"pos": [["PRON", "NOUN"]]})
+
+
+ANSWERS = {"text": Sequence(TEXT), "answer_start": Sequence(Value("int32"))}
+
+
+def test_squad(publish):
+    rows = [
+        {"id": "1", "context": "Ada lebt hier", "question": "wer?", "answers": {"text": ["Ada"], "answer_start": [0]}},
+        {"id": "2", "context": "Ada lebt hier", "question": "wo?", "answers": {"text": ["hier"], "answer_start": [3]}},
+        {"id": "3", "context": "Ada lebt hier", "question": "wann?", "answers": {"text": [], "answer_start": []}},
+    ]
+    found = read(publish(rows, {"id": TEXT, "context": TEXT, "question": TEXT, "answers": ANSWERS}), "de", "en")
+    assert (found.source.language, found.target.language) == ("de", "en")
+    assert found.source.answers == [(0, 3), (9, 13), (-1, -1)]
+    assert found.answers == [["Ada"], ["hier"], []]
+    assert found.ids == ["1", "2", "3"]
+    assert found.notes["answers moved to where they stand"] == 1
+
+
+def test_questions_of_all_languages_in_one_table(publish):
+    rows = [
+        {"id": f"{name}-12-1", "context": "x y", "question": name, "answers": {"text": ["y"], "answer_start": [2]}}
+        for name in ("arabic", "english", "arabic")
+    ]
+    address = publish(rows, {"id": TEXT, "context": TEXT, "question": TEXT, "answers": ANSWERS})
+    names = {"language_column": "id", "language_names": {"ar": "arabic", "fi": "finnish"}}
+    assert read(address, "ar", **names).target.lines == ["arabic", "arabic"]
+    with pytest.raises(DataError, match="no row of 'finnish' in the column 'id', which holds arabic, english; 'lang"):
+        read(address, "fi", **names)
+
+
+def test_translations(publish):
+    rows = [{"source_sentence": "eins", "target_sentence": "one"}]
+    tatoeba = publish(rows, {"source_sentence": TEXT, "target_sentence": TEXT})
+    found = read(tatoeba, "en", "de", first="target_sentence", second="source_sentence")
+    assert (found.source.lines, found.target.lines) == (["one"], ["eins"])
+    nested = publish([{"translation": {"de": "eins", "en": "one"}}], {"translation": {"de": TEXT, "en": TEXT}}, "two")
+    found = read(nested, "en", "de")
+    assert (found.source.lines, found.target.lines) == (["one"], ["eins"])
+    assert read(nested, "en").lines == ["one"]
+
+
+def test_plain_text_under_a_name_of_its_own(publish):
+    address = publish([{"body": "eins zwei"}], {"body": TEXT})
+    assert read(address, text="body").lines == ["eins zwei"]
+    with pytest.raises(DataError, match=r"nothing the reader knows in the columns body; say in the reader's settings"):
+        read(address)
+    with pytest.raises(DataError, match="there is no column 'bod'; did you mean 'body'"):
+        read(address, text="bod")
+
+
+def test_numbers_without_names(publish):
+    rows = [{"premise": "a", "hypothesis": "b", "label": 2}]
+    address = publish(rows, {"premise": TEXT, "hypothesis": TEXT, "label": Value("int64")})
+    assert read(address).labels == ["2"]
+    assert read(address, label_names=NLI).labels == ["contradiction"]
+    with pytest.raises(DataError, match="row 1: 'label' is 2, but there are names for 1: yes"):
+        read(address, label_names=["yes"])
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ('{"tokens": ["a"], "ner_tags": ["X"]}', r"a.jsonl, row 1: tag 'X' of 'a', expected O, B-TYPE or I-TYPE"),
+        ('{"tokens": ["a", "b"], "ner_tags": ["O"]}', r"'tokens' and 'ner_tags' should be lists of one length"),
+        ('{"tokens": "ab", "ner_tags": "OO"}', r"should be lists of one length"),
+        ('{"premise": null, "hypothesis": "b"}', r"row 1: 'premise' is None, expected text"),
+        ('{"premise": "a", "hypothesis": "b", "label": [1]}', r"'label' is \[1\], expected a name or a number"),
+        ('{"context": "a", "question": "b", "answers": {"text": ["a"]}}', r"expected lists 'text' and 'answer_start'"),
+        (
+            '{"context": "a", "question": "b", "answers": [{"text": 1}]}',
+            r"row 1.answers\[0\]: 'text' is a whole number, expected a string",
+        ),
+        ('{"translation": "a"}', r"'translation' is 'a', expected texts by language"),
+        ('{"text": "a"}\n{"txt": "a"}', r"row 2: there is no 'text'; did you mean 'txt'"),
+        ('["a"]', r"line 1: .* expected an object"),
+        ('{"a": ', r"line 1: this is no JSON"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_place(tmp_path, row, message):
+    (tmp_path / "a.jsonl").write_text(row + "\n")
+    with pytest.raises(DataError, match=message):
+        read(tmp_path / "a.jsonl")
+
+
+# ---- names, and what cannot be opened ----
+
+
+def test_names_of_data_sets():
+    assert Address.read("hub:a/b/de/test") == Address("a/b", "de", "test")
+    assert Address.read("hub:a/b/MLQA.de.en/test@refs/convert/parquet") == Address("a/b", "MLQA.de.en", "test", PARQUET)
+    for name in ("hub:a/b/de/test@refs/convert/parquet", "hub:/a/b/c/de/test"):
+        assert str(Address.read(name)) == name
+    for wrong in ("hub:a/b/c", "hub:a", "a/b/c/d", "hub:a/b/c/", "hub:a/b//test"):
+        with pytest.raises(ValueError, match="expected hub:OWNER/NAME/CONFIGURATION/SPLIT"):
+            Address.read(wrong)
+
+
+def test_a_folder_under_the_data_root_stands_for_its_repository(tmp_path):
+    address = Address.read("hub:ada/set/de/test@main")
+    assert address.under(tmp_path) == address
+    (tmp_path / "ada/set").mkdir(parents=True)
+    assert str(address.under(tmp_path)) == f"hub:{tmp_path}/ada/set/de/test@main"
+
+
+def test_configurations_and_splits_that_there_are_not(publish):
+    address = publish([{"text": "a"}], {"text": TEXT})
+    with pytest.raises(DataError, match=r"'fr' not found. Available: \['de'\]"):
+        read(address.replace("/de/", "/fr/"))
+    with pytest.raises(DataError, match="there is no split 'tset'; did you mean 'test'"):
+        read(address.removesuffix("test") + "tset")
+
+
+def test_a_hub_out_of_reach():
+    with pytest.raises(DataError, match="the hub cannot be asked") as caught:
+        read("hub:ada/set/de/test@refs/convert/parquet")
+    assert "hf download ada/set --repo-type dataset --revision refs/convert/parquet" in str(caught.value)
+    assert "--local-dir DATA_ROOT/ada/set" in str(caught.value)
+
+
+def test_a_data_set_made_by_a_program_is_not_run(tmp_path):
+    folder = tmp_path / "set"
+    folder.mkdir()
+    (folder / "set.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
+    with pytest.raises(DataError, match=rf"scripts are no longer supported.*--revision {PARQUET}"):
+        read(f"hub:{folder}/default/test")
+    assert not (tmp_path / "ran").exists()
+
+
+def test_what_is_no_table_is_not_opened(tmp_path):
+    import tarfile
+
+    folder = tmp_path / "set"
+    folder.mkdir()
+    (tmp_path / "0.pickle").write_bytes(b"cos\nsystem\n.")
+    with tarfile.open(folder / "test.tar", "w") as packed:
+        packed.add(tmp_path / "0.pickle", "0.pickle")
+    with pytest.raises(DataError, match="of the kind 'webdataset', not tables"):
+        read(f"hub:{folder}/default/test")
+
+
+def test_an_empty_or_a_damaged_folder(tmp_path):
+    folder = tmp_path / "set"
+    folder.mkdir()
+    with pytest.raises(DataError, match="doesn't contain any data files"):
+        read(f"hub:{folder}/default/test")
+    (folder / "test.jsonl").write_text('{"text": \n')
+    with pytest.raises(DataError, match=f"hub:{folder}/default/test: "):
+        read(f"hub:{folder}/default/test")
+
+
+def test_the_package_that_is_missing_is_named_with_our_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "datasets", None)
+    with pytest.raises(MissingDependencyError, match=r"pip install 'interlace\[hub\]'"):
+        read("hub:ada/set/de/test")

@@ -1,0 +1,156 @@
+"""Tasks whose files are data sets of the hub: a folder under the data root stands for each repository."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from interlace.data.vocab import Vocab
+from interlace.errors import SettingsError
+from interlace.recipes import CorpusGroup, read_recipe
+from interlace.tasks import TASKS
+from interlace.tasks._texts import raw_text
+
+datasets = pytest.importorskip("datasets")
+from datasets import ClassLabel, Dataset, Features, Sequence, Value  # noqa: E402 - only where it is installed
+
+TEXT = Value("string")
+NAMES = ClassLabel(names=["O", "B-PER", "I-PER", "B-ORG", "I-ORG", "B-LOC", "I-LOC"])
+UPOS = ClassLabel(names=["NOUN", "VERB", "DET"])
+QUESTIONS = {
+    "id": TEXT,
+    "context": TEXT,
+    "question": TEXT,
+    "answers": {"text": Sequence(TEXT), "answer_start": Sequence(Value("int32"))},
+}
+RECIPE = read_recipe("evaluation/hub").evaluate
+
+
+@pytest.fixture(scope="module")
+def vocab():
+    return Vocab.learn({"en": ["the quick brown fox jumps over the lazy dog"] * 20}, size=300)
+
+
+@pytest.fixture(autouse=True)
+def _apart(tmp_path, monkeypatch):
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
+
+
+@pytest.fixture
+def publish(tmp_path):
+    """Writes one split of a configuration of a repository under the data root."""
+
+    def write(repository, configuration, split, rows, features):
+        folder = tmp_path / repository
+        folder.mkdir(parents=True, exist_ok=True)
+        Dataset.from_list(rows, features=Features(features)).to_parquet(folder / f"{configuration}-{split}.parquet")
+        files = sorted(folder.glob("*.parquet"))
+        lines = ["---", "configs:"]
+        for name in sorted({file.stem.rpartition("-")[0] for file in files}):
+            lines += [f"- config_name: {name}", "  data_files:"]
+            for file in files:
+                of, _, one = file.stem.rpartition("-")
+                lines += [f"  - split: {one}", f"    path: {file.name}"] if of == name else []
+        (folder / "README.md").write_text("\n".join([*lines, "---", ""]))
+        return tmp_path
+
+    return write
+
+
+def nli(count):
+    return [{"premise": f"the fox {row}", "hypothesis": "a dog", "label": row % 3} for row in range(count)]
+
+
+NLI = {"premise": TEXT, "hypothesis": TEXT, "label": ClassLabel(names=["entailment", "neutral", "contradiction"])}
+
+
+def test_xnli(publish, vocab):
+    root = publish("facebook/xnli", "de", "test", nli(7), NLI)
+    assert RECIPE.task("xnli").examples("test", "de", vocab, root).labels.tolist() == [0, 1, 2, 0, 1, 2, 0]
+
+
+def test_some_rows_beside_a_file(publish, vocab):
+    root = publish("facebook/xnli", "en", "train", nli(7), NLI)
+    (root / "more.tsv").write_text("sentence1\tsentence2\tgold_label\na\tb\tcontradiction\n")
+    task = TASKS.build({"name": "xnli", "files": {"train": ["hub:facebook/xnli/{language}/train[1:3]", "more.tsv"]}})
+    assert task.examples("train", "en", vocab, root).labels.tolist() == [1, 2, 2]
+
+
+def test_pawsx(publish, vocab):
+    features = {"id": Value("int32"), "sentence1": TEXT, "sentence2": TEXT, "label": ClassLabel(names=["0", "1"])}
+    rows = [{"id": row, "sentence1": "the fox", "sentence2": "the dog", "label": row % 2} for row in range(4)]
+    root = publish("google-research-datasets/paws-x", "ko", "validation", rows, features)
+    assert RECIPE.task("pawsx").examples("dev", "ko", vocab, root).labels.tolist() == [0, 1, 0, 1]
+
+
+def test_panx(publish, vocab):
+    rows = [{"tokens": ["Ada", "runs"], "ner_tags": [1, 0], "langs": ["sw", "sw"]}]
+    features = {"tokens": Sequence(TEXT), "ner_tags": Sequence(NAMES), "langs": Sequence(TEXT)}
+    root = publish("unimelb-nlp/wikiann", "sw", "test", rows, features)
+    task = RECIPE.task("panx")
+    found = task.examples("test", "sw", vocab, root)
+    assert [task.classes[number] for number in found.tags[0]] == ["B-PER", "O"]
+
+
+def test_pos(publish, vocab):
+    features = {"tokens": Sequence(TEXT), "pos_tags": Sequence(UPOS)}
+    root = publish("google/xtreme", "udpos.Yoruba", "test", [{"tokens": ["the", "fox"], "pos_tags": [2, 0]}], features)
+    task = RECIPE.task("pos")
+    assert [task.classes[number] for number in task.examples("test", "yo", vocab, root).tags[0]] == ["DET", "NOUN"]
+
+
+def question(key="1"):
+    return {"id": key, "context": "the fox", "question": "who?", "answers": {"text": ["fox"], "answer_start": [4]}}
+
+
+def test_mlqa_of_two_languages(publish, vocab):
+    root = publish("google/xtreme", "MLQA.en.de", "test", [question()], QUESTIONS)
+    found = RECIPE.task("mlqa").examples("test", "en-de", vocab, root)
+    assert (found.passages.language, found.questions.language) == ("en", "de")
+    assert found.answers == [["fox"]]
+
+
+def test_xquad(publish, vocab):
+    root = publish("google/xquad", "xquad.th", "validation", [question()], QUESTIONS)
+    assert len(RECIPE.task("xquad").examples("test", "th", vocab, root)) == 1
+
+
+def test_gold_passages_of_one_of_many_languages(publish, vocab):
+    rows = [question(f"{name}-1-{row}") for row in range(3) for name in ("english", "korean")]
+    root = publish("google/xtreme", "tydiqa", "validation", rows, QUESTIONS)
+    assert len(RECIPE.task("tydiqa").examples("test", "ko", vocab, root)) == 3
+
+
+def test_tatoeba(publish, vocab):
+    features = dict.fromkeys(("source_sentence", "target_sentence", "source_lang", "target_lang"), TEXT)
+    rows = [{"source_sentence": "a", "target_sentence": "the fox", "source_lang": "deu", "target_lang": "eng"}]
+    root = publish("google/xtreme", "tatoeba.deu", "validation", rows, features)
+    task = RECIPE.task("retrieval")
+    found = TASKS.build({"name": "retrieval", "files": task.files, "reader": task.reader}).examples(
+        "test", "de", vocab, root
+    )
+    assert (found.source.language, found.target.language) == ("en", "de")
+    assert vocab.decode(found.source.ids[0]) == "the fox"
+
+
+def test_their_text_is_compared_with_training_text(publish):
+    root = publish("facebook/xnli", "de", "test", nli(2), NLI)
+    found = raw_text("xnli", RECIPE.task("xnli"), "test", "de", root)
+    assert found.parts["first"] == ("de", ["the fox 0", "the fox 1"])
+
+
+def test_what_is_read_is_logged_by_its_name(publish, vocab, caplog):
+    rows = [{"premise": "a", "hypothesis": "b", "label": label} for label in (0, -1)]
+    root = publish("facebook/xnli", "de", "test", rows, NLI)
+    with caplog.at_level(logging.INFO):
+        RECIPE.task("xnli").examples("test", "de", vocab, root)
+    assert f"hub:{root}/facebook/xnli/de/test: 1 pairs without a label, not scored" in caplog.text
+
+
+def test_names_that_are_none_are_refused_where_they_are_set():
+    with pytest.raises(SettingsError, match="expected hub:OWNER/NAME/CONFIGURATION/SPLIT"):
+        TASKS.build({"name": "xnli", "files": "hub:facebook/xnli"})
+    with pytest.raises(SettingsError, match="tasks read data sets of the hub; training text stands in files"):
+        CorpusGroup.read({"languages": ["de"], "train": "hub:a/b/{language}/train"}, "corpora.text")
