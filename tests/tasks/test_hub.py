@@ -9,8 +9,8 @@ import pytest
 from interlace.data.vocab import Vocab
 from interlace.errors import SettingsError
 from interlace.recipes import CorpusGroup, read_recipe
+from interlace.recipes.leaks import held_out
 from interlace.tasks import TASKS
-from interlace.tasks._texts import raw_text
 
 datasets = pytest.importorskip("datasets")
 from datasets import ClassLabel, Dataset, Features, Sequence, Value  # noqa: E402 - only where it is installed
@@ -34,6 +34,9 @@ def vocab():
 
 @pytest.fixture(autouse=True)
 def _apart(tmp_path, monkeypatch):
+    import huggingface_hub.constants
+
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
     monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
 
@@ -137,8 +140,9 @@ def test_tatoeba(publish, vocab):
 
 def test_their_text_is_compared_with_training_text(publish):
     root = publish("facebook/xnli", "de", "test", nli(2), NLI)
-    found = raw_text("xnli", RECIPE.task("xnli"), "test", "de", root)
-    assert found.parts["first"] == ("de", ["the fox 0", "the fox 1"])
+    changes = {"data_root": str(root), "evaluate.source": "de", "evaluate.tasks.xnli.targets": '["de"]'}
+    [found] = held_out(read_recipe("evaluation/hub", changes), ["xnli"])
+    assert found.parts["first"] == ["the fox 0", "the fox 1"]
 
 
 def test_what_is_read_is_logged_by_its_name(publish, vocab, caplog):
