@@ -14,6 +14,7 @@ import pytest
 from interlace.errors import RunError
 from interlace.studies import read_study
 from interlace.studies._share import Share, gpus_here, share_of
+from interlace.studies._state import Places
 from interlace.studies.cells import cells_of
 from interlace.studies.results import read_results
 from interlace.studies.running import run_study, time_left
@@ -208,6 +209,33 @@ def test_a_damaged_cell_is_named(run, tmp_path, text):
     (tmp_path / "study" / "cells" / "a,seed=0" / "cell.json").write_text(text)
     with pytest.raises(RunError, match=r"cell.json: damaged"):
         run()
+
+
+@pytest.mark.parametrize("fault", [OSError(28, "No space left on device"), RunError("cell.json: damaged: half a line")])
+def test_a_cell_whose_folder_cannot_be_written_stops_no_other(run, tmp_path, monkeypatch, fault):
+    keep = Places.keep
+
+    def fail_in_one(self, cell, state):
+        if cell.name == "a,seed=0":
+            raise fault
+        keep(self, cell, state)
+
+    monkeypatch.setattr(Places, "keep", fail_in_one)
+    assert run(jobs=2).failed == {"a,seed=0": str(fault)}
+    assert {row["cell"] for row in read_results(tmp_path / "study")} == {"b,seed=0", "a,seed=1", "b,seed=1"}
+
+
+def test_a_cell_that_is_damaged_as_it_ends_stops_no_other(run, tmp_path, monkeypatch):
+    keep = Places.keep
+
+    def damage(self, cell, state):
+        keep(self, cell, state)
+        if (cell.name, state.state) == ("a,seed=0", "finished"):
+            (self.cell(cell.name) / "cell.json").write_text("{")
+
+    monkeypatch.setattr(Places, "keep", damage)
+    assert "cell.json: damaged: Expecting property name" in run().failed["a,seed=0"]
+    assert {row["cell"] for row in read_results(tmp_path / "study")} == {"b,seed=0", "a,seed=1", "b,seed=1"}
 
 
 def test_the_time_left_goes_by_system():

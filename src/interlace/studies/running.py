@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from interlace.errors import RunError
+from interlace.errors import InterlaceError, RunError
 from interlace.studies._children import Children, as_interrupts
 from interlace.studies._share import Share, share_of
 from interlace.studies._state import EVALUATION, LOG, STUDY, TRAINING, Places
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 _TICK = 1.0  # seconds between looks at the clock
+_FAULTS = (InterlaceError, OSError)  # what may befall one cell's files: that cell failed, and the others go on
 
 
 @dataclass(frozen=True)
@@ -85,8 +86,25 @@ def run_study(
         runner = _Runner(places, share_of(cells, jobs), tuple(code), outcome, watch)
         write_results(into, collect(study, every, places))
         with as_interrupts():
-            runner.run(lambda: write_results(into, collect(study, every, places)))
+            runner.run(lambda: _try_to_write(study, every, outcome, places))
+        _write(study, every, outcome, places)
     return outcome
+
+
+def _try_to_write(study: Study, cells: Sequence[Cell], outcome: Outcome, places: Places) -> None:
+    """Write the results so far; what stands in the way of that now need not do so at the end."""
+    try:
+        _write(study, cells, outcome, places)
+    except InterlaceError as error:
+        log.warning("results are not written yet: %s", error)
+
+
+def _write(study: Study, cells: Sequence[Cell], outcome: Outcome, places: Places) -> None:
+    whole = [cell for cell in cells if cell.name not in outcome.failed]  # a folder that failed may not be readable
+    try:
+        write_results(places.into, collect(study, whole, places))
+    except OSError as error:
+        raise RunError(f"{places.into}: results cannot be written: {error.strerror or error}") from error
 
 
 def _claim(study: Study, places: Places) -> None:
@@ -154,10 +172,15 @@ class _Runner:
     def _deal(self, pool: ThreadPoolExecutor) -> None:
         """Start cells in free slots; one that evaluates another's model waits for it, or fails with it."""
         for cell in list(self.waiting):
-            ready = not cell.origin or self._trained(cell)
+            try:
+                ready = not cell.origin or self._trained(cell)
+            except _FAULTS as error:
+                self.waiting.remove(cell)
+                self._fail(cell, str(error))
+                continue
             if not ready and not self._to_come(cell.origin):
                 self.waiting.remove(cell)
-                self.outcome.failed[cell.name] = f"{cell.origin}, whose model it evaluates, has none"
+                self._fail(cell, f"{cell.origin}, whose model it evaluates, has none")
             elif ready and len(self.running) < self.share.jobs:
                 self.waiting.remove(cell)
                 slot = min(set(range(self.share.jobs)) - {slot for _, slot, _ in self.running.values()})
@@ -172,15 +195,25 @@ class _Runner:
 
     def _end(self, future: Future[str | None]) -> None:
         cell, _, _ = self.running.pop(future)
-        error = future.result()
-        if error is not None:
-            self.outcome.failed[cell.name] = error
-            log.info("%s failed: %s (%s)", cell.name, error, self.places.cell(cell.name) / LOG)
-        else:
-            self.done.append(_seconds(cell, self.places))
+        try:
+            error = future.result()
+            if error is None:
+                self.done.append(_seconds(cell, self.places))
+                return
+        except _FAULTS as fault:
+            error = str(fault)
+        self._fail(cell, error)
+
+    def _fail(self, cell: Cell, error: str) -> None:
+        self.outcome.failed[cell.name] = error
+        log.info("%s failed: %s (%s)", cell.name, error, self.places.cell(cell.name) / LOG)
 
     def _cell(self, cell: Cell, slot: int) -> str | None:
-        """Run a cell's stages in turn; returns why it failed."""
+        """Run a cell's stages in turn; returns why it failed.
+
+        Raises:
+            InterlaceError, OSError: its folder cannot be read or written.
+        """
         state = self.places.claim(cell)
         for stage, arguments in self._stages(cell):
             begun = time.monotonic()
