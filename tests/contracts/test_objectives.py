@@ -9,10 +9,12 @@ import torch
 
 from interlace.data import Pairs, Sentences
 from interlace.data.vocab import Vocab
+from interlace.errors import SettingsError
 from interlace.links.lexicon import Lexicon
 from interlace.links.phrases import phrase_pairs
 from interlace.models.build import fresh, load
 from interlace.models.shape import Shape
+from interlace.models.traits import Traits
 from interlace.objectives import OBJECTIVES, Resources
 from interlace.ragged import Ragged
 from interlace.randomness import Purpose, generator, torch_seed
@@ -106,8 +108,13 @@ def words_of(pairs):
 
 
 @pytest.fixture(params=OBJECTIVES.names())
-def objective(request):
-    return OBJECTIVES.build({"name": request.param, "max_length": 40})
+def name(request):
+    return request.param
+
+
+@pytest.fixture
+def objective(name):
+    return OBJECTIVES.build({"name": name, "max_length": 40})
 
 
 def prepared_for(objective, vocab, traits):
@@ -210,6 +217,13 @@ def test_every_subword_has_the_id_of_its_language(objective, vocab, backbone):
     ids = batch.inputs[traits.language_input][real]
     assert {language: (ids == traits.languages[language]).sum() for language in batch.languages} == batch.languages
     assert len(set(ids.tolist())) == len(batch.languages) == (2 if objective.reads is Pairs else 1)
+
+
+def test_a_model_without_language_ids_is_refused_where_they_are_asked_for(name, learnt):
+    asked = OBJECTIVES.build({"name": name, "language_ids": True, "max_length": 40})
+    with pytest.raises(SettingsError, match=f"{name}: language_ids = true, but this bert model has no") as error:
+        prepared_for(asked, learnt, Traits("bert", 64))
+    assert f"set model.languages = 'embeddings' or {name}.language_ids = 'auto'" in str(error.value)
 
 
 @pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16])

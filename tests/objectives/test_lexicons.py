@@ -115,7 +115,9 @@ def test_words_written_alike_and_unknown_ones_teach_nothing_and_are_named():
     found = prepared([("Anna", "Anna"), ("ñ", "alt"), ("old", "ñ"), ("the", ""), ("house", "Haus")])
     assert spelled(found) == [([6], [12])]
     assert found.drawn[0].fates.tolist() == [Fate.ALIKE, Fate.UNKNOWN, Fate.UNKNOWN, Fate.UNKNOWN, Fate.USED]
-    assert "3 that the vocabulary cannot spell" in found.notes[0]
+    assert (
+        "3 that the vocabulary cannot spell; is the dictionary of these languages? (ñ/alt old/ñ the/)" in found.notes[0]
+    )
     assert "1 written alike in both languages (Anna/Anna)" in found.notes[0]
 
 
@@ -139,6 +141,8 @@ def test_without_a_usable_entry_the_error_shows_some_and_the_cure():
     with pytest.raises(DataError, match=r"no entry .* \(doctor/Hausarzt\)") as error:
         prepared([("doctor", "Hausarzt")], most=1)
     assert "a larger vocabulary" in str(error.value)
+    with pytest.raises(DataError, match=r"no entry .* 1 that the vocabulary cannot spell; is .* \(ñ/ñandú\)"):
+        prepared([("ñ", "ñandú")])
 
 
 @pytest.mark.parametrize(

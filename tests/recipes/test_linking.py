@@ -7,7 +7,7 @@ import json
 import pytest
 
 from interlace.align import ALIGNERS
-from interlace.errors import SettingsError
+from interlace.errors import DataError, SettingsError
 from interlace.objectives import OBJECTIVES
 from interlace.ragged import Ragged
 from interlace.recipes import Recipe
@@ -298,6 +298,20 @@ def test_phrases_longer_than_those_stored_are_refused(folder):
         prepare(_recipe(folder, wants))
     stored = prepare(_recipe(folder, {**wants, "align": {"phrases": {"longest": 6}}}))
     assert stored.train["en-de"].store.meta["rules"]["longest"] == 6
+
+
+def test_a_corpus_without_a_phrase_is_refused_with_the_cure(folder):
+    wants = {"objectives": {"alm": {}}, "align": {"phrases": {"minimum_count": 100_000}}}
+    with pytest.raises(
+        DataError, match=r"en-de: of \d+ links in \d+ pairs no phrase .* stands there 100000 times"
+    ) as error:
+        prepare(_recipe(folder, wants))
+    assert "lower align.phrases.minimum_count" in str(error.value)
+
+
+def test_a_corpus_without_a_link_is_pointed_out(folder, caplog):
+    prepare(_recipe(folder, {"objectives": {"weam": {}}, "align": {"shift": 500}}))
+    assert "en-de: no word of 4 pairs is linked; are its sides translations line by line?" in caplog.text
 
 
 @pytest.mark.parametrize(("splitter", "told"), [("blanks", True), ("unicode", False)])

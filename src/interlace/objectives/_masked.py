@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from pydantic import Field
 
 from interlace.objectives import Objective, Prepared
-from interlace.objectives._inputs import Switch
+from interlace.objectives._inputs import Switch, wants_languages
 from interlace.objectives._masking import Masking, Tables
+
+if TYPE_CHECKING:
+    from interlace.objectives import Resources
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,17 @@ class MaskedObjective(Objective):
     def needs_frequencies(self) -> bool:  # type: ignore[override]
         """Counts are only taken where the weighting asks for them."""
         return self.masking.weighting != "none"
+
+    def for_masking(self, resources: Resources, what: str) -> PreparedMasked:
+        """What `masking.batch` reads.
+
+        what: names the objective in errors.
+
+        Raises:
+            SettingsError: language ids are asked for, and the model has none.
+        """
+        language_ids = wants_languages(self.language_ids, resources.traits, what)
+        return PreparedMasked(resources.vocab, resources.traits, self.masking.tables(resources), language_ids)
 
     def for_evaluation(self) -> Self:
         """The same with the evaluation's masking."""

@@ -89,7 +89,7 @@ class AlignMlm(WithDictionary):
         pairs = None if self.pairs_per_step == "all" else self.pairs_per_step
         others = 0 if self.alignment_loss == "cosine" else self.others
         entries = AlignmentPairs.of(dictionaries, pairs=pairs, others=others, seed=resources.seed)
-        text = self.mlm.prepare(resources)
+        text = self.for_masking(resources, "align_mlm")
         return PreparedAlignMlm(resources.vocab, resources.traits, text, entries, dictionaries=dictionaries)
 
     def batch(self, examples: Sentences, prepared: PreparedAlignMlm, step: int, rng: Generator) -> Batch:

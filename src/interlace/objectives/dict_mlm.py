@@ -78,7 +78,7 @@ class DictMlm(WithDictionary):
         most = 1 if self.several == "drop" else sys.maxsize
         dictionaries = self.dictionary.prepare(resources, "dict_mlm", most=most)
         tables = translations(dictionaries, resources.vocab.size, "dict_mlm")
-        text = self.mlm.prepare(resources)
+        text = self.for_masking(resources, "dict_mlm")
         return PreparedDictMlm(resources.vocab, resources.traits, text, tables, dictionaries=dictionaries)
 
     def batch(self, examples: Sentences, prepared: PreparedDictMlm, step: int, rng: Generator) -> Batch:

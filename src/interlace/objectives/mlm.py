@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 from interlace.data import Sentences
 from interlace.data.layout import single
-from interlace.objectives import MaskedObjective, PreparedMasked, encoder_inputs, wants_languages
+from interlace.objectives import MaskedObjective, encoder_inputs
 
 if TYPE_CHECKING:
-    from interlace.objectives import Batch, Resources
+    from interlace.objectives import Batch, PreparedMasked, Resources
     from interlace.randomness import Generator
 
 
@@ -30,8 +30,7 @@ class Mlm(MaskedObjective):
 
     def prepare(self, resources: Resources) -> PreparedMasked:
         """Look-up tables of the masking."""
-        language_ids = wants_languages(self.language_ids, resources.traits, "mlm")
-        return PreparedMasked(resources.vocab, resources.traits, self.masking.tables(resources), language_ids)
+        return self.for_masking(resources, "mlm")
 
     def batch(self, examples: Sentences, prepared: PreparedMasked, step: int, rng: Generator) -> Batch:
         """Mask a row's own subwords; separators and specials are never predicted."""

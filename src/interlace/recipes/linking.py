@@ -23,7 +23,7 @@ from interlace.data.aligned import AlignedWords
 from interlace.data.cache import cached, content_key
 from interlace.data.inspection.tokenised import is_unsplit
 from interlace.data.phrases import PhraseStore
-from interlace.errors import SettingsError, did_you_mean
+from interlace.errors import DataError, SettingsError, did_you_mean
 from interlace.links import WordPairs
 from interlace.links.lexicon import Lexicon
 from interlace.links.table import PhraseTable, TableRules
@@ -76,9 +76,16 @@ def beside(
     """The corpus with what is wanted beside its pairs, from the cache, made where it is not there yet.
 
     Raises:
-        DataError, SettingsError: as `linked`.
+        DataError: as `linked`; or phrases are wanted, and there are none.
+        SettingsError: as `linked`.
     """
     aligned = linked(recipe, group, corpus, root)
+    if not aligned.counts["links"]:
+        log.warning(
+            "%s: no word of %s pairs is linked; are its sides translations line by line? Else take another aligner "
+            "(align.name)",
+            corpus, f"{len(aligned):,}",
+        )  # fmt: skip
     if not wanted & {"phrases", "known"}:
         return built.beside(aligned)
     store = _stored(recipe, aligned)
@@ -108,7 +115,14 @@ def _stored(recipe: Recipe, aligned: AlignedWords) -> PhraseStore:
         PhraseStore.write(into, aligned, table, rules)
 
     key = {"links": aligned.folder.name, "rules": rules.dump(), "version": version()}
-    return PhraseStore.open(cached("phrases", key, build), aligned)
+    store = PhraseStore.open(cached("phrases", key, build), aligned)
+    if not store.counts["phrases"]:
+        raise DataError(
+            f"{'-'.join(aligned.languages)}: of {aligned.counts['links']:,} links in {len(aligned):,} pairs no phrase "
+            f"is found that stands there {rules.minimum_count} times; lower align.phrases.minimum_count or "
+            "align.phrases.least_confidence, or take another aligner (align.name)"
+        )
+    return store
 
 
 def _encode(store: PhraseStore, vocab: Vocab) -> None:
