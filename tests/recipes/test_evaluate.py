@@ -38,10 +38,10 @@ def made(monkeypatch):
 
 def test_what_is_there_is_not_made_again(target, made):
     first = run(target, ["pos", "retrieval"], seeds=2)
-    assert made == [("pos", 0), ("pos", 1), ("retrieval", 0)]  # a probe has one seed
+    assert made == [("pos", 0), ("pos", 1), *[("retrieval", 0)] * 3]  # a probe has one seed, and a turn a language
     assert run(target, ["pos", "retrieval"], seeds=2) == first
     assert run(target, ["pos"], seeds=3)[:8] == first[:8]  # four languages a seed
-    assert made[3:] == [("pos", 2)]
+    assert made[5:] == [("pos", 2)]
 
 
 def test_only_the_seeds_asked_for_come_back(target, made):
@@ -94,3 +94,34 @@ def test_one_task_on_several_sets_of_files(target):
     assert type(recipe.evaluate.task("pud")) is type(recipe.evaluate.task("pos"))
     with pytest.raises(SettingsError, match=r"no task 'poss'; did you mean 'pos'"):
         change_recipe(target.recipe, {"evaluate.tasks.pud.task": "poss"})
+
+
+def test_a_model_for_other_languages_is_another_model(target, made):
+    """What was trained on four languages together says nothing of two of them."""
+    together = {"evaluate.tasks.pos.settings": '["translate-train-all"]'}
+    four = target.changed(change_recipe(target.recipe, together))
+    two = target.changed(change_recipe(four.recipe, {"evaluate.tasks.pos.targets": '["de"]'}))
+    assert {row["score"] for row in run(four, ["pos"], seeds=1)} == {1}
+    assert [(row["language"], row["score"]) for row in run(two, ["pos"], seeds=1)] == [("en", 2), ("de", 2)]
+    fewer = target.changed(change_recipe(target.recipe, {"evaluate.tasks.pos.targets": '["de"]'}))
+    run(target, ["pos"], seeds=1)
+    assert {row["score"] for row in run(fewer, ["pos"], seeds=1)} == {3}  # zero-shot: the same model, fewer of its rows
+
+
+def test_what_cannot_be_scored_costs_the_rest_nothing(target, monkeypatch):
+    def scored(cell, fit):
+        if cell.name == "pos" or fit.scored[0][1] == "es":
+            raise DataError(f"{cell.name}: nothing in {fit.scored[-1][1]!r}")
+        return [{"task": cell.name, "seed": 0, "setting": "zero-shot", "language": fit.scored[0][1], "score": 1}]
+
+    monkeypatch.setattr(evaluate, "score_fit", scored)
+    monkeypatch.setattr(evaluate.Vocab, "load", lambda _: None)
+    monkeypatch.setattr(evaluate, "data_root", lambda _: None)
+    with pytest.raises(
+        evaluate.IncompleteError, match="pos: nothing in 'hi'; retrieval: nothing in 'es'; every"
+    ) as caught:
+        run(target, ["pos", "retrieval"], seeds=1)
+    assert [row["language"] for row in caught.value.rows] == ["de", "hi"]
+    assert len(json.loads((target.into / "scores.json").read_text())) == 2
+    with pytest.raises(DataError, match=r"^pos: nothing in 'hi'$"):  # nothing else was asked for
+        run(target, ["pos"], seeds=1)

@@ -33,6 +33,7 @@ class Headed(Base):
 '''
 
 
+TAGS = ("NOUN", "VERB", "DET", "ADJ")
 STEPS = 2 * (len(OBJECTIVES.names()) + 1)
 EVERYTHING = [
     "[align]",
@@ -66,3 +67,27 @@ def test_two_processes_equal_two_micro_batches(small, tmp_path):
     assert any("headed" in name for name in one)
     for name, weight in one.items():
         torch.testing.assert_close(weight, other[name], rtol=1e-4, atol=1e-6, msg=name)
+
+
+@pytest.mark.slow
+@pytest.mark.distributed
+def test_two_processes_score_like_one(small, tmp_path):
+    """They share the prediction and agree on what is best; only one of them writes."""
+    subprocess.run(
+        [sys.executable, "-m", "interlace", "pretrain", str(small), "--into", str(tmp_path / "run")],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    words = {word: tag for word, tag in zip((tmp_path / "train.en").read_text().split()[:40], TAGS * 10, strict=True)}
+    for name, count in (("train.en", 40), ("dev.en", 10), ("test.en", 31), ("test.xx", 7)):
+        with (tmp_path / f"{name}.conllu").open("w") as file:
+            for place in range(count):
+                for number, word in enumerate(list(words)[place % 9 :][: 1 + place % 5], 1):
+                    file.write(f"{number}\t{word}\t_\t{words[word]}" + "\t_" * 6 + "\n")
+                file.write("\n")
+    arguments = ["-m", "interlace", "evaluate", str(tmp_path / "run" / "model"), "--on", "pos", "--seeds", "1"]
+    arguments += ["--recipe", str(small), "--set", "evaluate.tasks.pos.files={split}.{language}.conllu"]
+    arguments += ["--set", 'evaluate.targets=["xx"]', "--into", str(tmp_path / "two")]
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    subprocess.run([*torchrun, *arguments], check=True, capture_output=True)
+    rows = json.loads((tmp_path / "two" / "scores.json").read_text())
+    assert [(row["language"], row["n"], row["scores"]["unread"]) for row in rows] == [("en", 31, 0), ("xx", 7, 0)]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from interlace.data.vocab import Vocab
-from interlace.errors import DataError, SettingsError
+from interlace.errors import DataError, RunError, SettingsError
 from interlace.models.build import fresh
 from interlace.models.shape import Shape
 from interlace.tasks import TASKS, Tuning
@@ -197,6 +197,30 @@ def test_a_task_may_name_its_own_languages(cell):
     made = cell(targets=("fr",))
     task = made.task.model_copy(update={"targets": ["de"]})
     assert [row["language"] for row in score_cell(replace(made, task=task))] == ["en", "de"]
+
+
+def test_a_rate_that_diverges_leaves_the_others_be(cell, monkeypatch, caplog):
+    from interlace.train._tuned import Tuned
+
+    real = Tuned.run
+
+    def diverging(self, *arguments):
+        if self.training.settings.learning_rate == 3e-3:
+            raise RunError("step 2: the loss is nan: training has diverged")
+        real(self, *arguments)
+
+    monkeypatch.setattr(Tuned, "run", diverging)
+    rows = score_cell(cell(epochs=2, learning_rate=[1e-2, 3e-3]))
+    assert all(row["tuning"]["diverged"] == [3e-3] for row in rows)
+    assert min(row["score"] for row in rows) > 50
+    assert "learning rate 0.003: step 2: the loss is nan" in caplog.text
+    with pytest.raises(RunError, match="pos, seed 0: step 2: the loss is nan"):
+        score_cell(cell(epochs=2, learning_rate=3e-3))
+
+
+def test_languages_without_data_are_named_together_with_the_cure(cell):
+    with pytest.raises(DataError, match=r"(?s)in 'fr'.*in 'es'.*evaluate\.tasks\.pos\.targets=\[\"de\"\]"):
+        score_cell(cell(targets=("de", "fr", "es")))
 
 
 def test_a_missing_file_is_found_before_training(cell):

@@ -27,17 +27,23 @@ def evaluate(
     from interlace.cli._progress import training_bar
     from interlace.cli._tables import score_table
     from interlace.recipes import change_recipe, read_recipe
+    from interlace.recipes.evaluate import IncompleteError, target_of
     from interlace.recipes.evaluate import evaluate as run
-    from interlace.recipes.evaluate import target_of
 
     given = parse_changes(changes)
     target = target_of(model, read_recipe(recipe, given) if recipe else None, into)
     if given and not recipe:
         target = target.changed(change_recipe(target.recipe, given))
     names = [name.strip() for name in on.split(",") if name.strip()]
+    failed = None
     with training_bar("fine-tuning", None) as bar:
-        rows = run(target, names, seeds, lambda _name, _seed: bar)
+        try:
+            rows = run(target, names, seeds, lambda _name, _seed: bar)
+        except IncompleteError as error:
+            rows, failed = error.rows, error
     if as_json:
         output.print_json(json.dumps(rows))
     else:
         output.print(score_table(rows))
+    if failed:
+        raise failed

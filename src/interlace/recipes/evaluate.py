@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import logging
 from contextlib import nullcontext
@@ -14,15 +15,17 @@ from typing import TYPE_CHECKING, Any
 from interlace.data.cache import content_key
 from interlace.data.vocab import Vocab
 from interlace.errors import DataError, InterlaceError, RunError
+from interlace.models._files import find
 from interlace.models.build import load
 from interlace.recipes import Recipe
+from interlace.recipes._scorebook import Scorebook
 from interlace.recipes.card import write_card
 from interlace.recipes.embeddings import VECTORS, static_vectors
 from interlace.recipes.leaks import kept_leaks
 from interlace.recipes.prepare import data_root
 from interlace.train.cell import Cell
-from interlace.train.device import accelerator_for
-from interlace.train.folder import RECIPE, RUN, SCORES, locked, read_json, write_json
+from interlace.train.device import accelerator_for, resolved
+from interlace.train.folder import RECIPE, RUN, locked, read_json
 from interlace.train.tune import fits, score_fit
 from interlace.world import world_version
 
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     from interlace.tasks import Task
     from interlace.train.cell import Score
     from interlace.train.loop import Step
+    from interlace.train.selection import Fit
 
 log = logging.getLogger(__name__)
 
@@ -82,8 +86,12 @@ def evaluate(
 ) -> list[Score]:
     """All rows of the tasks and seeds asked for (none: the recipe's).
 
-    Cells that `scores.json` holds for this very model and these settings are not run again. What it holds of a task
-    from another model or under other settings is dropped, so that means over seeds never mix.
+    What `scores.json` holds for this very model and these settings is not made again. What it holds of a task from
+    another model or under other settings is dropped, so that means over seeds never mix.
+
+    Raises:
+        IncompleteError: some of several tasks or languages cannot be scored; it holds the rows of the others.
+        InterlaceError: the only one cannot.
     """
     settings = target.recipe.evaluate
     names = list(on) or list(settings.tasks)
@@ -92,39 +100,54 @@ def evaluate(
     tasks = {name: settings.task(name) for name in names}
     train = target.recipe.train
     accelerator = accelerator_for(train.precision, train.threads)
-    keys = {name: _key(target, name, task) for name, task in tasks.items()}
     vectors = static_vectors(target.model, tasks)
     vocab: Any = Vocab.load(target.model) if vectors is None else None
-    wanted: list[tuple[Any, ...]] = []
+    failures: list[InterlaceError] = []
     with locked(target.into) if accelerator.is_main_process else nullcontext():
-        rows: list[Score] = read_json(target.into / SCORES, [])
-        leaks = _leaks(target, names) if accelerator.is_main_process else {}
+        book = Scorebook(target.into, lambda: _written(target), writes=accelerator.is_main_process)
         for name, task in tasks.items():
-            rows = [row for row in rows if row["task"] != name or row.get("key") == keys[name]]
-            for seed in range((seeds or settings.seeds) if task.learner() else 1):
-                cell = _cell(target, name, task, vocab, seed, accelerator, watch(name, seed))
-                cell = replace(cell, into=target.into, key=keys[name], vectors=vectors)
-                for fit in fits(cell):
-                    asked = [(name, seed, *item) for item in fit.scored]
-                    wanted += asked
-                    if set(asked) <= set(map(_place, rows)):
-                        continue
-                    log.info("%s: scoring %s, seed %d", target.recipe.name, name, seed)
-                    new = [{**row, "key": keys[name], **leaks.get(_text(row), {})} for row in score_fit(cell, fit)]
-                    rows = [row for row in rows if _place(row) not in asked] + new
-                    if accelerator.is_main_process:
-                        _write(target, rows)
-    return [row for row in rows if _place(row) in wanted]
+            try:
+                cells = [
+                    replace(_cell(target, name, task, vocab, seed, accelerator, watch(name, seed)), vectors=vectors)
+                    for seed in range((seeds or settings.seeds) if task.learner() else 1)
+                ]
+                failures += _score(target, book, cells)
+            except InterlaceError as error:
+                failures.append(error)
+        if accelerator.is_main_process and target.trained is not None:
+            book.add(_leaks(target, names))
+    if failures and not book.asked:
+        raise failures[0]
+    if failures:
+        raise IncompleteError(failures, book.rows_asked())
+    return book.rows_asked()
 
 
-def _place(row: Score) -> tuple[Any, ...]:
-    """What a row is about: task, seed, setting, language."""
-    return (row["task"], row["seed"], row.get("setting", "zero-shot"), row["language"])
+class IncompleteError(RunError):
+    """Some of what was asked for could not be scored; `rows` are those of the rest."""
+
+    def __init__(self, failures: Sequence[InterlaceError], rows: list[Score]) -> None:
+        super().__init__("; ".join(str(failure) for failure in failures) + "; everything else was scored")
+        self.rows = rows
 
 
-def _text(row: Score) -> tuple[str, str]:
-    """Whose test text a row is measured on: task and language; translated text is none of them."""
-    return (row["task"], "" if row.get("setting") == "translate-test" else row["language"])
+def _score(target: Target, book: Scorebook, cells: list[Cell]) -> list[InterlaceError]:
+    """What is missing of one task, a cell a seed; what cannot be scored is told and costs the rest nothing."""
+    planned = [(cell, fit, _key(target, cell, fit)) for cell in cells for fit in fits(cell)]
+    book.drop(cells[0].name, {key for _, _, key in planned})
+    failures: list[InterlaceError] = []
+    for cell, fit, key in planned:
+        places = [(cell.name, cell.seed, *item) for item in fit.scored]
+        if not book.holds(places, key):
+            log.info("%s: scoring %s, seed %d", target.recipe.name, cell.name, cell.seed)
+            try:
+                book.put(places, key, score_fit(replace(cell, into=target.into, key=key), fit))
+            except InterlaceError as error:
+                log.warning("%s, seed %d: %s", cell.name, cell.seed, error)
+                failures.append(error)
+                continue
+        book.asked += places
+    return failures
 
 
 def _leaks(target: Target, names: list[str]) -> dict[tuple[str, str], dict[str, Any]]:
@@ -140,8 +163,7 @@ def _leaks(target: Target, names: list[str]) -> dict[tuple[str, str], dict[str, 
     return {(leak["task"], leak["language"]): {"leak": {key: leak[key] for key in shares}} for leak in found}
 
 
-def _write(target: Target, rows: list[Score]) -> None:
-    write_json(target.into / SCORES, rows)
+def _written(target: Target) -> None:
     if Path(target.model) == target.into / "model":
         write_card(target.into)
 
@@ -171,23 +193,32 @@ def _cell(
     )
 
 
-def _key(target: Target, name: str, task: Task) -> str:
-    """Names all that a task's scores depend on beside the seed, but for the contents of its files."""
-    recipe, settings = target.recipe, target.recipe.evaluate
+def _key(target: Target, cell: Cell, fit: Fit) -> str:
+    """Names all that the scores of a fine-tuning depend on beside the seed, but for the contents of its files."""
+    recipe, task = target.recipe, cell.task
     content: dict[str, Any] = {
         "model": _identity(target.model),
-        "task": name,
+        "task": cell.name,
         "settings": {key: value for key, value in task.dump().items() if key not in {"settings", "targets"}},
-        "source": settings.source,
-        "judges": task.targets or settings.targets or recipe.languages if task.tuning.select == "mean-dev" else [],
-        "data": [recipe.world.dump(), world_version()] if recipe.world else str(data_root(recipe)),
-        "precision": recipe.train.precision,
+        "code": _code(task),
+        "source": cell.source,
+        "trained": fit.trained,
+        "judges": sorted({fit.judge_of(item) for item in fit.scored}) if task.tuning.select == "mean-dev" else [],
+        "data": [recipe.world.dump(), world_version()] if recipe.world else str(cell.root),
+        "precision": resolved(recipe.train.precision),
+        "processes": cell.accelerator.num_processes if fit.trained else 1,
     }
     return hashlib.blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=8).hexdigest()
 
 
+def _code(task: Task) -> str:
+    """The content of a guest's file; our own tasks are known by their settings."""
+    kind = type(task)
+    return "" if kind.__module__.startswith("interlace.") else content_key(Path(inspect.getfile(kind)))
+
+
 def _identity(model: str) -> list[str] | str:
-    """The content of a model's folder, or the name that the hub has it under."""
-    folder = Path(model)
-    kept = [*folder.glob("*.safetensors"), *folder.glob("tokenizer.json")] if folder.is_dir() else []
+    """The content of a model's folder; of a model of the hub, of the revision that is here."""
+    folder = find(model)
+    kept = [*folder.glob("*.safetensors"), *folder.glob("tokenizer.json")]
     return [content_key(path) for path in sorted(kept)] or model

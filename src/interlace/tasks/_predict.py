@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import torch
+from accelerate.utils import gather_object
 
 from interlace.data import Pairs
 from interlace.data.sampling import BucketPlan
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import numpy as np
+    from accelerate import Accelerator
     from numpy.typing import NDArray
     from torch import nn
 
@@ -31,6 +34,7 @@ def predict_all(
     prepared: Prepared,
     tokens_per_batch: int,
     device: torch.device,
+    accelerator: Accelerator | None = None,
 ) -> tuple[Predictions, Predictions]:
     """What the model predicts for every example, and what is right, both in the order of the examples.
 
@@ -38,7 +42,8 @@ def predict_all(
     there is none, because there is no gold or a word stands beyond the longest row, it is -1 (`Learner.nothing`).
     Dropout is off.
 
-    tokens_per_batch: padded subwords in a batch.
+    tokens_per_batch: padded subwords in a batch. accelerator: several processes share the batches, and all of them end
+    with all predictions, so that what hangs on them is decided alike everywhere.
     """
     gold = learner.gold(examples)
     read = learner.rows(examples, prepared)
@@ -47,13 +52,17 @@ def predict_all(
     was_training = (backbone.training, heads.training)
     backbone.eval()
     heads.eval()
+    rank, count = (accelerator.process_index, accelerator.num_processes) if accelerator else (0, 1)
+    made: list[tuple[NDArray[Any], NDArray[Any]]] = []
     with torch.inference_mode():
-        for rows in buckets(read, prepared, learner.max_length, tokens_per_batch):
+        for rows in islice(buckets(read, prepared, learner.max_length, tokens_per_batch), rank, None, count):
             batch = learner.batch(read.take(rows), prepared, 0, generator(Purpose.EVALUATE, 0))
             places = rows[batch.at[0]]
             if starts is not None:
                 places = starts[places] + batch.extra["words"]
-            found[places] = learner.predict(backbone, heads, batch.to(device))
+            made.append((places, learner.predict(backbone, heads, batch.to(device))))
+    for places, values in gather_object(made) if count > 1 else made:
+        found[places] = values
     backbone.train(was_training[0])
     heads.train(was_training[1])
     return (learner.merged(examples, read, found) if starts is None else Ragged(found, starts)), gold

@@ -119,7 +119,7 @@ class Tuned:
     def _keep(self, groups: list[Group], found: dict[str, Any], tests: dict[Item, Any]) -> None:
         for group in groups:
             if group.improves(found["dev"], greater=self.cell.task.greater_is_better):
-                group.found = found
+                group.found = {**found, "judged_by": group.judges}
                 if len(groups) > 1:
                     group.kept = self.score(group, tests)
                 elif group.judges:
@@ -150,6 +150,7 @@ class Tuned:
                 self.prepared,
                 4 * self.cell.task.tuning.tokens_per_batch,
                 accelerator.device,
+                accelerator,
             )
 
     def score(self, group: Group, tests: dict[Item, Any]) -> list[Score]:

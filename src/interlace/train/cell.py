@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from interlace.tasks._files import translated
@@ -53,6 +53,7 @@ class Cell:
         """The task's examples."""
         return self.task.examples(split, language, self.vocab, self.root)
 
+    @cached_property
     def measure(self) -> Callable[[Any], dict[str, float]]:
         """A probe's scores of examples, the model being loaded once."""
         if self.vectors is not None:

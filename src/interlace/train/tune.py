@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from typing import TYPE_CHECKING, Any
 
-from interlace.errors import SettingsError
+from interlace.errors import DataError, RunError, SettingsError
 from interlace.train._tuned import Tuned
 from interlace.train.selection import Fit, fits_of, groups_of
 
 if TYPE_CHECKING:
     from interlace.train.cell import Cell, Score
+    from interlace.train.selection import Group, Item
+
+log = logging.getLogger(__name__)
 
 
 def score_cell(cell: Cell) -> list[Score]:
@@ -29,8 +33,8 @@ def fits(cell: Cell) -> list[Fit]:
         SettingsError: what is right for a text says nothing of its translation in this task.
     """
     targets = cell.targets if cell.task.targets is None else cell.task.targets
-    if cell.task.learner() is None:
-        return [Fit([], [("zero-shot", language) for language in targets])]
+    if cell.task.learner() is None:  # languages one by one, so that one without data costs no other its score
+        return [Fit([], [("zero-shot", language)]) for language in targets]
     if "translate-test" in cell.task.settings and not cell.task.translatable:
         raise SettingsError(f"{cell.name}: translate-test is for tasks with one label a text, not for this one")
     return fits_of(cell.task.settings, cell.source, targets)
@@ -46,32 +50,66 @@ def score_fit(cell: Cell, fit: Fit) -> list[Score]:
 
 
 def _probed(cell: Cell, fit: Fit) -> list[Score]:
-    measure = cell.measure()
     rows: list[Score] = []
     for item in fit.scored:
         start = time.perf_counter()
         examples = cell.test(item)
-        scores = measure(examples)
+        scores = cell.measure(examples)
         rows.append(cell.row(item, scores, len(examples), start))
     return rows
 
 
 def _tuned(cell: Cell, fit: Fit) -> list[Score]:
-    tests = {item: cell.test(item) for item in fit.scored}
     groups = groups_of(cell.task.tuning.select, fit)
     judges = dict.fromkeys(language for group in groups for language in group.judges)
-    devs = {language: cell.examples("dev", language) for language in judges}
-    train = {language: cell.examples("train", language) for language in fit.trained}
-    tuned: Any = None
+    wanted: list[tuple[str, Any]] = [("test", item) for item in fit.scored]
+    wanted += [(split, language) for split, some in (("dev", judges), ("train", fit.trained)) for language in some]
+    read = _read(cell, wanted)
+    tests = {item: read["test", item] for item in fit.scored}
+    devs = {language: read["dev", language] for language in judges}
+    train = {language: read["train", language] for language in fit.trained}
+    tuned, diverged = None, {}
     for rate in cell.task.tuning.rates:
+        cell.accelerator.free_memory()  # the model before
         tuned = Tuned.fresh(cell, train, rate)
-        tuned.run(groups, devs, tests)
-    rows: list[Score] = []
-    for group in groups:
-        if not isinstance(group.kept, list):  # weights, or nothing where the last ones are taken
-            if group.kept is not None:
-                tuned.training.model.load_state_dict(group.kept)
-            group.kept = tuned.score(group, tests)
-        rows += group.kept
+        try:
+            tuned.run(groups, devs, tests)
+        except RunError as error:
+            log.warning("%s, seed %d, learning rate %g: %s", cell.name, cell.seed, rate, error)
+            diverged[rate] = str(error)
+    if len(diverged) == len(cell.task.tuning.rates):
+        raise RunError(f"{cell.name}, seed {cell.seed}: {'; '.join(dict.fromkeys(diverged.values()))}")
+    rows = [row for group in groups for row in _rows(tuned, group, tests)]
     cell.accelerator.free_memory()
-    return rows
+    return [{**row, "tuning": {**row["tuning"], "diverged": list(diverged)}} for row in rows]
+
+
+def _read(cell: Cell, wanted: list[tuple[str, Any]]) -> dict[tuple[str, Any], Any]:
+    """The examples of all splits and languages.
+
+    Raises:
+        DataError: some cannot be read; says which, all of them at once, and how to leave languages out.
+    """
+    found, errors = {}, {}
+    for split, what in wanted:
+        try:
+            found[split, what] = cell.test(what) if split == "test" else cell.examples(split, what)
+        except DataError as error:
+            errors[str(error)] = what[1] if split == "test" else what
+    if not errors:
+        return found
+    message = "; ".join(errors)
+    there = [what[1] for split, what in found if split == "test" and what[1] != cell.source]
+    if there and len(errors) < len(wanted):
+        kept = ", ".join(f'"{language}"' for language in dict.fromkeys(there))
+        message += f"; to score the others: --set 'evaluate.tasks.{cell.name}.targets=[{kept}]'"
+    raise DataError(message)
+
+
+def _rows(tuned: Any, group: Group, tests: dict[Item, Any]) -> list[Score]:
+    """A group's rows with what it kept: weights, rows made right away, or nothing, for the weights as they are."""
+    if isinstance(group.kept, list):
+        return group.kept
+    if group.kept is not None:
+        tuned.training.model.load_state_dict(group.kept)
+    return list(tuned.score(group, tests))

@@ -1,0 +1,75 @@
+"""`scores.json` while it is added to: rows by task, seed, setting and language, each under what it depends on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from interlace.train.folder import SCORES, read_json, write_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+    from pathlib import Path
+
+    from interlace.train.cell import Score
+
+Place = tuple[Any, ...]  # task, seed, setting, language
+
+
+class Scorebook:
+    """The rows of a folder; every change is written at once.
+
+    asked: the places that a caller wants in the end, in order.
+    """
+
+    def __init__(self, folder: Path, written: Callable[[], None] = lambda: None, *, writes: bool = True) -> None:
+        """Read what is there.
+
+        Args:
+            folder: holds `scores.json`, or will.
+            written: called after each writing.
+            writes: False for processes that only keep count.
+        """
+        self._path = folder / SCORES
+        self._written = written
+        self._writes = writes
+        self._rows: list[Score] = read_json(self._path, [])
+        self.asked: list[Place] = []
+
+    def holds(self, places: Sequence[Place], key: str) -> bool:
+        """Whether there is a row under this key at every place."""
+        there = {place_of(row) for row in self._rows if row.get("key") == key}
+        return set(places) <= there
+
+    def drop(self, task: str, keys: Collection[str]) -> None:
+        """Forget the rows of a task under other keys; it is written with the next row."""
+        self._rows = [row for row in self._rows if row["task"] != task or row.get("key") in keys]
+
+    def put(self, places: Collection[Place], key: str, rows: Sequence[Score]) -> None:
+        """Take rows in, in place of what stood at these places."""
+        self._rows = [row for row in self._rows if place_of(row) not in places] + [{**row, "key": key} for row in rows]
+        self._write()
+
+    def add(self, facts: Mapping[tuple[str, str], Mapping[str, Any]]) -> None:
+        """Write facts about the test text of a task and language into its rows; translated text is another text."""
+        before = self._rows
+        self._rows = [
+            row if row.get("setting") == "translate-test" else {**row, **facts.get((row["task"], row["language"]), {})}
+            for row in before
+        ]
+        if self._rows != before:
+            self._write()
+
+    def rows_asked(self) -> list[Score]:
+        """The rows at the places asked for."""
+        wanted = set(self.asked)
+        return [row for row in self._rows if place_of(row) in wanted]
+
+    def _write(self) -> None:
+        if self._writes:
+            write_json(self._path, self._rows)
+            self._written()
+
+
+def place_of(row: Score) -> Place:
+    """What a row is about."""
+    return (row["task"], row["seed"], row.get("setting", "zero-shot"), row["language"])
