@@ -77,7 +77,7 @@ def test_two_processes_score_like_one(small, tmp_path):
         [sys.executable, "-m", "interlace", "pretrain", str(small), "--into", str(tmp_path / "run")],
         check=True, capture_output=True,
     )  # fmt: skip
-    words = {word: tag for word, tag in zip((tmp_path / "train.en").read_text().split()[:40], TAGS * 10, strict=True)}
+    words = dict(zip((tmp_path / "train.en").read_text().split()[:40], TAGS * 10, strict=True))
     for name, count in (("train.en", 40), ("dev.en", 10), ("test.en", 31), ("test.xx", 7)):
         with (tmp_path / f"{name}.conllu").open("w") as file:
             for place in range(count):
