@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 PACKAGE = "interlace"
 ROOMS_BY_FLOOR = (
     # The lowest floor is one room: they may know each other.
-    ("errors", "settings", "registry", "randomness", "ragged", "schedules", "processors", "shelves"),
+    (
+        *("errors", "settings", "registry", "randomness", "ragged", "schedules", "processors", "shelves"),
+        *("neighbours", "statistics"),
+    ),
     ("text", "links", "published"),
     ("data", "readers"),
     ("models", "synthetic", "world"),

@@ -9,22 +9,17 @@ import numpy as np
 
 from interlace.errors import DataError, SettingsError, did_you_mean
 from interlace.randomness import Purpose, generator
-from interlace.studies.measures import OTHERS, scores_of, variants_of
-from interlace.studies.statistics import (
-    DRAWS,
-    Examples,
-    Interval,
-    Tested,
-    approximate_randomisation,
+from interlace.statistics import ALPHA, DRAWS, Interval, Tested, holm
+from interlace.statistics.examples import Examples, approximate_randomisation, paired_bootstrap
+from interlace.statistics.runs import (
     cliffs_delta,
     cohens_d,
     difference_interval,
-    holm,
     mean_interval,
-    paired_bootstrap,
     permutation_test,
     sign_flip_test,
 )
+from interlace.studies.measures import OTHERS, scores_of, variants_of
 from interlace.train.outcomes import outcomes_file, read_outcomes
 
 if TYPE_CHECKING:
@@ -36,7 +31,6 @@ if TYPE_CHECKING:
 
 Unit = Literal["seeds", "pairs of seeds", "examples", "languages"]
 UNITS: tuple[Unit, ...] = ("seeds", "pairs of seeds", "examples", "languages")
-ALPHA = 0.05
 
 
 @dataclass(frozen=True)

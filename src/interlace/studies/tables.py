@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from interlace.studies.comparing import ALPHA, against, compare
+from interlace.statistics import ALPHA, holm
+from interlace.statistics.runs import mean_interval
+from interlace.studies.comparing import against, compare
 from interlace.studies.measures import OTHERS, averaged, scores_of, variants_of
-from interlace.studies.statistics import holm, mean_interval
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

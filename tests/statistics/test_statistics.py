@@ -11,21 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlace.errors import DataError
-from interlace.studies._arrangements import flips, permutations, splits
-from interlace.studies.statistics import (
-    Examples,
-    approximate_randomisation,
+from interlace.statistics import holm
+from interlace.statistics._arrangements import flips, permutations, splits
+from interlace.statistics.examples import Examples, approximate_randomisation, bootstrap, mcnemar, paired_bootstrap
+from interlace.statistics.ranking import ranks, spearman
+from interlace.statistics.runs import (
     cliffs_delta,
     cohens_d,
     difference_interval,
-    holm,
-    mcnemar,
     mean_interval,
-    paired_bootstrap,
     permutation_test,
-    ranks,
     sign_flip_test,
-    spearman,
 )
 
 numbers = st.floats(-1e3, 1e3, allow_nan=False).map(lambda x: round(x, 3))
@@ -62,14 +58,6 @@ def test_the_interval_of_a_difference_is_welchs(a, b):
 
 def test_values_without_spread_differ_for_certain():
     assert difference_interval([2.0, 2.0], [1.0, 1.0]) == type(mean_interval([1.0]))(1.0, 1.0, 1.0, 2)
-
-
-def test_a_bootstrap_of_the_mean_comes_near_the_normal_interval(rng):
-    values = rng.normal(10, 2, 400)
-    found = mean_interval(values, method="bootstrap", rng=rng, draws=4000)
-    assert found.half == pytest.approx(1.96 * values.std(ddof=1) / 20, rel=0.1)
-    with pytest.raises(DataError, match="generator"):
-        mean_interval(values, method="bootstrap")
 
 
 # ---- tests over runs ----
@@ -144,6 +132,20 @@ def test_a_score_is_a_ratio_of_sums():
     assert f1.total == 0.5
 
 
+def test_the_interval_of_a_share_is_near_the_binomial_one(rng):
+    found = bootstrap(right([1] * 300 + [0] * 100), rng, draws=4000)
+    assert (found.value, found.n) == (0.75, 400)
+    assert found.half == pytest.approx(1.96 * math.sqrt(0.75 * 0.25 / 400), rel=0.1)
+    assert found.low < 0.75 < found.high
+
+
+def test_examples_without_weight_do_not_widen_an_interval(rng):
+    some = bootstrap(Examples(np.array([1.0, 0.0] * 100), np.ones(200)), rng, draws=2000)
+    padded = Examples(np.array([1.0, 0.0] * 100 + [0.0] * 200), np.array([1.0] * 200 + [0.0] * 200))
+    assert bootstrap(padded, rng, draws=2000).half == pytest.approx(some.half, rel=0.15)
+    assert math.isnan(bootstrap(right([1]), rng).low)
+
+
 def test_one_more_right_in_all_examples_is_told_apart(rng):
     a, b = right([1] * 90 + [0] * 10), right([1] * 60 + [0] * 40)
     interval = paired_bootstrap(a, b, rng, draws=2000)
@@ -167,16 +169,25 @@ def test_exchanging_few_examples_is_the_sign_flip_of_their_differences(rng):
 def test_examples_that_do_not_pair_are_refused(rng):
     with pytest.raises(DataError, match="found 2 and 3"):
         paired_bootstrap(right([1, 0]), right([1, 0, 1]), rng)
+    here, there = (Examples(np.ones(3), np.ones(3), identity) for identity in ("first 3", "last 3"))
+    for test in (paired_bootstrap, approximate_randomisation):
+        with pytest.raises(DataError, match="found as many, but other ones"):
+            test(here, there, rng)
 
 
-def test_mcnemar_by_hand_and_by_table():
-    assert mcnemar(1, 5).p == pytest.approx(2 * (1 + 6) / 64)  # at most one of six heads, two-sided
-    ratings = mcnemar(86, 150, "chi-square")  # Agresti 2002, table 10.1: approval in two surveys; with the correction
-    assert ratings.statistic == pytest.approx((150 - 86 - 1) ** 2 / 236)
-    assert ratings.p == pytest.approx(4.115e-5, rel=1e-3)
-    assert mcnemar(0, 0).p == 1.0
-    with pytest.raises(DataError, match="-1"):
-        mcnemar(-1, 2)
+def test_mcnemar_by_hand():
+    a, b = right([1, 1, 1, 0, 0, 0, 0, 0, 0]), right([1, 1, 0, 1, 1, 1, 1, 1, 0])
+    found = mcnemar(a, b)
+    assert (found.statistic, found.n, found.least) == (1.0, 6, 2 / 64)
+    assert found.p == pytest.approx(2 * (1 + 6) / 64)  # at most one of six heads, two-sided
+    assert mcnemar(a, a).p == 1.0
+    with pytest.raises(DataError, match="right or wrong"):
+        mcnemar(a, Examples(np.full(9, 0.5), np.ones(9)))
+
+
+def test_mcnemar_leaves_out_what_one_side_was_not_asked():
+    asked = Examples(np.array([0.0, 0.0]), np.array([1.0, 0.0]))
+    assert mcnemar(right([1, 1]), asked).n == 1
 
 
 # ---- many tests, effects ----

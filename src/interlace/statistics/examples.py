@@ -1,0 +1,138 @@
+"""Would it be so on other test examples, of these very runs? Bootstraps and paired tests over examples."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from interlace.errors import DataError
+from interlace.statistics import DRAWS, Interval, Tested
+from interlace.statistics._values import percentiles, share
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from interlace.randomness import Generator
+
+    Floats = NDArray[np.float64]
+
+_BLOCK = 256  # draws at a time, so that memory does not grow with their number
+
+
+@dataclass(frozen=True)
+class Examples:
+    """What one system got on the examples of a test set; the score is `sum(score) / sum(weight)`.
+
+    A share of right words is (right words, words) a sentence; F1 is (2 TP, 2 TP + FP + FN) a sentence.
+
+    identity: names the examples, such as a hash of what is right for them; those of one number with other identities
+    are other examples.
+    """
+
+    score: Floats  # (N,)
+    weight: Floats  # (N,)
+    identity: str = ""
+
+    @property
+    def total(self) -> float:
+        """The score on all of them."""
+        return float(self.score.sum() / self.weight.sum())
+
+    @property
+    def is_right_or_wrong(self) -> bool:
+        """Whether every example that counts has the weight 1, and the score 0 or 1."""
+        return bool(np.isin(self.weight, (0.0, 1.0)).all() and np.isin(self.score, (0.0, 1.0)).all())
+
+
+def bootstrap(a: Examples, rng: Generator, level: float = 0.95, draws: int = DRAWS) -> Interval:
+    """The score with a percentile interval: would it be so on other examples? They are drawn with replacement.
+
+    nan where there is one example.
+    """
+    n = len(a.score)
+    if n < 2:
+        return Interval(a.total, math.nan, math.nan, n)
+    sums = _resampled(np.stack([a.score, a.weight]), rng, draws)
+    return Interval(a.total, *_middle(_ratio(sums[0], sums[1]), level), n)
+
+
+def paired_bootstrap(a: Examples, b: Examples, rng: Generator, level: float = 0.95, draws: int = DRAWS) -> Interval:
+    """Score of `a` minus that of `b` on the same examples, with a percentile interval (Koehn 2004).
+
+    Examples are drawn with replacement, the same ones for both.
+    """
+    _must_pair(a, b)
+    sums = _resampled(np.stack([a.score, a.weight, b.score, b.weight]), rng, draws)
+    found = _ratio(sums[0], sums[1]) - _ratio(sums[2], sums[3])
+    return Interval(a.total - b.total, *_middle(found, level), len(a.score))
+
+
+def _resampled(columns: Floats, rng: Generator, draws: int) -> Floats:
+    """(C, draws) sums of each column (C, N) over examples drawn with replacement."""
+    n = columns.shape[1]
+    sums = np.empty((len(columns), draws))
+    for begin in range(0, draws, _BLOCK):
+        some = min(_BLOCK, draws - begin)
+        counts = np.stack([np.bincount(rng.integers(n, size=n), minlength=n) for _ in range(some)])
+        sums[:, begin : begin + some] = columns @ counts.T.astype(np.float64)
+    return sums
+
+
+def _ratio(score: Floats, weight: Floats) -> Floats:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(score / weight, np.float64)
+
+
+def _middle(found: Floats, level: float) -> tuple[float, float]:
+    """Of what can be computed: a draw of examples without weight has no score."""
+    return percentiles(found[np.isfinite(found)], level)
+
+
+def approximate_randomisation(a: Examples, b: Examples, rng: Generator, draws: int = DRAWS) -> Tested:
+    """Whether two systems are alike on the same examples: their outputs are exchanged at random (Noreen 1989)."""
+    _must_pair(a, b)
+    n = len(a.score)
+    found = a.total - b.total
+    turn, weigh = b.score - a.score, b.weight - a.weight  # what the first system gains where the two are exchanged
+    both = a.score.sum() + b.score.sum(), a.weight.sum() + b.weight.sum()
+    statistics = np.empty(draws)
+    for begin in range(0, draws, _BLOCK):
+        some = min(_BLOCK, draws - begin)
+        swapped = rng.integers(0, 2, size=(some, n), dtype=np.int8).astype(np.float64)
+        score, weight = a.score.sum() + swapped @ turn, a.weight.sum() + swapped @ weigh
+        statistics[begin : begin + some] = _ratio(score, weight) - _ratio(both[0] - score, both[1] - weight)
+    return Tested(found, share(statistics, found, exact=False), n, 1 / (1 + draws))
+
+
+def mcnemar(a: Examples, b: Examples) -> Tested:
+    """Whether two systems err alike: the exact test over the examples that only one of them gets right (McNemar 1947).
+
+    Its statistic is how many of these the system gets right that gets fewer.
+
+    Raises:
+        DataError: an example is neither right nor wrong, or the examples are not the same.
+    """
+    _must_pair(a, b)
+    if not (a.is_right_or_wrong and b.is_right_or_wrong):
+        raise DataError("mcnemar counts examples that are right or wrong; found some in between, or of other weight")
+    there = (a.weight > 0) & (b.weight > 0)
+    only_a, only_b = (int(((x.score > y.score) & there).sum()) for x, y in ((a, b), (b, a)))
+    n = only_a + only_b
+    if n == 0:
+        return Tested(0.0, 1.0, 0, 1.0)
+    from scipy.stats import binomtest
+
+    return Tested(float(min(only_a, only_b)), float(binomtest(only_a, n, 0.5).pvalue), n, min(1.0, 2.0 ** (1 - n)))
+
+
+def _must_pair(a: Examples, b: Examples) -> None:
+    if len(a.score) != len(b.score):
+        raise DataError(f"two systems are compared on the same examples: found {len(a.score)} and {len(b.score)}")
+    if a.identity != b.identity:
+        raise DataError(
+            "two systems are compared on the same examples: found as many, but other ones, as what is right for them "
+            "tells; evaluate both on the same files"
+        )
