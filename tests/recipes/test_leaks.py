@@ -64,13 +64,19 @@ def folder(tmp_path):
     return tmp_path
 
 
-def shares(found):
-    return {(leak.name, leak.language): (leak.exact, leak.grams, leak.total) for leak in found}
+def look(small):
+    """Of the test sets: texts that stand there as a whole, texts of which words in a row do, and all."""
+    found = find_leaks(small, held_out(small).sets)
+    return {
+        (place.task, place.language): (leak.exact, leak.grams, leak.total)
+        for place, leak in found.items()
+        if place.split == "test"
+    }
 
 
 def test_each_kind_of_task_is_read_as_text(folder):
     small = recipe(folder, xnli={}, retrieval={"files": "test.{language}"}, mlqa={}, pawsx={}, embedding_alignment={})
-    assert shares(find_leaks(small, small)) == {
+    assert look(small) == {
         ("xnli", "en"): (1, 2, 2),
         ("xnli", "de"): (0, 0, 1),
         ("retrieval", "de"): (1, 1, 1),
@@ -81,12 +87,12 @@ def test_each_kind_of_task_is_read_as_text(folder):
 
 def test_rows_of_a_file_are_held_out_and_no_others(folder):
     small = recipe(folder, xnli={"files": {"test": "nli/test.{language}.tsv[1:]"}, "targets": ["en"]})
-    assert shares(find_leaks(small, small)) == {("xnli", "en"): (0, 1, 1)}
+    assert look(small) == {("xnli", "en"): (0, 1, 1)}
 
 
 def test_places_are_lines_of_corpora(folder):
     small = recipe(folder, xnli={})
-    (english, _) = find_leaks(small, small)
+    english = find_leaks(small, held_out(small).sets)["xnli", "test", "en"]
     assert [example.where for example in english.examples] == ["text en:2", "pairs en-de:2"]
     assert english.parts == {"first": (1, 1), "second": (0, 1)}
 
@@ -100,20 +106,60 @@ def test_whole_texts_are_warned_of(folder, caplog):
     assert "50 % of the test examples" in told[0]
 
 
-def test_answers_are_kept_and_each_task_is_asked_once(folder, monkeypatch):
+def test_development_text_is_looked_for_too(folder, caplog):
+    write(folder, {"nli/dev.en.tsv": f"premise\thypothesis\tlabel\n{LONG}\tno such line is there\tneutral\n"})
+    small = recipe(folder, xnli={"targets": ["en"]})
+    found = kept_leaks(folder, small, small)
+    assert [(leak["split"], leak["exact"]) for leak in found] == [("test", 50.0)]
+    kept = json.loads((folder / LEAKS).read_text())["sets"]
+    assert (kept["xnli.dev.en"]["split"], kept["xnli.dev.en"]["exact"]) == ("dev", 100.0)
+    assert any("100 % of the dev examples" in record.getMessage() for record in caplog.records)
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """The held-out sets that training text is read for, call by call."""
     import interlace.recipes.leaks as room
 
-    small = recipe(folder, xnli={}, mlqa={})
+    calls, find = [], room.find_leaks
+    monkeypatch.setattr(
+        room, "find_leaks", lambda trained, sets: calls.append(list(map(str, sets))) or find(trained, sets)
+    )
+    return calls
+
+
+def test_answers_are_kept_and_each_set_is_asked_once(folder, asked):
+    small = recipe(folder, xnli={}, mlqa={"targets": ["en"]})
     first = kept_leaks(folder, small, small, ["xnli"])
-    asked = []
-    monkeypatch.setattr(room, "find_leaks", lambda _trained, _asked, tasks: asked.append(list(tasks)) or [])
+    assert {leak["language"]: leak["ngram"] for leak in first} == {"en": 100.0, "de": 0.0}
     assert kept_leaks(folder, small, small, ["xnli"]) == first
     kept_leaks(folder, small, small)
-    assert asked == [["mlqa"]]
-    assert json.loads((folder / LEAKS).read_text())["xnli"]["leaks"] == first
-    assert {leak["language"]: leak["ngram"] for leak in first} == {"en": 100.0, "de": 0.0}
-    kept_leaks(folder, recipe(folder, xnli={"targets": ["de"]}), recipe(folder, xnli={"targets": ["de"]}))
-    assert asked[-1] == ["xnli"]
+    assert asked == [["xnli.test.en", "xnli.test.de"], ["mlqa.test.en"]]
+
+
+def test_how_a_task_is_tuned_asks_nothing_anew_and_other_text_does(folder, asked):
+    kept_leaks(folder, *[recipe(folder, xnli={})] * 2)
+    kept_leaks(folder, *[recipe(folder, xnli={"tuning": {"learning_rate": 1e-5}})] * 2)
+    assert len(asked) == 1
+    write(folder, {"nli/test.de.tsv": f"premise\thypothesis\tlabel\n{LONG}\tnoch ein ganz anderer\tneutral\n"})
+    kept_leaks(folder, *[recipe(folder, xnli={})] * 2)
+    assert asked[1:] == [["xnli.test.de"]]
+
+
+def test_a_test_set_that_cannot_be_read_is_told_and_looked_for_once_it_is_there(folder, asked, caplog):
+    small = recipe(folder, xnli={"targets": ["fr"]})
+    assert [leak["language"] for leak in kept_leaks(folder, small, small)] == ["en"]
+    assert "xnli: no test data in 'fr'" in caplog.text
+    assert list(json.loads((folder / LEAKS).read_text())["unread"]) == ["xnli.test.fr"]
+    write(folder, {"nli/test.fr.tsv": "premise\thypothesis\tlabel\nune autre phrase ici\tencore une autre\tneutral\n"})
+    assert [leak["language"] for leak in kept_leaks(folder, small, small)] == ["en", "fr"]
+    assert asked[1] == ["xnli.test.fr"]
+    assert json.loads((folder / LEAKS).read_text())["unread"] == {}
+
+
+def test_a_damaged_development_set_is_told(folder):
+    write(folder, {"nli/dev.en.tsv": "no header\n"})
+    assert list(held_out(recipe(folder, xnli={})).unread) == [("xnli", "dev", "en")]
 
 
 # ---- the traps of the shared data ----
@@ -128,7 +174,7 @@ def lines_of(path):
 def test_xnli_test_stands_in_the_multiway_test_set_and_not_in_its_dev_set():
     tasks = {"xnli": {"files": "nli/xnli/xnli.{split}.{language}.tsv.gz"}}
     asked = recipe(REAL, **tasks)
-    tests = [held for held in held_out(asked) if held.language == "de"]
+    tests = [held_out(asked).sets["xnli", "test", "de"]]
     rows = {split: lines_of(f"parallel/xnli-multiway/xnli.11way.{split}.tsv.gz") for split in ("dev", "test")}
     found = {}
     for split, (head, *body) in rows.items():
@@ -145,7 +191,7 @@ def test_xnli_test_stands_in_the_multiway_test_set_and_not_in_its_dev_set():
 def test_mlqa_passages_stand_in_the_wikipedia_paragraphs_and_its_questions_do_not():
     files = {"test": "qa/mlqa/dev/dev-context-{context}-question-{question}.json.gz"}
     asked = recipe(REAL, mlqa={"files": files, "targets": ["de", "zh"]})
-    tests = [held for held in held_out(asked) if held.language in {"de", "zh"}]
+    tests = [held for place, held in held_out(asked).sets.items() if place.language in {"de", "zh"}]
     assert [type(held) for held in tests] == [TestSet, TestSet]
     for held in tests:
         text = Text.of(lines_of(f"mono/wikipedia-paragraphs/{held.language}.txt.gz"), held.language)

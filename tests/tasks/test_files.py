@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from interlace.errors import DataError, SettingsError
@@ -144,3 +146,35 @@ def test_languages_of_files_with_three_letters_are_named_as_recipes_name_them(ta
         find("tatoeba.{target3}-{source3}.{language3}", asked(tatoeba, "fr", source="en"))
     assert str(caught.value).endswith("tatoeba.fra-eng.fra; there is test data in: ceb, de, sw, zh")
     assert languages_with("tatoeba.{language3}-eng.eng", asked(tatoeba, "fr")) == {"de"}
+
+
+# ---- rows of one file in two splits ----
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        ({"dev": "a-{language}[:10]", "test.hi": "a-hi"}, "'dev' and 'test.hi' both hold rows of a-hi"),
+        ({"train": "a[:5]", "test": ["b", "a[4:]"]}, "'train' and 'test' both hold rows of a;"),
+        ({"train.en": "a[5:]", "dev.en": "a[:-5]"}, "'train.en' and 'dev.en' both hold rows of a;"),
+        ({"train": "{language}.x", "test": "{language}.x"}, "'train' and 'test' both hold rows"),
+    ],
+)
+def test_rows_of_two_splits_may_not_be_the_same(files, told):
+    with pytest.raises(SettingsError, match=re.escape(told)):
+        Holder.read({"files": files})
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"train": "a[:5]", "dev": "a[5:10]", "test": "a[10:]"},
+        {"train": "a[:-5]", "test": "a[-5:]"},
+        {"train": "{language}-{split}", "test": "{language}-{split}"},
+        {"train.en": "a", "test.de": "a"},  # a file of several languages
+        {"test": "a", "translated": "a"},
+        {"dev": "a-{language}[:10]", "dev.hi": "b", "test.hi": "a-hi", "test": "a-{language}[10:]"},
+    ],
+)
+def test_rows_of_their_own_may_stand_in_one_file(files):
+    assert Holder.read({"files": files}).files == files

@@ -141,7 +141,7 @@ def test_tatoeba(publish, vocab):
 def test_their_text_is_compared_with_training_text(publish):
     root = publish("facebook/xnli", "de", "test", nli(2), NLI)
     changes = {"data_root": str(root), "evaluate.source": "de", "evaluate.tasks.xnli.targets": '["de"]'}
-    [found] = held_out(read_recipe("evaluation/hub", changes), ["xnli"])
+    found = held_out(read_recipe("evaluation/hub", changes), ["xnli"]).sets["xnli", "test", "de"]
     assert found.parts["first"] == ["the fox 0", "the fox 1"]
 
 

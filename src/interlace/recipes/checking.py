@@ -76,8 +76,8 @@ def check_recipe(recipe: Recipe, watch: Watch = unwatched) -> Checked:
     reports = []
     for split in ("dev", "train"):
         if split == "train":
-            for held in held_out(recipe):
-                leaks.hold_out_test(replace(held, name=f"{held.name} (test)"))
+            for place, held in held_out(recipe).sets.items():
+                leaks.hold_out_test(replace(held, name=f"{place.task} ({place.split})"))
             leaks.close()
         for group, name, corpus in _corpora(recipe, split):
             also = hold_out(name) if split == "dev" else leaks.meet

@@ -1,89 +1,130 @@
-"""Test text of a recipe's tasks in the text that a model was pre-trained on, kept with the run."""
+"""Held-out text of a recipe's tasks in the text that a model was pre-trained on, kept with the run."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import logging
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from interlace.data.filters._sides import sides
 from interlace.data.overlap import Grams, TestSet, leaks
 from interlace.errors import InterlaceError
 from interlace.readers import READERS
 from interlace.recipes.prepare import data_root
+from interlace.tasks._files import MissingDataError
 from interlace.tasks._texts import raw_text
 from interlace.train.folder import read_json, write_json
 from interlace.world import world_version
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from interlace.data.overlap import Leak, Where
     from interlace.recipes import CorpusGroup, Recipe
+    from interlace.tasks._texts import RawText
     from interlace.text import Text
 
 log = logging.getLogger(__name__)
 
 LEAKS = "leaks.json"
+_HELD_OUT = ("dev", "test")
 _MUCH = 1.0  # percent of the examples: a score that rests on it says little of what was learnt
-_VERSION = 1  # of what counts as the same text
+_VERSION = 2  # of what counts as the same text
 
 
-def find_leaks(trained: Recipe, asked: Recipe, tasks: Sequence[str] = (), grams: Grams | None = None) -> list[Leak]:
-    """How much of the test sets of `asked` stands in the training text of `trained`, by task and language.
+class Place(NamedTuple):
+    """What is held out: a split of a task in one language."""
 
-    tasks: names; none: those of `asked`. What has no running text, such as word lists, is left out.
+    task: str
+    split: str
+    language: str
 
-    Raises:
-        DataError: a training file is missing or damaged. A test set that cannot be read is left out;
-            scoring it says why.
+    def __str__(self) -> str:
+        return ".".join(self)
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """The held-out text of a recipe's tasks. unread: what is wrong with that which could not be read."""
+
+    sets: dict[Place, TestSet]
+    unread: dict[Place, str]
+
+
+def held_out(recipe: Recipe, tasks: Sequence[str] = ()) -> HeldOut:
+    """The development and test sets of a recipe's tasks that are running text.
+
+    Without a development set, or a test set in the source language, a task may do. Anything else that cannot be read is
+    told as a warning.
     """
-    return leaks(training_text(trained), held_out(asked, tasks), grams)
-
-
-def kept_leaks(folder: Path, trained: Recipe, asked: Recipe, tasks: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """`find_leaks` as plain data from the run's `leaks.json`, which is written where it holds no answer yet.
-
-    One reading of the training text answers for all tasks that are still open.
-    """
-    kept: dict[str, Any] = read_json(folder / LEAKS, {})
-    names = list(tasks or asked.evaluate.tasks)
-    keys = {name: _key(trained, asked, name) for name in names}
-    open_ = [name for name in names if kept.get(name, {}).get("key") != keys[name]]
-    if open_:
-        log.info("looking for test text of %s in the training text of %s", ", ".join(open_), trained.name)
-        found = [leak.dump() for leak in find_leaks(trained, asked, open_)]
-        for name in open_:
-            kept[name] = {"key": keys[name], "leaks": [leak for leak in found if leak["task"] == name]}
-        write_json(folder / LEAKS, kept)
-    found = [leak for name in names for leak in kept[name]["leaks"]]
-    for leak in found:
-        if leak["exact"] >= _MUCH:
-            log.warning(
-                "%s (%s): a text of %.3g %% of the test examples stands whole in the training text of %s (%s)",
-                leak["task"], leak["language"], leak["exact"], trained.name, folder / LEAKS,
-            )  # fmt: skip
+    found, root, settings = HeldOut({}, {}), data_root(recipe), recipe.evaluate
+    for name in tasks or settings.tasks:
+        task = settings.task(name)
+        languages = dict.fromkeys([settings.source, *(task.targets or settings.targets or recipe.languages)])
+        for place in [Place(name, split, language) for split in _HELD_OUT for language in languages]:
+            try:
+                raw = raw_text(task, place.split, place.language, root)
+            except InterlaceError as error:
+                needless = place.split != "test" or place.language == settings.source
+                if not (needless and isinstance(error, MissingDataError)):
+                    log.warning("held-out text that is not looked for in training text: %s", error)
+                    found.unread[place] = str(error)
+                continue
+            if raw is not None:
+                found.sets[place] = _as_set(place, raw)
     return found
 
 
-def held_out(recipe: Recipe, tasks: Sequence[str] = ()) -> Iterator[TestSet]:
-    """The test sets of a recipe's tasks that are running text."""
-    root = data_root(recipe)
-    settings = recipe.evaluate
-    for name in tasks or settings.tasks:
-        task = settings.task(name)
-        targets = getattr(task, "targets", None) or settings.targets or recipe.languages
-        for language in dict.fromkeys([settings.source, *targets]):
-            try:
-                raw = raw_text(name, task, "test", language, root)
-            except InterlaceError as error:
-                log.debug("%s: no test text in %s to compare: %s", name, language, error)
-                continue
-            if raw is not None and raw.parts:
-                parts = {part: lines for part, (_, lines) in raw.parts.items()}
-                yield TestSet(name, language, parts, {part: of for part, (of, _) in raw.parts.items()})
+def find_leaks(trained: Recipe, sets: Mapping[Place, TestSet], grams: Grams | None = None) -> dict[Place, Leak]:
+    """How much of held-out text stands in the training text of `trained`, which is read once.
+
+    Raises:
+        DataError: a training file is missing or damaged.
+    """
+    return dict(zip(sets, leaks(training_text(trained), sets.values(), grams), strict=True))
+
+
+def kept_leaks(folder: Path, trained: Recipe, asked: Recipe, tasks: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """The leaks of test sets as plain data, those of development sets standing in the run's `leaks.json` beside them.
+
+    What the file has of the same held-out text is taken from there; one reading of the training text answers for all
+    that is new. What could not be read stands there as `unread`, and is tried again by the next call.
+
+    Raises:
+        DataError: as `find_leaks`.
+    """
+    held = held_out(asked, tasks)
+    kept: dict[str, Any] = read_json(folder / LEAKS, {}).get("sets", {})
+    keys = {place: _key(trained, of) for place, of in held.sets.items()}
+    new = {place: of for place, of in held.sets.items() if kept.get(str(place), {}).get("key") != keys[place]}
+    if new:
+        names = ", ".join(dict.fromkeys(place.task for place in new))
+        log.info("looking for held-out text of %s in the training text of %s", names, trained.name)
+        for place, leak in find_leaks(trained, new).items():
+            kept[str(place)] = {"key": keys[place], "split": place.split, **leak.dump()}
+    if new or held.unread:
+        unread = {str(place): message for place, message in held.unread.items()}
+        write_json(folder / LEAKS, {"sets": kept, "unread": unread})
+    found = [kept[str(place)] for place in held.sets]
+    _warn(found, trained, folder / LEAKS)
+    return [leak for leak in found if leak["split"] == "test"]
+
+
+def _warn(found: list[dict[str, Any]], trained: Recipe, path: Path) -> None:
+    for leak in found:
+        if leak["exact"] >= _MUCH:
+            log.warning(
+                "%s (%s): a text of %.3g %% of the %s examples stands whole in the training text of %s (%s)",
+                leak["task"], leak["language"], leak["exact"], leak["split"], trained.name, path,
+            )  # fmt: skip
+
+
+def _as_set(place: Place, raw: RawText) -> TestSet:
+    parts = {part: lines for part, (_, lines) in raw.parts.items()}
+    return TestSet(place.task, place.language, parts, {part: of for part, (of, _) in raw.parts.items()})
 
 
 def training_text(recipe: Recipe) -> Iterator[tuple[Text, Where]]:
@@ -107,14 +148,12 @@ def _places(corpus: str, first: int) -> Where:
     return lambda row: f"{corpus}:{first + row + 1}"
 
 
-def _key(trained: Recipe, asked: Recipe, name: str) -> str:
-    """Names all that the answer hangs on but for the contents of files."""
+def _key(trained: Recipe, held: TestSet) -> str:
+    """Names all that the answer hangs on but for the contents of training files, which a run is done with."""
     content = {
         "version": _VERSION,
         "text": {key: group.dump() for key, group in trained.corpora.items()},
-        "roots": [[recipe.world.dump(), world_version()] if recipe.world else str(data_root(recipe))
-                  for recipe in (trained, asked)],
-        "task": asked.evaluate.task(name).dump(),
-        "languages": [asked.evaluate.source, asked.evaluate.targets, asked.languages],
-    }  # fmt: skip
+        "root": [trained.world.dump(), world_version()] if trained.world else str(data_root(trained)),
+        "held out": [dict(held.parts), dict(held.languages)],
+    }
     return hashlib.blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=8).hexdigest()

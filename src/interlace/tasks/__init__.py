@@ -20,7 +20,7 @@ from interlace.settings import Settings
 from interlace.tasks._outcomes import right_labels
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from interlace.objectives import Batch, Examples, Prepared
     from interlace.ragged import Ragged
     from interlace.tasks._outcomes import Outcomes
+    from interlace.text import Text, TextPairs
     from interlace.vectors import WordVectors
 
     Predictions = NDArray[Any] | Ragged
@@ -143,6 +144,11 @@ class Task(Settings, ABC):
     translations: Literal["machine", "human"] = Field(
         "machine", description="Whose translations the files hold, told beside the scores of translate-.. settings."
     )
+    held_apart: bool = Field(
+        False,
+        description="Leave out training rows that share a text with development or test rows of their language, and "
+        "development rows that share one with test rows; the log counts them. For test sets cut out of one file.",
+    )
     tuning: Tuning = Field(default_factory=Tuning, description="How the task is fine-tuned; probes ignore it.")
 
     @abstractmethod
@@ -155,6 +161,16 @@ class Task(Settings, ABC):
             DataError: there are no such files (says for which languages there are), or they hold what the task
                 does not know.
         """
+
+    def texts(self, split: str, language: str, root: Path) -> Sequence[Text | TextPairs]:  # noqa: ARG002
+        """The running text of a split, as chunks, to be compared with training text; none of word lists.
+
+        Of a parallel set only the side of `language`, as the other one is the same for all languages.
+
+        Raises:
+            DataError: as `examples`.
+        """
+        return ()
 
     def learner(self) -> Learner | None:
         """What the loop trains on `examples`; None for a probe."""

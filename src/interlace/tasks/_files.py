@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from itertools import product
+from itertools import combinations, product
 from pathlib import Path
 from string import Formatter
 from typing import TYPE_CHECKING, Annotated
@@ -21,8 +21,14 @@ if TYPE_CHECKING:
 SPLITS = ("train", "dev", "test", "translated")  # the last: test text in the source language
 THREE = {"language3": "language", "source3": "source", "target3": "target"}  # the same in three letters
 FILLED = ("split", "language", "source", "target", "context", "question", *THREE)
+_LEARNT = SPLITS[:3]
+_LONG = 1 << 40  # rows, more than any file has
 SHOWN = 12  # names listed in a message
 _ROWS = re.compile(r"\[(-?\d*):(-?\d*)\]$")
+
+
+class MissingDataError(DataError):
+    """There is no such file, or none is named."""
 
 
 Named = str | list[str] | dict[str, str | list[str]]
@@ -42,7 +48,33 @@ def _check(files: Named) -> Named:
             plain = check_pattern(_sliced(pattern)[0], FILLED)
             if is_hub(plain):
                 Address.read(plain)
+    if isinstance(files, dict):
+        _refuse_shared(files)
     return files
+
+
+def _refuse_shared(files: dict[str, str | list[str]]) -> None:
+    """Refuse rows of one file that stand in two splits of one language: what is learnt or chosen on is not scored on.
+
+    Bounds from the end are met only by bounds from the end: how many rows there are is not known here.
+    """
+    for language in {key.partition(".")[2] for key in files}:  # "": all others
+        taken = []
+        for split in _LEARNT:
+            key = f"{split}.{language}" if f"{split}.{language}" in files else split
+            for pattern in _listing(files.get(key, [])):
+                plain, rows = _sliced(pattern.replace("{split}", split).replace("{language}", language or "{language}"))
+                taken.append((key, plain, rows or slice(None)))
+        for (one, path, rows), (other, also, others) in combinations(taken, 2):
+            if one != other and path == also and _meet(rows, others):
+                message = f"{one!r} and {other!r} both hold rows of {path}; part them, as '[:1000]' and '[1000:]'"
+                raise ValueError(message)
+
+
+def _meet(one: slice, other: slice) -> bool:
+    """Whether rows of a long file are in both."""
+    (first, last, _), (begin, end, _) = one.indices(_LONG), other.indices(_LONG)
+    return max(first, begin) < min(last, end)
 
 
 def _sliced(pattern: str) -> tuple[str, slice | None]:
@@ -144,7 +176,7 @@ def find_parts(files: Named, asked: Asked, language: str | None = None) -> list[
         paths = list(_paths(pattern, asked, language))
         path = paths[0] if is_hub(pattern) else next(filter(Path.is_file, paths), None)
         if path is None:
-            raise DataError(f"{asked.missing}: there is no file {paths[0]}{_instead(files, pattern, asked)}")
+            raise MissingDataError(f"{asked.missing}: there is no file {paths[0]}{_instead(files, pattern, asked)}")
         parts.append(Part(path, rows))
     return parts
 
@@ -179,7 +211,7 @@ def _patterns(files: Named, asked: Asked) -> list[str]:
             if key in files:
                 return _listing(files[key])
         others = _listed(_named(files, asked.split), asked.split)
-        raise DataError(f"{asked.missing}: 'files' names none{others}")
+        raise MissingDataError(f"{asked.missing}: 'files' names none{others}")
     return _listing(files)
 
 

@@ -110,10 +110,14 @@ class Mining(Task):
         """Both texts of the split, and of the dev set, with the rows of the pairs that translate each other."""
         if language == self.source:
             raise DataError(f"mining: {language!r} cannot be paired with itself; set another source or leave it out")
-        scored, dev = (
-            self._texts(Asked("mining", name, language, root, self.source), vocab) for name in (split, "dev")
-        )
+        scored, dev = (self._both(Asked("mining", name, language, root, self.source), vocab) for name in (split, "dev"))
         return TwoSplits(scored, dev)
+
+    def texts(self, split: str, language: str, root: Path) -> list[Text]:
+        """The side of `language`."""
+        if language == self.source:
+            return []
+        return self._side(Asked("mining", split, language, root, self.source), language)
 
     def measure(self, backbone: Backbone, vocab: Vocab, examples: TwoSplits) -> dict[str, float]:
         """`f1`, `precision` and `recall` at the dev set's threshold, and `best f1`, at the scored set's own."""
@@ -134,7 +138,7 @@ class Mining(Task):
         around = Surroundings.of(self.margin, source, target, self.neighbours)
         return mine(source, target, around, texts.gold, self.search)
 
-    def _texts(self, asked: Asked, vocab: Vocab) -> Texts:
+    def _both(self, asked: Asked, vocab: Vocab) -> Texts:
         source, target = (self._side(asked, language) for language in (self.source, asked.of))
         if self.gold is None:
             source, target, gold = self._apart(asked, source, target)

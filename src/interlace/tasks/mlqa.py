@@ -15,6 +15,7 @@ from interlace.objectives._inputs import Switch
 from interlace.tasks import Task, Tuning
 from interlace.tasks._answers import Normaliser, Rules, compare_all
 from interlace.tasks._answers_text import best_texts, n_best
+from interlace.tasks._apart import held_apart
 from interlace.tasks._files import Asked, Files, find_parts
 from interlace.tasks._questions import encode_questions
 from interlace.tasks._read import log_notes, read_parts
@@ -69,8 +70,8 @@ class Mlqa(Task):
         """Questions in the order of the files; of training, those that nothing can be learnt from are left out."""
         asked = Asked("mlqa", split, language, root)
         parts = find_parts(self.files, asked)
-        languages = list(dict.fromkeys((asked.context, asked.question)))
-        questions = encode_questions(read_parts("mlqa", self.reader, parts, languages, TextPairs), vocab)
+        chunks = held_apart(self, asked, [(parts[-1].path, chunk) for chunk in self._pairs(asked)])
+        questions = encode_questions([chunk for _, chunk in chunks], vocab)
         placed = questions.spans[:, 0] >= 0
         long = int((questions.questions.lengths > self.max_question).sum())
         notes = {f"questions cut behind {self.max_question} subwords": long}
@@ -85,6 +86,10 @@ class Mlqa(Task):
                 "to itself, hold out a part of a training file, such as 'train.json[-500:]'"
             )
         return questions
+
+    def texts(self, split: str, language: str, root: Path) -> list[TextPairs]:
+        """A passage and a question each."""
+        return self._pairs(Asked("mlqa", split, language, root))
 
     def learner(self) -> Extractor:
         """A predictor of the answer's first and last subword."""
@@ -122,6 +127,10 @@ class Mlqa(Task):
         """For each question its `id` and the `n_best` answers as text, best first."""
         listed = n_best(questions, predictions)
         return [{"id": key, "n_best": texts} for key, texts in zip(questions.ids, listed, strict=True)]
+
+    def _pairs(self, asked: Asked) -> list[TextPairs]:
+        languages = list(dict.fromkeys((asked.context, asked.question)))
+        return read_parts("mlqa", self.reader, find_parts(self.files, asked), languages, TextPairs)
 
 
 def _percent(each: NDArray[np.float64]) -> float:

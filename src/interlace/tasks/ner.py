@@ -18,6 +18,7 @@ from interlace.errors import DataError, did_you_mean
 from interlace.objectives._inputs import Switch
 from interlace.ragged import Ragged
 from interlace.tasks import Task, Tuning
+from interlace.tasks._apart import held_apart
 from interlace.tasks._entities import by_row, compare, entities, tag_numbers
 from interlace.tasks._files import Asked, Files
 from interlace.tasks._read import log_notes
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from interlace.tasks import Predictions
     from interlace.tasks._outcomes import Outcomes
     from interlace.tasks._tagged import Chunks
+    from interlace.text import Text
 
 _KIND = "names"
 
@@ -79,7 +81,7 @@ class Ner(Task):
     def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> Labelled:
         """Sentences with a tag a word; what the reader mended is counted in the log."""
         asked = Asked("ner", split, language, root)
-        chunks = read_tagged(self.files, asked, self.reader, _KIND)
+        chunks = held_apart(self, asked, read_tagged(self.files, asked, self.reader, _KIND))
         tags = tag_ids(asked, chunks, _KIND, self._numbers(chunks), self._strange)
         if not (tags.flat > 0).any():
             raise DataError(
@@ -88,6 +90,10 @@ class Ner(Task):
         if split == "train":
             self._warn_of_missing(tags, chunks[0][0])
         return Labelled(encode_tagged(chunks, vocab), tags=tags)
+
+    def texts(self, split: str, language: str, root: Path) -> list[Text]:
+        """The sentences."""
+        return [chunk for _, chunk in read_tagged(self.files, Asked("ner", split, language, root), self.reader, _KIND)]
 
     @property
     def classes(self) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from pydantic import Field
 from interlace.errors import DataError
 from interlace.objectives._inputs import Switch
 from interlace.tasks import Task, Tuning
+from interlace.tasks._apart import held_apart
 from interlace.tasks._classification import Classifier, Pooling
 from interlace.tasks._files import Asked, Files
 from interlace.tasks._pair_classes import accuracy, encode_pairs, read_pairs
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from interlace.data.vocab import Vocab
     from interlace.tasks import Predictions
     from interlace.tasks._pair_classes import Chunks
+    from interlace.text import TextPairs
 
 LABELS = ("0", "1")  # 1: paraphrases
 _UNTRANSLATED = "NS"  # stands in dev and test files where a sentence has no translation
@@ -57,8 +59,11 @@ class Pawsx(Task):
     def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> Labelled:
         """Pairs with a label each; those without one are counted and not scored."""
         asked = Asked("pawsx", split, language, root)
-        chunks = _translated(read_pairs(self.files, asked, self.reader, [language, language]))
-        return encode_pairs("pawsx", chunks, LABELS, vocab)
+        return encode_pairs("pawsx", held_apart(self, asked, self._pairs(asked)), LABELS, vocab)
+
+    def texts(self, split: str, language: str, root: Path) -> list[TextPairs]:
+        """Both sentences."""
+        return [chunk for _, chunk in self._pairs(Asked("pawsx", split, language, root))]
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -78,6 +83,9 @@ class Pawsx(Task):
     def score(self, examples: Any, predictions: Predictions, gold: Predictions) -> dict[str, float]:  # noqa: ARG002
         """`accuracy`."""
         return {"accuracy": accuracy(predictions, gold)}
+
+    def _pairs(self, asked: Asked) -> Chunks:
+        return _translated(read_pairs(self.files, asked, self.reader, [asked.of, asked.of]))
 
 
 def _translated(chunks: Chunks) -> Chunks:

@@ -93,12 +93,17 @@ class Perplexity(Task):
     def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> Sentences:
         """The lines that hold text; others are counted and left out."""
         parts = find_parts(self.files, Asked("perplexity", split, language, root))
-        text = encode(read_parts("perplexity", self.reader, parts, [language], Text), vocab)
+        text = encode(self.texts(split, language, root), vocab)
         there = np.bincount(text.words.rows()[text.words.flat >= 0], minlength=len(text)) > 0
         log_notes("perplexity", parts[0].path, [{"lines without text left out": int((~there).sum())}])
         if not there.any():
             raise DataError(f"perplexity: {parts[0].path}: no line holds text")
         return text if there.all() else text.take(np.flatnonzero(there))
+
+    def texts(self, split: str, language: str, root: Path) -> list[Text]:
+        """The lines."""
+        parts = find_parts(self.files, Asked("perplexity", split, language, root))
+        return read_parts("perplexity", self.reader, parts, [language], Text)
 
     def measure(self, backbone: Backbone, vocab: Vocab, examples: Sentences) -> dict[str, float]:
         """`perplexity` in the task's unit, and all there is by its full name; shares are in percent of subwords.

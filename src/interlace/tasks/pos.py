@@ -15,6 +15,7 @@ from interlace.data import Labelled
 from interlace.errors import DataError, did_you_mean
 from interlace.objectives._inputs import Switch
 from interlace.tasks import Task, Tuning
+from interlace.tasks._apart import held_apart
 from interlace.tasks._files import Asked, Files
 from interlace.tasks._read import log_notes
 from interlace.tasks._tagged import encode_tagged, read_tagged, tag_ids
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from interlace.data.vocab import Vocab
     from interlace.tasks import Predictions
+    from interlace.text import Text
 
 TAGS = (
     *("ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM"),
@@ -54,13 +56,17 @@ class Pos(Task):
     def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> Labelled:
         """Sentences with a tag a word; words without a tag (`_`) are counted and not scored."""
         asked = Asked("pos", split, language, root)
-        chunks = read_tagged(self.files, asked, self.reader, "pos")
+        chunks = held_apart(self, asked, read_tagged(self.files, asked, self.reader, "pos"))
         tags = tag_ids(asked, chunks, "pos", _NUMBERS, _strange)
         path = chunks[0][0]
         log_notes("pos", path, [{"words without a tag, not scored": int((tags.flat < 0).sum())}])
         if (tags.flat < 0).all():
             raise DataError(f"pos: {path}: no word has a tag")
         return Labelled(encode_tagged(chunks, vocab), tags=tags)
+
+    def texts(self, split: str, language: str, root: Path) -> list[Text]:
+        """The sentences."""
+        return [chunk for _, chunk in read_tagged(self.files, Asked("pos", split, language, root), self.reader, "pos")]
 
     @property
     def classes(self) -> tuple[str, ...]:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from interlace.data import Sentences
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
+    from interlace.text import Text
 
 
 class Retrieval(Task):
@@ -74,13 +75,16 @@ class Retrieval(Task):
             raise DataError(
                 f"retrieval: {language!r} cannot be searched from itself; set another source or leave it out"
             )
-        asked = Asked("retrieval", split, language, root, self.source)
-        paths = [find(self.files, asked, side) for side in (self.source, language)]
-        paths = paths if paths[0] != paths[1] else paths[:1]
-        chunks = read_all("retrieval", self.reader, paths, [self.source, language], TextPairs)
+        chunks = self._pairs(Asked("retrieval", split, language, root, self.source))
         return Pairs(
             encode((chunk.source for chunk in chunks), vocab), encode((chunk.target for chunk in chunks), vocab)
         )
+
+    def texts(self, split: str, language: str, root: Path) -> list[Text]:
+        """The side of `language`."""
+        if language == self.source:
+            return []
+        return [chunk.target for chunk in self._pairs(Asked("retrieval", split, language, root, self.source))]
 
     def measure(self, backbone: Backbone, vocab: Vocab, examples: Pairs) -> dict[str, float]:
         """`p@1` (the mean of both directions), `p@1 into target` and `p@1 into source`."""
@@ -117,6 +121,11 @@ class Retrieval(Task):
             language_ids=self.language_ids,
         )
         return self.compared(vectors)
+
+    def _pairs(self, asked: Asked) -> list[TextPairs]:
+        paths = [find(self.files, asked, side) for side in (self.source, asked.of)]
+        paths = paths if paths[0] != paths[1] else paths[:1]
+        return read_all("retrieval", self.reader, paths, [self.source, asked.of], TextPairs)
 
 
 def both_ways(

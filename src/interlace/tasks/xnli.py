@@ -8,6 +8,7 @@ from pydantic import Field
 
 from interlace.objectives._inputs import Switch
 from interlace.tasks import Task, Tuning
+from interlace.tasks._apart import held_apart
 from interlace.tasks._classification import Classifier, Pooling
 from interlace.tasks._files import Asked, Files
 from interlace.tasks._pair_classes import accuracy, encode_pairs, read_pairs
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from interlace.data import Labelled
     from interlace.data.vocab import Vocab
     from interlace.tasks import Predictions
+    from interlace.tasks._pair_classes import Chunks
+    from interlace.text import TextPairs
 
 LABELS = ("entailment", "neutral", "contradiction")
 
@@ -45,8 +48,12 @@ class Xnli(Task):
 
     def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> Labelled:
         """Pairs with a label each; the reader leaves out pairs without one and counts them."""
-        chunks = read_pairs(self.files, Asked("xnli", split, language, root), self.reader, [language])
-        return encode_pairs("xnli", chunks, LABELS, vocab)
+        asked = Asked("xnli", split, language, root)
+        return encode_pairs("xnli", held_apart(self, asked, self._pairs(asked)), LABELS, vocab)
+
+    def texts(self, split: str, language: str, root: Path) -> list[TextPairs]:
+        """Premises and hypotheses."""
+        return [chunk for _, chunk in self._pairs(Asked("xnli", split, language, root))]
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -66,3 +73,6 @@ class Xnli(Task):
     def score(self, examples: Any, predictions: Predictions, gold: Predictions) -> dict[str, float]:  # noqa: ARG002
         """`accuracy`."""
         return {"accuracy": accuracy(predictions, gold)}
+
+    def _pairs(self, asked: Asked) -> Chunks:
+        return read_pairs(self.files, asked, self.reader, [asked.of])
