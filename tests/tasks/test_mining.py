@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from interlace.errors import DataError
+from interlace.neighbours import Surroundings, unit
 from interlace.tasks import TASKS
-from interlace.tasks._margin import Surroundings
 from interlace.tasks._mined import Mined, mine
-from interlace.tasks._nearest import unit
 from interlace.tasks.mining import Mining
 
 LINES = ["the doctor reads letters", "letters", "the letters", "doctor", "the doctor", "reads", "reads the", "the the"]

@@ -8,9 +8,9 @@ from scipy.linalg import expm
 
 from interlace.errors import DataError, MissingDependencyError
 from interlace.links.lexicon import Lexicon
+from interlace.neighbours import nearest, unit
 from interlace.vectors import Sources, WordVectors
 from interlace.vectors._mapping import Mapping, Sides, procrustes
-from interlace.vectors._neighbours import nearest, unit
 from interlace.vectors._skipgram import SkipGram
 from interlace.vectors.concat import Concat, Mixed
 from interlace.vectors.identical import Identical

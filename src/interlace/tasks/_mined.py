@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from interlace.tasks._margin import nearest
+from interlace.neighbours import nearest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from interlace.tasks._margin import Surroundings
+    from interlace.neighbours import Surroundings
 
 Search = Literal["max", "intersection", "forward", "backward"]
 """Which pairs are proposed: each source's nearest target (forward), each target's nearest source (backward), those that

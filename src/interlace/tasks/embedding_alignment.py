@@ -15,11 +15,12 @@ from pydantic import Field
 
 from interlace.data import Pairs, Sentences
 from interlace.errors import DataError
+from interlace.neighbours import ranks, unit
 from interlace.ragged import Ragged
 from interlace.tasks import Task
 from interlace.tasks._dictionary import read_entries
+from interlace.tasks._distinct import numbered
 from interlace.tasks._files import Asked, Files, find
-from interlace.tasks._nearest import hits, numbered, unit
 from interlace.tasks._words import means, spellable
 
 if TYPE_CHECKING:
@@ -104,7 +105,8 @@ class EmbeddingAlignment(Task):
         gold = Ragged.from_lengths(entries[:, 1], np.bincount(entries[:, 0]))
         own = [[place[key]] if (key := row.tobytes()) in place else [] for row in asked]
         barred = None if self.identical else Ragged.of(own, np.int64)
-        return hits(unit(means(table, asked)), unit(means(table, rows)), gold, barred)
+        places = ranks(unit(means(table, asked)), unit(means(table, rows)), gold, barred=barred)
+        return np.asarray(places == 1)
 
 
 def _words(words: list[str], language: str, vocab: Vocab) -> Sentences:

@@ -13,12 +13,12 @@ import numpy as np
 from pydantic import Field
 
 from interlace.errors import DataError
+from interlace.neighbours import Margin, Surroundings
 from interlace.objectives._inputs import Switch
 from interlace.randomness import Purpose, generator
 from interlace.tasks import Task
 from interlace.tasks._encode import encode
 from interlace.tasks._files import Asked, Files, find, find_parts
-from interlace.tasks._margin import Margin, Surroundings
 from interlace.tasks._mined import Mined, Search, mine
 from interlace.tasks._read import read_parts
 from interlace.tasks.retrieval import Retrieval

@@ -15,13 +15,13 @@ from pydantic import Field
 
 from interlace.data import Pairs
 from interlace.errors import DataError, SettingsError
+from interlace.neighbours import Margin, Surroundings, ranks, unit
 from interlace.objectives._inputs import Switch
 from interlace.ragged import Ragged
 from interlace.tasks import Task
+from interlace.tasks._distinct import numbered
 from interlace.tasks._encode import encode
 from interlace.tasks._files import Asked, Files, find
-from interlace.tasks._margin import Margin, Surroundings
-from interlace.tasks._nearest import hits, numbered, unit
 from interlace.tasks._read import read_all
 from interlace.text import TextPairs
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 class Retrieval(Task):
     """P@1 over a parallel test set, in percent: both directions, and their mean.
 
-    A translation only counts where no other sentence is exactly as near; a sentence that stands in the set twice can
+    A translation only counts where no other sentence is as near; a sentence that stands in the set twice can
     therefore not be found. Lines without text count as not found.
     """
 
@@ -156,5 +156,5 @@ def _found(
     alone = np.bincount(numbers)[numbers] == 1
     gold = Ragged.from_lengths(numbers, np.ones(len(numbers), np.int64))
     distinct = candidates[first]
-    around = Surroundings.of(margin, queries, distinct, neighbours)
-    return 100 * float((hits(queries, distinct, gold, adjust=around.adjust) & alone).mean())
+    found = ranks(queries, distinct, gold, Surroundings.of(margin, queries, distinct, neighbours))
+    return 100 * float(((found == 1) & alone).mean())

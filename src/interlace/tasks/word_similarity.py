@@ -13,11 +13,11 @@ import numpy as np
 from pydantic import Field
 
 from interlace.errors import DataError
+from interlace.neighbours import unit
 from interlace.tasks import Task
 from interlace.tasks._files import Asked, Files, find
 from interlace.tasks._similarity_files import read_apart, read_table
 from interlace.tasks._words import Reading, vectors_of
-from interlace.vectors._neighbours import unit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,13 +14,13 @@ import numpy as np
 from pydantic import Field
 
 from interlace.errors import DataError
+from interlace.neighbours import Surroundings, ranks, unit
 from interlace.ragged import Ragged
 from interlace.tasks import Task
 from interlace.tasks._dictionary import read_entries
 from interlace.tasks._files import Asked, Files, find
 from interlace.tasks._words import Reading, vectors_of, whole_words
 from interlace.text.lines import read_lines
-from interlace.vectors._neighbours import hubness, ranks, unit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -141,7 +141,7 @@ class WordTranslation(Task):
                   for number, (side, frequent) in enumerate(zip(sides, examples.frequent, strict=True))]  # fmt: skip
         gold = _gold(words, np.searchsorted(around[1], rows[:, 1]))
         queries, candidates, others = unit(tables[0][asked]), unit(tables[1][around[1]]), unit(tables[0][around[0]])
-        by_csls = ranks(queries, candidates, gold, hubness(candidates, others, self.neighbours))
+        by_csls = ranks(queries, candidates, gold, Surroundings.csls(candidates, others, self.neighbours))
         alike = _alike(sides[0], sides[1], rows, words)
         return {
             **_scores(by_csls, "csls"),

@@ -15,9 +15,9 @@ import numpy as np
 from pydantic import Field
 
 from interlace.errors import DataError, SettingsError, did_you_mean
+from interlace.neighbours import Surroundings, mutual, nearest, unit
 from interlace.settings import Settings
 from interlace.vectors import Learnt, WordVectors, nobody
-from interlace.vectors._neighbours import hubness, mutual, nearest, unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,8 +83,8 @@ class Sides:
         """Mean cosine of frequent words to the words that CSLS takes for their translations (section 2.4)."""
         moved = unit(self.source.vectors[: self.mapping.judged_on] @ rotation)
         others = unit(self.target.vectors[: self.mapping.refined_on])
-        _, cosines = nearest(moved, others, hubness(others, moved, self.mapping.neighbours))
-        return float(cosines.mean())
+        found, _ = nearest(moved, others, Surroundings.csls(others, moved, self.mapping.neighbours))
+        return float((moved * others[found]).sum(axis=1).mean())
 
     def refined(self, rotation: Floats) -> tuple[Floats, list[float]]:
         """The best rotation by the criterion of all rounds, and the criterion before the first and after each."""

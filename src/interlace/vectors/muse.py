@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import Field
 
+from interlace.neighbours import unit
 from interlace.randomness import Purpose, generator
 from interlace.vectors import Learnt, Method, Sources, nobody
 from interlace.vectors._adversary import Adversary
 from interlace.vectors._mapping import Mapping, Sides, mapped, procrustes
-from interlace.vectors._neighbours import unit
 from interlace.vectors._skipgram import SkipGram
 
 if TYPE_CHECKING:
