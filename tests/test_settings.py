@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import pytest
 from hypothesis import given
@@ -115,3 +115,27 @@ def test_fields_as_a_table():
     ]
     assert fields_of(Training)[0] == ("seed", "int", "required", "First field of every key.")
     assert {key: kind for key, kind, _, _ in fields_of(Training)}["name"] == "str"
+
+
+class Inner(Settings):
+    """Inside."""
+
+
+class Outer(Settings):
+    """Of many kinds."""
+
+    a: tuple[Annotated[float, Field(ge=0)], Annotated[float, Field(ge=0)]] = (0.0, 0.0)
+    b: Inner | None = None
+    c: Literal["x", "y"] = "x"
+    d: dict[str, list[int]] = {}
+    e: tuple[str, ...] = ()
+
+
+def test_types_are_told_in_a_recipes_terms():
+    assert [kind for _, kind, _, _ in fields_of(Outer)] == [
+        "tuple[float, float]",
+        "section | None",
+        "'x' | 'y'",
+        "dict[str, list[int]]",
+        "tuple[str, ...]",
+    ]

@@ -5,7 +5,8 @@ Construction checks and does nothing else; data and models arrive later.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -51,11 +52,31 @@ def fields_of(model: type[BaseModel]) -> list[tuple[str, str, str, str]]:
     """(key, type, default, help) of each field, for `interlace list`."""
     rows = []
     for key, field in model.model_fields.items():
-        kind = getattr(field.annotation, "__name__", None) or str(field.annotation)
-        kind = kind if "[" not in str(field.annotation) and "|" not in str(field.annotation) else str(field.annotation)
         default = "required" if field.is_required() else repr(field.get_default(call_default_factory=True))
-        rows.append((key, kind.replace("typing.", ""), default, field.description or ""))
+        rows.append((key, _kind(field.annotation), default, field.description or ""))
     return rows
+
+
+def _kind(annotation: Any) -> str:
+    """A type as people write it in a recipe's terms.
+
+    >>> _kind(float | list[float] | None)
+    'float | list[float] | None'
+    """
+    origin, inner = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _kind(inner[0])
+    if origin in {Union, UnionType}:
+        return " | ".join(dict.fromkeys(map(_kind, inner)))
+    if origin is Literal:
+        return " | ".join(map(repr, inner))
+    if origin is not None:
+        return f"{origin.__name__}[{', '.join('...' if part is Ellipsis else _kind(part) for part in inner)}]"
+    if annotation is None or annotation is NoneType:
+        return "None"
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return "section"
+    return getattr(annotation, "__name__", str(annotation))
 
 
 def _explain(error: ValidationError, model: type, where: str) -> str:

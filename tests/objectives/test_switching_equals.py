@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
+from tokenizers import Tokenizer
 
 from interlace.data import Pairs, Sentences
-from interlace.data.vocab import Vocab
+from interlace.data.vocab import ROLES, Vocab
 from interlace.errors import SettingsError
 from interlace.links.phrases import PhraseRules, phrase_pairs
 from interlace.models.traits import Traits
@@ -120,3 +123,13 @@ def test_rows_that_their_text_would_cut_otherwise_are_told(monkeypatch):
     assert alm.remarks(pairs, prepared) == []
     monkeypatch.setattr("interlace.objectives.alm.cut_otherwise", lambda *_: 0.25)
     assert "25.0% of 50 switched rows of en-de" in alm.remarks(pairs, prepared)[0]
+
+
+@pytest.mark.parametrize("kind", ["wordpiece", "unigram"])
+def test_a_tokenizer_without_a_decoder_is_no_reason_to_tell(kind):
+    text = world_pairs("en", "de", sample(50, "train", 3))
+    vocab = Vocab.learn({"en": text.source.lines, "de": text.target.lines}, 900, kind=kind)
+    raw = json.loads(vocab.tokenizer.to_str()) | {"decoder": None}
+    bare = Vocab(Tokenizer.from_str(json.dumps(raw)), ROLES, {}, "bare")
+    assert bare.tokenizer.decoder is None
+    assert cut_otherwise(encoded(text, bare).source, bare) == cut_otherwise(encoded(text, vocab).source, vocab) == 0

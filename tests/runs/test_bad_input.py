@@ -51,7 +51,7 @@ KEYS = {
     "an objective without its data": (
         "[objectives.tlm]\n",
         '[objectives.tlm]\ncorpora = ["text"]\n',
-        ["'tlm' reads pairs", "[corpora]"],
+        ["objectives.tlm.corpora: 'text' holds no pairs", "there are: en-xx, pairs"],
     ),
 }
 

@@ -98,4 +98,7 @@ def _verdict(reports: list[Report]) -> str:
     if warnings:
         hint = "a recipe's \\[filters] drop the lines that they name"
         return f"[yellow]{warnings} warning{'s' * (warnings != 1)}[/]; {hint}"
+    notes = levels.count("note")
+    if notes:
+        return f"[green]{notes} note{'s' * (notes != 1)}[/], nothing that stops or harms a build"
     return "[green]nothing to complain about[/]"

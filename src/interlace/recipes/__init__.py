@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
+from interlace.data import Pairs
 from interlace.data.filters import build_filters
 from interlace.errors import SettingsError, did_you_mean
 from interlace.models.shape import ModelSettings
@@ -208,14 +209,28 @@ class Recipe(Settings):
             f"{pair}:{side}" for group in self.corpora.values() for pair in group.pairs for side in pair.split("-")
         ]
         for name in self.objectives:
-            self.objective(name)
-            weight = self.objectives[name].weight
-            if self.train.alternate and not {0.0, 1.0} >= set(values_of(weight)):
-                message = f"objectives.{name}.weight = {weight!r} says nothing beside train.alternate = true"
-                raise SettingsError(f"{message}: give 1, 0, or a schedule of the two for when it takes part")
-            for corpus in self.objectives[name].corpora:
-                if corpus not in known:
-                    raise SettingsError(f"objectives.{name}.corpora: no corpus {corpus!r}{did_you_mean(corpus, known)}")
+            self._check_objective(name, known)
+
+    def _check_objective(self, name: str, known: list[str]) -> None:
+        """Its settings, its weight, and whether it finds what it reads among the corpora `known`."""
+        pairs = self.objective(name).reads is Pairs
+        weight = self.objectives[name].weight
+        if self.train.alternate and not {0.0, 1.0} >= set(values_of(weight)):
+            message = f"objectives.{name}.weight = {weight!r} says nothing beside train.alternate = true"
+            raise SettingsError(f"{message}: give 1, 0, or a schedule of the two for when it takes part")
+        groups = {group: corpora.pairs for group, corpora in self.corpora.items() if corpora.pairs}
+        paired = [*groups, *(pair for members in groups.values() for pair in members)]
+        if pairs and not paired:
+            raise SettingsError(
+                f"objectives.{name} reads pairs of sentences, and the recipe has none: add a group with pairs = [..] "
+                "and their files to [corpora]"
+            )
+        for corpus in self.objectives[name].corpora:
+            if corpus not in known:
+                raise SettingsError(f"objectives.{name}.corpora: no corpus {corpus!r}{did_you_mean(corpus, known)}")
+            if pairs and corpus not in paired:
+                hint = did_you_mean(corpus, paired)
+                raise SettingsError(f"objectives.{name}.corpora: {corpus!r} holds no pairs, which {name!r} reads{hint}")
 
     @model_validator(mode="after")
     def _is_of_one_kind(self) -> Recipe:

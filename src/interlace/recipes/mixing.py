@@ -44,7 +44,7 @@ def build_mixture(recipe: Recipe, materials: Materials, traits: Traits) -> Mixtu
                 f"objectives.{name}.max_length = {objective.max_length}, but the model reads rows of at most "
                 f"{traits.max_length} subwords"
             )
-        corpora = _corpora_of(name, objective, entry.corpora, materials)
+        corpora = _corpora_of(objective, entry.corpora, materials)
         prepared = objective.prepare(_resources(recipe, name, objective, corpora, materials, traits))
         for note in prepared.dictionaries.notes if prepared.dictionaries is not None else ():
             log.info("%s", note)
@@ -89,7 +89,7 @@ def _measured(recipe: Recipe, longest: int) -> dict[str, Objective]:
     return measured
 
 
-def _corpora_of(name: str, objective: Objective, wanted: list[str], materials: Materials) -> list[str]:
+def _corpora_of(objective: Objective, wanted: list[str], materials: Materials) -> list[str]:
     """Names of the corpora an objective reads: those asked for, else all of the kind it reads.
 
     Of translations an objective of single sentences reads both sides; unasked, only where there is no other text.
@@ -99,12 +99,6 @@ def _corpora_of(name: str, objective: Objective, wanted: list[str], materials: M
     if objective.reads is not Pairs:
         alone = [name for name in chosen if name not in pairs]
         return _with_sides(chosen, materials) if wanted or not alone else alone
-    if not pairs or (wanted and len(pairs) < len(chosen)):
-        others = ", ".join(name for name in chosen if name not in pairs)
-        raise SettingsError(
-            f"objective {name!r} reads pairs, but {others} holds none; "
-            f"add a group with 'pairs' to [corpora] or name another in objectives.{name}.corpora"
-        )
     return pairs
 
 
