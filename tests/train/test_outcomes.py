@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from interlace.errors import DataError
-from interlace.train.outcomes import outcomes_file, read_outcomes
+from interlace.statistics.examples import Examples
+from interlace.train.outcomes import interval_of, outcomes_file, read_outcomes
+from interlace.train.outcomes import write_outcomes as keep
 from study_rows import write_outcomes
 
 
@@ -14,9 +16,49 @@ def test_scores_and_weights_come_back_by_language(tmp_path):
     path = outcomes_file(tmp_path, "pos", 2, "translate-train")
     assert path.relative_to(tmp_path).as_posix() == "predictions/pos.translate-train.2.safetensors"
     write_outcomes(path, {"de": ([1, 3], [2, 4]), "zh-Hant": (np.ones(1), np.ones(1))})
-    score, weight = read_outcomes(path, "de")
-    assert (score.tolist(), weight.tolist()) == ([1.0, 3.0], [2.0, 4.0])
-    assert len(read_outcomes(path, "zh-Hant")[0]) == 1
+    found = read_outcomes(path, "de")
+    assert (found.score.tolist(), found.weight.tolist()) == ([1.0, 3.0], [2.0, 4.0])
+    assert len(read_outcomes(path, "zh-Hant").score) == 1
+
+
+def examples(*score, identity="these"):
+    return Examples(np.array(score, float), np.ones(len(score)), identity)
+
+
+def test_languages_keep_their_keys_and_identities(tmp_path):
+    path = outcomes_file(tmp_path, "pos", 0)
+    keep(path, "de", examples(1, 0), "model")
+    keep(path, "es", examples(1, 1, identity="those"), "model")
+    keep(path, "de", examples(0, 0), "model")
+    assert read_outcomes(path, "de", "model").score.tolist() == [0, 0]
+    assert [read_outcomes(path, language, "model").identity for language in ("de", "es")] == ["these", "those"]
+
+
+def test_what_another_model_got_is_dropped_and_never_read_as_this_ones(tmp_path):
+    path = outcomes_file(tmp_path, "pos", 0)
+    keep(path, "es", examples(1), "old")
+    keep(path, "de", examples(1), "new")
+    with pytest.raises(DataError, match="holds no language 'es'"):
+        read_outcomes(path, "es")
+    with pytest.raises(DataError, match=r"de: what another model, or this one under other settings, got"):
+        read_outcomes(path, "de", "old")
+
+
+def test_fine_tunings_of_their_own_stand_beside_each_other(tmp_path):
+    path = outcomes_file(tmp_path, "xnli", 0, "translate-train")
+    keep(path, "de", examples(1), "tuned on de")
+    keep(path, "es", examples(0), "tuned on es")
+    assert read_outcomes(path, "de", "tuned on de").score.tolist() == [1]
+    assert read_outcomes(path, "es", "tuned on es").score.tolist() == [0]
+
+
+def test_the_interval_is_in_the_unit_of_the_score():
+    half = examples(*[1, 0] * 200)
+    found = interval_of(half)
+    assert found["low"] == pytest.approx(50 - 4.9, abs=0.6)  # 1.96 standard errors of a share of one half of 400
+    assert found["high"] == pytest.approx(50 + 4.9, abs=0.6)
+    assert interval_of(half, "")["low"] == pytest.approx(found["low"] / 100, abs=1e-4)
+    assert interval_of(examples(1)) == {}
 
 
 def test_names_never_leave_the_folder(tmp_path):

@@ -14,10 +14,12 @@ from safetensors.numpy import load_file
 from interlace.data import Labelled, Pairs
 from interlace.data.vocab import Vocab
 from interlace.ragged import Ragged
+from interlace.statistics.examples import Examples
 from interlace.tasks import TASKS
+from interlace.tasks._outcomes import Measured
 from interlace.text import Text
 from interlace.train.outcomes import outcomes_file, read_outcomes
-from interlace.train.predictions import keep_predictions
+from interlace.train.predictions import keep_measured, keep_predictions
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,8 @@ def test_classes_outcomes_and_confusion(tmp_path, xnli):
     arrays = load_file(path)
     assert arrays["de.predicted"].tolist() == [0, 2, -1]
     assert arrays["de.gold"].tolist() == [0, 1, 2]
-    assert [each.tolist() for each in read_outcomes(path, "de")] == [[1, 0, 0], [1, 1, 1]]
+    found = read_outcomes(path, "de", "model")
+    assert (found.score.tolist(), found.weight.tolist()) == ([1, 0, 0], [1, 1, 1])
     assert shown(path)["confusion"] == [[1, 0, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
     assert shown(path)["wrong"] == 2
     assert shown(path)["samples"][0] == {
@@ -111,8 +114,42 @@ def test_few_wrong_examples_are_shown_from_all_over(tmp_path, vocab):
 
 
 def test_a_task_without_classes_has_outcomes_alone(tmp_path, vocab):
-    task = SimpleNamespace(classes=(), outcomes=lambda *_: (np.array([0.5, 1.0]), np.ones(2)))
+    task = SimpleNamespace(classes=(), unit="%", outcomes=lambda *_: (np.array([0.5, 1.0]), np.ones(2)))
     path = outcomes_file(tmp_path, "mine", 0)
-    keep_predictions(tmp_path, Cell("mine", task, vocab), ("zero-shot", "de"), None, None, None)
+    found = keep_predictions(tmp_path, Cell("mine", task, vocab), ("zero-shot", "de"), None, None, None)
+    assert found == {"low": 50.0, "high": 100.0}  # of two examples, one or the other may be drawn twice
     assert set(load_file(path)) == {"de.score", "de.weight"}
     assert shown(path) == {"n": 2, "wrong": 1, "samples": []}
+
+
+def test_the_same_test_set_is_known_again_and_another_is_not(tmp_path, xnli):
+    cell, examples = xnli
+    guess = np.array([0, 1, 2], np.int32)
+
+    def identity(gold, language="de"):
+        return read_outcomes(
+            keep(tmp_path, cell, examples, guess, np.array(gold, np.int32), language), language
+        ).identity
+
+    assert identity([0, 1, 2]) == identity([0, 1, 2], "es")
+    assert identity([0, 1, 2]) != identity([2, 1, 0])
+
+
+def test_tags_tell_where_sentences_end(tmp_path, vocab):
+    cell = Cell("ner", TASKS.build({"name": "ner", "types": ["PER"]}), vocab)
+    sentences = vocab.encode_text(Text.of(["the cat sees", "he sleeps"], "en"))
+    found = set()
+    for gold in (Ragged.of([[1, 2, 0], [0, -1]]), Ragged.of([[1, 2], [0, 0, -1]])):
+        path = keep(tmp_path, cell, Labelled(sentences, tags=gold), gold)
+        found.add(read_outcomes(path, "de").identity)
+    assert len(found) == 2
+
+
+def test_a_probe_that_tells_outcomes_keeps_them_and_gets_an_interval(tmp_path, vocab):
+    cell = Cell("retrieval", TASKS.build("retrieval"), vocab)
+    got = Examples(np.array([1.0, 0.5, 0.0]), np.ones(3), "three lines")
+    found = keep_measured(tmp_path, cell, ("zero-shot", "de"), Measured({"p@1": 50.0}, got))
+    assert 0 <= found["low"] < 50 < found["high"] <= 100
+    read = read_outcomes(outcomes_file(tmp_path, "retrieval", 0), "de", "model")
+    assert (read.total, read.identity) == (0.5, "three lines")
+    assert keep_measured(tmp_path, cell, ("zero-shot", "es"), {"p@1": 1.0}) == {}

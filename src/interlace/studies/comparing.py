@@ -197,24 +197,20 @@ def _positive(
 def _pooled(rows: Sequence[Row], measure: Measure, variant: Variant, into: Path) -> Examples:
     """What a system got on each example, all its runs and fine-tunings together."""
     runs = [
-        per_example(into / row["run"], measure.task, measure.language, row["tuning_seed"], measure.setting)
+        read_outcomes(
+            outcomes_file(into / row["run"], measure.task, row["tuning_seed"], measure.setting),
+            measure.language,
+            row.get("key"),
+        )
         for row in rows
         if row["main"]
         and (row["task"], row["setting"], row["language"]) == (measure.task, measure.setting, measure.language)
         and row["label"] == variant.label
     ]
-    if len({len(run.score) for run in runs}) > 1:
-        raise DataError(f"{variant.label}, {measure.task}: runs were scored on different numbers of examples")
-    return Examples(np.mean([run.score for run in runs], 0), np.mean([run.weight for run in runs], 0))
-
-
-def per_example(run: Path, task: str, language: str, seed: int, setting: str = "zero-shot") -> Examples:
-    """What a run got on every test example of a task in a language, with one fine-tuning seed.
-
-    Raises:
-        DataError: it was not kept.
-    """
-    return Examples(*read_outcomes(outcomes_file(run, task, seed, setting), language))
+    if len({(len(run.score), run.identity) for run in runs}) > 1:
+        raise DataError(f"{variant.label}, {measure.task}, {measure.language}: runs were scored on different examples")
+    scores, weights = np.mean([run.score for run in runs], 0), np.mean([run.weight for run in runs], 0)
+    return Examples(scores, weights, runs[0].identity)
 
 
 def _ratio(differences: Sequence[float]) -> float:

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from interlace.ragged import Ragged
 
+if TYPE_CHECKING:
+    from interlace.statistics.examples import Examples
+
 Outcomes = tuple[NDArray[np.float64], NDArray[np.float64]]
 """(n,) scores and (n,) weights; the score of any examples is the sum of the one by the sum of the other."""
+
+
+class Measured(dict[str, float]):
+    """A probe's scores, and what each example got, of which the main score is made: it is `examples.total`."""
+
+    def __init__(self, scores: dict[str, float], examples: Examples) -> None:
+        super().__init__(scores)
+        self.examples = examples
 
 
 def right_labels(predictions: Any, gold: Any) -> Outcomes:

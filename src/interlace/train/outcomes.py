@@ -1,4 +1,4 @@
-"""What a tuned model got on every single test example, kept so that systems can be compared example by example.
+"""What a system got on every single test example, kept so that systems can be compared example by example.
 
 A file a task, setting and seed, `predictions/TASK.SETTING.SEED.safetensors` in the run's folder, holds two float32 rows
 a language: `LANGUAGE.score` and `LANGUAGE.weight`, an entry an example in the order of the test file. The score of any
@@ -8,24 +8,35 @@ set of examples is the sum of the one by the sum of the other, so a file serves 
     share of right tags      right words of the sentence      words of the sentence
     entity F1                2 TP of the sentence             2 TP + FP + FN of the sentence
     answer F1, EM            the answer's own, 0 to 1         1
+    P@1 of a word or line    1 or 0, the mean of both ways    1; 0 for a word without a vector
+
+Its metadata says of each language (`about`) under which `key` it was scored, that of the score's row, and the
+`identity` of the examples: a hash of what is right for them. Examples pair only where identities agree.
 """
 
 from __future__ import annotations
 
+import json
+import math
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from interlace.errors import DataError, did_you_mean
+from interlace.randomness import Purpose, generator
+from interlace.statistics.examples import Examples, bootstrap
+from interlace.text.lines import atomic
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
 FOLDER = "predictions"
 _UNSAFE = re.compile(r"[^A-Za-z0-9_+-]")
+_DRAWS = 2000  # a third of a second at 10,000 examples
 
 
 def outcomes_file(run: Path, task: str, seed: int, setting: str = "zero-shot") -> Path:
@@ -33,11 +44,75 @@ def outcomes_file(run: Path, task: str, seed: int, setting: str = "zero-shot") -
     return run / FOLDER / f"{_UNSAFE.sub('-', task)}.{_UNSAFE.sub('-', setting)}.{seed}.safetensors"
 
 
-def read_outcomes(path: Path, language: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """(N,) score and (N,) weight of one language's examples.
+def interval_of(examples: Examples, unit: str = "%") -> dict[str, float]:
+    """`low` and `high` of a score, for its row: the middle 95 % of a bootstrap over test examples.
+
+    That is how far it hangs on which examples were asked, and says nothing of other seeds. Empty where one example
+    tells no spread.
+
+    unit: of the score; percent, or the ratio as it is.
+    """
+    found = bootstrap(examples, generator(Purpose.STATISTICS, 0, 3), draws=_DRAWS)
+    scale = 100.0 if unit == "%" else 1.0
+    ends = {"low": found.low, "high": found.high}
+    return {name: round(scale * end, 4) for name, end in ends.items() if math.isfinite(end)}
+
+
+def write_outcomes(
+    path: Path,
+    language: str,
+    examples: Examples,
+    key: str,
+    arrays: Mapping[str, NDArray[Any]] | None = None,
+    classes: Sequence[str] = (),
+) -> None:
+    """Write what one language's examples got beside that of the others; the file appears whole or not at all.
+
+    What it holds from another model or under other settings is dropped. Of translate-train every language has a
+    fine-tuning, and so a key, of its own; there languages stay until they are scored again.
+
+    Args:
+        path: as `outcomes_file` says.
+        language: what was scored.
+        examples: what they got.
+        key: of the score's row.
+        arrays: what else is kept of the language, by name.
+        classes: the names of what is predicted.
+    """
+    from safetensors import safe_open
+    from safetensors.numpy import save_file
+
+    new: dict[str, NDArray[Any]] = {
+        "score": examples.score.astype(np.float32),
+        "weight": examples.weight.astype(np.float32),
+    }
+    kept: dict[str, NDArray[Any]] = {}
+    about: dict[str, dict[str, str]] = {}
+    if path.is_file():
+        with safe_open(path, "np") as file:
+            told = _about(file.metadata())
+            about = {name: each for name, each in told.items() if name != language and stays(path, each, key)}
+            kept = {name: file.get_tensor(name) for name in file.keys() if name.rpartition(".")[0] in about}  # noqa: SIM118 - no mapping
+    about[language] = {"key": key, "identity": examples.identity}
+    new |= arrays or {}
+    kept |= {f"{language}.{part}": np.ascontiguousarray(values) for part, values in new.items()}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic(path) as partial:
+        save_file(kept, partial, {"about": json.dumps(about), "classes": json.dumps(list(classes))})
+
+
+def stays(path: Path, about: dict[str, Any], key: str) -> bool:
+    """Whether what is kept of one language stands beside what is scored under `key`."""
+    return about.get("key") == key or ".translate-train." in path.name
+
+
+def read_outcomes(path: Path, language: str, key: str | None = None) -> Examples:
+    """What one language's examples got.
+
+    key: of the score's row that they are to belong to; None: whatever is there.
 
     Raises:
-        DataError: there is no such file or language (names the nearest), or the file is damaged.
+        DataError: there is no such file or language (names the nearest), it is another model's, or it is damaged.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -49,10 +124,21 @@ def read_outcomes(path: Path, language: str) -> tuple[NDArray[np.float64], NDArr
             if language not in known:
                 raise DataError(f"{path}: holds no language {language!r}{did_you_mean(language, known)}")
             score, weight = (file.get_tensor(f"{language}.{part}").astype(np.float64) for part in ("score", "weight"))
-    except SafetensorError as error:
+            about = _about(file.metadata()).get(language, {})
+    except (SafetensorError, ValueError) as error:
         raise DataError(f"{path}: damaged: {error}") from error
     _check(path, language, score, weight)
-    return score, weight
+    if key is not None and about.get("key") != key:
+        raise DataError(
+            f"{path}: {language}: what another model, or this one under other settings, got; run "
+            "`interlace evaluate` again"
+        )
+    return Examples(score, weight, about.get("identity", ""))
+
+
+def _about(metadata: dict[str, str] | None) -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]] = json.loads((metadata or {}).get("about", "{}"))
+    return found
 
 
 def _check(path: Path, language: str, score: NDArray[np.floating], weight: NDArray[np.floating]) -> None:

@@ -6,13 +6,13 @@
     LANGUAGE.predicted, LANGUAGE.gold      int32 class numbers, one an example, or one a word; -1 for none
     LANGUAGE.offsets                       (n + 1,) int64, where the words of each example begin; of words only
 
-and, in its metadata, the names of the classes. `TASK.SETTING.SEED.json` beside it is for people: how often each class
+and, in its metadata, what `train.outcomes` says and the names of the classes.
+`TASK.SETTING.SEED.json` beside it is for people: how often each class
 was taken for each, and some examples that the model got wrong.
 """
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,9 +20,10 @@ import numpy as np
 from interlace.data import Labelled, Pairs
 from interlace.data.questions import Questions
 from interlace.ragged import Ragged
-from interlace.text.lines import atomic
+from interlace.statistics.examples import Examples, identity_of
+from interlace.tasks._outcomes import Measured
 from interlace.train.folder import read_json, write_json
-from interlace.train.outcomes import outcomes_file
+from interlace.train.outcomes import interval_of, outcomes_file, stays, write_outcomes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,24 +40,50 @@ _SHOWN = 12  # wrong examples kept of a language
 _WORDS = 40  # shown of a sentence
 
 
-def keep_predictions(run: Path, cell: Cell, item: Item, examples: Any, predictions: Any, gold: Any) -> None:
+def keep_predictions(run: Path, cell: Cell, item: Item, examples: Any, predictions: Any, gold: Any) -> dict[str, float]:
     """Write what was predicted for one language beside that of the other languages; files appear whole or not at all.
 
-    What the file holds from another model or under other settings (`cell.key`) is dropped.
+    What the files hold from another model or under other settings (`cell.key`) is dropped.
+
+    Returns:
+        `low` and `high` of the score, for its row.
     """
     setting, language = item
     path = outcomes_file(run, cell.name, cell.seed, setting)
-    path.parent.mkdir(parents=True, exist_ok=True)
     score, weight = cell.task.outcomes(examples, predictions, gold)
-    new = {"score": score.astype(np.float32), "weight": weight.astype(np.float32)}
+    got = Examples(score, weight, _identity(examples, gold))
+    arrays = _classes(predictions, gold) if cell.task.classes else {}
     shown: dict[str, Any] = {"n": len(score)}
     if cell.task.classes:
-        new |= _classes(predictions, gold)
-        shown["confusion"] = _confusion(new["predicted"], new["gold"], len(cell.task.classes))
+        shown["confusion"] = _confusion(arrays["predicted"], arrays["gold"], len(cell.task.classes))
     wrong = np.flatnonzero(score < weight)
     shown |= {"wrong": len(wrong), "samples": _samples(cell, examples, predictions, gold, wrong)}
-    _write_arrays(path, cell, {f"{language}.{part}": np.ascontiguousarray(values) for part, values in new.items()})
+    write_outcomes(path, language, got, cell.key, arrays=arrays, classes=cell.task.classes)
     _write_shown(path.with_suffix(".json"), cell, item, shown)
+    return interval_of(got, cell.task.unit)
+
+
+def keep_measured(run: Path, cell: Cell, item: Item, scores: dict[str, float]) -> dict[str, float]:
+    """Write what examples got in a probe that tells it, as `keep_predictions` does of what is tuned.
+
+    Returns:
+        `low` and `high` of the score, for its row; empty where the probe tells scores alone.
+    """
+    if not isinstance(scores, Measured):
+        return {}
+    setting, language = item
+    write_outcomes(outcomes_file(run, cell.name, cell.seed, setting), language, scores.examples, cell.key)
+    return interval_of(scores.examples, cell.task.unit)
+
+
+def _identity(examples: Any, gold: Any) -> str:
+    """Names the examples by what is right for them, whatever vocabulary cut them; empty where that cannot be said."""
+    if isinstance(examples, Questions):
+        return identity_of(examples.ids, *examples.answers)
+    if isinstance(gold, Ragged):
+        return identity_of(gold.lengths, gold.flat)
+    labels = isinstance(gold, np.ndarray) and np.issubdtype(gold.dtype, np.integer)
+    return identity_of(gold) if labels else ""
 
 
 def _classes(predictions: Any, gold: Any) -> Arrays:
@@ -75,23 +102,10 @@ def _confusion(predicted: NDArray[Any], gold: NDArray[Any], classes: int) -> lis
     return table
 
 
-def _write_arrays(path: Path, cell: Cell, new: Arrays) -> None:
-    from safetensors import safe_open
-    from safetensors.numpy import save_file
-
-    arrays: Arrays = {}
-    if path.is_file():
-        with safe_open(path, "np") as file:
-            if (file.metadata() or {}).get("key") == cell.key:
-                arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - no mapping
-    with atomic(path) as partial:
-        save_file(arrays | new, partial, {"key": cell.key, "classes": json.dumps(cell.task.classes)})
-
-
 def _write_shown(path: Path, cell: Cell, item: Item, shown: dict[str, Any]) -> None:
     setting, language = item
     kept = read_json(path, {})
-    languages = kept.get("languages", {}) if kept.get("key") == cell.key else {}
+    languages = kept.get("languages", {}) if stays(path, kept, cell.key) else {}
     about = {"key": cell.key, "task": cell.name, "setting": setting, "seed": cell.seed}
     about["classes"] = list(cell.task.classes)
     write_json(path, {**about, "languages": {**languages, language: shown}})
