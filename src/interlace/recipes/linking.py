@@ -158,7 +158,8 @@ def linked(recipe: Recipe, group: CorpusGroup, corpus: str, root: Path) -> Align
         log.info("linking the words of %s with the aligner %r", corpus, aligner.name)
         spool = into / "words"  # goes when the links take the folder's place
         spool.mkdir()
-        words = WordPairs.of(_looked_over(training_pairs(recipe, group, corpus, root), corpus), spool)
+        pairs = training_pairs(recipe, group, corpus, root)
+        words = WordPairs.of(pairs if recipe.world else _looked_over(pairs, corpus), spool)  # the world is as it is
         fitted = aligner.fit(words, _lexicon(priors), _watch(corpus))
         about = {"aligner": aligner.name, "settings": aligner.dump()}
         AlignedWords.write(into, _aligned(words, fitted), about=about)

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from interlace.recipes import Recipe
     from interlace.recipes.prepare import Materials
     from interlace.train.loop import Step
+    from interlace.train.optimise import Optimise
     from interlace.train.observers import Observer
     from interlace.train.perplexity import HeldOut
 
@@ -102,6 +103,14 @@ def pretrain(recipe: Recipe, into: Path, watch: Callable[[Step], None] = lambda 
         return _run(recipe, into, accelerator, watch)
 
 
+def _look_at_warmup(settings: Optimise, last: int) -> None:
+    if settings.warmup >= last:
+        log.warning(
+            "the warm-up takes %d steps and the run %d, so the learning rate never comes to %g; lower "
+            "train.optimise.warmup", settings.warmup, last, settings.learning_rate,
+        )  # fmt: skip
+
+
 def _run(recipe: Recipe, into: Path, accelerator: Accelerator, watch: Callable[[Step], None]) -> Path:
     clock = Clock()
     with accelerator.main_process_first():
@@ -120,6 +129,7 @@ def _run(recipe: Recipe, into: Path, accelerator: Accelerator, watch: Callable[[
     objectives = {source.objective: source.learner for source in mixture.sources}
     model = accelerator.prepare(Learning(backbone, objectives, recipe.seed))
     settings = recipe.train.optimise
+    _look_at_warmup(settings, recipe.train.steps)
     training = Training(
         model, mixture, settings.build(model), settings, accelerator, recipe.train.steps, recipe.train.micro_batches
     )
