@@ -58,8 +58,8 @@ if TYPE_CHECKING:
     from interlace.recipes import Recipe
     from interlace.recipes.prepare import Materials
     from interlace.train.loop import Step
-    from interlace.train.optimise import Optimise
     from interlace.train.observers import Observer
+    from interlace.train.optimise import Optimise
     from interlace.train.perplexity import HeldOut
 
 log = logging.getLogger(__name__)
