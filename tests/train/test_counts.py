@@ -49,10 +49,10 @@ def test_micro_batches_are_summed():
 @pytest.mark.parametrize(
     ("later", "named"),
     [
-        (batch({"mlm": 1}), "'mlm', 'share', 'en', now 'mlm', 'en'"),
-        (batch({"share": 1, "mlm": 1}), "now 'share', 'mlm', 'en'"),
-        (batch({"mlm": 1, "share": 1}, languages=("en", "de")), "now 'mlm', 'share', 'en', 'de'"),
-        (batch({}, languages=()), "now nothing"),
+        (batch({"mlm": 1}), "'mlm', 'share', 'en', another one 'mlm', 'en'"),
+        (batch({"share": 1, "mlm": 1}), "another one 'share', 'mlm', 'en'"),
+        (batch({"mlm": 1, "share": 1}, languages=("en", "de")), "another one 'mlm', 'share', 'en', 'de'"),
+        (batch({}, languages=()), "another one nothing"),
     ],
 )
 def test_a_batch_that_counts_other_things_than_the_first_is_named(later, named):
@@ -80,11 +80,15 @@ def test_what_processes_send_is_added_up_by_place(monkeypatch):
 
 def test_processes_whose_first_batches_differ_stop_before_they_add(monkeypatch):
     counting = two(monkeypatch, [0] * 5, ("tokens", "rows", "mlm", "other", "tokens in en"))
-    with pytest.raises(RunError, match="counts 'mlm', 'en', now 'mlm', 'other', 'en'; mine"):
+    with pytest.raises(RunError, match="counts 'mlm', 'en', another one 'mlm', 'other', 'en'; mine"):
         counting.of(SOURCE, [batch({"mlm": 3})])
 
 
 def test_a_process_learns_that_another_one_counts_otherwise(monkeypatch):
-    counting = two(monkeypatch, [0, 0, 0, 0, 1], ("tokens", "rows", "mlm", "tokens in en"))
-    with pytest.raises(RunError, match="those of another process something else"):
+    names = ("tokens", "rows", "mlm", "tokens in en")
+    counting = two(monkeypatch, [0, 0, 0, 0, 0], names)
+    counting.of(SOURCE, [batch({"mlm": 3})])
+    counting._accelerator.sends[-1] = 1
+    monkeypatch.setattr("accelerate.utils.gather_object", lambda mine: [*mine, ("tokens", "rows", "mood")])
+    with pytest.raises(RunError, match="counts 'mlm', 'en', another one 'mood'; mine"):
         counting.of(SOURCE, [batch({"mlm": 3})])

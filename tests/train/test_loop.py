@@ -136,7 +136,7 @@ def test_an_objective_that_changes_what_it_counts_stops_before_it_reaches_the_we
     next(run)
     next(run)
     before = weights(made)
-    with pytest.raises(RunError, match="mlm/en: its first batch counts 'mlm', 'en', now 'mlm', 'mood', 'en'"):
+    with pytest.raises(RunError, match="mlm/en: its first batch counts 'mlm', 'en', another one 'mlm', 'mood', 'en'"):
         next(run)
     for name, value in weights(made).items():
         assert torch.equal(value, before[name]), name

@@ -8,7 +8,7 @@ tells all processes whether somewhere one differed, so that all of them stop and
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import torch
 
@@ -26,6 +26,7 @@ IN = "tokens in "  # before a language, among the counts of a step
 
 Counts = dict[str, float]
 Names = tuple[str, ...]
+T = TypeVar("T")
 
 _DIFFERS = "differs"
 
@@ -51,7 +52,8 @@ class Counting:
         sums = {name: sum(counts.get(name, 0.0) for counts in each) for name in first}
         total = self.reduced({**sums, _DIFFERS: float(other is not None)})
         if total.pop(_DIFFERS):
-            raise RunError(_message(source, first, other))
+            found = next(names for names in self._everyone(other) if names is not None)
+            raise RunError(_message(source, first, found))
         return total
 
     def reduced(self, counts: Mapping[str, float]) -> Counts:
@@ -63,15 +65,19 @@ class Counting:
 
     def _agreed(self, source: Source, mine: Names) -> Names:
         """What all processes count."""
-        if self._accelerator.num_processes == 1:
-            return mine
-        from accelerate.utils import gather_object
-
-        everyone: list[Names] = gather_object([mine])
+        everyone = self._everyone(mine)
         for names in everyone:
             if names != everyone[0]:
                 raise RunError(_message(source, everyone[0], names))
         return mine
+
+    def _everyone(self, mine: T) -> list[T]:
+        """What each process has; all of them must ask."""
+        if self._accelerator.num_processes == 1:
+            return [mine]
+        from accelerate.utils import gather_object
+
+        return list(gather_object([mine]))
 
 
 def _counts(batch: Batch) -> Counts:
@@ -79,11 +85,11 @@ def _counts(batch: Batch) -> Counts:
     return {"tokens": float(batch.tokens), "rows": float(len(batch.inputs["input_ids"])), **batch.counts, **languages}
 
 
-def _message(source: Source, first: Names, other: Names | None) -> str:
-    found = f"now {_listed(other)}" if other is not None else "those of another process something else"
+def _message(source: Source, first: Names, other: Names) -> str:
     return (
-        f"{source.name}: its first batch counts {_listed(first)}, {found}; {source.objective}.batch must give the same "
-        "`counts` and `languages`, in the same order, for every batch of a corpus (0 where there is none)"
+        f"{source.name}: its first batch counts {_listed(first)}, another one {_listed(other)}; "
+        f"{source.objective}.batch must give the same `counts` and `languages`, in the same order, for every batch "
+        "of a corpus (0 where there is none)"
     )
 
 
