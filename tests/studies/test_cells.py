@@ -149,3 +149,10 @@ def test_another_recipe_may_say_how_all_are_measured(grid):
     assert (cell.recipe.evaluate.targets, list(cell.recipe.evaluate.tasks)) == (["de"], ["pud"])
     with pytest.raises(SettingsError, match="no task 'pdu'"):
         cells(grid, **changes | {"evaluate.tasks": '["pdu"]'})
+
+
+def test_scores_are_named_of_tasks_that_are_measured(grid):
+    with pytest.raises(SettingsError, match=r"evaluate.metrics: nothing is measured by 'retrieva'; did you mean"):
+        cells_of(*read_study(str(grid), {"evaluate.metrics.retrieva": '["p@1"]'}))
+    with pytest.raises(SettingsError, match=r"evaluate.metrics.retrieval"):
+        read_study(str(grid), {"evaluate.metrics.retrieval": "[]"})

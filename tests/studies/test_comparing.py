@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 from interlace.errors import DataError, SettingsError
+from interlace.statistics.examples import Examples
 from interlace.studies.comparing import compare
 from interlace.studies.measures import OTHERS, averaged, scores_of
 from interlace.train.outcomes import outcomes_file, read_outcomes
+from interlace.train.outcomes import write_outcomes as keep
 from study_rows import row, write_outcomes
 
 
@@ -30,19 +32,6 @@ def test_over_seeds_runs_are_drawn_again(results):
     assert found[OTHERS].difference.value == pytest.approx(5 - 1.5 * 0.1)
 
 
-def test_pairs_of_seeds_need_six_to_be_clear(results):
-    german = by_language(compare(results, "a", unit="pairs of seeds"))["de"]
-    assert (german.p, german.unit) == (2 / 16, "pairs of seeds")
-    assert not german.clear
-    alone = [
-        one
-        for one in results
-        if (one["system"], one["pretraining_seed"]) not in {("b", 0), ("b", 1), ("a", 2), ("a", 3)}
-    ]
-    with pytest.raises(DataError, match="B and A have no seed in common"):
-        compare(alone, "a", unit="pairs of seeds")
-
-
 def test_languages_are_drawn_again_for_the_mean_alone(results):
     [one] = compare(results, "a", unit="languages")
     assert (one.measure.language, one.n, one.p, one.unit) == (OTHERS, 2, 1.0, "languages")
@@ -54,6 +43,22 @@ def test_p_values_are_adjusted_for_the_systems_of_a_measure(results):
     assert [one.variant.label for one in german] == ["B", "C"]
     assert [one.adjusted for one in german] == [pytest.approx(4 / 70)] * 2
     assert not any(one.clear for one in german)
+
+
+def test_other_scores_are_compared_where_they_are_named(results):
+    both = [
+        *results,
+        *({**one, "metric": "loss", "main": False, "unit": "", "greater_is_better": False, "score": -one["score"]}
+          for one in results),
+    ]  # fmt: skip
+    assert {one.measure.metric for one in compare(both, "a")} == {"accuracy"}
+    found = compare(both, "a", metrics={"pos": ["loss", "accuracy"]})
+    german = {one.measure.metric: one.difference.value for one in found if one.measure.language == "de"}
+    assert list(german) == ["loss", "accuracy"]
+    assert german["loss"] == pytest.approx(-german["accuracy"])
+    assert averaged(scores_of(both, {"pos": ["loss"]}), found[1].measure) == ["de", "es"]
+    with pytest.raises(SettingsError, match=r"evaluate.metrics: pos has no score 'los'; did you mean 'loss'"):
+        compare(both, "a", metrics={"pos": ["los"]})
 
 
 def test_fine_tunings_of_one_run_are_one_measurement(results):
@@ -93,7 +98,7 @@ def test_under_axes_the_baseline_of_the_same_settings_is_meant(results):
 def test_what_is_not_there_is_named(results):
     with pytest.raises(SettingsError, match=r"no system 'c' in the results; there are: a, b"):
         compare(results, "c")
-    with pytest.raises(SettingsError, match=r"unit 'runs': expected one of seeds, pairs of seeds, examples, languages"):
+    with pytest.raises(SettingsError, match=r"unit 'runs': expected one of seeds, examples, languages"):
         compare(results, unit="runs")
     with pytest.raises(SettingsError, match="give the study's folder"):
         compare(results, "a", unit="examples")
@@ -121,6 +126,30 @@ def test_over_examples_outputs_are_compared_one_by_one(results, tmp_path):
     assert german.difference.low > 20
     assert (german.n, german.unit, german.p) == (300, "examples", pytest.approx(1 / 10_001))
     assert found["en"].p == 1.0
+
+
+def test_mcnemar_speaks_where_each_system_is_one_run(results, tmp_path):
+    single = [one for one in results if (one["pretraining_seed"], one["language"]) == (0, "de")]
+    got = {"a": [1, 0, 0, 0, 0, 0, 0, 1], "b": [0, 1, 1, 1, 1, 1, 0, 1]}
+    for one in single:
+        path = outcomes_file(tmp_path / one["run"], "pos", 0)
+        write_outcomes(path, {"de": (got[one["system"]], np.ones(8))})
+    [one] = compare(single, "a", unit="examples", into=tmp_path)
+    assert one.mcnemar == pytest.approx(14 / 64)  # one of six heads at most
+    write_outcomes(path, {"de": (np.full(8, 0.5), np.ones(8))})
+    [one] = compare(single, "a", unit="examples", into=tmp_path)
+    assert math.isnan(one.mcnemar)
+
+
+def test_other_examples_of_one_number_are_not_paired(results, tmp_path):
+    single = [one for one in results if (one["pretraining_seed"], one["language"]) == (0, "de")]
+    for one in single:
+        path = outcomes_file(tmp_path / one["run"], "pos", 0)
+        keep(path, "de", Examples(np.ones(5), np.ones(5), one["system"]), "key")
+    with pytest.raises(DataError, match="found as many, but other ones"):
+        compare(single, "a", unit="examples", into=tmp_path)
+    with pytest.raises(DataError, match="another model"):
+        compare([{**one, "key": "new"} for one in single], "a", unit="examples", into=tmp_path)
 
 
 def _try(path, language):

@@ -58,7 +58,7 @@ def test_only_what_the_test_tells_apart_is_bold_or_marked(found):
     for label in "AB":
         assert not cell(pos, label, "es").bold
         assert not cell(pos, label, "es").marked
-    assert "p < 0.05 after Holm over the rows" in pos.caption
+    assert "p < 0.05 after Holm over the rows of its column, and not over columns" in pos.caption
     assert "told apart from A" in pos.caption
 
 
@@ -72,6 +72,25 @@ def test_where_lower_is_better_the_lowest_is_bold(results):
     _, pos = tables([{**one, "greater_is_better": False} for one in results], "t", "a")
     assert cell(pos, "A", "de").bold
     assert not cell(pos, "B", "de").bold
+
+
+def test_a_study_names_the_scores_that_it_shows(results):
+    far = [
+        {
+            **one,
+            "metric": "distance",
+            "main": False,
+            "unit": "",
+            "greater_is_better": False,
+            "score": one["score"] / 100,
+        }
+        for one in results
+    ]
+    main, pos = tables([*results, *far], "t", "a", metrics={"pos": ["distance", "accuracy"]})
+    assert [column.group for column in pos.columns[1:]] == ["pos (distance)"] * 4 + ["pos (accuracy, %)"] * 4
+    assert [column.name for column in main.columns] == ["runs", *["en", "others"] * 2]
+    first = {line.label: line.entries[3] for line in pos.lines}  # German, where the nearer is the better
+    assert (first["A"].bold, first["B"].bold) == (True, False)
 
 
 def test_a_caption_says_when_there_are_too_few_runs(results):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, field_validator
 
@@ -47,6 +47,9 @@ class StudyEvaluation(Settings):
     )
     tasks: list[str] = Field([], description="Names of tasks, with the recipes' settings; none: all of the recipe's.")
     seeds: int | None = Field(None, ge=1, description="Fine-tuning seeds; none: as many as the recipe says.")
+    metrics: dict[str, Annotated[list[str], Field(min_length=1)]] = Field(
+        {}, description="Task -> which of its scores are compared and shown, in this order; none: the main one."
+    )
 
 
 class Study(Settings):

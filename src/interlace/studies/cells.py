@@ -129,6 +129,9 @@ def _tasks(study: Study, system: str, recipe: Recipe) -> tuple[str, ...]:
         raise SettingsError(f"{study.name}: nothing measures {system!r}: name tasks in evaluate.tasks")
     for name in names:
         recipe.evaluate.task(name)
+    for name in study.evaluate.metrics:
+        if name not in names:
+            raise SettingsError(f"evaluate.metrics: nothing is measured by {name!r}{did_you_mean(name, names)}")
     return tuple(names)
 
 

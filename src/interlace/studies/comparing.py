@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -10,7 +11,7 @@ import numpy as np
 from interlace.errors import DataError, SettingsError, did_you_mean
 from interlace.randomness import Purpose, generator
 from interlace.statistics import ALPHA, DRAWS, Interval, Tested, holm
-from interlace.statistics.examples import Examples, approximate_randomisation, paired_bootstrap
+from interlace.statistics.examples import Examples, approximate_randomisation, mcnemar, paired_bootstrap
 from interlace.statistics.runs import (
     cliffs_delta,
     cohens_d,
@@ -23,23 +24,24 @@ from interlace.studies.measures import OTHERS, scores_of, variants_of
 from interlace.train.outcomes import outcomes_file, read_outcomes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from interlace.studies.measures import Measure, Runs, Scores, Variant
     from interlace.studies.results import Row
 
-Unit = Literal["seeds", "pairs of seeds", "examples", "languages"]
-UNITS: tuple[Unit, ...] = ("seeds", "pairs of seeds", "examples", "languages")
+Unit = Literal["seeds", "examples", "languages"]
+UNITS: tuple[Unit, ...] = ("seeds", "examples", "languages")
 
 
 @dataclass(frozen=True)
 class Comparison:
     """A system minus the one it is tested against, in one measure.
 
-    unit: what was drawn again. p: two-sided; adjusted: by Holm's method, over the systems of this measure.
-    least: the smallest p that so few measurements can give, before adjusting. effect: Cohen's d over seeds, Cliff's
-    delta beside it; nan where they say nothing. n: how many of the unit there were.
+    unit: what was drawn again. p: two-sided; adjusted: by Holm's method over the systems of this measure, and not over
+    tasks and languages. least: the smallest p that so few measurements can give, before adjusting. effect: Cohen's d
+    over seeds, Cliff's delta beside it; nan where they say nothing. n: how many of the unit there were. mcnemar: p of
+    that test over examples, where both are one run and examples are right or wrong; else nan.
     """
 
     measure: Measure
@@ -53,6 +55,7 @@ class Comparison:
     n: int
     effect: float
     delta: float
+    mcnemar: float = math.nan
 
     @property
     def clear(self) -> bool:
@@ -66,16 +69,16 @@ def compare(
     unit: Unit = "seeds",
     into: Path | None = None,
     draws: int = DRAWS,
+    metrics: Mapping[str, Sequence[str]] = {},
 ) -> list[Comparison]:
     """Every system against the baseline under the same settings, in every measure.
 
     The unit says what the answer is about:
 
     - `seeds`: would it be so in other runs? Welch's interval and a permutation test over runs. Two runs with one seed
-      share little, so they are not paired by default; `pairs of seeds` turns signs of differences within a seed, which
-      needs six seeds or more to come below 0.05.
+      share little, so they are not paired.
     - `examples`: would it be so on other test sentences, of these very runs? Paired bootstrap and approximate
-      randomisation. Needs `into`, the study's folder, whose runs keep what every example got.
+      randomisation, of main scores. Needs `into`, the study's folder, whose runs keep what every example got.
     - `languages`: would it be so in other languages? Signs of the differences by language are turned; one comparison a
       task.
 
@@ -85,9 +88,11 @@ def compare(
         unit: what is drawn again.
         into: the study's folder, for `examples`.
         draws: how often examples are drawn again.
+        metrics: by task, which scores are compared; none: the main one.
 
     Raises:
-        SettingsError: there is no such system or unit. DataError: what examples got was not kept.
+        SettingsError: there is no such system, unit or score. DataError: what examples got was not kept, or the systems
+            were scored on different ones.
     """
     if unit not in UNITS:
         raise SettingsError(f"unit {unit!r}: expected one of {', '.join(UNITS)}")
@@ -95,14 +100,14 @@ def compare(
     systems = list(dict.fromkeys(variant.system for variant in variants))
     if baseline is not None and baseline not in systems:
         raise SettingsError(f"there is no system {baseline!r} in the results{did_you_mean(baseline, systems)}")
-    scores = scores_of(rows)
+    scores = scores_of(rows, metrics)
     pairs = [(variant, other) for variant in variants if (other := reference(variant, variants, baseline)) is not None]
     if unit == "languages":
         found = _over_languages(scores, pairs)
     elif unit == "examples":
         found = _over_examples(rows, scores, pairs, into, draws)
     else:
-        found = _over_seeds(scores, pairs, unit)
+        found = _over_seeds(scores, pairs)
     return _adjusted(found)
 
 
@@ -121,30 +126,22 @@ def _alike(variant: Variant, other: Variant) -> bool:
     return all(None in {value, theirs.get(key)} or value == theirs.get(key) for key, value in mine.items())
 
 
-def _over_seeds(scores: Scores, pairs: Sequence[tuple[Variant, Variant]], unit: Unit) -> list[Comparison]:
+def _over_seeds(scores: Scores, pairs: Sequence[tuple[Variant, Variant]]) -> list[Comparison]:
     found = []
     for number, (measure, by_variant) in enumerate(scores.items()):
         for place, (variant, other) in enumerate(pairs):
             if variant in by_variant and other in by_variant:
                 slot = number * len(pairs) + place
-                found.append(against(measure, variant, by_variant[variant], other, by_variant[other], unit, slot))
+                found.append(against(measure, variant, by_variant[variant], other, by_variant[other], slot))
     return found
 
 
-def against(
-    measure: Measure, variant: Variant, a: Runs, other: Variant, b: Runs, unit: Unit = "seeds", slot: int = 0
-) -> Comparison:
+def against(measure: Measure, variant: Variant, a: Runs, other: Variant, b: Runs, slot: int = 0) -> Comparison:
     """One comparison over seeds, not yet adjusted."""
-    rng = generator(Purpose.STATISTICS, 0, 0, slot)
     x, y = list(a.values()), list(b.values())
-    if unit == "pairs of seeds":
-        both = [a[seed] - b[seed] for seed in a if seed in b]
-        if not both:
-            raise DataError(f"{variant.label} and {other.label} have no seed in common, so nothing is paired")
-        interval, tested = mean_interval(both), sign_flip_test(both, rng)
-        return _made(measure, (variant, other), interval, tested, unit, (_ratio(both), cliffs_delta(x, y)))
-    interval, tested = difference_interval(x, y), permutation_test(x, y, rng)
-    return _made(measure, (variant, other), interval, tested, unit, (cohens_d(x, y), cliffs_delta(x, y)))
+    tested = permutation_test(x, y, generator(Purpose.STATISTICS, 0, 0, slot))
+    effects = cohens_d(x, y), cliffs_delta(x, y)
+    return _made(measure, (variant, other), difference_interval(x, y), tested, "seeds", effects)
 
 
 def _over_languages(scores: Scores, pairs: Sequence[tuple[Variant, Variant]]) -> list[Comparison]:
@@ -174,7 +171,7 @@ def _over_examples(
     if into is None:
         raise SettingsError("unit 'examples' reads what every example got: give the study's folder")
     found = []
-    for number, measure in enumerate(measure for measure in scores if measure.language != OTHERS):
+    for number, measure in enumerate(measure for measure in scores if measure.main and measure.language != OTHERS):
         got = {variant: _pooled(rows, measure, variant, into) for variant in scores[measure]}
         for place, (variant, other) in enumerate(pairs):
             if variant in got and other in got:
@@ -184,7 +181,9 @@ def _over_examples(
                 scale = 100.0 if measure.unit == "%" else 1.0
                 interval = Interval(interval.value * scale, interval.low * scale, interval.high * scale, interval.n)
                 effects = float("nan"), cliffs_delta(a.score / _positive(a.weight), b.score / _positive(b.weight))
-                found.append(_made(measure, (variant, other), interval, tested, "examples", effects))
+                one = _made(measure, (variant, other), interval, tested, "examples", effects)
+                sharp = a.is_right_or_wrong and b.is_right_or_wrong
+                found.append(replace(one, mcnemar=mcnemar(a, b).p) if sharp else one)
     return found
 
 

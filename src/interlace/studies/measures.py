@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
+from interlace.errors import SettingsError, did_you_mean
 from interlace.studies.results import KINDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from interlace.studies.results import Row
 
@@ -19,7 +20,10 @@ OTHERS = ""  # as a language: the mean of the languages that a task is not tuned
 
 @dataclass(frozen=True)
 class Measure:
-    """A task in a setting and language; `language` is `OTHERS` for the mean of all but the source's."""
+    """A task in a setting and language; `language` is `OTHERS` for the mean of all but the source's.
+
+    main: whether the metric is the task's main score, of which outcomes tell what each example got.
+    """
 
     task: str
     setting: str
@@ -28,6 +32,7 @@ class Measure:
     unit: str
     source: str
     greater_is_better: bool
+    main: bool = True
 
     @property
     def is_source(self) -> bool:
@@ -53,15 +58,23 @@ def variants_of(rows: Iterable[Row]) -> list[Variant]:
     return list(dict.fromkeys(_variant(row) for row in rows))
 
 
-def scores_of(rows: Sequence[Row]) -> Scores:
-    """The main scores: one number a pre-training, the mean over its fine-tunings.
+def scores_of(rows: Sequence[Row], metrics: Mapping[str, Sequence[str]] = {}) -> Scores:
+    """The scores that are compared: one number a pre-training, the mean over its fine-tunings.
 
     A checkpoint that is not pre-trained here counts once a fine-tuning seed. The mean of the other languages is taken
     over those for which all systems have scores, within each run.
+
+    Args:
+        rows: as `read_results` gives them.
+        metrics: by task, which of its scores; of a task that is not named, the main one.
+
+    Raises:
+        SettingsError: a task has no such score.
     """
+    _must_know(rows, metrics)
     cells: dict[Measure, dict[Variant, dict[Any, list[float]]]] = {}
     for row in rows:
-        if row["main"]:
+        if row["metric"] in metrics[row["task"]] if row["task"] in metrics else row["main"]:
             fixed = row["pretraining_seed"] is None
             seed = row["tuning_seed"] if fixed else row["pretraining_seed"]
             by_seed = cells.setdefault(_measure(row), {}).setdefault(_variant(row), defaultdict(list))
@@ -70,7 +83,15 @@ def scores_of(rows: Sequence[Row]) -> Scores:
         measure: {variant: {seed: fmean(all_) for seed, all_ in runs.items()} for variant, runs in found.items()}
         for measure, found in cells.items()
     }
-    return _ordered(scores | _means(scores))
+    return _ordered(scores | _means(scores), metrics)
+
+
+def _must_know(rows: Sequence[Row], metrics: Mapping[str, Sequence[str]]) -> None:
+    for task, names in metrics.items():
+        known = list(dict.fromkeys(row["metric"] for row in rows if row["task"] == task))
+        for name in names if known else ():
+            if name not in known:
+                raise SettingsError(f"evaluate.metrics: {task} has no score {name!r}{did_you_mean(name, known)}")
 
 
 def _means(scores: Scores) -> Scores:
@@ -83,12 +104,8 @@ def _means(scores: Scores) -> Scores:
         everybody = {variant for measure in found for variant in scores[measure]}
         shared = [measure for measure in found if everybody == set(scores[measure])]
         if len(shared) > 1:
-            first = shared[0]
-            mean = Measure(
-                first.task, first.setting, OTHERS, first.metric, first.unit, first.source, first.greater_is_better
-            )
-            means[mean] = {
-                variant: _mean_of([scores[measure][variant] for measure in shared]) for variant in scores[first]
+            means[replace(shared[0], language=OTHERS)] = {
+                variant: _mean_of([scores[measure][variant] for measure in shared]) for variant in scores[shared[0]]
             }
     return means
 
@@ -107,12 +124,16 @@ def averaged(scores: Scores, mean: Measure) -> list[str]:
     return [measure.language for measure in alike if everybody == set(scores[measure])]
 
 
-def _ordered(scores: Scores) -> Scores:
-    """Task by task: the source, the mean of the others, the others."""
-    groups = list(dict.fromkeys(_group(measure) for measure in scores))
-    rank = {group: place for place, group in enumerate(groups)}
-    keys = sorted(scores, key=lambda m: (rank[_group(m)], not m.is_source, m.language != OTHERS))
-    return {key: scores[key] for key in keys}
+def _ordered(scores: Scores, metrics: Mapping[str, Sequence[str]]) -> Scores:
+    """Task by task, and in it score by score as they are named: the source, the mean of the others, the others."""
+    rank = {tables: place for place, tables in enumerate(dict.fromkeys((m.task, m.setting) for m in scores))}
+
+    def place(measure: Measure) -> tuple[Any, ...]:
+        named = metrics.get(measure.task, [measure.metric])
+        of_task = rank[measure.task, measure.setting], list(named).index(measure.metric), measure.source
+        return *of_task, not measure.is_source, measure.language != OTHERS
+
+    return {key: scores[key] for key in sorted(scores, key=place)}
 
 
 def _group(measure: Measure) -> tuple[Any, ...]:
@@ -128,6 +149,7 @@ def _measure(row: Row) -> Measure:
         row["unit"],
         row["source"],
         row["greater_is_better"],
+        row["main"],
     )
 
 

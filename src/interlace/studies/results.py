@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from interlace.studies import Study
     from interlace.studies._state import Places, State
     from interlace.studies.cells import Cell
+    from interlace.tasks import Task
 
 Row = dict[str, Any]
 PARQUET, JSON = "results.parquet", "results.json"
@@ -24,17 +25,21 @@ KINDS: dict[str, str] = {
     "study": "string", "cell": "string", "system": "string", "label": "string", "model": "string",
     "pretraining_seed": "int64", "tuning_seed": "int64",
     "task": "string", "setting": "string", "source": "string", "language": "string",
-    "metric": "string", "main": "bool", "unit": "string", "greater_is_better": "bool", "score": "double", "n": "int64",
+    "metric": "string", "main": "bool", "unit": "string", "greater_is_better": "bool", "score": "double",
+    "low": "double", "high": "double", "n": "int64",
     "translations": "string", "tuning": "string", "leak": "string",
     "tokens": "int64", "steps": "int64", "parameters": "int64",
     "seconds": "double", "pretraining_seconds": "double", "evaluation_seconds": "double",
     "interlace": "string", "commit": "string", "device": "string", "precision": "string",
-    "finished": "string", "run": "string",
+    "finished": "string", "run": "string", "key": "string",
 }  # fmt: skip
-"""Columns and their Arrow types; a column an axis stands behind `label`. `seconds`: of predicting and scoring;
-`tuning` (what was selected) and `leak` (test text seen in training) are tables, as JSON text in the Parquet file."""
+"""Columns and their Arrow types; a column an axis stands behind `label`. `low` and `high`: the middle 95 % of the main
+score over test examples drawn again, where what each got is known. `seconds`: of predicting and scoring;
+`tuning` (what was selected) and `leak` (test text seen in training) are tables, as JSON text in the Parquet file;
+`key` names the model and settings that a score is of."""
 
-_SCORED = ("task", "source", "language", "n", "seconds", "translations", "tuning", "leak")  # as a score's row has them
+# What a score's row has as well:
+_SCORED = ("task", "source", "language", "n", "seconds", "translations", "tuning", "leak", "key")
 
 
 def collect(study: Study, cells: Sequence[Cell], places: Places) -> list[Row]:
@@ -49,8 +54,9 @@ def _rows(study: Study, cell: Cell, places: Places) -> Iterator[Row]:
     about["run"] = run.relative_to(places.into).as_posix()
     for score in read_json(run / SCORES, []):
         if score["task"] in cell.tasks and score["seed"] < cell.tuning_seeds:
+            task = cell.recipe.evaluate.task(score["task"])
             for metric, value in {score["metric"]: score["score"], **score.get("scores", {})}.items():
-                yield _ordered({**about, **_measured(score, metric, value)}, cell.axes)
+                yield _ordered({**about, **_measured(score, metric, value, task)}, cell.axes)
 
 
 def _about(study: Study, cell: Cell, state: State, run: dict[str, Any]) -> Row:
@@ -72,17 +78,19 @@ def _about(study: Study, cell: Cell, state: State, run: dict[str, Any]) -> Row:
     }
 
 
-def _measured(score: Row, metric: str, value: float) -> Row:
+def _measured(score: Row, metric: str, value: float, task: Task) -> Row:
     main = metric == score["metric"]
+    unit, greater = task.scale(metric)
     return {
         **{key: score.get(key) for key in _SCORED},
         "setting": score.get("setting") or ZERO_SHOT,
         "tuning_seed": score["seed"],
         "metric": metric,
         "main": main,
-        "unit": score.get("unit", "%") if main else None,  # of what else a task tells, its pages say what it is
-        "greater_is_better": score.get("greater_is_better", True) if main else None,
+        "unit": score.get("unit", "%") if main else unit,
+        "greater_is_better": score.get("greater_is_better", True) if main else greater,
         "score": value,
+        **({key: score.get(key) for key in ("low", "high")} if main else {}),
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, replace
+from itertools import groupby
 from statistics import fmean
 from typing import TYPE_CHECKING
 
@@ -65,7 +66,11 @@ class Table:
 
 
 def tables(
-    rows: Sequence[Row], title: str, baseline: str | None = None, recipes: Mapping[str, Recipe] = {}
+    rows: Sequence[Row],
+    title: str,
+    baseline: str | None = None,
+    recipes: Mapping[str, Recipe] = {},
+    metrics: Mapping[str, Sequence[str]] = {},
 ) -> list[Table]:
     """The main table first, then a table for each task and setting.
 
@@ -74,15 +79,17 @@ def tables(
         title: of the study.
         baseline: the system that others are tested against; none: the first.
         recipes: of each system, for what papers publish of it.
+        metrics: by task, which scores are shown; none: the main one.
     """
-    scores, variants = scores_of(rows), variants_of(rows)
-    marked = {(one.measure, one.variant) for one in compare(rows, baseline) if one.clear}
+    scores, variants = scores_of(rows, metrics), variants_of(rows)
+    marked = {(one.measure, one.variant) for one in compare(rows, baseline, metrics=metrics) if one.clear}
     view = _View(scores, variants, marked, baseline or variants[0].system, recipes)
     groups: dict[tuple[str, str], list[Measure]] = {}
     for measure in scores:
         groups.setdefault((measure.task, measure.setting), []).append(measure)
     several = {task for task, _ in groups if sum(task == other for other, _ in groups) > 1}
-    found = [view.main(title, list(groups.values()))]
+    by_score = groupby(scores, key=lambda measure: (measure.task, measure.setting, measure.metric))
+    found = [view.main(title, [list(measures) for _, measures in by_score])]
     for (task, setting), measures in groups.items():
         name = f"{task}.{setting}" if task in several else task
         found.append(view.one(name, f"{title}: {name.replace('.', ', ')}", measures))
@@ -167,9 +174,9 @@ class _View:
             parts += [
                 (
                     "Bold: the best, where permutation tests over runs tell it apart from every other row "
-                    f"(p < {ALPHA} after Holm over the rows)."
+                    f"(p < {ALPHA} after Holm over the rows of its column, and not over columns)."
                 ),
-                f"†: told apart from {base} by that test (Holm over the systems).",
+                f"†: told apart from {base} by that test (Holm over the systems, and not over columns).",
                 *self._too_few(measures),
             ]
         means = {", ".join(averaged(self.scores, measure)): None for measure in measures if measure.language == OTHERS}

@@ -133,6 +133,7 @@ class Task(Settings, ABC):
     metric: ClassVar[str]  # name of the main score, a key of what `score` or `measure` returns
     unit: ClassVar[str] = "%"
     greater_is_better: ClassVar[bool] = True
+    others: ClassVar[Mapping[str, tuple[str, bool]]] = {}  # unit, and whether greater is better, of scores unlike it
 
     static: ClassVar[bool] = False  # whether it can score static word vectors too: `measure_words`
     translatable: ClassVar[bool] = False  # whether gold holds for a translation of the text: translate-test
@@ -183,6 +184,11 @@ class Task(Settings, ABC):
         """
         raise NotImplementedError
 
+    @classmethod
+    def scale(cls, metric: str) -> tuple[str, bool]:
+        """The unit of one of its scores, and whether greater is better; what stands behind a comma says of what."""
+        return cls.others.get(metric.split(", ")[0], (cls.unit, cls.greater_is_better))
+
     @property
     def classes(self) -> tuple[str, ...]:
         """The names of the classes whose numbers are predicted; none where something else is."""
@@ -192,12 +198,16 @@ class Task(Settings, ABC):
         """(n,) score and (n,) weight of each example: a share of labels, or of words, that are right.
 
         The main score of any set of examples is the sum of the one by the sum of the other, as a share. What has no
-        gold has no weight.
+        gold has no weight. Probes tell theirs with their scores: `Measured`.
         """
         return right_labels(predictions, gold)
 
     def measure(self, backbone: Backbone, vocab: Vocab, examples: Any) -> dict[str, float]:
-        """A probe's scores of the backbone as it is."""
+        """A probe's scores of the backbone as it is.
+
+        As `Measured` they tell too what each example got, so that the score gets an interval over examples, and
+        systems are compared on the same ones.
+        """
         raise NotImplementedError
 
     def measure_words(self, vectors: Mapping[str, WordVectors], examples: Any) -> dict[str, float]:

@@ -6,9 +6,8 @@
     LANGUAGE.predicted, LANGUAGE.gold      int32 class numbers, one an example, or one a word; -1 for none
     LANGUAGE.offsets                       (n + 1,) int64, where the words of each example begin; of words only
 
-and, in its metadata, what `train.outcomes` says and the names of the classes.
-`TASK.SETTING.SEED.json` beside it is for people: how often each class
-was taken for each, and some examples that the model got wrong.
+and, in its metadata, what `train.outcomes` says and the names of the classes. `TASK.SETTING.SEED.json` beside it is for
+people: how often each class was taken for each, and some examples that the model got wrong.
 """
 
 from __future__ import annotations
