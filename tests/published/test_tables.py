@@ -92,7 +92,7 @@ def test_the_correlations_follow_from_the_tables():
     """Their sign does not: a better alignment goes with a smaller difference."""
     from scipy.stats import spearmanr
 
-    alignment = {(row.system, row.setting): row.printed["mean"] for row in rows("embedding alignment")}
+    alignment = {(row.system, row.setting): row.printed["mean"] for row in rows("embedding_alignment")}
     (printed,) = rows("correlation of alignment and transfer")
     for task, value in printed.scores.items():
         measured = [row for row in rows(task, names=["align_mlm"], number="3") if "difference" in row.scores]
@@ -128,7 +128,7 @@ def test_the_gains_that_the_text_speaks_of_are_in_the_tables():
     assert one("unsupervised translation", "de-en", "encoder and decoder MLM") - one(
         "unsupervised translation", "de-en", "PBSMT + NMT (Lample et al. 2018b)"
     ) == pytest.approx(9.1)
-    perplexity = {row.system: row.printed["ne"] for row in rows("language modelling")}
+    perplexity = {row.system: row.printed["ne"] for row in rows("perplexity")}
     assert perplexity["Nepali"] - perplexity["Nepali + English"] == pytest.approx(17.1)
     assert perplexity["Nepali"] - perplexity["Nepali + Hindi"] == pytest.approx(41.6)
     bleu = {row.system: row.printed["en-de"] for row in rows("translation, WMT14")}

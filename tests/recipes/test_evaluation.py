@@ -38,7 +38,7 @@ def test_the_files_can_be_read(name, vocab):
     task = PUBLIC.evaluate.task(name)
     for language in targets(name):
         examples = task.examples("test", language, vocab, Path(DATA))
-        assert len(examples) >= 100
+        assert len(examples) >= 90
         if name in {"xnli", "ner"}:  # large
             break
     if task.learner() is not None:

@@ -135,18 +135,17 @@ def test_papers_stand_below_ours_and_are_called_theirs(make_run):
 
 def test_what_a_recipe_quotes_is_shown(make_run):
     folder = make_run("mlm", gain=0.0)
-    quoted = {
-        "where": "Doe 2020, table 9, X",
-        "task": "xnli",
-        "metric": "accuracy",
-        "scores": {"de": 12.5},
-        "note": "Odd.",
-    }
-    change(folder, "recipe.json", lambda recipe: {**recipe, "published": [quoted]})
+    said = [
+        {"where": "Yang et al. 2020, table 1, ALM", "note": "Odd."},
+        {"where": "Yang et al. 2020, table 3, ALM (cross-lingual test)"},  # stands in the table of XNLI already
+        {"where": "Doe 2020, table 9, X"},  # not known here
+    ]
+    change(folder, "recipe.json", lambda recipe: {**recipe, "published": said})
     text = " ".join(words_of(published(read_runs([folder]))))
-    assert "mlm: Doe 2020, table 9, X, xnli (accuracy)" in text
-    assert "German 12.5" in text
-    assert "Odd." in text
+    assert "mlm: Yang et al. 2020, table 1, ALM, translation, WMT14 (BLEU)" in text
+    assert "English – German 29.22 Odd." in text
+    assert "ALM (cross-lingual test)" not in text
+    assert "Doe 2020" not in text
 
 
 # ---- mistakes ----

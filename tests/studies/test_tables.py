@@ -16,15 +16,13 @@ from interlace.studies.tables import Column, tables
 @pytest.fixture
 def recipes():
     """A recipe with what a paper reports."""
-    told = {
-        "where": "Doe & Roe 2020, table 1",
-        "task": "pos, tuned on English alone",
-        "metric": "accuracy",
-        "scores": {"en": 97.0, "de": 88.0, "mean": 80.5},
-    }
-    other = {**told, "task": "mlqa", "scores": {"mean": 1.0}}
+    places = [
+        "Yang et al. 2021, table 1, mBERT+WEAM",  # MLQA
+        "Yang et al. 2020, table 3, ALM (translate-train)",
+        "Yang et al. 2020, table 3, ALM (cross-lingual test)",
+    ]
     data = {"name": "x", "corpora": {"t": {"languages": ["en"], "train": "x"}}, "objectives": {"mlm": {}}}
-    return {"b": Recipe.read({**data, "published": [told, other]})}
+    return {"b": Recipe.read({**data, "published": [{"where": place} for place in places]})}
 
 
 @pytest.fixture
@@ -105,15 +103,37 @@ def test_missing_scores_leave_a_dash(results):
     assert "| – |" in markdown(pos)
 
 
-def test_what_papers_print_is_marked_as_theirs(results, recipes):
-    main, pos = tables(results, "t", "a", recipes)
+def test_what_papers_print_of_a_task_and_setting_is_marked_as_theirs(results, recipes):
+    main, xnli = tables([{**one, "task": "xnli"} for one in results], "t", "a", recipes)
     assert main.columns[-1].name == "theirs, another scale"
-    assert cell(main, "B", "theirs, another scale").text.startswith("pos, tuned on English alone 80.5 (Doe & Roe")
+    [place] = [said.where for said in recipes["b"].published if "cross-lingual" in said.where]
+    assert cell(main, "B", "theirs, another scale").text == f"xnli, zero-shot, accuracy 75.6 ({place})"
     assert cell(main, "A", "theirs, another scale") is None
-    [theirs] = [line for line in pos.lines if line.theirs]
-    assert theirs.label == "Doe & Roe 2020, table 1 (pos, tuned on English alone)"
-    assert [entry and entry.text for entry in theirs.entries] == [None, "97", None, "88", None, "80.5"]
-    assert "not to be set against ours" in pos.caption
+    [theirs] = [line for line in xnli.lines if line.theirs]
+    assert theirs.label == f"{place} (xnli, zero-shot, accuracy)"
+    assert [entry and entry.text for entry in theirs.entries] == [None, "85.2", None, "78", "79.2", "75.6"]
+    assert "not to be set against ours" in xnli.caption
+
+
+def test_what_papers_measure_otherwise_stands_in_no_table(results, recipes):
+    for change in (
+        {},
+        {"task": "xnli", "metric": "f1"},
+        {"task": "mlqa"},
+        {"task": "xnli", "setting": "translate-test"},
+    ):
+        found = tables([{**one, **change} for one in results], "t", "a", recipes)
+        assert not any(line.theirs for table in found for line in table.lines)
+        assert not any(column.is_text for table in found for column in table.columns)
+
+
+def test_each_score_has_the_figures_of_its_own_name(results, recipes):
+    both = [{**one, "task": "mlqa", "metric": metric} for metric in ("f1", "exact") for one in results]
+    theirs = [line for line in tables(both, "t", "a", recipes)[1].lines if line.theirs]
+    assert [line.label.rpartition(", ")[2] for line in theirs] == ["exact match)", "F1)"]
+    exact, f1 = ([entry and entry.text for entry in line.entries] for line in theirs)
+    assert sorted(filter(None, exact)) == sorted(["66.7", "49.7", "49.6", "51.9"])
+    assert not set(filter(None, f1)) & set(filter(None, exact))
 
 
 def test_settings_of_one_task_have_tables_of_their_own(results):

@@ -7,7 +7,7 @@ other data, often another split than ours, so they stand beside our scores and a
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from interlace.errors import DataError, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
 _FOLDER = Path(__file__).parent
 _MISSING = "-"
@@ -52,6 +52,15 @@ class Row:
         setting = self.table.called.get(self.setting, self.setting)
         return f"{self.cite}, table {self.table.number}, {self.table.where.format(system=self.system, setting=setting)}"
 
+    def fits(self, task: str, setting: str, score: str) -> bool:
+        """Whether figures may stand beside our scores of that name: a paper's row without a setting fits any."""
+        return (self.table.task, self.table.score) == (task, score) and self.setting in {"", setting}
+
+    def only(self, columns: Collection[str]) -> Row:
+        """The same row with some of its figures."""
+        kept = [{key: value for key, value in each.items() if key in columns} for each in (self.printed, self.correct)]
+        return replace(self, printed=kept[0], correct=kept[1])
+
 
 class _Line(BaseModel):
     """A row as the file has it."""
@@ -76,6 +85,7 @@ class Table(BaseModel):
     about: str = Field(description="What it shows, a sentence.")
     task: str = Field(description="What is measured, under our name of the task where there is one.")
     metric: str = Field(description="How.")
+    score: str = Field("", description="Name of our score of the same kind; none: we have none.")
     unit: str = Field(description="Of the figures.")
     split: str = Field(description="What is scored: test sets, but dev sets in ALIGN-MLM.")
     selection: str = Field("", description="How the scored model was chosen among those tuned.")
@@ -185,6 +195,28 @@ def rows(
     every = (row for name in (names or papers()) for row in paper(name).rows())
     asked = {"task": task, "number": number, "setting": setting, "system": system}
     return [row for row in every if _fits(row, asked) and (not column or column in row.printed)]
+
+
+def placed(where: str, task: str = "", system: str = "", columns: Collection[str] | None = None) -> list[Row]:
+    """The rows that print one place, such as 'Yang et al. 2020, table 1, ALM': a row for each measure of the table.
+
+    Args:
+        where: paper, table and row.
+        task: where the place holds several tasks, one of them; none: all.
+        system: where several systems stand in the place, one of them; none: all.
+        columns: figures wanted; none: all.
+
+    Raises:
+        DataError: there is no such place, or none of the columns in it; says what there is.
+    """
+    found = [row for row in rows(task, system=system) if row.where == where]
+    if not found:
+        places = {row.where for row in rows(task, system=system)}
+        raise DataError(f"no published results at {where!r}{did_you_mean(where, places)}")
+    unknown = next((column for column in columns or () if not any(column in row.printed for row in found)), None)
+    if unknown is not None:
+        raise DataError(f"{where}: no column {unknown!r}{did_you_mean(unknown, found[0].table.columns)}")
+    return found if columns is None else [row.only(columns) for row in found]
 
 
 def lookup(task: str, column: str, system: str, *, setting: str = "", metric: str = "") -> list[tuple[float, Row]]:

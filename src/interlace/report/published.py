@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from interlace.published import rows
+from interlace.errors import DataError
+from interlace.published import placed, rows
 from interlace.report import Section
 from interlace.report._format import heading, language_name, number
 from interlace.report._scores import tables
 from interlace.report._templates import render
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from interlace.published import Row
     from interlace.report._run import Run
     from interlace.report._scores import TaskTable
-
-_CALLED = {"perplexity": "language modelling"}  # tasks that papers' tables call otherwise
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,9 @@ class _Shown:
 
 def published(runs: Sequence[Run]) -> Section:
     """The section: a table for each of our tables whose task, measure and setting a paper's table has too."""
-    shown = [found for table in tables(runs) if (found := _beside(table)) is not None]
-    quoted = _quoted(runs)
+    asked = tables(runs)
+    shown = [found for table in asked if (found := _beside(table)) is not None]
+    quoted = _quoted(runs, asked)
     lead = (
         "Theirs, not ours: other data, other models and another scale, many times as large. They show the order of"
         " systems and languages that the papers found; the figures themselves do not compare."
@@ -48,9 +50,7 @@ def published(runs: Sequence[Run]) -> Section:
 
 def _beside(table: TaskTable) -> _Shown | None:
     ours = [line.language for line in table.lines]
-    theirs = [
-        row for row in rows(_CALLED.get(table.task, table.task)) if _fits(row, table) and set(ours) & set(row.printed)
-    ]
+    theirs = [row for row in rows(table.task) if _stands_beside(row, table)]
     if not theirs:
         return None
     languages = [language for language in ours if any(language in row.printed for row in theirs)]
@@ -65,9 +65,10 @@ def _beside(table: TaskTable) -> _Shown | None:
     )  # fmt: skip
 
 
-def _fits(row: Row, table: TaskTable) -> bool:
-    same = row.table.metric.replace(" ", "_").lower() in {table.metric.lower(), f"{table.metric.lower()}_match"}
-    return same and row.setting in {"", table.setting}
+def _stands_beside(row: Row, table: TaskTable) -> bool:
+    """Whether a paper's row has a figure for one of our languages, of the same task, setting and score."""
+    ours = {line.language for line in table.lines}
+    return row.fits(table.task, table.setting, table.metric) and not ours.isdisjoint(row.printed)
 
 
 def _place(row: Row) -> str:
@@ -75,15 +76,35 @@ def _place(row: Row) -> str:
     return f"{row.cite}, table {row.table.number}{split}"
 
 
-def _quoted(runs: Sequence[Run]) -> list[dict[str, Any]]:
-    """What the recipes themselves quote for the system that they stand for."""
+def _quoted(runs: Sequence[Run], asked: Sequence[TaskTable]) -> list[dict[str, Any]]:
+    """What papers print for the systems that the recipes stand for, but for what stands in a table already."""
     entries: dict[str, dict[str, Any]] = {}
     for run in runs:
-        for entry in run.recipe.get("published") or []:
-            scores = ", ".join(f"{language_name(key)} {_digits(value)}" for key, value in entry["scores"].items())
-            key = f"{run.label} {entry['where']} {entry['metric']}"
-            entries.setdefault(key, {**entry, "run": run.label, "scores": scores, "note": entry.get("note", "")})
+        for said in run.recipe.get("published") or []:
+            for row in _rows_of(said):
+                if any(_stands_beside(row, table) for table in asked):
+                    continue
+                figures = (f"{language_name(key)} {_digits(figure)}" for key, figure in row.scores.items())
+                entry = {
+                    "run": run.label,
+                    "where": row.where,
+                    "task": row.table.task,
+                    "metric": row.table.metric,
+                    "scores": ", ".join(figures),
+                    "note": " ".join(filter(None, [row.note, said.get("note", "")])),
+                }
+                entries.setdefault(f"{run.label} {row.where} {row.table.task} {row.table.metric}", entry)
     return list(entries.values())
+
+
+def _rows_of(said: Mapping[str, Any]) -> list[Row]:
+    """Of what a recipe names; nothing where no paper here has it."""
+    named = {key: said[key] for key in ("where", "task", "system", "columns") if said.get(key)}
+    try:
+        return placed(**named)
+    except DataError as error:
+        log.info("%s", error)
+        return []
 
 
 def _digits(value: float) -> str:

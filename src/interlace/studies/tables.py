@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass, replace
 from itertools import groupby
 from statistics import fmean
@@ -15,8 +14,9 @@ from interlace.studies.comparing import against, compare
 from interlace.studies.measures import OTHERS, averaged, scores_of, variants_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from interlace.published import Row as PublishedRow
     from interlace.recipes import Recipe
     from interlace.studies.measures import Measure, Runs, Scores, Variant
     from interlace.studies.results import Row
@@ -114,7 +114,7 @@ class _View:
             others = means or [measure for measure in group if not measure.is_source]
             measures += [*(measure for measure in group if measure.is_source), *others]
         table = self._table("main", title, measures, "")
-        told = {system: _in_a_word(recipe) for system, recipe in self.recipes.items()}
+        told = {system: _in_a_word(recipe, measures) for system, recipe in self.recipes.items()}
         if not any(told.values()):
             return table
         lines = [
@@ -221,21 +221,38 @@ def _range(counts: Sequence[int]) -> str:
     return str(min(counts)) if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
 
 
-def _in_a_word(recipe: Recipe) -> str:
-    """The papers' own means, a task each."""
-    return "; ".join(
-        f"{row.task} {row.scores['mean']:g} ({row.where})" for row in recipe.published if "mean" in row.scores
-    )
+def _in_a_word(recipe: Recipe, measures: Sequence[Measure]) -> str:
+    """The papers' own means of what we measure."""
+    asked = {(measure.task, measure.setting, measure.metric) for measure in measures}
+    told = [
+        f"{_named(row)} {row.scores['mean']:g} ({row.where})"
+        for row in _published(recipe)
+        if "mean" in row.printed and any(row.fits(*ours) for ours in asked)
+    ]
+    return "; ".join(told)
 
 
 def _theirs(recipe: Recipe, measures: Sequence[Measure]) -> list[Line]:
-    """What papers print for this task, in our columns."""
+    """What papers print of this task and setting, in the columns of our scores of the same name."""
     lines = []
-    for row in recipe.published:
-        if re.split(r"[\s,:]", row.task)[0].lower() != measures[0].task.lower():
+    for row in _published(recipe):
+        fitting = [row.fits(measure.task, measure.setting, measure.metric) for measure in measures]
+        if not any(fitting):
             continue
-        figures = [row.scores.get(measure.language) if measure.language else None for measure in measures]
+        figures = [
+            row.scores.get(measure.language) if fits and measure.language else None
+            for measure, fits in zip(measures, fitting, strict=True)
+        ]
         entries = [None if figure is None else Entry(f"{figure:g}") for figure in [*figures, row.scores.get("mean")]]
         if any(entries):
-            lines.append(Line(f"{row.where} ({row.task})", (None, *entries), theirs=True))
+            lines.append(Line(f"{row.where} ({_named(row)})", (None, *entries), theirs=True))
     return lines
+
+
+def _published(recipe: Recipe) -> Iterator[PublishedRow]:
+    for place in recipe.published:
+        yield from place.rows()
+
+
+def _named(row: PublishedRow) -> str:
+    return ", ".join(filter(None, [row.table.task, row.setting, row.table.metric]))
