@@ -131,6 +131,39 @@ def test_vectors_that_exist_take_the_place_of_text(data):
     np.testing.assert_allclose(WordVectors.load(folder, "de").vectors, english.vectors, atol=1e-5)
 
 
+def test_half_a_dictionary_is_learnt_from_and_the_other_half_scored(data):
+    rng = np.random.default_rng(0)
+    words = [f"w{number}" for number in range(20)]
+    vectors = WordVectors("en", words, rng.normal(size=(20, 4)).astype(np.float32))
+    vectors.write(data / "x.en.vec")
+    WordVectors("de", [word.upper() for word in words], vectors.vectors[:, ::-1]).write(data / "x.de.vec")
+    (data / "de-en.txt").write_text("".join(f"{word.upper()}\t{word}\n" for word in words))
+    (data / "en-de.txt").write_text("".join(f"{word}\t{word.upper()}\n" for word in words))
+    section = {"name": "procrustes", "vectors": "x.{language}.vec", "dictionary": "{source}-{target}.txt"}
+    section |= {"dictionary_share": 0.5, "mapping": {"rounds": 0}}
+    tasks = {"word_translation": {"files": "{source}-{target}.txt"}}
+    scored = {"targets": ["de"], "tasks": tasks}
+    recipe = Recipe.read({"name": "half", "data_root": str(data), "embeddings": section, "evaluate": scored})
+    learn_vectors(recipe, data / "run")
+    assert [path.name for path in (data / "run/dictionaries").iterdir()] == ["embeddings.en-de.tsv"]
+    assert json.loads((data / "run/run.json").read_text())["embeddings"]["mappings"]["de"]["entries"] == 10
+    [row] = evaluate(target_of(str(data / "run")))
+    assert row["scores"]["held out"] == 50
+    assert row["scores"]["p@1 csls, seen"] == 100
+
+
+def test_no_more_of_given_vectors_is_read_than_is_used(data):
+    for language in ("en", "de"):
+        (data / f"x.{language}.vec").write_text("3 2\na 1 0\nb 0 1\nbroken\n")
+    (data / "en-de.txt").write_text("a a\nb b\n")
+    section = {"name": "procrustes", "vectors": "x.{language}.vec", "dictionary": "{source}-{target}.txt"}
+    section |= {"skipgram": {"most": 2}, "mapping": {"rounds": 0, "normalise": []}}
+    recipe = Recipe.read(
+        {"name": "top", "data_root": str(data), "embeddings": section, "evaluate": {"targets": ["de"]}}
+    )
+    assert WordVectors.load(learn_vectors(recipe, data / "run"), "de").words == ["a", "b"]
+
+
 @pytest.mark.parametrize(
     ("section", "message"),
     [

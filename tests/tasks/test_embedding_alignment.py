@@ -130,3 +130,11 @@ def test_a_line_without_a_translation_is_named(tmp_path):
 def test_means_are_not_rows_of_the_vocabulary():
     with pytest.raises(SettingsError, match="candidates = 'vocabulary' needs pieces = 'single'"):
         EmbeddingAlignment(candidates="vocabulary", pieces="mean")
+
+
+def test_the_score_is_over_words_that_training_has_not_read(dictionary, vocab, model):
+    backbone = aligned(vocab, model(), PAIRS)
+    folder = dictionary(*PAIRS[:2], ("reads", "briefe"), PAIRS[3])
+    (folder / "dict/train.txt").write_text("the der\ndoctor arzt\n")
+    found = measured(folder, vocab, backbone, learnt="dict/train.txt")
+    assert found == {"p@1": 50, "p@1, all": 75, "p@1, seen": 100, "held out": 50, "coverage": 100}

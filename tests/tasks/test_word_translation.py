@@ -114,6 +114,56 @@ def test_languages_without_vectors_and_oneself_are_refused(root):
         WordTranslation().examples("test", "en", None, root(("a", "b")))
 
 
+# ---- what training has read ----
+
+ANIMALS = [("cat", "Katze"), ("dog", "Hund"), ("hound", "Hund"), ("mouse", "Maus")]
+PLACES = at("en", cat=0, dog=90, hound=85, mouse=180), at("de", Katze=5, Hund=92, Maus=300)
+
+
+def test_the_score_is_over_words_that_training_has_not_read(root, tmp_path):
+    """Learnt: dog. So hound, whose translation was read, is neither seen nor held out; cat and mouse are held out."""
+    folder = root(*ANIMALS)
+    (folder / "dict/train.txt").write_text("Dog\thund\n")
+    found = scored(folder, PLACES, learnt="dict/train.txt")
+    assert found["held out"] == 50
+    assert (found["p@1 cosine"], found["p@1 cosine, seen"], found["p@1 cosine, all"]) == (50, 100, 75)
+    cosines = {
+        word: np.cos(np.radians(angle)) for word, angle in [("cat", 5), ("dog", 2), ("hound", 7), ("mouse", 120)]
+    }
+    assert found["mean cosine"] == pytest.approx((cosines["cat"] + cosines["mouse"]) / 2, abs=1e-6)
+    assert found["mean cosine, all"] == pytest.approx(np.mean(list(cosines.values())), abs=1e-6)
+    assert found["coverage"] == 100
+    assert "held out" not in scored(folder, PLACES)
+
+
+def test_a_run_tells_what_it_has_read(root, tmp_path):
+    folder = root(*ANIMALS)
+    kept = tmp_path / "run/dictionaries"
+    kept.mkdir(parents=True)
+    (kept / "align_mlm.de-en.tsv").write_text(
+        "source\ttarget\tpart\tfate\nMaus\tmouse\tdrawn\tused\nKatze\tcat\tdrawn\talike\nHund\tdog\theld-out\tused\n"
+    )
+    (kept / "align_mlm.en-fr.tsv").write_text("source\ttarget\tpart\tfate\ncat\tchat\tdrawn\tused\n")
+    task = WordTranslation().after(tmp_path / "run")
+    assert task.dump() == WordTranslation().dump()  # so that a run that is moved keeps its scores
+    learnt = task.examples("test", "de", None, folder).learnt
+    assert (learnt.source, learnt.target) == ({"mouse"}, {"maus"})
+    assert WordTranslation().after(None).examples("test", "de", None, folder).learnt.source == frozenset()
+
+
+def test_rows_of_a_dictionary_may_be_what_was_read(root):
+    task = WordTranslation(learnt="dict/en-de.txt[:2]")
+    assert task.examples("test", "de", None, root(*ANIMALS)).learnt.source == {"cat", "dog"}
+
+
+def test_a_dictionary_that_was_read_as_a_whole_is_scored_with_a_warning(root, caplog):
+    with caplog.at_level("WARNING", "interlace"):
+        found = scored(root(*ANIMALS), PLACES, learnt="dict/en-de.txt")
+    assert found["held out"] == 0
+    assert found["p@1 cosine"] == found["p@1 cosine, all"] == found["p@1 cosine, seen"] == 75
+    assert "word_translation, en-de: training has read all 4 words" in caplog.text
+
+
 # ---- vectors of a model ----
 
 

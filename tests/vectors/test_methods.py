@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from interlace.errors import DataError, MissingDependencyError
+from interlace.errors import DataError, MissingDependencyError, SettingsError
 from interlace.links.lexicon import Lexicon
 from interlace.neighbours import nearest, unit
 from interlace.vectors import Sources, WordVectors
+from interlace.vectors._adversary import Adversary
 from interlace.vectors._mapping import Mapping, Sides, procrustes
 from interlace.vectors._skipgram import SkipGram
 from interlace.vectors.concat import Concat, Mixed
@@ -122,6 +123,13 @@ def test_languages_with_nothing_in_common_are_told_apart(caplog):
         learnt = Muse(adversary=GAME | {"epochs": 1, "updates": 20}, chances=4).fit(Sources(given=pair))
     assert not learnt.about["mappings"]["xx"]["converged"]
     assert "xx onto en" in caplog.text
+
+
+def test_both_readings_of_label_smoothing():
+    assert Adversary().wrong == pytest.approx(0.1)
+    assert Adversary(smoothed="flipped").wrong == pytest.approx(0.2)
+    with pytest.raises(SettingsError, match="makes both labels alike"):
+        Adversary(smoothing=0.6, smoothed="flipped")
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,13 @@ class EmbeddingSettings(Settings):
         description="Dictionary of the pivot and each other language, `source<TAB>target` a line: a pattern of paths "
         "with {source} and {target}; in whichever direction there is one.",
     )
+    dictionary_share: float = Field(
+        1.0,
+        gt=0,
+        le=1,
+        description="Share of the dictionary's source words learnt from, drawn with the recipe's seed, as "
+        "`dictionary.share` of objectives is; tasks score the others.",
+    )
     settings: dict[str, Any] = Field({}, description="The method's own settings.")
 
     @model_validator(mode="before")

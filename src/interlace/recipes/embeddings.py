@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import logging
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from itertools import chain
+from itertools import chain, combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from interlace.data.cache import cached
 from interlace.errors import DataError, SettingsError
 from interlace.links.lexicon import Lexicon
+from interlace.objectives._lexicons import Drawn, Part, draw
 from interlace.recipes._claim import claim, finished
 from interlace.recipes._text import text_key, training_lines, training_pairs
+from interlace.recipes.lexicons import write_drawn
 from interlace.recipes.prepare import data_root
 from interlace.tasks import TASKS
 from interlace.text.lines import atomic_folder, read_lines, writing
@@ -56,7 +58,9 @@ def learn_vectors(recipe: Recipe, into: Path, watch: Watch | None = None) -> Pat
             log.info("%s is finished; nothing to do", into)
             return into / VECTORS
         start = time.perf_counter()
-        sources = _sources(recipe, settings)
+        drawn = _drawn(recipe, settings)
+        write_drawn({f"embeddings.{one.name}": one for one in drawn}, into)
+        sources = replace(_sources(recipe, settings), dictionaries={one.languages: _learnt(one) for one in drawn})
         prepared = time.perf_counter()
         learnt = settings.method().fit(sources, recipe.seed, watch or nobody)
         with atomic_folder(into / VECTORS) as folder:
@@ -109,32 +113,41 @@ def _sources(recipe: Recipe, settings: EmbeddingSettings) -> Sources:
     root = data_root(recipe)
     if settings.vectors is not None:
         paths = {language: root / settings.vectors.format(language=language) for language in recipe.languages}
-        given = {language: WordVectors.read(path, language) for language, path in paths.items()}
-        return Sources(given=given, dictionaries=_dictionaries(recipe, settings, root))
+        most = settings.method().most
+        return Sources(given={of: WordVectors.read(path, of, most) for of, path in paths.items()})
     if not recipe.corpora:
         raise SettingsError(
             f"recipe {recipe.name!r} has no [corpora] to learn word vectors from; or name files of vectors in "
             "embeddings.vectors"
         )
-    texts = {language: _words(recipe, language, root) for language in recipe.languages}
-    return Sources(texts=texts, dictionaries=_dictionaries(recipe, settings, root))
+    return Sources(texts={language: _words(recipe, language, root) for language in recipe.languages})
 
 
-def _dictionaries(recipe: Recipe, settings: EmbeddingSettings, root: Path) -> dict[tuple[str, str], Lexicon]:
-    """Those that there are between any two languages, in either direction.
+def _drawn(recipe: Recipe, settings: EmbeddingSettings) -> list[Drawn]:
+    """The dictionaries between any two languages, in one direction or the other, and what is learnt from of each.
 
     Raises:
         DataError: some were asked for, and there is none at all.
     """
     if settings.dictionary is None:
-        return {}
-    pairs = [(one, other) for one in recipe.languages for other in recipe.languages if one != other]
-    paths = {pair: root / settings.dictionary.format(source=pair[0], target=pair[1]) for pair in pairs}
-    found = {pair: Lexicon.read(path) for pair, path in paths.items() if path.is_file()}
+        return []
+    root, found, looked = data_root(recipe), list[Drawn](), list[Path]()
+    for pair in combinations(recipe.languages, 2):
+        ways = {way: root / settings.dictionary.format(source=way[0], target=way[1]) for way in (pair, pair[::-1])}
+        looked += ways.values()
+        there = next((way for way, path in ways.items() if path.is_file()), None)
+        if there is not None:
+            found.append(draw(Lexicon.read(ways[there]), there, settings.dictionary_share, recipe.seed))
     if not found:
-        looked = ", ".join(str(path) for path in list(paths.values())[:3]) or "none: the recipe has one language"
-        raise DataError(f"embeddings.dictionary: no dictionary is there; looked for {looked}")
+        places = ", ".join(map(str, looked[:3])) or "none: the recipe has one language"
+        raise DataError(f"embeddings.dictionary: no dictionary is there; looked for {places}")
     return found
+
+
+def _learnt(drawn: Drawn) -> Lexicon:
+    """The entries that are learnt from."""
+    kept = drawn.parts == Part.DRAWN
+    return replace(drawn.lexicon, entries=drawn.lexicon.entries[kept], counts=drawn.lexicon.counts[kept])
 
 
 @dataclass(frozen=True)

@@ -54,6 +54,11 @@ class Target:
     into: Path
     trained: Recipe | None = None
 
+    @property
+    def run(self) -> Path | None:
+        """The folder of the run that the model comes from; None for a plain checkpoint."""
+        return Path(self.model).parent if self.trained is not None else None
+
     def changed(self, recipe: Recipe) -> Target:
         """The same model under another recipe."""
         return replace(self, recipe=recipe)
@@ -97,7 +102,7 @@ def evaluate(
     names = list(on) or list(settings.tasks)
     if not names:
         raise DataError(f"recipe {target.recipe.name!r} names no tasks; choose some with --on")
-    tasks = {name: settings.task(name) for name in names}
+    tasks = {name: settings.task(name).after(target.run) for name in names}
     train = target.recipe.train
     accelerator = accelerator_for(train.precision, train.threads)
     vectors = static_vectors(target.model, tasks)

@@ -20,6 +20,7 @@ from interlace.links.lexicon import Lexicon
 from interlace.objectives._lexicon_words import Fate
 from interlace.objectives._lexicons import Dictionary, Part
 from interlace.recipes.linking import linked, version
+from interlace.tasks._learnt import KEPT
 from interlace.text.lines import read_lines, write_lines
 from interlace.train import checkpoint
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-FOLDER = "dictionaries"
+FOLDER = KEPT
 _HEADER = "source\ttarget\tpart\tfate"
 
 _Pair = tuple[str, str]
@@ -160,7 +161,8 @@ def keep_dictionaries(mixture: Mixture, into: Path) -> None:
     Raises:
         RunError: the run began with other dictionaries.
     """
-    files = {path: [_HEADER, *_lines(drawn)] for path, drawn in _files(mixture, into).items()}
+    drawn = _named(mixture)
+    files = {path: [_HEADER, *_lines(one)] for path, one in _files(drawn, into).items()}
     if checkpoint.steps_in(into / "checkpoints"):
         for path, lines in files.items():
             if not path.exists() or list(read_lines(path)) != lines:
@@ -169,15 +171,25 @@ def keep_dictionaries(mixture: Mixture, into: Path) -> None:
                     "counted from, has changed: bring it back, or choose another folder"
                 )
         return
+    write_drawn(drawn, into)
+
+
+def write_drawn(drawn: Mapping[str, Drawn], into: Path) -> None:
+    """Write dictionaries into the run's folder, by the names of their files, in place of any that are there."""
     shutil.rmtree(into / FOLDER, ignore_errors=True)
-    for path, lines in files.items():
+    for path, one in _files(drawn, into).items():
         path.parent.mkdir(exist_ok=True)
-        write_lines(path, lines)
+        write_lines(path, [_HEADER, *_lines(one)])
 
 
-def _files(mixture: Mixture, into: Path) -> Mapping[Path, Drawn]:
+def _files(drawn: Mapping[str, Drawn], into: Path) -> dict[Path, Drawn]:
+    return {into / FOLDER / f"{name}.tsv": one for name, one in drawn.items()}
+
+
+def _named(mixture: Mixture) -> dict[str, Drawn]:
+    """What each objective drew, by objective and languages."""
     return {
-        into / FOLDER / f"{source.objective}.{drawn.name}.tsv": drawn
+        f"{source.objective}.{drawn.name}": drawn
         for source in mixture.sources
         if source.prepared.dictionaries is not None
         for drawn in source.prepared.dictionaries.drawn

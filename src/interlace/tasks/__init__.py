@@ -173,6 +173,10 @@ class Task(Settings, ABC):
         """
         return ()
 
+    def after(self, run: Path | None) -> Task:  # noqa: ARG002 - most do not care
+        """The task as it scores what a run has learnt; one that asks what training has read looks in its folder."""
+        return self
+
     def learner(self) -> Learner | None:
         """What the loop trains on `examples`; None for a probe."""
         return None

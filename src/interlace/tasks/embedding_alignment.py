@@ -8,6 +8,7 @@ no candidate, and words whose translations are all written alike are not asked; 
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -17,10 +18,10 @@ from interlace.data import Pairs, Sentences
 from interlace.errors import DataError
 from interlace.neighbours import ranks, unit
 from interlace.ragged import Ragged
-from interlace.tasks import Task
 from interlace.tasks._dictionary import read_entries
 from interlace.tasks._distinct import numbered
 from interlace.tasks._files import Asked, Files, find
+from interlace.tasks._learnt import AsksDictionary, Learnt
 from interlace.tasks._words import means, spellable
 
 if TYPE_CHECKING:
@@ -32,8 +33,19 @@ if TYPE_CHECKING:
     from interlace.models.backbone import Backbone
 
 
-class EmbeddingAlignment(Task):
-    """Percent of dictionary words whose nearest row in the input table is one of their translations."""
+@dataclass(frozen=True)
+class Entries(Pairs):
+    """A dictionary, an entry a row; its words, and what training has read of them."""
+
+    words: tuple[list[str], list[str]] = field(default_factory=lambda: ([], []))
+    learnt: Learnt = field(default_factory=Learnt)
+
+
+class EmbeddingAlignment(AsksDictionary):
+    """Percent of dictionary words whose nearest row in the input table is one of their translations.
+
+    Where training has read a part of the dictionary, the score is over the words that it has not.
+    """
 
     metric: ClassVar[str] = "p@1"
 
@@ -59,14 +71,18 @@ class EmbeddingAlignment(Task):
             message = "candidates = 'vocabulary' needs pieces = 'single'"
             raise ValueError(message)
 
-    def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> Pairs:
+    def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> Entries:
         """A row a dictionary entry: the subwords of the word and of its translation as inside a sentence."""
-        path = find(self.files, Asked("embedding_alignment", split, language, root, self.source))
-        source, target = read_entries(path)
-        return Pairs(_words(source, self.source, vocab), _words(target, language, vocab))
+        asked = Asked("embedding_alignment", split, language, root, self.source)
+        words = read_entries(find(self.files, asked))
+        source, target = _words(words[0], self.source, vocab), _words(words[1], language, vocab)
+        return Entries(source, target, words=words, learnt=self.learnt_of(asked))
 
-    def measure(self, backbone: Backbone, vocab: Vocab, examples: Pairs) -> dict[str, float]:
+    def measure(self, backbone: Backbone, vocab: Vocab, examples: Entries) -> dict[str, float]:
         """`p@1` over the words asked, and `coverage`, the share of the dictionary's source words that were asked.
+
+        Where training has read some of them, `p@1` is over those it has not, `held out` is their share, and `p@1, all`
+        and `p@1, seen` are over all and over those it has read.
 
         Raises:
             DataError: not one word can be asked.
@@ -85,9 +101,13 @@ class EmbeddingAlignment(Task):
             )
         table = backbone.table.detach().float().cpu().numpy()
         rows = self._rows(targets.take(np.flatnonzero(target_fits)), vocab)
-        found = self._hits(table, rows, sources.take(np.flatnonzero(usable)), targets.take(np.flatnonzero(usable)))
-        asked, known = len(np.unique(words[usable])), len(np.unique(words))
-        return {"p@1": 100 * float(found.mean()), "coverage": 100 * asked / known}
+        kept = np.flatnonzero(usable)
+        found = self._hits(table, rows, sources.take(kept), targets.take(kept))
+        spelt = [[side[entry] for entry in kept] for side in examples.words]
+        parts = examples.learnt.parts(numbered(sources.take(kept))[0], *spelt)
+        where = f"embedding_alignment, {examples.source.language}-{examples.target.language}"
+        scores = parts.scores(where, lambda some: {"p@1": 100 * float(found[some].mean())})
+        return {**scores, "coverage": 100 * len(found) / len(np.unique(words))}
 
     def _rows(self, targets: Ragged, vocab: Vocab) -> Ragged:
         """The candidates: a row each of subwords whose mean is its vector."""

@@ -7,7 +7,7 @@ as in XLM (table 5). `embedding_alignment` is its quick relative: rows of the ta
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -16,9 +16,9 @@ from pydantic import Field
 from interlace.errors import DataError
 from interlace.neighbours import Surroundings, ranks, unit
 from interlace.ragged import Ragged
-from interlace.tasks import Task
 from interlace.tasks._dictionary import read_entries
 from interlace.tasks._files import Asked, Files, find
+from interlace.tasks._learnt import AsksDictionary, Learnt
 from interlace.tasks._words import Reading, vectors_of, whole_words
 from interlace.text.lines import read_lines
 
@@ -37,12 +37,16 @@ _NAME = "word_translation"
 
 @dataclass(frozen=True)
 class Entries:
-    """A dictionary, an entry a row, and for each side the frequent words of a text, where these are candidates too."""
+    """A dictionary, an entry a row, and for each side the frequent words of a text, where these are candidates too.
+
+    learnt: what training has read of it.
+    """
 
     languages: tuple[str, str]
     source: list[str]
     target: list[str]
-    frequent: tuple[list[str], list[str]] = ((), ())  # type: ignore[assignment] # no words
+    frequent: tuple[list[str], list[str]] = field(default_factory=lambda: ([], []))
+    learnt: Learnt = field(default_factory=Learnt)
 
     def __len__(self) -> int:
         return len(self.source)
@@ -57,11 +61,42 @@ class Entries:
         return [*self.source, *self.frequent[0]], [*self.target, *self.frequent[1]]
 
 
-class WordTranslation(Task):
+@dataclass(frozen=True)
+class _Found:
+    """What was found, of n words asked and m entries.
+
+    words: (m,) the word of each entry. places: by what is compared, (n,) the place of the best translation.
+    alike: (n,) whether a translation is written alike. cosines, distances: (m,) of each entry.
+    """
+
+    words: NDArray[np.int64]
+    places: dict[str, NDArray[np.int64]]
+    alike: NDArray[np.bool_]
+    cosines: NDArray[np.float32]
+    distances: NDArray[np.float32]
+
+    def scores(self, kept: NDArray[np.bool_]) -> dict[str, float]:
+        """The scores of some of the words: kept is (n,)."""
+        scores: dict[str, float] = {}
+        for by, places in self.places.items():
+            found = places[kept]
+            scores |= {f"p@{most} {by}": _percent(found <= most) for most in (1, 5, 10)}
+            scores[f"mrr {by}"] = 100 * float((1 / found).mean())
+        alike = self.alike[kept]
+        if 0 < alike.sum() < len(alike):
+            scores["p@1 csls, not alike"] = _percent(self.places["csls"][kept & ~self.alike] == 1)
+        entries = kept[self.words]
+        scores["mean cosine"] = float(self.cosines[entries].mean())
+        scores["mean distance"] = float(self.distances[entries].mean())
+        return {**scores, "alike": _percent(alike)}
+
+
+class WordTranslation(AsksDictionary):
     """P@1, P@5, P@10 and mean reciprocal rank of a dictionary's words, and how near translations are.
 
-    A word's rank is that of its best translation; a wrong word that is exactly as near goes first. Entries without a
-    vector for both words are left out and show in the coverage.
+    A word's rank is that of its best translation; a wrong word that is as near goes first. Entries without a vector for
+    both words are left out and show in the coverage. Where training has read a part of the dictionary, the score is
+    over the words that it has not.
     """
 
     metric: ClassVar[str] = "p@1 csls"
@@ -110,7 +145,7 @@ class WordTranslation(Task):
         if self.candidates == "text":
             one, other = (_frequent(find(self.text, asked, side), self.most) for side in (self.source, language))
             frequent = (one, other)
-        return Entries((self.source, language), sides[0], sides[1], frequent)
+        return Entries((self.source, language), sides[0], sides[1], frequent, self.learnt_of(asked))
 
     def measure(self, backbone: Backbone, vocab: Vocab, examples: Entries) -> dict[str, float]:
         """The scores of a model's vectors of single words."""
@@ -125,8 +160,10 @@ class WordTranslation(Task):
         Returns:
             `p@1`, `p@5`, `p@10` and `mrr`, each by `csls` and by `cosine`; `p@1 csls, not alike` over words without a
             translation written alike, where there are such; `mean cosine` and `mean distance` (not in percent) over
-            the entries; `coverage`, the share of the dictionary's words that were asked, and `alike`, that of these
-            with a translation written alike.
+            the entries; `alike`, the share of words with a translation written alike; and `coverage`, that of the
+            dictionary's words that were asked. Where training has read some of them, all but `coverage` are of those
+            it has not, `held out` is their share, and the same names with `, all` and `, seen` are of all and of those
+            it has read.
 
         Raises:
             DataError: there are no vectors of a language, or not one entry has both.
@@ -135,23 +172,24 @@ class WordTranslation(Task):
         found = self._found(sides[0], sides[1], examples)
         rows = np.unique(found[:, :2], axis=0)
         tables = [side.vectors - side.vectors.mean(axis=0) if self.centre else side.vectors for side in sides]
-        pairs = [tables[0][rows[:, 0]], tables[1][rows[:, 1]]]
-        asked, words = np.unique(rows[:, 0], return_inverse=True)
         around = [self._in_play(side, frequent, rows[:, number])
                   for number, (side, frequent) in enumerate(zip(sides, examples.frequent, strict=True))]  # fmt: skip
+        asked, words = np.unique(rows[:, 0], return_inverse=True)
         gold = _gold(words, np.searchsorted(around[1], rows[:, 1]))
         queries, candidates, others = unit(tables[0][asked]), unit(tables[1][around[1]]), unit(tables[0][around[0]])
-        by_csls = ranks(queries, candidates, gold, Surroundings.csls(candidates, others, self.neighbours))
-        alike = _alike(sides[0], sides[1], rows, words)
-        return {
-            **_scores(by_csls, "csls"),
-            **_scores(ranks(queries, candidates, gold), "cosine"),
-            **({"p@1 csls, not alike": _percent(by_csls[~alike] == 1)} if 0 < alike.sum() < len(alike) else {}),
-            "mean cosine": float((unit(pairs[0]) * unit(pairs[1])).sum(axis=1).mean()),
-            "mean distance": float(np.linalg.norm(pairs[0] - pairs[1], axis=1).mean()),
-            "coverage": 100 * len({examples.source[entry] for entry in found[:, 2]}) / len(set(examples.source)),
-            "alike": _percent(alike),
-        }
+        csls = Surroundings.csls(candidates, others, self.neighbours)
+        spelt = [[side.words[row] for row in rows[:, number]] for number, side in enumerate(sides)]
+        pairs = (tables[0][rows[:, 0]], tables[1][rows[:, 1]])
+        outcome = _Found(
+            words,
+            {"csls": ranks(queries, candidates, gold, csls), "cosine": ranks(queries, candidates, gold)},
+            np.bincount(words, [one == other for one, other in zip(*spelt, strict=True)]) > 0,
+            (unit(pairs[0]) * unit(pairs[1])).sum(axis=1),
+            np.linalg.norm(pairs[0] - pairs[1], axis=1),
+        )
+        coverage = 100 * len({examples.source[entry] for entry in found[:, 2]}) / len(set(examples.source))
+        where = f"{_NAME}, {'-'.join(examples.languages)}"
+        return {**examples.learnt.parts(words, *spelt).scores(where, outcome.scores), "coverage": coverage}
 
     def _found(self, source: WordVectors, target: WordVectors, examples: Entries) -> NDArray[np.int64]:
         """(m, 3) source row, target row and number of each entry that has both."""
@@ -183,21 +221,6 @@ class WordTranslation(Task):
 def _gold(words: NDArray[np.int64], right: NDArray[np.int64]) -> Ragged:
     """The right candidates of each word asked, from entries in order of the words."""
     return Ragged.from_lengths(right, np.bincount(words))
-
-
-def _alike(
-    source: WordVectors, target: WordVectors, rows: NDArray[np.int64], words: NDArray[np.int64]
-) -> NDArray[np.bool_]:
-    """For each word asked, whether one of its translations is written alike."""
-    same = [source.words[one] == target.words[other] for one, other in rows.tolist()]
-    found = np.zeros(words.max() + 1, np.bool_)
-    np.logical_or.at(found, words, same)
-    return found
-
-
-def _scores(found: NDArray[np.int64], by: str) -> dict[str, float]:
-    precision = {f"p@{most} {by}": _percent(found <= most) for most in (1, 5, 10)}
-    return {**precision, f"mrr {by}": 100 * float((1 / found).mean())}
 
 
 def _percent(true: Any) -> float:

@@ -184,6 +184,11 @@ class Method(Settings, ABC):
         """The public name: that of the member's file."""
         return type(self).__module__.rsplit(".", 1)[-1].removeprefix("interlace_guest_")
 
+    @property
+    def most(self) -> int | None:
+        """How many words it takes of vectors that exist already, the most frequent; None: all."""
+        return None
+
     @abstractmethod
     def fit(self, sources: Sources, seed: int = 0, watch: Watch | None = None) -> Learnt:
         """Learn from all sources; equal sources, settings and seed give equal vectors.

@@ -9,7 +9,7 @@ Legend: B words of each language in a batch, H width. A mapping W is (H, H); x i
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from pydantic import Field
@@ -39,7 +39,12 @@ class Adversary(Settings):
     turns: int = Field(5, ge=1, description="Updates of the discriminator before each of the mapping (MUSE: 5).")
     hidden: int = Field(2048, ge=1, description="Width of the discriminator's two hidden layers (3.1).")
     dropout: float = Field(0.1, ge=0, lt=1, description="Noise on the discriminator's input (3.1).")
-    smoothing: float = Field(0.2, ge=0, lt=0.5, description="Smoothing of the discriminator's labels (3.1).")
+    smoothing: float = Field(0.2, ge=0, lt=1, description="Smoothing s of the discriminator's labels (3.1: 0.2).")
+    smoothed: Literal["spread", "flipped"] = Field(
+        "spread",
+        description="What s means, which the paper leaves open. 'spread': it is shared by both labels, which are then "
+        "1 - s/2 and s/2 (0.9 and 0.1, as in MUSE's code); 'flipped': 1 - s and s (0.8 and 0.2).",
+    )
     learning_rate: float = Field(0.1, gt=0, description="SGD's, of both sides (3.1).")
     decay: float = Field(0.95, gt=0, le=1, description="What the learning rate is multiplied by each epoch (3.1).")
     shrink: float = Field(0.5, gt=0, le=1, description="And where the criterion has fallen (3.1).")
@@ -47,6 +52,17 @@ class Adversary(Settings):
     restarts: int = Field(
         2, ge=1, description="Games that are played; the best by the criterion counts, if another one agrees with it."
     )
+
+    def model_post_init(self, _context: Any) -> None:
+        """What is right must stay likelier than what is wrong."""
+        if self.wrong >= 0.5:
+            message = f"smoothing = {self.smoothing} makes both labels alike; with 'flipped' it is below 0.5"
+            raise ValueError(message)
+
+    @property
+    def wrong(self) -> float:
+        """The label of what is not so; that of what is so is 1 minus it."""
+        return self.smoothing / 2 if self.smoothed == "spread" else self.smoothing
 
     def play(self, sides: Sides, seed: int, game: int, watch: Watch) -> tuple[Floats, list[float]]:
         """The best rotation of one game by the criterion, and the criterion after each epoch."""
@@ -84,7 +100,7 @@ class _Board:
         self.mapping = torch.eye(sides.source.width, device=device, requires_grad=True)
         self._judge = _discriminator(sides.source.width, rules).to(device)
         truth = torch.cat([torch.full((rules.batch,), value, device=device) for value in (1.0, 0.0)])
-        self._labels = truth * (1 - 2 * rules.smoothing) + rules.smoothing  # whether a vector was moved
+        self._labels = truth * (1 - 2 * rules.wrong) + rules.wrong  # whether a vector was moved
         self.told_apart = 0.5  # running share of words whose language the discriminator tells
 
     def update(self, rate: float) -> None:

@@ -17,7 +17,8 @@ from pydantic import Field
 from interlace.errors import DataError, SettingsError, did_you_mean
 from interlace.neighbours import Surroundings, mutual, nearest, unit
 from interlace.settings import Settings
-from interlace.vectors import Learnt, WordVectors, nobody
+from interlace.vectors import Learnt, Method, WordVectors, nobody
+from interlace.vectors._skipgram import SkipGram
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from interlace.vectors import Sources, Watch
-    from interlace.vectors._skipgram import SkipGram
 
     Floats = NDArray[np.float32]
 
@@ -51,6 +51,12 @@ class Mapping(Settings):
         10_000,
         ge=1,
         description="Words of the criterion, the most frequent (Conneau et al. 2018, section 2.4: 10,000).",
+    )
+    judged_among: int = Field(
+        15_000,
+        ge=1,
+        description="Words of the pivot among which the criterion finds translations, the most frequent (MUSE: among "
+        "all, of which it keeps pairs within the first 15,000).",
     )
     neighbours: int = Field(10, ge=1, description="k of CSLS (Conneau et al. 2018, section 2.3: 10).")
 
@@ -82,7 +88,7 @@ class Sides:
     def criterion(self, rotation: Floats) -> float:
         """Mean cosine of frequent words to the words that CSLS takes for their translations (section 2.4)."""
         moved = unit(self.source.vectors[: self.mapping.judged_on] @ rotation)
-        others = unit(self.target.vectors[: self.mapping.refined_on])
+        others = unit(self.target.vectors[: self.mapping.judged_among])
         found, _ = nearest(moved, others, Surroundings.csls(others, moved, self.mapping.neighbours))
         return float((moved * others[found]).sum(axis=1).mean())
 
@@ -105,6 +111,18 @@ def procrustes(source: Floats, target: Floats) -> Floats:
     product = np.asarray(source, np.float64).T @ np.asarray(target, np.float64)
     left, _, right = np.linalg.svd(product)
     return np.asarray(left @ right, np.float32)
+
+
+class Mapped(Method):
+    """A method that learns each language alone, or is given its vectors, and rotates it onto the pivot."""
+
+    skipgram: SkipGram = Field(default_factory=SkipGram, description="How fastText learns each language alone.")
+    mapping: Mapping = Field(default_factory=Mapping, description="How languages are brought into one space.")
+
+    @property
+    def most(self) -> int:
+        """As many as are kept of words that are learnt."""
+        return self.skipgram.most
 
 
 def mapped(

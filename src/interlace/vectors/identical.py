@@ -8,24 +8,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pydantic import Field
 
 from interlace.errors import DataError
-from interlace.vectors import Learnt, Method, Sources
-from interlace.vectors._mapping import Mapping, Sides, mapped
-from interlace.vectors._skipgram import SkipGram
+from interlace.vectors._mapping import Mapped, Sides, mapped
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from interlace.vectors import Watch
+    from interlace.vectors import Learnt, Sources, Watch
 
 
-class Identical(Method):
+class Identical(Mapped):
     """Names, numbers and loans stand for a dictionary."""
-
-    skipgram: SkipGram = Field(default_factory=SkipGram, description="How fastText learns each language alone.")
-    mapping: Mapping = Field(default_factory=Mapping, description="How languages are brought into one space.")
 
     def fit(self, sources: Sources, seed: int = 0, watch: Watch | None = None) -> Learnt:
         """Learn each language alone, and rotate it by what it writes like the pivot."""

@@ -16,10 +16,9 @@ from pydantic import Field
 
 from interlace.neighbours import unit
 from interlace.randomness import Purpose, generator
-from interlace.vectors import Learnt, Method, Sources, nobody
+from interlace.vectors import Learnt, Sources, nobody
 from interlace.vectors._adversary import Adversary
-from interlace.vectors._mapping import Mapping, Sides, mapped, procrustes
-from interlace.vectors._skipgram import SkipGram
+from interlace.vectors._mapping import Mapped, Sides, mapped, procrustes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,11 +32,9 @@ log = logging.getLogger(__name__)
 AGREE = 0.9  # of two games that found the same; wrong ends of the micro-world came to 0.27 to 0.73
 
 
-class Muse(Method):
+class Muse(Mapped):
     """Vectors of each language alone, mapped without any supervision."""
 
-    skipgram: SkipGram = Field(default_factory=SkipGram, description="How fastText learns each language alone.")
-    mapping: Mapping = Field(default_factory=Mapping, description="How languages are brought into one space.")
     adversary: Adversary = Field(default_factory=Adversary, description="How the first rotation is found.")
     chances: int = Field(
         3, ge=1, description="Random rotations, refined alike, that the result must beat to count as converged."

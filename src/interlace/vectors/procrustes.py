@@ -7,25 +7,21 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pydantic import Field
 
 from interlace.errors import DataError
-from interlace.vectors import Learnt, Method, Sources
-from interlace.vectors._mapping import Mapping, Sides, mapped
-from interlace.vectors._skipgram import SkipGram
+from interlace.vectors._mapping import Mapped, Sides, mapped
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from interlace.links.lexicon import Lexicon
-    from interlace.vectors import Watch, WordVectors
+    from interlace.vectors import Learnt, Sources, Watch, WordVectors
 
 
-class Procrustes(Method):
+class Procrustes(Mapped):
     """The supervised counterpart of MUSE: the first rotation comes from a dictionary."""
 
     needs: ClassVar[frozenset[str]] = frozenset({"dictionaries"})
 
-    skipgram: SkipGram = Field(default_factory=SkipGram, description="How fastText learns each language alone.")
-    mapping: Mapping = Field(default_factory=Mapping, description="How languages are brought into one space.")
     fold: bool = Field(True, description="Look words of the dictionary up in any case where they are not as written.")
 
     def fit(self, sources: Sources, seed: int = 0, watch: Watch | None = None) -> Learnt:
