@@ -201,6 +201,16 @@ def test_counts_are_the_predictions(objective, vocab, backbone):
             assert term.total.item() == pytest.approx(batch.counts[name] * each, rel=1e-4)
 
 
+def test_people_are_told_of_what_stands_in_the_batch(objective, vocab, backbone):
+    batch = batch_of(objective, vocab, backbone.traits)
+    facts = objective.facts(batch, vocab)
+    lengths = batch.inputs.get("attention_mask", np.ones_like(batch.inputs["input_ids"])).sum(axis=1)
+    places = [(row, column) for cells in facts.lines.values() for row, line in cells.items() for column in line]
+    assert places
+    assert all(0 <= column < lengths[row] for row, column in places)
+    assert len(batch.extra) == 0 or len(facts.lines) + len(facts.notes) > 1 or objective.term == "alm"
+
+
 def test_subwords_are_counted_by_language(objective, vocab, backbone):
     batch = batch_of(objective, vocab, backbone.traits)
     other = batch_of(objective, vocab, backbone.traits, step=2)
