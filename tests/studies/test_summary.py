@@ -30,7 +30,7 @@ def units(into):
 def test_tables_and_comparisons_are_written(finished):
     study, folder, into = finished
     names = [table.name for table in summarise(study, folder, into)]
-    assert names == ["main", "retrieval"]
+    assert names == ["main", "retrieval", "differences.retrieval"]
     assert sorted(path.name for path in (into / "tables").iterdir()) == sorted(
         f"{name}.{kind}" for name in names for kind in ("md", "tex", "html")
     )
@@ -47,6 +47,32 @@ def test_examples_are_drawn_again_where_all_runs_kept_them(finished):
         write_outcomes(outcomes_file(run, "retrieval", 0), dict.fromkeys(("en", "de", "es"), ones))
     summarise(study, folder, into)
     assert {("examples", language) for language in ("en", "de", "es")} <= units(into)
+    assert "other examples" in (into / "tables" / "differences.retrieval.md").read_text()
+
+
+def test_what_cannot_be_compared_costs_no_other_task_and_says_why(grid, tmp_path, stand_in, caplog):
+    study, folder = read_study(str(grid), {"evaluate.tasks": '["retrieval", "pos"]'})
+    into = tmp_path / "study"
+    run_study(study, folder, into)
+    for run in finished_runs(study, folder, into):
+        for task, length in (("retrieval", 5), ("pos", 5 + run.name.startswith("b"))):
+            ones = np.ones(length), np.ones(length)
+            write_outcomes(outcomes_file(run, task, 0), dict.fromkeys(("en", "de", "es"), ones))
+    summarise(study, folder, into)
+    rows = [row for row in json.loads((into / "comparisons.json").read_text()) if row["resampled"] == "examples"]
+    assert {row["task"] for row in rows if row["why_not"] is None} == {"retrieval"}
+    [failed] = [row for row in rows if row["why_not"]]
+    assert (failed["task"], failed["setting"]) == ("pos", "zero-shot")
+    assert failed["why_not"].endswith("found 6 and 5")
+    assert len({tuple(row) for row in rows}) == 1  # the same keys
+    assert "pos, zero-shot: systems are not compared by test examples" in caplog.text
+
+
+def test_a_task_that_tells_no_outcomes_is_passed_over(finished, caplog):
+    study, folder, into = finished
+    summarise(study, folder, into)
+    assert "examples" not in {unit for unit, _ in units(into)}
+    assert "not compared" not in caplog.text
 
 
 def test_a_study_without_scores_has_no_tables(grid, tmp_path):

@@ -182,7 +182,8 @@ def _over_examples(
                 interval = Interval(interval.value * scale, interval.low * scale, interval.high * scale, interval.n)
                 effects = float("nan"), cliffs_delta(a.score / _positive(a.weight), b.score / _positive(b.weight))
                 one = _made(measure, (variant, other), interval, tested, "examples", effects)
-                sharp = a.is_right_or_wrong and b.is_right_or_wrong
+                single = all(len(_of(rows, measure, each)) == 1 for each in (variant, other))
+                sharp = single and a.is_right_or_wrong and b.is_right_or_wrong
                 found.append(replace(one, mcnemar=mcnemar(a, b).p) if sharp else one)
     return found
 
@@ -193,6 +194,14 @@ def _positive(
     return np.where(weight > 0, weight, 1.0)
 
 
+def _of(rows: Sequence[Row], measure: Measure, variant: Variant) -> list[Row]:
+    """The rows of a system's main score, one a run and fine-tuning."""
+    asked = measure.task, measure.setting, measure.language, variant.label
+    return [
+        row for row in rows if row["main"] and asked == (row["task"], row["setting"], row["language"], row["label"])
+    ]
+
+
 def _pooled(rows: Sequence[Row], measure: Measure, variant: Variant, into: Path) -> Examples:
     """What a system got on each example, all its runs and fine-tunings together."""
     runs = [
@@ -201,10 +210,7 @@ def _pooled(rows: Sequence[Row], measure: Measure, variant: Variant, into: Path)
             measure.language,
             row.get("key"),
         )
-        for row in rows
-        if row["main"]
-        and (row["task"], row["setting"], row["language"]) == (measure.task, measure.setting, measure.language)
-        and row["label"] == variant.label
+        for row in _of(rows, measure, variant)
     ]
     if len({(len(run.score), run.identity) for run in runs}) > 1:
         raise DataError(f"{variant.label}, {measure.task}, {measure.language}: runs were scored on different examples")

@@ -10,6 +10,8 @@ from interlace.errors import DataError
 from interlace.studies._state import Places
 from interlace.studies.cells import cells_of
 from interlace.studies.comparing import compare
+from interlace.studies.correlating import correlations
+from interlace.studies.differences import differences
 from interlace.studies.rendering import write_tables
 from interlace.studies.results import JSON, read_results
 from interlace.studies.tables import tables
@@ -37,31 +39,56 @@ def summarise(study: Study, folder: Path, into: Path) -> list[Table]:
         study: the grid.
         folder: where its file stands.
         into: the study's folder.
+
+    Raises:
+        SettingsError: `evaluate.metrics` names a score that a task does not tell.
     """
     rows = read_results(into) if read_json(into / JSON) else []
     if not rows:
         return []
     baseline = study.reference if any(row["system"] == study.reference for row in rows) else None
     recipes = {cell.system: cell.recipe for cell in cells_of(study, folder)}
-    found = tables(rows, study.name, baseline, recipes)
+    metrics = study.evaluate.metrics
+    compared = [
+        *compare(rows, baseline, metrics=metrics),
+        *compare(rows, baseline, "languages", metrics=metrics),
+    ]
+    by_examples, reasons = _by_examples(rows, baseline, into)
+    compared += by_examples
+    found = [
+        *tables(rows, study.name, baseline, recipes, metrics),
+        *differences(compared, study.name),
+        *correlations(rows, study.name),
+    ]
     write_tables(into / TABLES, found)
-    write_json(into / COMPARISONS, [told(one) for one in _comparisons(rows, baseline, into)])
+    write_json(into / COMPARISONS, [*map(told, compared), *reasons])
     return found
 
 
-def _comparisons(rows: Sequence[Row], baseline: str | None, into: Path) -> list[Comparison]:
-    """By seeds and languages, and by examples in the tasks of which all runs kept what those got."""
-    found = [*compare(rows, baseline), *compare(rows, baseline, "languages")]
-    kept: dict[str, bool] = {}
+def _by_examples(
+    rows: Sequence[Row], baseline: str | None, into: Path
+) -> tuple[list[Comparison], list[dict[str, Any]]]:
+    """Over examples, task by task; and of the tasks in which systems cannot be compared so, why not.
+
+    Of a task that tells nobody what examples get, and of one that the baseline has no score in, nothing is said.
+    """
+    baseline = baseline or rows[0]["system"]
+    groups: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
-        file = outcomes_file(into / row["run"], row["task"], row["tuning_seed"], row["setting"])
-        kept[row["task"]] = kept.get(row["task"], True) and file.is_file()
-    some = [row for row in rows if kept[row["task"]]]
-    try:
-        return [*found, *(compare(some, baseline, "examples", into, draws=_DRAWS) if some else [])]
-    except DataError as error:  # runs of another version, or on other examples
-        log.info("nothing is said of other test examples: %s", error)
-        return found
+        groups.setdefault((row["task"], row["setting"]), []).append(row)
+    found: list[Comparison] = []
+    reasons: list[dict[str, Any]] = []
+    for (task, setting), some in groups.items():
+        files = {outcomes_file(into / row["run"], task, row["tuning_seed"], setting) for row in some}
+        if not any(file.is_file() for file in files) or all(row["system"] != baseline for row in some):
+            continue
+        try:
+            found += compare(some, baseline, "examples", into, draws=_DRAWS)
+        except DataError as error:
+            log.warning("%s, %s: systems are not compared by test examples: %s", task, setting, error)
+            reasons.append({**dict.fromkeys(_TOLD), "task": task, "setting": setting, "resampled": "examples"})
+            reasons[-1]["why_not"] = str(error)
+    return found, reasons
 
 
 def told(one: Comparison) -> dict[str, Any]:
@@ -80,8 +107,16 @@ def told(one: Comparison) -> dict[str, Any]:
         "n": one.n,
         "cohens_d": one.effect,
         "cliffs_delta": one.delta,
+        "mcnemar": one.mcnemar,
+        "why_not": None,
     }
     return {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in data.items()}
+
+
+_TOLD = (
+    *("task", "setting", "language", "metric", "unit", "system", "against", "difference", "low", "high", "p", "holm"),
+    *("least_p", "resampled", "n", "cohens_d", "cliffs_delta", "mcnemar", "why_not"),
+)  # keys of a comparison as plain data
 
 
 def finished_runs(study: Study, folder: Path, into: Path) -> list[Path]:

@@ -1,0 +1,100 @@
+"""Differences over all that was drawn again in one table, and alignment against transfer."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from interlace.studies.comparing import compare
+from interlace.studies.correlating import correlations
+from interlace.studies.differences import differences
+from interlace.studies.rendering import html, latex, markdown
+from interlace.train.outcomes import outcomes_file
+from study_rows import row, write_outcomes
+
+
+@pytest.fixture
+def compared(results, tmp_path):
+    """Over runs, languages and examples; in German all of b's examples are right and half of a's."""
+    for one in results:
+        path = outcomes_file(tmp_path / one["run"], "pos", 0)
+        half = np.arange(40) % 2 if one["system"] == "a" else np.ones(40)
+        write_outcomes(path, {language: (half, np.ones(40)) for language in ("en", "de", "es")})
+    by_examples = compare(results, "a", "examples", tmp_path, draws=200)
+    return [*compare(results, "a"), *compare(results, "a", "languages"), *by_examples]
+
+
+def shown(table, language):
+    line = next(line for line in table.lines if line.entries[1].text == language)
+    return [entry and entry.text for entry in line.entries]
+
+
+def test_a_row_a_language_holds_what_each_unit_says(compared):
+    [table] = differences(compared, "t")
+    assert table.name == "differences.pos"
+    assert [column.group for column in table.columns[2:]] == [
+        group for group in ("other runs", "other examples", "other languages") for _ in range(3)
+    ]
+    german = shown(table, "de")
+    assert german[:3] == ["accuracy", "de", "+9.9"]
+    assert german[4] == "0.029 (4)"  # the most extreme of 70 splits, and its mirror image
+    assert german[5] == "+50.0"
+    assert german[7] == "0.005 (40)"  # none of 200 draws is as far
+    assert german[8:] == [None, None, None]
+    assert shown(table, "others")[5:8] == [None, None, None]
+    assert shown(table, "others")[10] == "1 (2)"
+    assert {line.label for line in table.lines} == {"B \u2212 A"}
+
+
+def test_clear_differences_alone_are_bold(compared):
+    [table] = differences(compared, "t")
+    bold = {line.entries[1].text: line.entries[2].bold for line in table.lines}
+    assert bold == {"en": False, "others": True, "de": True, "es": False}
+
+
+def test_single_runs_are_tested_by_mcnemar_too(results, tmp_path):
+    single = [one for one in results if (one["pretraining_seed"], one["language"]) == (0, "de")]
+    for one in single:
+        right = np.arange(6) >= 6 * (one["system"] == "a")
+        write_outcomes(outcomes_file(tmp_path / one["run"], "pos", 0), {"de": (right, np.ones(6))})
+    [table] = differences(compare(single, "a", "examples", tmp_path, draws=99), "t")
+    assert table.columns[-1].name == "McNemar"
+    assert shown(table, "de")[-1] == "0.031"  # six of six: 2 / 64
+
+
+def test_all_forms_can_be_written(compared):
+    [table] = differences(compared, "t")
+    for form in (markdown, latex, html):
+        assert "other examples" in form(table)
+
+
+# ---- alignment and transfer ----
+
+
+def probed(alignment, transfer):
+    """Systems with P@1 of a probe and a score in German; all have 90 in English."""
+    rows = []
+    for number, (aligned, german) in enumerate(zip(alignment, transfer, strict=True)):
+        name = f"s{number}"
+        rows += [row(name, 0, "en", 90.0), row(name, 0, "de", german)]
+        rows.append(row(name, 0, "de", aligned, task="retrieval", metric="p@1"))
+    return rows
+
+
+def test_alignment_is_set_against_what_transfer_does_not_lose():
+    [table] = correlations(probed([10, 20, 30, 40, 50], [50, 60, 65, 80, 70]), "t")
+    assert [line.label for line in table.lines] == ["retrieval (p@1)"]
+    assert [column.name for column in table.columns] == ["pos, zero-shot"]
+    assert table.lines[0].entries[0].text == "0.90 (p = 0.083, n = 5)"  # one exchange of neighbours in 120 orders
+
+
+def test_a_probe_of_which_less_is_better_turns_the_sign():
+    rows = [
+        {**one, "greater_is_better": one["task"] == "pos"} for one in probed([50, 40, 30, 20, 10], [50, 60, 65, 70, 80])
+    ]
+    assert correlations(rows, "t")[0].lines[0].entries[0].text.startswith("1.00 (p = 0.017")
+
+
+def test_too_few_points_or_no_probe_say_nothing():
+    assert correlations(probed([1, 2, 3], [1, 2, 3]), "t") == []
+    assert correlations([row("a", 0, "en", 1.0), row("a", 0, "de", 1.0)], "t") == []
