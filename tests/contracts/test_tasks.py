@@ -138,7 +138,7 @@ def write_word_alignment(root):
 
 
 def write_perplexity(root):
-    for split in ("train", "dev"):
+    for split in SPLITS:
         for language in ("en", "xx"):
             put(root / f"text/{split}.{language}.txt", [say(words, language) for words in sentences(split)])
 

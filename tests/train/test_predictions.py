@@ -114,12 +114,18 @@ def test_few_wrong_examples_are_shown_from_all_over(tmp_path, vocab):
 
 
 def test_a_task_without_classes_has_outcomes_alone(tmp_path, vocab):
-    task = SimpleNamespace(classes=(), unit="%", outcomes=lambda *_: (np.array([0.5, 1.0]), np.ones(2)))
+    task = SimpleNamespace(
+        classes=(), unit="%", outcomes=lambda *_: (np.array([0.5, 1.0]), np.ones(2)), samples=lambda *_: []
+    )
     path = outcomes_file(tmp_path, "mine", 0)
     found = keep_predictions(tmp_path, Cell("mine", task, vocab), ("zero-shot", "de"), None, None, None)
     assert found == {"low": 50.0, "high": 100.0}  # of two examples, one or the other may be drawn twice
     assert set(load_file(path)) == {"de.score", "de.weight"}
     assert shown(path) == {"n": 2, "wrong": 1, "samples": []}
+
+
+def test_examples_that_a_task_cannot_say_are_not_shown(vocab):
+    assert TASKS.build("xnli").samples(vocab, object(), None, None, np.arange(1)) == []
 
 
 def test_the_same_test_set_is_known_again_and_another_is_not(tmp_path, xnli):

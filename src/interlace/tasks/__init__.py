@@ -206,6 +206,14 @@ class Task(Settings, ABC):
         """
         return right_labels(predictions, gold)
 
+    def samples(
+        self, vocab: Vocab, examples: Any, predictions: Predictions, gold: Predictions, rows: NDArray[np.int64]
+    ) -> list[dict[str, Any]]:
+        """Some rows as people read them: `texts`, `gold` and `predicted`, or `words` and those `wrong`; may be none."""
+        from interlace.tasks._samples import labelled
+
+        return labelled(self.classes, vocab, examples, predictions, gold, rows)
+
     def measure(self, backbone: Backbone, vocab: Vocab, examples: Any) -> dict[str, float]:
         """A probe's scores of the backbone as it is.
 

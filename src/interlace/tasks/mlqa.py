@@ -128,6 +128,25 @@ class Mlqa(Task):
         listed = n_best(questions, predictions)
         return [{"id": key, "n_best": texts} for key, texts in zip(questions.ids, listed, strict=True)]
 
+    def samples(
+        self,
+        vocab: Vocab,
+        examples: Questions,
+        predictions: Any,
+        gold: Any,  # noqa: ARG002 - the questions hold it
+        rows: NDArray[np.int64],
+    ) -> list[dict[str, Any]]:
+        """Questions with their answers and the best one found."""
+        listed = self.answers(examples.take(rows), predictions[rows])
+        return [
+            {
+                "texts": [vocab.decode(examples.questions.ids[row])],
+                "gold": " | ".join(dict.fromkeys(examples.answers[row])),
+                "predicted": next((best["text"] for best in each["n_best"]), ""),
+            }
+            for row, each in zip(rows.tolist(), listed, strict=True)
+        ]
+
     def _pairs(self, asked: Asked) -> list[TextPairs]:
         languages = list(dict.fromkeys((asked.context, asked.question)))
         return read_parts("mlqa", self.reader, find_parts(self.files, asked), languages, TextPairs)

@@ -33,13 +33,6 @@ if TYPE_CHECKING:
     from interlace.tasks._likelihood import Likelihood
 
 
-_FILES: dict[str, str | list[str]] = {
-    "train": "text/train.{language}.txt",
-    "dev": "text/dev.{language}.txt",
-    "test": "text/dev.{language}.txt",
-}
-
-
 class Perplexity(Task):
     """Perplexity of text, lower is better; words are those that the reader's splitter finds.
 
@@ -50,9 +43,9 @@ class Perplexity(Task):
     greater_is_better: ClassVar[bool] = False
 
     files: Files = Field(
-        default_factory=_FILES.copy,
-        description="Plain text under the data root: a pattern, or patterns by split or 'test.de'. The micro-world's "
-        "held-out text is called dev.",
+        "text/{split}.{language}.txt",
+        description="Plain text under the data root: a pattern, or patterns by split or 'test.de'. Not the development "
+        "text that pre-training stopped on.",
     )
     reader: dict[str, Any] | str = Field(
         "lines", description="What reads the files; its 'splitter' says what a word is ('blanks' by default)."

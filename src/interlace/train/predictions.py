@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interlace.data import Labelled, Pairs
 from interlace.data.questions import Questions
 from interlace.ragged import Ragged
 from interlace.statistics.examples import Examples, identity_of
@@ -29,14 +28,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from interlace.data.vocab import Vocab
     from interlace.train.cell import Cell
     from interlace.train.selection import Item
 
     Arrays = dict[str, NDArray[Any]]
 
 _SHOWN = 12  # wrong examples kept of a language
-_WORDS = 40  # shown of a sentence
 
 
 def keep_predictions(run: Path, cell: Cell, item: Item, examples: Any, predictions: Any, gold: Any) -> dict[str, float]:
@@ -113,50 +110,4 @@ def _write_shown(path: Path, cell: Cell, item: Item, shown: dict[str, Any]) -> N
 def _samples(cell: Cell, examples: Any, predictions: Any, gold: Any, wrong: NDArray[np.int64]) -> list[dict[str, Any]]:
     """Some of what is wrong, from all over the test set: texts, what is right, and what was predicted."""
     rows = wrong[np.unique(np.linspace(0, len(wrong) - 1, min(_SHOWN, len(wrong))).round().astype(np.int64))]
-    if isinstance(examples, Questions):
-        return _answers(cell, examples, predictions, rows)
-    if not isinstance(examples, Labelled) or not cell.task.classes:
-        return []
-    names = [*cell.task.classes, "none"]  # -1 is the last
-    if isinstance(gold, Ragged):
-        return [_tagged(cell.vocab, examples.examples, predictions, gold, names, row) for row in rows.tolist()]
-    sides = (
-        (examples.examples.source, examples.examples.target)
-        if isinstance(examples.examples, Pairs)
-        else (examples.examples,)
-    )
-    return [
-        {
-            "texts": [cell.vocab.decode(side.ids[row]) for side in sides],
-            "gold": names[int(gold[row])],
-            "predicted": names[int(predictions[row])],
-        }
-        for row in rows.tolist()
-    ]
-
-
-def _tagged(vocab: Vocab, sentences: Any, predictions: Any, gold: Any, names: list[str], row: int) -> dict[str, Any]:
-    """A sentence as words, with the words that got another tag."""
-    ids, words = sentences.ids[row], sentences.words[row]
-    right, found = gold[row], predictions[row]
-    spelt = [vocab.decode(ids[words == word]) for word in range(min(len(right), _WORDS))]
-    wrong = [word for word in range(len(spelt)) if right[word] >= 0 and right[word] != found[word]]
-    return {
-        "texts": [" ".join(spelt)],
-        "words": spelt,
-        "wrong": [{"word": word, "gold": names[int(right[word])], "predicted": names[int(found[word])]}
-                  for word in wrong],
-    }  # fmt: skip
-
-
-def _answers(cell: Cell, questions: Questions, predictions: Any, rows: NDArray[np.int64]) -> list[dict[str, Any]]:
-    task: Any = cell.task
-    listed = task.answers(questions.take(rows), predictions[rows])
-    return [
-        {
-            "texts": [cell.vocab.decode(questions.questions.ids[row])],
-            "gold": " | ".join(dict.fromkeys(questions.answers[row])),
-            "predicted": next((best["text"] for best in each["n_best"]), ""),
-        }
-        for row, each in zip(rows.tolist(), listed, strict=True)
-    ]
+    return cell.task.samples(cell.vocab, examples, predictions, gold, rows)

@@ -101,7 +101,7 @@ class _Writer:
             self._json(f"qa/{split}.{code}.json", _formats.squad(paragraphs, "world"), count)
 
     def _text(self, code: str) -> None:
-        for split in ("train", "dev"):
+        for split in SPLITS:
             sentences = self._sentences("sentences", split, code, "text")
             self._file(f"text/{split}.{code}.txt", (sentence.text for sentence in sentences), len(sentences))
 
