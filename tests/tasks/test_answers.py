@@ -157,7 +157,7 @@ def test_an_answer_of_articles_alone_can_be_exact_but_has_no_f1():
 
 
 def test_questions_without_answers_are_not_scored():
-    scores = compare_all(["x", "y", ""], [["x"], [], ["z"]], Normaliser("mlqa", "en"))
+    scores = compare_all(["x", "y", ""], [[["x"]], [], [["z"]]], Normaliser("mlqa", "en"))
     np.testing.assert_array_equal(scores["f1"], [1, np.nan, 0])
     np.testing.assert_array_equal(scores["exact"], [1, np.nan, 0])
     assert compare_all([], [], Normaliser("mlqa", "en"))["f1"].shape == (0,)

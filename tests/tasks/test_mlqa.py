@@ -8,6 +8,7 @@ import pytest
 
 from interlace.errors import DataError
 from interlace.tasks import TASKS
+from interlace.tasks._answers import Normaliser
 from interlace.tasks._spans import SPAN
 
 ENGLISH = "the doctor reads letters"
@@ -182,3 +183,18 @@ def test_real_sets_can_be_answered(real_data, vocab):
             assert (gold["start"] >= 0).all()
             scores = task.score(questions, gold, gold)
             assert scores["f1"] == scores["ceiling"] > 98
+
+
+def test_answers_become_words_once_for_all_checks(task, vocab, tmp_path, monkeypatch):
+    write(tmp_path / "qa/test.en.json", [(ENGLISH, [question("who", ("the doctor", 0), ("a doctor", 0))])])
+    questions = task.examples("test", "en", vocab, tmp_path)
+    gold = task.learner().gold(questions)
+    first = task.score(questions, predicted((4, 10)), gold)
+    seen = []
+    words = Normaliser.words
+    monkeypatch.setattr(Normaliser, "words", lambda self, answer: seen.append(answer) or words(self, answer))
+    assert task.score(questions, predicted((4, 10)), gold) == first
+    assert seen == ["doctor"]
+    squad = TASKS.build({"name": "mlqa", "normalisation": "squad"})
+    assert squad.score(questions, predicted((4, 10)), gold) == first
+    assert seen[1:].count("the doctor") == 2  # the answer, and the ceiling

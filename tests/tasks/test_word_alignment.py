@@ -76,6 +76,20 @@ def test_links_counted_from_one_are_found_out(root, vocab, caplog):
     assert "links beyond a side's end left out" in caplog.text
 
 
+def test_many_links_beyond_the_ends_hint_at_swapped_sides(root, vocab, caplog):
+    write(root, "parallel/test.en-de.de.tok", "der", *TARGET[1:])
+    with caplog.at_level(logging.WARNING, "interlace"):
+        WordAlignment().examples("test", "de", vocab, root)
+    told = "3 of 5 links (60 %) lead beyond a side's end and are left out. Are the sides swapped (links are read as en"
+    assert told in caplog.text
+
+
+def test_all_is_well_without_a_warning(root, vocab, caplog):
+    with caplog.at_level(logging.WARNING, "interlace"):
+        WordAlignment().examples("test", "de", vocab, root)
+    assert not caplog.records
+
+
 def test_both_sides_in_one_file(tmp_path, vocab):
     write(tmp_path, "de.txt", "the doctor ||| der arzt")
     write(tmp_path, "de.gold", "0-0 1-1")

@@ -91,20 +91,33 @@ def f1(found: list[str], right: list[str]) -> float:
     return 2 * common / (len(found) + len(right)) if common else 0.0
 
 
+Words = list[str]
+
+
 def compare(found: str, answers: Sequence[str], normaliser: Normaliser) -> tuple[float, float]:
     """(F1, exact match) against the answer that is nearest in each of them, 0 to 1."""
-    words = normaliser.words(found)
-    right = [normaliser.words(answer) for answer in answers]
-    return max(f1(words, one) for one in right), float(words in right)
+    return _compared(normaliser.words(found), [normaliser.words(answer) for answer in answers])
 
 
 def compare_all(
-    found: Sequence[str], answers: Sequence[Sequence[str]], normaliser: Normaliser
+    found: Sequence[str], right: Sequence[Sequence[Words]], normaliser: Normaliser
 ) -> dict[str, NDArray[np.float64]]:
-    """`f1` and `exact` of each question, (n,) from 0 to 1; NaN where there is no answer to compare with."""
+    """`f1` and `exact` of each question, (n,) from 0 to 1; NaN where there is no answer to compare with.
+
+    right: the words of the answers to each question (`right_words`).
+    """
     scores = [
-        compare(one, right, normaliser) if right else (np.nan, np.nan)
-        for one, right in zip(found, answers, strict=True)
+        _compared(normaliser.words(one), answers) if answers else (np.nan, np.nan)
+        for one, answers in zip(found, right, strict=True)
     ]
     columns = np.array(scores, np.float64).reshape(-1, 2)
     return {"f1": columns[:, 0], "exact": columns[:, 1]}
+
+
+def right_words(answers: Sequence[Sequence[str]], normaliser: Normaliser) -> list[list[Words]]:
+    """The answers to each question as words."""
+    return [[normaliser.words(answer) for answer in some] for some in answers]
+
+
+def _compared(words: Words, right: Sequence[Words]) -> tuple[float, float]:
+    return max(f1(words, one) for one in right), float(words in right)

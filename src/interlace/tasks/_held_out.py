@@ -10,12 +10,12 @@ import numpy as np
 
 from interlace.errors import DataError
 from interlace.randomness import Purpose, generator
+from interlace.tasks._sizes import size_of_rows
 
 if TYPE_CHECKING:
     import torch
 
     from interlace.data import Sentences
-    from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
     from interlace.objectives import Batch, Objective, Prepared
 
@@ -55,7 +55,7 @@ def hold_out(
     for start in range(0, len(rows), size):
         chosen = rows.take(np.arange(start, min(start + size, len(rows))))
         batches.append(measured.batch(chosen, prepared, 0, generator(Purpose.EVALUATE, 0, start)))
-    words, characters = _size(rows, prepared.vocab) if objective.backbone == "causal" else (0, 0)
+    words, characters = size_of_rows(rows, prepared.vocab) if objective.backbone == "causal" else (0, 0)
     return HeldOut(corpus, measured, batches, words, characters, name)
 
 
@@ -75,13 +75,3 @@ def summed(backbone: Backbone, corpus: HeldOut, device: torch.device) -> tuple[f
 def perplexity(total: float, count: float) -> float:
     """The exponential of a summed loss divided by a count."""
     return math.exp(min(total / max(count, 1.0), _MOST))
-
-
-def _size(rows: Sentences, vocab: Vocab) -> tuple[int, int]:
-    """Words and characters of the rows, with an end of a sentence as one of each.
-
-    A word that a row's edge cuts in two is one in each row. Characters are those of the normalised text.
-    """
-    ends = int((rows.words.flat < 0).sum())
-    words = sum(len(np.unique(row[row >= 0])) for row in rows.words)
-    return words + ends, sum(len(vocab.decode(row)) for row in rows.ids) + ends

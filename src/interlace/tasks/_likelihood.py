@@ -19,6 +19,7 @@ from interlace.objectives.mlm import Mlm
 from interlace.ragged import Ragged
 from interlace.randomness import Purpose, generator
 from interlace.tasks._held_out import hold_out, summed
+from interlace.tasks._sizes import known_subwords, size_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -119,18 +120,6 @@ def shortened(text: Sentences, length: int) -> Sentences:
     kept = np.minimum(text.lengths, length)
     ids, words = (Ragged.from_lengths(side.flat[keep], kept) for side in (text.ids, text.words))
     return Sentences(ids, words, text.language)
-
-
-def known_subwords(text: Sentences, vocab: Vocab) -> NDArray[np.bool_]:
-    """(total,) which subwords of the text are predicted: all but the unknown one and other specials."""
-    return ~np.isin(text.ids.flat, vocab.specials)
-
-
-def size_of(text: Sentences, vocab: Vocab) -> tuple[int, int]:
-    """Words with a subword that is predicted, and characters of the normalised text without unknown subwords."""
-    known = known_subwords(text, vocab) & (text.words.flat >= 0)
-    words = np.stack([text.ids.rows()[known], text.words.flat[known]])
-    return len(np.unique(words, axis=1).T), sum(len(vocab.decode(row)) for row in text.ids)
 
 
 def _alike(lengths: NDArray[np.int64], budget: int) -> Iterator[NDArray[np.int64]]:

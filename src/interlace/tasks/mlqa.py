@@ -13,10 +13,11 @@ from pydantic import Field
 from interlace.errors import DataError
 from interlace.objectives._inputs import Switch
 from interlace.tasks import Task, Tuning
-from interlace.tasks._answers import Normaliser, Rules, compare_all
+from interlace.tasks._answers import Normaliser, Rules, compare_all, right_words
 from interlace.tasks._answers_text import best_texts, n_best
 from interlace.tasks._apart import held_apart
 from interlace.tasks._files import Asked, Files, find_parts
+from interlace.tasks._kept import Kept
 from interlace.tasks._questions import encode_questions
 from interlace.tasks._read import log_notes, read_parts
 from interlace.tasks._spans import Extractor
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from interlace.data.questions import Questions
     from interlace.data.vocab import Vocab
     from interlace.tasks._outcomes import Outcomes
+
+_KEPT = Kept()  # of questions: their answers as words, and the ceiling; scored again at every check of a fine-tuning
 
 
 class Mlqa(Task):
@@ -109,9 +112,13 @@ class Mlqa(Task):
         Where a subword runs over the border of an answer, not even the right one gives its very text.
         """
         found = {name: _percent(each) for name, each in self.by_question(examples, predictions).items()}
+        key = ("ceiling", self.normalisation)
+        return {**found, "ceiling": _KEPT.of(examples, key, lambda: self._ceiling(examples, gold))}
+
+    def _ceiling(self, questions: Questions, gold: NDArray[Any]) -> float:
+        """The F1 of the right subwords, over the questions whose answer has a place."""
         placed = gold["start"][:, 0] >= 0
-        reached = self.by_question(examples.take(placed), gold[placed])["f1"] if placed.any() else np.zeros(1)
-        return {**found, "ceiling": _percent(reached)}
+        return _percent(self.by_question(questions, gold)["f1"][placed]) if placed.any() else 0.0
 
     def outcomes(self, examples: Any, predictions: Any, gold: Any) -> Outcomes:  # noqa: ARG002
         """F1 of each question; one without an answer weighs nothing."""
@@ -121,7 +128,8 @@ class Mlqa(Task):
     def by_question(self, questions: Questions, predictions: NDArray[Any]) -> dict[str, NDArray[np.float64]]:
         """(n,) `f1` and `exact` of each question, 0 to 1, for statistics; NaN where it has no answer."""
         normaliser = Normaliser(self.normalisation, questions.passages.language)
-        return compare_all(best_texts(questions, predictions), questions.answers, normaliser)
+        right = _KEPT.of(questions, normaliser, lambda: right_words(questions.answers, normaliser))
+        return compare_all(best_texts(questions, predictions), right, normaliser)
 
     def answers(self, questions: Questions, predictions: NDArray[Any]) -> list[dict[str, Any]]:
         """For each question its `id` and the `n_best` answers as text, best first."""

@@ -20,8 +20,9 @@ from interlace.tasks import Task
 from interlace.tasks._encode import encode
 from interlace.tasks._files import Asked, Files, find_parts
 from interlace.tasks._held_out import perplexity
-from interlace.tasks._likelihood import Reading, causal, known_subwords, masked, pseudo, shortened
+from interlace.tasks._likelihood import Reading, causal, masked, pseudo, shortened
 from interlace.tasks._read import log_notes, read_parts
+from interlace.tasks._sizes import known_subwords
 from interlace.text import Text
 
 if TYPE_CHECKING:

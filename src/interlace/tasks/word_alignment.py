@@ -6,6 +6,7 @@ Words of a pair are linked by the similarity of their contextual vectors (the al
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -16,7 +17,7 @@ from interlace.align.similarity import Similarity
 from interlace.errors import DataError
 from interlace.links import WordPairs
 from interlace.links.agreement import agreement
-from interlace.links.formats import FORMATS, read_gold, read_gold_text
+from interlace.links.formats import FORMATS, Gold, read_gold, read_gold_text
 from interlace.objectives._inputs import Switch
 from interlace.tasks import Task
 from interlace.tasks._files import Asked, Files, find, find_parts
@@ -31,7 +32,10 @@ if TYPE_CHECKING:
     from interlace.models.backbone import Backbone
     from interlace.ragged import Ragged
 
+log = logging.getLogger(__name__)
+
 _ALIGNER = ("method", "layer", "pooling", "threshold", "alpha", "iterations", "distortion", "max_length")
+_DOUBTFUL = 0.01  # share of links beyond a side's end: people's slips are rarer
 _RUNNING = ("tokens_per_batch", "language_ids")
 
 
@@ -57,6 +61,7 @@ class WordAlignment(Task):
 
     metric: ClassVar[str] = "aer"
     greater_is_better: ClassVar[bool] = False
+    others: ClassVar[dict[str, tuple[str, bool]]] = dict.fromkeys(("precision", "recall", "f1"), ("%", True))
 
     source: str = Field("en", description="The language of the source words; the other one is the language asked for.")
     files: Files = Field(
@@ -114,9 +119,21 @@ class WordAlignment(Task):
         path = find(self.gold, asked)
         gold = read_gold(path, text.lengths, text.numbers, self.base, self.format)
         log_notes("word_alignment", path, [gold.notes, text.pairs.source.notes, text.pairs.target.notes])
+        self._doubt(path, gold, asked)
         if not len(gold.possible.flat):
             raise DataError(f"word_alignment: {path}: no links to compare with")
         return GoldPairs(WordPairs.of([text.pairs]), gold.sure, gold.possible)
+
+    @staticmethod
+    def _doubt(path: Path, gold: Gold, asked: Asked) -> None:
+        """Say so where so many links lead beyond their sentences that they may not be meant for them."""
+        links = len(gold.possible.flat) + gold.beyond
+        if gold.beyond > _DOUBTFUL * links:
+            log.warning(
+                "word_alignment: %s: %d of %d links (%.2g %%) lead beyond a side's end and are left out. Are the sides "
+                "swapped (links are read as %s word first, then %s), or do words count from %d, not from %d ('base')?",
+                path, gold.beyond, links, 100 * gold.beyond / links, asked.source, asked.of, 1 - gold.base, gold.base,
+            )  # fmt: skip
 
     def measure(self, backbone: Backbone, vocab: Vocab, examples: GoldPairs) -> dict[str, float]:
         """`aer`, `precision`, `recall` and `f1`, in percent."""

@@ -101,6 +101,7 @@ class WordTranslation(AsksDictionary):
 
     metric: ClassVar[str] = "p@1 csls"
     static: ClassVar[bool] = True
+    others: ClassVar[dict[str, tuple[str, bool]]] = {"mean cosine": ("cosine", True), "mean distance": ("L2", False)}
 
     source: str = Field("en", description="The language of the words asked; candidates are in the language asked for.")
     files: Files = Field(
