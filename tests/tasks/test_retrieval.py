@@ -8,10 +8,11 @@ import pytest
 import torch
 
 from interlace.data import Pairs
+from interlace.data.vocab import Vocab
 from interlace.errors import DataError, SettingsError
 from interlace.ragged import Ragged
 from interlace.tasks._vectors import sentence_vectors
-from interlace.tasks.retrieval import Retrieval, _found
+from interlace.tasks.retrieval import Retrieval, _hits, both_ways
 
 WHERE = os.environ.get("INTERLACE_DATA", "")
 
@@ -102,14 +103,14 @@ def test_both_directions_and_their_mean():
     queries = np.array([[1.0, 0.0], [0.8, 0.6]], np.float32)
     candidates = np.array([[0.9, 0.436], [0.0, 1.0]], np.float32)
     ids = Ragged.of([[1], [2]])
-    assert _found(queries, candidates, ids) == 50
-    assert _found(candidates, queries, ids) == 50
-    assert _found(queries, queries, ids) == 100
+    assert _hits(queries, candidates, ids).tolist() == [True, False]
+    assert _hits(candidates, queries, ids).tolist() == [False, True]
+    assert _hits(queries, queries, ids).all()
 
 
 def test_a_sentence_that_stands_twice_cannot_be_found():
     vectors = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], np.float32)
-    assert _found(vectors, vectors, Ragged.of([[5, 6], [5, 6], [7]])) == pytest.approx(100 / 3)
+    assert _hits(vectors, vectors, Ragged.of([[5, 6], [5, 6], [7]])).tolist() == [False, False, True]
 
 
 def test_equal_sides_are_found_whatever_the_model(vocab, model):
@@ -137,14 +138,37 @@ def test_ids_of_languages_without_embeddings_are_refused(vocab, model):
         )
 
 
+def test_what_each_line_got_makes_the_score(vocab):
+    queries = np.array([[1.0, 0.0], [0.8, 0.6]], np.float32)
+    candidates = np.array([[0.9, 0.436], [0.0, 1.0]], np.float32)
+    side = encoded(vocab, "the doctor", "letters")
+    found = both_ways(queries, candidates, Pairs(side, side))
+    assert found.examples.score.tolist() == [0.5, 0.5]  # one finds the other into German, one back
+    assert 100 * found.examples.total == found["p@1"]
+
+
+def test_lines_are_known_again_under_another_vocabulary(vocab):
+    other = Vocab.learn({"en": ["the doctor reads letters"] * 9}, size=265)
+    lines = ["the doctor reads", "", "letters"]
+
+    def identity(vocab, lines):
+        side = encoded(vocab, *lines)
+        vectors = np.eye(len(lines), dtype=np.float32)
+        return both_ways(vectors, vectors, Pairs(side, side)).examples.identity
+
+    assert encoded(vocab, *lines).lengths.tolist() != encoded(other, *lines).lengths.tolist()
+    assert identity(vocab, lines) == identity(other, lines)
+    assert identity(vocab, lines) != identity(vocab, lines[::-1])
+
+
 def test_a_margin_finds_what_a_hub_hides():
     # the first candidate is nearest to both queries, but less so for its surroundings
     queries = np.array([[1.0, 0.0, 0.0], [0.8, 0.6, 0.0]], np.float32)
     candidates = np.array([[0.98, 0.199, 0.0], [0.43, 0.75, 0.5]], np.float32)
     ids = Ragged.of([[1], [2]])
-    assert _found(queries, candidates, ids) == 50
-    assert _found(queries, candidates, ids, "ratio", 2) == 100
-    assert _found(queries, candidates, ids, "distance", 2) == 100
+    assert _hits(queries, candidates, ids).tolist() == [True, False]
+    assert _hits(queries, candidates, ids, "ratio", 2).all()
+    assert _hits(queries, candidates, ids, "distance", 2).all()
 
 
 def test_the_margin_is_a_setting(vocab, model):

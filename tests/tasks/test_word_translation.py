@@ -209,3 +209,24 @@ def test_a_model_s_whole_words_are_candidates(root, vocab, model):
         task = WordTranslation(candidates=candidates)
         found = task.measure(backbone, vocab, task.examples("test", "de", vocab, folder))
         assert found["p@1 cosine"] == expected
+
+
+def test_what_each_word_got_makes_the_score(root):
+    """Words stand as in the dictionary; one without a vector weighs nothing."""
+    vectors = at("en", cat=0, dog=90, hound=120), at("de", Katze=1, Hund=89)
+    entries = ("mouse", "Maus"), ("dog", "Katze"), ("cat", "Katze"), ("dog", "Kater"), ("hound", "Hund")
+    found = scored(root(*entries), vectors)
+    assert (found.examples.score.tolist(), found.examples.weight.tolist()) == ([0, 0, 1, 1], [0, 1, 1, 1])
+    assert 100 * found.examples.total == found["p@1 csls"]
+
+
+def test_another_dictionary_or_another_held_out_half_is_another_set(root):
+    vectors = at("en", cat=0, dog=90), at("de", Katze=1, Hund=89)
+    entries = ("cat", "Katze"), ("dog", "Hund")
+    whole, turned = scored(root(*entries), vectors), scored(root(*entries[::-1]), vectors)
+    assert whole.examples.identity != turned.examples.identity
+    path = root(*entries)
+    (path / "dict" / "read.txt").write_text("cat\tKatze\n")
+    part = scored(path, vectors, learnt="dict/read.txt")
+    assert part.examples.identity not in {whole.examples.identity, turned.examples.identity}
+    assert part.examples.weight.tolist() == [0, 1]

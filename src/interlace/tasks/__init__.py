@@ -133,7 +133,7 @@ class Task(Settings, ABC):
     metric: ClassVar[str]  # name of the main score, a key of what `score` or `measure` returns
     unit: ClassVar[str] = "%"
     greater_is_better: ClassVar[bool] = True
-    others: ClassVar[Mapping[str, tuple[str, bool]]] = {}  # unit, and whether greater is better, of scores unlike it
+    others: ClassVar[dict[str, tuple[str, bool]]] = {}  # unit, and whether greater is better, of scores unlike it
 
     static: ClassVar[bool] = False  # whether it can score static word vectors too: `measure_words`
     translatable: ClassVar[bool] = False  # whether gold holds for a translation of the text: translate-test
@@ -188,10 +188,9 @@ class Task(Settings, ABC):
         """
         raise NotImplementedError
 
-    @classmethod
-    def scale(cls, metric: str) -> tuple[str, bool]:
+    def scale(self, metric: str) -> tuple[str, bool]:
         """The unit of one of its scores, and whether greater is better; what stands behind a comma says of what."""
-        return cls.others.get(metric.split(", ")[0], (cls.unit, cls.greater_is_better))
+        return self.others.get(metric.split(", ", maxsplit=1)[0], (self.unit, self.greater_is_better))
 
     @property
     def classes(self) -> tuple[str, ...]:

@@ -43,6 +43,7 @@ class Ner(Task):
     """F1 over entities, in percent; words cut off beyond the longest row are outside, so their entities are missed."""
 
     metric: ClassVar[str] = "f1"
+    others: ClassVar[dict[str, tuple[str, bool]]] = dict.fromkeys(("opened", "unread"), ("%", False))
 
     files: Files = Field(
         "ner/{split}.{language}.tsv",

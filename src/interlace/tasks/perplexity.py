@@ -42,6 +42,11 @@ class Perplexity(Task):
 
     metric: ClassVar[str] = "perplexity"
     greater_is_better: ClassVar[bool] = False
+    others: ClassVar[dict[str, tuple[str, bool]]] = {
+        **{f"{kind}perplexity per {unit}": ("", False) for kind in ("", "pseudo-") for unit in ("word", "subword")},
+        **{f"{kind}bits per character": ("", False) for kind in ("", "pseudo-")},
+        **dict.fromkeys(("unknown", "cut"), ("%", False)),
+    }
 
     files: Files = Field(
         "text/{split}.{language}.txt",

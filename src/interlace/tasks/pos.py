@@ -40,6 +40,7 @@ class Pos(Task):
     """Accuracy over words, in percent; a word cut off beyond the longest row is wrong."""
 
     metric: ClassVar[str] = "accuracy"
+    others: ClassVar[dict[str, tuple[str, bool]]] = {"unread": ("%", False)}
 
     files: Files = Field(
         "pos/{split}.{language}.conllu",

@@ -18,10 +18,12 @@ from interlace.errors import DataError, SettingsError
 from interlace.neighbours import Margin, Surroundings, ranks, unit
 from interlace.objectives._inputs import Switch
 from interlace.ragged import Ragged
+from interlace.statistics.examples import Examples, identity_of
 from interlace.tasks import Task
 from interlace.tasks._distinct import numbered
 from interlace.tasks._encode import encode
 from interlace.tasks._files import Asked, Files, find
+from interlace.tasks._outcomes import Measured
 from interlace.tasks._read import read_all
 from interlace.text import TextPairs
 
@@ -86,7 +88,7 @@ class Retrieval(Task):
             return []
         return [chunk.target for chunk in self._pairs(Asked("retrieval", split, language, root, self.source))]
 
-    def measure(self, backbone: Backbone, vocab: Vocab, examples: Pairs) -> dict[str, float]:
+    def measure(self, backbone: Backbone, vocab: Vocab, examples: Pairs) -> Measured:
         """`p@1` (the mean of both directions), `p@1 into target` and `p@1 into source`."""
         source, target = (self.vectors(backbone, vocab, side) for side in (examples.source, examples.target))
         return both_ways(source, target, examples, self.margin, self.neighbours)
@@ -134,21 +136,38 @@ def both_ways(
     pairs: Pairs,
     margin: Margin = "absolute",
     neighbours: int = 4,
-) -> dict[str, float]:
+) -> Measured:
     """`p@1` (the mean of both directions), `p@1 into target` and `p@1 into source`, from vectors of length 1."""
-    into_target = _found(source, target, pairs.target.ids, margin, neighbours)
-    into_source = _found(target, source, pairs.source.ids, margin, neighbours)
-    return {"p@1": (into_target + into_source) / 2, "p@1 into target": into_target, "p@1 into source": into_source}
+    into_target = _hits(source, target, pairs.target.ids, margin, neighbours)
+    into_source = _hits(target, source, pairs.source.ids, margin, neighbours)
+    target_score, source_score = 100 * float(into_target.mean()), 100 * float(into_source.mean())
+    scores = {
+        "p@1": (target_score + source_score) / 2,
+        "p@1 into target": target_score,
+        "p@1 into source": source_score,
+    }
+    both = (into_target.astype(np.float64) + into_source) / 2
+    identity = identity_of(*map(_words_a_line, (pairs.source, pairs.target)))
+    return Measured(scores, Examples(both, np.ones(len(both)), identity))
 
 
-def _found(
+def _words_a_line(sentences: Sentences) -> NDArray[np.int64]:
+    """(n,) words of each line, by which it is known again whatever vocabulary cut it."""
+    words = sentences.words
+    counts = np.zeros(len(words), np.int64)
+    filled = np.flatnonzero(words.lengths)
+    counts[filled] = words.flat[words.offsets[filled + 1] - words.offsets[0] - 1] + 1
+    return counts
+
+
+def _hits(
     queries: NDArray[np.float32],
     candidates: NDArray[np.float32],
     ids: Ragged,
     margin: Margin = "absolute",
     neighbours: int = 4,
-) -> float:
-    """Percent of queries whose nearest candidate is the one in their own row.
+) -> NDArray[np.bool_]:
+    """(n,) whether the candidate nearest to a query is the one in its own row.
 
     ids: the candidates' subwords. Equal sentences are compared as one, so that rounding cannot part them.
     """
@@ -157,4 +176,5 @@ def _found(
     gold = Ragged.from_lengths(numbers, np.ones(len(numbers), np.int64))
     distinct = candidates[first]
     found = ranks(queries, distinct, gold, Surroundings.of(margin, queries, distinct, neighbours))
-    return 100 * float(((found == 1) & alone).mean())
+    hits: NDArray[np.bool_] = (found == 1) & alone
+    return hits

@@ -16,9 +16,11 @@ from pydantic import Field
 from interlace.errors import DataError
 from interlace.neighbours import Surroundings, ranks, unit
 from interlace.ragged import Ragged
+from interlace.statistics.examples import Examples, identity_of
 from interlace.tasks._dictionary import read_entries
 from interlace.tasks._files import Asked, Files, find
 from interlace.tasks._learnt import AsksDictionary, Learnt
+from interlace.tasks._outcomes import Measured
 from interlace.tasks._words import Reading, vectors_of, whole_words
 from interlace.text.lines import read_lines
 
@@ -190,7 +192,11 @@ class WordTranslation(AsksDictionary):
         )
         coverage = 100 * len({examples.source[entry] for entry in found[:, 2]}) / len(set(examples.source))
         where = f"{_NAME}, {'-'.join(examples.languages)}"
-        return {**examples.learnt.parts(words, *spelt).scores(where, outcome.scores), "coverage": coverage}
+        parts = examples.learnt.parts(words, *spelt)
+        counted = parts.held_out if parts.held_out.any() else np.ones(len(asked), np.bool_)
+        first = found[np.unique(found[:, 0], return_index=True)[1], 2]  # an entry of each word asked
+        scores = {**parts.scores(where, outcome.scores), "coverage": coverage}
+        return Measured(scores, _outcomes(examples, first[counted], outcome.places["csls"][counted] == 1))
 
     def _found(self, source: WordVectors, target: WordVectors, examples: Entries) -> NDArray[np.int64]:
         """(m, 3) source row, target row and number of each entry that has both."""
@@ -222,6 +228,25 @@ class WordTranslation(AsksDictionary):
 def _gold(words: NDArray[np.int64], right: NDArray[np.int64]) -> Ragged:
     """The right candidates of each word asked, from entries in order of the words."""
     return Ragged.from_lengths(right, np.bincount(words))
+
+
+def _outcomes(examples: Entries, rows: NDArray[np.int64], hits: NDArray[np.bool_]) -> Examples:
+    """What each of the dictionary's source words got; those that do not count weigh nothing.
+
+    rows: an entry of each word that counts. hits: whether it found a translation.
+    """
+    places = {word: place for place, word in enumerate(dict.fromkeys(examples.source))}
+    there = np.array([places[examples.source[row]] for row in rows.tolist()], np.int64)
+    score, weight = np.zeros(len(places)), np.zeros(len(places))
+    score[there], weight[there] = hits, 1
+    learnt = [
+        sorted(learnt & {word.casefold() for word in words})
+        for learnt, words in (
+            (examples.learnt.source, examples.source),
+            (examples.learnt.target, examples.target),
+        )
+    ]
+    return Examples(score, weight, identity_of(examples.source, examples.target, *learnt))
 
 
 def _percent(true: Any) -> float:
