@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from numpy.typing import NDArray
+
     from interlace.readers import Reader
     from interlace.tasks._files import Part
 
@@ -73,11 +75,16 @@ def read_parts(
 
 def _rows_of(chunks: list[T], rows: slice) -> list[T]:
     """What is left of the chunks when some of all their rows are taken."""
-    ends = np.cumsum([len(chunk) for chunk in chunks])
-    wanted = np.zeros(ends[-1], np.bool_)
+    wanted = np.zeros(sum(map(len, chunks)), np.bool_)
     wanted[rows] = True
-    taken: list[Any] = [chunk.where(mask) for chunk, mask in zip(chunks, np.split(wanted, ends[:-1]), strict=True)]
-    return [chunk for chunk in taken if len(chunk)]
+    return [chunk for chunk in where(chunks, wanted) if len(chunk)]
+
+
+def where(chunks: list[T], wanted: NDArray[np.bool_]) -> list[T]:
+    """Of each chunk the rows that are wanted, by a truth value for each row of all chunks."""
+    ends = np.cumsum([len(chunk) for chunk in chunks])
+    taken: list[Any] = [chunk.where(part) for chunk, part in zip(chunks, np.split(wanted, ends[:-1]), strict=True)]
+    return taken
 
 
 def log_notes(task: str, path: Path, notes: Iterable[Mapping[str, int]]) -> None:

@@ -20,7 +20,7 @@ from interlace.tasks import Task
 from interlace.tasks._encode import encode
 from interlace.tasks._files import Asked, Files, find, find_parts
 from interlace.tasks._mined import Mined, Search, mine
-from interlace.tasks._read import read_parts
+from interlace.tasks._read import read_parts, where
 from interlace.tasks.retrieval import Retrieval
 from interlace.text import Text
 from interlace.text.lines import read_lines
@@ -166,12 +166,7 @@ class Mining(Task):
         here[apart[::2]], there[apart[1::2]] = False, False
         rows = np.flatnonzero(here & there)
         gold = np.stack([(np.cumsum(side) - 1)[rows] for side in (here, there)], axis=1)
-        return _where(source, here), _where(target, there), gold
-
-
-def _where(chunks: list[Text], mask: NDArray[np.bool_]) -> list[Text]:
-    ends = np.cumsum([len(chunk) for chunk in chunks])
-    return [chunk.where(part) for chunk, part in zip(chunks, np.split(mask, ends[:-1]), strict=True)]
+        return where(source, here), where(target, there), gold
 
 
 def _named(path: Path, source: list[Text], target: list[Text]) -> NDArray[np.int64]:
