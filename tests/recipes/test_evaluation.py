@@ -43,3 +43,12 @@ def test_the_files_can_be_read(name, vocab):
             break
     if task.learner() is not None:
         assert len(task.examples("dev", "en", vocab, Path(DATA))) >= 100
+
+
+@pytest.mark.skipif(not DATA, reason="INTERLACE_DATA is not set")
+def test_paraphrases_that_are_learnt_from_share_no_sentence_with_those_scored(vocab):
+    task = PUBLIC.evaluate.task("pawsx")
+    whole = {split: {line for chunk in task.texts(split, "en", Path(DATA)) for line in chunk.source.lines}
+             for split in ("train", "test")}  # fmt: skip
+    assert len(whole["train"] & whole["test"]) > 50  # a cut by rows alone parts no sentences
+    assert [len(task.examples(split, "en", vocab, Path(DATA))) for split in ("train", "dev", "test")] == [794, 239, 500]

@@ -125,6 +125,13 @@ def test_translations_have_their_links(folder: Path, code: str, split: str) -> N
     assert len(both) == len(scenes)
 
 
+def test_each_split_has_text_of_its_own(folder: Path) -> None:
+    splits = [set(_lines(folder / f"text/{split}.de.txt")) for split in ("train", "dev", "test")]
+    assert all(splits)
+    assert not splits[1] & splits[2]
+    assert not splits[0] & (splits[1] | splits[2])
+
+
 def test_held_out_lines_stand_side_by_side(folder: Path) -> None:
     header, *rows = (line.split("\t") for line in _lines(folder / "parallel/test.tsv"))
     assert header == CODES
