@@ -251,6 +251,17 @@ def test_runs_on_more_text_make_a_line(make_run):
     assert "16\u202f000 rows" in body
 
 
+def test_runs_that_differ_in_more_than_their_text_make_no_line(make_run):
+    folders = [sized(make_run, rows, gain=0.5) for rows in (1000, 4000)]
+    change(folders[1], "recipe.json", lambda recipe: {**recipe, "train": {**recipe.get("train", {}), "steps": 9}})
+    assert "<svg" in str(data_size(read_runs(folders)).body)
+    for key, value in (("vocab", {"size": 99}), ("train", {"learning_rate": 1.0}), ("filters", {"length": {}})):
+        before = (folders[1] / "recipe.json").read_text()
+        change(folders[1], "recipe.json", lambda recipe, key=key, value=value: {**recipe, key: value})
+        assert "<svg" not in str(data_size(read_runs(folders)).body), key
+        (folders[1] / "recipe.json").write_text(before)
+
+
 def test_runs_on_as_much_text_make_none(make_run):
     runs = read_runs([sized(make_run, 1000, gain=0.0)])
     assert "<svg" not in str(data_size(runs).body)

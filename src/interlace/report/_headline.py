@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from interlace.report._format import counted, joined, language_name, number, task_in_text
 from interlace.report._run import first_of_each
+from interlace.report._scores import tested
+from interlace.statistics import ALPHA
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,7 +65,10 @@ def _where(named: Sequence[tuple[TaskTable, Line]]) -> str:
 
 @dataclass(frozen=True)
 class _Verdict:
-    """Who leads on one task; `gap` follows `X is ahead of Y on both tasks:` (or `X reaches`), `whole` stands alone."""
+    """Who leads on one task, and whether a permutation test says so.
+
+    `gap` follows `X is ahead of Y on both tasks:` (or `X reaches`), `whole` stands alone.
+    """
 
     best: str
     second: str
@@ -86,8 +91,16 @@ def _verdict(table: TaskTable, line: Line) -> _Verdict:
     if number(cells[best].mean) == number(cells[second].mean):
         whole = f"{best} and {second} are level on {task} ({number(cells[best].mean)}{unit})"
         return _Verdict(best, second, False, gap, whole)
-    if not _tell_apart(cells[best], cells[second]):
-        whole = f"{best} and {second} cannot be told apart on {task} ({figures}; the ranges of their seeds overlap)"
+    found = tested(cells[best], cells[second])
+    if found is None:
+        return _Verdict(
+            best, second, False, gap, f"{best} is above {second} {gap}, which one seed cannot tell from luck"
+        )
+    if found.least >= ALPHA:
+        few = f"which so few seeds cannot tell from luck (p = {found.p:.2g})"
+        return _Verdict(best, second, False, gap, f"{best} is above {second} {gap}, {few}")
+    if found.p >= ALPHA:
+        whole = f"{best} and {second} cannot be told apart on {task} ({figures}; p = {found.p:.2g} over seeds)"
         return _Verdict(best, second, False, gap, whole)
     return _Verdict(best, second, True, gap, f"{best} is ahead of {second} {gap}")
 
@@ -97,11 +110,6 @@ def _alone(table: TaskTable, recipe: str, cell: Cell) -> str:
     unit = _unit(table)
     beside = f" ({language_name(table.source)}: {number(source.mean)}{unit})" if source else ""
     return f"{number(cell.mean)}{unit} on {task_in_text(table.task)}{beside}"
-
-
-def _tell_apart(one: Cell, other: Cell) -> bool:
-    """Whether the ranges do not touch; single measurements have no range and are taken at their word."""
-    return one.low > other.high or one.high < other.low
 
 
 def _unit(table: TaskTable) -> str:

@@ -11,8 +11,11 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+from interlace.randomness import Purpose, generator
 from interlace.report._format import joined
 from interlace.report._run import read_runs
+from interlace.statistics import ALPHA
+from interlace.statistics.runs import permutation_test
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -20,24 +23,30 @@ if TYPE_CHECKING:
 
     from interlace.report._parts import Score
     from interlace.report._run import Run
+    from interlace.statistics import Tested
 
 _Key = tuple[str, int]  # a run's folder and a seed: one measurement
 
 
 @dataclass(frozen=True)
 class Cell:
-    """Mean over seeds with the least and greatest seed; `items` is how many examples the least was scored on."""
+    """Mean over seeds with the least and greatest seed; `items` is how many examples the least was scored on.
+
+    values: of each seed. runs: of each pre-training, the mean over its seeds.
+    """
 
     mean: float
     low: float
     high: float
     seeds: int
     items: int | None = None
+    values: tuple[float, ...] = ()
+    runs: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A mean minus the first recipe's; `clear` where both have several seeds and their ranges do not touch."""
+    """A mean minus the first recipe's; `clear` where `tested` tells the two apart."""
 
     value: float
     clear: bool
@@ -180,7 +189,13 @@ def _line(
 
 def _cell(measured: dict[_Key, float], items: int | None) -> Cell | None:
     scores = list(measured.values())
-    return Cell(fmean(scores), min(scores), max(scores), len(scores), items) if scores else None
+    if not scores:
+        return None
+    by_run: dict[str, list[float]] = {}
+    for (run, _), score in measured.items():
+        by_run.setdefault(run, []).append(score)
+    runs = tuple(fmean(each) for each in by_run.values())
+    return Cell(fmean(scores), min(scores), max(scores), len(scores), items, tuple(scores), runs)
 
 
 def _best(cells: dict[str, Cell | None], greater: bool) -> tuple[str, ...]:
@@ -195,5 +210,17 @@ def _best(cells: dict[str, Cell | None], greater: bool) -> tuple[str, ...]:
 def _difference(cell: Cell | None, other: Cell | None) -> Difference | None:
     if cell is None or other is None:
         return None
-    apart = cell.low > other.high or cell.high < other.low
-    return Difference(cell.mean - other.mean, apart and cell.seeds > 1 and other.seeds > 1)
+    found = tested(cell, other)
+    return Difference(cell.mean - other.mean, found is not None and found.p < ALPHA)
+
+
+def tested(cell: Cell, other: Cell) -> Tested | None:
+    """Whether two cells are alike, by the permutation test of studies; None where a side is one measurement.
+
+    Over pre-trainings where both have several; else over seeds of fine-tuning, which says nothing of other
+    pre-trainings.
+    """
+    a, b = (cell.runs, other.runs) if min(len(cell.runs), len(other.runs)) > 1 else (cell.values, other.values)
+    if min(len(a), len(b)) < 2:
+        return None
+    return permutation_test(a, b, generator(Purpose.STATISTICS, 0, 4))

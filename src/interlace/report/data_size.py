@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _WIDTH, _HEIGHT = 380.0, 230.0
 _LEFT, _TOP, _BOTTOM = 40.0, 34.0, 30.0
 _TYPE = 12.0
+_MAY_DIFFER = {"name", "seed", "corpora", "data_root", "about", "published", "changes", "evaluate"}  # as text does
+_MAY_DIFFER_IN = {"train": {"steps"}, "world": {"sentences", "pairs"}}
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class _Point:
 
 
 def data_size(runs: Sequence[Run]) -> Section:
-    """The section: a panel a task with a line a system; a system is a recipe, whatever its text, length and name."""
+    """The section: a panel a task with a line a system: runs that differ in their text, length and seed alone."""
     sized = {run.folder: size for run in runs if (size := _size(run))}
     systems: dict[str, list[Run]] = {}
     for run in runs:
@@ -61,7 +63,10 @@ def _size(run: Run) -> int:
 
 def _system(run: Run) -> str:
     """What two runs that differ in nothing but their text, their length and their seed have in common."""
-    kept = {key: run.recipe.get(key) for key in ("objectives", "model")}
+    kept = {key: value for key, value in run.recipe.items() if key not in _MAY_DIFFER}
+    for section, keys in _MAY_DIFFER_IN.items():
+        if isinstance(found := kept.get(section), dict):
+            kept[section] = {key: value for key, value in found.items() if key not in keys}
     return json.dumps(kept, sort_keys=True)
 
 
