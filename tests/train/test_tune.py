@@ -52,6 +52,12 @@ def test_every_language_is_scored_and_what_words_decide_is_learnt(cell):
     assert min(row["score"] for row in rows) > 95
 
 
+def test_rows_say_how_far_they_hang_on_the_examples(cell, tmp_path):
+    rows = score_cell(replace(cell(epochs=1), into=tmp_path / "run", key="k"))
+    assert all(row["low"] <= row["score"] <= row["high"] for row in rows)
+    assert list((tmp_path / "run" / "predictions").iterdir())
+
+
 def test_the_same_seed_gives_the_same_scores(cell):
     one, other = score_cell(cell(epochs=1)), score_cell(cell(epochs=1))
     assert [row["scores"] for row in one] == [row["scores"] for row in other]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from interlace.errors import DataError, RunError, SettingsError
 from interlace.train._tuned import Tuned
+from interlace.train.predictions import keep_measured
 from interlace.train.selection import Fit, fits_of, groups_of
 
 if TYPE_CHECKING:
@@ -55,7 +56,9 @@ def _probed(cell: Cell, fit: Fit) -> list[Score]:
         start = time.perf_counter()
         examples = cell.test(item)
         scores = cell.measure(examples)
-        rows.append(cell.row(item, scores, len(examples), start))
+        into = cell.into if cell.accelerator.is_main_process else None
+        ends = keep_measured(into, cell, item, scores) if into else {}
+        rows.append({**cell.row(item, scores, len(examples), start), **ends})
     return rows
 
 
