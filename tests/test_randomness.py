@@ -53,6 +53,8 @@ def test_purposes_keep_their_numbers():
         ("ALIGN", 10),
         ("DICTIONARY", 11),
         ("SWITCH", 12),
+        ("VECTORS", 13),
+        ("STATISTICS", 14),
     ]
 
 

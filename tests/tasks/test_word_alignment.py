@@ -122,8 +122,8 @@ SETS = {
         "multi-jsonl/en-es/es_golden.train.jsonl",
         "multi-jsonl/en-es/es_golden.train.jsonl",
         90,
-        1048,
-        1048,
+        757,
+        757,
     ),
 }
 

@@ -40,3 +40,5 @@ def claim(recipe: Recipe, into: Path) -> None:
             write_json(into / RECIPE, recipe.dump())
             return
         raise RunError(f"{into} holds a run of another recipe: {'; '.join(changed[:5])}; choose another folder")
+    elif found != recipe.dump():  # in how it is told or evaluated, which training does not read
+        write_json(into / RECIPE, recipe.dump())
