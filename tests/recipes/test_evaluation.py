@@ -36,7 +36,7 @@ def test_small_models_are_scored_on_the_same_files():
 @pytest.mark.parametrize("name", PUBLIC.evaluate.tasks)
 def test_the_files_can_be_read(name, vocab):
     task = PUBLIC.evaluate.task(name)
-    for language in targets(name):
+    for language in targets(name)[:2]:
         examples = task.examples("test", language, vocab, Path(DATA))
         assert len(examples) >= 90
         if name in {"xnli", "ner"}:  # large

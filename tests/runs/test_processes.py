@@ -9,6 +9,7 @@ import torch
 from safetensors.torch import load_file
 
 from interlace.objectives import OBJECTIVES
+from interlace.text.lines import write_lines
 
 GUEST = '''
 """A masked language model with a head of its own, so that steps of a mixture touch different parameters."""
@@ -35,10 +36,14 @@ class Headed(Base):
 
 TAGS = ("NOUN", "VERB", "DET", "ADJ")
 STEPS = 2 * (len(OBJECTIVES.names()) + 1)
+MORE = {  # what is drawn anew in every step, and dictionaries of a file beside those counted from links
+    "align_mlm": 'alignment_loss = "contrastive"\npairs_per_step = 3\nothers = 8\n',
+    "dict_mlm": 'dictionary = { files = "words.txt", share = 0.5 }\n',
+}
 EVERYTHING = [
     "[align]",
     'name = "diagonal"',
-    *(f"[objectives.{name}]\nmax_length = 32" for name in ("headed", *OBJECTIVES.names())),
+    *(f"[objectives.{name}]\nmax_length = 32\n{MORE.get(name, '')}" for name in ("headed", *OBJECTIVES.names())),
 ]
 
 
@@ -54,6 +59,8 @@ def test_two_processes_equal_two_micro_batches(small, tmp_path):
     _, _, after = after.partition("[train]")
     after = after.replace("steps = 12", f"steps = {STEPS}\nalternate = true")
     small.write_text(before + "\n".join([*EVERYTHING, "[train]"]) + after)
+    sides = (sorted(set((tmp_path / f"train.{language}").read_text().split())) for language in ("en", "xx"))
+    write_lines(tmp_path / "words.txt", map("\t".join, zip(*sides, strict=False)))
     arguments = ["-m", "interlace", "pretrain", str(small), "--code", str(tmp_path / "headed.py"), "--into"]
     subprocess.run([sys.executable, *arguments, str(tmp_path / "one")], check=True, capture_output=True)
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
@@ -67,6 +74,10 @@ def test_two_processes_equal_two_micro_batches(small, tmp_path):
     assert any("headed" in name for name in one)
     for name, weight in one.items():
         torch.testing.assert_close(weight, other[name], rtol=1e-4, atol=1e-6, msg=name)
+    kept = sorted((tmp_path / "one" / "dictionaries").iterdir())
+    assert [path.name for path in kept] == ["align_mlm.en-xx.tsv", "dict_mlm.en-xx.tsv"]
+    for path in kept:
+        assert path.read_bytes() == (tmp_path / "two" / "dictionaries" / path.name).read_bytes()
 
 
 @pytest.mark.slow
