@@ -1,6 +1,7 @@
 """Which scores are kept and which are made anew; the scoring itself is replaced by a counter."""
 
 import json
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -125,3 +126,21 @@ def test_what_cannot_be_scored_costs_the_rest_nothing(target, monkeypatch):
     assert len(json.loads((target.into / "scores.json").read_text())) == 2
     with pytest.raises(DataError, match=r"^pos: nothing in 'hi'$"):  # nothing else was asked for
         run(target, ["pos"], seeds=1)
+
+
+def test_a_probe_loads_its_model_once_for_all_languages(target, monkeypatch):
+    loads, looks = [], []
+
+    def scored(cell, fit):
+        cell.measure  # noqa: B018 - loads the model where it has not been loaded
+        return [{"task": cell.name, "seed": 0, "setting": "zero-shot", "language": fit.scored[0][1], "score": 1}]
+
+    real = evaluate.find
+    monkeypatch.setattr(evaluate, "score_fit", scored)
+    monkeypatch.setattr(evaluate, "load", lambda model: loads.append(model) or MagicMock())
+    monkeypatch.setattr(evaluate, "find", lambda model: looks.append(model) or real(model))
+    monkeypatch.setattr(evaluate.Vocab, "load", lambda _: None)
+    monkeypatch.setattr(evaluate, "data_root", lambda _: None)
+    assert len(run(target, ["retrieval"])) == 3
+    assert len(loads) == 1
+    assert len(looks) == 1  # of a model of the hub, each look may ask the network

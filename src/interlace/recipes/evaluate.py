@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+Identity = list[str] | str  # hashes of a model's files, or its name where there are none
+
 
 @dataclass(frozen=True)
 class Target:
@@ -107,6 +109,7 @@ def evaluate(
     accelerator = accelerator_for(train.precision, train.threads)
     vectors = static_vectors(target.model, tasks)
     vocab: Any = Vocab.load(target.model) if vectors is None else None
+    identity = _identity(target.model)
     failures: list[InterlaceError] = []
     with locked(target.into) if accelerator.is_main_process else nullcontext():
         book = Scorebook(target.into, lambda: _written(target), writes=accelerator.is_main_process)
@@ -116,7 +119,7 @@ def evaluate(
                     replace(_cell(target, name, task, vocab, seed, accelerator, watch(name, seed)), vectors=vectors)
                     for seed in range((seeds or settings.seeds) if task.learner() else 1)
                 ]
-                failures += _score(target, book, cells)
+                failures += _score(target, identity, book, cells)
             except InterlaceError as error:
                 failures.append(error)
         if accelerator.is_main_process and target.trained is not None:
@@ -136,17 +139,18 @@ class IncompleteError(RunError):
         self.rows = rows
 
 
-def _score(target: Target, book: Scorebook, cells: list[Cell]) -> list[InterlaceError]:
+def _score(target: Target, identity: Identity, book: Scorebook, cells: list[Cell]) -> list[InterlaceError]:
     """What is missing of one task, a cell a seed; what cannot be scored is told and costs the rest nothing."""
-    planned = [(cell, fit, _key(target, cell, fit)) for cell in cells for fit in fits(cell)]
+    planned = [(cell, fit, _key(target, identity, cell, fit)) for cell in cells for fit in fits(cell)]
     book.drop(cells[0].name, {key for _, _, key in planned})
+    keyed = {(cell.seed, key): replace(cell, into=target.into, key=key) for cell, _, key in planned}
     failures: list[InterlaceError] = []
     for cell, fit, key in planned:
         places = [(cell.name, cell.seed, *item) for item in fit.scored]
         if not book.holds(places, key):
             log.info("%s: scoring %s, seed %d", target.recipe.name, cell.name, cell.seed)
             try:
-                book.put(places, key, score_fit(replace(cell, into=target.into, key=key), fit))
+                book.put(places, key, score_fit(keyed[cell.seed, key], fit))  # a probe's languages share its model
             except InterlaceError as error:
                 log.warning("%s, seed %d: %s", cell.name, cell.seed, error)
                 failures.append(error)
@@ -198,11 +202,11 @@ def _cell(
     )
 
 
-def _key(target: Target, cell: Cell, fit: Fit) -> str:
+def _key(target: Target, identity: Identity, cell: Cell, fit: Fit) -> str:
     """Names all that the scores of a fine-tuning depend on beside the seed, but for the contents of its files."""
     recipe, task = target.recipe, cell.task
     content: dict[str, Any] = {
-        "model": _identity(target.model),
+        "model": identity,
         "task": cell.name,
         "settings": {key: value for key, value in task.dump().items() if key not in {"settings", "targets"}},
         "code": _code(task),
@@ -222,7 +226,7 @@ def _code(task: Task) -> str:
     return "" if kind.__module__.startswith("interlace.") else content_key(Path(inspect.getfile(kind)))
 
 
-def _identity(model: str) -> list[str] | str:
+def _identity(model: str) -> Identity:
     """The content of a model's folder; of a model of the hub, of the revision that is here."""
     folder = find(model)
     kept = [*folder.glob("*.safetensors"), *folder.glob("tokenizer.json")]
