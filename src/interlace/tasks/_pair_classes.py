@@ -1,15 +1,21 @@
-"""Pairs of sentences with a class each, from a task's files: what tasks that classify pairs share."""
+"""Tasks that give pairs of sentences a class each: all but where their pairs come from."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from pydantic import Field
 
 from interlace.data import Labelled, Pairs
 from interlace.errors import DataError, did_you_mean
+from interlace.objectives._inputs import Switch
+from interlace.tasks import Task, Tuning
+from interlace.tasks._apart import held_apart
+from interlace.tasks._classification import Classifier, Pooling
 from interlace.tasks._encode import encode
-from interlace.tasks._files import find_parts
+from interlace.tasks._files import Asked, Files, find_parts
 from interlace.tasks._read import log_notes, read_parts
 from interlace.text import TextPairs
 
@@ -21,9 +27,65 @@ if TYPE_CHECKING:
 
     from interlace.data.vocab import Vocab
     from interlace.tasks import Predictions
-    from interlace.tasks._files import Asked, Named
+    from interlace.tasks._files import Named
 
 Chunks = list[tuple["Path", TextPairs]]  # with the file that each comes from
+
+
+class PairTask(Task):
+    """Accuracy over pairs, in percent. Subclass, name the task and its labels, and say how pairs are read."""
+
+    metric: ClassVar[str] = "accuracy"
+    translatable: ClassVar[bool] = True
+    called: ClassVar[str]  # the task's name in errors and logs
+    labels: ClassVar[tuple[str, ...]]
+
+    files: Files
+    reader: dict[str, Any] | str
+    max_length: int = Field(
+        256, ge=8, description="Longest row in subwords, at most the model's own (XLM: 256, XTREME: 128)."
+    )
+    dropout: float = Field(0.1, ge=0, lt=1, description="Share of the vector dropped before the linear layer.")
+    pooling: Pooling = Field(
+        "first", description="The row's vector: its first state (XLM), their mean, or the largest."
+    )
+    language_ids: Switch = Field("auto", description="Feed language ids; 'auto': where the model has embeddings.")
+    tuning: Tuning = Field(
+        default_factory=lambda: Tuning(epochs=5),
+        description="How the task is fine-tuned (XTREME's code: 5 epochs, learning rate 2e-5).",
+    )
+
+    @abstractmethod
+    def pairs(self, asked: Asked) -> Chunks:
+        """The pairs of one split in one language."""
+
+    def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> Labelled:
+        """Pairs with a label each; those without one are counted and not scored."""
+        asked = Asked(self.called, split, language, root)
+        return encode_pairs(self.called, held_apart(self, asked, self.pairs(asked)), self.labels, vocab)
+
+    def texts(self, split: str, language: str, root: Path) -> list[TextPairs]:
+        """Both sentences."""
+        return [chunk for _, chunk in self.pairs(Asked(self.called, split, language, root))]
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The labels."""
+        return self.labels
+
+    def learner(self) -> Classifier:
+        """A classifier of the labels."""
+        return Classifier(
+            classes=len(self.labels),
+            dropout=self.dropout,
+            pooling=self.pooling,
+            max_length=self.max_length,
+            language_ids=self.language_ids,
+        )
+
+    def score(self, examples: Any, predictions: Predictions, gold: Predictions) -> dict[str, float]:  # noqa: ARG002
+        """`accuracy`."""
+        return {"accuracy": accuracy(predictions, gold)}
 
 
 def read_pairs(files: Named, asked: Asked, reader: Mapping[str, Any] | str, languages: list[str]) -> Chunks:
