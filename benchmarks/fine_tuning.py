@@ -17,12 +17,13 @@ import os
 import statistics
 import tempfile
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from _turns import Turns
 from _where import where
 from transformers import (
     AutoTokenizer,
@@ -31,7 +32,6 @@ from transformers import (
     DataCollatorWithPadding,
     PrinterCallback,
     Trainer,
-    TrainerCallback,
     TrainingArguments,
     logging,
 )
@@ -114,27 +114,6 @@ class Ours:
             )[0]  # fmt: skip
 
 
-@dataclass
-class Turns(TrainerCallback):
-    """Times an update of the Trainer, from the end of what came before it, then lets the other side do one."""
-
-    other: Iterator[int]
-    clock: Callable[[], float]
-    theirs: list[float] = field(default_factory=list)
-    mine: list[float] = field(default_factory=list)
-    start: float = 0.0
-
-    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        self.start = self.clock()
-
-    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        middle = self.clock()
-        self.theirs.append(ROWS / (middle - self.start))
-        mine = next(self.other)
-        self.start = self.clock()
-        self.mine.append(mine / (self.start - middle))
-
-
 def trainer_of(dataset: Any, vocab: Vocab, folder: str, sampling: str, turns: Turns, rounds: int) -> Trainer:
     """The Trainer as run_xnli sets it up."""
     vocab.save(Path(folder) / "tokenizer")
@@ -197,7 +176,7 @@ def main() -> None:
     print(f"{len(rows)} pairs of {mean:.1f} subwords; examples/s: ours, Trainer, ratio")
     with tempfile.TemporaryDirectory() as folder:
         for sampling in ("group_by_length", "random"):
-            turns = Turns(ours.updates(), clock)
+            turns = Turns(ours.updates(), lambda: ROWS, clock)
             trainer = trainer_of(rows, vocab, folder, sampling, turns, options.rounds)
             trainer.train()
             mine, theirs = (statistics.harmonic_mean(side[WARM:]) for side in (turns.mine, turns.theirs))

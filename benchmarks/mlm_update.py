@@ -18,20 +18,19 @@ import os
 import statistics
 import tempfile
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from _turns import Turns
 from transformers import (
     AutoModelForMaskedLM,
     AutoTokenizer,
     DataCollatorForLanguageModeling,
     PrinterCallback,
     Trainer,
-    TrainerCallback,
     TrainingArguments,
     logging,
 )
@@ -51,7 +50,7 @@ from interlace.train.optimise import Optimise
 from interlace.train.plans import Streamed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from interlace.data import Sentences
 
@@ -99,28 +98,6 @@ def plain(vocab: Vocab, size: int, attention: str) -> Any:
     return made
 
 
-@dataclass
-class Turns(TrainerCallback):
-    """Times an update of the Trainer, from the end of what came before it, then lets the other side do one."""
-
-    other: Iterator[int]
-    tokens: list[int]
-    clock: Callable[[], float]
-    theirs: list[float] = field(default_factory=list)
-    mine: list[float] = field(default_factory=list)
-    start: float = 0.0
-
-    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        self.start = self.clock()
-
-    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        middle = self.clock()
-        self.theirs.append(self.tokens[-1] / (middle - self.start))
-        mine = next(self.other)
-        self.start = self.clock()
-        self.mine.append(mine / (self.start - middle))
-
-
 def against(other: Iterator[int], rows: list[list[int]], vocab: Vocab, size: int, sampling: str, options: Any) -> Turns:
     """Train by turns with the Trainer on `rows`; rates of both in real tokens/s."""
     mean = sum(map(len, rows)) / len(rows)
@@ -133,7 +110,7 @@ def against(other: Iterator[int], rows: list[list[int]], vocab: Vocab, size: int
             counted.append(sum(len(example["input_ids"]) for example in examples))
             return collate(examples)
 
-        turns = Turns(other, counted, time.process_time if options.cpu_time else time.perf_counter)
+        turns = Turns(other, lambda: counted[-1], time.process_time if options.cpu_time else time.perf_counter)
         arguments = TrainingArguments(
             output_dir=folder,
             max_steps=WARM + options.rounds,
