@@ -44,8 +44,9 @@ def test_what_another_model_got_is_dropped_and_never_read_as_this_ones(tmp_path)
         read_outcomes(path, "de", "old")
 
 
-def test_fine_tunings_of_their_own_stand_beside_each_other(tmp_path):
-    path = outcomes_file(tmp_path, "xnli", 0, "translate-train")
+@pytest.mark.parametrize("setting", ["translate-train", "supervised"])
+def test_fine_tunings_of_their_own_stand_beside_each_other(setting, tmp_path):
+    path = outcomes_file(tmp_path, "xnli", 0, setting)
     keep(path, "de", examples(1), "tuned on de")
     keep(path, "es", examples(0), "tuned on es")
     assert read_outcomes(path, "de", "tuned on de").score.tolist() == [1]
@@ -84,3 +85,16 @@ def test_rows_that_do_not_fit_are_refused(tmp_path, score, weight):
     write_outcomes(path, {"de": (score, weight)})
     with pytest.raises(DataError, match="de: expected rows of one length with some weight"):
         read_outcomes(path, "de")
+
+
+def test_what_is_no_ratio_is_kept_with_its_counts(tmp_path):
+    path = outcomes_file(tmp_path, "mt", 0)
+    counts = np.array([[3.0, 3.0, 3.0, 2.0, 1.0, 0.0, 3.0, 2.0, 1.0, 0.0], [4.0, 5.0, 2.0, 1.0, 0.0, 0.0, 4.0, 3, 2, 1]])
+    scored = Examples(np.array([0.9, 0.3]), np.ones(2), "two", counts, "bleu")
+    keep(path, "en-de", scored, "model")
+    keep(path, "de-en", examples(1, 0), "model")
+    found = read_outcomes(path, "en-de")
+    assert found.measure == "bleu"
+    np.testing.assert_array_equal(found.counts, counts)
+    assert found.total == scored.total
+    assert read_outcomes(path, "de-en").counts is None

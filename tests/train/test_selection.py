@@ -19,6 +19,7 @@ def test_one_fine_tuning_serves_both_settings_of_the_source_language():
 
 def test_a_model_a_language_and_one_for_all():
     assert fits_of([TRAIN], "en", ["de", "fr"]) == [Fit(["de"], [(TRAIN, "de")]), Fit(["fr"], [(TRAIN, "fr")])]
+    assert fits_of(["supervised"], "en", ["de"]) == [Fit(["de"], [("supervised", "de")])]
     assert fits_of([ALL], "en", ["de"]) == [Fit(["en", "de"], [(ALL, "en"), (ALL, "de")])]
 
 
@@ -36,6 +37,7 @@ def test_who_judges():
 
 def test_translated_training_text_has_a_development_set_in_its_language():
     assert judges("english-dev", [TRAIN]) == [([(TRAIN, "de")], ["de"])]
+    assert judges("english-dev", ["supervised"]) == [([("supervised", "de")], ["de"])]
 
 
 def test_translated_test_text_is_judged_like_training_text():

@@ -47,10 +47,13 @@ def _lead(results: Sequence[TaskTable]) -> str:
     source = joined(list(dict.fromkeys(language_name(table.source) for table in results)))
     ranges = " Each mark is the mean over seeds, the thin bar behind it runs from the least to the greatest seed."
     seeds = max((cell.seeds for table in results for cell in _cells(table)), default=1)
-    if any(table.setting.startswith("translate-train") for table in results):
-        start = (
-            f"What is fine-tuned learns from {source} only, but for translate-train, where it learns from translations."
-        )
+    others = [
+        ("translate-train", "translate-train, where it learns from translations"),
+        ("supervised", "supervised, where it learns from the scored language's own examples"),
+    ]
+    apart = [words for name, words in others if any(table.setting.startswith(name) for table in results)]
+    if apart:
+        start = f"What is fine-tuned learns from {source} only, but for {joined(apart)}."
     else:
         start = f"What is fine-tuned learns from {source} only; every language is then scored as it stands."
     return start + ranges * (seeds > 1)

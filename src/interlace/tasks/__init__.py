@@ -42,9 +42,10 @@ if TYPE_CHECKING:
 Rate = Annotated[float, Field(gt=0)]
 Decay = Annotated[float, Field(ge=0, lt=1)]
 
-Setting = Literal["zero-shot", "translate-train", "translate-train-all", "translate-test"]
-"""What a task is fine-tuned on and scored on: the source language alone; its training text translated into the language
-that is scored, or into all of them together; the source language alone, with the test text translated into it."""
+Setting = Literal["zero-shot", "supervised", "translate-train", "translate-train-all", "translate-test"]
+"""What a task is fine-tuned on and scored on: the source language alone; training text of the scored language's own; the
+source's training text translated into the language that is scored, or into all of them together; the source language
+alone, with the test text translated into it."""
 
 Rule = Literal["english-dev", "mean-dev", "per-language-dev", "last"]
 """Whose development set chooses the weights and the learning rate: the source language's, that of all languages on the

@@ -9,6 +9,10 @@ set of examples is the sum of the one by the sum of the other, so a file serves 
     entity F1                2 TP of the sentence             2 TP + FP + FN of the sentence
     answer F1, EM            the answer's own, 0 to 1         1
     P@1 of a word or line    1 or 0, the mean of both ways    1; 0 for a word without a vector
+    translation              chrF of the sentence alone       1, and below
+
+BLEU is no ratio of two sums: `LANGUAGE.counts`, float32 (examples, 10), holds what its score is made of, both lengths
+and n-grams that match and that there are, and the metadata names the `measure` that makes it of their sums.
 
 Its metadata says of each language (`about`) under which `key` it was scored, that of the score's row, and the
 `identity` of the examples: a hash of what is right for them. Examples pair only where identities agree.
@@ -27,6 +31,7 @@ from interlace.errors import DataError, did_you_mean
 from interlace.randomness import Purpose, generator
 from interlace.statistics.examples import Examples, bootstrap
 from interlace.text.lines import atomic
+from interlace.train.selection import ALONE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -68,8 +73,8 @@ def write_outcomes(
 ) -> None:
     """Write what one language's examples got beside that of the others; the file appears whole or not at all.
 
-    What it holds from another model or under other settings is dropped. Of translate-train every language has a
-    fine-tuning, and so a key, of its own; there languages stay until they are scored again.
+    What it holds from another model or under other settings is dropped. Of supervised and translate-train every
+    language has a fine-tuning, and so a key, of its own; there languages stay until they are scored again.
 
     Args:
         path: as `outcomes_file` says.
@@ -94,6 +99,9 @@ def write_outcomes(
             about = {name: each for name, each in told.items() if name != language and stays(path, each, key)}
             kept = {name: file.get_tensor(name) for name in file.keys() if name.rpartition(".")[0] in about}  # noqa: SIM118 - no mapping
     about[language] = {"key": key, "identity": examples.identity}
+    if examples.counts is not None:
+        new["counts"] = examples.counts.astype(np.float32)
+        about[language]["measure"] = examples.measure
     new |= arrays or {}
     kept |= {f"{language}.{part}": np.ascontiguousarray(values) for part, values in new.items()}
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -103,7 +111,7 @@ def write_outcomes(
 
 def stays(path: Path, about: dict[str, Any], key: str) -> bool:
     """Whether what is kept of one language stands beside what is scored under `key`."""
-    return about.get("key") == key or ".translate-train." in path.name
+    return about.get("key") == key or any(f".{alone}." in path.name for alone in ALONE)
 
 
 def read_outcomes(path: Path, language: str, key: str | None = None) -> Examples:
@@ -125,6 +133,7 @@ def read_outcomes(path: Path, language: str, key: str | None = None) -> Examples
                 raise DataError(f"{path}: holds no language {language!r}{did_you_mean(language, known)}")
             score, weight = (file.get_tensor(f"{language}.{part}").astype(np.float64) for part in ("score", "weight"))
             about = _about(file.metadata()).get(language, {})
+            counts = file.get_tensor(f"{language}.counts").astype(np.float64) if "measure" in about else None
     except (SafetensorError, ValueError) as error:
         raise DataError(f"{path}: damaged: {error}") from error
     _check(path, language, score, weight)
@@ -133,7 +142,7 @@ def read_outcomes(path: Path, language: str, key: str | None = None) -> Examples
             f"{path}: {language}: what another model, or this one under other settings, got; run "
             "`interlace evaluate` again"
         )
-    return Examples(score, weight, about.get("identity", ""))
+    return Examples(score, weight, about.get("identity", ""), counts, about.get("measure", "ratio"))
 
 
 def _about(metadata: dict[str, str] | None) -> dict[str, dict[str, str]]:

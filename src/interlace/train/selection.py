@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from interlace.tasks import Rule, Setting
 
 Item = tuple["Setting", str]  # a setting and the language that is scored in it
+ALONE: tuple[Setting, ...] = ("supervised", "translate-train")  # settings with a fine-tuning for each language
 
 
 @dataclass(frozen=True)
@@ -66,8 +67,9 @@ def fits_of(settings: list[Setting], source: str, targets: list[str]) -> list[Fi
     shared += [("translate-test", language) for language in others if "translate-test" in settings]
     if shared:
         fits.append(Fit([source], shared))
-    if "translate-train" in settings:
-        fits += [Fit([language], [("translate-train", language)]) for language in others]
+    for alone in ALONE:
+        if alone in settings:
+            fits += [Fit([language], [(alone, language)]) for language in others]
     if "translate-train-all" in settings:
         everything = [source, *others]
         fits.append(Fit(everything, [("translate-train-all", language) for language in everything]))
