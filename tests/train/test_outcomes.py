@@ -89,7 +89,9 @@ def test_rows_that_do_not_fit_are_refused(tmp_path, score, weight):
 
 def test_what_is_no_ratio_is_kept_with_its_counts(tmp_path):
     path = outcomes_file(tmp_path, "mt", 0)
-    counts = np.array([[3.0, 3.0, 3.0, 2.0, 1.0, 0.0, 3.0, 2.0, 1.0, 0.0], [4.0, 5.0, 2.0, 1.0, 0.0, 0.0, 4.0, 3, 2, 1]])
+    counts = np.array(
+        [[3.0, 3.0, 3.0, 2.0, 1.0, 0.0, 3.0, 2.0, 1.0, 0.0], [4.0, 5.0, 2.0, 1.0, 0.0, 0.0, 4.0, 3, 2, 1]]
+    )
     scored = Examples(np.array([0.9, 0.3]), np.ones(2), "two", counts, "bleu")
     keep(path, "en-de", scored, "model")
     keep(path, "de-en", examples(1, 0), "model")

@@ -11,6 +11,7 @@ import numpy as np
 
 from interlace.errors import DataError
 from interlace.statistics import DRAWS, Interval, Tested
+from interlace.statistics._measures import MEASURES
 from interlace.statistics._values import percentiles, share
 
 if TYPE_CHECKING:
@@ -33,21 +34,35 @@ class Examples:
 
     identity: names the examples, such as a hash of what is right for them; those of one number with other identities
     are other examples.
+    counts: where the score is no ratio of two sums, what is summed in place of score and weight, which then only tell
+    how single examples did. measure: how sums make the score, a key of `MEASURES`; BLEU's is 0 to 100.
     """
 
     score: Floats  # (N,)
     weight: Floats  # (N,)
     identity: str = ""
+    counts: Floats | None = None  # (N, C)
+    measure: str = "ratio"
+
+    @property
+    def columns(self) -> Floats:
+        """(C, N) what is summed over examples."""
+        return np.stack([self.score, self.weight]) if self.counts is None else self.counts.T
+
+    def value(self, sums: Floats) -> Floats:
+        """(...) scores of (C, ...) sums of the columns."""
+        return MEASURES[self.measure](sums)
 
     @property
     def total(self) -> float:
         """The score on all of them."""
-        return float(self.score.sum() / self.weight.sum())
+        return float(self.value(self.columns.sum(axis=1)))
 
     @property
     def is_right_or_wrong(self) -> bool:
         """Whether every example that counts has the weight 1, and the score 0 or 1."""
-        return bool(np.isin(self.weight, (0.0, 1.0)).all() and np.isin(self.score, (0.0, 1.0)).all())
+        plain = self.counts is None
+        return plain and bool(np.isin(self.weight, (0.0, 1.0)).all() and np.isin(self.score, (0.0, 1.0)).all())
 
 
 def identity_of(*parts: Iterable[Any]) -> str:
@@ -70,8 +85,8 @@ def bootstrap(a: Examples, rng: Generator, level: float = 0.95, draws: int = DRA
     n = len(a.score)
     if n < 2:
         return Interval(a.total, math.nan, math.nan, n)
-    sums = _resampled(np.stack([a.score, a.weight]), rng, draws)
-    return Interval(a.total, *_middle(_ratio(sums[0], sums[1]), level), n)
+    sums = _resampled(a.columns, rng, draws)
+    return Interval(a.total, *_middle(a.value(sums), level), n)
 
 
 def paired_bootstrap(a: Examples, b: Examples, rng: Generator, level: float = 0.95, draws: int = DRAWS) -> Interval:
@@ -80,8 +95,9 @@ def paired_bootstrap(a: Examples, b: Examples, rng: Generator, level: float = 0.
     Examples are drawn with replacement, the same ones for both.
     """
     _must_pair(a, b)
-    sums = _resampled(np.stack([a.score, a.weight, b.score, b.weight]), rng, draws)
-    found = _ratio(sums[0], sums[1]) - _ratio(sums[2], sums[3])
+    sums = _resampled(np.concatenate([a.columns, b.columns]), rng, draws)
+    first, second = np.split(sums, 2)
+    found = a.value(first) - b.value(second)
     return Interval(a.total - b.total, *_middle(found, level), len(a.score))
 
 
@@ -96,11 +112,6 @@ def _resampled(columns: Floats, rng: Generator, draws: int) -> Floats:
     return sums
 
 
-def _ratio(score: Floats, weight: Floats) -> Floats:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(score / weight, np.float64)
-
-
 def _middle(found: Floats, level: float) -> tuple[float, float]:
     """Of what can be computed: a draw of examples without weight has no score."""
     return percentiles(found[np.isfinite(found)], level)
@@ -111,14 +122,14 @@ def approximate_randomisation(a: Examples, b: Examples, rng: Generator, draws: i
     _must_pair(a, b)
     n = len(a.score)
     found = a.total - b.total
-    turn, weigh = b.score - a.score, b.weight - a.weight  # what the first system gains where the two are exchanged
-    both = a.score.sum() + b.score.sum(), a.weight.sum() + b.weight.sum()
+    gained = (b.columns - a.columns).T  # (N, C) what the first system gains where the two are exchanged
+    first, both = a.columns.sum(axis=1), (a.columns + b.columns).sum(axis=1)
     statistics = np.empty(draws)
     for begin in range(0, draws, _BLOCK):
         some = min(_BLOCK, draws - begin)
         swapped = rng.integers(0, 2, size=(some, n), dtype=np.int8).astype(np.float64)
-        score, weight = a.score.sum() + swapped @ turn, a.weight.sum() + swapped @ weigh
-        statistics[begin : begin + some] = _ratio(score, weight) - _ratio(both[0] - score, both[1] - weight)
+        sums = first + swapped @ gained  # (draws, C)
+        statistics[begin : begin + some] = a.value(sums.T) - b.value((both - sums).T)
     return Tested(found, share(statistics, found, exact=False), n, 1 / (1 + draws))
 
 
@@ -146,6 +157,8 @@ def mcnemar(a: Examples, b: Examples) -> Tested:
 def _must_pair(a: Examples, b: Examples) -> None:
     if len(a.score) != len(b.score):
         raise DataError(f"two systems are compared on the same examples: found {len(a.score)} and {len(b.score)}")
+    if a.measure != b.measure:
+        raise DataError(f"two systems are compared by the same measure: found {a.measure} and {b.measure}")
     if a.identity != b.identity:
         raise DataError(
             "two systems are compared on the same examples: found as many, but other ones, as what is right for them "

@@ -215,7 +215,9 @@ def _pooled(rows: Sequence[Row], measure: Measure, variant: Variant, into: Path)
     if len({(len(run.score), run.identity) for run in runs}) > 1:
         raise DataError(f"{variant.label}, {measure.task}, {measure.language}: runs were scored on different examples")
     scores, weights = np.mean([run.score for run in runs], 0), np.mean([run.weight for run in runs], 0)
-    return Examples(scores, weights, runs[0].identity)
+    counts = [run.counts for run in runs if run.counts is not None]
+    pooled = np.mean(counts, 0) if len(counts) == len(runs) else None
+    return Examples(scores, weights, runs[0].identity, pooled, runs[0].measure)
 
 
 def _ratio(differences: Sequence[float]) -> float:
