@@ -1,0 +1,134 @@
+"""Noise: whole words move by less than the distance, some go missing, some are hidden; a row never ends up empty."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interlace.data import Sentences
+from interlace.errors import SettingsError
+from interlace.objectives._noise import Noise
+from interlace.ragged import Ragged
+from interlace.randomness import Purpose, generator
+
+MASK = 9999
+VOCAB = SimpleNamespace(mask=MASK)
+
+# Rows of words of so many subwords.
+shapes = st.lists(st.lists(st.integers(1, 4), min_size=1, max_size=12), min_size=1, max_size=6)
+
+
+def sentences(shape):
+    """Rows of words; every subword of a batch has its own id, so that it is known wherever it goes."""
+    words = [[number for number, length in enumerate(row) for _ in range(length)] for row in shape]
+    words = Ragged.of(words)
+    return Sentences(Ragged(np.arange(len(words.flat), dtype=np.int32), words.offsets), words, "en")
+
+
+def noised(noise, text, seed=0, step=1):
+    return noise.apply(text, VOCAB, step, generator(Purpose.BATCH, seed, step))
+
+
+def units_of(text, row):
+    """The words of a row as tuples of ids, in order."""
+    ids, words = text.ids[row], text.words[row]
+    cuts = np.flatnonzero(np.diff(words)) + 1
+    return [tuple(part.tolist()) for part in np.split(ids, cuts)] if len(ids) else []
+
+
+@given(shapes, st.integers(0, 1000))
+def test_without_rates_nothing_changes(shape, seed):
+    text = sentences(shape)
+    found = noised(Noise(shuffle=0, drop=0, blank=0), text, seed)
+    assert (found.ids, found.words, found.language) == (text.ids, text.words, "en")
+
+
+@given(shapes, st.floats(0, 6), st.integers(0, 1000))
+def test_words_stay_whole_and_move_by_less_than_the_distance(shape, distance, seed):
+    text = sentences(shape)
+    found = noised(Noise(shuffle=distance, drop=0, blank=0), text, seed)
+    for row in range(len(shape)):
+        before, after = units_of(text, row), units_of(found, row)
+        assert sorted(before) == sorted(after)
+        moved = [abs(before.index(unit) - place) for place, unit in enumerate(after)]
+        assert max(moved) < max(distance, 1)
+
+
+def test_words_move_as_their_drawn_scores_say():
+    """Brute force, word by word: place + U(0, 3), sorted."""
+    text = sentences([[1, 2, 1, 3], [2, 1]])
+    draws = generator(Purpose.BATCH, 7, 1).random(6) * 3
+    expected = []
+    for row, first in ((0, 0), (1, 4)):
+        scored = sorted((place + draws[first + place], unit) for place, unit in enumerate(units_of(text, row)))
+        expected.append([unit for _, unit in scored])
+    found = noised(Noise(drop=0, blank=0), text, seed=7)
+    assert [units_of(found, row) for row in (0, 1)] == expected
+    assert expected[0] != units_of(text, 0)
+
+
+@given(shapes, st.floats(0, 1), st.integers(0, 1000))
+def test_what_stays_is_in_order_and_every_row_keeps_a_word(shape, share, seed):
+    text = sentences(shape)
+    found = noised(Noise(shuffle=0, drop=share, blank=0), text, seed)
+    for row in range(len(shape)):
+        left, before = units_of(found, row), units_of(text, row)
+        assert left
+        assert left == [unit for unit in before if unit in left]
+        assert share < 1 or len(left) == 1
+
+
+@given(shapes, st.floats(0, 1), st.integers(0, 1000))
+def test_hidden_words_are_hidden_whole_and_lengths_stay(shape, share, seed):
+    text = sentences(shape)
+    found = noised(Noise(shuffle=0, drop=0, blank=share), text, seed)
+    assert found.words == text.words
+    hidden = found.ids.flat == MASK
+    assert (found.ids.flat[~hidden] == text.ids.flat[~hidden]).all()
+    for row in range(len(shape)):
+        mine = Ragged(hidden, text.ids.offsets)[row]
+        assert all(len(set(mine[text.words[row] == word])) == 1 for word in set(text.words[row]))
+    assert share < 1 or hidden.all()
+
+
+def test_shares_are_as_asked_and_the_word_that_must_stay_is_any():
+    text = sentences([[1] * 20] * 2000)
+    left = len(noised(Noise(shuffle=0, drop=0.1, blank=0), text).ids.flat) / 40_000
+    assert left == pytest.approx(0.9, abs=0.01)
+    hidden = noised(Noise(shuffle=0, drop=0, blank=0.1), text).ids.flat == MASK
+    assert hidden.mean() == pytest.approx(0.1, abs=0.01)
+    only = noised(Noise(shuffle=0, drop=1, blank=0), text).ids.flat % 20
+    assert np.bincount(only, minlength=20).min() > 60  # of 100 each
+
+
+def test_subwords_may_be_the_unit():
+    text = sentences([[3, 3, 3]] * 300)
+    found = noised(Noise(unit="subword", drop=0, blank=0), text)
+    together = np.abs(np.diff(found.ids.flat.reshape(300, 9).argsort(axis=1).reshape(300, 3, 3), axis=2)) == 1
+    assert not together.all()  # words are torn apart
+    assert found.words[0].tolist() == list(range(9))
+    dropped = noised(Noise(unit="subword", shuffle=0, blank=0), text)
+    assert set(np.unique(dropped.lengths)) > {9, 8, 7}
+    by_word = noised(Noise(shuffle=0, blank=0), text)
+    assert set(np.unique(by_word.lengths)) == {3, 6, 9}
+
+
+def test_rates_may_be_schedules():
+    text = sentences([[1] * 10] * 10)
+    noise = Noise(shuffle=0, drop="0:0,10:1", blank=0)
+    assert noised(noise, text, step=0).ids == text.ids
+    assert noised(noise, text, step=10).lengths.tolist() == [1] * 10
+
+
+def test_empty_rows_stay_empty():
+    text = Sentences(Ragged.of([[], [4, 5], []]), Ragged.of([[], [0, 1], []]), "en")
+    assert noised(Noise(), text).lengths.tolist()[::2] == [0, 0]
+    nothing = Sentences(Ragged.of([]), Ragged.of([]), "en")
+    assert len(noised(Noise(), nothing)) == 0
+
+
+def test_a_rate_that_is_no_share_is_refused():
+    with pytest.raises(SettingsError, match=r"drop.*\[0, 1\]"):
+        Noise(drop=1.5)
