@@ -8,6 +8,7 @@ import pytest
 from interlace.studies.comparing import compare
 from interlace.studies.correlating import correlations
 from interlace.studies.differences import differences
+from interlace.studies.measures import over_all, scores_of
 from interlace.studies.rendering import html, latex, markdown
 from interlace.train.outcomes import outcomes_file
 from study_rows import row, write_outcomes
@@ -93,6 +94,44 @@ def test_a_probe_of_which_less_is_better_turns_the_sign():
         {**one, "greater_is_better": one["task"] == "pos"} for one in probed([50, 40, 30, 20, 10], [50, 60, 65, 70, 80])
     ]
     assert correlations(rows, "t")[0].lines[0].entries[0].text.startswith("1.00 (p = 0.017")
+
+
+def transferred(aligned, supervised, zero_shot, seed=0):
+    """A system a column: P@1 of all words, 10 points less of those held out; scores in a derived language."""
+    rows = []
+    for number, (probe, own, shot) in enumerate(zip(aligned, supervised, zero_shot, strict=True)):
+        name, probed = f"s{number}", {"task": "embedding_alignment"}
+        rows += [row(name, seed, "en", 90.0), row(name, seed, "en_x", shot)]
+        rows.append(row(name, seed, "en_x", own, setting="supervised"))
+        rows.append(row(name, seed, "en_x", probe - 10, metric="p@1", **probed))
+        if number:  # the first has read no dictionary: its main score is over all
+            rows.append(row(name, seed, "en_x", probe, metric="p@1, all", main=False, **probed))
+        else:
+            rows[-1]["score"] = probe
+    return rows
+
+
+def test_what_transfer_loses_is_supervised_minus_zero_shot_run_by_run():
+    rows = transferred([50], [80], [60]) + transferred([50], [70], [65], seed=1)[:2]
+    [(measure, found)] = [pair for pair in scores_of(rows).items() if pair[0].setting == "difference"]
+    assert (measure.task, measure.language, measure.greater_is_better, measure.main) == ("pos", "en_x", False, False)
+    assert [list(runs.items()) for runs in found.values()] == [[(0, 20.0)]]  # seed 1 has no supervised score
+
+
+def test_alignment_over_all_words_is_set_against_what_transfer_loses():
+    # losses 5, 20, 10, 30 and alignment 80, 40, 60, 20: a perfect order, over all words and over those held out
+    [table] = correlations(transferred([80, 40, 60, 20], [90, 80, 85, 75], [85, 60, 75, 45]), "t")
+    assert [column.name for column in table.columns] == ["pos, \u2212 difference"]
+    assert {line.label: line.entries[0].text[:4] for line in table.lines} == {
+        "embedding_alignment (p@1)": "1.00",
+        "embedding_alignment (p@1, all)": "1.00",
+    }
+
+
+def test_words_are_scored_alike_with_and_without_a_dictionary():
+    [first, second] = over_all(transferred([50, 55], [80, 80], [60, 60]))
+    assert (first["score"], second["score"]) == (50.0, 55.0)
+    assert {first["metric"], second["metric"]} == {"p@1, all"}
 
 
 def test_too_few_points_or_no_probe_say_nothing():

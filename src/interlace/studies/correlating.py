@@ -10,23 +10,24 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from interlace.statistics.ranking import spearman
-from interlace.studies.measures import OTHERS, scores_of
+from interlace.studies.measures import DIFFERENCE, OTHERS, over_all, scores_of
 from interlace.studies.tables import Column, Entry, Line, Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from interlace.studies.measures import Measure, Scores
+    from interlace.studies.measures import Measure, Scores, Variant
     from interlace.studies.results import Row
 
     Group = list[Measure]  # the languages of a score
 
 _LEAST = 4  # points: of three, no order has a p below a third
 _CAPTION = (
-    "Spearman's correlation of a probe, which trains nothing, with what transfer does not lose: the score in a "
-    "language minus that in the source. A point is a system in a language, the mean over its runs; behind the "
-    "correlation p and the number of points. Points of one system, or of one language, are not independent, so p is "
-    "too low where they are many; correlation over systems says nothing of causes."
+    "Spearman's correlation of a probe, which trains nothing, with what transfer does not lose: zero-shot minus "
+    "supervised scores of a language; where a task has no supervised ones, the score in a language minus that in the "
+    "source. A point is a system in a language, the mean over its runs; behind the correlation p (two-sided) and the "
+    "number of points. Points of one system, or of one language, are not independent, so p is too low where they are "
+    "many; correlation over systems says nothing of causes."
 )
 
 
@@ -38,37 +39,60 @@ def correlations(rows: Sequence[Row], title: str) -> list[Table]:
         title: of the study.
     """
     groups = _groups(scores := scores_of(rows))
-    tuned = [group for group in groups if any(measure.is_source for measure in group)]
-    probes = [group for group in groups if not any(measure.is_source for measure in group)]
+    lost = [group for group in groups if group[0].setting == DIFFERENCE]
+    known = {group[0].task for group in lost}
+    tuned = [group for group in groups if any(measure.is_source for measure in group) and group[0].task not in known]
+    trained = {group[0].task for group in [*tuned, *lost]}
+    probes = [group for group in groups if group[0].task not in trained]
+    whole = scores_of(over_all([row for row in rows if row["task"] not in trained]))
+    probes, scores, tuned = [*probes, *_groups(whole)], {**scores, **whole}, [*tuned, *lost]
     lines = []
     for probe in probes:
         entries = [_entry(_points(scores, probe, task), probe[0], task[0]) for task in tuned]
         if any(entries):
             lines.append(Line(f"{probe[0].task} ({probe[0].metric})", tuple(entries)))
-    columns = tuple(Column("", f"{task[0].task}, {task[0].setting}") for task in tuned)
+    columns = tuple(Column("", f"{task[0].task}, {_against(task[0])}") for task in tuned)
     return [Table("alignment", f"{title}: alignment and transfer", columns, tuple(lines), _CAPTION)] if lines else []
 
 
+def _against(task: Measure) -> str:
+    return "\u2212 difference" if task.setting == DIFFERENCE else task.setting
+
+
 def _groups(scores: Scores) -> list[Group]:
-    found: dict[tuple[str, str], Group] = {}
+    found: dict[tuple[str, str, str], Group] = {}
     for measure in scores:
         if measure.language != OTHERS:
-            found.setdefault((measure.task, measure.setting), []).append(measure)
+            found.setdefault((measure.task, measure.setting, measure.metric), []).append(measure)
     return list(found.values())
 
 
 def _points(scores: Scores, probe: Group, task: Group) -> list[tuple[float, float]]:
-    """(probe, score minus the source's) of each system in each language that has both."""
-    source = next(measure for measure in task if measure.is_source)
-    points = []
-    for measure in task:
-        for one in probe:
-            if one.language == measure.language and not measure.is_source:
-                for variant in scores[measure]:
-                    if variant in scores[one] and variant in scores[source]:
-                        lost = fmean(scores[measure][variant].values()) - fmean(scores[source][variant].values())
-                        points.append((fmean(scores[one][variant].values()), lost))
-    return points
+    """(probe, what transfer does to the score) of each system in each language that has both."""
+    changes = _changes(scores, task)
+    return [
+        (fmean(runs.values()), changes[one.language, variant])
+        for one in probe
+        for variant, runs in scores[one].items()
+        if (one.language, variant) in changes
+    ]
+
+
+def _changes(scores: Scores, task: Group) -> dict[tuple[str, Variant], float]:
+    """Zero-shot minus supervised scores, or a language's minus the source's, by language and system."""
+    means = {
+        (measure.language, variant): fmean(runs.values())
+        for measure in task
+        for variant, runs in scores[measure].items()
+    }
+    if task[0].setting == DIFFERENCE:
+        return {place: -mean for place, mean in means.items()}
+    source = task[0].source
+    return {
+        (language, variant): mean - means[source, variant]
+        for (language, variant), mean in means.items()
+        if language != source and (source, variant) in means
+    }
 
 
 def _entry(points: Sequence[tuple[float, float]], probe: Measure, task: Measure) -> Entry | None:
@@ -78,6 +102,7 @@ def _entry(points: Sequence[tuple[float, float]], probe: Measure, task: Measure)
     found = spearman(*zip(*points, strict=True))
     if math.isnan(found.statistic):
         return None
-    sign = 1 if probe.greater_is_better == task.greater_is_better else -1
+    greater = task.greater_is_better != (task.setting == DIFFERENCE)  # of the task's score: less loss is better
+    sign = 1 if probe.greater_is_better == greater else -1
     p = "p < 0.001" if found.p < 0.001 else f"p = {found.p:.2g}"
     return Entry(f"{sign * found.statistic:.2f} ({p}, n = {found.n})")

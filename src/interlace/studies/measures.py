@@ -8,7 +8,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from interlace.errors import SettingsError, did_you_mean
-from interlace.studies.results import KINDS
+from interlace.studies.results import KINDS, ZERO_SHOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from interlace.studies.results import Row
 
 OTHERS = ""  # as a language: the mean of the languages that a task is not tuned on
+SUPERVISED = "supervised"
+DIFFERENCE = "difference"  # as a setting: supervised minus zero-shot, what transfer loses (Tang et al. 2022, section 3)
+WHOLE = ", all"  # behind a metric: over all that was asked, where the main score leaves out what training has read
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,43 @@ def scores_of(rows: Sequence[Row], metrics: Mapping[str, Sequence[str]] = {}) ->
         measure: {variant: {seed: fmean(all_) for seed, all_ in runs.items()} for variant, runs in found.items()}
         for measure, found in cells.items()
     }
+    scores |= _differences(scores)
     return _ordered(scores | _means(scores), metrics)
+
+
+def _differences(scores: Scores) -> Scores:
+    """What transfer loses, run by run, of every task that is scored in both ways; outcomes of examples tell none."""
+    found: Scores = {}
+    for measure, supervised in scores.items():
+        shot = scores.get(replace(measure, setting=ZERO_SHOT), {}) if measure.setting == SUPERVISED else {}
+        lost = {
+            variant: {seed: supervised[variant][seed] - runs[seed] for seed in runs if seed in supervised[variant]}
+            for variant, runs in shot.items()
+            if variant in supervised
+        }
+        if lost := {variant: runs for variant, runs in lost.items() if runs}:
+            less = not measure.greater_is_better
+            found[replace(measure, setting=DIFFERENCE, greater_is_better=less, main=False)] = lost
+    return found
+
+
+def over_all(rows: Sequence[Row]) -> list[Row]:
+    """Main scores over all that was asked: where any run tells those apart from what it has not learnt from.
+
+    So a run with a dictionary and one without are scored on the same words, as papers score them.
+    """
+    told = {_place(row, row["metric"]): row["score"] for row in rows}
+    parted = {row["task"] for row in rows if row["metric"].endswith(WHOLE)}
+    main = [row for row in rows if row["main"] and row["task"] in parted]
+    return [
+        {**row, "metric": name, "score": told.get(_place(row, name), row["score"])}
+        for row in main
+        for name in [row["metric"] + WHOLE]
+    ]
+
+
+def _place(row: Row, metric: str) -> tuple[Any, ...]:
+    return row["cell"], row["task"], row["setting"], row["language"], row["tuning_seed"], metric
 
 
 def _must_know(rows: Sequence[Row], metrics: Mapping[str, Sequence[str]]) -> None:

@@ -43,7 +43,7 @@ Rate = Annotated[float, Field(gt=0)]
 Decay = Annotated[float, Field(ge=0, lt=1)]
 
 Setting = Literal["zero-shot", "supervised", "translate-train", "translate-train-all", "translate-test"]
-"""What a task is fine-tuned on and scored on: the source language alone; training text of the scored language's own; the
+"""What a task is fine-tuned on and scored on: the source language alone; the scored language's own training text; the
 source's training text translated into the language that is scored, or into all of them together; the source language
 alone, with the test text translated into it."""
 
