@@ -1,0 +1,86 @@
+"""Scores of translations, beside sacreBLEU and by hand."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sacrebleu.metrics import BLEU
+
+from interlace.errors import DataError, MissingDependencyError
+from interlace.statistics._measures import bleu as bleu_of
+from interlace.tasks._bleu import bleu, chrf, copied, length_ratio, tokenised_bleu
+
+LINES = st.lists(st.sampled_from(["the", "cat", "sat", "on", "Mat", ".", ",", "3.5"]), max_size=9).map(" ".join)
+
+
+@given(st.lists(st.tuples(LINES, LINES), min_size=1, max_size=6), st.booleans())
+@settings(max_examples=60)
+def test_bleu_is_sacrebleus_and_its_sentences_add_up(pairs, lower_case):
+    outputs, references = map(list, zip(*pairs, strict=True))
+    theirs = BLEU(lowercase=lower_case)
+    found = bleu(outputs, references, "de", lower_case=lower_case)
+    assert found.value == pytest.approx(theirs.corpus_score(outputs, [references]).score, abs=1e-9)
+    assert found.signature == str(theirs.get_signature())
+    half = bleu(outputs[:1], references[:1], "de", lower_case=lower_case)
+    assert half.value == pytest.approx(float(bleu_of(found.counts[:1].sum(axis=0))))
+
+
+def test_a_perfect_translation_has_100_and_nothing_has_0():
+    lines = ["A dog runs through the snow.", "Two men, one boat."]
+    assert bleu(lines, lines).value == pytest.approx(100)
+    assert chrf(lines, lines).value == pytest.approx(100)
+    assert bleu(["", ""], lines).value == 0
+    assert chrf(["", ""], lines).sentences.tolist() == [0, 0]
+
+
+def test_chinese_is_cut_by_characters_and_the_signature_says_so():
+    found = bleu(["我喜欢狗和猫"], ["我喜欢狗和鸟"], "zh_Hans")
+    assert "tok:zh" in found.signature
+    assert found.counts[0, :6].tolist() == [6, 6, 5, 4, 3, 2]
+    assert bleu(["我喜欢狗和猫"], ["我喜欢狗和鸟"], "en").value == 0  # one word
+
+
+def test_what_cannot_be_cut_names_the_package(monkeypatch):
+    import sacrebleu.metrics.bleu
+
+    def missing(**_settings):
+        raise RuntimeError("extra dependencies")
+
+    monkeypatch.setattr(sacrebleu.metrics.bleu, "BLEU", missing)
+    with pytest.raises(MissingDependencyError, match=re.escape("pip install 'sacrebleu[ja]'")):
+        bleu(["犬"], ["犬"], "ja")
+
+
+def test_tokenised_bleu_counts_words_and_smooths_nothing():
+    outputs, references = ["The cat, sat on the mat."], ["The cat, lay on the mat."]
+    found = tokenised_bleu(outputs, references, "en", splitter="unicode")
+    words = [["The cat , sat on the mat ."], [["The cat , lay on the mat ."]]]
+    assert found.value == pytest.approx(BLEU(tokenize="none", smooth_method="none").corpus_score(*words).score)
+    assert "tok:unicode" in found.signature
+    assert "smooth:none" in found.signature
+    assert tokenised_bleu(["a b"], ["a c"], "en", splitter="blanks").value == 0
+    lower = tokenised_bleu(["THE CAT SAT DOWN"], ["the cat sat down"], "en", splitter="blanks", lower_case=True)
+    assert lower.value == pytest.approx(100)
+    assert "case:lc" in lower.signature
+
+
+def test_what_is_copied_by_hand():
+    lines, words = copied(["ein Hund", "A dog ", "", "x x y"], ["a dog", "A dog", "", "x y z"])
+    assert lines.tolist() == [0, 1, 0, 0]
+    np.testing.assert_allclose(words, [0, 1, 0, 2 / 3])
+
+
+def test_lengths_compare_words():
+    assert length_ratio(bleu(["one two three", "four"], ["one two", "four five"])) == 1.0
+
+
+def test_sides_must_pair():
+    for score in (bleu, chrf, copied):
+        with pytest.raises(DataError, match="found 1 and 2"):
+            score(["one"], ["one", "two"])
+    with pytest.raises(DataError, match="found 0 and 0"):
+        bleu([], [])
