@@ -30,6 +30,7 @@ class Purpose(IntEnum):
     SWITCH = 12  # code-switched text: step is a block's first pair, slot the copy and its direction
     VECTORS = 13  # static word vectors: step is the game, slot 0 networks, 1 words, 2 random rotations, 3 fastText
     STATISTICS = 14  # tests and intervals: step is the unit that is drawn again, slot the comparison
+    CHANGE = 15  # derived languages: step is the change, by its name
 
 
 def generator(purpose: Purpose, seed: int, step: int = 0, slot: int = 0) -> Generator:

@@ -31,6 +31,8 @@ class Text:
     answers: a (start, end) character span a line, or None: where the answer to the line's question stands; (-1, -1)
         where it stands nowhere.
     notes: what the reader mended or left out in making these lines, and how often.
+    heads: a row a line of int32, the word of the line that each word depends on, -1 for a root, or None; the relations
+        are `tags["deprel"]`.
     """
 
     language: str
@@ -41,6 +43,7 @@ class Text:
     labels: list[str] | None = None
     answers: list[tuple[int, int]] | None = None
     notes: dict[str, int] = field(default_factory=dict)
+    heads: Ragged | None = None
 
     @classmethod
     def of(cls, lines: Sequence[str], language: str = "", splitter: str = "blanks") -> Text:
@@ -78,6 +81,7 @@ class Text:
             tags={kind: list(compress(tags, mask)) for kind, tags in self.tags.items()},
             labels=None if self.labels is None else list(compress(self.labels, mask)),
             answers=None if self.answers is None else list(compress(self.answers, mask)),
+            heads=None if self.heads is None else self.heads.take(mask),
         )
 
 
