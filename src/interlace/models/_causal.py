@@ -30,15 +30,15 @@ def reading(model: Any, family: Family, inputs: dict[str, Tensor], *, causal: bo
     ids = inputs["input_ids"]
     rest = {name: tensor for name, tensor in inputs.items() if name != "attention_mask"}
     eager = model.config._attn_implementation == "eager"  # noqa: SLF001 - transformers asks the same way
-    full = _earlier(ids, None, additive=True) if eager else None
+    full = earlier(ids, None, additive=True) if eager else None
     if family.name == "modernbert":
         window = model.config.sliding_window
-        local = _earlier(ids, window, additive=eager) if ids.shape[1] > window else full
+        local = earlier(ids, window, additive=eager) if ids.shape[1] > window else full
         return {**rest, "attention_mask": {"full_attention": full, "sliding_attention": local}, "is_causal": True}
     return {**rest, "is_causal": True} if full is None else {**rest, "attention_mask": full, "is_causal": True}
 
 
-def _earlier(ids: Tensor, window: int | None, *, additive: bool) -> Tensor:
+def earlier(ids: Tensor, window: int | None, *, additive: bool) -> Tensor:
     """(1, 1, L, L) true where the key is the query's own subword or one before it, fewer than `window` away.
 
     additive: 0 and the least number in place of true and false, as eager attention adds them to its scores.

@@ -1,0 +1,238 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import torch
+
+from interlace.errors import SettingsError
+from interlace.models._seq2seq_build import fresh_decoder, join
+from interlace.models.build import Shape, fresh
+
+if TYPE_CHECKING:
+    from interlace.models.seq2seq import Seq2Seq
+
+FAMILIES = ["bert", "roberta", "modernbert"]
+LANGUAGES = ("en", "de")
+
+
+def tiny(family: str, **more: Any) -> Shape:
+    settings = {"family": family, "layers": 4, "width": 16, "heads": 2, "max_length": 48, "local_attention": 8}
+    return Shape(**{**settings, "init_std": 0.3, **more})  # wide weights, so that differences show
+
+
+def pair(family: str, vocab: Any, seed: int = 3, **more: Any) -> Seq2Seq:
+    encoder = fresh(tiny(family, **more), vocab, () if family == "modernbert" else LANGUAGES, seed)
+    return join(encoder, fresh_decoder(encoder.model.config, seed)).eval()
+
+
+def source(model: Seq2Seq) -> tuple[torch.Tensor, torch.Tensor]:
+    """States and mask of three sources, two of them padded."""
+    ids = torch.randint(3, 40, (3, 9), generator=torch.Generator().manual_seed(1))
+    mask = torch.tensor([[1] * 9, [1] * 5 + [0] * 4, [1] * 2 + [0] * 7])
+    with torch.no_grad():
+        return model.encode({"input_ids": ids, "attention_mask": mask}), mask
+
+
+def target(model: Seq2Seq, rows: int = 3, length: int = 20) -> dict[str, torch.Tensor]:
+    ids = torch.randint(3, 40, (rows, length), generator=torch.Generator().manual_seed(2))
+    if model.decoder_language_input is None:
+        return {"input_ids": ids}
+    languages = torch.tensor(list(model.decoder_languages.values()))[torch.arange(rows) % 2]
+    return {"input_ids": ids, model.decoder_language_input: languages[:, None].expand(rows, length)}
+
+
+def at(inputs: dict[str, torch.Tensor], place: int) -> tuple[torch.Tensor, ...]:
+    return tuple(tensor[:, place] for tensor in inputs.values())
+
+
+@torch.no_grad()
+def scores(model: Seq2Seq, states: torch.Tensor, mask: Any, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
+    hidden = model.decode(states, mask, inputs)
+    return model.logits(hidden.flatten(0, 1)).view(*hidden.shape[:2], -1)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_steps_give_what_the_whole_row_gives(family: str, vocab: Any) -> None:
+    model = pair(family, vocab)
+    states, mask = source(model)
+    inputs = target(model)
+    expected = scores(model, states, mask, inputs)
+    memory = model.start(states, mask)
+    for place in range(20):  # beyond the window of local layers, and beyond the room that is made ready at once
+        torch.testing.assert_close(model.step(memory, *at(inputs, place)), expected[:, place], atol=1e-4, rtol=1e-4)
+    assert memory.length == 20
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [0, 0, 1, 1, 2, 2],  # beams
+        [2, 0, 1],  # moved
+        [1],  # the others are done
+        [0, 2, 2, 2, 1],  # unequally many
+        [0, 1, 0, 1],  # not side by side
+    ],
+)
+def test_rows_may_be_kept_moved_and_repeated(family: str, rows: list[int], vocab: Any) -> None:
+    model = pair(family, vocab)
+    states, mask = source(model)
+    first, then = target(model, 3, 4), target(model, len(rows), 3)
+    memory = model.start(states, mask)
+    for place in range(4):
+        model.step(memory, *at(first, place))
+    index = torch.tensor(rows)
+    chosen = memory.select(index)
+    assert (memory.rows, chosen.rows) == (3, len(rows))
+    whole = {name: torch.cat([first[name][index], then[name]], dim=1) for name in first}
+    expected = scores(model, states[index], mask[index], whole)
+    for place in range(3):
+        torch.testing.assert_close(model.step(chosen, *at(then, place)), expected[:, 4 + place], atol=1e-4, rtol=1e-4)
+    more = {name: torch.cat([first[name], then[name][:1].expand(3, -1)], dim=1) for name in first}
+    untouched = model.step(memory, *at(more, 4))
+    torch.testing.assert_close(untouched, scores(model, states, mask, more)[:, 4], atol=1e-4, rtol=1e-4)
+
+
+def test_beams_of_a_source_are_reordered_time_and_again(vocab: Any) -> None:
+    model = pair("bert", vocab)
+    states, mask = source(model)
+    rng = torch.Generator().manual_seed(5)
+    memory = model.start(states, mask).select(torch.arange(3).repeat_interleave(4))
+    rows = torch.empty((12, 0), dtype=torch.long)
+    language = torch.full((12, 1), model.decoder_languages["de"])
+    for length in range(1, 19):
+        rows = torch.cat([rows, torch.randint(3, 40, (12, 1), generator=rng)], dim=1)
+        found = model.step(memory, rows[:, -1], language[:, 0])
+        inputs = {"input_ids": rows, "token_type_ids": language.expand(12, length)}
+        index = torch.arange(3).repeat_interleave(4)
+        torch.testing.assert_close(
+            found, scores(model, states[index], mask[index], inputs)[:, -1], atol=1e-4, rtol=1e-4
+        )
+        order = torch.randint(0, 4, (12,), generator=rng) + torch.arange(3).repeat_interleave(4) * 4
+        memory, rows = memory.select(order), rows[order]
+        assert memory.per == 4
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_no_subword_sees_a_later_one(family: str, vocab: Any) -> None:
+    model = pair(family, vocab)
+    states, mask = source(model)
+    inputs = target(model)
+    changed = {**inputs, "input_ids": inputs["input_ids"].clone()}
+    changed["input_ids"][:, 12:] = 4
+    before, after = scores(model, states, mask, inputs), scores(model, states, mask, changed)
+    torch.testing.assert_close(before[:, :12], after[:, :12])
+    assert not torch.allclose(before[:, 12], after[:, 12])
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_what_pads_a_source_changes_nothing(family: str, vocab: Any) -> None:
+    model = pair(family, vocab)
+    states, mask = source(model)
+    inputs = target(model)
+    padded = scores(model, states, mask, inputs)
+    alone = scores(model, states[1:2, :5], None, {name: tensor[1:2] for name, tensor in inputs.items()})
+    torch.testing.assert_close(padded[1:2], alone, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_what_is_written_hangs_on_the_source(family: str, vocab: Any) -> None:
+    model = pair(family, vocab)
+    states, _ = source(model)
+    same = {name: tensor[:1].expand(2, -1) for name, tensor in target(model).items()}
+    first, second = scores(model, torch.stack([states[0], -states[0]]), None, same)
+    assert not torch.allclose(first, second, atol=1e-3)
+
+
+def test_the_target_language_has_its_vector(vocab: Any) -> None:
+    model = pair("bert", vocab)
+    states, mask = source(model)
+    inputs = target(model)
+    other = {**inputs, "token_type_ids": torch.flip(inputs["token_type_ids"], [0])}
+    other["token_type_ids"] = torch.where(inputs["token_type_ids"] == 2, 3, 2)
+    assert not torch.allclose(scores(model, states, mask, inputs), scores(model, states, mask, other), atol=1e-3)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_all_weights_are_trained_and_one_table_serves_both_sides(family: str, vocab: Any) -> None:
+    model = pair(family, vocab)
+    model.train()
+    states, mask = source(model)
+    ids = torch.randint(3, 40, (3, 9))
+    states = model.encode({"input_ids": ids, "attention_mask": mask})
+    model.logits(model.decode(states, mask, target(model)).flatten(0, 1)).square().sum().backward()
+    idle = [name for name, parameter in model.named_parameters() if parameter.requires_grad and parameter.grad is None]
+    assert idle == []
+    assert model.shared
+    assert model.decoder.model.get_output_embeddings().weight is model.table
+    assert sum(parameter.shape == (40, 16) for parameter in model.parameters()) == 1
+    torch.testing.assert_close(model.logits(states.flatten(0, 1)), model.encoder.logits(states.flatten(0, 1)))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_dropout_drops_while_training_only(family: str, vocab: Any) -> None:
+    model = pair(family, vocab, dropout=0.5, attention_dropout=0.5)
+    states, mask = source(model)
+    inputs = target(model)
+    assert torch.equal(scores(model, states, mask, inputs), scores(model, states, mask, inputs))
+    model.train()
+    assert not torch.equal(scores(model, states, mask, inputs), scores(model, states, mask, inputs))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_same_seed_gives_the_same_decoder(family: str, vocab: Any) -> None:
+    first, second, other = pair(family, vocab), pair(family, vocab), pair(family, vocab, seed=4)
+    ours, theirs = dict(first.named_parameters()), dict(second.named_parameters())
+    assert all(torch.equal(ours[name], theirs[name]) for name in ours)
+    drawn = [name for name, weight in other.named_parameters() if weight.std() > 0]
+    assert drawn
+    assert all(not torch.equal(ours[name], dict(other.named_parameters())[name]) for name in drawn)
+
+
+def test_reading_like_a_backbone(vocab: Any) -> None:
+    model = pair("bert", vocab)
+    assert (model.width, model.vocab_size, model.causal) == (16, 40, False)
+    assert model.traits == model.encoder.traits
+    assert model.table is model.encoder.table
+    inputs = {"input_ids": torch.tensor([[0, 5, 2]])}
+    assert torch.equal(model.encode(inputs), model.hidden_states(inputs)[-1])
+
+
+def test_a_target_that_is_too_long_is_refused(vocab: Any) -> None:
+    model = pair("roberta", vocab, max_length=8)
+    states, mask = torch.zeros(1, 3, 16), None
+    with pytest.raises(SettingsError, match="a target of 9 subwords, but the decoder writes at most 8"):
+        model.decode(states, mask, {"input_ids": torch.full((1, 9), 5)})
+    memory = model.start(states, mask)
+    for _ in range(8):
+        model.step(memory, torch.tensor([5]))
+    with pytest.raises(SettingsError, match="a target of 9 subwords"):
+        model.step(memory, torch.tensor([5]))
+
+
+def test_an_input_that_would_be_ignored_is_refused(vocab: Any) -> None:
+    model = pair("modernbert", vocab)
+    with pytest.raises(SettingsError, match="modernbert decoder cannot read 'token_type_ids'"):
+        model.decode(*source(model), {"input_ids": torch.ones(3, 4).long(), "token_type_ids": torch.ones(3, 4).long()})
+
+
+def test_sides_of_other_widths_or_vocabularies_are_refused(vocab: Any) -> None:
+    encoder = fresh(tiny("bert"), vocab)
+    wide = fresh(tiny("bert", width=32), vocab)
+    with pytest.raises(SettingsError, match="16 wide, the decoder's 32"):
+        join(encoder, fresh_decoder(wide.model.config, 0))
+    vocab.size = 41
+    with pytest.raises(SettingsError, match="40 subwords, the decoder 41"):
+        join(encoder, fresh_decoder(fresh(tiny("bert"), vocab).model.config, 0))
+
+
+def test_an_encoder_of_another_family_may_be_read(vocab: Any) -> None:
+    encoder = fresh(tiny("modernbert"), vocab)
+    model = join(encoder, fresh_decoder(fresh(tiny("bert"), vocab).model.config, 0)).eval()
+    states, mask = source(model)
+    assert scores(model, states, mask, target(model)).shape == (3, 20, 40)
+    model.train()
+    states = model.encode({"input_ids": torch.full((3, 9), 5)})
+    model.logits(model.decode(states, None, target(model)).flatten(0, 1)).sum().backward()
+    assert all(parameter.grad is not None for parameter in model.parameters() if parameter.requires_grad)
