@@ -142,7 +142,8 @@ class Objective(Settings, ABC):
 
     reads: ClassVar[type] = Sentences
     streams: ClassVar[bool] = False  # read full rows of running text instead of single sentences
-    backbone: ClassVar[str] = "masked"  # how it reads: "masked" both ways, "causal" from left to right
+    backbone: ClassVar[str] = "masked"  # reads both ways; "causal": left to right; "seq2seq": writes too
+    whole: ClassVar[bool] = False  # rows beyond max_length are left out of training, and none is cut
     term: ClassVar[str] = "loss"  # name of the default loss's term
     draws: ClassVar[bool] = True  # whether a batch depends on the step and the generator, not on the examples alone
     needs_frequencies: ClassVar[bool] = False
@@ -184,6 +185,11 @@ class Objective(Settings, ABC):
         As one row with both sides; objectives that lay pairs out otherwise say how. Batches are cut by it.
         """
         costs: NDArray[Any] = np.minimum(source + target + MOST_SPECIALS, self.max_length)
+        return costs
+
+    def row_costs(self, lengths: NDArray[Any]) -> NDArray[Any]:
+        """(n,) the same of single sentences of so many subwords."""
+        costs: NDArray[Any] = np.minimum(lengths + MOST_SPECIALS, self.max_length)
         return costs
 
     def for_evaluation(self) -> Objective:

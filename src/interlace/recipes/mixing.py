@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from interlace.data import Pairs
-from interlace.data.layout import MOST_SPECIALS
 from interlace.data.packing import Streams
 from interlace.data.parallel import ParallelCorpus
 from interlace.data.sampling import BucketPlan, StreamPlan
@@ -23,6 +22,8 @@ from interlace.train.perplexity import HeldOut, hold_out
 from interlace.train.plans import Bucketed, Streamed
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from interlace.models.traits import Traits
@@ -133,8 +134,21 @@ def _plan(recipe: Recipe, objective: Objective, materials: Materials, corpus: st
         if len(streams) == 0:
             raise DataError(f"corpus {corpus!r} holds less than one row of {objective.max_length} subwords")
         return Streamed(streams, StreamPlan(len(streams), budget, objective.max_length, recipe.seed, number))
-    if isinstance(data, ParallelCorpus):
-        costs = objective.pair_costs(*data.side_lengths)
-    else:
-        costs = np.minimum(data.lengths + MOST_SPECIALS, objective.max_length)
-    return Bucketed(data, BucketPlan(costs, budget, seed=recipe.seed, corpus=number))
+    sides = list(data.side_lengths) if isinstance(data, ParallelCorpus) else [data.lengths]
+    rows = _whole_rows(objective, corpus, sides) if objective.whole else None
+    sides = sides if rows is None else [side[rows] for side in sides]
+    costs = objective.pair_costs(*sides) if len(sides) == 2 else objective.row_costs(*sides)
+    return Bucketed(data, BucketPlan(costs, budget, seed=recipe.seed, corpus=number), rows)
+
+
+def _whole_rows(objective: Objective, corpus: str, sides: Sequence[NDArray[Any]]) -> NDArray[np.int64] | None:
+    """The rows whose every side fits the objective's longest row; None: all of them."""
+    room = objective.max_length - 2
+    fits = np.logical_and.reduce([side <= room for side in sides])
+    if fits.all():
+        return None
+    about = f"{len(fits) - fits.sum():,} of {len(fits):,} rows of {corpus!r} are longer than {room} subwords"
+    if not fits.any():
+        raise DataError(f"{about}; raise {objective.term}.max_length")
+    log.info("%s: %s and are left out; none is cut", objective.term, about)
+    return np.flatnonzero(fits)

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from interlace.data.packing import Streams
     from interlace.data.sampling import BucketPlan, StreamPlan
 
@@ -29,10 +32,14 @@ class Streamed:
 
 @dataclass(frozen=True)
 class Bucketed:
-    """Rows of similar length."""
+    """Rows of similar length.
+
+    rows: the numbers of those that the plan counts, or None where it counts all.
+    """
 
     corpus: Any
     plan: BucketPlan
+    rows: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         """Batches an epoch."""
@@ -41,4 +48,4 @@ class Bucketed:
     def examples(self, index: int) -> Any:
         """The rows of batch `index`."""
         rows, _ = self.plan.batch(index)
-        return self.corpus.take(rows)
+        return self.corpus.take(rows if self.rows is None else self.rows[rows])
