@@ -1,0 +1,250 @@
+"""Search over decodings whose every probability is known, against looking at everything."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from interlace.errors import CheckpointError
+from interlace.models.search import Rules
+from interlace.models.search._choice import highest
+from interlace.models.search.beam import beam
+from interlace.models.search.greedy import greedy
+from interlace.models.search.penalty import Penalty
+from interlace.models.search.sampled import draws_of, sampled
+from little_decodings import END, Little, everything, logprobs_of
+
+RULES = Rules(end=END, pad=0, never=(0,))
+PLAIN = Penalty(length_penalty=0.0)
+
+
+def firsts(count):
+    return torch.full((count,), 2)
+
+
+def hypotheses(found, row):
+    """(subwords, log-probability) of a row, best first."""
+    pairs = zip(found.ids[row].tolist(), found.lengths[row].tolist(), found.logprobs[row].tolist(), strict=True)
+    return [(tuple(ids[:length]), logprob) for ids, length, logprob in pairs if length >= 0]
+
+
+def divisor(penalty, length):
+    return float(penalty.of(torch.tensor([length])))
+
+
+# ---- beam ----
+
+penalties = st.builds(
+    Penalty, length_penalty=st.sampled_from([-1.0, 0.0, 0.6, 1.0, 2.0]), penalty=st.sampled_from(["power", "gnmt"])
+)
+
+
+@given(st.integers(0, 10**6), st.lists(st.integers(0, 3), min_size=1, max_size=3), penalties)
+@settings(max_examples=40)
+def test_a_beam_as_wide_as_the_space_finds_what_looking_at_everything_finds(seed, limits, penalty):
+    """Four subwords of which one is forbidden and one the end: at most 8 that go on, 15 hypotheses."""
+    rules = Rules(end=END, pad=0, never=(0,))
+    seeds = [seed + row for row in range(len(limits))]
+    found = beam(Little(seeds, 4), firsts(len(limits)), torch.tensor(limits), rules, 15, penalty=penalty, stop="sure")
+    for row, limit in enumerate(limits):
+        pairs = everything(seeds[row], 4, limit, never=(0,))
+        expected = sorted(pairs, key=lambda pair: -pair[1] / divisor(penalty, len(pair[0]) + 1))
+        assert [ids for ids, _ in hypotheses(found, row)] == [ids for ids, _ in expected]
+        np.testing.assert_allclose([x for _, x in hypotheses(found, row)], [x for _, x in expected], atol=1e-5)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 5), penalties)
+@settings(max_examples=40)
+def test_stopping_surely_changes_nothing(seed, width, penalty):
+    """A search that never stops by itself finds the same best one: what goes on could not have become better."""
+    limit = 5
+    args = (firsts(1), torch.tensor([limit]), RULES)
+    stopped = beam(Little([seed], 5), *args, width, penalty=penalty, stop="sure")
+    best = hypotheses(stopped, 0)[0]
+    going, ended = [((), 0.0)], []
+    for _ in range(limit + 1):
+        looked = [
+            ((*said, token), total + logprobs_of(seed, said, 5)[token])
+            for said, total in going
+            for token in ((1, 2, 3, 4) if len(said) < limit else (1,))
+        ]
+        looked.sort(key=lambda pair: -pair[1])
+        kept = []
+        for said, total in looked[: 2 * width]:
+            if len(kept) < width:
+                (ended if said[-1] == END else kept).append((said, total))
+        going = kept
+    ended = [(said[:-1], total / divisor(penalty, len(said))) for said, total in ended]
+    expected = max(ended, key=lambda pair: pair[1])
+    assert best[0] == expected[0]
+
+
+def test_a_full_beam_stops_at_once_and_a_sure_one_later():
+    """Of two with one subword each the second becomes far likelier a word, once it is long."""
+    walked = {}
+    for stop in ("full", "likely", "sure"):
+        little = Little(list(range(30)), 6)
+        beam(little, firsts(30), torch.full((30,), 12), RULES, 3, penalty=Penalty(length_penalty=1.0), stop=stop)
+        walked[stop] = sum(little.walked)
+    assert walked["full"] < walked["likely"] < walked["sure"]
+
+
+@given(st.integers(0, 10**6), st.integers(0, 6))
+def test_greedy_is_a_beam_of_one(seed, limit):
+    seeds = [seed, seed + 1, seed + 2]
+    args = (firsts(3), torch.full((3,), limit), RULES)
+    one, other = greedy(Little(seeds, 7), *args), beam(Little(seeds, 7), *args, 1, penalty=PLAIN, stop="full")
+    assert torch.equal(one.ids, other.ids)
+    assert torch.equal(one.lengths, other.lengths)
+    torch.testing.assert_close(one.logprobs, other.logprobs)
+
+
+def test_a_longer_hypothesis_wins_with_a_higher_penalty():
+    lengths = []
+    for exponent in (-2.0, 0.0, 1.0, 4.0):
+        args = (firsts(20), torch.full((20,), 6), RULES, 8)
+        found = beam(Little(list(range(20)), 5), *args, penalty=Penalty(length_penalty=exponent), stop="sure")
+        lengths.append(float(found.lengths[:, 0].float().mean()))
+    assert lengths == sorted(lengths)
+    assert lengths[0] < lengths[-1]
+
+
+def test_penalties_by_hand():
+    lengths = torch.tensor([1, 4])
+    assert Penalty(length_penalty=0.5).of(lengths).tolist() == [1.0, 2.0]
+    assert Penalty(length_penalty=2.0, penalty="gnmt").of(lengths).tolist() == pytest.approx([1.0, 2.25])
+
+
+# ---- what all searches share ----
+
+
+def searches():
+    draws = torch.rand((64, 20), generator=torch.Generator().manual_seed(3))
+    return {
+        "greedy": lambda little, limits, rows: greedy(little, firsts(len(limits)), limits, RULES),
+        "sampled": lambda little, limits, rows: sampled(little, firsts(len(limits)), limits, RULES, draws[rows]),
+        "top": lambda little, limits, rows: sampled(little, firsts(len(limits)), limits, RULES, draws[rows], top=3),
+        "beam": lambda little, limits, rows: beam(little, firsts(len(limits)), limits, RULES, 3, penalty=PLAIN),
+    }
+
+
+@pytest.mark.parametrize("name", ["greedy", "sampled", "top", "beam"])
+@given(data=st.data())
+@settings(max_examples=15)
+def test_a_row_is_found_alike_alone_and_in_any_company(name, data):
+    """Scores are rounded, so that there are ties: even these fall alike."""
+    count = data.draw(st.integers(2, 6))
+    limits = torch.tensor(data.draw(st.lists(st.integers(0, 7), min_size=count, max_size=count)))
+    order = torch.tensor(data.draw(st.permutations(range(count))))
+    search = searches()[name]
+    together = search(Little(order.tolist(), 6, steps=1), limits[order], order)
+    for place, row in enumerate(order.tolist()):
+        alone = search(Little([row], 6, steps=1), limits[row : row + 1], torch.tensor([row]))
+        assert [ids for ids, _ in hypotheses(together, place)] == [ids for ids, _ in hypotheses(alone, 0)]
+
+
+@pytest.mark.parametrize("name", ["greedy", "sampled", "top", "beam"])
+def test_a_row_is_never_longer_than_its_limit_and_holds_nothing_forbidden(name):
+    limits = torch.arange(12) % 5
+    found = searches()[name](Little(list(range(12)), 5), limits, torch.arange(12))
+    assert (found.lengths[:, 0] <= limits).all()
+    assert (found.lengths[:, 0] == limits).any()
+    for row in range(12):
+        for ids, _ in hypotheses(found, row):
+            assert not {0, END} & set(ids)
+    behind = torch.arange(found.ids.shape[2]) >= found.lengths[:, :, None]
+    assert (found.ids[behind] == 0).all()
+
+
+@pytest.mark.parametrize("name", ["greedy", "sampled", "beam"])
+def test_the_log_probability_is_that_of_the_whole_hypothesis_with_its_end(name):
+    limits = torch.full((10,), 4)
+    found = searches()[name](Little(list(range(10)), 6), limits, torch.arange(10))
+    for row in range(10):
+        for ids, logprob in hypotheses(found, row):
+            path = (*ids, END)
+            expected = sum(logprobs_of(row, path[:place], 6)[path[place]] for place in range(len(path)))
+            assert logprob == pytest.approx(expected, rel=1e-5)
+
+
+def test_rows_that_ended_are_not_walked_any_more():
+    little = Little(list(range(20)), 5)
+    found = greedy(little, firsts(20), torch.full((20,), 15), RULES)
+    lengths = found.lengths[:, 0]
+    assert little.walked == [int((lengths >= place).sum()) for place in range(int(lengths.max()) + 1)]
+
+
+@pytest.mark.parametrize("name", ["greedy", "sampled", "beam"])
+def test_a_batch_of_no_rows_finds_nothing(name):
+    found = searches()[name](Little([], 5), torch.zeros(0, dtype=torch.int64), torch.arange(0))
+    assert found.ids.shape[0] == 0
+    assert len(found.best()) == 0
+
+
+@pytest.mark.parametrize("name", ["greedy", "sampled", "beam"])
+def test_a_model_that_computes_no_numbers_is_named(name):
+    class Broken(Little):
+        def step(self, tokens):
+            return super().step(tokens) * float("nan")
+
+    with pytest.raises(CheckpointError, match="NaN"):
+        searches()[name](Broken([1], 5), torch.tensor([3]), torch.arange(1))
+
+
+def test_rankings_are_rows_of_their_lengths():
+    found = beam(Little([1, 2], 4), firsts(2), torch.tensor([0, 3]), RULES, 3, penalty=PLAIN, stop="sure")
+    assert found.lengths[0].tolist() == [0, -1, -1]
+    assert found.ranked(1)[0].tolist() == []
+    assert tuple(found.ranked(1)[1].tolist()) == hypotheses(found, 1)[1][0]
+    assert tuple(found.best()[1].tolist()) == hypotheses(found, 1)[0][0]
+
+
+# ---- drawing ----
+
+
+def test_draws_follow_the_distribution():
+    """Chi-square over the subwords of the first place; 6.25 is exceeded once in ten times by chance."""
+    count, size = 20_000, 6
+    for temperature, top in ((1.0, 0), (2.0, 0), (1.0, 3)):
+        draws = draws_of(torch.ones(count, dtype=torch.int64), torch.Generator().manual_seed(11))
+        little = Little([5] * count, size)
+        limits = torch.ones(count, dtype=torch.int64)
+        found = sampled(little, firsts(count), limits, RULES, draws, temperature=temperature, top=top)
+        lengths, ids = found.lengths[:, 0], found.ids[:, 0, 0]
+        seen = np.bincount(torch.where(lengths == 0, END, ids).numpy(), minlength=size)
+        weights = np.exp(logprobs_of(5, (), size) / temperature)
+        weights[0] = 0
+        if top:
+            weights[np.argsort(-weights)[top:]] = 0
+        expected = weights / weights.sum() * count
+        possible = expected > 0
+        assert (seen[~possible] == 0).all()
+        assert ((seen - expected)[possible] ** 2 / expected[possible]).sum() < 13.3  # 1 % of four degrees of freedom
+
+
+def test_what_is_drawn_hangs_on_the_key_alone():
+    limits = torch.tensor([3, 9, 5])
+    one, same, other = (draws_of(limits, torch.Generator().manual_seed(seed)) for seed in (1, 1, 2))
+    assert torch.equal(one, same)
+    assert one.shape == (3, 10)
+    assert not torch.equal(one, other)
+
+
+def test_the_greatest_number_finds_a_subword_that_may_be_said():
+    """Just below 1 lies within rounding of the total, behind which there is nothing."""
+    draws = torch.full((50, 3), 1 - 2**-24)
+    found = sampled(Little(list(range(50)), 7), firsts(50), torch.full((50,), 2), RULES, draws)
+    assert (found.lengths >= 0).all()
+    assert found.ids.max() < 7
+
+
+# ---- choosing ----
+
+
+@given(st.lists(st.lists(st.integers(0, 3), min_size=6, max_size=6), min_size=1, max_size=4), st.integers(1, 8))
+def test_of_equals_the_first_is_taken(rows, count):
+    values, places = highest(torch.tensor(rows, dtype=torch.float32), count)
+    for row, taken, at in zip(rows, values.tolist(), places.tolist(), strict=True):
+        assert at == sorted(range(6), key=lambda place: (-row[place], place))[:count]
+        assert taken == [row[place] for place in at]
