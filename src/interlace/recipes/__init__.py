@@ -11,9 +11,8 @@ from interlace.data.filters import build_filters
 from interlace.errors import SettingsError, did_you_mean
 from interlace.models.shape import ModelSettings
 from interlace.objectives import OBJECTIVES, Objective
-from interlace.readers import READERS
-from interlace.readers._hub import is_hub
 from interlace.recipes._align import AlignSettings
+from interlace.recipes._corpora import CorpusGroup
 from interlace.recipes._embeddings import EmbeddingSettings
 from interlace.recipes._files import RECIPES, change, find_recipe, merged, read, shipped_recipes
 from interlace.recipes._published import Published
@@ -29,67 +28,8 @@ from interlace.world import World
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
-__all__ = ["RECIPES", "Recipe", "change_recipe", "find_recipe", "read_recipe", "shipped_recipes"]
-
-
-class CorpusGroup(Settings):
-    """Corpora of one kind: one a language, or one a pair of languages. Paths stand under the data root.
-
-    `{language}`, `{pair}`, `{source}` and `{target}` in a path are filled in.
-    """
-
-    languages: list[str] = Field([], description="A corpus of single sentences for each of these languages.")
-    pairs: list[str] = Field([], description="A corpus of translations for each of these, such as 'en-de'.")
-    reader: dict[str, Any] | str = Field("lines", description="A reader's name, or a table with its settings.")
-    train: list[str] = Field(min_length=1, description="Training files: patterns of paths, one a side for 'lines'.")
-    dev: list[str] = Field([], description="Held-out files for perplexity, in the same form.")
-
-    @field_validator("train", "dev", mode="before")
-    @classmethod
-    def _one_or_many(cls, value: Any) -> Any:
-        return [value] if isinstance(value, str) else value
-
-    @field_validator("train", "dev")
-    @classmethod
-    def _are_patterns(cls, patterns: list[str]) -> list[str]:
-        for pattern in patterns:
-            if is_hub(pattern):  # what is made of training text is found again by the content of files
-                message = f"{pattern!r}: tasks read data sets of the hub; training text stands in files"
-                raise ValueError(message)
-        return [check_pattern(pattern, ("language", "pair", "source", "target")) for pattern in patterns]
-
-    @field_validator("languages")
-    @classmethod
-    def _are_languages(cls, languages: list[str]) -> list[str]:
-        for language in languages:
-            if "-" in language:  # joins the two languages of a pair
-                message = f"a language's name holds no '-', found {language!r}; write {language.replace('-', '_')!r}"
-                raise ValueError(message)
-        return languages
-
-    @field_validator("pairs")
-    @classmethod
-    def _are_pairs(cls, pairs: list[str]) -> list[str]:
-        for pair in pairs:
-            if len(pair.split("-")) != 2:
-                message = f"a pair is two languages joined by '-', found {pair!r}"
-                raise ValueError(message)
-        return pairs
-
-    def model_post_init(self, _context: Any) -> None:
-        """A group holds languages or pairs; its reader must exist."""
-        if bool(self.languages) == bool(self.pairs):
-            message = "give either 'languages' or 'pairs'"
-            raise ValueError(message)
-
-    def files(self, split: str, corpus: str, root: Path) -> list[Path]:
-        """The files of one corpus of this group."""
-        source, _, target = corpus.partition("-")
-        names = {"language": corpus, "pair": corpus, "source": source, "target": target}
-        patterns: list[str] = getattr(self, split)
-        return [root / pattern.format(**names) for pattern in patterns]
+__all__ = ["RECIPES", "CorpusGroup", "Recipe", "change_recipe", "find_recipe", "read_recipe", "shipped_recipes"]
 
 
 class EvaluationSettings(Settings):
@@ -198,7 +138,7 @@ class Recipe(Settings):
             splitter.of(language)
         build_filters(self.filters)
         for group in self.corpora.values():
-            READERS.build(group.reader)
+            group.reading()
         if self.vocab.extend and self.vocab.start is None and self.model.start is None:
             raise SettingsError("vocab.extend needs a tokenizer to extend: name it in model.start or vocab.start")
         for name in self.vocab.corpora:
@@ -247,6 +187,11 @@ class Recipe(Settings):
     def causal(self) -> bool:
         """Whether it makes a causal model: all its objectives read from left to right."""
         return bool(self.objectives) and all(self.objective(name).backbone == "causal" for name in self.objectives)
+
+    @property
+    def seq2seq(self) -> bool:
+        """Whether it makes a translation model: an objective of it needs a decoder."""
+        return any(self.objective(name).backbone == "seq2seq" for name in self.objectives)
 
     @property
     def languages(self) -> list[str]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from interlace.data.build import line_texts, pair_texts
 from interlace.data.cache import content_key
 from interlace.data.filters import build_filters
-from interlace.readers import READERS
 from interlace.text.words import SPLITTERS
 
 if TYPE_CHECKING:
@@ -30,6 +29,7 @@ def text_key(recipe: Recipe, group: CorpusGroup, corpus: str, split: str, root: 
     return {
         "languages": languages,
         "reader": group.reader,
+        **group.part(split),
         "files": [content_key(path) for path in group.files(split, corpus, root)],
         "splitter": words_key(recipe, languages),
         "normalise": recipe.normalise.dump(),
@@ -59,6 +59,6 @@ def training_pairs(recipe: Recipe, group: CorpusGroup, corpus: str, root: Path) 
 
 
 def _how(recipe: Recipe, group: CorpusGroup, corpus: str, root: Path) -> Any:
-    reader, splitter = READERS.build(group.reader), SPLITTERS.build(recipe.splitter)
+    reader, splitter = group.reading(), SPLITTERS.build(recipe.splitter)
     chunks = reader.read_chunks(group.files("train", corpus, root), corpus.split("-"))
     return chunks, splitter, recipe.normalise, Counter(), filters_of(recipe, "train")

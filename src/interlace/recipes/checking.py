@@ -9,7 +9,6 @@ from interlace.data.filters import build_filters
 from interlace.data.inspection import Report, Watch, unwatched
 from interlace.data.inspection.corpora import Inspector
 from interlace.data.inspection.leaks import Leaks
-from interlace.readers import READERS
 from interlace.recipes.leaks import held_out
 from interlace.recipes.prepare import data_root
 from interlace.text.scripts import UNSPACED, scripts_of
@@ -82,7 +81,7 @@ def check_recipe(recipe: Recipe, watch: Watch = unwatched) -> Checked:
         for group, name, corpus in _corpora(recipe, split):
             also = hold_out(name) if split == "dev" else leaks.meet
             paths, languages = group.files(split, corpus, root), corpus.split("-")
-            reports.append(inspector.look(name, READERS.build(group.reader), paths, languages, also))
+            reports.append(inspector.look(name, group.reading(split), paths, languages, also))
     reports.append(Report("held-out text in training text", {"sets": leaks.sets}, leaks.findings()))
     return Checked(reports, _cost(recipe, reports))
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from interlace.data.filters._sides import sides
 from interlace.data.overlap import Grams, TestSet, leaks
 from interlace.errors import InterlaceError
-from interlace.readers import READERS
 from interlace.recipes.prepare import data_root
 from interlace.tasks._files import MissingDataError
 from interlace.tasks._texts import raw_text
@@ -137,7 +136,7 @@ def training_text(recipe: Recipe) -> Iterator[tuple[Text, Where]]:
 
 def _corpus(name: str, group: CorpusGroup, corpus: str, root: Path) -> Iterator[tuple[Text, Where]]:
     paths, row = group.files("train", corpus, root), 0
-    for chunk in READERS.build(group.reader).read_chunks(paths, corpus.split("-")):
+    for chunk in group.reading().read_chunks(paths, corpus.split("-")):
         texts = list(sides(chunk))
         for text in texts:
             yield text, _places(f"{name} {corpus}", row)

@@ -16,7 +16,6 @@ from interlace.data.extension import Extension, extended
 from interlace.data.parallel import ParallelCorpus
 from interlace.data.vocab import Vocab
 from interlace.errors import DataError
-from interlace.readers import READERS
 from interlace.recipes._text import filters_of, text_key, training_lines, training_pairs, words_key
 from interlace.recipes.linking import beside, needs
 from interlace.text.words import SPLITTERS
@@ -67,6 +66,7 @@ def prepare(recipe: Recipe) -> Materials:
     """
     root = data_root(recipe)
     vocab = _vocab(recipe, root).normalising(recipe.normalise)
+    vocab = vocab.with_targets(recipe.languages) if recipe.seq2seq else vocab
     train: dict[str, AnyCorpus] = {}
     dev: dict[str, AnyCorpus] = {}
     groups: dict[str, list[str]] = {}
@@ -176,10 +176,11 @@ def _sides(groups: Groups, language: str) -> Iterator[tuple[CorpusGroup, str, in
 
 def _files(groups: Groups, language: str, root: Path) -> list[Any]:
     """All that a language's training text depends on: contents, reader and side of each corpus."""
-    return [
-        [group.reader, position, [content_key(path) for path in group.files("train", corpus, root)]]
-        for group, corpus, position in _sides(groups, language)
-    ]
+    found = []
+    for group, corpus, position in _sides(groups, language):
+        files = [content_key(path) for path in group.files("train", corpus, root)]
+        found.append([group.reader, *group.part().values(), position, files])
+    return found
 
 
 def _lines(recipe: Recipe, groups: Groups, language: str, root: Path) -> Iterator[str]:
@@ -188,7 +189,7 @@ def _lines(recipe: Recipe, groups: Groups, language: str, root: Path) -> Iterato
         if recipe.filters:
             yield from _kept_lines(recipe, group, corpus, position, root)
             continue
-        reader: Any = READERS.build(group.reader)
+        reader: Any = group.reading()
         for chunk in reader.read_chunks(group.files("train", corpus, root), corpus.split("-")):
             side = chunk if "-" not in corpus else (chunk.source, chunk.target)[position]
             yield from recipe.normalise.lines(side.lines, side.language)
@@ -210,7 +211,7 @@ def _corpus(recipe: Recipe, group: CorpusGroup, corpus: str, split: str, root: P
 
     def build(into: Path) -> None:
         log.info("building the corpus %s (%s)", corpus, split)
-        reader = READERS.build(group.reader)
+        reader = group.reading(split)
         splitter, filters = SPLITTERS.build(recipe.splitter), filters_of(recipe, split)
         build_corpus(reader, paths, corpus.split("-"), vocab, splitter, recipe.normalise, into, filters)
 
