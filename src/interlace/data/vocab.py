@@ -15,7 +15,8 @@ from interlace.data._hub import find_tokenizer
 from interlace.data._kinds import ROLES, check_size, repeated, rewriting, sampled_lines, template, untrained
 from interlace.data._special import role_config, special_tokens
 from interlace.data._surfaces import BYTES, surfaces_of
-from interlace.errors import DataError
+from interlace.data._targets import targets_of, with_targets
+from interlace.errors import DataError, did_you_mean
 from interlace.text import Text
 from interlace.text.lines import atomic_folder, must_be_replaceable
 from interlace.text.words import SPLITTERS
@@ -46,7 +47,7 @@ class Vocab:
     specials: ids that are never predicted or drawn: the tokenizer's special tokens.
     ordinary: ids that text is made of: everything that is neither special nor added.
     between: ids that stand between the two sides of a row, in the tokenizer's own template.
-    extension: what it has beyond the vocabulary of a checkpoint, where it was made from one (`data.extension`).
+    extension: what it has beyond another vocabulary, by which a checkpoint's tables grow (`data.extension`).
     """
 
     def __init__(
@@ -130,6 +131,17 @@ class Vocab:
         """The same roles and configuration around a tokenizer with more subwords."""
         return Vocab(tokenizer, self._special, self._config, self.name, extension)
 
+    def with_targets(self, languages: Sequence[str]) -> Vocab:
+        """The same with a special subword `<2de>` for each of `languages` that has none yet, after all others.
+
+        A translation model's decoder reads it first, and writes that language. `extension` tells of the new ones.
+
+        Raises:
+            DataError: the tokenizer does not number new subwords after its own.
+        """
+        new = [language for language in dict.fromkeys(languages) if language not in self.targets]
+        return self.grown(*with_targets(self, new)) if new else self
+
     def save(self, folder: Path | str) -> None:
         """Write a folder that `Vocab.load` and plain `AutoTokenizer.from_pretrained` open with the same ids.
 
@@ -179,6 +191,23 @@ class Vocab:
     def unk(self) -> int:
         """Stands for what the vocabulary cannot spell."""
         return self._id("unk")
+
+    @cached_property
+    def targets(self) -> dict[str, int]:
+        """Language -> id of the special subword that asks for it, `<2de>`; empty where there are none."""
+        return targets_of(self.tokenizer)
+
+    def target(self, language: str) -> int:
+        """The special subword that asks for a language.
+
+        Raises:
+            DataError: there is none; names the languages that have one.
+        """
+        if language not in self.targets:
+            there = f"it has them for {', '.join(self.targets)}" if self.targets else "it has none"
+            hint = did_you_mean(language, self.targets) if self.targets else ""
+            raise DataError(f"the vocabulary has no subword that asks for {language!r}; {there}{hint}")
+        return self.targets[language]
 
     @cached_property
     def fingerprint(self) -> str:
