@@ -209,6 +209,18 @@ def _said(folder: Path, code: str, splits: tuple[str, ...]) -> set[str]:
     return said
 
 
+def test_trees_of_plain_text_and_inference_stand_beside_it(tmp_path: Path) -> None:
+    few = {"sentences": 8, "pairs": 2, "labelled": 4, "nli": 6, "questions": 2, "dev": 5, "test": 5}
+    write_world(World(languages=["en"], seed=5, trees=True, **few), tmp_path / "trees")
+    for split, count in (("train", 8), ("dev", 5), ("test", 5)):
+        parsed = _read("conllu", tmp_path / f"trees/text/{split}.en.conllu", "en")
+        assert parsed.lines == _lines(tmp_path / f"trees/text/{split}.en.txt")
+        assert len(parsed) == count
+    pairs = _read("nli", tmp_path / "trees/nli/train.en.tsv", "en")
+    both = [side for pair in zip(pairs.source.lines, pairs.target.lines, strict=True) for side in pair]
+    assert _read("conllu", tmp_path / "trees/nli/train.en.conllu", "en").lines == both
+
+
 def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("three years of work")
     with pytest.raises(DataError, match="holds something that is no micro-world"):

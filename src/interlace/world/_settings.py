@@ -35,6 +35,9 @@ class World(Settings):
     questions: int = Field(1_000, ge=1, description="Training questions on short passages, the same in all languages.")
     dev: int = Field(500, ge=1, description="Held-out items of each kind for choosing, the same in all languages.")
     test: int = Field(500, ge=1, description="Held-out items of each kind for testing, the same in all languages.")
+    trees: bool = Field(
+        False, description="Also write plain text, and premises with hypotheses, as CoNLL-U, for changes of word order."
+    )
 
     @field_validator("languages")
     @classmethod

@@ -10,6 +10,7 @@ import json
 from functools import cache
 from hashlib import blake2b
 from importlib.resources import files
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from interlace.errors import DataError
@@ -92,6 +93,7 @@ class _Writer:
                 for number, (pair, (premise, hypothesis)) in enumerate(zip(pairs, said, strict=True), 1)
             ]
             self._file(f"nli/{split}.{code}.tsv", _formats.table(_XNLI, rows), len(rows))
+            self._trees(f"nli/{split}.{code}", list(chain.from_iterable(said)))
 
     def _questions(self, split: str) -> None:
         count = self.world.size("questions", split)
@@ -104,6 +106,12 @@ class _Writer:
         for split in SPLITS:
             sentences = self._sentences("sentences", split, code, "text")
             self._file(f"text/{split}.{code}.txt", (sentence.text for sentence in sentences), len(sentences))
+            self._trees(f"text/{split}.{code}", sentences)
+
+    def _trees(self, name: str, sentences: Sequence[Sentence]) -> None:
+        """The sentences of a plain file as CoNLL-U beside it, where that is asked for."""
+        if self.world.trees:
+            self._file(f"{name}.conllu", _formats.conllu(sentences, name.replace("/", "-")), len(sentences))
 
     def _labelled(self, code: str) -> None:
         for split in SPLITS:
