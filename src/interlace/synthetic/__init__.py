@@ -1,0 +1,186 @@
+"""Room of changes: one property of a language changed at a time, over text and its labels.
+
+A change turns text into text of a derived language, with exact links between the words of both. What it draws hangs on
+the seed and on the words it looks at, never on where a line stands: the same sentence becomes the same derived
+sentence in every file, split and chunk.
+
+Deshpande, Talukdar and Narasimhan (2021); Tang, Deshpande and Narasimhan (2022), section 3 and appendix F.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from zlib import crc32
+
+from pydantic import Field, SerializeAsAny
+
+from interlace.errors import SettingsError
+from interlace.links._keys import ordered
+from interlace.randomness import Purpose, generator
+from interlace.registry import Room
+from interlace.settings import Settings
+from interlace.synthetic._parts import concatenated, parts, same_words
+from interlace.text import TextPairs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from interlace.ragged import Ragged
+    from interlace.text import Text
+
+
+@dataclass(frozen=True)
+class Derived:
+    """Text of a derived language.
+
+    text: as many lines as the original, in its order, with tags, labels and answers; its language is the original's.
+    links: a row a line of (word of the original, word of the derived line), sorted, shape (total, 2) int32.
+    """
+
+    text: Text
+    links: Ragged
+
+    def pairs(self, original: Text) -> TextPairs:
+        """The original and the derived text as translations of each other."""
+        return TextPairs(original, self.text, self.links)
+
+
+@dataclass(frozen=True)
+class DerivedPairs:
+    """Pairs whose sides were both changed.
+
+    source, target: links from the words of each side to those of the derived side.
+    """
+
+    pairs: TextPairs
+    source: Ragged
+    target: Ragged
+
+
+class Change(Settings, ABC):
+    """One property of a language that is changed. Its fields say how; files that they name are read when it is used."""
+
+    @property
+    def name(self) -> str:
+        """The public name: that of the member's file."""
+        return type(self).__module__.rsplit(".", 1)[-1].removeprefix("interlace_guest_")
+
+    @property
+    def undoes(self) -> bool:
+        """Whether `undo` can find the original again from the derived lines alone."""
+        return False
+
+    def key(self, seed: int) -> int:
+        """64 bits from which all of this change's draws come."""
+        step = crc32(self.name.encode())
+        return int(generator(Purpose.CHANGE, seed, step).integers(2**64, dtype="uint64"))
+
+    def apply(self, text: Text, seed: int = 0) -> Derived:
+        """The derived text with exact links.
+
+        seed: another one gives another derived language, where anything is drawn.
+
+        Raises:
+            DataError: the text lacks what the change needs, such as trees, or a file cannot be read; names the line.
+        """
+        key = self.key(seed)
+        done = [self.derive(part, key) for part in parts(text)]
+        return Derived(*concatenated([(one.text, one.links) for one in done])) if done else same(text)
+
+    def undo(self, text: Text, seed: int = 0) -> Text:
+        """The original of a text that `apply` made under the same seed.
+
+        Raises:
+            SettingsError: this change, or this setting of it, cannot be undone.
+        """
+        if not self.undoes:
+            raise SettingsError(f"the change {self.name!r} as it is set cannot be undone from the derived text alone")
+        key = self.key(seed)
+        done = [self.restore(part, key) for part in parts(text)]
+        return concatenated([(one.text, one.links) for one in done])[0] if done else text
+
+    def apply_pairs(self, pairs: TextPairs, seed: int = 0) -> DerivedPairs:
+        """Both sides changed: premise and hypothesis, or passage and question with all answers.
+
+        Links between the sides are carried over. Answers that stand in the passage become what their words became
+        there; others are changed as text of their own.
+
+        Raises:
+            DataError: as `apply`.
+        """
+        from interlace.synthetic._pairs import changed_pairs  # it needs what this module holds
+
+        return changed_pairs(self, pairs, seed)
+
+    @abstractmethod
+    def derive(self, text: Text, key: int) -> Derived:
+        """A part of a text changed; what it gives for a line hangs on that line and the key alone."""
+
+    def restore(self, text: Text, key: int) -> Derived:
+        """A part of a derived text changed back; most changes that can be undone are their own opposite."""
+        return self.derive(text, key)
+
+
+CHANGES: Room[Change] = Room(__name__, "change", Change)
+
+
+class Chain(Change):
+    """Changes one after another, in the order in which they are listed; `chain` makes one from names."""
+
+    changes: tuple[SerializeAsAny[Change], ...] = Field((), description="Changes in order of application.")
+
+    @property
+    def name(self) -> str:
+        """The names of the changes."""
+        return ",".join(change.name for change in self.changes)
+
+    @property
+    def undoes(self) -> bool:
+        """Whether all of them can be undone."""
+        return all(change.undoes for change in self.changes)
+
+    def apply(self, text: Text, seed: int = 0) -> Derived:
+        """Each change on what the one before it made; links are composed."""
+        done = same(text)
+        for change in self.changes:
+            step = change.apply(done.text, seed)
+            done = Derived(step.text, composed(done.links, step.links))
+        return done
+
+    def undo(self, text: Text, seed: int = 0) -> Text:
+        """The last change undone first."""
+        for change in reversed(self.changes):
+            text = change.undo(text, seed)
+        return text
+
+    def derive(self, text: Text, key: int) -> Derived:
+        """Never asked for: parts of a text are made by each change alone."""
+        raise NotImplementedError
+
+
+def chain(changes: Iterable[Change | Mapping[str, Any] | str], where: str = "") -> Chain:
+    """Changes in order of application, by name, as a mapping with `name` and settings, or made already.
+
+    The paper writes compositions the other way round: of `T_trans ∘ T_inv` the right one goes first (Tang et al. 2022,
+    section 4), which is `["invert", "transliterate"]` here.
+
+    Raises:
+        SettingsError: no such change, or a setting is unknown or out of range.
+    """
+    made = [change if isinstance(change, Change) else CHANGES.build(change, where) for change in changes]
+    return Chain(changes=tuple(made))
+
+
+def same(text: Text) -> Derived:
+    """The text as it is, each word linked to itself."""
+    return Derived(text, same_words(text))
+
+
+def composed(first: Ragged, second: Ragged) -> Ragged:
+    """Links from the words that `first` starts at to those that `second` ends at, through what lies between."""
+    from interlace.synthetic._links import joined_links
+
+    rows, links = joined_links(first, second)
+    return ordered(rows, links, len(first))

@@ -1,0 +1,98 @@
+"""Labels of words that follow their words: tags, names in IOB2, and heads."""
+
+from __future__ import annotations
+
+from itertools import chain, pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from interlace.ragged import Ragged
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from interlace.text import Text
+
+TORN = "names whose words stand apart now, each part a name of its own"
+_OUTSIDE, _BEGINS, _INSIDE = range(3)
+
+
+def moved_tags(
+    text: Text, offsets: NDArray[np.int64], order: NDArray[np.int64]
+) -> tuple[dict[str, list[list[str]]], dict[str, int]]:
+    """All tags with the word of each place, names as IOB2; and how many names were torn apart.
+
+    offsets: (L + 1,) the words of each line. order: (W,) the word that stands at each place.
+    """
+    tags, notes = {}, {}
+    for kind, rows in text.tags.items():
+        if kind == "names":
+            tags[kind], notes[TORN] = _moved_names(rows, offsets, order)
+        else:
+            tags[kind] = _rows(_flat(rows)[order], offsets)
+    return tags, notes
+
+
+def moved_heads(heads: Ragged | None, order: NDArray[np.int64], to: NDArray[np.int64]) -> Ragged | None:
+    """The tree with its words in another order.
+
+    to: (W,) the place in its line that each word goes to.
+    """
+    if heads is None:
+        return None
+    flat, offsets = heads.flat, heads.offsets - heads.offsets[0]
+    base = np.repeat(offsets[:-1], np.diff(offsets))
+    new = np.where(flat < 0, -1, to[np.where(flat < 0, 0, flat) + base]) if len(flat) else flat
+    return Ragged(new[order].astype(np.int32), offsets)
+
+
+def _moved_names(
+    rows: list[list[str]], offsets: NDArray[np.int64], order: NDArray[np.int64]
+) -> tuple[list[list[str]], int]:
+    """Each name begins with its first word in the new order; a name goes on where the word before is of the same one.
+
+    Moving tags with their words would leave `I-` in front of `B-` (Tang et al. 2022, appendix G.1).
+    """
+    flat = _flat(rows)
+    written = sorted(set(flat.tolist()))
+    number = {tag: place for place, tag in enumerate(written)}
+    codes = np.fromiter(map(number.__getitem__, flat.tolist()), np.int32, len(flat))
+    kinds = np.array([{"B": _BEGINS, "I": _INSIDE}.get(tag[:1], _OUTSIDE) for tag in written] or [0])
+    types = [tag[2:] for tag in written]
+    first = np.zeros(len(flat), np.bool_)
+    first[offsets[:-1][np.diff(offsets) > 0]] = True
+    entity = _entities(kinds[codes], _numbered(types)[codes], first)
+    own = entity[order]
+    begins = first | (own != np.append(-1, own[:-1]))
+    table = np.array([[f"I-{kind}", f"B-{kind}"] for kind in types] or [["", ""]], object)
+    table[[place for place, kind in enumerate(kinds[: len(types)]) if kind == _OUTSIDE]] = "O"
+    moved = table[codes[order], begins.astype(np.int64)]
+    pieces = int((begins & (own >= 0)).sum())
+    return _rows(moved, offsets), pieces - int(entity.max(initial=-1) + 1)
+
+
+def _entities(kinds: NDArray[Any], types: NDArray[Any], first: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """The number of the name that each word belongs to, -1 for none; a stray `I-` begins one."""
+    inside = kinds == _INSIDE
+    goes_on = np.zeros(len(kinds), np.bool_)
+    goes_on[1:] = inside[1:] & (kinds[:-1] != _OUTSIDE) & (types[1:] == types[:-1])
+    begins = (kinds != _OUTSIDE) & (first | ~goes_on)
+    return np.where(kinds == _OUTSIDE, -1, np.cumsum(begins) - 1)
+
+
+def _numbered(types: Sequence[str]) -> NDArray[np.int64]:
+    numbers: dict[str, int] = {}
+    return np.array([numbers.setdefault(kind, len(numbers)) for kind in types] or [0])
+
+
+def _flat(rows: list[list[str]]) -> NDArray[Any]:
+    """(W,) all tags as an array of objects: pointers are moved, no string is copied."""
+    return np.array(list(chain.from_iterable(rows)), object)
+
+
+def _rows(flat: NDArray[Any], offsets: NDArray[np.int64]) -> list[list[str]]:
+    tags = flat.tolist()
+    return [tags[start:stop] for start, stop in pairwise(offsets.tolist())]

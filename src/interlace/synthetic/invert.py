@@ -1,0 +1,45 @@
+"""The words of each sentence in reverse order (T_inv of Tang et al. 2022)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from interlace.synthetic import Change, Derived
+from interlace.synthetic._layout import Layout, reordered
+from interlace.synthetic._sentences import KEEP, SPLIT, Split, sentences
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from interlace.text import Text
+
+
+class Invert(Change):
+    """Sentence by sentence, the last word first; the end mark stays at the end. It is its own opposite."""
+
+    sentence_split: Split = SPLIT
+    keep_final_punct: bool = KEEP
+
+    @property
+    def undoes(self) -> bool:
+        """Where marks moved to the front, sentences cannot be told apart any more."""
+        return self.keep_final_punct or self.sentence_split == "line"
+
+    def derive(self, text: Text, key: int) -> Derived:  # noqa: ARG002 - nothing is drawn
+        """The derived lines; a name that goes on over an end mark is torn apart, and counted."""
+        layout = Layout(text)
+        starts, ends = sentences(layout, self.sentence_split, keep=self.keep_final_punct)
+        order = np.arange(layout.offsets[-1])
+        lengths = ends - starts
+        inside = np.repeat(starts, lengths) + _ranges(lengths)
+        order[inside] = np.repeat(ends - 1, lengths) - _ranges(lengths)
+        return reordered(layout, order)
+
+
+def _ranges(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """0, 1, .. for each length, one behind the other."""
+    firsts = np.cumsum(lengths) - lengths
+    places: NDArray[np.int64] = np.arange(lengths.sum()) - np.repeat(firsts, lengths)
+    return places

@@ -1,0 +1,61 @@
+"""Every word type becomes a new one, one to one: the language in another script (T_trans of Tang et al. 2022)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
+
+from interlace.synthetic import Change, Derived
+from interlace.synthetic._letters import Script, letter_map
+from interlace.synthetic._opaque import Opaque
+from interlace.synthetic._respelling import exchanged, some_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from interlace.text import Text
+
+
+class Transliterate(Change):
+    """Letter by letter into a script that the text does not use, or word by word into words that show nothing.
+
+    The paper copies the vocabulary, so that no two words of the two languages share anything. `script` does so where
+    subwords are learnt from both: letters keep their case and their neighbours, so both sides are cut in the same
+    way. With `ids` related words (`walk`, `walked`) do not look related any more. Punctuation and digits are shared
+    (words without a letter), unless `keep_marks` says otherwise.
+    """
+
+    to: Literal["script", "ids"] = Field(
+        "script", description="What words become: the same letters in another script, or unrelated words (Tang et al.)."
+    )
+    script: Script = Field("armenian", description="The script that takes a-z; rarer letters go on into others.")
+    share: float = Field(
+        1.0, ge=0, le=1, description="Share of the word types that change, drawn by key; the others are shared."
+    )
+    keep_marks: bool = Field(
+        True,
+        description="With `ids`: words without a letter stay. The paper's copy of the vocabulary changes them too.",
+    )
+
+    @property
+    def undoes(self) -> bool:
+        """Always: words are exchanged."""
+        return True
+
+    def derive(self, text: Text, key: int) -> Derived:
+        """The derived lines; what a word becomes hangs on the word and the key alone."""
+        return exchanged(text, lambda words: some_of(words, self.spelt(words, key), self.share, key))
+
+    def spelt(self, words: Sequence[str], key: int) -> list[str]:
+        """What each of these words becomes where it changes."""
+        if self.to == "script":
+            letters = letter_map(self.script)
+            return [word.translate(letters) for word in words]
+        opaque = Opaque(key)
+        return [word if self.keep_marks and not _spells(word) else opaque(word) for word in words]
+
+
+def _spells(word: str) -> bool:
+    """Whether there is a letter in the word."""
+    return any(letter.isalpha() for letter in word)
