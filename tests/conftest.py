@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from warm import warm_python
+
 # Read when the libraries are imported, so set before any test module is.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ["HF_HUB_OFFLINE"] = "1"
@@ -25,6 +27,13 @@ def _cache(tmp_path_factory: pytest.TempPathFactory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("INTERLACE_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield
+
+
+@pytest.fixture(scope="session")
+def python():
+    """A program in the place of `sys.executable` whose processes start at once; see tests/support/warm.py."""
+    with warm_python() as program:
+        yield program
 
 
 @pytest.fixture(scope="session")

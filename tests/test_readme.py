@@ -2,7 +2,6 @@
 
 import re
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
@@ -24,18 +23,16 @@ interlace.recipes.read_recipe = lambda name, changes: _read(name, {**changes, **
 """
 
 
-def test_the_screen_of_python_runs(tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-c", SMALLER + SCREEN], cwd=tmp_path, check=False, capture_output=True, text=True
-    )
+def test_the_screen_of_python_runs(python, tmp_path):
+    done = subprocess.run([python, "-c", SMALLER + SCREEN], cwd=tmp_path, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert [line.split()[1] for line in done.stdout.splitlines()] == ["de", "es", "hi"]
     assert (tmp_path / "runs/readme/report.html").read_text().startswith("<!doctype html>")
 
 
-def test_the_objective_of_ones_own_is_taken_in(tmp_path):
+def test_the_objective_of_ones_own_is_taken_in(python, tmp_path):
     (tmp_path / "mine.py").write_text('"""Mine."""\n' + OBJECTIVE)
-    command = [sys.executable, "-m", "interlace", "list", "objectives", "mine", "--code", str(tmp_path / "mine.py")]
+    command = [python, "-m", "interlace", "list", "objectives", "mine", "--code", str(tmp_path / "mine.py")]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "masking" in done.stdout
@@ -50,9 +47,9 @@ def test_the_recipe_is_one():
 
 
 @pytest.mark.parametrize(("command", "rest"), COMMANDS)
-def test_the_commands_have_these_options(command, rest):
+def test_the_commands_have_these_options(python, command, rest):
     shown = subprocess.run(
-        [sys.executable, "-m", "interlace", command, "--help"], check=True, capture_output=True, text=True
+        [python, "-m", "interlace", command, "--help"], check=True, capture_output=True, text=True
     ).stdout
     for option in re.findall(r"--\w+", rest):
         assert option in shown

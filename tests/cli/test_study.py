@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from interlace.cli import application
 from interlace.cli._study_bar import in_words
+from interlace.studies import _children
 from interlace.studies.running import Standing
 
 RECIPE = """
@@ -70,7 +71,8 @@ def called(*arguments):
 
 
 @pytest.mark.slow
-def test_a_failing_cell_is_told_at_the_end_and_the_same_command_goes_on(two):
+def test_a_failing_cell_is_told_at_the_end_and_the_same_command_goes_on(two, python, monkeypatch):
+    monkeypatch.setattr(_children.sys, "executable", python)
     command = (two / "two.toml", "--into", two / "out", "--jobs", "2")
     done = called(*command)
     assert done.exit_code == 1

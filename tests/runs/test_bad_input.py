@@ -1,15 +1,18 @@
 """Every mistake ends with its message and exit code 2, and leaves nothing half-made."""
 
 import subprocess
-import sys
 
 import pytest
 
 
-def interlace(*arguments):
-    command = [sys.executable, "-m", "interlace", *map(str, arguments)]
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
-    return done.returncode, " ".join(done.stderr.split())
+@pytest.fixture
+def interlace(python):
+    def run(*arguments):
+        command = [python, "-m", "interlace", *map(str, arguments)]
+        done = subprocess.run(command, check=False, capture_output=True, text=True)
+        return done.returncode, " ".join(done.stderr.split())
+
+    return run
 
 
 def edit(path, old, new):
@@ -57,7 +60,7 @@ KEYS = {
 
 
 @pytest.mark.parametrize("case", FILES)
-def test_files(small, tmp_path, case):
+def test_files(interlace, small, tmp_path, case):
     spoil, parts = FILES[case]
     spoil(tmp_path)
     code, message = interlace("pretrain", small, "--into", tmp_path / "run")
@@ -70,7 +73,7 @@ def test_files(small, tmp_path, case):
 
 
 @pytest.mark.parametrize("case", KEYS)
-def test_recipes(small, tmp_path, case):
+def test_recipes(interlace, small, tmp_path, case):
     old, new, parts = KEYS[case]
     edit(small, old, new)
     code, message = interlace("pretrain", small, "--into", tmp_path / "run")
@@ -80,14 +83,14 @@ def test_recipes(small, tmp_path, case):
         assert part in message
 
 
-def test_a_recipe_that_is_not_there(tmp_path):
+def test_a_recipe_that_is_not_there(interlace, tmp_path):
     code, message = interlace("pretrain", "tiny/mln", "--into", tmp_path / "run")
     assert code == 2
     assert "did you mean 'tiny/mlm'" in message
     assert not (tmp_path / "run").exists()
 
 
-def test_an_unknown_language(tmp_path):
+def test_an_unknown_language(interlace, tmp_path):
     code, message = interlace("world", "--languages", "en,tk", "--into", tmp_path / "world")
     assert code == 2
     assert "'tk'" in message
@@ -95,7 +98,7 @@ def test_an_unknown_language(tmp_path):
     assert not (tmp_path / "world").exists()
 
 
-def test_a_run_in_use(small, tmp_path):
+def test_a_run_in_use(interlace, small, tmp_path):
     from interlace.train.folder import locked
 
     with locked(tmp_path / "run"):
@@ -104,7 +107,7 @@ def test_a_run_in_use(small, tmp_path):
     assert "in use by another process" in message
 
 
-def test_a_truncated_shard_of_the_cache(small, tmp_path):
+def test_a_truncated_shard_of_the_cache(interlace, small, tmp_path):
     assert interlace("pretrain", small, "--into", tmp_path / "one", "--set", "train.steps=1")[0] == 0
     shard = next((tmp_path / "cache").rglob("*.arrow"))
     shard.write_bytes(shard.read_bytes()[: shard.stat().st_size // 2])
@@ -114,7 +117,7 @@ def test_a_truncated_shard_of_the_cache(small, tmp_path):
     assert "Traceback" not in message
 
 
-def test_a_truncated_checkpoint(small, tmp_path):
+def test_a_truncated_checkpoint(interlace, small, tmp_path):
     run = tmp_path / "run"
     assert interlace("pretrain", small, "--into", run, "--set", "train.steps=4")[0] == 0
     (run / "run.json").unlink()  # as if it had been killed before its end
@@ -127,13 +130,13 @@ def test_a_truncated_checkpoint(small, tmp_path):
     assert "remove" in message
 
 
-def test_a_bad_change(small, tmp_path):
+def test_a_bad_change(interlace, small, tmp_path):
     code, message = interlace("pretrain", small, "--into", tmp_path / "run", "--set", "train.steps")
     assert code == 2
     assert "expected section.key=value" in message
 
 
-def test_a_folder_with_someone_elses_model_is_left_alone(small, tmp_path):
+def test_a_folder_with_someone_elses_model_is_left_alone(interlace, small, tmp_path):
     (tmp_path / "project" / "model").mkdir(parents=True)
     (tmp_path / "project" / "model" / "weights").write_text("precious")
     code, message = interlace("pretrain", small, "--into", tmp_path / "project")
@@ -142,7 +145,7 @@ def test_a_folder_with_someone_elses_model_is_left_alone(small, tmp_path):
     assert (tmp_path / "project" / "model" / "weights").read_text() == "precious"
 
 
-def test_a_mended_recipe_starts_where_a_failed_start_left_nothing(small, tmp_path):
+def test_a_mended_recipe_starts_where_a_failed_start_left_nothing(interlace, small, tmp_path):
     edit(small, "dev.{language}", "dve.{language}")
     assert interlace("pretrain", small, "--into", tmp_path / "run", "--set", "train.steps=1")[0] == 2
     edit(small, "dve.{language}", "dev.{language}")
@@ -154,11 +157,11 @@ def test_a_mended_recipe_starts_where_a_failed_start_left_nothing(small, tmp_pat
     assert "train.steps was 1, is 2" in message
 
 
-def test_ctrl_c_says_how_to_go_on(small, tmp_path):
+def test_ctrl_c_says_how_to_go_on(python, small, tmp_path):
     driver = "import signal, sys, os, interlace.train.observers as o\nwrite = o.append_line\n"
     driver += "def cut(path, row):\n write(path, row)\n row['step'] == 5 and os.kill(os.getpid(), signal.SIGINT)\n"
     driver += "o.append_line = cut\nfrom interlace.__main__ import main\nmain()"
-    command = [sys.executable, "-c", driver, "pretrain", str(small), "--into", str(tmp_path / "run")]
+    command = [python, "-c", driver, "pretrain", str(small), "--into", str(tmp_path / "run")]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert done.returncode == 130
     assert "the same command goes on" in done.stderr

@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 
 import pytest
 import torch
@@ -35,6 +34,7 @@ class Headed(Base):
 
 
 TAGS = ("NOUN", "VERB", "DET", "ADJ")
+TORCHRUN = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]  # of interpreters of their own
 STEPS = 2 * (len(OBJECTIVES.names()) + 1)
 MORE = {  # what is drawn anew in every step, and dictionaries of a file beside those counted from links
     "align_mlm": 'alignment_loss = "contrastive"\npairs_per_step = 3\nothers = 8\n',
@@ -53,7 +53,7 @@ def checkpoint(run):
 
 @pytest.mark.slow
 @pytest.mark.distributed
-def test_two_processes_equal_two_micro_batches(small, tmp_path):
+def test_two_processes_equal_two_micro_batches(python, small, tmp_path):
     (tmp_path / "headed.py").write_text(GUEST)
     before, _, after = small.read_text().partition("[objectives.mlm]")
     _, _, after = after.partition("[train]")
@@ -62,9 +62,8 @@ def test_two_processes_equal_two_micro_batches(small, tmp_path):
     sides = (sorted(set((tmp_path / f"train.{language}").read_text().split())) for language in ("en", "xx"))
     write_lines(tmp_path / "words.txt", map("\t".join, zip(*sides, strict=False)))
     arguments = ["-m", "interlace", "pretrain", str(small), "--code", str(tmp_path / "headed.py"), "--into"]
-    subprocess.run([sys.executable, *arguments, str(tmp_path / "one")], check=True, capture_output=True)
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    two = [*torchrun, *arguments, str(tmp_path / "two"), "--set", "train.micro_batches=1"]
+    subprocess.run([python, *arguments, str(tmp_path / "one")], check=True, capture_output=True)
+    two = [python, *TORCHRUN, *arguments, str(tmp_path / "two"), "--set", "train.micro_batches=1"]
     subprocess.run(two, check=True, capture_output=True)
     mixtures = [json.loads((tmp_path / run / "run.json").read_text())["mixture"] for run in ("one", "two")]
     assert mixtures[0] == mixtures[1]
@@ -82,10 +81,10 @@ def test_two_processes_equal_two_micro_batches(small, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.distributed
-def test_two_processes_score_like_one(small, tmp_path):
+def test_two_processes_score_like_one(python, small, tmp_path):
     """They share the prediction and agree on what is best; only one of them writes."""
     subprocess.run(
-        [sys.executable, "-m", "interlace", "pretrain", str(small), "--into", str(tmp_path / "run")],
+        [python, "-m", "interlace", "pretrain", str(small), "--into", str(tmp_path / "run")],
         check=True, capture_output=True,
     )  # fmt: skip
     words = dict(zip((tmp_path / "train.en").read_text().split()[:40], TAGS * 10, strict=True))
@@ -98,7 +97,6 @@ def test_two_processes_score_like_one(small, tmp_path):
     arguments = ["-m", "interlace", "evaluate", str(tmp_path / "run" / "model"), "--on", "pos", "--seeds", "1"]
     arguments += ["--recipe", str(small), "--set", "evaluate.tasks.pos.files={split}.{language}.conllu"]
     arguments += ["--set", 'evaluate.targets=["xx"]', "--into", str(tmp_path / "two")]
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    subprocess.run([*torchrun, *arguments], check=True, capture_output=True)
+    subprocess.run([python, *TORCHRUN, *arguments], check=True, capture_output=True)
     rows = json.loads((tmp_path / "two" / "scores.json").read_text())
     assert [(row["language"], row["n"], row["scores"]["unread"]) for row in rows] == [("en", 31, 0), ("xx", 7, 0)]

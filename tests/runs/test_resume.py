@@ -47,7 +47,17 @@ pretrain(read_recipe(sys.argv[1]), pathlib.Path(sys.argv[2]), watch)
 
 
 def command(recipe, into, *more):
-    return [sys.executable, "-m", "interlace", "pretrain", str(recipe), "--into", str(into), *more]
+    return ["-m", "interlace", "pretrain", str(recipe), "--into", str(into), *more]
+
+
+@pytest.fixture
+def pretrain(python, small):
+    """`interlace pretrain` of the small recipe."""
+
+    def run(into, *more, check=True):
+        return subprocess.run([python, *command(small, into, *more)], check=check, capture_output=True, text=True)
+
+    return run
 
 
 def weights(run):
@@ -60,39 +70,35 @@ def losses(run):
 
 
 @pytest.mark.slow
-def test_killed_runs_end_like_whole_ones(small, tmp_path):
-    whole = tmp_path / "whole"
-    subprocess.run(command(small, whole), check=True, capture_output=True)
+def test_killed_runs_end_like_whole_ones(python, pretrain, small, tmp_path):
+    whole = tmp_path / "whole"  # by another interpreter, which orders its sets in another way
+    subprocess.run([sys.executable, *command(small, whole)], check=True, capture_output=True)
     for number, (where, killer) in enumerate(KILLERS.items()):
         run = tmp_path / f"killed-{number}"
-        driver = [sys.executable, "-c", DRIVER.format(killer=killer), str(small), str(run)]
+        driver = [python, "-c", DRIVER.format(killer=killer), str(small), str(run)]
         killed = subprocess.run(driver, check=False, capture_output=True, text=True)
         assert killed.returncode == -signal.SIGKILL, (where, killed.stderr)
         assert not (run / "run.json").exists()
-        again = subprocess.run(command(small, run), check=True, capture_output=True, text=True)
+        again = pretrain(run)
         assert "going on from step" in again.stderr, where
         assert weights(run) == weights(whole), where
         assert losses(run) == losses(whole), where
 
 
-@pytest.mark.slow
-def test_a_finished_run_is_left_as_it_is(small, tmp_path):
+def test_a_finished_run_is_left_as_it_is(pretrain, tmp_path):
     run = tmp_path / "run"
-    subprocess.run(command(small, run, "--set", "train.steps=2"), check=True, capture_output=True)
+    pretrain(run, "--set", "train.steps=2")
     before = (run / "run.json").read_text()
-    again = subprocess.run(command(small, run, "--set", "train.steps=2"), check=True, capture_output=True, text=True)
+    again = pretrain(run, "--set", "train.steps=2")
     assert f"{run} is finished; nothing to do\n" in again.stderr  # one line, whatever the length of the path
     assert (run / "run.json").read_text() == before
 
 
-@pytest.mark.slow
-def test_another_recipe_is_refused_with_what_differs(small, tmp_path):
+def test_another_recipe_is_refused_with_what_differs(pretrain, tmp_path):
     run = tmp_path / "run"
-    subprocess.run(command(small, run, "--set", "train.steps=2"), check=True, capture_output=True)
-    other = subprocess.run(command(small, run, "--set", "train.steps=3"), check=False, capture_output=True, text=True)
+    pretrain(run, "--set", "train.steps=2")
+    other = pretrain(run, "--set", "train.steps=3", check=False)
     assert other.returncode == 2
     assert "train.steps was 2, is 3" in " ".join(other.stderr.split())
-    subprocess.run(
-        command(small, run, "--set", "train.steps=2", "--set", "evaluate.seeds=7"), check=True, capture_output=True
-    )  # how it is evaluated may change: training does not read it
+    pretrain(run, "--set", "train.steps=2", "--set", "evaluate.seeds=7")  # training does not read how it is evaluated
     assert json.loads((run / "recipe.json").read_text())["evaluate"]["seeds"] == 7
