@@ -6,7 +6,7 @@ mark where it is. Both readings are settings, and so is a line as one sentence, 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from pydantic import Field
@@ -54,11 +54,17 @@ def sentences(layout: Layout, split: Split, *, keep: bool) -> tuple[NDArray[np.i
 
 def _end_marks(layout: Layout, marks: str) -> NDArray[np.bool_]:
     """(W,) which words are made of end marks alone."""
-    known = np.zeros(_BEYOND + 1, np.bool_)
-    known[[ord(mark) for mark in marks]] = True
-    found: NDArray[np.bool_] = known[np.minimum(layout.codes[layout.starts], _BEYOND)]
+    found = _known(layout.codes[layout.starts], marks)
     for word in np.flatnonzero(found & (layout.ends - layout.starts > 1)).tolist():
-        found[word] = known[np.minimum(layout.codes[layout.starts[word] : layout.ends[word]], _BEYOND)].all()
+        found[word] = _known(layout.codes[layout.starts[word] : layout.ends[word]], marks).all()
+    return found
+
+
+def _known(codes: NDArray[Any], marks: str) -> NDArray[np.bool_]:
+    """Which characters are marks."""
+    table = np.zeros(_BEYOND + 1, np.bool_)
+    table[[ord(mark) for mark in marks]] = True
+    found: NDArray[np.bool_] = table[codes if codes.dtype == np.uint8 else np.minimum(codes, _BEYOND)]
     return found
 
 

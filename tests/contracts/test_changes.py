@@ -1,0 +1,204 @@
+"""What every change keeps, whichever is listed in the room."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from interlace.errors import SettingsError
+from interlace.ragged import Ragged
+from interlace.settings import fields_of
+from interlace.synthetic import CHANGES, Change, chain
+from interlace.synthetic._parts import parts
+from interlace.text import Text
+
+WORDS = st.sampled_from(
+    [*"abc.!,", "The", "dog", "été", "中", "医生", "Ελλάδα", "x1", "...", "(", "ა", "ᐁ", "𐐀", "don't"]
+)
+GAPS = st.sampled_from([" ", " ", " ", "", "  ", "\u3000"])
+TAGS = st.sampled_from(["NOUN", "VERB", "X"])
+KINDS = st.sampled_from(["O", "O", "B-PER", "I-PER", "B-LOC"])
+
+
+@st.composite
+def texts(draw):
+    """Lines made of words and gaps, with tags, names, labels, answers and trees."""
+    lines, spans, pos, names, answers, heads = [], [], [], [], [], []
+    for _ in range(draw(st.integers(0, 4))):
+        words = draw(st.lists(WORDS, max_size=9))
+        line = draw(st.sampled_from(["", " "]))
+        places = []
+        for word in words:
+            line += draw(GAPS) if places else ""
+            places.append((len(line), len(line) + len(word)))
+            line += word
+        line += draw(st.sampled_from(["", " "]))
+        n = len(words)
+        lines.append(line)
+        spans.append(places)
+        pos.append([draw(TAGS) for _ in words])
+        names.append(iob2([draw(KINDS) for _ in words]))
+        heads.append([draw(st.integers(-1, i - 1)) for i in range(n)])
+        bounds = sorted(draw(st.lists(st.integers(0, n - 1), min_size=2, max_size=2))) if n else [0, 0]
+        answers.append((places[bounds[0]][0], places[bounds[1]][1]) if n else (-1, -1))
+    count = len(lines)
+    return Text(
+        "xx", lines, Ragged.of(spans, width=2), "unicode", labels=[str(i) for i in range(count)], answers=answers,
+        tags={"pos": pos, "names": names, "deprel": [["dep"] * len(row) for row in pos]},
+        heads=Ragged.of(heads),
+    )  # fmt: skip
+
+
+def iob2(tags):
+    """No `I-` but behind a tag of its type."""
+    found = []
+    for tag in tags:
+        before = found[-1] if found else "O"
+        found.append("B-PER" if tag == "I-PER" and before[2:] != "PER" else tag)
+    return found
+
+
+@pytest.fixture(scope="module", params=CHANGES.names())
+def change(request, tmp_path_factory):
+    name = request.param
+    if name == "exchange":
+        path = tmp_path_factory.mktemp("words") / "words.txt"
+        path.write_text("a\nb\ndog\nThe\n中\n", encoding="utf-8")
+        return CHANGES.build({"name": name, "words": path})
+    return CHANGES.build(name)
+
+
+def test_a_member_is_named_like_its_file_and_says_what_it_is(change):
+    assert isinstance(change, Change)
+    assert CHANGES.build({"name": change.name, **change.dump()}) == change
+    assert CHANGES.summary(change.name).endswith(".")
+    for key, _, _, about in fields_of(type(change)):
+        assert about.endswith((".", ").")), key
+    with pytest.raises(SettingsError, match="unknown key 'sahre'"):
+        CHANGES.build({"name": change.name, "sahre": 1})
+
+
+@given(text=texts())
+@settings(max_examples=25)
+def test_labels_words_and_links_survive(change, text):
+    derived = change.apply(text, 5)
+    new = derived.text
+    assert (new.language, new.splitter, new.labels, len(new)) == (text.language, text.splitter, text.labels, len(text))
+    assert new.words.values.dtype == "int32"
+    assert new.words.lengths.tolist() == text.words.lengths.tolist()
+    for line in range(len(text)):
+        count = len(text.words[line])
+        links = derived.links[line].tolist()
+        assert [i for i, _ in links] == list(range(count))  # a bijection, sorted
+        assert sorted(j for _, j in links) == list(range(count))
+        for i, j in links:
+            assert new.tags["pos"][line][j] == text.tags["pos"][line][i]
+            old_head, new_head = text.heads[line][i], new.heads[line][j]
+            assert new_head == (-1 if old_head < 0 else dict(links)[old_head])
+        gaps = [outside(t, line) for t in (text, new)]
+        assert sorted(gaps[0][1:-1]) == sorted(gaps[1][1:-1])  # what was between words still is
+        assert (gaps[0][0], gaps[0][-1]) == (gaps[1][0], gaps[1][-1])
+        before = 0
+        for start, end in new.words[line].tolist():
+            assert before <= start < end <= len(new.lines[line])
+            before = end
+
+
+def outside(text, line):
+    """What stands before, between and behind the words of a line."""
+    bounds = [0, *text.words[line].reshape(-1).tolist(), len(text.lines[line])]
+    return [text.lines[line][a:b] for a, b in zip(bounds[::2], bounds[1::2], strict=True)]
+
+
+@given(text=texts())
+@settings(max_examples=25)
+def test_names_stay_iob2_and_their_words_keep_their_types(change, text):
+    derived = change.apply(text, 5)
+    torn = sum(count for what, count in derived.text.notes.items() if "names" in what)
+    before = after = 0
+    for line, (old, new) in enumerate(zip(text.tags["names"], derived.text.tags["names"], strict=True)):
+        assert iob2(new) == new
+        assert [tag[2:] for tag in old] == [new[j][2:] for _, j in derived.links[line].tolist()]
+        before += sum(tag[0] == "B" for tag in old)
+        after += sum(tag[0] == "B" for tag in new)
+    assert after == before + torn
+
+
+@given(text=texts())
+@settings(max_examples=25)
+def test_answers_are_their_words(change, text):
+    derived = change.apply(text, 5)
+    for line, (old, new) in enumerate(zip(text.answers, derived.text.answers, strict=True)):
+        inside = {i for i, span in enumerate(text.words[line].tolist()) if old[0] <= span[0] and span[1] <= old[1]}
+        if new == (-1, -1):
+            places = [j for i, j in derived.links[line].tolist() if i in inside]
+            assert not places or max(places) - min(places) >= len(places)
+            continue
+        spans = derived.text.words[line].tolist()
+        found = {i for i, j in derived.links[line].tolist() if new[0] <= spans[j][0] and spans[j][1] <= new[1]}
+        assert found == inside
+
+
+@given(text=texts())
+@settings(max_examples=25)
+def test_what_can_be_undone_is_undone(change, text):
+    if not change.undoes:
+        with pytest.raises(SettingsError, match="cannot be undone"):
+            change.undo(text)
+        return
+    derived = change.apply(text, 5).text
+    back = change.undo(derived, 5)
+    assert back.lines == text.lines
+    assert back.words == text.words
+    assert back.tags["pos"] == text.tags["pos"]
+    assert back.heads == text.heads
+    if not any("names" in what for what in derived.notes):
+        assert back.tags["names"] == text.tags["names"]
+
+
+@given(text=texts(), data=st.data())
+@settings(max_examples=15)
+def test_a_line_is_changed_the_same_way_wherever_it_stands(change, text, data):
+    order = data.draw(st.permutations(range(len(text))))
+    whole = change.apply(text, 5)
+    moved = change.apply(at(text, order), 5)
+    assert moved.text.lines == [whole.text.lines[line] for line in order]
+    assert moved.text.tags == at(whole.text, order).tags
+    assert moved.links == whole.links.take(np.array(order, np.int64))
+    alone = [change.apply(part, 5).text.lines[0] for part in parts(text, 1)]
+    assert alone == whole.text.lines
+
+
+def at(text, order):
+    """Some lines of a text with all that belongs to them."""
+    pick = lambda rows: [rows[line] for line in order]  # noqa: E731
+    rows = np.array(order, np.int64)
+    return replace(
+        text, lines=pick(text.lines), words=text.words.take(rows), labels=pick(text.labels),
+        answers=pick(text.answers), tags={kind: pick(tags) for kind, tags in text.tags.items()},
+        heads=text.heads.take(rows),
+    )  # fmt: skip
+
+
+@given(text=texts())
+@settings(max_examples=15)
+def test_links_of_a_chain_are_composed(change, text):
+    both = chain([change, "invert", change])
+    first = change.apply(text, 5)
+    second = chain(["invert"]).apply(first.text, 5)
+    third = change.apply(second.text, 5)
+    done = both.apply(text, 5)
+    assert done.text.lines == third.text.lines
+    for line in range(len(text)):
+        steps = [dict(one.links[line].tolist()) for one in (first, second, third)]
+        assert dict(done.links[line].tolist()) == {i: steps[2][steps[1][j]] for i, j in steps[0].items()}
+
+
+def test_no_lines_are_no_lines(change):
+    empty = Text.of([], "en")
+    assert change.apply(empty).text.lines == []
+    assert len(change.apply(empty).links) == 0
