@@ -31,6 +31,7 @@ class Purpose(IntEnum):
     VECTORS = 13  # static word vectors: step is the game, slot 0 networks, 1 words, 2 random rotations, 3 fastText
     STATISTICS = 14  # tests and intervals: step is the unit that is drawn again, slot the comparison
     CHANGE = 15  # derived languages: step is the change, by its name
+    DECODE = 16  # translations that are drawn: step is the line, slot its piece
 
 
 def generator(purpose: Purpose, seed: int, step: int = 0, slot: int = 0) -> Generator:

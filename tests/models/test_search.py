@@ -16,7 +16,7 @@ from interlace.models.search.sampled import draws_of, sampled
 from little_decodings import END, Little, everything, logprobs_of
 
 RULES = Rules(end=END, pad=0, never=(0,))
-PLAIN = Penalty(length_penalty=0.0)
+PLAIN = Penalty(0.0)
 
 
 def firsts(count):
@@ -36,7 +36,7 @@ def divisor(penalty, length):
 # ---- beam ----
 
 penalties = st.builds(
-    Penalty, length_penalty=st.sampled_from([-1.0, 0.0, 0.6, 1.0, 2.0]), penalty=st.sampled_from(["power", "gnmt"])
+    Penalty, exponent=st.sampled_from([-1.0, 0.0, 0.6, 1.0, 2.0]), form=st.sampled_from(["power", "gnmt"])
 )
 
 
@@ -85,7 +85,7 @@ def test_a_full_beam_stops_at_once_and_a_sure_one_later():
     walked = {}
     for stop in ("full", "likely", "sure"):
         little = Little(list(range(30)), 6)
-        beam(little, firsts(30), torch.full((30,), 12), RULES, 3, penalty=Penalty(length_penalty=1.0), stop=stop)
+        beam(little, firsts(30), torch.full((30,), 12), RULES, 3, penalty=Penalty(1.0), stop=stop)
         walked[stop] = sum(little.walked)
     assert walked["full"] < walked["likely"] < walked["sure"]
 
@@ -104,7 +104,7 @@ def test_a_longer_hypothesis_wins_with_a_higher_penalty():
     lengths = []
     for exponent in (-2.0, 0.0, 1.0, 4.0):
         args = (firsts(20), torch.full((20,), 6), RULES, 8)
-        found = beam(Little(list(range(20)), 5), *args, penalty=Penalty(length_penalty=exponent), stop="sure")
+        found = beam(Little(list(range(20)), 5), *args, penalty=Penalty(exponent), stop="sure")
         lengths.append(float(found.lengths[:, 0].float().mean()))
     assert lengths == sorted(lengths)
     assert lengths[0] < lengths[-1]
@@ -112,8 +112,8 @@ def test_a_longer_hypothesis_wins_with_a_higher_penalty():
 
 def test_penalties_by_hand():
     lengths = torch.tensor([1, 4])
-    assert Penalty(length_penalty=0.5).of(lengths).tolist() == [1.0, 2.0]
-    assert Penalty(length_penalty=2.0, penalty="gnmt").of(lengths).tolist() == pytest.approx([1.0, 2.25])
+    assert Penalty(0.5).of(lengths).tolist() == [1.0, 2.0]
+    assert Penalty(2.0, form="gnmt").of(lengths).tolist() == pytest.approx([1.0, 2.25])
 
 
 # ---- what all searches share ----

@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
-
-from pydantic import Field
-
-from interlace.settings import Settings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from torch import Tensor
 
+Form = Literal["power", "gnmt"]
 
-class Penalty(Settings):
-    """What the sum of a hypothesis's log-probabilities is divided by, from its length with the end."""
 
-    length_penalty: float = Field(
-        1.0,
-        ge=-10,
-        le=10,
-        description="Exponent of the length; 0: sums are compared as they are, 1: means a subword (XLM: 1). More "
-        "prefers longer translations.",
-    )
-    penalty: Literal["power", "gnmt"] = Field(
-        "power",
-        description="length ** exponent, as XLM has it, or ((5 + length) / 6) ** exponent (Wu et al. 2016, equation "
-        "14; they take 0.6 to 1).",
-    )
+@dataclass(frozen=True)
+class Penalty:
+    """What the sum of a hypothesis's log-probabilities is divided by, from its length with the end.
+
+    exponent: 0: sums are compared as they are; 1: means a subword, with `power`.
+    form: `power`, length ** exponent, as XLM has it; `gnmt`, ((5 + length) / 6) ** exponent (Wu et al. 2016, eq. 14).
+    """
+
+    exponent: float = 1.0
+    form: Form = "power"
 
     def of(self, lengths: Tensor) -> Tensor:
         """Divisors, float32, of lengths with the end."""
-        base = lengths.float() if self.penalty == "power" else (5 + lengths.float()) / 6
-        return base**self.length_penalty
+        divisors: Tensor = self._base(lengths.float()) ** self.exponent
+        return divisors
+
+    def score(self, logprob: float, length: int) -> float:
+        """A sum of log-probabilities divided by that of its length, the end included."""
+        return float(logprob / self._base(float(length)) ** self.exponent)
+
+    def _base(self, lengths: Any) -> Any:
+        return lengths if self.form == "power" else (5 + lengths) / 6

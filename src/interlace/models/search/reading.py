@@ -1,0 +1,141 @@
+"""What a search walks through: one model, or several that decide together, and a batch that they have read.
+
+Legend: B rows, L subwords of the longest source, R rows of a search, V vocabulary.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+
+from interlace.errors import SettingsError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from torch import Tensor, nn
+
+    from interlace.data.vocab import Vocab
+    from interlace.models._memory import Memory
+    from interlace.models.search import Decoding
+    from interlace.models.seq2seq import Seq2Seq
+    from interlace.ragged import Ragged
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A model and what it has read and said.
+
+    languages: (R,) the id of the language that each row writes, or None where the decoder takes none.
+    """
+
+    model: Seq2Seq
+    memory: Memory
+    languages: Tensor | None
+
+    def step(self, tokens: Tensor) -> Tensor:
+        """(R, V) float32 scores of the next subword, from the (R,) subwords that were chosen last."""
+        return self.model.step(self.memory, tokens, self.languages)
+
+    def select(self, rows: Tensor) -> Reading:
+        """That of the named rows."""
+        languages = None if self.languages is None else self.languages[rows]
+        return Reading(self.model, self.memory.select(rows), languages)
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """Several decodings of one vocabulary: the mean of their probabilities decides."""
+
+    members: tuple[Decoding, ...]
+
+    def step(self, tokens: Tensor) -> Tensor:
+        """(R, V) logarithms of the mean probabilities, from the (R,) subwords that were chosen last."""
+        logs = [member.step(tokens).log_softmax(1) for member in self.members]
+        longest = max(log.shape[1] for log in logs)  # tables may be padded to more rows than there are subwords
+        logs = [torch.nn.functional.pad(log, (0, longest - log.shape[1]), value=float("-inf")) for log in logs]
+        mean = torch.stack(logs).logsumexp(0)
+        return mean - torch.tensor(float(len(logs)), device=mean.device).log()
+
+    def select(self, rows: Tensor) -> Ensemble:
+        """That of the named rows."""
+        return Ensemble(tuple(member.select(rows) for member in self.members))
+
+
+def read(model: Seq2Seq, inputs: Mapping[str, Tensor], target: str) -> Reading:
+    """What a search begins with.
+
+    Args:
+        model: the model, in the mode it is in; see `evaluating`.
+        inputs: (B, L) of the encoder.
+        target: the language to be written.
+
+    Raises:
+        SettingsError: the decoder has language embeddings, but none of this language.
+    """
+    given = dict(inputs)
+    mask = given.get("attention_mask")
+    with torch.no_grad():
+        memory = model.start(model.encode(given), None if mask is None else mask.bool())
+    ids = given["input_ids"]
+    languages = None
+    if model.decoder_language_input is not None:
+        number = _number(model.decoder_languages, target)
+        languages = torch.full((len(ids),), number, device=ids.device)
+    return Reading(model, memory, languages)
+
+
+def inputs_of(model: Seq2Seq, ids: Ragged, vocab: Vocab, source: str) -> dict[str, Tensor]:
+    """What the encoder reads of rows of subwords without specials: `[begin] x1 .. xm [end]`, on the model's device.
+
+    Raises:
+        SettingsError: the encoder has language embeddings, but none of this language.
+    """
+    rows = len(ids)
+    padded = torch.from_numpy(ids.padded(vocab.pad).astype("int64", copy=False))
+    filled = torch.full((rows, padded.shape[1] + 2), vocab.pad)
+    filled[:, 0], filled[:, 1:-1] = vocab.begin, padded
+    lengths = torch.from_numpy(ids.lengths) + 2
+    filled[torch.arange(rows), lengths - 1] = vocab.end
+    inputs = {"input_ids": filled}
+    if bool((lengths != filled.shape[1]).any()):
+        inputs["attention_mask"] = (torch.arange(filled.shape[1]) < lengths[:, None]).long()
+    traits = model.traits
+    if traits.language_input is not None and traits.languages:
+        inputs[traits.language_input] = torch.full_like(filled, _number(traits.languages, source))
+    return {name: tensor.to(model.device) for name, tensor in inputs.items()}
+
+
+@contextmanager
+def evaluating(*models: nn.Module) -> Iterator[None]:
+    """Without dropout; afterwards the models are as they were."""
+    were = [model.training for model in models]
+    for model in models:
+        model.eval()
+    try:
+        yield
+    finally:
+        for model, was in zip(models, were, strict=True):
+            model.train(was)
+
+
+def must_agree(vocabs: Sequence[Vocab], names: Sequence[str]) -> None:
+    """Refuse models as an ensemble that have different vocabularies.
+
+    Raises:
+        SettingsError: they do; names both.
+    """
+    for vocab, name in zip(vocabs[1:], names[1:], strict=True):
+        if vocab.fingerprint != vocabs[0].fingerprint:
+            message = f"{names[0]} and {name} have different vocabularies"
+            raise SettingsError(f"{message}; models translate together only where they were trained with the same one")
+
+
+def _number(languages: Mapping[str, int], language: str) -> int:
+    if language not in languages:
+        hint = did_you_mean(language, languages)
+        raise SettingsError(f"the model has no language embedding for {language!r}{hint}")
+    return languages[language]

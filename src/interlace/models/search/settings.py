@@ -1,0 +1,95 @@
+"""How a translation is searched for, as fields, and the search that they stand for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field
+
+from interlace.errors import SettingsError
+from interlace.models.search.penalty import Form, Penalty
+from interlace.settings import Settings
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from torch import Tensor
+
+    from interlace.models.search import Decoding, Found, Rules
+
+
+class Search(Settings):
+    """How a translation is searched for."""
+
+    beam: int = Field(5, ge=1, le=200, description="Hypotheses side by side; 1: the likeliest subword at each place.")
+    n_best: int = Field(1, ge=1, le=200, description="Translations of a sentence, at most as many as the beam has.")
+    length_penalty: float = Field(
+        1.0, ge=-10, le=10, description="Exponent of the length by which a hypothesis's sum is divided (XLM: 1); more "
+        "prefers longer translations, 0 compares the sums.",
+    )  # fmt: skip
+    penalty: Form = Field(
+        "power", description="What is raised to it: the length (XLM), or (5 + length) / 6 (Wu et al. 2016, eq. 14)."
+    )
+    stop: Literal["full", "likely", "sure"] = Field(
+        "likely", description="When a sentence is done: once the beam is full of ended hypotheses, none that goes on "
+        "would be among them if it ended next, or none could ever be (XLM).",
+    )  # fmt: skip
+    max_ratio: float = Field(
+        1.5, ge=0, le=100, description="Longest translation in subwords: this times the source's, and max_extra (XLM)."
+    )
+    max_extra: int = Field(10, ge=0, le=10_000, description="Subwords that it may be longer than that (XLM: 10).")
+    unknown: bool = Field(False, description="Whether the subword may be said that stands for what cannot be spelt.")
+    sample: bool = Field(False, description="Draw subwords by their probability in place of a search.")
+    temperature: float = Field(1.0, gt=0, le=100, description="What scores are divided by before a draw.")
+    top: int = Field(
+        0, ge=0, description="Draw from so many of the likeliest subwords (Edunov et al. 2018: 10); 0: from all."
+    )
+    seed: int = Field(0, ge=0, description="Of what is drawn.")
+
+    def model_post_init(self, _context: Any) -> None:
+        """What is asked for must be there to be found."""
+        most = 1 if self.sample else self.beam
+        if self.n_best > most:
+            what = "sample = true draws one translation" if self.sample else f"beam = {self.beam} finds no more"
+            raise SettingsError(f"n_best = {self.n_best}, but {what}")
+
+    @property
+    def compared(self) -> Penalty:
+        """By what hypotheses of different length are compared."""
+        return Penalty(self.length_penalty, self.penalty)
+
+    @property
+    def width(self) -> int:
+        """Rows that are walked for each sentence."""
+        return 1 if self.sample else self.beam
+
+    def limits(self, lengths: NDArray[Any], most: int) -> NDArray[np.int64]:
+        """The most subwords of translations of sources of these lengths; `most` is what the model can say."""
+        allowed: NDArray[np.int64] = (self.max_ratio * lengths + self.max_extra).astype("int64").clip(0, most)
+        return allowed
+
+    def search(
+        self, decoding: Decoding, first: Tensor, limits: Tensor, rules: Rules, draws: Tensor | None = None
+    ) -> Found:
+        """Hypotheses of a batch that has been read, in order.
+
+        Args:
+            decoding: the batch.
+            first: (B,) what each row begins with: the target language.
+            limits: (B,) the most subwords of each row.
+            rules: which subwords may be chosen.
+            draws: (B, T) for samples; none: from torch's generator.
+
+        Raises:
+            CheckpointError: the model computes no numbers.
+        """
+        from interlace.models.search.beam import beam
+        from interlace.models.search.greedy import greedy
+        from interlace.models.search.sampled import draws_of, sampled
+
+        if self.sample:
+            draws = draws_of(limits) if draws is None else draws
+            return sampled(decoding, first, limits, rules, draws, temperature=self.temperature, top=self.top)
+        if self.beam == 1:
+            return greedy(decoding, first, limits, rules)
+        return beam(decoding, first, limits, rules, self.beam, penalty=self.compared, stop=self.stop)

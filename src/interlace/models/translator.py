@@ -1,0 +1,234 @@
+"""From lines of one language to lines of another: subwords, batches of like length, a search, and text again.
+
+Legend: B rows of a batch, V vocabulary.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from interlace.errors import DataError
+from interlace.models._pieces import joined, pieces
+from interlace.models.search import Rules
+from interlace.models.search.reading import Ensemble, evaluating, inputs_of, read
+from interlace.models.search.settings import Search
+from interlace.randomness import Purpose, generator
+from interlace.text import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from interlace.data.vocab import Vocab
+    from interlace.models.search import Decoding, Found
+    from interlace.models.seq2seq import Seq2Seq
+    from interlace.ragged import Ragged
+
+TOKENS = 16_384  # padded subwords of the sources of a batch, times the beam
+SCORES = 1 << 27  # scores of the vocabulary that are held at once
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """A translation.
+
+    score: by which it is ordered, its log-probability divided by the length's penalty.
+    logprob: of all its subwords and ends. length: their number. full: whether it is as long as it might be.
+    """
+
+    text: str
+    score: float
+    logprob: float
+    length: int
+    full: bool = False
+
+
+@dataclass(frozen=True)
+class Translation:
+    """What was found for a line, best first; a line without a subword has one empty hypothesis.
+
+    pieces: into how many the line was cut; 0 where there was nothing to translate.
+    """
+
+    hypotheses: tuple[Hypothesis, ...]
+    pieces: int = 1
+
+    @property
+    def text(self) -> str:
+        """The best one."""
+        return self.hypotheses[0].text
+
+
+class LongLineError(DataError):
+    """A line is longer than the model reads; `line` is its number, from 0."""
+
+    def __init__(self, line: int, length: int, most: int) -> None:
+        super().__init__(f"line {line + 1}: {length} subwords, but the model reads at most {most}")
+        self.line, self.length, self.most = line, length, most
+
+
+class Translator:
+    """One model, or several with one vocabulary as an ensemble, in one direction."""
+
+    def __init__(
+        self,
+        models: Sequence[Seq2Seq],
+        vocab: Vocab,
+        source: str,
+        target: str,
+        search: Search | None = None,
+        *,
+        rows: int | None = None,
+        tokens: int = TOKENS,
+        longest: int | None = None,
+    ) -> None:
+        """Make ready; nothing is translated yet.
+
+        Args:
+            models: the models; their vocabulary is `vocab`.
+            vocab: with a special subword for the target.
+            source: the language that is read.
+            target: the language that is written.
+            search: how.
+            rows: most rows of a batch; none: as `tokens` allows.
+            tokens: most subwords of the sources of a batch, with padding, times the beam.
+            longest: most subwords of a source without specials; none: what the models read.
+
+        Raises:
+            DataError: the vocabulary has no subword for the target.
+        """
+        self.models, self.vocab, self.source, self.target = tuple(models), vocab, source, target
+        self.settings = Search() if search is None else search
+        self.first = vocab.target(target)
+        self.longest = min(model.traits.max_length - 2 for model in models)
+        self.longest = self.longest if longest is None else min(self.longest, longest)
+        self.most = min(model.longest_target - 1 for model in models)
+        table = max(model.vocab_size for model in models)
+        self.rules = Rules.of(vocab, table, unknown=self.settings.unknown)
+        self.tokens = max(1, tokens // self.settings.width)
+        allowed = max(1, SCORES // (table * self.settings.width))
+        self.rows = allowed if rows is None else min(rows, allowed)
+
+    def lines(self, lines: Sequence[str], first: int = 0, *, cut: bool = True) -> list[Translation]:
+        """Translations of lines, in order.
+
+        Args:
+            lines: of the source language.
+            first: the number of the first of them, from 0; draws hang on it.
+            cut: whether lines longer than the model reads are translated in pieces.
+
+        Raises:
+            LongLineError: a line is longer, and is not to be cut.
+            CheckpointError: the model computes no numbers.
+        """
+        parts, owners = self._parts(lines, first, cut=cut)
+        made = self._translated(parts, owners + first)
+        starts = np.searchsorted(owners, np.arange(len(lines) + 1))
+        return [self._whole(made[starts[row] : starts[row + 1]]) for row in range(len(lines))]
+
+    def _parts(self, lines: Sequence[str], first: int, *, cut: bool) -> tuple[Ragged, NDArray[np.int64]]:
+        """A row of subwords for each piece of each line that has any, and which line it is of.
+
+        Blanks around a line are left out: a vocabulary may have a subword for them.
+        """
+        lines = [line.strip() for line in lines]
+        ids = self.vocab.encode(lines, language=self.source).ids
+        long = np.flatnonzero(ids.lengths > self.longest).tolist()
+        if long and not cut:
+            raise LongLineError(first + long[0], int(ids.lengths[long[0]]), self.longest)
+        owners = np.flatnonzero(ids.lengths)
+        if not long:
+            return ids.take(owners), owners
+        whole = [[line] for line in lines]
+        for row in long:
+            whole[row] = self._cut(lines[row])
+        flat = self.vocab.encode([piece for parts in whole for piece in parts], language=self.source).ids
+        numbers = np.repeat(np.arange(len(lines)), [len(parts) for parts in whole])
+        said = np.flatnonzero(flat.lengths)
+        return flat.take(said), numbers[said]
+
+    def _cut(self, line: str, most: int | None = None) -> list[str]:
+        """The pieces of a line; one that is still too long by itself, for its subwords change, is cut again."""
+        most = self.longest if most is None else most
+        _, spans = self.vocab.encode_placed(Text.of([line], self.source))
+        starts = spans.flat[:, 0].astype(np.int64)
+        if len(starts) <= self.longest or len(line) == 1:
+            return [line]
+        return [part for piece in pieces(line, starts, most) for part in self._cut(piece, max(1, most - 1))]
+
+    def _translated(self, ids: Ragged, numbers: NDArray[np.int64]) -> list[list[Hypothesis]]:
+        """Hypotheses of each row, a batch of like length at a time."""
+        made: list[list[Hypothesis]] = [[] for _ in range(len(ids))]
+        with evaluating(*self.models):
+            for rows in batches(ids.lengths, self.tokens, self.rows):
+                limits = self.settings.limits(ids.lengths[rows], self.most)
+                found = self._search(ids.take(rows), limits, self._draws(limits, numbers, rows))
+                for row, hypotheses in zip(rows.tolist(), self._read(found, limits), strict=True):
+                    made[row] = hypotheses
+        return made
+
+    def _search(self, ids: Ragged, limits: NDArray[np.int64], draws: torch.Tensor | None) -> Found:
+        read_by = [read(model, inputs_of(model, ids, self.vocab, self.source), self.target) for model in self.models]
+        decoding: Decoding = read_by[0] if len(read_by) == 1 else Ensemble(tuple(read_by))
+        first = torch.full((len(ids),), self.first, device=self.models[0].device)
+        return self.settings.search(decoding, first, torch.from_numpy(limits), self.rules, draws)
+
+    def _draws(
+        self, limits: NDArray[np.int64], numbers: NDArray[np.int64], rows: NDArray[np.int64]
+    ) -> torch.Tensor | None:
+        """Of each row by the number of its line and, behind it, of its piece."""
+        if not self.settings.sample:
+            return None
+        width = int(limits.max()) + 1
+        firsts = np.searchsorted(numbers, numbers[rows])
+        keys = zip(numbers[rows].tolist(), (rows - firsts).tolist(), strict=True)
+        drawn = [generator(Purpose.DECODE, self.settings.seed, line, piece).random(width) for line, piece in keys]
+        return torch.from_numpy(np.array(drawn, np.float32))
+
+    def _read(self, found: Found, limits: NDArray[np.int64]) -> Iterator[list[Hypothesis]]:
+        """Text of what was found, a list a row."""
+        lengths, logprobs = found.lengths.cpu().numpy(), found.logprobs.cpu().numpy()
+        kept = lengths[:, : self.settings.n_best] >= 0
+        rows, ranks = np.nonzero(kept)
+        ids = found.ids.cpu().numpy()
+        said = [ids[row, rank, : lengths[row, rank]].tolist() for row, rank in zip(rows, ranks, strict=True)]
+        texts = iter(self.vocab.tokenizer.decode_batch(said, skip_special_tokens=True))
+        for row in range(len(lengths)):
+            yield [
+                self._hypothesis(next(texts), float(logprobs[row, rank]), int(lengths[row, rank]), int(limits[row]))
+                for rank in range(int(kept[row].sum()))
+            ]
+
+    def _hypothesis(self, text: str, logprob: float, length: int, limit: int) -> Hypothesis:
+        line = " ".join(text.split("\n")).strip()
+        return Hypothesis(line, self.settings.compared.score(logprob, length + 1), logprob, length + 1, length >= limit)
+
+    def _whole(self, parts: list[list[Hypothesis]]) -> Translation:
+        """Of a line, from the hypotheses of its pieces: rank for rank, a piece that has too few gives its last."""
+        if not parts:
+            return Translation((Hypothesis("", 0.0, 0.0, 0),), 0)
+        if len(parts) == 1:
+            return Translation(tuple(parts[0]))
+        hypotheses = []
+        for rank in range(max(map(len, parts))):
+            chosen = [part[min(rank, len(part) - 1)] for part in parts]
+            logprob, length = sum(one.logprob for one in chosen), sum(one.length for one in chosen)
+            text = joined([one.text for one in chosen], self.target)
+            score = self.settings.compared.score(logprob, length)
+            hypotheses.append(Hypothesis(text, score, logprob, length, any(one.full for one in chosen)))
+        return Translation(tuple(hypotheses), len(parts))
+
+
+def batches(lengths: NDArray[np.int64], tokens: int, rows: int) -> Iterator[NDArray[np.int64]]:
+    """Rows of each batch, the longest first: at most `rows`, and at most `tokens` subwords with padding, or one row."""
+    order = np.argsort(-lengths, kind="stable")
+    start = 0
+    while start < len(order):
+        count = max(1, min(rows, tokens // (int(lengths[order[start]]) + 2)))
+        yield order[start : start + count]
+        start += count
