@@ -57,6 +57,42 @@ def test_empty_nodes_are_passed_over_and_other_tags_can_be_read(tmp_path):
     assert found.tags["pos"] == [["xVERB", "xNUM"]]
 
 
+def _dependent(number, form, head, relation="dep"):
+    return f"{number}\t{form}\t_\tX\t_\t_\t{head}\t{relation}\t_\t_\n"
+
+
+def test_trees_are_places_in_the_line(tmp_path):
+    text = _dependent(1, "Dogs", 2, "nsubj") + _dependent(2, "bark", 0, "root") + _dependent(3, ".", 2, "punct")
+    found = _read(tmp_path, text, trees=True)
+    assert found.heads.to_lists() == [[1, -1, 1]]
+    assert found.tags["deprel"] == [["nsubj", "root", "punct"]]
+    assert _read(tmp_path, text).heads is None
+
+
+def test_a_word_that_stands_for_others_takes_the_place_of_the_uppermost(tmp_path):
+    """Arabic `wktAb` is "and" + "book": the book depends on the verb, "and" on the book."""
+    text = _dependent(1, "sees", 0, "root") + _row("2-3", "wktAb") + _dependent(2, "w", 3, "cc")
+    text += _dependent(3, "kitAb", 1, "obj") + _dependent(4, "old", 3, "amod")
+    found = _read(tmp_path, text, trees=True)
+    assert found.tokens(0) == ["sees", "wktAb", "old"]
+    assert found.heads.to_lists() == [[-1, 0, 1]]
+    assert found.tags["deprel"] == [["root", "obj", "amod"]]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (_row(1, "He"), r"a\.conllu, line 1: head '_' is no word"),
+        (_dependent(1, "He", 0) + _dependent(2, "is", 3), r"line 2: head '3' is no word of the sentence"),
+        (_dependent(1, "a", 2) + _dependent(2, "b", 1), r"line 1: the word depends on itself"),
+        (_dependent(1, "a", 1), r"line 1: the word depends on itself"),
+    ],
+)
+def test_what_is_no_tree_is_named(tmp_path, text, message):
+    with pytest.raises(DataError, match=message):
+        _read(tmp_path, text, trees=True)
+
+
 def test_a_line_unlike_its_text_is_counted(tmp_path):
     found = _read(tmp_path, "# text = He  reads\n" + _row(1, "He") + _row(2, "reads"))
     assert found.lines == ["He reads"]
@@ -89,5 +125,7 @@ def test_real_treebanks(real_data, file, sentences, words, unlike):
     notes = sum((Counter(chunk.notes) for chunk in chunks), Counter())
     assert sum(map(len, chunks)) == sentences
     assert notes["lines unlike their # text"] == unlike
+    with_trees = list(Conllu(trees=True).read_chunks([real_data / "pos" / file], ["xx"]))
+    assert [sum(heads.tolist().count(-1) for heads in chunk.heads) for chunk in with_trees] == list(map(len, chunks))
     found = sum(len(chunk.words.values) for chunk in chunks) + notes["words of multiword tokens left out"]
     assert words is None or found == words

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pydantic import Field
 
 from interlace.errors import DataError
+from interlace.ragged import Ragged
 from interlace.readers import Reader
 from interlace.readers._common import Tagged, chunks_of, one_language, tagged_text
+from interlace.readers._trees import Row, Tree, tree_of
 from interlace.text.lines import read_lines
 
 if TYPE_CHECKING:
@@ -37,26 +40,58 @@ class _Token(NamedTuple):
     form: str
     tag: str
     space: bool
+    head: str = "_"
+    relation: str = "_"
+    line: int = 0  # of the file
 
     @property
     def several(self) -> bool:
         return self.last > self.first
 
 
+class _Sentence(NamedTuple):
+    """A line, the spans of its words, and the tokens that they are.
+
+    left_out: words that stand nowhere in the line, each with the id of the one that has the characters of both.
+    """
+
+    line: str
+    spans: list[tuple[int, int]]
+    words: list[_Token]
+    left_out: list[tuple[_Token, int]]
+
+
 class Conllu(Reader):
-    """Treebanks: words as syntax counts them, with part-of-speech tags in `tags["pos"]`."""
+    """Treebanks: words as syntax counts them, with part-of-speech tags in `tags["pos"]`, and their trees if asked for.
+
+    With `trees`, the word that each depends on is in `heads` and how it does in `tags["deprel"]`.
+    """
 
     tag: Literal["upos", "xpos"] = Field("upos", description="Universal or treebank-specific tags.")
+    trees: bool = Field(False, description="Whether to read heads and relations; a file without them is refused.")
 
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text]:
         """The files one after another; lines are rebuilt from the tokens, and those unlike `# text` are counted."""
         language = one_language("conllu", paths, languages)
         notes: Counter[str] = Counter()
-        for chunk in chunks_of(sentence for path in paths for sentence in self._sentences(path, notes)):
-            yield tagged_text(chunk, language, "pos", "conllu", notes)
+        for chunk in chunks_of(self._read(paths, notes)):
+            tagged: list[Tagged] = [(one.line, one.spans, [word.tag for word in one.words]) for one, _ in chunk]
+            text = tagged_text(tagged, language, "pos", "conllu", notes)
+            yield self._with_trees(text, chunk) if self.trees else text
             notes.clear()
 
-    def _sentences(self, path: Path, notes: Counter[str]) -> Iterator[Tagged]:
+    def _read(self, paths: list[Path], notes: Counter[str]) -> Iterator[tuple[_Sentence, Tree | None]]:
+        for path in paths:
+            for sentence in self._sentences(path, notes):
+                yield sentence, _tree(path, sentence) if self.trees else None
+
+    @staticmethod
+    def _with_trees(text: Text, chunk: list[tuple[_Sentence, Tree | None]]) -> Text:
+        trees = [tree for _, tree in chunk if tree is not None]
+        tags = text.tags | {"deprel": [tree.relations for tree in trees]}
+        return replace(text, tags=tags, heads=Ragged.of([tree.heads for tree in trees]))
+
+    def _sentences(self, path: Path, notes: Counter[str]) -> Iterator[_Sentence]:
         tokens: list[_Token] = []
         stated: str | None = None
         found = False
@@ -88,12 +123,13 @@ class Conllu(Reader):
         first = int(match[1])
         tag = cells[3] if self.tag == "upos" else cells[4]
         space = "SpaceAfter=No" not in cells[9].split("|")
-        return _Token(first, int(match[2] or first), cells[1].strip(), tag, space)
+        return _Token(first, int(match[2] or first), cells[1].strip(), tag, space, cells[6], cells[7], number)
 
 
-def _sentence(tokens: list[_Token], stated: str | None, notes: Counter[str]) -> Tagged:
-    """The line, the spans of its words, and their tags."""
-    line, spans, tags = "", [], []
+def _sentence(tokens: list[_Token], stated: str | None, notes: Counter[str]) -> _Sentence:
+    """The line and its words."""
+    found = _Sentence("", [], [], [])
+    line = ""
     covered = 0  # words up to this one belong to the multiword token last seen
     for place, token in enumerate(tokens):
         if token.first <= covered and not token.several:
@@ -103,20 +139,27 @@ def _sentence(tokens: list[_Token], stated: str | None, notes: Counter[str]) -> 
             covered = token.last
             parts = [other for other in tokens[place + 1 :] if not other.several and other.first <= token.last]
             words = parts if _same("".join(part.form for part in parts), token.form) else parts[:1]
-            if lost := len(parts) - len(words):
-                notes["words of multiword tokens left out"] += lost
+            if len(words) < len(parts):
+                notes["words of multiword tokens left out"] += len(parts) - len(words)
+                found.left_out.extend((part, parts[0].first) for part in parts[1:])
         start = len(line)
         for word in words:
             end = start + len(word.form if len(words) > 1 else token.form)
             if end > start:
-                spans.append((start, end))
-                tags.append(word.tag)
+                found.spans.append((start, end))
+                found.words.append(word)
             start = end
         line += token.form + (" " if token.space else "")
     line = line.rstrip(" ")
     if stated is not None and stated.strip() != line:
         notes["lines unlike their # text"] += 1
-    return line, spans, tags
+    return found._replace(line=line)
+
+
+def _tree(path: Path, sentence: _Sentence) -> Tree:
+    rows = [Row(word.first, word.head, word.relation, word.line) for word in sentence.words]
+    lost = [(Row(word.first, word.head, word.relation, word.line), stands) for word, stands in sentence.left_out]
+    return tree_of(path, rows, lost)
 
 
 def _same(joined: str, surface: str) -> bool:
