@@ -14,6 +14,7 @@ import torch
 
 from interlace.data.vocab import Vocab
 from interlace.errors import DataError, SettingsError
+from interlace.models._seq2seq_build import fresh_decoder, join
 from interlace.models.build import fresh
 from interlace.models.shape import Shape
 from interlace.objectives import Resources
@@ -33,7 +34,7 @@ CPU = torch.device("cpu")
 LEARNERS = [name for name in TASKS.names() if TASKS.build(name).learner() is not None]
 PROBES = [name for name in TASKS.names() if name not in LEARNERS]
 for_learners = pytest.mark.parametrize("name", LEARNERS, indirect=True)
-NO_TRANSLATIONS = {"perplexity", "word_alignment"}  # probes whose own tests say what a perfect model is
+NO_TRANSLATIONS = {"mt", "perplexity", "word_alignment"}  # probes whose own tests say what a perfect model is
 for_probes = pytest.mark.parametrize("name", PROBES, indirect=True)
 for_translations = pytest.mark.parametrize(
     "name", [name for name in PROBES if name not in NO_TRANSLATIONS], indirect=True
@@ -162,6 +163,7 @@ FILES = {
     "mlqa": write_mlqa,
     "retrieval": write_retrieval,
     "mining": write_retrieval,
+    "mt": write_retrieval,
     "perplexity": write_perplexity,
     "word_alignment": write_word_alignment,
     "embedding_alignment": write_embedding_alignment,
@@ -179,7 +181,7 @@ def put(path, lines):
 def vocab():
     lines = [say(words, language) for words in sentences("train") for language in ("en", "xx")]
     extra = [say(list(LEXICON), language) for language in ("en", "xx")]
-    return Vocab.learn({"both": (lines + extra) * 5}, size=900)
+    return Vocab.learn({"both": (lines + extra) * 5}, size=900).with_targets(["en", "xx"])
 
 
 @pytest.fixture(params=TASKS.names())
@@ -221,7 +223,7 @@ def test_every_setting_is_explained(task):
 
 def test_a_task_says_what_it_measures(task, name):
     assert task.metric
-    assert task.unit == "%" or name == "perplexity"
+    assert task.unit == "%" or name in {"mt", "perplexity"}
     assert TASKS.summary(type(task).__module__.rpartition(".")[2]).endswith((".", "?", ")"))
 
 
@@ -431,8 +433,10 @@ def test_a_wrong_model_scores_less(name, task, root, vocab, backbone):
 
 
 @for_probes
-def test_measuring_changes_nothing_and_repeats(task, root, vocab, backbone):
+def test_measuring_changes_nothing_and_repeats(name, task, root, vocab, backbone):
     examples = task.examples("test", "xx", vocab, root)
+    if name == "mt":  # an encoder alone cannot write
+        backbone = join(backbone, fresh_decoder(backbone.model.config, 0))
     before = {key: value.clone() for key, value in backbone.state_dict().items()}
     backbone.train()
     one, two = (task.measure(backbone, vocab, examples) for _ in range(2))

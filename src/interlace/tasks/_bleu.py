@@ -115,7 +115,8 @@ def tokenised_bleu(
     sums = found.counts.sum(axis=0)
     value = found.value if (sums[2:6] > 0).all() else 0.0
     case = "lc" if lower_case else "mixed"
-    return Bleu(value, f"nrefs:1|case:{case}|eff:no|tok:{splitter} ({cut.made_with})|smooth:none", found.counts)
+    made_with = f" ({cut.made_with})" if cut.made_with else ""
+    return Bleu(value, f"nrefs:1|case:{case}|eff:no|tok:{splitter}{made_with}|smooth:none", found.counts)
 
 
 def chrf(outputs: Sequence[str], references: Sequence[str], *, lower_case: bool = False) -> Chrf:

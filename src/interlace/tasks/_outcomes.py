@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from interlace.ragged import Ragged
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from interlace.statistics.examples import Examples
 
 Outcomes = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -17,11 +19,25 @@ Outcomes = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
 class Measured(dict[str, float]):
-    """A probe's scores, and what each example got, of which the main score is made: it is `examples.total`."""
+    """A probe's scores, and what each example got, of which the main score is made: it is `examples.total`.
 
-    def __init__(self, scores: dict[str, float], examples: Examples) -> None:
+    about: facts for the score's row, such as how exactly it was computed. outputs: what the model wrote, a line an
+    example. samples: some of it as people read it, as `Task.samples` gives them.
+    """
+
+    def __init__(
+        self,
+        scores: dict[str, float],
+        examples: Examples,
+        about: Mapping[str, Any] | None = None,
+        outputs: Sequence[str] = (),
+        samples: Sequence[dict[str, Any]] = (),
+    ) -> None:
         super().__init__(scores)
         self.examples = examples
+        self.about = dict(about or {})
+        self.outputs = list(outputs)
+        self.samples = list(samples)
 
 
 def right_labels(predictions: Any, gold: Any) -> Outcomes:

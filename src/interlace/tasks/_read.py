@@ -63,14 +63,37 @@ def read_parts(
     """
     found: list[T] = []
     for part in parts:
-        chunks = read_all(task, reader, [part.path], languages, kind)
-        if part.rows:
-            chunks = _rows_of(chunks, part.rows)
-            if not chunks:
-                bounds = ":".join("" if bound is None else str(bound) for bound in (part.rows.start, part.rows.stop))
-                raise DataError(f"{task}: {part.path} has no rows [{bounds}]")
-        found += chunks
+        found += _asked_rows(task, part, read_all(task, reader, [part.path], languages, kind))
     return found
+
+
+def read_parts_of_both(
+    task: str, reader: Mapping[str, Any] | str, sides: Sequence[Sequence[Part]], languages: list[str]
+) -> list[TextPairs]:
+    """The same of pairs, whose sides stand in files of their own, or both in the same ones.
+
+    Raises:
+        DataError: as `read_all`, or one side has more files than the other, or other rows of them.
+    """
+    first, second = sides
+    if len(first) != len(second) or any(one.rows != other.rows for one, other in zip(first, second, strict=True)):
+        raise DataError(f"{task}: the sides must correspond: as many files of both, and the same rows of them")
+    found: list[TextPairs] = []
+    for one, other in zip(first, second, strict=True):
+        paths = list(dict.fromkeys([one.path, other.path]))
+        found += _asked_rows(task, one, read_all(task, reader, paths, languages, TextPairs))
+    return found
+
+
+def _asked_rows(task: str, part: Part, chunks: list[T]) -> list[T]:
+    """What is left of a file's chunks when the rows are taken that are asked for."""
+    if not part.rows:
+        return chunks
+    kept = _rows_of(chunks, part.rows)
+    if not kept:
+        bounds = ":".join("" if bound is None else str(bound) for bound in (part.rows.start, part.rows.stop))
+        raise DataError(f"{task}: {part.path} has no rows [{bounds}]")
+    return kept
 
 
 def _rows_of(chunks: list[T], rows: slice) -> list[T]:

@@ -7,7 +7,8 @@
     LANGUAGE.offsets                       (n + 1,) int64, where the words of each example begin; of words only
 
 and, in its metadata, what `train.outcomes` says and the names of the classes. `TASK.SETTING.SEED.json` beside it is for
-people: how often each class was taken for each, and some examples that the model got wrong.
+people: how often each class was taken for each, and some examples that the model got wrong. What a model wrote stands
+in `TASK.SETTING.SEED.LANGUAGE.txt`, a line an example.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ from interlace.data.questions import Questions
 from interlace.ragged import Ragged
 from interlace.statistics.examples import Examples, identity_of
 from interlace.tasks._outcomes import Measured
+from interlace.text.lines import atomic
 from interlace.train.folder import read_json, write_json
-from interlace.train.outcomes import interval_of, outcomes_file, stays, write_outcomes
+from interlace.train.outcomes import _UNSAFE, interval_of, outcomes_file, stays, write_outcomes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,8 +70,20 @@ def keep_measured(run: Path, cell: Cell, item: Item, scores: dict[str, float]) -
     if not isinstance(scores, Measured):
         return {}
     setting, language = item
-    write_outcomes(outcomes_file(run, cell.name, cell.seed, setting), language, scores.examples, cell.key)
+    path = outcomes_file(run, cell.name, cell.seed, setting)
+    write_outcomes(path, language, scores.examples, cell.key)
+    if scores.outputs:
+        with atomic(path.with_suffix(f".{_UNSAFE.sub('-', language)}.txt")) as partial:
+            partial.write_text("".join(f"{_one_line(line)}\n" for line in scores.outputs), encoding="utf-8")
+        wrong = int((scores.examples.score < scores.examples.weight).sum())
+        shown = {"n": len(scores.outputs), "wrong": wrong, "samples": scores.samples}
+        _write_shown(path.with_suffix(".json"), cell, item, shown)
     return interval_of(scores.examples, cell.task.unit)
+
+
+def _one_line(text: str) -> str:
+    """What a file of lines holds of a text, which a model may have broken."""
+    return text.replace("\r", " ").replace("\n", " ")
 
 
 def _identity(examples: Any, gold: Any) -> str:

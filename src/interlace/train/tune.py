@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from interlace.errors import DataError, RunError, SettingsError
+from interlace.tasks._outcomes import Measured
 from interlace.train._tuned import Tuned
 from interlace.train.predictions import keep_measured
 from interlace.train.selection import Fit, fits_of, groups_of
@@ -58,7 +59,8 @@ def _probed(cell: Cell, fit: Fit) -> list[Score]:
         scores = cell.measure(examples)
         into = cell.into if cell.accelerator.is_main_process else None
         ends = keep_measured(into, cell, item, scores) if into else {}
-        rows.append({**cell.row(item, scores, len(examples), start), **ends})
+        about = scores.about if isinstance(scores, Measured) else {}
+        rows.append({**cell.row(item, scores, len(examples), start), **about, **ends})
     return rows
 
 

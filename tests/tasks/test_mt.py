@@ -1,0 +1,210 @@
+"""Scores of translations made by a model; what the model is told, and what is kept of what it says."""
+
+from __future__ import annotations
+
+import json
+import re
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from accelerate import Accelerator
+
+from interlace.data.vocab import Vocab
+from interlace.errors import DataError, SettingsError
+from interlace.models import translator
+from interlace.models._seq2seq_build import fresh_decoder, join
+from interlace.models.build import fresh
+from interlace.models.seq2seq import Seq2Seq
+from interlace.models.shape import Shape
+from interlace.tasks import TASKS
+from interlace.tasks._bleu import bleu
+from interlace.tasks._files import Part
+from interlace.tasks._outcomes import Measured
+from interlace.tasks._read import read_parts_of_both
+from interlace.train.cell import Cell
+from interlace.train.outcomes import outcomes_file, read_outcomes
+from interlace.train.tune import score_cell
+
+WORDS = {"the": "der", "doctor": "arzt", "reads": "liest", "letters": "briefe", "Ion": "Ion"}
+ENGLISH = ["the doctor reads letters", "letters the doctor reads", "the letters reads Ion the doctor"]
+GERMAN = [" ".join(WORDS[word] for word in line.split()) for line in ENGLISH]
+
+
+@pytest.fixture(scope="module")
+def vocab():
+    return Vocab.learn({"en": ENGLISH * 10, "de": GERMAN * 10}, size=400).with_targets(["en", "de"])
+
+
+@pytest.fixture
+def root(tmp_path):
+    (tmp_path / "parallel").mkdir()
+    for language, lines in {"en": [*ENGLISH, "no translation"], "de": [*GERMAN, " "]}.items():
+        (tmp_path / f"parallel/test.en-de.{language}").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def model(vocab):
+    shape = Shape(family="modernbert", layers=1, width=16, heads=2, max_length=24, dropout=0.0, attention_dropout=0.0)
+    encoder = fresh(shape, vocab, (), seed=0)
+    return join(encoder, fresh_decoder(encoder.model.config, 0))
+
+
+def by_dictionary(line, source, target):
+    words = WORDS if (source, target) == ("en", "de") else {right: left for left, right in WORDS.items()}
+    return " ".join(words.get(word, word) for word in line.split())
+
+
+def copying(line, source, target):
+    return line
+
+
+@pytest.fixture
+def says(monkeypatch):
+    """Makes translators say what a function of the line and the languages gives; returns what they were asked."""
+    asked = []
+
+    class Stub:
+        def __init__(self, models, vocab, source, target, search, **settings):
+            assert all(isinstance(model, Seq2Seq) for model in models)
+            asked.append({"direction": f"{source}-{target}", "search": search, "lines": [], **settings})
+            self.source, self.target = source, target
+
+        def lines(self, lines):
+            asked[-1]["lines"] += lines
+            return [SimpleNamespace(text=Stub.say(line, self.source, self.target), pieces=1) for line in lines]
+
+    def install(say):
+        Stub.say = staticmethod(say)
+        monkeypatch.setattr(translator, "Translator", Stub)
+        return asked
+
+    return install
+
+
+def task(**settings):
+    return TASKS.build({"name": "mt", "splitter": "blanks", **settings})
+
+
+def test_one_pair_of_files_serves_both_directions(root, vocab):
+    for target, (sources, references) in {"de": (ENGLISH, GERMAN), "de-en": (GERMAN, ENGLISH)}.items():
+        found = task().examples("test", target, vocab, root)
+        assert (found.sources, found.references) == (sources, references)  # the line without a translation is left out
+        assert (found.lengths > 0).all()
+    assert [text.language for text in task().texts("test", "de-en", root)] == ["en"]
+    assert task().texts("test", "en", root) == []
+
+
+def test_a_language_is_not_translated_into_itself(root, vocab):
+    with pytest.raises(DataError, match=r"mt: 'en' is not translated into itself; name a direction such as 'en-de'"):
+        task().examples("test", "en", vocab, root)
+
+
+def test_missing_files_are_those_of_the_direction_asked_for(root, vocab):
+    with pytest.raises(DataError, match=r"mt: no test data in 'en' beside 'fr': there is no file .*test.fr-en.fr"):
+        task().examples("test", "fr-en", vocab, root)
+
+
+def test_rows_of_files_can_be_named(root, vocab):
+    some = task(files="parallel/test.en-de.{language}[1:]").examples("test", "de", vocab, root)
+    assert some.sources == ENGLISH[1:]
+    with pytest.raises(DataError, match="the sides must correspond"):
+        read_parts_of_both("mt", "lines", [[Part(root, slice(2))], [Part(root)]], ["en", "de"])
+
+
+def test_a_perfect_translator_has_100(root, vocab, model, says):
+    asked = says(by_dictionary)
+    scores = task().measure(model, vocab, task().examples("test", "de", vocab, root))
+    assert scores["bleu"] == pytest.approx(100)
+    assert scores["chrf"] == scores["tokenised bleu"] == pytest.approx(100)
+    assert scores["copied lines"] == 0
+    assert scores["copied words"] == scores["copied words, references"] == pytest.approx(100 / 6 / 3)  # Ion, in one
+    assert scores["length ratio"] == 1
+    assert asked[0]["lines"] == ENGLISH
+
+
+def test_a_translator_that_copies_is_told_apart(root, vocab, model, says):
+    says(copying)
+    scores = task(round_trip=True).measure(model, vocab, task().examples("test", "de-en", vocab, root))
+    assert scores["bleu"] < 10
+    assert scores["copied lines"] == scores["copied words"] == 100
+    assert scores["round-trip bleu"] == pytest.approx(100)  # which is why a round trip alone says little
+
+
+def test_signatures_say_how_it_was_scored(root, vocab, model, says):
+    says(by_dictionary)
+    examples = task().examples("test", "de", vocab, root)
+    found = task(lower_case=True, tokenise="intl", romanian="strip").measure(model, vocab, examples).about["signatures"]
+    assert re.fullmatch(r"nrefs:1\|case:lc\|eff:no\|tok:intl\|smooth:exp\|version:.*", found["bleu"])
+    assert found["tokenised bleu"] == "nrefs:1|case:lc|eff:no|tok:blanks|smooth:none|romanian:strip"
+
+
+def test_the_bleu_of_any_sentences_is_that_of_their_counts(root, vocab, model, says):
+    says(lambda line, *_: line.replace("doctor", "arzt").replace("the", "der").replace("reads", "liest"))
+    scores = task().measure(model, vocab, task().examples("test", "de", vocab, root))
+    got = scores.examples
+    assert got.total == pytest.approx(scores["bleu"])
+    some = got.value(got.counts[1:].sum(axis=0))
+    assert some == pytest.approx(bleu(scores.outputs[1:], GERMAN[1:], "de").value)
+
+
+def test_romanian_without_diacritics_is_read_and_scored_apart(tmp_path, vocab, model, says):
+    asked = says(lambda line, *_: {"și fața": "and the face"}.get(line, "si fata buna si mare"))
+    (tmp_path / "test.en").write_text("and the good and big face\n", encoding="utf-8")
+    (tmp_path / "test.ro").write_text("și fața bună și mare\n", encoding="utf-8")
+    into = task(files="test.{language}", targets=["ro"], romanian="strip")
+    scores = into.measure(model, vocab, into.examples("test", "en-ro", vocab, tmp_path))
+    assert scores["tokenised bleu"] == pytest.approx(100)
+    assert scores["bleu"] < 30  # the reference keeps its diacritics
+    into.measure(model, vocab, into.examples("test", "ro-en", vocab, tmp_path))
+    assert asked[-1]["lines"] == ["si fata buna si mare"]
+
+
+def test_an_encoder_is_refused_with_the_cure(root, vocab, model):
+    with pytest.raises(SettingsError, match=r"mt: this model only reads.*objective 'translation'.*tiny/mt"):
+        task().measure(model.encoder, vocab, task().examples("test", "de", vocab, root))
+
+
+def test_a_language_without_a_subword_is_refused(tmp_path, vocab, model):
+    for language in ("en", "fr"):
+        (tmp_path / f"test.{language}").write_text("one\n", encoding="utf-8")
+    asked = task(files="test.{language}")
+    with pytest.raises(DataError, match="no subword that asks for 'fr'"):
+        asked.measure(model, vocab, asked.examples("test", "fr", vocab, tmp_path))
+
+
+def test_what_the_model_says_hangs_on_no_batches_and_is_kept(root, vocab, model, tmp_path):
+    rows, files = [], []
+    for tokens in (16, 10_000):
+        into = tmp_path / str(tokens)
+        search = {"beam": 2, "max_ratio": 1.0, "max_extra": 2}
+        measured = task(targets=["en-de", "de-en"], search=search, tokens_per_batch=tokens)
+        cell = Cell(
+            "mt", measured, lambda: model, vocab, root, "en", [], 0, Accelerator(cpu=True), into=into, key="model"
+        )
+        rows += score_cell(cell)
+        files.append((into / "predictions/mt.zero-shot.0.de-en.txt").read_text(encoding="utf-8"))
+    assert files[0] == files[1]
+    assert len(files[0].split("\n")) == len(ENGLISH) + 1
+    assert [row["language"] for row in rows] == ["en-de", "de-en"] * 2
+    for row, again in zip(rows[:2], rows[2:], strict=True):
+        assert row["scores"] == again["scores"]
+        assert row["unit"] == "BLEU"
+        assert row["signatures"]["bleu"].startswith("nrefs:1|case:mixed")
+        assert 0 <= row["low"] <= row["high"] <= 100
+        kept = read_outcomes(outcomes_file(tmp_path / "16", "mt", 0), row["language"], "model")
+        assert kept.total == pytest.approx(row["score"], abs=1e-3)
+    shown = json.loads((tmp_path / "16/predictions/mt.zero-shot.0.json").read_text())["languages"]["de-en"]
+    assert shown["n"] == 3
+    assert {sample["texts"][0] for sample in shown["samples"]} == set(GERMAN)
+    assert torch.is_grad_enabled()
+
+
+def test_samples_go_from_the_worst_to_the_best(root, vocab, model, says):
+    says(lambda line, *_: by_dictionary(line, "en", "de") if line == ENGLISH[1] else "nichts")
+    found = task().measure(model, vocab, task().examples("test", "de", vocab, root))
+    assert isinstance(found, Measured)
+    assert found.samples[-1] == {"texts": [ENGLISH[1]], "gold": GERMAN[1], "predicted": GERMAN[1]}
+    assert np.isclose(found.examples.score[1], 1)
