@@ -29,7 +29,7 @@ def export(backbone: Backbone, folder: Path, vocab: Vocab, *, fold_language: str
     tensors: dict[str, Tensor] = dict(backbone.model.state_dict())
     if fold_language is not None:
         tensors = fold(backbone.model, tensors, fold_language)
-    tensors = _cast({**backbone.carried, **tensors}, dtype)
+    tensors = cast({**backbone.carried, **tensors}, dtype)
     try:
         with atomic_folder(folder) as partial:
             changes = _save(backbone, partial, tensors)
@@ -59,7 +59,7 @@ def _save(backbone: Backbone, folder: Path, tensors: dict[str, Tensor]) -> dict[
     return changes
 
 
-def _cast(tensors: dict[str, Tensor], dtype: torch.dtype) -> dict[str, Tensor]:
+def cast(tensors: dict[str, Tensor], dtype: torch.dtype) -> dict[str, Tensor]:
     """Copies on the CPU in `dtype`; tied weights stay tied, so that they are written once."""
     made: dict[tuple[Any, ...], Tensor] = {}
     cast = {}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from interlace.data._hub import fetch
 from interlace.errors import CheckpointError, DataError, did_you_mean
-from interlace.models.families import MODEL_TYPES
+from interlace.models.families import MODEL_TYPES, SEQ2SEQ
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -50,7 +50,7 @@ def read_config(folder: Path) -> dict[str, Any]:
         kind = str(config["model_type"])
     except (ValueError, TypeError, KeyError) as error:
         raise CheckpointError(f"{path}: damaged, or not a model's configuration ({error!r})") from error
-    if kind not in MODEL_TYPES:
+    if kind not in MODEL_TYPES and kind not in SEQ2SEQ:
         raise CheckpointError(f"{path}: a {kind!r} model cannot be a backbone{did_you_mean(kind, MODEL_TYPES)}")
     return dict(config)
 

@@ -10,8 +10,9 @@ import torch
 from interlace.errors import SettingsError
 from interlace.models._kernels import install
 from interlace.models._quiet import quiet
+from interlace.models.build import freeze_spare_bias
 from interlace.models.families import family_of
-from interlace.models.languages import known
+from interlace.models.languages import known, level_segments
 from interlace.models.seq2seq import Seq2Seq
 from interlace.randomness import Purpose, torch_seed
 
@@ -36,10 +37,7 @@ def fresh_decoder(config: Any, seed: int, layers: int | None = None) -> Crossed:
     with quiet(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(torch_seed(Purpose.INIT, seed, slot=SLOT))
         decoder = empty_decoder(crossing(config, layers))
-    family = decoder.family
-    if (table := family.language_embedding(decoder.model)) is not None:
-        rows = [row for row in range(1, len(table.weight)) if row not in known(config).values()]
-        table.weight.data[rows] = table.weight.data[0].clone()
+    level_segments(decoder.model)
     return decoder
 
 
@@ -118,13 +116,14 @@ def join(encoder: Backbone, decoder: Crossed, *, share: bool = True, notes: tupl
         if tied:
             model.get_output_embeddings().weight = encoder.table
     own = encoder.model.get_input_embeddings().weight
-    if encoder.family.name == decoder.family.name:
+    if share and encoder.family.name == decoder.family.name:
         for name in _HEADS[decoder.family.name]:
             setattr(encoder.model, name, getattr(decoder.model, name))
     else:
         for name, parameter in encoder.model.named_parameters():
             if name.startswith(encoder.family.head) and parameter is not own:
                 parameter.requires_grad_(requires_grad=False)  # nothing reads it
+    freeze_spare_bias(decoder.model)
     return Seq2Seq(encoder, decoder, notes)
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from interlace.errors import CheckpointError, SettingsError
 from interlace.models import _files
-from interlace.models.families import DECODER, MODEL_TYPES, Family
-from interlace.models.languages import Arrival, append, arrive
-from interlace.models.shape import Attention, ModelSettings, Shape
+from interlace.models.families import DECODER, MODEL_TYPES, SEQ2SEQ, Family
+from interlace.models.languages import Arrival, append, arrive, level_segments
+from interlace.models.shape import Attention, ModelSettings, Shape, Take
 from interlace.randomness import Purpose, generator, torch_seed
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from interlace.models.backbone import Backbone
     from interlace.models.extension import NewRows
 
-__all__ = ["ModelSettings", "Shape", "fresh", "load"]
+__all__ = ["ModelSettings", "Shape", "fresh", "load", "redrawn"]
 
 ROUND, SHARE = 128, 50  # a table may have more rows than its tokenizer: rounded up, or by one part in fifty
 READS_CAUSALLY = ("is_decoder", "causal")  # how configurations of BERT and RoBERTa, and of XLM, say so
@@ -40,8 +40,7 @@ def fresh(
 ) -> Backbone:
     """A new model; its weights depend on the shape, the vocabulary's size and the seed only.
 
-    Segment rows of BERT start equal: training never shows segments, and a tokenizer that numbers the sides of a pair
-    must not add an untrained vector to one of them. The weights are the same whether it is `causal` or not.
+    Segment rows of BERT start equal. The weights are the same whether it is `causal` or not.
 
     Raises:
         SettingsError: the family cannot take language embeddings, or this vocabulary.
@@ -53,19 +52,16 @@ def fresh(
     from interlace.models._quiet import quiet
     from interlace.models.backbone import Backbone
 
-    config = _config(shape, vocab)
-    family = MODEL_TYPES[config.model_type]
+    config = config_of(shape, vocab)
     with quiet(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(torch_seed(Purpose.INIT, seed))
         kernel = None if attention == "auto" else attention
         make: Any = AutoModelForMaskedLM.from_config
         model = make(config, dtype=torch.float32, attn_implementation=kernel)
-    table = family.language_embedding(model)
-    if table is not None:
-        table.weight.data[1:] = table.weight.data[0]
+    level_segments(model)
     if languages:
         append(model, languages, generator(Purpose.INIT, seed, step=1))
-    _freeze_spare_bias(model)
+    freeze_spare_bias(model)
     install(model, own_attention=attention == "auto")
     return Backbone(model, causal=causal)
 
@@ -83,7 +79,8 @@ def load(
 ) -> Backbone:
     """A checkpoint as a float32 backbone, with an embedding for each of `languages`; its own code is never run.
 
-    A checkpoint of an encoder alone gets a fresh vocabulary head (keyed by `seed`), which `notes` says.
+    A checkpoint of an encoder alone gets a fresh vocabulary head (keyed by `seed`), which `notes` says. A translation
+    model comes as a `Seq2Seq`.
 
     Args:
         start: folder, or name on the Hugging Face hub.
@@ -105,8 +102,12 @@ def load(
 
     folder = _files.find(start)
     config = _files.read_config(folder)
+    if config["model_type"] in SEQ2SEQ:
+        from interlace.models._seq2seq_files import reopen
+
+        return reopen(folder, config, vocab, languages, attention, seed, arrival, new_subwords)
     if vocab is not None:
-        _check_vocab(config, vocab, folder)
+        check_vocab(config, vocab, folder)
     files = _files.weights(folder)
     model, info = _open(folder, config, attention, seed)
     family = MODEL_TYPES[config["model_type"]]
@@ -115,13 +116,36 @@ def load(
     arrive(model, languages, arrival)
     if vocab is not None and vocab.extension is not None:
         extend(model, vocab.extension, new_subwords, seed)
-    _freeze_spare_bias(model)
+    freeze_spare_bias(model)
     install(model, own_attention=attention == "auto")
     carried = _carried(files, info["unexpected_keys"], model)
     return Backbone(model, carried, notes, causal=_is_causal(config) if causal is None else causal)
 
 
-def _config(shape: Shape, vocab: Vocab) -> Any:
+def redrawn(backbone: Backbone, take: Take, seed: int = 0) -> Backbone:
+    """A model of the same shape, languages and attention with fresh weights; `take = "embeddings"` keeps the table."""
+    import torch
+    from transformers import AutoModelForMaskedLM
+
+    from interlace.models._kernels import NAME, install
+    from interlace.models._quiet import quiet
+    from interlace.models.backbone import Backbone
+
+    kernel = backbone.model.config._attn_implementation  # noqa: SLF001 - transformers asks the same way
+    with quiet(), torch.random.fork_rng(devices=[]):
+        torch.manual_seed(torch_seed(Purpose.INIT, seed))
+        make: Any = AutoModelForMaskedLM.from_config
+        model = make(backbone.model.config, dtype=torch.float32, attn_implementation=None if kernel == NAME else kernel)
+    if take == "embeddings":
+        model.get_input_embeddings().weight.data.copy_(backbone.table.data)
+    level_segments(model)
+    freeze_spare_bias(model)
+    install(model, own_attention=kernel == NAME)
+    return Backbone(model, causal=backbone.causal)
+
+
+def config_of(shape: Shape, vocab: Vocab) -> Any:
+    """The transformers configuration of a fresh encoder."""
     import transformers
 
     common: dict[str, Any] = {
@@ -160,7 +184,7 @@ def _config(shape: Shape, vocab: Vocab) -> Any:
     )
 
 
-def _check_vocab(config: dict[str, Any], vocab: Vocab, folder: Path) -> None:
+def check_vocab(config: dict[str, Any], vocab: Vocab, folder: Path) -> None:
     """The tokenizer must be the checkpoint's; its size and its padding are what can be seen of that."""
     rows = int(config.get("vocab_size", config.get("n_words", 0)))
     size = vocab.size if vocab.extension is None else vocab.extension.base
@@ -231,7 +255,7 @@ def _carried(files: dict[str, Path], unexpected: set[str], model: Any) -> dict[s
     return {prefix + name if bare else name: tensor for name, tensor in tensors.items()}
 
 
-def _freeze_spare_bias(model: Any) -> None:
+def freeze_spare_bias(model: Any) -> None:
     """Untied BERT and RoBERTa heads hold a bias that nothing reads; without a gradient it would stop DDP."""
     head: Any = getattr(getattr(model, "cls", None), "predictions", None) or getattr(model, "lm_head", None)
     bias = getattr(head, "bias", None)

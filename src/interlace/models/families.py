@@ -53,6 +53,7 @@ _ROBERTA = Family("roberta", ("lm_head.",), "token_type_ids", "embeddings.token_
 _MODERNBERT = Family("modernbert", ("head.", "decoder."))
 _XLM = Family("xlm", ("pred_layer.",), "langs", "lang_embeddings")
 
+SEQ2SEQ = ("encoder-decoder", "interlace-seq2seq")  # transformers' translation models, and ours for ModernBERT
 DECODER = "modernbert-decoder"  # the causal twin; a backbone holds it in the encoder's form
 
 # `model_type` of a transformers configuration -> family

@@ -114,6 +114,17 @@ def append(model: Any, languages: Sequence[str], rng: Generator | None = None) -
     _record(config, {**rows, **{language: start + number for number, language in enumerate(new)}}, start + len(new))
 
 
+def level_segments(model: Any) -> None:
+    """Make the segment rows of a fresh model equal, in place: training never shows them.
+
+    A tokenizer that numbers the sides of a pair must not add an untrained vector to one of them.
+    """
+    table = family_of(model.config).language_embedding(model)
+    if table is not None and family_of(model.config).name != "xlm":
+        rows = [row for row in range(1, len(table.weight)) if row not in known(model.config).values()]
+        table.weight.data[rows] = table.weight.data[0].clone()
+
+
 def fold(model: Any, tensors: dict[str, Tensor], language: str) -> dict[str, Tensor]:
     """Weights with which a caller who gives no ids gets the logits of `language`; callers with ids get what they did.
 

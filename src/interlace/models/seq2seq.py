@@ -1,8 +1,8 @@
 """The encoder-decoder: a backbone that reads, and a decoder that writes what comes of it.
 
-It stands wherever a `Backbone` does: `encode`, `table`, `traits` are the encoder's, and `logits` is the decoder's head,
-which the encoder shares where both are of one family. So one model learns by `translation` and `mlm` in turn, in the
-same loop, and an encoder task reads its encoder.
+It stands wherever a `Backbone` does: the encoder does what that does, and `logits` is the decoder's head, which the
+encoder shares where both are of one family. So one model learns by `translation` and `mlm` in turn, in the same loop,
+and an encoder task reads its encoder.
 
 The target language is the first subword that the decoder reads (`Vocab.target`); with language embeddings, every
 subword has its vector besides.
@@ -14,95 +14,52 @@ V vocabulary.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
-from torch import Tensor, nn
 
 from interlace.errors import SettingsError
+from interlace.models.backbone import Backbone
 from interlace.models.languages import known
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from torch import Tensor
+
     from interlace.data.vocab import Vocab
     from interlace.models._crossed import Crossed
     from interlace.models._memory import Memory
-    from interlace.models.backbone import Backbone
-    from interlace.models.families import Family
-    from interlace.models.traits import Traits
 
 
-class Seq2Seq(nn.Module):
-    """A backbone and a decoder of the same width and vocabulary.
+class Seq2Seq(Backbone):
+    """A backbone with a decoder of the same width and vocabulary.
 
-    encoder: the backbone, whole.
-    decoder: its layers with cross-attention, and the vocabulary head.
-    shared: whether both sides read one table of subwords.
-    notes: what a person should know about how it was made.
-    causal: False; what `encode` does where a call does not say.
+    model: the encoder's transformers model; all that a `Backbone` does, but for `logits`, is done by it.
+    decoder: layers with cross-attention, and the vocabulary head.
+    longest_target: subwords of the longest row that it writes, the target language among them.
+    decoder_languages: language -> id of its embedding in the decoder; empty where there are none.
+    decoder_language_input: the input of `decode` that they come in by, or None.
     """
 
-    causal = False
-
     def __init__(self, encoder: Backbone, decoder: Crossed, notes: tuple[str, ...] = ()) -> None:
-        super().__init__()
-        self.encoder = encoder
+        super().__init__(encoder.model, encoder.carried, (*encoder.notes, *notes))
         self.decoder = decoder
-        self.notes = (*encoder.notes, *notes)
-        longest = int(decoder.config.max_position_embeddings) - decoder.family.first_position(decoder.config)
-        self.longest_target = longest
-        self.traits: Traits = replace(encoder.traits, max_length=min(encoder.traits.max_length, longest))
+        positions = int(decoder.config.max_position_embeddings)
+        self.longest_target = positions - decoder.family.first_position(decoder.config)
+        self.traits = replace(self.traits, max_length=min(self.traits.max_length, self.longest_target))
         self.decoder_languages: dict[str, int] = known(decoder.config)
         self.decoder_language_input = decoder.family.language_input if self.decoder_languages else None
 
     @property
+    def encoder(self) -> Backbone:
+        """The encoder alone, with the same weights; tasks that only read tune it."""
+        return Backbone(self.model, self.carried, self.notes)
+
+    @property
     def shared(self) -> bool:
         """Whether both sides read one table of subwords."""
-        return self.decoder.model.get_input_embeddings().weight is self.encoder.table
-
-    @property
-    def model(self) -> Any:
-        """The encoder's transformers model."""
-        return self.encoder.model
-
-    @property
-    def family(self) -> Family:
-        """The encoder's."""
-        return self.encoder.family
-
-    @property
-    def carried(self) -> dict[str, Tensor]:
-        """Weights of the encoder's checkpoint that this model has no place for."""
-        return self.encoder.carried
-
-    @property
-    def table(self) -> Tensor:
-        """(V, H) the encoder's input embeddings."""
-        return self.encoder.table
-
-    @property
-    def vocab_size(self) -> int:
-        """V, rows of the table."""
-        return self.encoder.vocab_size
-
-    @property
-    def width(self) -> int:
-        """H."""
-        return self.encoder.width
-
-    @property
-    def device(self) -> torch.device:
-        """Where the weights are."""
-        return self.encoder.device
-
-    def encode(self, inputs: dict[str, Tensor], *, causal: bool | None = None) -> Tensor:
-        """(B, L, H) states of the encoder; see `Backbone.encode`."""
-        return self.encoder.encode(inputs, causal=causal)
-
-    def hidden_states(self, inputs: dict[str, Tensor], *, causal: bool | None = None) -> tuple[Tensor, ...]:
-        """(B, L, H) states of the encoder after the embeddings and after each layer."""
-        return self.encoder.hidden_states(inputs, causal=causal)
+        return self.decoder.model.get_input_embeddings().weight is self.table
 
     def decode(self, states: Tensor, mask: Tensor | None, inputs: dict[str, Tensor]) -> Tensor:
         """(B, T, H) states from which `logits` tells what comes next, each subword seeing those before it.
@@ -119,8 +76,8 @@ class Seq2Seq(nn.Module):
         if foreign:
             raise SettingsError(f"this {self.decoder.family.name} decoder cannot read {min(foreign)!r}")
         self._must_fit(inputs["input_ids"].shape[1])
-        states_: Tensor = self.decoder(states, mask, inputs["input_ids"], self._languages(inputs))
-        return states_
+        found: Tensor = self.decoder(states, mask, inputs["input_ids"], self._languages(inputs))
+        return found
 
     def logits(self, states: Tensor) -> Tensor:
         """(N, V) scores of the vocabulary from (N, H) states, by the decoder's whole head."""

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from interlace.models.backbone import Backbone
 
 Attention = Literal["auto", "sdpa", "eager"]
+Take = Literal["whole", "embeddings", "none"]
 
 
 class Shape(Settings):
@@ -55,10 +56,39 @@ class Shape(Settings):
         return 4 * self.width if self.family != "modernbert" else -(-8 * self.width // 3 // 8) * 8
 
 
+class DecoderSettings(Settings):
+    """What a translation model writes with; what it reads with is what [model] says (XLM, section 5.1: nine pairs)."""
+
+    start: str | None = Field(
+        None, description="Folder or hub name of the checkpoint it begins from; none: that of the encoder."
+    )
+    take: Take = Field(
+        "whole",
+        description="What is taken of the start: all its layers and its head, its table of subwords alone "
+        "('embeddings', XLM's EMB), or no weight. Cross-attention is always drawn fresh.",
+    )
+    shape: Shape | None = Field(None, description="Shape of a fresh decoder; none: that of the start or the encoder.")
+    layers: int | None = Field(None, ge=1, description="How many layers, the lowest of its start; none: all.")
+    table: Literal["shared", "own"] = Field(
+        "shared", description="Whether both sides read one table of subwords, or the decoder its own."
+    )
+
+    def model_post_init(self, _context: object) -> None:
+        """A fresh decoder has a shape or that of a start."""
+        if self.shape is not None and (self.start is not None or self.layers is not None):
+            message = "model.decoder: give either 'shape', of a fresh decoder, or 'start' and 'layers'"
+            raise ValueError(message)
+
+
 class ModelSettings(Settings):
     """The backbone of a recipe: a checkpoint to go on from, or the shape of a fresh one."""
 
     start: str | None = Field(None, description="Folder or hub name of a checkpoint to go on from.")
+    take: Take = Field(
+        "whole",
+        description="What is taken of the start: all, its table of subwords alone ('embeddings'), or its shape and "
+        "vocabulary, but no weight ('none').",
+    )
     shape: Shape | None = Field(None, description="Shape of a fresh model, where there is no start.")
     languages: Literal["none", "embeddings"] = Field(
         "none", description="'embeddings': a vector a language added to every subword (XLM, section 3.1)."
@@ -79,6 +109,9 @@ class ModelSettings(Settings):
         description="With vocab.extend, what new rows begin as: the mean of the rows of the subwords that spelt them, "
         "or drawn about the mean of the table with its spread (Hewitt 2021).",
     )
+    decoder: DecoderSettings | None = Field(
+        None, description="Of a translation model: its decoder; none: begun like the encoder, and with its table."
+    )
     attention: Attention = Field(
         "auto", description="Attention kernel; 'auto': sdpa where the model has it, and a quicker one on a CPU."
     )
@@ -87,6 +120,9 @@ class ModelSettings(Settings):
         """A start has its own shape; ModernBERT would swallow language ids."""
         if self.start is not None and self.shape is not None:
             message = "give either 'start' or 'shape', not both: a checkpoint has its own shape"
+            raise ValueError(message)
+        if self.start is None and self.take != "whole":
+            message = f"take = {self.take!r} speaks of a 'start'; there is none"
             raise ValueError(message)
         if self.languages == "embeddings" and self.shape is not None and self.shape.family == "modernbert":
             message = "languages = 'embeddings': the modernbert family cannot take language embeddings"
@@ -98,29 +134,55 @@ class ModelSettings(Settings):
             message = "language_copies gives languages an embedding: set languages = 'embeddings'"
             raise ValueError(message)
 
-    def build(self, vocab: Vocab, languages: Sequence[str], seed: int = 0, *, causal: bool = False) -> Backbone:
+    def build(
+        self, vocab: Vocab, languages: Sequence[str], seed: int = 0, *, causal: bool = False, seq2seq: bool = False
+    ) -> Backbone:
         """The backbone; `languages` get an embedding each where the settings say so.
 
         causal: whether it is to be a causal model; any family here can be.
+        seq2seq: whether it is to be a translation model, a `Seq2Seq`.
 
         Raises:
             CheckpointError: the start is missing, damaged, or does not fit the vocabulary.
-            SettingsError: the family of the start cannot take language embeddings, or it lacks a language named here.
+            SettingsError: the family of the start cannot take language embeddings or be a decoder, it lacks a language
+                named here, or encoder and decoder do not fit.
         """
+        from interlace.models.build import redrawn
+        from interlace.models.seq2seq import Seq2Seq
+
+        if seq2seq:
+            from interlace.models._seq2seq_start import begin
+
+            return begin(self, vocab, languages, seed)
+        found = self.encoder(vocab, languages, seed, causal=causal)
+        if isinstance(found, Seq2Seq):
+            found = found.encoder
+        return found if self.take == "whole" else redrawn(found, self.take, seed)
+
+    def encoder(
+        self,
+        vocab: Vocab,
+        languages: Sequence[str],
+        seed: int,
+        *,
+        causal: bool | None = False,
+        start: str | None = None,
+    ) -> Backbone:
+        """What `start`, by default that of these settings, or `shape` gives, whole."""
         from interlace.models.build import fresh, load
         from interlace.models.languages import Arrival
 
         names = tuple(languages) if self.languages == "embeddings" else ()
-        if self.start is not None:
-            arrival = Arrival(self.language_names, self.language_copies, mean=self.new_languages == "mean")
-            return load(
-                self.start,
-                vocab,
-                names,
-                attention=self.attention,
-                seed=seed,
-                causal=causal,
-                arrival=arrival,
-                new_subwords=self.new_subwords,
-            )
-        return fresh(self.shape or Shape(), vocab, names, seed, attention=self.attention, causal=causal)
+        start = start or self.start
+        if start is None:
+            return fresh(self.shape or Shape(), vocab, names, seed, attention=self.attention, causal=bool(causal))
+        return load(
+            start,
+            vocab,
+            names,
+            attention=self.attention,
+            seed=seed,
+            causal=causal,
+            arrival=Arrival(self.language_names, self.language_copies, mean=self.new_languages == "mean"),
+            new_subwords=self.new_subwords,
+        )

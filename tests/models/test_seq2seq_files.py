@@ -1,0 +1,208 @@
+"""Translation models on disk: opened again here and, where it can, by plain transformers."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from transformers import AutoModel, AutoModelForMaskedLM, EncoderDecoderModel
+
+from interlace.errors import CheckpointError, SettingsError
+from interlace.models.build import Shape, fresh, load
+from interlace.models.seq2seq import Seq2Seq
+from interlace.models.shape import DecoderSettings, ModelSettings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FAMILIES = ["bert", "roberta", "modernbert"]
+
+
+def made(vocab: Any, family: str = "bert", decoder: DecoderSettings | None = None, **more: Any) -> Seq2Seq:
+    shape = {"family": family, "layers": 2, "width": 16, "heads": 2, "max_length": 48, "init_std": 0.3, **more}
+    languages = "none" if family == "modernbert" else "embeddings"
+    settings = ModelSettings(shape=Shape(**shape), decoder=decoder, languages=languages)
+    model = settings.build(vocab, ("en", "de"), 3, seq2seq=True)
+    assert isinstance(model, Seq2Seq)
+    with torch.no_grad():  # as after training: no weight is what a fresh model would have
+        for parameter in model.parameters():
+            parameter.add_(
+                0.1 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(parameter.numel()))
+            )
+    return model.eval()
+
+
+@torch.no_grad()
+def scores(model: Seq2Seq) -> torch.Tensor:
+    rng = torch.Generator().manual_seed(1)
+    ids, written = torch.randint(3, 40, (2, 7), generator=rng), torch.randint(3, 40, (2, 5), generator=rng)
+    mask = torch.tensor([[1] * 7, [1] * 4 + [0] * 3])
+    name = model.decoder_language_input
+    reads = {name: torch.full_like(ids, model.traits.languages["en"])} if name else {}
+    writes = {name: torch.full_like(written, model.decoder_languages["de"])} if name else {}
+    states = model.encode({"input_ids": ids, "attention_mask": mask, **reads})
+    return model.logits(model.decode(states, mask, {"input_ids": written, **writes}).flatten(0, 1)).view(2, 5, -1)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("table", ["shared", "own"])
+@pytest.mark.parametrize("tie", [True, False])
+def test_a_written_model_opens_as_it_was(family: str, table: Any, tie: bool, vocab: Any, tmp_path: Path) -> None:
+    model = made(vocab, family, DecoderSettings(table=table), tie=tie)
+    again = load(model.save_pretrained(tmp_path / "model", vocab), vocab, model.traits.languages).eval()
+    assert isinstance(again, Seq2Seq)
+    assert again.shared == model.shared == (table == "shared")
+    assert (again.traits, again.decoder_languages) == (model.traits, model.decoder_languages)
+    assert torch.equal(scores(again), scores(model))
+    used = {name: each for name, each in model.named_parameters() if each.requires_grad}
+    found = {name: each for name, each in again.named_parameters() if each.requires_grad}
+    assert used.keys() == found.keys()
+    assert all(torch.equal(used[name], found[name]) for name in used)
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta"])
+@pytest.mark.parametrize("table", ["shared", "own"])
+def test_plain_transformers_opens_it_and_writes_the_same(family: str, table: Any, vocab: Any, tmp_path: Path) -> None:
+    model = made(vocab, family, DecoderSettings(table=table))
+    model.save_pretrained(tmp_path / "model", vocab)
+    theirs, info = EncoderDecoderModel.from_pretrained(tmp_path / "model", output_loading_info=True)
+    theirs.eval()
+    assert all("pooler" in name for name in info["missing_keys"])
+    assert not info["unexpected_keys"]
+    ids = torch.tensor([[0, 5, 9, 17, 2], [0, 7, 2, 1, 1]])
+    mask = (ids != 1).long()
+    reads, writes = torch.full_like(ids, model.traits.languages["en"]), model.decoder_languages["de"]
+    with torch.no_grad():
+        start = torch.tensor([[4, 8], [4, 11]])
+        out = theirs(
+            input_ids=ids,
+            attention_mask=mask,
+            token_type_ids=reads,
+            decoder_input_ids=start,
+            decoder_token_type_ids=torch.full_like(start, writes),
+        )
+        states = model.encode({"input_ids": ids, "attention_mask": mask, "token_type_ids": reads})
+        inputs = {"input_ids": start, "token_type_ids": torch.full_like(start, writes)}
+        ours = model.logits(model.decode(states, mask, inputs).flatten(0, 1)).view(2, 2, -1)
+    torch.testing.assert_close(out.logits, ours, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta"])
+def test_plain_generation_writes_what_greedy_steps_write(family: str, vocab: Any, tmp_path: Path) -> None:
+    settings = ModelSettings(
+        shape=Shape(family=family, layers=2, width=16, heads=2, max_length=48, init_std=0.5)  # type: ignore[arg-type]
+    )
+    model: Any = settings.build(vocab, (), 3, seq2seq=True).eval()
+    model.save_pretrained(tmp_path / "model", vocab)
+    theirs: Any = EncoderDecoderModel.from_pretrained(tmp_path / "model").eval()
+    ids = torch.tensor([[0, 5, 9, 17, 2], [0, 7, 2, 1, 1]])
+    mask = (ids != 1).long()
+    found = theirs.generate(
+        input_ids=ids, attention_mask=mask, decoder_start_token_id=4, max_new_tokens=9, do_sample=False
+    )
+    memory = model.start(model.encode({"input_ids": ids, "attention_mask": mask}), mask)
+    token, written = torch.tensor([4, 4]), [torch.tensor([4, 4])]
+    for _ in range(9):
+        token = model.step(memory, token).argmax(-1)
+        written.append(token)
+    rows = torch.stack(written, dim=1)
+    for ours, plain in zip(rows.tolist(), found.tolist(), strict=True):
+        end = ours.index(2) + 1 if 2 in ours else len(ours)
+        assert plain[:end] == ours[:end]
+
+
+def test_the_encoder_of_a_modernbert_model_is_an_ordinary_checkpoint(vocab: Any, tmp_path: Path) -> None:
+    model = made(vocab, "modernbert")
+    model.save_pretrained(tmp_path / "model", vocab)
+    ids = torch.tensor([[0, 5, 9, 17, 2]])
+    for theirs in (
+        AutoModel.from_pretrained(tmp_path / "model", subfolder="encoder"),
+        AutoModel.from_pretrained(tmp_path / "model" / "encoder"),
+    ):
+        torch.testing.assert_close(theirs.eval()(ids).last_hidden_state, model.encode({"input_ids": ids}))
+    masked = AutoModelForMaskedLM.from_pretrained(tmp_path / "model" / "encoder").eval()
+    expected = model.logits(model.encode({"input_ids": ids})[0])
+    torch.testing.assert_close(masked(ids).logits[0], expected)
+    stored = load_file(tmp_path / "model" / "decoder" / "model.safetensors")
+    assert not any("tok_embeddings" in name for name in stored)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_no_private_kernel_is_named_on_disk(family: str, vocab: Any, tmp_path: Path) -> None:
+    made(vocab, family).save_pretrained(tmp_path / "model", vocab)
+    for path in tmp_path.rglob("config.json"):
+        assert '"interlace"' not in path.read_text()
+
+
+@pytest.mark.parametrize("family", ["bert", "modernbert"])
+def test_half_precision_on_disk_opens_as_float32(family: str, vocab: Any, tmp_path: Path) -> None:
+    model = made(vocab, family)
+    model.save_pretrained(tmp_path / "model", vocab, dtype=torch.bfloat16)
+    stored = load_file(next(tmp_path.rglob("model.safetensors")))
+    assert {tensor.dtype for tensor in stored.values()} == {torch.bfloat16}
+    again: Any = load(tmp_path / "model", vocab).eval()
+    assert {each.dtype for each in again.parameters()} == {torch.float32}
+    torch.testing.assert_close(scores(again), scores(model), atol=0.3, rtol=0.3)
+
+
+def test_a_plain_model_of_transformers_opens_here(vocab: Any, tmp_path: Path) -> None:
+    """As `EncoderDecoderModel.from_encoder_decoder_pretrained` of two ordinary checkpoints makes them."""
+    fresh(Shape(layers=1, width=8, heads=2, max_length=16), vocab, seed=1).save_pretrained(tmp_path / "one", vocab)
+    theirs: Any = EncoderDecoderModel.from_encoder_decoder_pretrained(tmp_path / "one", tmp_path / "one").eval()
+    theirs.save_pretrained(tmp_path / "pair")
+    model: Any = load(tmp_path / "pair", vocab).eval()
+    ids, start = torch.tensor([[0, 5, 9, 2]]), torch.tensor([[4, 8, 9]])
+    assert model.shared  # both sides began from one checkpoint
+    with torch.no_grad():
+        ours = model.logits(model.decode(model.encode({"input_ids": ids}), None, {"input_ids": start})[0])
+        torch.testing.assert_close(ours, theirs(input_ids=ids, decoder_input_ids=start).logits[0])
+
+
+@pytest.mark.parametrize("family", ["bert", "modernbert"])
+def test_damage_is_named(family: str, vocab: Any, tmp_path: Path) -> None:
+    made(vocab, family).save_pretrained(tmp_path / "model", vocab)
+    path = sorted(tmp_path.rglob("model.safetensors"))[0]  # of a modernbert model, the decoder's
+    tensors = load_file(path)
+    name = next(name for name in tensors if "cross" in name)
+    save_file({key: each for key, each in tensors.items() if key != name}, path)
+    with pytest.raises(CheckpointError, match=f"lacks the weight {name.removeprefix('decoder.')}"):
+        load(tmp_path / "model", vocab)
+    save_file({**tensors, name: tensors[name][:3].clone()}, path)
+    with pytest.raises(CheckpointError, match="has shape"):
+        load(tmp_path / "model", vocab)
+
+
+def test_a_side_that_is_unknown_here_is_named(vocab: Any, tmp_path: Path) -> None:
+    made(vocab).save_pretrained(tmp_path / "model", vocab)
+    path = tmp_path / "model" / "config.json"
+    config = json.loads(path.read_text())
+    config["decoder"]["model_type"] = "gpt2"
+    path.write_text(json.dumps(config))
+    with pytest.raises(CheckpointError, match="a translation model with a 'gpt2' side; known are bert"):
+        load(tmp_path / "model", vocab)
+
+
+def test_another_vocabulary_is_refused(vocab: Any, tmp_path: Path) -> None:
+    made(vocab).save_pretrained(tmp_path / "model", vocab)
+    vocab.size = 90
+    with pytest.raises(CheckpointError, match="the model has 40 subwords, the vocabulary 90"):
+        load(tmp_path / "model", vocab)
+
+
+def test_folding_a_language_is_refused(vocab: Any, tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"export\.fold_language: a translation model reads one language"):
+        made(vocab).save_pretrained(tmp_path / "model", vocab, fold_language="en")
+    assert not (tmp_path / "model").exists()
+
+
+def test_a_pooler_of_the_encoder_is_carried_through(vocab: Any, tmp_path: Path) -> None:
+    model = made(vocab)
+    model.carried = {"bert.pooler.dense.weight": torch.full((16, 16), 0.5), "bert.pooler.dense.bias": torch.ones(16)}
+    model.save_pretrained(tmp_path / "one", vocab)
+    _, info = EncoderDecoderModel.from_pretrained(tmp_path / "one", output_loading_info=True)
+    assert not info["missing_keys"]
+    load(tmp_path / "one", vocab).save_pretrained(tmp_path / "two", vocab)
+    assert torch.equal(load_file(tmp_path / "two" / "model.safetensors")["encoder.pooler.dense.bias"], torch.ones(16))
