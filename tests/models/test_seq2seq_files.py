@@ -164,7 +164,7 @@ def test_a_plain_model_of_transformers_opens_here(vocab: Any, tmp_path: Path) ->
 @pytest.mark.parametrize("family", ["bert", "modernbert"])
 def test_damage_is_named(family: str, vocab: Any, tmp_path: Path) -> None:
     made(vocab, family).save_pretrained(tmp_path / "model", vocab)
-    path = sorted(tmp_path.rglob("model.safetensors"))[0]  # of a modernbert model, the decoder's
+    path = min(tmp_path.rglob("model.safetensors"))  # of a modernbert model, the decoder's
     tensors = load_file(path)
     name = next(name for name in tensors if "cross" in name)
     save_file({key: each for key, each in tensors.items() if key != name}, path)
