@@ -36,6 +36,15 @@ def test_counters_advance_by_the_slots():
     assert draws[-1].drawn == (12,)
 
 
+def test_a_source_may_give_the_same_batches_again():
+    repeated = Source("back_translation", "en", None, None, range(10), repeats=3)
+    mixture = Mixture([repeated, source("mlm")], seed=0)
+    draws = list(mixture.draws(0, 40, (), slots=2))
+    firsts = [draw.first for draw in draws if draw.source == 0]
+    assert firsts[:7] == [0, 0, 0, 2, 2, 2, 4]
+    assert list(mixture.draws(11, 40, draws[10].drawn, slots=2)) == draws[11:]
+
+
 def test_a_scheduled_weight_turns_an_objective_off():
     mixture = Mixture([source("mlm"), source("tlm", weight="0:0,100:0,101:1")], seed=0)
     drawn = [draw.source for draw in mixture.draws(0, 300, (), 1)]

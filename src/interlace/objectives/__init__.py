@@ -146,6 +146,7 @@ class Objective(Settings, ABC):
     whole: ClassVar[bool] = False  # rows beyond max_length are left out of training, and none is cut
     term: ClassVar[str] = "loss"  # name of the default loss's term
     draws: ClassVar[bool] = True  # whether a batch depends on the step and the generator, not on the examples alone
+    repeats: ClassVar[int] = 1  # so many of its steps in a row get the same examples
     needs_frequencies: ClassVar[bool] = False
     # Beside its pairs: "links", "phrases", "known" (to the phrase table); apart from them: "lexicon", which comes with
     # a field `dictionary` (see `_lexicons`).

@@ -135,12 +135,20 @@ class Masking(Settings):
             chosen = _one_a_row(chosen, candidates, width, rng)
         labels = flat[chosen]
         ids = layout.ids.copy()
-        ids.reshape(-1)[chosen] = self._shown(labels, vocab, rng)
+        ids.reshape(-1)[chosen] = self.shown(labels, vocab, rng)
         return Masked(ids, chosen // width, chosen % width, labels)
 
     def for_evaluation(self) -> Masking:
         """Uniform 15 %, always the mask, at least one a row (XLM's evaluation): perplexities stay comparable."""
         return Masking(rate="0.15", mask_share=1.0, random_share=0.0, at_least_one=True)
+
+    def shown(self, labels: NDArray[np.int64], vocab: Vocab, rng: Generator) -> NDArray[np.int64]:
+        """(n,) what the model sees in the place of chosen subwords."""
+        draw = rng.random(len(labels), dtype=np.float32)
+        shown = np.where(draw < self.mask_share, vocab.mask, labels)
+        swap = (draw >= self.mask_share) & (draw < self.mask_share + self.random_share)
+        shown[swap] = vocab.ordinary[rng.integers(len(vocab.ordinary), size=int(swap.sum()))]
+        return shown
 
     def _chosen(
         self, candidates: NDArray[np.int64], layout: Layout, tables: Tables, rate: float, rng: Generator
@@ -172,13 +180,6 @@ class Masking(Settings):
         if self.weighted_draw == "row":
             return from_each_row(weights, units // width, rate, rng)
         return from_all(weights, rate, rng)
-
-    def _shown(self, labels: NDArray[np.int64], vocab: Vocab, rng: Generator) -> NDArray[np.int64]:
-        draw = rng.random(len(labels), dtype=np.float32)
-        shown = np.where(draw < self.mask_share, vocab.mask, labels)
-        swap = (draw >= self.mask_share) & (draw < self.mask_share + self.random_share)
-        shown[swap] = vocab.ordinary[rng.integers(len(vocab.ordinary), size=int(swap.sum()))]
-        return shown
 
 
 def _first_of_words(candidates: NDArray[np.int64], layout: Layout) -> NDArray[np.int64]:

@@ -5,12 +5,13 @@ Legend: n rows; p pieces; T subwords of all switched rows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from interlace.data import Sentences
+from interlace.data.layout import single
 from interlace.objectives._switching import OF_SOURCE, OF_TARGET
 from interlace.objectives._switching_joins import UNKNOWN, blank_before, language_kind
 from interlace.ragged import Ragged
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from interlace.data import Pairs
+    from interlace.data.layout import Layout
+    from interlace.data.vocab import Vocab
     from interlace.objectives._switching import Switched
     from interlace.objectives._switching_forms import Forms
 
@@ -40,6 +43,16 @@ class SwitchedRows:
     def take(self, rows: NDArray[np.int64]) -> SwitchedRows:
         """The named rows."""
         return SwitchedRows(self.sentences.take(rows), Ragged(self.sides, self.sentences.ids.offsets).take(rows).values)
+
+    def laid_out(self, vocab: Vocab, max_length: int) -> Layout:
+        """`[begin] row [end]` with the side that each subword is of; a special has that of the one beside it."""
+        layout = single(self.sentences, vocab, max_length)
+        sides = np.zeros(layout.ids.shape, np.int8)
+        sides[layout.content] = self.sides[self.sentences.ids.columns() < max_length - 2]
+        sides[:, 0] = sides[:, 1]
+        rows, last = np.arange(len(sides)), layout.lengths - 1
+        sides[rows, last] = sides[rows, last - 1]
+        return replace(layout, sides=sides)
 
 
 @dataclass(frozen=True)

@@ -28,28 +28,27 @@ What the paper leaves open (requirements, A1-A15), and where it is decided:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
 from interlace.data import Pairs
-from interlace.data.layout import MOST_SPECIALS, single
+from interlace.data.layout import MOST_SPECIALS
 from interlace.errors import DataError
 from interlace.links.phrases import PhraseRules
 from interlace.objectives import MaskedObjective, PreparedMasked, Term, encoder_inputs, wants_languages
 from interlace.objectives._switching import MONOLINGUAL, Choices, Switching, switch
 from interlace.objectives._switching_exact import cut_otherwise
 from interlace.objectives._switching_forms import Forms
-from interlace.objectives._switching_rows import SwitchedRows, gathered
+from interlace.objectives._switching_rows import gathered
 from interlace.randomness import Generator, Purpose, generator
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import nn
 
-    from interlace.data.layout import Layout
     from interlace.models.backbone import Backbone
     from interlace.objectives import Batch, Resources
 
@@ -119,7 +118,7 @@ class Alm(MaskedObjective):
         """
         switched = switch(self._choices(examples, prepared.forms), self.switching, rng)
         rows = gathered(examples, switched, prepared.forms)
-        layout = self._layout(rows, prepared)
+        layout = rows.laid_out(prepared.vocab, self.max_length)
         languages = (examples.source.language, examples.target.language)
         inputs = encoder_inputs(layout, prepared.traits, languages, language_ids=prepared.language_ids)
         batch = self.masking.batch(layout, inputs, languages, prepared, term=self.term, step=step, rng=rng)
@@ -170,21 +169,6 @@ class Alm(MaskedObjective):
         elif pairs.phrases is None:
             raise DataError(_missing("phrases", "phrases = 'extracted'"))
         return Choices.of(pairs, forms.inside, forms.texts)
-
-    def _layout(self, rows: SwitchedRows, prepared: PreparedAlm) -> Layout:
-        layout = single(rows.sentences, prepared.vocab, self.max_length)
-        fits = rows.sentences.ids.columns() < self.max_length - 2
-        return replace(layout, sides=_sides(layout, rows.sides[fits]))
-
-
-def _sides(layout: Layout, sides: NDArray[np.int8]) -> NDArray[np.int8]:
-    """(B, L) the language of each subword; a special has that of the one beside it."""
-    filled = np.zeros(layout.ids.shape, np.int8)
-    filled[layout.content] = sides
-    filled[:, 0] = filled[:, 1]
-    rows, last = np.arange(len(filled)), layout.lengths - 1
-    filled[rows, last] = filled[rows, last - 1]
-    return filled
 
 
 def _missing(what: str, other: str) -> str:

@@ -52,7 +52,8 @@ def build_mixture(recipe: Recipe, materials: Materials, traits: Traits) -> Mixtu
         for corpus, size in zip(corpora, _counts(recipe, corpora, materials), strict=True):
             number = list(materials.readable).index(corpus)
             plan = _plan(recipe, objective, materials, corpus, number)
-            sources.append(Source(name, corpus, objective, prepared, plan, float(size), entry.weight))
+            source = Source(name, corpus, objective, prepared, plan, float(size), entry.weight, objective.repeats)
+            sources.append(source)
     train = recipe.train
     alpha, alternate, most_passes = train.language_alpha, train.alternate, train.most_passes
     return Mixture(sources, recipe.seed, alpha=alpha, alternate=alternate, most_passes=most_passes)

@@ -38,6 +38,7 @@ class Source:
     objective: the name its head and its losses go by.
     size: rows or subwords that it counts for among the sources of the same objective (language sampling).
     weight: how often the objective is drawn, a number or a schedule over steps; the same in all its sources.
+    repeats: so many of its draws in a row get the same batches.
     """
 
     objective: str
@@ -47,6 +48,7 @@ class Source:
     plan: Plan
     size: float = 1.0
     weight: str = "1"
+    repeats: int = 1
 
     @property
     def name(self) -> str:
@@ -114,7 +116,7 @@ class Mixture:
         limits = self._limits(last, slots)
         for step in range(done + 1, last + 1):
             source = self._source(step, limits)
-            first = counters[source]
+            first = _first(counters[source], slots, self.sources[source].repeats)
             counters[source] += slots
             yield Draw(step, source, first, tuple(counters))
 
@@ -177,6 +179,11 @@ class Mixture:
             for name, weight in weights.items():
                 found[name] += weight / sum(weights.values())
         return {name: part / len(steps) * last * slots for name, part in found.items()}
+
+
+def _first(given: int, slots: int, repeats: int) -> int:
+    """The first batch of a source that gave so many before; each stands for `repeats` draws, in the same slot."""
+    return given if repeats == 1 else given // slots // repeats * slots
 
 
 def _by_language(sources: Sequence[Source], alpha: float) -> NDArray[np.float64]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from accelerate import Accelerator
+    from torch import nn
 
     from interlace.train.loop import Progress, Step, Training
 
@@ -133,6 +134,7 @@ class Checkpoints:
             checkpoint.save(self.folder, step.index, model, self.training.optimiser, self._state())
             best = self.evaluation.best_step if self.evaluation and self.evaluation.patience else None
             checkpoint.prune(self.folder, self.keep, best)
+        _forget(self.training.model)
         accelerator.wait_for_everyone()
 
     def resume(self) -> int:
@@ -170,6 +172,13 @@ class Checkpoints:
         """Micro-batches a step, over all processes."""
         processes: int = self.training.accelerator.num_processes
         return self.training.micro_batches * processes
+
+
+def _forget(model: nn.Module) -> None:
+    """Drop what modules keep beside their weights, in every process: a run that goes on from here has none of it."""
+    for module in model.modules():
+        if callable(forget := getattr(module, "forget", None)):
+            forget()
 
 
 def observe_all(step: Step, observers: Sequence[Observer]) -> None:

@@ -1,0 +1,195 @@
+"""What all objectives share that write a sentence after reading one: how it is laid out, and what it costs.
+
+    reads   <s> today the old doctor </s>
+    writes  <2de>  heute  der   alte  Arzt
+    next    heute  der    alte  Arzt  </s>
+
+The language that is asked for is the first thing the decoder reads. Its rows are padded on the right and read from left
+to right, so that they need no mask.
+
+Legend: B rows, L subwords of the longest that is read, T of the longest that is written, N predictions, H width.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from pydantic import Field
+
+from interlace.data.layout import MOST_SPECIALS
+from interlace.errors import SettingsError
+from interlace.objectives import Batch, Facts, Objective, Prepared, Term, pieces, placed
+from interlace.objectives._inputs import Switch, encoder_inputs, language_id, tokens_by_language, wants_languages
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from torch import Tensor, nn
+
+    from interlace.data.layout import Layout
+    from interlace.data.vocab import Vocab
+    from interlace.models.backbone import Backbone
+    from interlace.objectives import Resources
+    from interlace.ragged import Ragged
+
+DECODER_IDS, DECODER_LANGUAGES = "decoder_ids", "decoder_languages"
+PLAIN = "nll"
+
+
+@dataclass(frozen=True)
+class PreparedSeq2Seq(Prepared):
+    """Adds whether language ids are fed, to both sides."""
+
+    language_ids: bool
+
+
+@dataclass(frozen=True)
+class Writing:
+    """What the decoder reads and must say next.
+
+    ids: (B, T) the target's token and what was written so far, padded.
+    lengths: (B,) how many of each row are real.
+    at: (N,) rows and (N,) columns of the predictions. labels: (N,) what comes there.
+    sides: (B,) which of the targets each row is written in.
+    """
+
+    ids: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    at: tuple[NDArray[np.int64], NDArray[np.int64]]
+    labels: NDArray[np.int64]
+    sides: NDArray[np.int8]
+
+
+class Seq2SeqObjective(Objective):
+    """Write a sentence after reading one. Subclass, lay both out in `batch`, and hand them to `laid_out`.
+
+    Nothing is cut: a sentence without its end would teach to stop anywhere, so rows that do not fit are left out.
+    """
+
+    backbone = "seq2seq"
+    whole = True
+
+    max_length: int = Field(
+        256, ge=8, description="Longest row in subwords, specials included, on either side; longer ones are left out."
+    )
+    label_smoothing: float = Field(
+        0.0, ge=0, lt=1, description="Share of a label's weight spread over the vocabulary (XLM: none)."
+    )
+    language_ids: Switch = Field(
+        "auto", description="Feed the language id of each subword to both sides; 'auto': where there are embeddings."
+    )
+
+    def prepare(self, resources: Resources) -> PreparedSeq2Seq:
+        """Resolve the switch; a model that cannot do what is asked is refused."""
+        wanted = wants_languages(self.language_ids, resources.traits, self.term)
+        return PreparedSeq2Seq(resources.vocab, resources.traits, wanted)
+
+    def pair_costs(self, source: NDArray[Any], target: NDArray[Any]) -> NDArray[Any]:
+        """As a row that is read and one that is written, both padded to the longer, so that both sides fit."""
+        costs: NDArray[Any] = np.minimum(np.maximum(source, target) + MOST_SPECIALS, self.max_length)
+        return 2 * costs
+
+    def row_costs(self, lengths: NDArray[Any]) -> NDArray[Any]:
+        """Read and written."""
+        return 2 * super().row_costs(lengths)
+
+    def for_evaluation(self) -> Self:
+        """The same, scored by the likelihood of what is right."""
+        return self.model_copy(update={"label_smoothing": 0.0})
+
+    def laid_out(
+        self,
+        read: Layout,
+        languages: tuple[str, ...],
+        writing: Writing,
+        targets: tuple[str, ...],
+        prepared: PreparedSeq2Seq,
+    ) -> Batch:
+        """A batch.
+
+        Args:
+            read: what the encoder reads, in `languages`, a name a side.
+            languages: see `read`.
+            writing: what the decoder reads, each row in one of the languages `targets`.
+            targets: see `writing`.
+            prepared: of this objective.
+        """
+        extra = {DECODER_IDS: writing.ids}
+        if prepared.language_ids:
+            ids = np.array([language_id(prepared.traits, target) for target in targets], np.int64)
+            extra[DECODER_LANGUAGES] = np.broadcast_to(ids[writing.sides][:, None], writing.ids.shape).copy()
+        counts: dict[str, float] = {self.term: len(writing.labels)}
+        if self.label_smoothing:
+            counts[PLAIN] = len(writing.labels)
+        return Batch(
+            inputs=encoder_inputs(read, prepared.traits, languages, language_ids=prepared.language_ids),
+            at=writing.at,
+            labels=writing.labels,
+            counts=counts,
+            tokens=read.tokens + int(writing.lengths.sum()),
+            extra=extra,
+            sides=read.sides if len(languages) > 1 else None,
+            languages=_languages(read, languages, writing, targets),
+        )
+
+    def loss(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> dict[str, Term]:  # noqa: ARG002
+        """Sum of (smoothed) cross-entropies of what is written."""
+        return self.entropies(backbone, batch.inputs, batch)
+
+    def entropies(self, backbone: Backbone, inputs: dict[str, Tensor], batch: Batch) -> dict[str, Term]:
+        """The terms of writing what a batch asks for after reading `inputs`."""
+        from interlace.objectives._smoothed import smoothed_entropy
+
+        model = must_translate(backbone, self.term)
+        states = model.encode(inputs)  # (B, L, H)
+        written = {"input_ids": batch.extra[DECODER_IDS]}
+        if DECODER_LANGUAGES in batch.extra and model.decoder_language_input is not None:
+            written[model.decoder_language_input] = batch.extra[DECODER_LANGUAGES]
+        hidden = model.decode(states, inputs.get("attention_mask"), written)  # (B, T, H)
+        total, plain = smoothed_entropy(model, hidden[batch.at], batch.labels, self.label_smoothing)
+        terms = {self.term: Term(total)}
+        return terms | {PLAIN: Term(plain, weight=0.0)} if self.label_smoothing else terms
+
+    def facts(self, batch: Batch, vocab: Vocab) -> Facts:
+        """What the decoder reads, and what it must say next; columns are those of the decoder."""
+        ids = batch.extra[DECODER_IDS]
+        rows, columns = np.nonzero(ids != vocab.pad)
+        written = placed(rows, columns, pieces(vocab, ids[rows, columns]))
+        return Facts({"writes": written, "next": placed(*batch.at, pieces(vocab, batch.labels))})
+
+
+def written_rows(ids: Ragged, target: int, vocab: Vocab, max_length: int) -> Writing:
+    """`[target] y1 .. yn` a row, from which y1 .. yn and the end are predicted.
+
+    A row that is cut to `max_length` does not end there, so no end is predicted.
+    """
+    kept = np.minimum(ids.lengths, max_length - 1)
+    shown = np.full((len(ids), int(kept.max(initial=0)) + 1), vocab.pad, np.int64)
+    shown[:, 0] = target
+    inside = np.arange(shown.shape[1] - 1) < kept[:, None]  # (B, T - 1)
+    shown[:, 1:][inside] = ids.flat[ids.columns() < np.repeat(kept, ids.lengths)]
+    after = np.full_like(shown, vocab.end)
+    after[:, :-1][inside] = shown[:, 1:][inside]
+    asked = np.arange(shown.shape[1]) < (kept + (kept == ids.lengths))[:, None]
+    rows, columns = np.nonzero(asked)
+    return Writing(shown, kept + 1, (rows, columns), after[rows, columns], np.zeros(len(ids), np.int8))
+
+
+def must_translate(backbone: Any, what: str) -> Any:
+    """The model, as one with a decoder.
+
+    Raises:
+        SettingsError: it is an encoder alone.
+    """
+    if not hasattr(backbone, "decode"):
+        raise SettingsError(f"{what} writes what it has read, and this {backbone.traits.family} model has no decoder")
+    return backbone
+
+
+def _languages(read: Layout, languages: tuple[str, ...], writing: Writing, targets: tuple[str, ...]) -> dict[str, int]:
+    """Real subwords of both sides by language, in the order of the alphabet: the same in every batch."""
+    found = tokens_by_language(read, languages)
+    for side, target in enumerate(targets):
+        found[target] = found.get(target, 0) + int(writing.lengths[writing.sides == side].sum())
+    return dict(sorted(found.items()))

@@ -1,0 +1,168 @@
+"""Translation and denoising: what is read, what is written, and what writing it costs."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from interlace.data import Pairs
+from interlace.errors import SettingsError
+from interlace.models.build import fresh
+from interlace.models.shape import Shape
+from interlace.objectives import Resources, _smoothed
+from interlace.objectives.denoise import Denoise
+from interlace.objectives.translation import Translation
+from little_seq2seq import ID, NAMED, PLAIN, VOCAB, WORDS, model, sentences, texts
+
+PAIRS = Pairs(sentences(["the old doctor reads", "the doctor"]), sentences(["der alte Arzt", "der Arzt liest"], "de"))
+FORWARD = Translation(directions="forward")
+
+
+def made(objective, examples=PAIRS, traits=PLAIN, step=0, key=0):
+    return objective.batch(examples, objective.prepare(Resources(VOCAB, traits)), step, np.random.default_rng(key))
+
+
+def test_the_other_side_is_written_behind_its_language():
+    batch = made(FORWARD)
+    assert texts(batch.inputs["input_ids"]) == ["<s> the old doctor reads </s>", "<s> the doctor </s>"]
+    assert texts(batch.extra["decoder_ids"]) == ["<2de> der alte Arzt", "<2de> der Arzt liest"]
+    asked = [WORDS[number] for number in batch.labels]
+    assert asked == "der alte Arzt </s> der Arzt liest </s>".split()
+    assert [place.tolist() for place in batch.at] == [[0] * 4 + [1] * 4, [0, 1, 2, 3] * 2]
+    assert batch.counts == {"translation": 8, "nll": 8}
+    assert batch.languages == {"de": 8, "en": 10}
+    assert batch.tokens == 18
+
+
+def test_backward_reads_the_target():
+    batch = made(Translation(directions="backward"))
+    assert texts(batch.inputs["input_ids"])[1] == "<s> der Arzt liest </s>"
+    assert texts(batch.extra["decoder_ids"]) == ["<2en> the old doctor reads", "<2en> the doctor"]
+    assert batch.languages == {"de": 10, "en": 8}
+    assert list(batch.languages) == list(made(FORWARD).languages)  # summed by place
+
+
+def test_both_directions_come_about_equally_often():
+    ways = [texts(made(Translation(), key=key).extra["decoder_ids"])[0].split()[0] for key in range(200)]
+    assert ways.count("<2de>") / 200 == pytest.approx(0.5, abs=0.1)
+    assert set(ways) == {"<2de>", "<2en>"}
+
+
+def test_every_subword_of_both_sides_gets_its_language():
+    batch = made(FORWARD, traits=NAMED)
+    assert set(np.unique(batch.inputs["token_type_ids"])) == {2}
+    assert batch.extra["decoder_languages"].tolist() == [[3] * 4] * 2
+    assert "decoder_languages" not in made(Translation(language_ids=False), traits=NAMED).extra
+
+
+def test_a_row_that_does_not_fit_is_cut_without_an_end():
+    """Training leaves such rows out; who asks for a batch of them all the same must not teach it to stop there."""
+    long = sentences(["the old doctor reads three letters the old doctor", "the"])
+    batch = made(Translation(directions="forward", max_length=8), Pairs(long, long))
+    assert texts(batch.inputs["input_ids"])[0] == "<s> the old doctor reads three letters </s>"
+    assert texts(batch.extra["decoder_ids"])[0] == "<2en> the old doctor reads three letters the"
+    assert [WORDS[number] for number in batch.labels].count("</s>") == 1
+    assert WORDS[batch.labels[-1]] == "</s>"
+
+
+def test_an_empty_sentence_ends_at_once():
+    batch = made(FORWARD, Pairs(sentences(["the"]), sentences([""], "de")))
+    assert (batch.labels.tolist(), batch.at[1].tolist()) == ([VOCAB.end], [0])
+
+
+def by_hand(net, batch, smoothing):
+    """The loss of each row by itself, without padding, from whole log-probabilities."""
+    total, plain = 0.0, 0.0
+    for row in range(len(batch.inputs["input_ids"])):
+        read = [number for number in batch.inputs["input_ids"][row] if number != VOCAB.pad]
+        written = [number for number in batch.extra["decoder_ids"][row] if number != VOCAB.pad]
+        hidden = net.decode(
+            net.encode({"input_ids": torch.tensor([read])}), None, {"input_ids": torch.tensor([written])}
+        )
+        logs = net.logits(hidden[0]).log_softmax(1)
+        labels = [*written[1:], VOCAB.end]
+        right = -logs[torch.arange(len(labels)), torch.tensor(labels)]
+        plain += right.sum().item()
+        total += ((1 - smoothing) * right - smoothing * logs.mean(1)).sum().item()
+    return total, plain
+
+
+@pytest.mark.parametrize("family", ["bert", "modernbert"])
+def test_the_loss_is_that_of_each_row_by_itself(family):
+    batch, net = made(FORWARD), model(family, init_std=0.3).eval()
+    with torch.no_grad():
+        terms = FORWARD.loss(net, nn.ModuleDict(), batch.to(torch.device("cpu")))
+        total, plain = by_hand(net, batch, 0.1)
+    assert terms["translation"].total.item() == pytest.approx(total, rel=1e-4)
+    assert terms["nll"].total.item() == pytest.approx(plain, rel=1e-4)
+    assert (terms["translation"].weight, terms["nll"].weight) == (1, 0)
+    assert plain != pytest.approx(total, rel=1e-3)
+    measured = FORWARD.for_evaluation().loss(net, nn.ModuleDict(), batch.to(torch.device("cpu")))
+    assert list(measured) == ["translation"]
+    assert measured["translation"].total.item() == pytest.approx(plain, rel=1e-4)
+
+
+def test_parts_give_the_loss_and_the_gradient_of_the_whole(monkeypatch):
+    batch, net = made(FORWARD).to(torch.device("cpu")), model()
+
+    def gradient():
+        net.zero_grad()
+        total = FORWARD.loss(net, nn.ModuleDict(), batch)["translation"].total
+        total.backward()
+        return total.item(), {name: weight.grad.clone() for name, weight in net.named_parameters()}
+
+    whole, expected = gradient()
+    monkeypatch.setattr(_smoothed, "MOST_LOGITS", 3 * len(WORDS))
+    parts, found = gradient()
+    assert parts == pytest.approx(whole, rel=1e-5)
+    for name, grad in expected.items():
+        torch.testing.assert_close(found[name], grad, msg=name)
+
+
+def test_a_model_that_cannot_write_is_refused():
+    encoder = fresh(Shape(family="bert", layers=1, width=16, heads=2, max_length=32), VOCAB, (), 0)
+    with pytest.raises(SettingsError, match="this bert model has no decoder"):
+        FORWARD.loss(encoder, nn.ModuleDict(), made(FORWARD).to(torch.device("cpu")))
+
+
+def test_denoising_writes_the_sentence_that_was_there():
+    text = sentences(["the old doctor reads three letters"] * 40)
+    batch = made(Denoise(), text, NAMED)
+    assert set(texts(batch.extra["decoder_ids"])) == {"<2en> the old doctor reads three letters"}
+    read = texts(batch.inputs["input_ids"])
+    assert len(set(read)) > 20
+    assert all(row.startswith("<s> ") and row.endswith(" </s>") for row in read)
+    assert set(batch.extra["decoder_languages"][0]) == set(batch.inputs["token_type_ids"][0]) == {2}
+    assert batch.counts == {"denoise": 40 * 7}
+    assert batch.languages == {"en": batch.tokens}
+
+
+def test_without_noise_it_copies():
+    batch = made(Denoise(noise={"shuffle": 0, "drop": 0, "blank": 0}), sentences(["the doctor"], "de"))
+    assert texts(batch.inputs["input_ids"]) == ["<s> the doctor </s>"]
+    assert batch.extra["decoder_ids"].tolist() == [[ID["<2de>"], ID["the"], ID["doctor"]]]
+
+
+def test_facts_stand_in_the_columns_of_what_is_written():
+    batch = made(FORWARD)
+    facts = FORWARD.facts(batch, VOCAB)
+    assert facts.lines["writes"][0] == {0: "<2de>", 1: "der", 2: "alte", 3: "Arzt"}
+    assert facts.lines["next"][0] == {0: "der", 1: "alte", 2: "Arzt", 3: "</s>"}
+
+
+def test_evenly_smoothed_labels_cost_at_least_their_entropy():
+    """With everything spread the best that can be is the entropy of the smoothed labels."""
+    size, smoothing = len(WORDS), 0.1
+    right = 1 - smoothing + smoothing / size
+    least = -(right * math.log(right) + (size - 1) * smoothing / size * math.log(smoothing / size))
+    net = model()
+    batch = made(FORWARD).to(torch.device("cpu"))
+    optimiser = torch.optim.Adam(net.parameters(), lr=2e-2)
+    for _ in range(150):
+        loss = FORWARD.loss(net, nn.ModuleDict(), batch)["translation"].total / batch.counts["translation"]
+        loss.backward()
+        optimiser.step()
+        optimiser.zero_grad()
+    assert least <= loss.item() < least + 0.1

@@ -1,0 +1,50 @@
+"""Two made-up languages, word by word, and a translation model of them that is small enough for tests."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from interlace.data import Sentences
+from interlace.models._seq2seq_build import fresh_decoder, join
+from interlace.models.build import fresh
+from interlace.models.shape import Shape
+from interlace.models.traits import Traits
+from interlace.ragged import Ragged
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from interlace.models.seq2seq import Seq2Seq
+
+WORDS = (
+    "<s> <pad> </s> [M] <unk> <2en> <2de> the old doctor reads three letters der alte Arzt liest drei Briefe".split()
+)
+ID = {word: number for number, word in enumerate(WORDS)}
+TARGETS = {"en": ID["<2en>"], "de": ID["<2de>"]}
+VOCAB = SimpleNamespace(
+    size=len(WORDS), begin=0, pad=1, end=2, mask=3, unk=4, specials=np.arange(7), ordinary=np.arange(7, len(WORDS)),
+    targets=TARGETS, target=TARGETS.__getitem__, extension=None, tokens=lambda ids: [WORDS[number] for number in ids],
+)  # fmt: skip
+PLAIN = Traits("bert", 64)
+NAMED = Traits("bert", 64, {"en": 2, "de": 3}, "token_type_ids")
+
+
+def sentences(lines: Sequence[str], language: str = "en") -> Sentences:
+    """Rows of words between blanks, each a subword."""
+    ids = Ragged.of([[ID[word] for word in line.split()] for line in lines])
+    return Sentences(ids, Ragged(ids.columns().astype(np.int32), ids.offsets), language)
+
+
+def texts(ids: Any) -> list[str]:
+    """Rows of ids as lines, padding left out."""
+    return [" ".join(WORDS[number] for number in row if number != VOCAB.pad) for row in np.asarray(ids).tolist()]
+
+
+def model(family: str = "bert", languages: Sequence[str] = (), seed: int = 0, **shape: Any) -> Seq2Seq:
+    """A fresh one; without dropout unless `shape` asks for it."""
+    small = {"layers": 1, "width": 16, "heads": 2, "max_length": 32, "dropout": 0.0, "attention_dropout": 0.0}
+    encoder = fresh(Shape(family=family, **{**small, **shape}), VOCAB, tuple(languages), seed)
+    return join(encoder, fresh_decoder(encoder.model.config, seed))
