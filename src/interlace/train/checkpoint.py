@@ -68,6 +68,22 @@ def load(path: Path, model: nn.Module, optimiser: Optimizer | None = None) -> di
     return state
 
 
+def weights_of(path: Path) -> Path:
+    """The file that holds the weights of a checkpoint, by their names in the model; its content was looked at.
+
+    Raises:
+        CheckpointError: a file is missing or damaged.
+    """
+    found = path / WEIGHTS
+    try:
+        whole = _hash(found) == _state(path)["hashes"].get(WEIGHTS)
+    except OSError as error:
+        raise CheckpointError(f"{found}: missing ({error}); {_cure(path)}") from error
+    if not whole:
+        raise CheckpointError(f"{found}: damaged (its content is not what was written); {_cure(path)}")
+    return found
+
+
 def prune(folder: Path, keep: int, best: int | None = None) -> None:
     """Remove all but the newest `keep` checkpoints and the best."""
     for step in steps_in(folder)[:-keep]:

@@ -1,0 +1,33 @@
+"""The mean of a run's last checkpoints, as a model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from interlace.cli import Code, Json, notes, output, take_guests
+
+
+def average(
+    run: Annotated[Path, typer.Argument(help="A finished run's folder.")],
+    into: Annotated[Path, typer.Option("--into", help="Folder for the model.")],
+    last: Annotated[int, typer.Option("--last", min=1, help="How many of the last checkpoints.")] = 5,
+    code: Code = [],
+    as_json: Json = False,
+) -> None:
+    """Average the weights of a run's last checkpoints into a model that opens like any other."""
+    take_guests(code)
+    from interlace.recipes.averaging import AVERAGED
+    from interlace.recipes.averaging import average as mean
+
+    mean(run, into, last)
+    made = json.loads((into / AVERAGED).read_text(encoding="utf-8"))
+    if as_json:
+        output.print_json(json.dumps({"model": str(into), **made}))
+        return
+    steps = ", ".join(f"{step:,}" for step in made["steps"])
+    notes.print(f"the mean of {len(made['steps'])} checkpoints, steps {steps}")
+    output.print(str(into), soft_wrap=True, highlight=False)

@@ -1,0 +1,70 @@
+"""The mean of the last checkpoints of a run, as a model that opens."""
+
+import json
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from transformers import AutoModelForMaskedLM
+from typer.testing import CliRunner
+
+from interlace.cli import application
+from interlace.errors import CheckpointError, DataError, RunError, SettingsError
+from interlace.models.build import load
+from interlace.recipes import read_recipe
+from interlace.recipes.averaging import average
+from interlace.recipes.pretrain import pretrain
+
+
+@pytest.fixture
+def run(small, tmp_path):
+    changes = {"train.steps": "6", "train.checkpoint_every": "2", "train.keep": "3", "export.fold_language": "xx"}
+    pretrain(read_recipe(str(small), changes), tmp_path / "run")
+    return tmp_path / "run"
+
+
+def stored(run, step):
+    return load_file(run / f"checkpoints/step-{step:08d}/model.safetensors")
+
+
+def test_every_weight_is_the_mean_of_the_checkpoints(run, tmp_path):
+    command = ["average", str(run), "--last", "2", "--into", str(tmp_path / "mean"), "--json"]
+    found = json.loads(CliRunner().invoke(application(), command, catch_exceptions=False).stdout)
+    assert (found["steps"], found["run"]) == ([4, 6], "small")
+    one, two = stored(run, 4), stored(run, 6)
+    backbone = load(tmp_path / "mean")
+    folded = "token_type_embeddings"
+    compared = 0
+    for name, tensor in backbone.named_parameters():
+        if folded not in name:
+            torch.testing.assert_close(tensor.data, (one[f"backbone.{name}"] + two[f"backbone.{name}"]) / 2)
+            compared += not torch.equal(one[f"backbone.{name}"], two[f"backbone.{name}"])
+    assert compared > 10
+    AutoModelForMaskedLM.from_pretrained(tmp_path / "mean")
+
+
+def test_one_checkpoint_is_the_model_itself(run, tmp_path):
+    average(run, tmp_path / "mean", 1)
+    mean, last = (load_file(folder / "model.safetensors") for folder in (tmp_path / "mean", run / "model"))
+    assert mean.keys() == last.keys()
+    for name, tensor in mean.items():
+        torch.testing.assert_close(tensor, last[name])
+    average(run, tmp_path / "mean", 3)  # an averaged model gives way to another
+
+
+def test_what_cannot_be_averaged_is_refused(run, tmp_path):
+    into = tmp_path / "mean"
+    with pytest.raises(SettingsError, match=r"--last 5: .*keeps 3 checkpoints \(steps 2, 4, 6\).*train.keep=5"):
+        average(run, into, 5)
+    with pytest.raises(DataError, match="no such folder"):
+        average(tmp_path / "nowhere", into)
+    with pytest.raises(DataError, match="model: holds something that is no averaged model"):
+        average(run, run / "model", 2)
+    weights = run / "checkpoints/step-00000004/model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1] + b"x")
+    with pytest.raises(CheckpointError, match="damaged"):
+        average(run, into, 2)
+    (run / "run.json").unlink()
+    with pytest.raises(RunError, match="not finished"):
+        average(run, into, 1)
+    assert not into.exists()
