@@ -7,7 +7,6 @@ Heads of objectives stay behind, as in any exported model.
 from __future__ import annotations
 
 from contextlib import ExitStack
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from interlace.data.vocab import Vocab
@@ -17,6 +16,7 @@ from interlace.train.folder import RECIPE, RUN, read_json, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from torch import Tensor, nn
 
