@@ -12,6 +12,7 @@ from interlace.errors import SettingsError, did_you_mean
 from interlace.models.shape import ModelSettings
 from interlace.objectives import OBJECTIVES, Objective
 from interlace.recipes._align import AlignSettings
+from interlace.recipes._derived import DerivedLanguage, check_derived
 from interlace.recipes._corpora import CorpusGroup
 from interlace.recipes._embeddings import EmbeddingSettings
 from interlace.recipes._files import RECIPES, change, find_recipe, merged, read, shipped_recipes
@@ -108,6 +109,9 @@ class Recipe(Settings):
     seed: int = Field(0, ge=0, description="Seed of everything random.")
     data_root: str | None = Field(None, description="Folder that all paths stand under.")
     world: World | None = Field(None, description="Write the micro-world and read it as the data root.")
+    derived: dict[str, DerivedLanguage] = Field(
+        {}, description="Languages made of another one, by name; their files are made where patterns look for them."
+    )
     normalise: Normalise = Field(default_factory=Normalise, description="What is done to each line first.")
     splitter: str = Field("blanks", description="What a word is; recorded with corpora.")
     corpora: dict[str, CorpusGroup] = Field({}, description="Training text by group; none: it only evaluates.")
@@ -141,6 +145,7 @@ class Recipe(Settings):
             group.reading()
         if self.vocab.extend and self.vocab.start is None and self.model.start is None:
             raise SettingsError("vocab.extend needs a tokenizer to extend: name it in model.start or vocab.start")
+        check_derived(self.derived, [pair for group in self.corpora.values() for pair in group.pairs])
         for name in self.vocab.corpora:
             if name not in self.corpora:
                 raise SettingsError(f"vocab.corpora: no group {name!r}{did_you_mean(name, self.corpora)}")

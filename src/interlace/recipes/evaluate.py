@@ -213,7 +213,7 @@ def _key(target: Target, identity: Identity, cell: Cell, fit: Fit) -> str:
         "source": cell.source,
         "trained": fit.trained,
         "judges": sorted({fit.judge_of(item) for item in fit.scored}) if task.tuning.select == "mean-dev" else [],
-        "data": [recipe.world.dump(), world_version()] if recipe.world else str(cell.root),
+        "data": [recipe.world.dump(), world_version()] if recipe.world and not recipe.derived else str(cell.root),
         "precision": resolved(recipe.train.precision),
         "processes": cell.accelerator.num_processes if fit.trained else 1,
     }

@@ -152,7 +152,9 @@ def _key(trained: Recipe, held: TestSet) -> str:
     content = {
         "version": _VERSION,
         "text": {key: group.dump() for key, group in trained.corpora.items()},
-        "root": [trained.world.dump(), world_version()] if trained.world else str(data_root(trained)),
+        "root": [trained.world.dump(), world_version()]
+        if trained.world and not trained.derived
+        else str(data_root(trained)),
         "held out": [dict(held.parts), dict(held.languages)],
     }
     return hashlib.blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=8).hexdigest()

@@ -17,6 +17,7 @@ from interlace.data.parallel import ParallelCorpus
 from interlace.data.vocab import Vocab
 from interlace.errors import DataError
 from interlace.recipes._text import filters_of, text_key, training_lines, training_pairs, words_key
+from interlace.recipes.deriving import with_derived
 from interlace.recipes.linking import beside, needs
 from interlace.text.words import SPLITTERS
 from interlace.world import world_version, write_world
@@ -84,7 +85,17 @@ def prepare(recipe: Recipe) -> Materials:
 
 
 def data_root(recipe: Recipe) -> Path:
-    """The folder that the recipe's paths stand under; the micro-world is written where the recipe asks for it."""
+    """The folder that the recipe's paths stand under; derived languages and the micro-world are made where asked for.
+
+    Raises:
+        DataError: there is none, or a file that derived languages need is missing.
+    """
+    root = _root(recipe)
+    return with_derived(recipe, root) if recipe.derived else root
+
+
+def _root(recipe: Recipe) -> Path:
+    """Where original text stands."""
     if recipe.world is not None:
         world = recipe.world
 

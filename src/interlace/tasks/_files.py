@@ -181,6 +181,20 @@ def find_parts(files: Named, asked: Asked, language: str | None = None) -> list[
     return parts
 
 
+def named(files: Named, asked: Asked) -> list[Path]:
+    """The whole files that `files` names, whether they are there or not; data sets of the hub are left out.
+
+    Raises:
+        MissingDataError: it names none for this split and language.
+    """
+    found = []
+    for pattern in (_sliced(sliced)[0] for sliced in _patterns(files, asked)):
+        if not is_hub(pattern):
+            paths = list(_paths(pattern, asked, asked.of))
+            found.append(next(filter(Path.is_file, paths), paths[0]))
+    return found
+
+
 def _paths(pattern: str, asked: Asked, language: str) -> Iterator[Path]:
     """Where a file may stand: with each of the three-letter codes that its languages are known by."""
     names = {**asked.filled, "language": language}

@@ -1,0 +1,96 @@
+"""The `[derived.LANGUAGE]` sections of recipes: a language made of another one by systematic changes to its text.
+
+Tang et al. (2022, section 3) study transfer between English and languages made of it, so that a pair differs in what
+was changed and in nothing else.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field, field_validator
+
+from interlace.errors import SettingsError, did_you_mean
+from interlace.settings import Settings
+from interlace.synthetic import CHANGES, Chain, chain
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+
+class DerivedLanguage(Settings):
+    """A language whose files are made of another one's: training text, translations, dictionary, files of tasks."""
+
+    of: str = Field(min_length=1, description="The language that it is made of, which has files.")
+    changes: list[str] = Field(
+        min_length=1,
+        description="What is done to each sentence, in this order; a list, or names joined by '+'. Tang et al. (2022, "
+        "section 3) write the last one first: 'invert+transliterate' is their T_trans after T_inv.",
+    )
+    settings: dict[str, dict[str, Any]] = Field(
+        {}, description="Settings of changes by their name; those of a change that is not made are only checked."
+    )
+    seed: int = Field(0, ge=0, description="Seed of what changes draw.")
+    parallel: float = Field(
+        1.0,
+        gt=0,
+        le=1,
+        description="Share of the training sentences whose translations the pair of both languages holds; a smaller "
+        "share is part of a larger one (Tang et al. 2022, table 1: 0.01 to 1).",
+    )
+    trees: list[str] = Field(
+        [],
+        description="CoNLL-U files under the data root, '*' for any name, in which sentences stand parsed that change "
+        "by their tree; looked up by their words.",
+    )
+
+    @field_validator("changes", mode="before")
+    @classmethod
+    def _listed(cls, changes: Any) -> Any:
+        return [name.strip() for name in changes.split("+")] if isinstance(changes, str) else changes
+
+    @field_validator("changes")
+    @classmethod
+    def _are_known(cls, changes: list[str]) -> list[str]:
+        _must_be_changes(changes)
+        return changes
+
+    def model_post_init(self, _context: Any) -> None:
+        """All settings must fit their change."""
+        _must_be_changes(self.settings)
+        for name, settings in self.settings.items():
+            CHANGES.build({"name": name, **settings}, f"settings.{name}")
+        self.change()
+
+    def change(self) -> Chain:
+        """The changes one after another."""
+        return chain({"name": name, **self.settings.get(name, {})} for name in self.changes)
+
+
+def _must_be_changes(names: Iterable[str]) -> None:
+    for name in names:
+        if name not in CHANGES.names():
+            message = f"there is no change {name!r}{did_you_mean(name, CHANGES.names())}"
+            raise ValueError(message)
+
+
+def check_derived(derived: Mapping[str, DerivedLanguage], pairs: Collection[str]) -> None:
+    """Refuse languages that cannot be made, and translations that are not of a language and what it is made of.
+
+    Raises:
+        SettingsError: says which.
+    """
+    for name, language in derived.items():
+        if "-" in name:
+            raise SettingsError(f"derived.{name}: a language's name holds no '-'; write {name.replace('-', '_')!r}")
+        if language.of in derived:
+            raise SettingsError(
+                f"derived.{name}.of: {language.of!r} is made of {derived[language.of].of!r} itself; name that one, and "
+                "all changes"
+            )
+    for pair in pairs:
+        for name in pair.split("-"):
+            if name in derived and derived[name].of not in pair.split("-"):
+                raise SettingsError(
+                    f"the pair {pair!r}: {name!r} has translations with {derived[name].of!r} only, of which it is made"
+                )

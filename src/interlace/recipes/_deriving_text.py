@@ -1,0 +1,168 @@
+"""How the files of one derived language are made: text read, changed word by word, and written, with exact links.
+
+Words are those that a file itself tells (treebanks, tagged tokens), and otherwise those of the recipe's splitter.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from interlace.links import WordPairs
+from interlace.links.formats import pharaoh_lines
+from interlace.links.lexicon import Lexicon
+from interlace.ragged import Ragged
+from interlace.randomness import Purpose, generator
+from interlace.readers import READERS
+from interlace.recipes._deriving_formats import write_as
+from interlace.synthetic import composed
+from interlace.text import Text, TextPairs
+from interlace.text.lines import write_lines, writing
+from interlace.text.words import SPLITTERS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from interlace.recipes import Recipe
+    from interlace.recipes._deriving_files import Same, Sides, Source, Words
+    from interlace.recipes._treebank import Treebank
+    from interlace.synthetic import Change, Derived
+    from interlace.text.normalise import Normalise
+    from interlace.text.words import Splitter
+
+
+@dataclass(frozen=True)
+class Maker:
+    """Makes files of one derived language."""
+
+    name: str
+    of: str
+    change: Change
+    seed: int
+    splitter: Splitter
+    normalise: Normalise
+    treebank: Treebank | None
+
+    @classmethod
+    def of_recipe(cls, recipe: Recipe, name: str, treebank: Treebank | None) -> Maker:
+        """The maker of a recipe's derived language."""
+        derived = recipe.derived[name]
+        splitter = SPLITTERS.build(recipe.splitter).of(derived.of)
+        return cls(name, derived.of, derived.change(), derived.seed, splitter, recipe.normalise, treebank)
+
+    # ---- what is written ----
+
+    def write_same(self, wanted: Same, into: Path) -> None:
+        """The file in the derived language, in the form of the original."""
+        reader = READERS.build(wanted.source.reader)
+        write_as(reader, into, (self._changed(chunk) for chunk in self._chunks(wanted.source)))
+
+    def write_sides(self, wanted: Sides, sides: tuple[Path, Path], links: Path | None) -> None:
+        """The lines of both sides (the original's first), and a line of links between their words for each pair."""
+        with writing(sides[0]) as original, writing(sides[1]) as own, _maybe(links) as linked:
+            for pairs in self._pairs(wanted.sources, wanted.share):
+                original(pairs.source.lines)
+                own(pairs.target.lines)
+                found = self._between_words(pairs)
+                linked(pharaoh_lines(_turned(found) if wanted.turned else found))
+
+    def write_words(self, wanted: Words, into: Path) -> None:
+        """The dictionary: each word with a letter in it and what became of it, the most frequent first."""
+        counts: Counter[tuple[str, str]] = Counter()
+        for pairs in self._pairs(wanted.sources):
+            found = Lexicon.count(WordPairs.of([pairs]), _given(pairs.links)).words()
+            counts.update({found[entry][:2]: int(found[entry][2]) for entry in range(len(found))})
+        entries = sorted(counts, key=lambda entry: (-counts[entry], entry))
+        write_lines(into, ("\t".join(entry) for entry in entries))
+
+    # ---- what is read and changed ----
+
+    def _chunks(self, source: Source) -> Iterator[Any]:
+        reader: Any = READERS.build(source.reader)
+        for chunk in reader.read_chunks(list(source.paths), [self.of]):
+            if isinstance(chunk, TextPairs):
+                yield replace(chunk, source=self._with_words(chunk.source), target=self._with_words(chunk.target))
+            else:
+                yield self._with_words(chunk)
+
+    def _with_words(self, text: Text) -> Text:
+        if not text.tags:
+            text = replace(text, words=self.splitter.split(text.lines), splitter=self.splitter.name)
+        return text if self.treebank is None else self.treebank.parsed(text)
+
+    def _changed(self, chunk: Any) -> Any:
+        if isinstance(chunk, TextPairs):
+            made = self.change.apply_pairs(chunk, self.seed).pairs
+            return replace(made, source=self._own(made.source), target=self._own(made.target))
+        return self._own(self.change.apply(chunk, self.seed).text)
+
+    def _own(self, text: Text) -> Text:
+        return replace(text, language=self.name)
+
+    def _pairs(self, sources: Sequence[Source], share: float = 1.0) -> Iterator[TextPairs]:
+        """Original and derived lines, normalised and with links, of the share of the lines that is drawn."""
+        first = 0
+        for source in sources:
+            for chunk in self._chunks(source):
+                drawn = generator(Purpose.SAMPLE, self.seed, first).random(len(chunk)) < share
+                first += len(chunk)
+                text = self._normalised(chunk.where(drawn & (chunk.words.lengths > 0)))
+                if len(text):
+                    made: Derived = self.change.apply(text, self.seed)
+                    yield TextPairs(text, self._own(made.text), made.links)
+
+    def _normalised(self, text: Text) -> Text:
+        """Lines as corpora hold them; where that moves words, they are found anew."""
+        lines = self.normalise.lines(text.lines, text.language)
+        if lines is text.lines:
+            return text
+        return self._with_words(replace(text, lines=lines, tags={}))
+
+    def _between_words(self, pairs: TextPairs) -> Ragged:
+        """The links of pairs between the words that the recipe's splitter finds on both sides."""
+        before, after = (overlaps(self.splitter.split(side.lines), side.words) for side in (pairs.source, pairs.target))
+        return composed(composed(before, _given(pairs.links)), _turned(after))
+
+
+def overlaps(one: Ragged, other: Ragged) -> Ragged:
+    """Links between two ways to part the same lines into words: (i, j) where the i-th and the j-th share a character.
+
+    Args:
+        one: n rows of (start, end) spans, in order and disjoint.
+        other: n rows of such spans.
+    """
+    width = 1 + max([int(side.flat[:, 1].max()) for side in (one, other) if len(side.flat)], default=0)
+    spans = [(side.flat.astype(np.int64) + side.rows()[:, None] * width).T for side in (one, other)]
+    (begin, end), (begin_other, end_other) = spans  # lines one behind another, so that one search does them all
+    first = np.searchsorted(end_other, begin, "right")
+    count = np.maximum(np.searchsorted(begin_other, end, "left") - first, 0)
+    rows = np.repeat(one.rows(), count)
+    step = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
+    at = np.repeat(first, count) + step - (other.offsets[:-1] - other.offsets[0])[rows]
+    links = np.stack([np.repeat(one.columns(), count), at], axis=1).astype(np.int32)
+    return Ragged.from_lengths(links, np.bincount(rows, minlength=len(one)))
+
+
+def _turned(links: Ragged) -> Ragged:
+    """Links from the other side, sorted again."""
+    order = np.lexsort((links.flat[:, 0], links.flat[:, 1], links.rows()))
+    return Ragged.from_lengths(np.ascontiguousarray(links.flat[order][:, ::-1]), links.lengths)
+
+
+def _given(links: Ragged | None) -> Ragged:
+    return links if links is not None else Ragged.of([], width=2)
+
+
+def _maybe(path: Path | None) -> AbstractContextManager[Any]:
+    """A file to write lines to, or a place where they are lost."""
+    from contextlib import nullcontext
+
+    def drop(_lines: Iterable[str]) -> None:
+        """Nobody asks for these."""
+
+    return nullcontext(drop) if path is None else writing(path)

@@ -1,0 +1,154 @@
+"""Languages made of another one: a data root in which their files stand beside those that they are made of.
+
+Each made file is cached by all that it hangs on: the original's content, the changes with their seed and code, and how
+words are found. The data root is a folder of links to the real one and to these files, so whatever reads files
+(corpora, tasks, dictionaries, aligners, the search for leaks) reads derived languages like any other.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from functools import cache
+from hashlib import blake2b
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from interlace.data.cache import cached, content_key
+from interlace.errors import DataError
+from interlace.recipes._deriving_files import Same, Sides, Source, Words, wanted_files
+from interlace.recipes._text import words_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from interlace.recipes import Recipe
+    from interlace.recipes._deriving_files import Wanted
+    from interlace.recipes._deriving_text import Maker
+
+log = logging.getLogger(__name__)
+
+_FILES = "files"
+
+
+def with_derived(recipe: Recipe, root: Path) -> Path:
+    """The data root in which the files of the recipe's derived languages stand too, made where they are not yet.
+
+    Raises:
+        DataError: a file that one is made of is missing, or stands where one is to be made.
+        SettingsError: a pattern of the recipe cannot name a file for each language.
+    """
+    root = root.resolve()
+    makers = _Makers(recipe, root)
+    made: dict[str, Path] = {}
+    for wanted in wanted_files(recipe, root):
+        made |= {os.path.relpath(path, root): file for path, file in makers.made(wanted).items()}
+    if outside := [name for name in made if name.startswith("..")]:
+        raise DataError(f"{outside[0]}: files of derived languages stand under the data root {root}")
+    folders = sorted({str(folder) for name in made for folder in Path(name).parents} | {"."})
+    key = {
+        "root": str(root),
+        "made": {name: str(file) for name, file in made.items()},
+        "beside": {folder: sorted(_names(root / folder)) for folder in folders},
+    }
+    return cached("derived-root", key, lambda into: _lay(root, folders, made, into / _FILES)) / _FILES
+
+
+def _names(folder: Path) -> list[str]:
+    return [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
+
+
+def _lay(root: Path, folders: list[str], made: Mapping[str, Path], into: Path) -> None:
+    """Links to what there is and to what was made; folders that hold something made are folders of their own."""
+    for folder in folders:
+        (into / folder).mkdir(parents=True, exist_ok=True)
+    own = {str(Path(name)) for name in [*folders, *made]}
+    for folder in folders:
+        for name in _names(root / folder):
+            if str(Path(folder) / name) not in own:
+                (into / folder / name).symlink_to(root / folder / name)
+    for name, file in made.items():
+        (into / name).symlink_to(file)
+
+
+class _Makers:
+    """Makes wanted files in the cache. What changes text is only set up where a file is not there yet."""
+
+    def __init__(self, recipe: Recipe, root: Path) -> None:
+        self.recipe, self.root = recipe, root
+        self._makers: dict[str, Maker] = {}
+
+    def made(self, wanted: Wanted) -> dict[Path, Path]:
+        """Where a wanted file (and those made with it) is to stand -> where it stands in the cache."""
+        if isinstance(wanted, Sides):
+            names = [path for path in (wanted.original, wanted.path, wanted.links) if path is not None]
+        else:
+            names = [wanted.path]
+        files = [f"{number}{''.join(path.suffixes[-2:])}" for number, path in enumerate(names)]
+        folder = cached("derived", self._key(wanted, files), lambda into: self._make(wanted, [into / f for f in files]))
+        return {path: folder / file for path, file in zip(names, files, strict=True)}
+
+    def _make(self, wanted: Wanted, into: list[Path]) -> None:
+        log.info("deriving %s", wanted.path.name)
+        maker = self._maker(wanted.language)
+        if isinstance(wanted, Same):
+            maker.write_same(wanted, into[0])
+        elif isinstance(wanted, Words):
+            maker.write_words(wanted, into[0])
+        else:
+            maker.write_sides(wanted, (into[0], into[1]), into[2] if wanted.links else None)
+
+    def _maker(self, name: str) -> Maker:
+        if name not in self._makers:
+            from interlace.recipes._deriving_text import Maker
+            from interlace.recipes._treebank import Treebank
+
+            trees = self._trees(name)
+            treebank = Treebank.read(trees, self.recipe.derived[name].of) if trees else None
+            self._makers[name] = Maker.of_recipe(self.recipe, name, treebank)
+        return self._makers[name]
+
+    def _trees(self, name: str) -> list[Path]:
+        found: list[Path] = []
+        for pattern in self.recipe.derived[name].trees:
+            paths = sorted(self.root.glob(pattern))
+            if not paths:
+                raise DataError(f"derived.{name}.trees: no file {self.root / pattern}")
+            found += paths
+        return found
+
+    def _key(self, wanted: Wanted, names: list[str]) -> dict[str, Any]:
+        derived = self.recipe.derived[wanted.language]
+        sources: tuple[Source, ...] = (wanted.source,) if isinstance(wanted, Same) else wanted.sources
+        return {
+            "files": names,
+            "kind": type(wanted).__name__,
+            "language": wanted.language,
+            "of": derived.of,
+            "changes": [[change.name, change.dump()] for change in derived.change().changes],
+            "seed": derived.seed,
+            "trees": [content_key(path) for path in self._trees(wanted.language)],
+            "sources": [[source.reader, [content_key(path) for path in source.paths]] for source in sources],
+            "splitter": words_key(self.recipe, [derived.of]),
+            "normalise": None if isinstance(wanted, Same) else self.recipe.normalise.dump(),
+            "share": [wanted.share, wanted.turned] if isinstance(wanted, Sides) else None,
+            "version": _version(),
+        }
+
+
+@cache
+def _version() -> str:
+    """A hash of the code that makes text: other code, other files."""
+    digest = blake2b(digest_size=8)
+    for code in sorted(_code(), key=lambda path: path.name):
+        digest.update(code.name.encode() + b"\0" + code.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def _code() -> Iterator[Path]:
+    rooms: list[Any] = [files("interlace.synthetic"), files("interlace.recipes")]
+    for place in (Path(str(room)) for room in rooms):
+        for path in place.glob("*.py"):
+            if place.name == "synthetic" or path.name.startswith(("_deriving", "_treebank")):
+                yield path
