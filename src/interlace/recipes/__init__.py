@@ -12,12 +12,13 @@ from interlace.errors import SettingsError, did_you_mean
 from interlace.models.shape import ModelSettings
 from interlace.objectives import OBJECTIVES, Objective
 from interlace.recipes._align import AlignSettings
-from interlace.recipes._derived import DerivedLanguage, check_derived
 from interlace.recipes._corpora import CorpusGroup
+from interlace.recipes._derived import DerivedLanguage, check_derived
 from interlace.recipes._embeddings import EmbeddingSettings
 from interlace.recipes._files import RECIPES, change, find_recipe, merged, read, shipped_recipes
 from interlace.recipes._published import Published
 from interlace.recipes._train import TrainSettings
+from interlace.recipes._translating import check_translating, tokenizer_of
 from interlace.recipes._vocab import VocabSettings
 from interlace.schedules import Schedule, values_of, within
 from interlace.settings import Settings
@@ -143,7 +144,7 @@ class Recipe(Settings):
         build_filters(self.filters)
         for group in self.corpora.values():
             group.reading()
-        if self.vocab.extend and self.vocab.start is None and self.model.start is None:
+        if self.vocab.extend and tokenizer_of(self) is None:
             raise SettingsError("vocab.extend needs a tokenizer to extend: name it in model.start or vocab.start")
         check_derived(self.derived, [pair for group in self.corpora.values() for pair in group.pairs])
         for name in self.vocab.corpora:
@@ -155,6 +156,7 @@ class Recipe(Settings):
         ]
         for name in self.objectives:
             self._check_objective(name, known)
+        check_translating(self)
 
     def _check_objective(self, name: str, known: list[str]) -> None:
         """Its settings, its weight, and whether it finds what it reads among the corpora `known`."""

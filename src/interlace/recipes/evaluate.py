@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from accelerate import Accelerator
 
+    from interlace.models.backbone import Backbone
     from interlace.tasks import Task
     from interlace.train.cell import Score
     from interlace.train.loop import Step
@@ -190,7 +191,7 @@ def _cell(
     return Cell(
         name=name,
         task=task,
-        load=partial(load, target.model),
+        load=partial(_open, target.model, task),
         vocab=vocab,
         root=data_root(recipe),
         source=recipe.evaluate.source,
@@ -200,6 +201,14 @@ def _cell(
         accelerator=accelerator,
         watch=watch,
     )
+
+
+def _open(model: str, task: Task) -> Backbone:
+    """The model as a task wants it; what is fine-tuned of a translation model is its encoder."""
+    from interlace.models.seq2seq import Seq2Seq
+
+    found = load(model)
+    return found.encoder if isinstance(found, Seq2Seq) and task.learner() is not None else found
 
 
 def _key(target: Target, identity: Identity, cell: Cell, fit: Fit) -> str:
@@ -229,5 +238,5 @@ def _code(task: Task) -> str:
 def _identity(model: str) -> Identity:
     """The content of a model's folder; of a model of the hub, of the revision that is here."""
     folder = find(model)
-    kept = [*folder.glob("*.safetensors"), *folder.glob("tokenizer.json")]
+    kept = [path for name in ("*.safetensors", "*/model.safetensors", "tokenizer.json") for path in folder.glob(name)]
     return [content_key(path) for path in sorted(kept)] or model

@@ -17,6 +17,7 @@ from interlace.data.parallel import ParallelCorpus
 from interlace.data.vocab import Vocab
 from interlace.errors import DataError
 from interlace.recipes._text import filters_of, text_key, training_lines, training_pairs, words_key
+from interlace.recipes._translating import tokenizer_of
 from interlace.recipes.deriving import with_derived
 from interlace.recipes.linking import beside, needs
 from interlace.text.words import SPLITTERS
@@ -114,7 +115,7 @@ def _root(recipe: Recipe) -> Path:
 
 
 def _vocab(recipe: Recipe, root: Path) -> Vocab:
-    start = recipe.vocab.start or recipe.model.start
+    start = tokenizer_of(recipe)
     if start is None:
         return _learnt(recipe, root)
     vocab = Vocab.load(start)

@@ -116,7 +116,9 @@ def _run(recipe: Recipe, into: Path, accelerator: Accelerator, watch: Callable[[
     with accelerator.main_process_first():
         materials = prepare(recipe)
     clock.lap("data")
-    backbone = recipe.model.build(materials.vocab, recipe.languages, recipe.seed, causal=recipe.causal)
+    backbone = recipe.model.build(
+        materials.vocab, recipe.languages, recipe.seed, causal=recipe.causal, seq2seq=recipe.seq2seq
+    )
     for note in backbone.notes:
         log.info("%s", note)
     before = concept_vectors(backbone, materials.vocab, concepts(recipe, materials.root))
