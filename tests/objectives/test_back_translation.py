@@ -1,0 +1,205 @@
+"""Back-translation: the model's own translation is what is read, the real sentence what is written."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from interlace.errors import DataError, SettingsError
+from interlace.objectives import Resources
+from interlace.objectives._own_translation import Kept, Translation
+from interlace.objectives.back_translation import BackTranslation
+from interlace.randomness import Purpose, generator
+from little_seq2seq import ID, NAMED, PLAIN, TARGETS, VOCAB, WORDS, model, sentences, texts
+
+CPU = torch.device("cpu")
+LINES = ["der alte Arzt liest", "der Arzt", "drei Briefe liest der Arzt"]
+TEXT = sentences(LINES, "de")
+
+
+def made(objective, traits=PLAIN, key=0, text=TEXT):
+    prepared = objective.prepare(Resources(VOCAB, traits))
+    return objective.batch(text, prepared, 0, np.random.default_rng(key))
+
+
+def seen_by(net, monkeypatch):
+    """All that the encoder reads from here on."""
+    read, encode = [], net.encode
+
+    def watched(inputs, **options):
+        read.append((dict(inputs), net.training, torch.is_grad_enabled()))
+        return encode(inputs, **options)
+
+    monkeypatch.setattr(net, "encode", watched)
+    return read
+
+
+def by_hand(net, row, limit):
+    """The likeliest words behind `<2en>` after one sentence was read, the whole row decoded anew for each."""
+    states, said = net.encode({"input_ids": torch.tensor([row])}), [ID["<2en>"]]
+    while len(said) <= limit:
+        scores = net.logits(net.decode(states, None, {"input_ids": torch.tensor([said])})[0, -1:])[0]
+        scores[[number for number in VOCAB.specials if number != VOCAB.end]] = -torch.inf
+        said.append(int(scores.argmax()))
+        if said[-1] == VOCAB.end:
+            return said[1:-1]
+    return said[1:]
+
+
+def test_the_batch_says_what_is_read_first_and_what_is_written():
+    batch = made(BackTranslation())
+    assert texts(batch.inputs["input_ids"]) == [f"<s> {line} </s>" for line in LINES]
+    assert texts(batch.extra["decoder_ids"]) == [f"<2de> {line}" for line in LINES]
+    assert batch.extra["through"].tolist() == [ID["<2en>"]]
+    assert batch.extra["limits"].tolist() == [10, 7, 11]  # int(1.3 n + 5)
+    assert batch.counts == {"back_translation": 14, "copied_share": 3, "length_ratio": 11}
+    assert batch.languages == {"de": batch.tokens}
+    assert made(BackTranslation(max_length=8)).extra["limits"].tolist() == [6, 6, 6]
+
+
+def test_the_model_reads_its_own_greedy_translation(monkeypatch):
+    net, batch = model(init_std=0.4, dropout=0.5), made(BackTranslation(max_length=12)).to(CPU)
+    net.train()
+    read = seen_by(net, monkeypatch)
+    terms = BackTranslation(max_length=12).loss(net, nn.ModuleDict(), batch)
+    (first, training, gradient), (second, again, with_gradient) = read
+    assert (training, gradient, again, with_gradient) == (False, False, True, True)
+    assert net.training
+    assert torch.equal(first["input_ids"], batch.inputs["input_ids"])
+    net.eval()
+    with torch.no_grad():
+        rows = [[ID[word] for word in f"<s> {line} </s>".split()] for line in LINES]
+        expected = [by_hand(net, row, limit) for row, limit in zip(rows, batch.extra["limits"].tolist(), strict=True)]
+    assert len(set(map(len, expected))) > 1  # so that padding matters
+    assert texts(second["input_ids"]) == ["<s> " + " ".join(WORDS[i] for i in [*row, VOCAB.end]) for row in expected]
+    assert terms["length_ratio"].total == sum(map(len, expected))
+    copied = [
+        np.isin(row, [ID[word] for word in line.split()]).mean() for row, line in zip(expected, LINES, strict=True)
+    ]
+    assert terms["copied_share"].total.item() == pytest.approx(sum(copied))
+    assert terms["copied_share"].weight == terms["length_ratio"].weight == 0
+
+
+@pytest.mark.parametrize("family", ["bert", "modernbert"])
+def test_gradients_come_through_the_second_pass_under_autocast_too(family):
+    """Weights that were cast in the first pass, without a gradient, must not serve in the second."""
+    net, batch = model(family), made(BackTranslation()).to(CPU)
+
+    def gradients(precision):
+        net.zero_grad()
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=precision == "bf16"):
+            BackTranslation().loss(net, nn.ModuleDict(), batch)["back_translation"].total.backward()
+        return {name for name, weight in net.named_parameters() if weight.grad is not None and weight.grad.any()}
+
+    assert gradients("bf16") == gradients("no")
+
+
+def test_sampling_hangs_on_the_step_alone(monkeypatch):
+    objective = BackTranslation(search="sampled", temperature=2.0)
+    net, batch = model(), made(objective).to(CPU)
+    read = seen_by(net, monkeypatch)
+    for seed in (5, 5, 6):
+        torch.manual_seed(seed)
+        objective.loss(net, nn.ModuleDict(), batch)
+    one, two, three = (texts(read[place][0]["input_ids"]) for place in (1, 3, 5))
+    assert one == two != three
+
+
+def test_translations_are_used_again_until_they_are_forgotten(monkeypatch):
+    objective = BackTranslation(reuse=3)
+    net, batch = model(init_std=0.4), made(objective).to(CPU)
+    heads = objective.modules(net)
+    read = seen_by(net, monkeypatch)
+    objective.loss(net, heads, batch)
+    before = texts(read[-1][0]["input_ids"])
+    with torch.no_grad():
+        for weight in net.parameters():
+            weight.mul_(-1)
+    objective.loss(net, heads, batch)
+    assert len(read) == 3  # it was not translated again
+    assert texts(read[-1][0]["input_ids"]) == before
+    other = made(objective, text=sentences(["drei Briefe"], "de")).to(CPU)
+    objective.loss(net, heads, other)
+    assert len(read) == 5
+    heads["kept"].forget()
+    objective.loss(net, heads, batch)
+    assert len(read) == 7
+    assert texts(read[-1][0]["input_ids"]) != before
+    assert not heads.state_dict()
+    assert not BackTranslation().modules(net)
+
+
+def test_language_ids_follow_the_language_that_is_written_and_read(monkeypatch):
+    net = model(languages=("en", "de"))
+    batch = made(BackTranslation(), net.traits).to(CPU)
+    read = seen_by(net, monkeypatch)
+    BackTranslation().loss(net, nn.ModuleDict(), batch)
+    first, second = (given["token_type_ids"] for given, _, _ in read)
+    assert set(first.unique().tolist()) == {net.traits.languages["de"]}
+    assert set(second.unique().tolist()) == {net.traits.languages["en"]}
+    assert set(batch.extra["decoder_languages"].unique().tolist()) == {net.traits.languages["de"]}
+
+
+def test_a_batch_is_translated_into_any_of_the_other_languages(monkeypatch):
+    monkeypatch.setitem(TARGETS, "xx", 3)
+    asked = {made(BackTranslation(), key=key).extra["through"][0] for key in range(30)}
+    assert asked == {ID["<2en>"], 3}
+    assert {made(BackTranslation(through=["xx", "de"]), key=key).extra["through"][0] for key in range(9)} == {3}
+    kept = {made(BackTranslation(reuse=2), key=key).extra["through"][0] for key in range(30)}
+    assert len(kept) == 1  # the same sentences go the same way, or their translation would serve once
+    ways = {made(BackTranslation(reuse=2), text=sentences([word], "de")).extra["through"][0] for word in WORDS[7:]}
+    assert ways == asked
+
+
+def test_there_must_be_another_language(monkeypatch):
+    with pytest.raises(SettingsError, match="'de' are to be translated, and there is no other language"):
+        made(BackTranslation(through=["de"]))
+    monkeypatch.setattr(VOCAB, "target", _no_target)
+    with pytest.raises(DataError, match="no xx"):
+        made(BackTranslation(through=["xx"]))
+
+
+def _no_target(language):
+    message = f"no {language}"
+    raise DataError(message)
+
+
+def test_a_translation_as_an_encoder_reads_it():
+    found = Translation(torch.tensor([[7, 8], [9, 1]]), torch.tensor([2, 1]))
+    inputs = found.inputs(0, 2, 1, ("langs", torch.tensor([4, 5])))
+    assert inputs["input_ids"].tolist() == [[0, 7, 8, 2], [0, 9, 2, 1]]
+    assert inputs["attention_mask"].tolist() == [[1, 1, 1, 1], [1, 1, 1, 0]]
+    assert inputs["langs"].tolist() == [[4] * 4, [5] * 4]
+    even = Translation(torch.tensor([[7], [9]]), torch.tensor([1, 1])).inputs(0, 2, 1, None)
+    assert set(even) == {"input_ids"}
+    nothing = Translation(torch.zeros((1, 0), dtype=torch.int64), torch.tensor([0])).inputs(0, 2, 1, None)
+    assert nothing["input_ids"].tolist() == [[0, 2]]
+
+
+def test_copied_subwords_are_those_that_stand_in_the_source():
+    found = Translation(torch.tensor([[7, 8, 9], [7, 1, 1], [1, 1, 1]]), torch.tensor([3, 1, 0]))
+    source = torch.tensor([[0, 9, 7, 2], [0, 8, 2, 1], [0, 2, 1, 1]])
+    assert found.copied(source).tolist() == pytest.approx([2 / 3, 0, 0])
+
+
+def test_what_is_kept_is_never_saved():
+    kept = Kept()
+    kept.keep(3, Translation(torch.zeros(1, 1), torch.ones(1)))
+    assert kept.of(3) is not None
+    assert kept.of(4) is None
+    assert not kept.state_dict()
+
+
+def test_facts_say_what_comes_first():
+    objective = BackTranslation()
+    facts = objective.facts(made(objective, NAMED), VOCAB)
+    assert facts.notes == ["the model writes what it reads behind <2en>, in at most 11 subwords, and then reads that"]
+
+
+def test_a_number_is_the_same_wherever_a_batch_is_made():
+    objective = BackTranslation(reuse=2)
+    prepared = objective.prepare(Resources(VOCAB, PLAIN))
+    numbers = [
+        objective.batch(TEXT, prepared, step, generator(Purpose.BATCH, 0, step)).extra["number"] for step in (1, 2)
+    ]
+    assert numbers[0] == numbers[1] > 0

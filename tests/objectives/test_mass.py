@@ -1,0 +1,162 @@
+"""MASS: which fragment is hidden, and what the decoder is shown of it; with switched sentences too."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interlace.data import Pairs, Sentences
+from interlace.data.vocab import Vocab
+from interlace.errors import DataError, SettingsError
+from interlace.links.phrases import phrase_pairs
+from interlace.models.traits import Traits
+from interlace.objectives import Resources
+from interlace.objectives._fragments import spans
+from interlace.objectives.mass import Mass
+from interlace.ragged import Ragged
+from interlace.randomness import Purpose, generator
+from little_seq2seq import NAMED, PLAIN, VOCAB, WORDS, sentences, texts
+
+LINE = "the old doctor reads three letters"
+ALL_MASKED = {"mask_share": 1, "random_share": 0}
+ROTARY = Traits("modernbert", 64)
+
+
+def made(objective, examples, traits=PLAIN, key=0):
+    return objective.batch(examples, objective.prepare(Resources(VOCAB, traits)), 0, np.random.default_rng(key))
+
+
+@given(st.lists(st.integers(0, 30), min_size=1, max_size=20), st.floats(0.01, 1), st.floats(0, 1), st.integers(0, 99))
+def test_fragments_are_inside_and_as_long_as_asked(lengths, share, at_edge, seed):
+    lengths = np.array(lengths)
+    starts, stops = spans(lengths, share, at_edge, np.random.default_rng(seed))
+    assert (starts >= 0).all()
+    assert (stops <= lengths).all()
+    sizes = stops - starts
+    assert (abs(sizes - share * lengths)[sizes > 1] <= 0.5 + 1e-9).all()
+    assert (sizes[lengths > 0] >= 1).all()
+
+
+def test_fragments_start_anywhere_and_at_the_edges_as_often_as_asked():
+    lengths = np.full(20_000, 10)
+    starts, _ = spans(lengths, 0.5, 0.4, generator(Purpose.BATCH, 0))
+    shares = np.bincount(starts, minlength=6) / 20_000
+    assert shares[[0, 5]] == pytest.approx(0.2 + 0.1, abs=0.01)
+    assert shares[1:5] == pytest.approx(0.1, abs=0.01)
+
+
+def test_the_fragment_alone_is_written():
+    batch = made(Mass(**ALL_MASKED), sentences([LINE]), ROTARY, key=3)
+    read = texts(batch.inputs["input_ids"])[0].split()[1:-1]
+    hidden = [place for place, word in enumerate(read) if word == "[M]"]
+    fragment = [LINE.split()[place] for place in hidden]
+    assert len(fragment) == 3
+    assert hidden == list(range(hidden[0], hidden[0] + 3))
+    assert [WORDS[number] for number in batch.labels] == fragment
+    assert texts(batch.extra["decoder_ids"]) == [" ".join(["<2en>", *fragment[:-1]])]
+    assert batch.at[1].tolist() == [0, 1, 2]
+    assert batch.counts == {"mass": 3}
+
+
+def test_masks_before_the_fragment_put_its_subwords_at_their_places():
+    """Figure 1 of the paper: what predicts place i stands in the decoder's column i, and reads place i - 1."""
+    for key in range(12):
+        batch = made(Mass(**ALL_MASKED, decoder="masked"), sentences([LINE, "the doctor"]), NAMED, key)
+        read = texts(batch.inputs["input_ids"])[0].split()[1:-1]
+        first = read.index("[M]")
+        shown = texts(batch.extra["decoder_ids"])[0].split()
+        assert shown == ["<2en>", *["[M]"] * first, *LINE.split()[first : first + 2]][: first + 3]
+        assert batch.at[1][:3].tolist() == [first, first + 1, first + 2]
+        assert (batch.extra["decoder_languages"] == 2).all()
+
+
+def test_where_places_have_vectors_masks_stand_before():
+    text = sentences([LINE] * 30)
+    assert "[M]" in " ".join(texts(made(Mass(), text, PLAIN).extra["decoder_ids"]))
+    assert "[M]" not in " ".join(texts(made(Mass(), text, ROTARY).extra["decoder_ids"]))
+
+
+def test_the_encoder_sees_masks_random_subwords_and_some_as_they_are():
+    batch = made(Mass(), sentences(["the " * 10] * 400), ROTARY)
+    read = batch.inputs["input_ids"][:, 1:-1]
+    assert (read == VOCAB.mask).mean() == pytest.approx(0.4, abs=0.02)
+    other = (read != VOCAB.mask) & (read != WORDS.index("the"))
+    assert other.mean() == pytest.approx(0.05 * 11 / 12, abs=0.01)
+
+
+def test_an_empty_sentence_has_no_fragment():
+    batch = made(Mass(), sentences(["", "the"]), PLAIN)
+    assert batch.labels.tolist() == [WORDS.index("the")]
+    assert batch.at[0].tolist() == [1]
+
+
+def test_shares_beyond_one_are_refused():
+    with pytest.raises(SettingsError, match="must not exceed 1"):
+        Mass(mask_share=0.8, random_share=0.3)
+
+
+@pytest.fixture(scope="module")
+def vocab():
+    text = ["today the old doctor reads three letters", "heute liest der alte Arzt drei Briefe"]
+    return Vocab.learn({"en": text * 5}, size=300).with_targets(["en", "de"])
+
+
+def switched_pairs(vocab, rows):
+    source = vocab.encode(["today the old doctor reads three letters"] * rows, language="en")
+    target = vocab.encode(["heute liest der alte Arzt drei Briefe"] * rows, language="de")
+    links = Ragged.of([[(0, 0), (1, 2), (2, 3), (3, 4), (4, 1), (5, 5), (6, 6)]] * rows, width=2)
+    words = np.full(rows, 7)
+    return Pairs(source, target, links, phrase_pairs(words, words, links))
+
+
+def switched(pairs, vocab, objective, key=0):
+    prepared = objective.prepare(Resources(vocab, ROTARY))
+    return objective.batch(pairs, prepared, 0, np.random.default_rng(key))
+
+
+def test_a_switched_row_writes_what_stood_in_the_original(vocab):
+    """What is left of a row, with its fragment in the place of the masks, is the original but for what was switched."""
+    rules = {"source_share": 0, "target_share": 0, "switch_fraction": 0.6}
+    pairs = switched_pairs(vocab, 60)
+    batch = switched(pairs, vocab, Mass(switched=True, switching=rules, **ALL_MASKED))
+    originals = [vocab.decode(pairs.source.ids[0]).split(), vocab.decode(pairs.target.ids[0]).split()]
+    mixed = 0
+    for row in range(60):
+        ids = batch.inputs["input_ids"][row]
+        real = ids[ids != vocab.pad][1:-1]
+        hidden = np.flatnonzero(real == vocab.mask)
+        assert hidden.tolist() == list(range(hidden[0], hidden[-1] + 1))
+        before, after = vocab.decode(real[: hidden[0]]).split(), vocab.decode(real[hidden[-1] + 1 :]).split()
+        fragment = vocab.decode(batch.labels[batch.at[0] == row]).split()
+        language = vocab.tokens(batch.extra["decoder_ids"][row, :1])[0]
+        matrix, other = originals if language == "<2en>" else originals[::-1]
+        start = next(place for place in range(7) if matrix[place : place + len(fragment)] == fragment)
+        left = matrix[:start], matrix[start + len(fragment) :]
+        assert len(fragment) >= 3
+        foreign = [word for word in before + after if word in other]
+        mixed += bool(foreign)
+        for found, expected in zip((before, after), left, strict=True):
+            assert [word for word in found if word in matrix] == [word for word in expected if word in found]
+    assert mixed > 20
+    assert set(batch.languages) == {"en", "de"}
+    assert sum(batch.languages.values()) == batch.tokens
+
+
+def test_unswitched_rows_are_those_of_plain_mass(vocab):
+    pairs = switched_pairs(vocab, 8)
+    batch = switched(pairs, vocab, Mass(switched=True, switching={"source_share": 1, "target_share": 0}, **ALL_MASKED))
+    shown = batch.inputs["input_ids"].copy()
+    columns = np.concatenate([np.flatnonzero(row == vocab.mask) for row in shown])
+    shown[np.repeat(np.arange(8), (shown == vocab.mask).sum(axis=1)), columns] = batch.labels
+    assert [vocab.decode(row) for row in shown] == [vocab.decode(pairs.source.ids[0])] * 8
+
+
+def test_what_is_switched_is_read_from_pairs_with_phrases(vocab):
+    mass = Mass(switched=True)
+    assert (mass.reads, mass.needs) == (Pairs, {"phrases"})
+    assert (Mass().reads, Mass().needs) == (Sentences, frozenset())
+    assert Mass(switched=True, switching={"target_choice": "table_argmax"}).needs == {"phrases", "known"}
+    with pytest.raises(DataError, match="come without phrases"):
+        switched(replace(switched_pairs(vocab, 2), phrases=None), vocab, mass)
