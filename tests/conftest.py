@@ -23,9 +23,11 @@ settings.load_profile("steady")
 
 @pytest.fixture(scope="session", autouse=True)
 def _cache(tmp_path_factory: pytest.TempPathFactory):
-    """Prepared data goes to a temporary folder, never to the user's cache."""
+    """Prepared data goes to a temporary folder that all workers share, never to the user's cache."""
+    folder = tmp_path_factory.getbasetemp()
+    shared = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("INTERLACE_CACHE", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("INTERLACE_CACHE", str(shared / "cache"))
         yield
 
 

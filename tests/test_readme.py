@@ -8,18 +8,18 @@ from pathlib import Path
 import pytest
 
 from interlace.recipes import Recipe
+from little_world import VOCAB, WORLD
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 SCREEN, OBJECTIVE = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 COMMANDS = re.findall(r"^    interlace (\w+) ([^#\n]*)", README, re.MULTILINE)
 
 # The same code over a smaller world, so that the test is quick.
-SMALLER = """
+SMALLER = f"SMALL = {WORLD | VOCAB | {'train.threads': '1'}}"
+SMALLER += """
 import interlace.recipes
 _read = interlace.recipes.read_recipe
-_small = {"world.sentences": "300", "world.pairs": "200", "world.labelled": "20", "world.nli": "20"}
-_small |= {"world.questions": "5", "world.dev": "60", "world.test": "20", "vocab.size": "600", "train.threads": "1"}
-interlace.recipes.read_recipe = lambda name, changes: _read(name, {**changes, **_small})
+interlace.recipes.read_recipe = lambda name, changes: _read(name, {**changes, **SMALL})
 """
 
 

@@ -11,10 +11,10 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(path.name for path in DOCS.glob("tutorial-*.md")))
-def test_every_command_of_a_tutorial_prints_what_it_shows(name, tmp_path):
+def test_every_command_of_a_tutorial_prints_what_it_shows(name, python, tmp_path):
     page = (DOCS / name).read_text(encoding="utf-8")
     hint = f"run: python tests/support/pages.py docs/{name}"
-    assert page == pages.with_real_output(page, tmp_path), hint
+    assert page == pages.with_real_output(page, tmp_path, python), hint
     for figure in pages.figures(page):
         assert (DOCS / figure).read_text(encoding="utf-8") == (tmp_path / figure).read_text(encoding="utf-8"), hint
 

@@ -7,12 +7,9 @@ from typer.testing import CliRunner
 from interlace.cli import application
 from interlace.cli.demo import RECIPES
 from interlace.recipes import read_recipe
+from little_world import SHORT, VOCAB, WORLD
 
-SMALL = {
-    "world.sentences": 300, "world.pairs": 200, "world.labelled": 20, "world.nli": 20, "world.questions": 5,
-    "world.dev": 120, "world.test": 20, "vocab.size": 1800, "train.steps": 2, "train.tokens_per_batch": 512,
-    "train.threads": 1, "train.evaluate_tokens": 512, "train.diagnostics.every": 0, "evaluate.seeds": 1,
-}  # fmt: skip
+SMALL = WORLD | VOCAB | SHORT | {"train.diagnostics.every": "0", "evaluate.seeds": "1"}
 
 
 def test_the_demo_trains_scores_and_compares(tmp_path):

@@ -13,17 +13,11 @@ import pytest
 
 from interlace.recipes import read_recipe, shipped_recipes
 from interlace.recipes.pretrain import pretrain
+from little_world import WORLD
 
 GOLDEN = Path(__file__).with_name("losses.json")
 TINY = [name for name in shipped_recipes() if name.startswith("tiny/") and not read_recipe(name).embeddings]
-CHANGES = {
-    "world.sentences": "300",
-    "world.pairs": "200",
-    "world.labelled": "20",
-    "world.nli": "20",
-    "world.questions": "5",
-    "world.dev": "120",
-    "world.test": "20",
+CHANGES = WORLD | {
     "vocab.size": "600",
     "model.shape.dropout": "0.1",
     "train.steps": "6",

@@ -8,15 +8,9 @@ from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokeniz
 from interlace.errors import SettingsError
 from interlace.recipes import Recipe, read_recipe
 from interlace.recipes.pretrain import pretrain
+from little_world import WORLD
 
-SMALL = {
-    "world.sentences": "200",
-    "world.pairs": "100",
-    "world.labelled": "10",
-    "world.nli": "10",
-    "world.questions": "5",
-    "world.dev": "60",
-    "world.test": "10",
+SMALL = WORLD | {
     "vocab.size": "400",
     "model.shape.layers": "1",
     "model.shape.width": "16",

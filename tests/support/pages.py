@@ -29,16 +29,16 @@ _PYTHON = re.compile(r"(^```python\n(.*?)^```\n\n```text\n).*?(?=^```)", re.DOTA
 _FIGURE = re.compile(r"!\[[^\]]*\]\(([\w-]+\.svg)\)")
 
 
-def with_real_output(page: str, folder: Path) -> str:
-    """The page as it should be; its commands and scripts run in `folder`, from top to bottom."""
+def with_real_output(page: str, folder: Path, python: str = sys.executable) -> str:
+    """The page as it should be; its commands and scripts run in `folder`, from top to bottom, with this interpreter."""
     blocks = sorted([*CONSOLE.finditer(page), *_PYTHON.finditer(page)], key=lambda block: block.start())
     parts, end = [], 0
     for block in blocks:
         parts.append(page[end : block.start()])
         if block.re is CONSOLE:
-            parts += [f"$ {command}\n{_run(command, folder)}" for command in commands(block[0])]
+            parts += [f"$ {command}\n{_run(command, folder, python)}" for command in commands(block[0])]
         else:
-            parts.append(block[1] + _shell([sys.executable, "-c", block[2]], folder))
+            parts.append(block[1] + _shell([python, "-c", block[2]], folder, python))
         end = block.end()
     return "".join([*parts, page[end:]])
 
@@ -53,10 +53,10 @@ def commands(block: str) -> Iterator[str]:
     yield from re.findall(r"^\$ ((?:.*\\\n)*.*)$", block, re.MULTILINE)
 
 
-def _run(command: str, folder: Path) -> str:
+def _run(command: str, folder: Path, python: str) -> str:
     if command.startswith("interlace world "):
         return _world(command, folder)
-    return _shell(["bash", "-o", "pipefail", "-c", command], folder)
+    return _shell(["bash", "-o", "pipefail", "-c", command], folder, python)
 
 
 def _world(command: str, folder: Path) -> str:
@@ -74,9 +74,9 @@ def _world(command: str, folder: Path) -> str:
     return f"{asked.into}\n"
 
 
-def _shell(command: list[str], folder: Path) -> str:
+def _shell(command: list[str], folder: Path, python: str) -> str:
     """What a command prints, on either stream."""
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    path = os.pathsep.join([str(Path(python).parent), os.environ["PATH"]])
     environment = {**os.environ, "PATH": path, "COLUMNS": "120", "LC_ALL": "C.UTF-8"}
     done = subprocess.run(
         command, cwd=folder, env=environment, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
