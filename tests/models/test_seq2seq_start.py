@@ -1,0 +1,259 @@
+"""What each side of a translation model takes from which checkpoint."""
+
+from __future__ import annotations
+
+import itertools
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+import torch
+
+from interlace.data.extension import Extension
+from interlace.data.vocab import Vocab
+from interlace.errors import SettingsError
+from interlace.models.build import Shape, fresh, load
+from interlace.models.seq2seq import Seq2Seq
+from interlace.models.shape import DecoderSettings, ModelSettings
+from interlace.ragged import Ragged
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FAMILIES = ["bert", "roberta", "modernbert"]
+LANGUAGES = ("en", "de")
+TAKES = ["none", "embeddings", "whole"]
+
+
+@pytest.fixture(autouse=True)
+def _tokenizers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All checkpoints here have one vocabulary; its file is a stand-in."""
+    monkeypatch.setattr(Vocab, "load", lambda _: Stand())
+
+
+class Stand:
+    """A vocabulary without surprises."""
+
+    def __init__(self) -> None:
+        self.tokenizer = self
+
+    def get_vocab(self, with_added_tokens: bool) -> dict[str, int]:
+        return {"a": 5} if with_added_tokens else {}
+
+    def token_to_id(self, token: str) -> int:
+        return ord(token) - ord("a") + 5
+
+
+@pytest.fixture
+def words(vocab: Any) -> Any:
+    vocab.tokenizer = Stand()
+    return vocab
+
+
+@pytest.fixture(scope="module")
+def grid(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    """By family, a masked and a causal checkpoint."""
+    folder, ways = tmp_path_factory.mktemp("grid"), ((7, False), (8, True))
+
+    def save_files(into: Path) -> None:
+        (into / "tokenizer.json").write_text("{}")
+
+    vocab = SimpleNamespace(size=40, pad=1, begin=0, end=2, extension=None, save_files=save_files)
+    return {each: [checkpoint(folder, each, vocab, seed, causal=way) for seed, way in ways] for each in FAMILIES}
+
+
+def shape(family: str, **more: Any) -> Shape:
+    return Shape(**{"family": family, "layers": 2, "width": 16, "heads": 2, "max_length": 24, **more})
+
+
+def checkpoint(folder: Path, family: str, vocab: Any, seed: int, *, causal: bool = False, **more: Any) -> str:
+    """A checkpoint with every weight away from where fresh ones stand."""
+    languages = () if family == "modernbert" else LANGUAGES
+    backbone = fresh(shape(family, **more), vocab, languages, seed, causal=causal)
+    rng = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for parameter in backbone.parameters():
+            parameter.add_(torch.randn(parameter.shape, generator=rng))
+    return str(backbone.save_pretrained(folder / f"{family}-{seed}", vocab))
+
+
+def build(settings: ModelSettings, vocab: Any, seed: int = 1) -> Seq2Seq:
+    family_has_languages = settings.languages == "embeddings"
+    model = settings.build(vocab, LANGUAGES if family_has_languages else (), seed, seq2seq=True)
+    assert isinstance(model, Seq2Seq)
+    return model
+
+
+def settings_of(family: str, **more: Any) -> ModelSettings:
+    return ModelSettings(languages="none" if family == "modernbert" else "embeddings", **more)
+
+
+def parts(model: Any, vocab_rows: int = 40) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]:
+    """Weights of the table, and of all else that is no cross-attention, under their names in a masked model."""
+    state = {name: each for name, each in model.state_dict().items() if "cross" not in name}
+    return (
+        {name: each for name, each in state.items() if each.shape == (vocab_rows, 16)},
+        {name: each for name, each in state.items() if each.shape != (vocab_rows, 16)},
+    )
+
+
+def same(ours: dict[str, torch.Tensor], theirs: dict[str, torch.Tensor]) -> bool:
+    return all(torch.equal(each, theirs[name]) for name, each in ours.items())
+
+
+def differs_all_over(ours: dict[str, torch.Tensor], theirs: dict[str, torch.Tensor]) -> bool:
+    return not any(torch.equal(each, theirs[name]) for name, each in ours.items())
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(("reads", "writes"), list(itertools.product(TAKES, TAKES)))
+def test_the_grid_of_starts(family: str, reads: Any, writes: Any, words: Any, grid: dict[str, list[str]]) -> None:
+    """With a table each, so that both can be told apart: encoder from a masked model, decoder from a causal one."""
+    one, two = grid[family]
+    decoder = DecoderSettings(start=two, take=writes, table="own")
+    model = build(settings_of(family, start=one, take=reads, decoder=decoder), words)
+    masked, causal = load(one).model, load(two, causal=False).model
+    for side, take, start in ((model.model, reads, masked), (model.decoder.model, writes, causal)):
+        (table, rest), (their_table, their_rest) = parts(side), parts(start)
+        assert same(table, their_table) if take != "none" else differs_all_over(table, their_table)
+        assert same(rest, their_rest) if take == "whole" else differs_all_over(rest, their_rest)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_one_start_gives_both_sides_one_table_and_one_head(family: str, words: Any, tmp_path: Path) -> None:
+    start = checkpoint(tmp_path, family, words, 7)
+    model = build(settings_of(family, start=start), words)
+    theirs = load(start).model.state_dict()
+    assert model.shared
+    assert same(model.model.state_dict(), theirs)
+    state = model.decoder.model.state_dict()
+    assert same({name: each for name, each in state.items() if "cross" not in name}, theirs)
+    assert model.decoder_languages == model.traits.languages == load(start).traits.languages
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_cross_attention_is_drawn_by_the_seed(family: str, words: Any, tmp_path: Path) -> None:
+    start = checkpoint(tmp_path, family, words, 7)
+    one, same_seed, other = (build(settings_of(family, start=start), words, seed) for seed in (1, 1, 2))
+    cross = {name: each for name, each in one.decoder.state_dict().items() if "cross" in name and each.std() > 0}
+    assert cross
+    assert same(cross, same_seed.decoder.state_dict())
+    assert differs_all_over(cross, other.decoder.state_dict())
+    fixed = {name: each for name, each in one.decoder.state_dict().items() if "cross" not in name}
+    assert same(fixed, other.decoder.state_dict())
+
+
+@pytest.mark.parametrize("reads", ["start", "fresh"])
+def test_the_side_that_takes_a_table_gives_it_to_both(reads: str, words: Any, tmp_path: Path) -> None:
+    start = checkpoint(tmp_path, "bert", words, 7)
+    table = load(start).table
+    if reads == "start":  # and the decoder takes nothing
+        model = build(settings_of("bert", start=start, decoder=DecoderSettings(take="none")), words)
+    else:
+        model = build(settings_of("bert", shape=shape("bert"), decoder=DecoderSettings(start=start)), words)
+    assert model.shared
+    assert torch.equal(model.table, table)
+    none_taken = build(settings_of("bert", start=start, take="none", decoder=DecoderSettings(take="whole")), words)
+    assert torch.equal(none_taken.table, table)
+
+
+def test_a_decoder_of_fewer_layers_takes_the_lowest(words: Any, tmp_path: Path) -> None:
+    for family in FAMILIES:
+        start = checkpoint(tmp_path, family, words, 7, layers=3)
+        model = build(settings_of(family, start=start, decoder=DecoderSettings(layers=2)), words)
+        assert (model.model.config.num_hidden_layers, model.decoder.depth) == (3, 2)
+        assert same(parts(model.decoder.model)[1], load(start).model.state_dict())
+
+
+def test_a_decoder_may_have_a_shape_of_its_own(words: Any) -> None:
+    own = DecoderSettings(shape=shape("bert", layers=1, max_length=12))
+    model = build(settings_of("bert", shape=shape("bert"), decoder=own), words)
+    assert (model.decoder.depth, model.longest_target, model.traits.max_length) == (1, 12, 12)
+    assert model.decoder_languages == {"en": 2, "de": 3}
+    other = build(settings_of("modernbert", shape=shape("modernbert"), decoder=own), words)
+    assert (other.traits.family, other.decoder.family.name, other.shared) == ("modernbert", "bert", True)
+    assert other.decoder_language_input is None
+
+
+def test_tables_grow_by_what_the_vocabulary_has_beyond_the_start(words: Any, tmp_path: Path) -> None:
+    for family in FAMILIES:
+        words.size, words.extension = 40, None
+        start = checkpoint(tmp_path, family, words, 7)
+        words.size, words.extension = 42, Extension(40, Ragged.of([(), ()], dtype=np.int32))
+        model = build(settings_of(family, start=start), words)
+        assert model.vocab_size == 42
+        assert model.shared
+        assert torch.equal(model.table[:40], load(start).table)
+        head = model.decoder.model.get_output_embeddings()
+        assert (len(head.weight), len(head.bias)) == (42, 42)
+        ids = torch.tensor([[0, 41, 2]])
+        states = model.decode(model.encode({"input_ids": ids}), None, {"input_ids": ids})
+        assert model.logits(states[0]).shape == (3, 42)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_translation_model_goes_on_whole(family: str, words: Any, tmp_path: Path) -> None:
+    model = build(settings_of(family, shape=shape(family)), words)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn(parameter.shape))
+    start = str(model.save_pretrained(tmp_path / "model", words))
+    again = build(settings_of(family, start=start), words, seed=5)
+    assert same(again.state_dict(), model.state_dict())
+    alone = settings_of(family, start=start).build(words, (), 5)
+    assert not isinstance(alone, Seq2Seq)
+    assert same(alone.state_dict(), model.state_dict())
+    for settings in (settings_of(family, start=start, take="none"), settings_of(family, start=start, decoder=own())):
+        with pytest.raises(SettingsError, match="is a translation model, which goes on whole"):
+            build(settings, words)
+
+
+def own() -> DecoderSettings:
+    return DecoderSettings(table="own")
+
+
+def test_two_tables_cannot_be_one(words: Any, tmp_path: Path) -> None:
+    one, two = (checkpoint(tmp_path, "bert", words, seed) for seed in (7, 8))
+    with pytest.raises(SettingsError, match=r"each have one; set model\.decoder\.table = 'own'"):
+        build(settings_of("bert", start=one, decoder=DecoderSettings(start=two)), words)
+
+
+def test_another_vocabulary_is_refused(words: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, two = (checkpoint(tmp_path, "bert", words, seed) for seed in (7, 8))
+    monkeypatch.setattr(Stand, "get_vocab", lambda _self, **_: {"a": 6})
+    with pytest.raises(SettingsError, match=r"its vocabulary is not the model's \('a' has another number\)"):
+        build(settings_of("bert", start=one, decoder=DecoderSettings(start=two)), words)
+
+
+def test_other_widths_are_refused_with_the_cure(words: Any, tmp_path: Path) -> None:
+    one, wide = checkpoint(tmp_path, "bert", words, 7), checkpoint(tmp_path, "bert", words, 8, width=32)
+    with pytest.raises(
+        SettingsError, match=r"16 wide, the decoder's 32; give model\.decoder a start or a shape of that"
+    ):
+        build(settings_of("bert", start=one, decoder=DecoderSettings(start=wide, table="own")), words)
+    with pytest.raises(SettingsError, match=r"16 wide, .* has 40 and 32; give model\.shape that width"):
+        build(settings_of("bert", shape=shape("bert"), decoder=DecoderSettings(start=wide)), words)
+
+
+def test_more_layers_than_the_start_has_are_refused(words: Any, tmp_path: Path) -> None:
+    start = checkpoint(tmp_path, "bert", words, 7)
+    with pytest.raises(SettingsError, match=r"model\.decoder\.layers = 3, but its start has 2"):
+        build(settings_of("bert", start=start, decoder=DecoderSettings(layers=3)), words)
+
+
+def test_a_shape_and_a_start_are_one_too_many(words: Any) -> None:
+    with pytest.raises(SettingsError, match="give either 'shape', of a fresh decoder, or 'start'"):
+        DecoderSettings.read({"shape": {}, "layers": 2}, "model.decoder")
+    with pytest.raises(SettingsError, match="take = 'none' speaks of a 'start'; there is none"):
+        ModelSettings.read({"take": "none"}, "model")
+
+
+@pytest.mark.parametrize("take", ["none", "embeddings"])
+def test_an_encoder_alone_may_take_less_too(take: Any, words: Any, tmp_path: Path) -> None:
+    start = checkpoint(tmp_path, "bert", words, 7)
+    backbone = settings_of("bert", start=start, take=take).build(words, LANGUAGES, 1)
+    (table, rest), theirs = parts(backbone.model), load(start).model.state_dict()
+    assert same(table, theirs) == (take == "embeddings")
+    assert differs_all_over(rest, theirs)
+    assert backbone.traits.languages == load(start).traits.languages
