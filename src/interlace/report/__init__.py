@@ -53,6 +53,7 @@ ORDER = (
     "zero_shot",
     "heat_map",
     "published",
+    "transfer",
     "data_size",
     "embedding",
     "before_after",

@@ -64,6 +64,7 @@ class Score(_Part):
 
     setting: what was trained on and scored. translations: whose, where there are any. seconds: of scoring alone.
     tuning: how the weights were chosen (`rule`), and the `seconds` and `tokens` of the fine-tuning that they are from.
+    scores: others that were measured beside it, by name.
     """
 
     task: str
@@ -80,6 +81,7 @@ class Score(_Part):
     seconds: float = 0.0
     tuning: dict[str, Any] = {}
     leak: Leak | None = None
+    scores: dict[str, float] = {}
 
 
 class Wrong(_Part):

@@ -1,0 +1,148 @@
+"""Transfer to derived languages: what it loses, zero-shot scores, and alignment (Tang et al. 2022, figures 1 to 3)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from interlace.report import Section
+from interlace.report._format import number, task_name
+from interlace.report._svg import element, line, marker, picture, scale, text, text_width, ticks
+from interlace.report._templates import render
+from interlace.report._transfer_points import points_of
+from interlace.statistics.ranking import spearman
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from markupsafe import Markup
+
+    from interlace.report._run import Run
+    from interlace.report._transfer_points import Point
+
+_WIDTH, _RIGHT = 380.0, 366.0
+_ROW, _TOP = 26.0, 40.0
+_TYPE = 12.0
+_LEAST = 4  # points: of three, no order says anything
+
+
+def transfer(runs: Sequence[Run]) -> Section:
+    """The section; without scores of both kinds in a derived language, a sentence that says so."""
+    points = points_of(runs)
+    if not points:
+        lead = "No run has supervised and zero-shot scores in a language that is made of another one."
+        return Section("Transfer to derived languages", lead, render("figures", figures=[], note=""))
+    tasks = list(dict.fromkeys(point.task for point in points))
+    of_tasks = [[point for point in points if point.task == task] for task in tasks]
+    pictures = [_losses(some) for some in of_tasks]
+    pictures += [_scores(points, change) for change in dict.fromkeys(point.change for point in points)]
+    pictures += [_scatter(aligned) for some in of_tasks if (aligned := [p for p in some if p.alignment is not None])]
+    lead = (
+        "Supervised scores are of models tuned on the derived language itself, zero-shot ones of models tuned on the"
+        " language that it is made of; the difference is what transfer loses. Changes are named as in the paper: what"
+        " is done last stands first."
+    )
+    figures = [{"over": "", "picture": drawn} for drawn in pictures]
+    return Section("Transfer to derived languages", lead, render("figures", figures=figures, note=_note(of_tasks)))
+
+
+def _note(of_tasks: Sequence[Sequence[Point]]) -> str:
+    """How alignment goes with what is not lost; as in the paper, over all points."""
+    told = []
+    for points in of_tasks:
+        known = [(point.alignment, -point.loss) for point in points if point.alignment is not None]
+        if len(known) >= _LEAST and len({one for one, _ in known}) > 1 and len({other for _, other in known}) > 1:
+            found = spearman(*zip(*known, strict=True))
+            p = "p < 0.001" if found.p < 0.001 else f"p = {found.p:.2g}"
+            told.append(f"{task_name(points[0].task)} {number(found.statistic, 2)} ({p}, {found.n} points)")
+    if not told:
+        return ""
+    return (
+        f"Spearman's correlation of alignment with what is not lost: {'; '.join(told)}. Points that share a change or"
+        " an objective are not independent."
+    )
+
+
+def _styles(points: Sequence[Point], kind: Callable[[Point], str]) -> dict[str, int]:
+    return {name: style for style, name in enumerate(dict.fromkeys(map(kind, points)))}
+
+
+def _keys(styles: dict[str, int], y: float) -> list[Markup]:
+    """Marks with their names, in a line below the title."""
+    parts, x = [], 6.0
+    for name, style in styles.items():
+        parts += [marker(x, y - 4, style), text(x + 9, y, name, "tick")]
+        x += 22 + text_width(name, 11)
+    return parts
+
+
+def _losses(points: Sequence[Point]) -> Markup:
+    """Figure 1 of the paper: what each objective loses, a mark a change."""
+    title = f"{task_name(points[0].task)}: supervised minus zero-shot"
+    rows, styles = _styles(points, lambda point: point.objective), _styles(points, lambda point: point.change)
+    left = 10 + max(text_width(row, _TYPE) for row in rows)
+    values = [value for point in points for value in point.lost]
+    low, high = min(0.0, *values), max(1.0, *values)
+    across, bottom = scale(low, high, left, _RIGHT), _TOP + 20 + _ROW * len(rows)
+    parts = [text(0, 14, title, "title"), *_keys(styles, 34)]
+    for value in ticks(low, high, 5):
+        parts += [line(across(value), _TOP + 8, across(value), bottom - 8, "grid")]
+        parts += [text(across(value), bottom + 8, number(value, 0), "tick", "middle")]
+    for objective, row in rows.items():
+        parts.append(text(0, _TOP + 24 + _ROW * row, objective, "row"))
+    for point in points:
+        y = _TOP + 20 + _ROW * rows[point.objective]
+        ends = {"x1": across(min(point.lost)), "x2": across(max(point.lost)), "y1": y, "y2": y}
+        parts.append(element("line", class_=f"whisker c{styles[point.change] % 8}", **ends))
+        parts.append(marker(across(point.loss), y, styles[point.change], _told(point)))
+    spoken = f"{title}: " + "; ".join(map(_told, points))
+    return picture(_WIDTH, bottom + 16, spoken, parts, "dots")
+
+
+def _scores(points: Sequence[Point], change: str) -> Markup:
+    """Figure 2 of the paper: zero-shot scores after one change, bars of objectives side by side for each task."""
+    styles = _styles(points, lambda point: point.objective)
+    shown = [point for point in points if point.change == change]
+    tasks = _styles(shown, lambda point: point.task)
+    up, base = scale(0.0, 100.0, 190.0, 56.0), 190.0
+    parts = [text(0, 14, f"{change}: zero-shot scores", "title"), *_keys(styles, 34)]
+    for value in (0, 25, 50, 75, 100):
+        parts += [line(30, up(value), _RIGHT, up(value), "grid"), text(24, up(value) + 4, value, "tick", "end")]
+    group = (_RIGHT - 36) / len(tasks)
+    wide = min(26.0, group * 0.8 / max(len(styles), 1))
+    for task, place in tasks.items():
+        middle = 36 + group * (place + 0.5)
+        parts.append(text(middle, base + 16, task_name(task), "tick", "middle"))
+        for point in (one for one in shown if one.task == task):
+            x = middle + (styles[point.objective] - len(styles) / 2) * wide
+            size = {"x": x + 1, "y": up(point.zero_shot), "width": wide - 2, "height": base - up(point.zero_shot)}
+            title = element("title", _told(point))
+            parts.append(element("rect", title, class_=f"c{styles[point.objective] % 8} full", **size))
+            parts.append(text(x + wide / 2, up(point.zero_shot) - 3, number(point.zero_shot, 0), "tick", "middle"))
+    spoken = f"Zero-shot scores, {change}: " + "; ".join(map(_told, shown))
+    return picture(_WIDTH, base + 24, spoken, parts, "dots")
+
+
+def _scatter(points: Sequence[Point]) -> Markup:
+    """Figure 3 of the paper: what is lost against alignment; colours and marks are objectives, names are changes."""
+    styles = _styles(points, lambda point: point.objective)
+    losses = [point.loss for point in points]
+    low, high = min(0.0, *losses), max(1.0, *losses)
+    room = (high - low) * 0.08
+    across, up = scale(0.0, 100.0, 40.0, _RIGHT - 30), scale(low - room, high + room, 210.0, 48.0)
+    parts = [text(0, 14, f"{task_name(points[0].task)}: loss against alignment (%)", "title"), *_keys(styles, 34)]
+    for value in ticks(low, high, 4):
+        parts += [line(40, up(value), _RIGHT, up(value), "grid")]
+        parts += [text(34, up(value) + 4, number(value, 0), "tick", "end")]
+    parts += [text(across(value), 226, value, "tick", "middle") for value in (0, 25, 50, 75, 100)]
+    for point in points:
+        x, y, style = across(point.alignment or 0.0), up(point.loss), styles[point.objective]
+        parts.append(marker(x, y, style, _told(point)))
+        parts.append(text(x + 7, y - 4, point.change.rpartition(" + ")[2], "tick"))
+    spoken = "Loss against alignment: " + "; ".join(map(_told, points))
+    return picture(_WIDTH, 234, spoken, parts, "dots")
+
+
+def _told(point: Point) -> str:
+    aligned = "" if point.alignment is None else f", alignment {number(point.alignment)}"
+    scores = f"supervised {number(point.supervised)}, zero-shot {number(point.zero_shot)}, lost {number(point.loss)}"
+    return f"{point.objective}, {point.change}, {task_name(point.task)}: {scores}{aligned}"

@@ -1,0 +1,81 @@
+"""What transfer to derived languages loses, drawn from runs that are scored in both ways."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from interlace.report._parts import Facts, Score
+from interlace.report._run import Run
+from interlace.report._transfer_points import points_of
+from interlace.report.transfer import transfer
+
+
+def run(label, changes, *, supervised, zero_shot, alignment=None, whole=None, folder="x"):
+    name = f"{label}, changes {'+'.join(changes)}"
+    common = {"task": "pos", "metric": "accuracy", "source": "en"}
+    scores = [
+        Score(**common, language="en", score=95.0),
+        *(Score(**common, language="en_x", score=score, seed=seed) for seed, score in enumerate(zero_shot)),
+        *(Score(**common, language="en_x", score=score, setting="supervised") for score in supervised),
+    ]
+    if alignment is not None:
+        extra = {} if whole is None else {"p@1, all": whole}
+        probe = {"task": "embedding_alignment", "metric": "p@1", "source": "en"}
+        scores.append(Score(**probe, language="en_x", score=alignment, scores=extra))
+    recipe = {"derived": {"en_x": {"of": "en", "changes": changes}}, "name": name}
+    return Run(folder=Path(folder), recipe=recipe, facts=Facts(), label=name, scores=scores)
+
+
+TRANS, INV = ["transliterate"], ["invert", "transliterate"]
+
+
+@pytest.fixture
+def runs():
+    return [
+        run("MLM", TRANS, supervised=[90], zero_shot=[80, 90], alignment=60.0),
+        run("MLM", INV, supervised=[90], zero_shot=[40], alignment=5.0),
+        run("ALIGN", TRANS, supervised=[90], zero_shot=[88], alignment=40.0, whole=70.0),
+        run("ALIGN", INV, supervised=[91], zero_shot=[61], alignment=30.0, whole=65.0),
+        run("ALIGN", INV, supervised=[91], zero_shot=[71], alignment=30.0, whole=65.0, folder="y"),
+    ]
+
+
+def test_points_are_means_over_runs_and_seeds(runs):
+    points = {(point.objective, point.change): point for point in points_of(runs)}
+    assert list(points) == [("MLM", "Trans"), ("MLM", "Trans + Inv"), ("ALIGN", "Trans"), ("ALIGN", "Trans + Inv")]
+    assert points["MLM", "Trans"].lost == (5.0,)  # 90 minus the mean of 80 and 90
+    assert points["ALIGN", "Trans + Inv"].lost == (30.0, 20.0)
+    assert points["ALIGN", "Trans + Inv"].loss == 25.0
+    assert points["ALIGN", "Trans"].alignment == 70.0  # over all words, not only those held out
+    assert points["MLM", "Trans"].alignment == 60.0
+
+
+def test_the_section_draws_the_papers_three_figures(runs):
+    section = transfer(runs)
+    pictures = re.findall(r'<svg[^>]*aria-label="([^"]*)"', str(section.body))
+    assert [words.split(":")[0] for words in pictures] == [
+        "Part-of-speech tagging",
+        "Zero-shot scores, Trans",
+        "Zero-shot scores, Trans + Inv",
+        "Loss against alignment",
+    ]
+    assert "ALIGN, Trans + Inv, Part-of-speech tagging: supervised 91.0, zero-shot 66.0, lost 25.0" in pictures[2]
+    assert "nan" not in str(section.body)
+    # alignment 60, 5, 70, 65 and losses 5, 50, 2, 25: ranks 2 1 4 3 and 3 1 4 2
+    assert "Part-of-speech tagging 0.80" in str(section.body)
+
+
+def test_bars_are_as_high_as_their_scores(runs):
+    body = str(transfer(runs).body)
+    heights = [float(height) for height in re.findall(r'<rect[^>]*height="([0-9.]+)"', body)]
+    assert heights == pytest.approx([134 * score / 100 for score in (85, 88, 40, 66)], abs=0.01)
+
+
+def test_runs_without_both_scores_leave_a_sentence(runs):
+    alone = run("MLM", TRANS, supervised=[], zero_shot=[80])
+    section = transfer([alone])
+    assert section.lead.startswith("No run has supervised and zero-shot scores")
+    assert "<svg" not in str(section.body)
