@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 from interlace.cli import application
 from interlace.cli._costs import _duration
 from interlace.errors import SettingsError
+from interlace.recipes import Recipe, read_recipe
 from interlace.recipes import estimate as estimating
-from interlace.recipes import read_recipe
 from interlace.recipes.estimate import estimate
 
 SMALL = {
@@ -53,6 +53,25 @@ def test_memory_grows_with_a_micro_batch_and_with_what_is_predicted():
     assert states > 1024 * 32 * 4 * 5  # more than a few states a subword
     assert memory("tiny/mlm", **{"train.tokens_per_batch": "4096"}) - weights == pytest.approx(4 * states, rel=0.01)
     assert memory("tiny/clm") - weights > states + 0.5 * 1024 * 500 * 4  # it predicts all subwords, each of 500
+
+
+def test_a_translation_model_reads_and_writes_what_counts_and_predicts_all_it_writes():
+    pairs = {
+        "corpora": {"pairs": {"pairs": ["en-de"], "train": ["{source}", "{target}"]}},
+        "objectives": {"translation": {"max_length": 64}},
+        "world": {"languages": ["en", "de"]},
+        "vocab": {"size": 500},
+    }
+    masked = read_recipe("tiny/mlm", SMALL)
+    recipe = Recipe.read({**masked.dump(), **pairs}, "here")
+    found = estimate(recipe)
+    assert found.notes == []
+    assert found.cost.table == 502 * 32  # a subword asks for English, one for German
+    # a gated layer as above with its cross-attention: a norm, four matrices of 32 x 32; the table and the head are the
+    # encoder's, what is after the embedding and at the end is not
+    assert found.cost.decoder == 4 * 32 * 32 + 3 * 32 * 88 + 32 + 32 + 4 * 32 * 32 + 2 * 32
+    states = found.cost.memory - 16 * found.cost.parameters
+    assert states > 0.5 * 1024 * 502 * 4  # half of the subwords are predicted, each of 502
 
 
 def test_files_that_are_missing_are_told(tmp_path):

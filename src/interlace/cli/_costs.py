@@ -39,7 +39,8 @@ def _facts(found: Estimate) -> Iterator[tuple[str, str]]:
     )
     if (cost := found.cost) is None:
         return
-    yield "model", f"{cost.parameters:,} parameters, {cost.table:,} of them in the table of subwords"
+    writes = f", {cost.decoder:,} in the decoder alone: it is a translation model" if cost.decoder else ""
+    yield "model", f"{cost.parameters:,} parameters, {cost.table:,} of them in the table of subwords{writes}"
     yield "memory", f"{cost.memory / _GB:,.2f} GB: weights, gradients, two moments, and the states of a micro-batch"
     yield "speed", f"{cost.speed:,.0f} subwords/s, measured on {cost.device}"
     yield "time", f"{_duration(cost.hours)} for one process of this machine; objectives with further passes take longer"

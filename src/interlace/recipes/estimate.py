@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from interlace.data._kinds import ROLES, whole_words
 from interlace.data.vocab import Vocab
 from interlace.errors import InterlaceError
+from interlace.recipes._translating import tokenizer_of
 from interlace.schedules import values_of
 from interlace.train.device import resolved
 
@@ -42,12 +43,14 @@ class Text:
 class Cost:
     """What was found out about the model.
 
-    parameters: all of them, and those of the embedding table. speed: subwords a second on one process, padding
-    included. memory: bytes on one process. hours: of the updates alone.
+    parameters: all of them, and those of the embedding table. decoder: those that a decoder does not share with its
+    encoder; none where nothing is written. speed: subwords a second on one process, padding included. memory: bytes on
+    one process. hours: of the updates alone.
     """
 
     parameters: int
     table: int
+    decoder: int
     device: str
     speed: float
     memory: int
@@ -114,13 +117,14 @@ def _cost(recipe: Recipe, subwords: int) -> Cost:
     if recipe.train.threads:
         torch.set_num_threads(recipe.train.threads)
     vocab = _vocab(recipe)
-    backbone = recipe.model.build(vocab, recipe.languages, recipe.seed, causal=recipe.causal)
+    backbone = recipe.model.build(vocab, recipe.languages, recipe.seed, causal=recipe.causal, seq2seq=recipe.seq2seq)
     trial = _Trial(recipe, backbone.to(device).train(), vocab.size, device)
     speed, kept = trial.run()
     parameters = sum(parameter.numel() for parameter in backbone.parameters())
     return Cost(
         parameters=parameters,
         table=backbone.table.numel(),
+        decoder=parameters - sum(parameter.numel() for parameter in backbone.model.parameters()),
         device=_named(device),
         speed=speed,
         memory=round(parameters * _WEIGHTS + kept * recipe.train.tokens_per_batch),
@@ -138,21 +142,28 @@ def _named(device: torch.device) -> str:
 
 def _vocab(recipe: Recipe) -> Vocab:
     """The tokenizer that exists, or one of as many words as subwords are to be learnt."""
-    if start := recipe.vocab.start or recipe.model.start:
-        return Vocab.load(start)
-    words = (f"w{number}" for number in range(recipe.vocab.size - len(ROLES)))
-    return Vocab(whole_words(words), ROLES, {}, "of as many words")
+    if start := tokenizer_of(recipe):
+        vocab = Vocab.load(start)
+    else:
+        words = (f"w{number}" for number in range(recipe.vocab.size - len(ROLES)))
+        vocab = Vocab(whole_words(words), ROLES, {}, "of as many words")
+    return vocab.with_targets(recipe.languages) if recipe.seq2seq else vocab
 
 
 class _Trial:
-    """Updates of the recipe's model on random subwords, in rows as long as its objectives allow."""
+    """Updates of the recipe's model on random subwords, in rows as long as its objectives allow.
+
+    A translation model reads rows and writes as long ones, all of which it predicts; both sides count.
+    """
 
     def __init__(self, recipe: Recipe, backbone: Backbone, vocab: int, device: torch.device) -> None:
         objectives = [recipe.objective(name) for name in recipe.objectives]
         longest = max(objective.max_length for objective in objectives)
         self._length = min(longest, backbone.traits.max_length or longest)
-        self._predicted = max(_predicted(objective) for objective in objectives)
-        self._most = max(recipe.train.tokens_per_batch // self._length, 1)
+        self._predicted = 1.0 if recipe.seq2seq else max(_predicted(objective) for objective in objectives)
+        self._writes = recipe.seq2seq
+        self._row = 2 * self._length if self._writes else self._length
+        self._most = max(recipe.train.tokens_per_batch // self._row, 1)
         self._backbone, self._vocab, self._device = backbone, vocab, device
         self._optimiser = recipe.train.optimise.build(backbone)
         self._bf16 = resolved(recipe.train.precision) == "bf16"
@@ -171,7 +182,7 @@ class _Trial:
         times: list[float] = []
         while not times or sum(times) < _SECONDS:
             times.append(self._update(rows))
-        return rows * self._length / sorted(times)[len(times) // 2], kept.bytes / self._length
+        return rows * self._row / sorted(times)[len(times) // 2], kept.bytes / self._row
 
     def _update(self, rows: int) -> float:
         """Seconds of one update."""
@@ -184,6 +195,9 @@ class _Trial:
         start = self._now()
         with torch.autocast(self._device.type, torch.bfloat16, enabled=self._bf16):
             states = self._backbone.encode({"input_ids": ids})
+            if self._writes:
+                model: Any = self._backbone
+                states = model.decode(states, None, {"input_ids": ids})
             logits = self._backbone.logits(states.flatten(0, 1)[at])
             loss: Any = cross_entropy(logits, ids.flatten()[at])
         loss.backward()
