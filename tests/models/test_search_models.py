@@ -1,56 +1,31 @@
 """Search over real encoder-decoders: nothing in a batch changes what is found for a row."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 import torch
 
-from interlace.data.vocab import Vocab
 from interlace.errors import SettingsError
-from interlace.models._seq2seq_build import fresh_decoder, join
-from interlace.models.build import Shape, fresh
 from interlace.models.search import Rules
 from interlace.models.search.beam import beam
 from interlace.models.search.greedy import greedy
 from interlace.models.search.penalty import Penalty
 from interlace.models.search.reading import Ensemble, evaluating, inputs_of, must_agree, read
 from interlace.models.search.settings import Search
-from interlace.models.seq2seq import Seq2Seq
 from interlace.models.translator import Translator, batches
 from little_decodings import Little, logprobs_of
+from little_translators import LINES, little_model, little_vocab
 
 FAMILIES = ("bert", "roberta", "modernbert")
-LINES = [
-    "the old doctor reads three letters",
-    "a cat",
-    "she sees two red books on the table and the young cat sees the old doctor in the big house",
-    "der alte Arzt",
-    "it",
-    "the big house and a dog",
-]
 
 
 @pytest.fixture(scope="module")
 def vocab():
-    return Vocab.learn({"en": LINES * 4}, size=330).with_targets(["en", "de"])
-
-
-def made(family: str, vocab: Any, seed: int = 3, languages: tuple[str, ...] = ()) -> Seq2Seq:
-    """A model whose weights are large enough that what it says hangs on what it reads."""
-    shape = Shape(family=family, layers=2, width=32, heads=4, max_length=64, init_std=0.3)
-    encoder = fresh(shape, vocab, languages, seed)
-    model = join(encoder, fresh_decoder(encoder.model.config, seed)).eval()
-    with torch.no_grad():  # ends come now and then
-        head = model.decoder.model.get_output_embeddings()
-        if head.bias is not None:
-            head.bias[vocab.end] += 2.0
-    return model
+    return little_vocab()
 
 
 @pytest.fixture(scope="module")
 def models(vocab):
-    return {family: made(family, vocab) for family in FAMILIES}
+    return {family: little_model(family, vocab) for family in FAMILIES}
 
 
 def found_by(search, model, vocab, ids, limits):
@@ -118,7 +93,7 @@ def test_nothing_special_is_said_and_the_unknown_only_where_asked(models, vocab)
 
 
 def test_the_target_language_reaches_the_decoder(vocab):
-    model = made("bert", vocab, languages=("en", "de"))
+    model = little_model("bert", vocab, languages=("en", "de"))
     ids = vocab.encode(LINES, language="en").ids
     inputs = inputs_of(model, ids, vocab, "de")
     name = model.traits.language_input
@@ -157,7 +132,7 @@ def test_models_of_other_families_translate_together(models, vocab):
 
 
 def test_models_with_other_vocabularies_do_not_translate_together(vocab):
-    other = Vocab.learn({"en": LINES}, size=310).with_targets(["en", "de"])
+    other = little_vocab(70)
     must_agree([vocab, vocab], ["a", "b"])
     with pytest.raises(SettingsError, match=r"^a and b have different vocabularies"):
         must_agree([vocab, other], ["a", "b"])
@@ -203,7 +178,7 @@ def test_batches_hold_rows_of_like_length_within_their_budget():
 
 
 def test_the_mode_of_the_models_is_as_it_was(models, vocab):
-    model = made("bert", vocab).train()
+    model = little_model("bert", vocab).train()
     first, again = (Translator([model], vocab, "en", "de").lines(LINES) for _ in range(2))
     assert model.training
     assert texts(first) == texts(again)

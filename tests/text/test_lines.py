@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import errno
 import gzip
+import io
+import os
 
 import pytest
 
 from interlace.errors import DataError
-from interlace.text.lines import Lines, atomic, atomic_folder, read_lines, remove_partials, write_lines
+from interlace.text.lines import Lines, atomic, atomic_folder, lines_of, read_lines, remove_partials, write_lines
 
 
 def test_only_line_feeds_end_lines(tmp_path):
@@ -153,3 +155,17 @@ def test_leftovers_of_killed_writers_can_be_removed(tmp_path):
     (tmp_path / "a.txt").touch()
     remove_partials(tmp_path / "a.txt")
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
+
+
+def test_an_open_file_gives_each_line_as_soon_as_it_is_there():
+    read, write = os.pipe()
+    with os.fdopen(read, "rb") as reader, os.fdopen(write, "wb", buffering=0) as writer:
+        lines = lines_of(reader, "a pipe")
+        for text, line in (("\ufeffone\n", "one"), ("two\u2028\r\n", "two\u2028"), ("\n", "")):
+            writer.write(text.encode())
+            assert next(lines) == line
+        writer.write(b"bad \xff\n")
+        with pytest.raises(DataError, match=r"^a pipe, line 4: not valid UTF-8 at byte 5"):
+            next(lines)
+    assert list(lines_of(io.BytesIO(b"a\nb"), "bytes")) == ["a", "b"]
+    assert list(lines_of(io.BytesIO(b""), "bytes")) == []

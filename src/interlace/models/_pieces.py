@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _SENTENCE = frozenset(".!?…。．！？｡।॥؟۔։።")
 _PART = frozenset(",;:،؛、，；：—–")
-_CLOSING = frozenset("\"'”’»«)]}」』）】〉》")
+_CLOSING = frozenset("\"'”“’‘»«)]}」』）】〉》")
 _LATE = 3  # a mark counts in the last two thirds of a piece
 
 

@@ -65,6 +65,17 @@ def read_lines(path: Path | str) -> Iterator[str]:
         yield from _decoded(rest, path, first)
 
 
+def lines_of(file: BinaryIO, name: str) -> Iterator[str]:
+    """The lines of an open file, each as soon as it is there; `name` stands for the file in errors.
+
+    Raises:
+        DataError: a line is not UTF-8; names it.
+    """
+    for number, data in enumerate(iter(file.readline, b""), 1):
+        raw = data.removeprefix(_BOM) if number == 1 else data
+        yield from _decoded(raw.removesuffix(b"\n"), name, number)
+
+
 def read_blocks(path: Path | str) -> Iterator[bytes]:
     """Blocks of a file's bytes, unpacked where its name ends in `.gz`; an empty file has none.
 
@@ -257,7 +268,7 @@ def _opened_to_write(path: Path) -> BinaryIO:
     return path.open("wb")
 
 
-def _decoded(data: bytes, path: Path, first: int) -> list[str]:
+def _decoded(data: bytes, path: Path | str, first: int) -> list[str]:
     """The lines of `data`, whose first is number `first` of the file."""
     try:
         text = data.decode("utf-8")

@@ -1,0 +1,145 @@
+"""Translations as rows of text: how they are written, where they go, and what is said of them on standard error."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from interlace.cli import notes, output
+from interlace.cli._align_output import lines_to
+from interlace.cli._progress import watching
+from interlace.errors import DataError
+from interlace.text.lines import lines_of, read_blocks, read_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from interlace.models.translator import Translation
+    from interlace.recipes.translate import Interpreter, Window
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a translation is written.
+
+    n_best: more than one gives Moses' rows, `line ||| translation ||| score`, lines counted from 0.
+    scores: the score and a tab before each translation. as_json: an object a line.
+    """
+
+    n_best: int = 1
+    scores: bool = False
+    as_json: bool = False
+
+    def rows(self, window: Window) -> list[str]:
+        """The rows of a window's translations."""
+        together = zip(window.lines, window.translations, strict=True)
+        return [
+            row
+            for number, (line, translation) in enumerate(together, window.first)
+            for row in self._rows(number, line, translation)
+        ]
+
+    def _rows(self, number: int, line: str, translation: Translation) -> Iterator[str]:
+        if self.as_json:
+            found = [
+                {"text": one.text, "score": round(one.score, 4), "logprob": round(one.logprob, 4), "length": one.length}
+                for one in translation.hypotheses
+            ]
+            row = {"line": number + 1, "source": line, "translations": found, "pieces": translation.pieces}
+            yield json.dumps(row, ensure_ascii=False)
+        elif self.n_best > 1:
+            for one in translation.hypotheses:
+                yield f"{number} ||| {one.text} ||| {one.score:.4f}"
+        elif self.scores:
+            yield f"{translation.hypotheses[0].score:.4f}\t{translation.text}"
+        else:
+            yield translation.text
+
+
+@dataclass(frozen=True)
+class Work:
+    """Lines that are to be translated, window by window.
+
+    window: lines of each. cut: whether lines longer than the model reads are translated in pieces.
+    """
+
+    interpreter: Interpreter
+    form: Form
+    window: int
+    cut: bool
+
+    def stream(self, source: Path | None, into: Path | None) -> None:
+        """From a file or standard input to a file, which appears whole at the end, or standard output, as it comes."""
+        name = "standard input" if source is None else str(source)
+        lines = lines_of(sys.stdin.buffer, name) if source is None else read_lines(source)
+        counts: dict[str, int] = {}
+        done, total = 0, 0 if source is None else _lines_in(source)
+        seen = into is not None or not sys.stdout.isatty()  # a bar would stand between lines on a screen
+        with lines_to(into) as write, watching() if seen else nullcontext(None) as watch:
+            for window in self._windows(lines, name):
+                write(self.form.rows(window))
+                if into is None:
+                    sys.stdout.buffer.flush()
+                counts = {key: counts.get(key, 0) + count for key, count in window.counts().items()}
+                done += len(window)
+                if watch is not None:
+                    watch("translating", done, total)
+        _tell(done, counts)
+        if into is not None:
+            output.print(str(into), soft_wrap=True, highlight=False)
+
+    def file(self, source: Path, into: Path) -> None:
+        """From file to file; a command that was stopped goes on by the same command."""
+        from interlace.recipes._resuming import resuming
+
+        key = {
+            **self.interpreter.key(),
+            "form": [self.form.n_best, self.form.scores, self.form.as_json],
+            "cut": self.cut,
+        }
+        total = _lines_in(source)
+        with _saying(), resuming(source, into, key) as result, watching() as watch:
+            for window in self._windows(result.lines, str(source), result.done):
+                result.write(window.lines, self.form.rows(window), window.counts())
+                watch("translating", result.done, total)
+        _tell(result.done, result.counts)
+        output.print(str(into), soft_wrap=True, highlight=False)
+
+    def _windows(self, lines: Iterable[str], name: str, first: int = 0) -> Iterator[Window]:
+        from interlace.models.translator import LongLineError
+
+        try:
+            yield from self.interpreter.windows(lines, self.window, first, cut=self.cut)
+        except LongLineError as error:
+            raise DataError(f"{name}, {error}; --long cut translates it in pieces") from None
+
+
+@contextmanager
+def _saying() -> Iterator[None]:
+    """Tell who stops it that nothing is lost."""
+    try:
+        yield
+    except KeyboardInterrupt:  # Typer turns it into exit code 130 without a word
+        notes.print("stopped; the same command goes on from what is saved", highlight=False)
+        raise
+
+
+def _lines_in(path: Path) -> int:
+    return sum(block.count(b"\n") for block in read_blocks(path))
+
+
+def _tell(lines: int, counts: Mapping[str, int]) -> None:
+    """What people should know of how lines were translated."""
+    if pieces := counts.get("pieces", 0):
+        message = "%s of %s lines were longer than the model reads, and were translated in pieces"
+        log.warning(message, f"{pieces:,}", f"{lines:,}")
+    if full := counts.get("full", 0):
+        message = "%s of %s translations are as long as they may be and perhaps cut short: see --set max_ratio=3"
+        log.warning(message, f"{full:,}", f"{lines:,}")

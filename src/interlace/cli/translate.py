@@ -1,0 +1,103 @@
+"""Translate lines by what a run has learnt."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from interlace.cli import Code, take_guests
+from interlace.cli._options import parse_changes
+from interlace.errors import SettingsError
+
+if TYPE_CHECKING:
+    from interlace.models.search.settings import Search
+
+WINDOW = 2000
+
+
+_Runs = Annotated[
+    list[str], typer.Argument(metavar="RUN", help="Finished runs or model folders; several translate as an ensemble.")
+]
+_From = Annotated[str, typer.Option("--from", metavar="LANGUAGE", help="The language that is read.")]
+_To = Annotated[str, typer.Option("--to", metavar="LANGUAGE", help="The language that is written.")]
+_Input = Annotated[Path | None, typer.Option("--input", help="A file of lines, gzip by suffix; none: standard input.")]
+_Into = Annotated[
+    Path | None,
+    typer.Option("--into", help="A file for the result, gzip by suffix; with --input, goes on where it was stopped."),
+]
+_Beam = Annotated[int | None, typer.Option("--beam", min=1, help="Hypotheses side by side (5); 1: greedy.")]
+_Penalty = Annotated[
+    float | None, typer.Option("--length-penalty", help="More prefers longer translations (1); 0: sums are compared.")
+]
+_NBest = Annotated[
+    int | None,
+    typer.Option("--n-best", min=1, help="Translations of a line, as rows `line ||| translation ||| score`."),
+]
+_Sets = Annotated[
+    list[str],
+    typer.Option("--set", metavar="KEY=VALUE", help="A setting of the search, such as sample=true (repeatable)."),
+]
+_Scores = Annotated[bool, typer.Option("--scores", help="Write each translation behind its score and a tab.")]
+_Window = Annotated[
+    int | None, typer.Option("--window", min=1, help="Lines read before any is translated (2000; at a terminal 1).")
+]
+_Batch = Annotated[int | None, typer.Option("--batch", min=1, help="Most sentences of a batch; none: by memory.")]
+_Long = Annotated[
+    Literal["cut", "refuse"],
+    typer.Option("--long", help="Lines longer than the model reads: in pieces, or none at all."),
+]
+_Precision = Annotated[
+    Literal["no", "bf16", "auto"], typer.Option("--precision", help="Of the arithmetic: float32, or less.")
+]
+_Anyway = Annotated[bool, typer.Option("--anyway", help="Also in a direction that the run was not trained in.")]
+_AsJson = Annotated[bool, typer.Option("--json", help="Write an object a line.")]
+
+
+def translate(
+    runs: _Runs,
+    source: _From = "",
+    target: _To = "",
+    input_: _Input = None,
+    into: _Into = None,
+    beam: _Beam = None,
+    length_penalty: _Penalty = None,
+    n_best: _NBest = None,
+    sets: _Sets = [],
+    scores: _Scores = False,
+    window: _Window = None,
+    batch: _Batch = None,
+    long: _Long = "cut",
+    precision: _Precision = "no",
+    anyway: _Anyway = False,
+    code: Code = [],
+    as_json: _AsJson = False,
+) -> None:
+    """Translate lines, one a line, in order: interlace translate RUN --from en --to de < in > out."""
+    take_guests(code)
+    from interlace.cli._translations import Form, Work
+    from interlace.recipes.translate import Interpreter, must_say
+
+    search = _search({"beam": beam, "length_penalty": length_penalty, "n_best": n_best}, sets)
+    must_say(runs, source, target)
+    interpreter = Interpreter(runs, source, target, search, anyway=anyway, rows=batch, precision=precision)
+    size = window or (1 if input_ is None and sys.stdin.isatty() else WINDOW)
+    work = Work(interpreter, Form(search.n_best, scores, as_json), size, long == "cut")
+    if input_ is not None and into is not None:
+        work.file(input_, into)
+    else:
+        work.stream(input_, into)
+
+
+def _search(options: dict[str, Any], sets: list[str]) -> Search:
+    """The settings that the options stand for, whose errors speak of options."""
+    from interlace.models.search.settings import Search
+
+    given = {key: value for key, value in options.items() if value is not None}
+    changes = parse_changes(sets, "KEY=VALUE, such as max_ratio=2")
+    for key in changes:
+        if given.get(key) is not None:
+            raise SettingsError(f"--set {key}: --{key.replace('_', '-')} says the same; give one of them")
+    return Search.read(given | changes, "translate")

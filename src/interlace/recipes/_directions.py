@@ -1,0 +1,74 @@
+"""Which translation directions a recipe trains: what its objectives read and write."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from interlace.data import Pairs
+from interlace.errors import SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from interlace.recipes import Recipe
+
+
+def directions(recipe: Recipe) -> dict[tuple[str, str], str]:
+    """(source, target) -> the objective that learns it first, in the order of the recipe.
+
+    An objective of pairs learns what its `directions` say, both where it has no such field; one of single sentences
+    that go `through` other languages learns from each of these into the sentence's own. Others teach a language and no
+    translation.
+    """
+    found: dict[tuple[str, str], str] = {}
+    for name in recipe.objectives:
+        if recipe.objective(name).backbone == "seq2seq":
+            for direction in _learnt(recipe, name):
+                found.setdefault(direction, name)
+    return found
+
+
+def must_be_trained(recipe: Recipe, source: str, target: str) -> None:
+    """Refuse a direction that no objective learns.
+
+    Raises:
+        SettingsError: names those there are.
+    """
+    there = directions(recipe)
+    if (source, target) in there:
+        return
+    known = ", ".join(f"{one}-{other}" for one, other in there)
+    trained = f"it learnt {known}" if known else "no objective of it translates"
+    message = f"{recipe.name!r} was not trained to translate {source}-{target}: {trained}"
+    raise SettingsError(f"{message}; --anyway translates all the same")
+
+
+def _learnt(recipe: Recipe, name: str) -> Iterator[tuple[str, str]]:
+    objective = recipe.objective(name)
+    corpora = _corpora(recipe, recipe.objectives[name].corpora)
+    pairs = [corpus for corpus in corpora if "-" in corpus]
+    if objective.reads is Pairs:
+        which = getattr(objective, "directions", "both")
+        for pair in pairs:
+            first, _, second = pair.partition("-")
+            if which != "backward":
+                yield first, second
+            if which != "forward":
+                yield second, first
+    elif hasattr(objective, "through"):
+        alone = [corpus for corpus in corpora if "-" not in corpus]
+        read = corpora if recipe.objectives[name].corpora or not alone else alone
+        for language in dict.fromkeys(language for corpus in read for language in corpus.split("-")):
+            yield from ((other, language) for other in objective.through or recipe.languages if other != language)
+
+
+def _corpora(recipe: Recipe, wanted: list[str]) -> list[str]:
+    """The languages and pairs of what an objective reads; none wanted: of all there is.
+
+    A name is a group's, or a corpus's, before whose language or pair its group may stand, and behind whose pair one
+    side of it.
+    """
+    groups = {name: group.trained for name, group in recipe.corpora.items()}
+    if not wanted:
+        return [corpus for members in groups.values() for corpus in members]
+    return [corpus for name in wanted for corpus in groups.get(name, [name.rpartition(":")[2]])]

@@ -1,0 +1,203 @@
+"""Translate by what runs have learnt: which directions they know, their models together, lines as they come."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from interlace.data.cache import content_key
+from interlace.data.vocab import Vocab
+from interlace.errors import SettingsError
+from interlace.recipes._directions import directions, must_be_trained
+from interlace.recipes.evaluate import target_of
+from interlace.train.folder import RECIPE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from interlace.models.search.settings import Search
+    from interlace.models.seq2seq import Seq2Seq
+    from interlace.models.translator import Translation
+    from interlace.recipes import Recipe
+
+
+@dataclass(frozen=True)
+class Speaker:
+    """A translation model on disk.
+
+    name: as people gave it. folder: of the model. recipe: of its run; None for a plain model, of which nobody knows
+    what it learnt.
+    """
+
+    name: str
+    folder: str
+    recipe: Recipe | None
+
+    @classmethod
+    def of(cls, name: str) -> Speaker:
+        """From the folder of a finished run, or of a model.
+
+        Raises:
+            RunError: the run is not finished. SettingsError: it learnt word vectors.
+        """
+        path = Path(name)
+        run = path.parent if path.name == "model" and (path.parent / RECIPE).is_file() else path
+        found = target_of(str(run), into=path)
+        if found.trained is not None and found.trained.embeddings:
+            raise SettingsError(f"{name}: word vectors, which translate nothing")
+        return cls(name, found.model, found.trained)
+
+    def known(self) -> list[str]:
+        """The directions it was trained in, such as `en-de`; none where nobody knows."""
+        return [] if self.recipe is None else ["-".join(direction) for direction in directions(self.recipe)]
+
+    def must_know(self, source: str, target: str) -> None:
+        """Refuse a direction it was not trained in.
+
+        Raises:
+            SettingsError: names those that it was trained in.
+        """
+        if self.recipe is not None:
+            must_be_trained(self.recipe, source, target)
+
+    @property
+    def longest(self) -> int | None:
+        """Most subwords of a sentence, without specials, in the rows that it learnt to translate."""
+        if self.recipe is None:
+            return None
+        learnt = [self.recipe.objective(name) for name in self.recipe.objectives]
+        return max((one.max_length - 2 for one in learnt if one.backbone == "seq2seq"), default=None)
+
+
+class Interpreter:
+    """One run, or several as an ensemble, in one direction: raw lines in, translations out."""
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        source: str,
+        target: str,
+        search: Search | None = None,
+        *,
+        anyway: bool = False,
+        rows: int | None = None,
+        precision: str = "no",
+    ) -> None:
+        """Open the models.
+
+        Args:
+            names: folders of finished runs or of models; all with one vocabulary.
+            source: the language that is read.
+            target: the language that is written.
+            search: how translations are searched for.
+            anyway: also in directions that a run was not trained in.
+            rows: most sentences of a batch; none: as memory allows.
+            precision: `"no"` (float32), `"bf16"`, or `"auto"`: what is quick here.
+
+        Raises:
+            SettingsError: a run was not trained in the direction, a model cannot write, or vocabularies differ.
+            DataError: there is no such folder, or no subword for the target.
+            CheckpointError: a model is missing or damaged.
+            RunError: a run is not finished.
+        """
+        from interlace.models.translator import Translator
+        from interlace.train.device import accelerator_for, resolved
+
+        speakers = [Speaker.of(name) for name in names]
+        for speaker in speakers:
+            if not anyway:
+                speaker.must_know(source, target)
+        self._normalise = speakers[0].recipe.normalise if speakers[0].recipe is not None else None
+        self._accelerator = accelerator_for(precision)
+        models, vocab = _opened(speakers)
+        longest = min((speaker.longest for speaker in speakers if speaker.longest is not None), default=None)
+        models = [model.to(self._accelerator.device) for model in models]
+        self.translator = Translator(models, vocab, source, target, search, rows=rows, longest=longest)
+        self.source = source
+        self._folders = [Path(speaker.folder) for speaker in speakers]
+        self._precision = resolved(precision)
+
+    def key(self) -> dict[str, Any]:
+        """All that translations hang on beside the lines: models by content, direction, search."""
+        weights = [content_key(path) for folder in self._folders for path in sorted(folder.rglob("*.safetensors"))]
+        translator = self.translator
+        return {
+            "models": weights,
+            "vocab": translator.vocab.fingerprint,
+            "direction": [translator.source, translator.target],
+            "search": translator.settings.dump(),
+            "longest": translator.longest,
+            "precision": self._precision,
+        }
+
+    def windows(self, lines: Iterable[str], size: int, first: int = 0, *, cut: bool = True) -> Iterator[Window]:
+        """Translations of so many lines at a time, which are all that is held.
+
+        Args:
+            lines: of the source language.
+            size: lines of a window; more make batches of more even length.
+            first: the number of the first line, from 0.
+            cut: whether lines longer than the models read are translated in pieces.
+
+        Raises:
+            LongLineError: a line is longer, and is not to be cut.
+        """
+        coming = iter(lines)
+        while taken := list(islice(coming, size)):
+            read = taken if self._normalise is None else self._normalise.lines(taken, self.source)
+            with self._accelerator.autocast():
+                made = self.translator.lines(read, first, cut=cut)
+            yield Window(first, taken, made)
+            first += len(taken)
+
+
+@dataclass(frozen=True)
+class Window:
+    """Lines, the number of the first from 0, and what became of each."""
+
+    first: int
+    lines: list[str]
+    translations: list[Translation]
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def counts(self) -> dict[str, int]:
+        """How many lines were translated in pieces, and how many translations are as long as they might be."""
+        return {
+            "pieces": sum(one.pieces > 1 for one in self.translations),
+            "full": sum(one.hypotheses[0].full for one in self.translations),
+        }
+
+
+def must_say(names: Sequence[str], source: str, target: str) -> None:
+    """Refuse a direction half of which is missing, naming those that the runs were trained in.
+
+    Raises:
+        SettingsError: a language is missing.
+    """
+    missing = " and ".join(option for option, value in (("--from", source), ("--to", target)) if not value)
+    if missing:
+        known = list(dict.fromkeys(direction for name in names for direction in Speaker.of(name).known()))
+        hint = f"; trained in {', '.join(known)}" if known else ""
+        raise SettingsError(f"{missing} LANGUAGE: missing, the direction to translate in{hint}")
+
+
+def _opened(speakers: list[Speaker]) -> tuple[list[Seq2Seq], Vocab]:
+    """The models and their one vocabulary."""
+    from interlace.models.build import load
+    from interlace.models.search.reading import must_agree
+    from interlace.models.seq2seq import Seq2Seq
+
+    vocabs = [Vocab.load(speaker.folder) for speaker in speakers]
+    must_agree(vocabs, [speaker.name for speaker in speakers])
+    models: list[Seq2Seq] = []
+    for speaker, vocab in zip(speakers, vocabs, strict=True):
+        model: Any = load(speaker.folder, vocab)
+        if not isinstance(model, Seq2Seq):
+            message = f"{speaker.name}: this model only reads; translation needs an encoder-decoder"
+            raise SettingsError(f"{message}, which the objective 'translation' trains (recipe tiny/mt)")
+        models.append(model)
+    return models, vocabs[0]

@@ -1,0 +1,370 @@
+"""`interlace translate`: lines in, lines out, whatever happens on the way."""
+
+import gzip
+import json
+import signal
+import subprocess
+import time
+from contextlib import suppress
+
+import pytest
+from typer.testing import CliRunner
+
+from interlace.cli import application
+from interlace.errors import DataError, RunError, SettingsError
+from interlace.models.translator import Translator
+from interlace.text.lines import read_lines, write_lines
+from little_translators import LINES, little_model, little_run, little_vocab
+
+DIRECTION = ("--from", "en", "--to", "de")
+
+
+@pytest.fixture(scope="module")
+def vocab():
+    return little_vocab()
+
+
+@pytest.fixture(scope="module")
+def run_folder(vocab, tmp_path_factory):
+    return little_run(tmp_path_factory.mktemp("run"), vocab)
+
+
+def translate(*arguments, text=""):
+    command = ["translate", *map(str, arguments)]
+    return CliRunner().invoke(application(), command, input=text, catch_exceptions=False)
+
+
+def as_text(lines):
+    return "".join(f"{line}\n" for line in lines)
+
+
+@pytest.fixture(scope="module")
+def expected(run_folder):
+    """What the lines of `LINES` become."""
+    return translate(run_folder, *DIRECTION, text=as_text(LINES)).stdout.split("\n")[:-1]
+
+
+# ---- what it writes ----
+
+
+def test_each_line_has_its_translation_in_its_place(run_folder, vocab, expected):
+    model = little_model("modernbert", vocab)
+    assert expected == [one.text for one in Translator([model], vocab, "en", "de").lines(LINES)]
+    assert len(set(expected)) == len(LINES)
+    lines = ["", *LINES[:3], " ", *LINES[3:], ""]
+    done = translate(run_folder, *DIRECTION, text=as_text(lines))
+    assert done.stdout.split("\n")[:-1] == ["", *expected[:3], "", *expected[3:], ""]
+    assert done.exit_code == 0
+
+
+@pytest.mark.parametrize("window", [1, 2, 5])
+def test_windows_change_nothing(window, run_folder, expected):
+    done = translate(run_folder, *DIRECTION, "--window", window, "--batch", 2, text=as_text(LINES))
+    assert done.stdout.split("\n")[:-1] == expected
+
+
+def test_a_last_line_without_a_line_feed_counts_and_no_lines_are_no_lines(run_folder, expected):
+    assert translate(run_folder, *DIRECTION, text="\r\n".join(LINES)).stdout.split("\n")[:-1] == expected
+    assert translate(run_folder, *DIRECTION).stdout == ""
+
+
+def test_a_models_folder_serves_as_its_run_does(run_folder, expected):
+    done = translate(run_folder / "model", *DIRECTION, text=as_text(LINES))
+    assert done.stdout.split("\n")[:-1] == expected
+
+
+def test_the_best_ones_come_as_moses_writes_them(run_folder, expected):
+    rows = translate(run_folder, *DIRECTION, "--n-best", 3, text=as_text(LINES)).stdout.split("\n")[:-1]
+    cut = [row.rsplit(" ||| ", 1) for row in rows]
+    numbers = [int(left.split(" ||| ")[0]) for left, _ in cut]
+    assert numbers == [number for number in range(len(LINES)) for _ in range(3)]
+    assert [left.split(" ||| ", 1)[1] for left, _ in cut[::3]] == expected
+    scores = [float(score) for _, score in cut]
+    assert all(scores[at] >= scores[at + 1] for at in range(len(scores) - 1) if numbers[at] == numbers[at + 1])
+
+
+def test_scores_stand_before_a_tab_and_json_has_everything(run_folder, expected):
+    scored = translate(run_folder, *DIRECTION, "--scores", text=as_text(LINES)).stdout.split("\n")[:-1]
+    assert [row.split("\t", 1)[1] for row in scored] == expected
+    told = [
+        json.loads(row)
+        for row in translate(run_folder, *DIRECTION, "--json", text=as_text(LINES)).stdout.split("\n")[:-1]
+    ]
+    assert [one["translations"][0]["text"] for one in told] == expected
+    assert [one["line"] for one in told] == [1, 2, 3, 4, 5, 6]
+    assert [one["source"] for one in told] == LINES
+    for row, one in zip(scored, told, strict=True):
+        assert float(row.split("\t")[0]) == pytest.approx(one["translations"][0]["score"], abs=1e-4)
+
+
+def test_settings_of_the_search_reach_it(run_folder, vocab, expected):
+    def said(*options):
+        return translate(run_folder, *DIRECTION, *options, text=as_text(LINES)).stdout.split("\n")[:-1]
+
+    assert said("--beam", 1) != expected
+    assert max(map(len, said("--set", "max_ratio=0", "--set", "max_extra=1"))) <= max(map(len, "letters young".split()))
+    one, same, other = (said("--set", "sample=true", "--set", f"seed={seed}") for seed in (1, 1, 2))
+    assert one == same != other
+    lengths = [len(" ".join(said("--length-penalty", penalty))) for penalty in (-2, 3)]
+    assert lengths[0] < lengths[1]
+
+
+def test_two_runs_translate_together(run_folder, vocab, expected, tmp_path):
+    other = little_run(tmp_path / "other", vocab, seed=9)
+    both = translate(run_folder, other, *DIRECTION, text=as_text(LINES)).stdout.split("\n")[:-1]
+    alone = translate(other, *DIRECTION, text=as_text(LINES)).stdout.split("\n")[:-1]
+    assert both != alone
+    assert both != expected
+
+
+# ---- lines that are too long ----
+
+
+def test_a_long_line_is_translated_in_pieces_cut_where_sentences_end(run_folder, caplog):
+    first = "the old doctor reads three letters in the big house and a dog sees the young cat on the table."
+    second = f"a cat sees two red books on the table and {first[:-1]}!"
+    rows = json_rows(translate(run_folder, *DIRECTION, "--json", text=f"{first}  {second} {first}\nit\n"))
+    apart = json_rows(translate(run_folder, *DIRECTION, "--json", text=as_text([f"{first}  {second}", first])))
+    assert [row["pieces"] for row in rows] == [2, 1]
+    assert best(rows[0]) == f"{best(apart[0])} {best(apart[1])}"
+    assert "1 of 2 lines were longer than the model reads, and were translated in pieces" in caplog.text
+
+
+def json_rows(done):
+    return [json.loads(row) for row in done.stdout.split("\n")[:-1]]
+
+
+def best(row):
+    return row["translations"][0]["text"]
+
+
+def test_a_long_line_is_refused_by_number_where_that_is_asked_for(run_folder, tmp_path):
+    long = " ".join(["cat"] * 80)
+    with pytest.raises(
+        DataError, match=r"^standard input, line 3: 80 subwords, but the model reads at most 62; --long"
+    ):
+        translate(run_folder, *DIRECTION, "--long", "refuse", "--window", 2, text=as_text(["a", "b", long]))
+    write_lines(tmp_path / "a.en", ["a", long])
+    with pytest.raises(DataError, match=r"a\.en, line 2: "):
+        translate(run_folder, *DIRECTION, "--long", "refuse", "--input", tmp_path / "a.en", "--into", tmp_path / "a.de")
+    assert not (tmp_path / "a.de").exists()
+
+
+def test_what_may_be_cut_short_is_told(run_folder, caplog):
+    translate(run_folder, *DIRECTION, "--set", "max_extra=0", "--set", "max_ratio=0.5", text=as_text(LINES))
+    assert "translations are as long as they may be" in caplog.text
+
+
+# ---- files ----
+
+
+@pytest.fixture
+def source(tmp_path):
+    write_lines(tmp_path / "a.en", LINES * 3)
+    return tmp_path / "a.en"
+
+
+def test_a_file_becomes_a_file(run_folder, source, expected):
+    into = source.with_suffix(".de")
+    done = translate(run_folder, *DIRECTION, "--input", source, "--into", into)
+    assert list(read_lines(into)) == expected * 3
+    assert done.stdout == f"{into}\n"
+    assert names(source.parent) == ["a.de", "a.en"]
+    assert translate(run_folder, *DIRECTION, "--input", source).stdout == as_text(expected * 3)
+
+
+@pytest.mark.parametrize("suffix", [".de", ".de.gz"])
+def test_a_stopped_command_goes_on_by_the_same_command(suffix, run_folder, source, expected, monkeypatch):
+    into = source.with_name(f"a{suffix}")
+    command = (run_folder, *DIRECTION, "--input", source, "--into", into, "--window", 4)
+    translated = stop_after(3, monkeypatch)
+    assert translate(*command).exit_code == 130
+    assert not into.exists()
+    monkeypatch.undo()
+    again = stop_after(100, monkeypatch)
+    translate(*command)
+    assert translated == [0, 4, 8]
+    assert again == [12, 16]
+    opened = gzip.open if suffix.endswith("gz") else open
+    with opened(into, "rt", encoding="utf-8") as file:
+        assert file.read() == as_text(expected * 3)
+    assert names(source.parent) == sorted([into.name, "a.en"])
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def stop_after(windows, monkeypatch):
+    """Ctrl-C behind so many windows; the first lines of those that were begun."""
+    lines, begun = Translator.lines, []
+
+    def stopped(self, text, first=0, *, cut=True):
+        if len(begun) == windows:
+            raise KeyboardInterrupt
+        begun.append(first)
+        return lines(self, text, first, cut=cut)
+
+    monkeypatch.setattr(Translator, "lines", stopped)
+    return begun
+
+
+def test_other_settings_or_another_text_begin_anew(run_folder, source, expected, monkeypatch, caplog):
+    caplog.set_level("INFO")
+    into = source.with_suffix(".de")
+    command = (run_folder, *DIRECTION, "--input", source, "--into", into, "--window", 4)
+    for change in ("settings", "text"):
+        stop_after(2, monkeypatch)
+        translate(*command, *(["--beam", 2] if change == "settings" else []))
+        monkeypatch.undo()
+        if change == "text":
+            write_lines(source, [LINES[1], *LINES[1:], *LINES * 2])
+        begun = stop_after(100, monkeypatch)
+        translate(*command)
+        monkeypatch.undo()
+        assert begun[0] == 0
+        assert "starts anew" in caplog.text
+    assert list(read_lines(into)) == [expected[1], *expected[1:], *expected * 2]
+
+
+def test_two_commands_do_not_write_one_file(run_folder, source):
+    from interlace.recipes._resuming import resuming
+
+    into = source.with_suffix(".de")
+    with resuming(source, into, {}), pytest.raises(RunError, match="another process is writing it"):
+        translate(run_folder, *DIRECTION, "--input", source, "--into", into)
+
+
+# ---- processes ----
+
+
+def start(python, *arguments, **options):
+    command = [python, "-m", "interlace", "translate", *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+
+
+def test_a_killed_command_goes_on(python, run_folder, source, expected):
+    write_lines(source, LINES * 20)
+    into = source.with_suffix(".de")
+    command = (run_folder, *DIRECTION, "--input", source, "--into", into, "--window", 6)
+    begun = start(python, *command)
+    partial, note = into.with_name(".a.de.partial"), into.with_name(".a.de.partial.json")
+    wait_for(lambda: note.exists() or begun.poll() is not None)
+    begun.send_signal(signal.SIGKILL)
+    begun.communicate()
+    assert not into.exists()
+    assert partial.exists()
+    done = start(python, *command)
+    _, told = done.communicate()
+    assert b"going on behind line" in told
+    assert list(read_lines(into)) == expected * 20
+
+
+def wait_for(holds, seconds=60):
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def test_a_line_is_answered_before_the_next_is_there(python, run_folder, expected):
+    """As a program at the other end of a pipe needs it."""
+    answering = start(python, run_folder, *DIRECTION, "--window", 1, stdin=subprocess.PIPE)
+    for line, translation in zip(LINES, expected, strict=True):
+        answering.stdin.write(line.encode() + b"\n")
+        answering.stdin.flush()
+        assert answering.stdout.readline().decode() == translation + "\n"
+    answering.communicate()
+    assert answering.returncode == 0
+
+
+def test_a_reader_that_leaves_early_is_no_error(python, run_folder):
+    writing = start(python, run_folder, *DIRECTION, "--window", 1, stdin=subprocess.PIPE)
+    writing.stdin.write(as_text(LINES[:2]).encode())
+    writing.stdin.flush()
+    writing.stdout.readline()
+    writing.stdout.close()
+    for _ in range(3):
+        try:
+            writing.stdin.write(as_text(LINES).encode())
+            writing.stdin.flush()
+        except BrokenPipeError:
+            break
+    with suppress(BrokenPipeError):
+        writing.stdin.close()
+    told = writing.stderr.read().decode()
+    assert writing.wait() == 141
+    assert "Traceback" not in told
+    assert "rror" not in told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text", "said"),
+    [
+        ((), b"good\nbad \xe9\n", "standard input, line 2: not valid UTF-8 at byte 5 (0xe9)"),
+        (("--to", "fr"), b"", "'little' was not trained to translate en-fr: it learnt en-de, de-en"),
+        (("--to", "fr", "--anyway"), b"", "it has them for en, de"),
+    ],
+)
+def test_a_mistake_ends_with_its_message_and_code_2(python, run_folder, arguments, text, said):
+    wrong = start(python, run_folder, *DIRECTION, *arguments, stdin=subprocess.PIPE)
+    out, told = wrong.communicate(text)
+    assert wrong.returncode == 2
+    assert said in told.decode()
+    assert out == b""
+    assert b"Traceback" not in told
+
+
+# ---- what is refused ----
+
+
+def test_a_missing_language_is_named_with_what_there_is(run_folder):
+    with pytest.raises(SettingsError, match=r"^--to LANGUAGE: missing, .*; trained in en-de, de-en$"):
+        translate(run_folder, "--from", "en")
+    with pytest.raises(SettingsError, match=r"^--from and --to LANGUAGE"):
+        translate(run_folder)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--n-best", 6), r"n_best = 6, but beam = 5 finds no more"),
+        (("--set", "max_ration=2"), r"did you mean 'max_ratio'"),
+        (("--beam", 3, "--set", "beam=4"), r"--set beam: --beam says the same"),
+        (("--set", "temperature=0"), r"temperature: .*greater than 0"),
+    ],
+)
+def test_wrong_settings_are_named(run_folder, options, said):
+    with pytest.raises(SettingsError, match=said):
+        translate(run_folder, *DIRECTION, *options)
+
+
+def test_a_run_must_be_finished_and_there(run_folder, vocab, tmp_path):
+    unfinished = little_run(tmp_path / "run", vocab)
+    (unfinished / "run.json").unlink()
+    with pytest.raises(RunError, match="not finished"):
+        translate(unfinished, *DIRECTION)
+    with pytest.raises(DataError, match="no such"):
+        translate(tmp_path / "nowhere", *DIRECTION)
+
+
+def test_models_with_other_vocabularies_are_refused(run_folder, tmp_path):
+    other = little_run(tmp_path / "run", little_vocab(70))
+    with pytest.raises(SettingsError, match="different vocabularies"):
+        translate(run_folder, other, *DIRECTION)
+
+
+def test_a_model_that_only_reads_is_refused(vocab, tmp_path):
+    from interlace.models.build import Shape, fresh
+
+    shape = Shape(family="bert", layers=1, width=16, heads=2, max_length=64)
+    fresh(shape, vocab).save_pretrained(tmp_path / "mlm", vocab)
+    with pytest.raises(SettingsError, match="only reads"):
+        translate(tmp_path / "mlm", *DIRECTION)
+
+
+def test_files_that_cannot_be_are_named(run_folder, source):
+    with pytest.raises(DataError, match="no such file"):
+        translate(run_folder, *DIRECTION, "--input", source.with_name("b.en"), "--into", source.with_name("b.de"))
+    with pytest.raises(DataError, match="a folder where a file"):
+        translate(run_folder, *DIRECTION, "--input", source, "--into", source.parent)

@@ -1,0 +1,64 @@
+"""Which directions a recipe trains, and what is said of others."""
+
+import pytest
+
+from interlace.errors import SettingsError
+from interlace.recipes import Recipe
+from interlace.recipes._directions import directions, must_be_trained
+
+CORPORA = {
+    "pairs": {"pairs": ["en-de", "en-tr"], "train": ["a.{language}"]},
+    "text": {"languages": ["en", "fr"], "train": ["b.{language}"]},
+}
+
+
+def learnt(objectives, corpora=CORPORA):
+    found = directions(Recipe.read({"name": "r", "corpora": corpora, "objectives": objectives}))
+    return {f"{source}-{target}": objective for (source, target), objective in found.items()}
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, "en-de de-en en-tr tr-en"),
+        ({"directions": "forward"}, "en-de en-tr"),
+        ({"directions": "backward"}, "de-en tr-en"),
+        ({"corpora": ["en-tr"]}, "en-tr tr-en"),
+        ({"corpora": ["pairs"], "directions": "forward"}, "en-de en-tr"),
+    ],
+)
+def test_translation_learns_the_pairs_it_reads(settings, expected):
+    assert list(learnt({"translation": settings})) == expected.split()
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, "de-en tr-en fr-en en-fr de-fr tr-fr"),  # into the languages that have text of their own
+        ({"through": ["de"]}, "de-en de-fr"),
+        ({"corpora": ["en-de"], "through": ["en", "de"]}, "de-en en-de"),
+        ({"corpora": ["en-de:de"], "through": ["en"]}, "en-de"),
+    ],
+)
+def test_back_translation_learns_into_the_languages_it_reads(settings, expected):
+    assert list(learnt({"back_translation": settings})) == expected.split()
+
+
+def test_what_teaches_a_language_or_only_reads_translates_nothing():
+    assert learnt({"denoise": {}, "mass": {}, "mlm": {}, "tlm": {}}) == {}
+
+
+def test_the_first_objective_that_learns_a_direction_is_told():
+    found = learnt({"denoise": {}, "back_translation": {"through": ["de"]}, "translation": {"corpora": ["en-de"]}})
+    assert found == {"de-en": "back_translation", "de-fr": "back_translation", "en-de": "translation"}
+
+
+def test_an_untrained_direction_is_refused_with_those_there_are():
+    recipe = Recipe.read({"name": "r", "corpora": CORPORA, "objectives": {"translation": {"corpora": ["en-de"]}}})
+    must_be_trained(recipe, "de", "en")
+    with pytest.raises(
+        SettingsError, match=r"'r' was not trained to translate de-tr: it learnt en-de, de-en; --anyway"
+    ):
+        must_be_trained(recipe, "de", "tr")
+    with pytest.raises(SettingsError, match=r"no objective of it translates"):
+        must_be_trained(Recipe(name="r"), "de", "tr")
