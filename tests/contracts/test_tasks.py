@@ -21,6 +21,7 @@ from interlace.objectives import Resources
 from interlace.ragged import Ragged
 from interlace.randomness import Purpose, generator, torch_seed
 from interlace.tasks import TASKS
+from interlace.tasks._outcomes import Measured
 from interlace.tasks._predict import predict_all
 
 SPLITS = {"train": 60, "dev": 20, "test": 24}
@@ -421,6 +422,10 @@ def test_a_perfect_model_scores_100(name, task, root, vocab, backbone):
     TABLES.get(name, translate_table)(backbone, vocab, shift=0)
     examples = task.examples("test", "xx", vocab, root)
     scores = task.measure(backbone, vocab, examples)
+    assert isinstance(scores, Measured) == (name != "word_similarity")  # a correlation is no sum over examples
+    if isinstance(scores, Measured):
+        assert 100 * scores.examples.total == pytest.approx(scores[task.metric])
+        assert len(scores.examples.identity) == 16
     assert scores.get("best f1", scores[task.metric]) == 100  # a threshold from other sentences may cost something
     assert all(0 <= score <= 100 for score in scores.values())
 
@@ -429,7 +434,10 @@ def test_a_perfect_model_scores_100(name, task, root, vocab, backbone):
 def test_a_wrong_model_scores_less(name, task, root, vocab, backbone):
     TABLES.get(name, translate_table)(backbone, vocab, shift=1)
     examples = task.examples("test", "xx", vocab, root)
-    assert task.measure(backbone, vocab, examples)[task.metric] < 50
+    scores = task.measure(backbone, vocab, examples)
+    assert scores[task.metric] < 50
+    if isinstance(scores, Measured):
+        assert 100 * scores.examples.total == pytest.approx(scores[task.metric])
 
 
 @for_probes

@@ -138,3 +138,12 @@ def test_the_score_is_over_words_that_training_has_not_read(dictionary, vocab, m
     (folder / "dict/train.txt").write_text("the der\ndoctor arzt\n")
     found = measured(folder, vocab, backbone, learnt="dict/train.txt")
     assert found == {"p@1": 50, "p@1, all": 75, "p@1, seen": 100, "held out": 50, "coverage": 100}
+    assert found.examples.score.tolist() == [0, 0, 0, 1]
+    assert found.examples.weight.tolist() == [0, 0, 1, 1]
+
+
+def test_words_that_cannot_be_asked_weigh_nothing(dictionary, vocab, model):
+    root = dictionary(("quixotic", "briefe"), PAIRS[2], PAIRS[0], ("the", "briefe"), PAIRS[1])
+    found = measured(root, vocab, aligned(vocab, model(), PAIRS[:2])).examples
+    assert found.weight.tolist() == [0, 1, 1, 1]  # quixotic, reads, the, doctor
+    assert found.score.tolist()[2:] == [1, 1]

@@ -116,6 +116,15 @@ def test_the_threshold_is_where_f1_is_best():
     assert mined.scored(2) == (0, 0, 0)
 
 
+def test_f1_is_a_sum_over_sources():
+    pairs, gold = np.array([[0, 0], [1, 2], [2, 1], [0, 3]]), np.array([[0, 0], [2, 1], [3, 3]])
+    mined = Mined(pairs, np.array([0.9, 0.8, 0.7, 0.1], np.float32), np.array([True, False, True, False]), 3)
+    score, weight = mined.by_source(0.5, gold, 5)
+    assert score.tolist() == [2, 0, 2, 0, 0]
+    assert weight.tolist() == [2, 1, 2, 1, 0]  # believed and gold; the last source is in neither
+    assert 100 * score.sum() / weight.sum() == pytest.approx(mined.scored(0.5)[2])
+
+
 def test_equal_margins_are_believed_together():
     mined = made([0.9, 0.5, 0.5], [True, True, False], 2)
     assert mined.best_threshold() == pytest.approx(0.5)

@@ -94,6 +94,42 @@ def test_pseudo_perplexity_masks_each_subword_alone(vocab, model, text):
     assert "perplexity per word" not in scores
 
 
+@pytest.mark.parametrize("kind", ["causal", "pseudo", "masked"])
+@pytest.mark.parametrize("per", ["word", "subword"])
+def test_sentences_together_have_the_score_of_the_text(vocab, model, text, kind, per):
+    task = Perplexity(kind=kind, per=per, max_length=12 if kind == "causal" else 48, tokens_per_batch=40)
+    scores = task.measure(model(init_std=0.5), vocab, text)
+    assert scores.examples.measure == "perplexity"
+    assert scores.examples.total == pytest.approx(scores["perplexity"], rel=1e-6)
+    assert not scores.examples.is_right_or_wrong
+
+
+@pytest.mark.parametrize(("kind", "ends"), [("pseudo", 0), ("causal", 1)])
+def test_what_a_sentence_costs_is_its_own(vocab, model, text, kind, ends):
+    backbone = model(init_std=0.5)
+    task = Perplexity(kind=kind, per="word", max_length=48)
+    each = task.measure(backbone, vocab, text).examples
+    assert each.weight.tolist() == [len(line.split()) + ends for line in LINES]
+    if kind == "pseudo":  # sentences do not see each other
+        alone = [task.measure(backbone, vocab, text.take([row])).examples for row in range(4)]
+        assert each.score == pytest.approx([one.score[0] for one in alone], rel=1e-4)
+    else:  # the first one is read from the beginning, whatever follows
+        assert each.score[0] == pytest.approx(task.measure(backbone, vocab, text.take([0])).examples.score[0], rel=1e-4)
+
+
+def test_per_subword_only_models_of_one_vocabulary_are_compared(vocab, model, text):
+    other = Vocab.learn({"en": ["a b c"]}, 320)
+    models = [(vocab, text), (other, other.encode(LINES, language="en"))]
+    for per, same in (("word", True), ("subword", False)):
+        names = {
+            Perplexity(per=per)
+            .measure(fresh(Shape(layers=1, width=16, heads=2, max_length=128), made), made, lines)
+            .examples.identity
+            for made, lines in models
+        }
+        assert (len(names) == 1) is same
+
+
 def test_how_a_model_reads_decides(vocab, model, text):
     backbone = model()
     assert "pseudo-perplexity per word" in Perplexity().measure(backbone, vocab, text)

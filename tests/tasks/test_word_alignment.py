@@ -64,6 +64,9 @@ def test_rates_by_hand(root, vocab, translated):
     assert scores["precision"] == pytest.approx(100 * 3 / 5)
     assert scores["recall"] == pytest.approx(100 * 2 / 3)
     assert scores["aer"] == pytest.approx(100 * (1 - (2 + 3) / (5 + 3)))
+    # of the first pair 4 links found and 2 sure ones, of which 1 and 2 agree; of the second one 1 and 1, which agree
+    assert scores.examples.score.tolist() == [4 + 2 - 1 - 2, 0]
+    assert scores.examples.weight.tolist() == [6, 2]
 
 
 def test_links_counted_from_one_are_found_out(root, vocab, caplog):

@@ -87,6 +87,16 @@ def test_rows_that_do_not_fit_are_refused(tmp_path, score, weight):
         read_outcomes(path, "de")
 
 
+def test_a_perplexity_is_kept_with_its_measure_and_has_an_interval(tmp_path):
+    path = outcomes_file(tmp_path, "perplexity", 0)
+    keep(path, "de", Examples(np.array([4.0, 9.0]), np.array([2.0, 3.0]), "two", measure="perplexity"), "model")
+    found = read_outcomes(path, "de")
+    assert (found.measure, found.counts) == ("perplexity", None)
+    assert found.total == pytest.approx(np.exp(13 / 5))
+    ends = interval_of(found, "per word")
+    assert ends == {"low": pytest.approx(np.exp(2), abs=1e-3), "high": pytest.approx(np.exp(3), abs=1e-3)}
+
+
 def test_what_is_no_ratio_is_kept_with_its_counts(tmp_path):
     path = outcomes_file(tmp_path, "mt", 0)
     counts = np.array(

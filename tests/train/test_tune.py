@@ -179,6 +179,13 @@ def test_a_collapsed_model_is_told_and_stopped(cell, root, caplog):
     assert "learning rate 0.003: collapsed, all predictions are one label" in caplog.text
 
 
+def test_of_a_probe_the_examples_are_counted_that_were_measured(cell, root):
+    (root / "test.en-de.txt").write_text("the sees\ncat sees\nquixotic sees\n")
+    task = TASKS.build({"name": "embedding_alignment", "files": "test.en-de.txt"})
+    (row,) = score_cell(replace(cell(), name="embedding_alignment", task=task))
+    assert row["n"] == 2  # words of the file that have a row of their own
+
+
 @pytest.mark.parametrize("frozen", [None, 0, 1])
 def test_the_lowest_layers_may_be_kept_as_they_are(cell, frozen):
     made = cell(epochs=1, freeze=frozen)

@@ -5,10 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from interlace.errors import DataError
 from interlace.links._keys import found_in, ordered
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from interlace.ragged import Ragged
 
 
@@ -76,6 +80,16 @@ def agreement(links: Ragged, sure: Ragged, possible: Ragged | None = None) -> Ag
     Raises:
         DataError: they differ in rows.
     """
+    counts = by_pair(links, sure, possible).sum(axis=0)
+    return Agreement(*map(int, counts))
+
+
+def by_pair(links: Ragged, sure: Ragged, possible: Ragged | None = None) -> NDArray[np.int64]:
+    """(n, 5) the same of each pair by itself, in the order of the fields of `Agreement`.
+
+    Raises:
+        DataError: as `agreement`.
+    """
     possible = sure if possible is None else possible
     if not len(links) == len(sure) == len(possible):
         raise DataError(
@@ -84,11 +98,11 @@ def agreement(links: Ragged, sure: Ragged, possible: Ragged | None = None) -> Ag
         )
     links, sure, possible = (ordered(side.rows(), side.flat, len(side)) for side in (links, sure, possible))
     in_sure, in_possible = found_in(links, sure), found_in(links, possible)
-    only_sure = len(sure.flat) - int(found_in(sure, possible).sum())
-    return Agreement(
-        links=len(links.flat),
-        sure=len(sure.flat),
-        possible=len(possible.flat) + only_sure,
-        in_sure=int(in_sure.sum()),
-        in_possible=int((in_sure | in_possible).sum()),
-    )
+    only_sure = _by_row(sure, ~found_in(sure, possible))
+    agreed = _by_row(links, in_sure), _by_row(links, in_sure | in_possible)
+    return np.stack([links.lengths, sure.lengths, possible.lengths + only_sure, *agreed], axis=1)
+
+
+def _by_row(links: Ragged, which: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """(n,) how many links of each pair are such."""
+    return np.bincount(links.rows()[which], minlength=len(links)).astype(np.int64)

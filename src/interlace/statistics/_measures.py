@@ -42,4 +42,9 @@ def bleu(sums: Floats) -> Floats:
     return np.where((correct > 0).any(axis=0) & (total > 0).all(axis=0), score, 0.0)
 
 
-MEASURES: dict[str, Callable[[Any], Floats]] = {"ratio": ratio, "bleu": bleu}
+def perplexity(sums: Floats) -> Floats:
+    """The exponential of the ratio: (2, ...) sums of nats and of what is predicted; beyond e^50 a model broke down."""
+    return np.asarray(np.exp(np.minimum(ratio(sums), 50.0)), np.float64)
+
+
+MEASURES: dict[str, Callable[[Any], Floats]] = {"ratio": ratio, "bleu": bleu, "perplexity": perplexity}

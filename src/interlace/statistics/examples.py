@@ -34,8 +34,9 @@ class Examples:
 
     identity: names the examples, such as a hash of what is right for them; those of one number with other identities
     are other examples.
-    counts: where the score is no ratio of two sums, what is summed in place of score and weight, which then only tell
-    how single examples did. measure: how sums make the score, a key of `MEASURES`; BLEU's is 0 to 100.
+    measure: how sums make the score, a key of `MEASURES`; BLEU's is 0 to 100, a perplexity is that of nats by words.
+    counts: where more is summed than two columns, what is summed in place of score and weight, which then only tell how
+    single examples did.
     """
 
     score: Floats  # (N,)
@@ -61,7 +62,7 @@ class Examples:
     @property
     def is_right_or_wrong(self) -> bool:
         """Whether every example that counts has the weight 1, and the score 0 or 1."""
-        plain = self.counts is None
+        plain = self.counts is None and self.measure == "ratio"
         return plain and bool(np.isin(self.weight, (0.0, 1.0)).all() and np.isin(self.score, (0.0, 1.0)).all())
 
 

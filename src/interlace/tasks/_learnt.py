@@ -44,6 +44,12 @@ class Learnt:
         pairs = [(source.casefold(), target.casefold()) for source, target in entries]
         return cls(frozenset(source for source, _ in pairs), frozenset(target for _, target in pairs))
 
+    def among(self, source: Sequence[str], target: Sequence[str]) -> tuple[list[str], list[str]]:
+        """Which of these words training has read, on each side: what a score is over hangs on them."""
+        sides = (self.source, source), (self.target, target)
+        one, other = (sorted(learnt & {word.casefold() for word in words}) for learnt, words in sides)
+        return one, other
+
     def parts(self, groups: NDArray[np.int64], source: Sequence[str], target: Sequence[str]) -> Parts:
         """What each word asked is.
 
@@ -61,6 +67,11 @@ class Parts:
     seen: NDArray[np.bool_]
     held_out: NDArray[np.bool_]
 
+    @property
+    def counted(self) -> NDArray[np.bool_]:
+        """(n,) which words the main score is over: those held out, or all where none is."""
+        return self.held_out if self.held_out.any() else np.ones(len(self.held_out), np.bool_)
+
     def scores(self, what: str, scored: Callable[[NDArray[np.bool_]], dict[str, float]]) -> dict[str, float]:
         """The scores of what is held out, and beside them those of all and of what was seen, where any was.
 
@@ -69,16 +80,14 @@ class Parts:
         whole = np.ones(len(self.seen), np.bool_)
         if self.held_out.all():
             return scored(whole)
-        headline = self.held_out
-        if not headline.any():
+        if not self.held_out.any():
             log.warning(
                 "%s: training has read all %d words that are asked, or their translations; the score is over these",
                 what, len(whole),
             )  # fmt: skip
-            headline = whole
         others = {"all": whole, **({"seen": self.seen} if self.seen.any() else {})}
         told = {f"{key}, {part}": value for part, some in others.items() for key, value in scored(some).items()}
-        return {**scored(headline), **told, "held out": 100 * float(self.held_out.mean())}
+        return {**scored(self.counted), **told, "held out": 100 * float(self.held_out.mean())}
 
 
 class AsksDictionary(Task):

@@ -6,20 +6,19 @@ Legend: n sentences; S subwords of running text, ends of sentences included; B r
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from interlace.data import Sentences
 from interlace.data.layout import single
-from interlace.objectives import Batch, Resources
-from interlace.objectives._inputs import Switch, encoder_inputs, wants_languages
-from interlace.objectives.clm import Clm
+from interlace.objectives import Batch, Resources, Switch, encoder_inputs, wants_languages
+from interlace.objectives.clm import MOST_LOGITS, Clm
 from interlace.objectives.mlm import Mlm
 from interlace.ragged import Ragged
 from interlace.randomness import Purpose, generator
-from interlace.tasks._held_out import hold_out, summed
-from interlace.tasks._sizes import known_subwords, size_of
+from interlace.tasks._held_out import hold_out
+from interlace.tasks._sizes import known_subwords, sizes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,12 +40,21 @@ class Reading:
 
 @dataclass(frozen=True)
 class Likelihood:
-    """total: the summed loss in nats. subwords: how many it sums over. words, characters: what these are part of."""
+    """What a model makes of each sentence, (n,) each.
 
-    total: float
-    subwords: float
-    words: int = 0
-    characters: int = 0
+    nats: the summed loss. subwords: how many it sums over. words, characters: what these are part of; 0 where a share
+    of the subwords is predicted only.
+    """
+
+    nats: NDArray[np.float64]
+    subwords: NDArray[np.int64]
+    words: NDArray[np.int64]
+    characters: NDArray[np.int64]
+
+    @property
+    def total(self) -> float:
+        """Nats of all sentences."""
+        return float(self.nats.sum())
 
 
 def causal(backbone: Backbone, vocab: Vocab, text: Sentences, reading: Reading, context: int) -> Likelihood:
@@ -57,43 +65,65 @@ def causal(backbone: Backbone, vocab: Vocab, text: Sentences, reading: Reading, 
     """
     clm = Clm(max_length=reading.max_length, language_ids=reading.language_ids)
     prepared = clm.prepare(Resources(vocab, backbone.traits))
-    rows, read = running(text, reading.max_length - 2, context, vocab.end)
-    total, count = 0.0, 0
+    length = reading.max_length - 2
+    rows, read = running(text, length, context, vocab.end)
+    starts = np.arange(len(rows)) * (length - context) - read
+    found = _Sum(text, ends=1)
     size = max(1, reading.tokens_per_batch // reading.max_length)
     for start in range(0, len(rows), size):
         chosen = np.arange(start, min(start + size, len(rows)))
         batch = clm.batch(rows.take(chosen), prepared, 0, generator(Purpose.EVALUATE, 0))
         keep = batch.at[1] >= read[chosen][batch.at[0]]  # `at` is a place to the left of what is predicted
         batch = replace(batch, at=(batch.at[0][keep], batch.at[1][keep]), labels=batch.labels[keep])
-        total += _loss(clm, backbone, batch)
-        count += int(keep.sum())
-    words, characters = size_of(text, vocab)
-    return Likelihood(total, count, words + len(text), characters + len(text))
+        found.add(found.owners[starts[chosen][batch.at[0]] + batch.at[1]], _nats(backbone, batch, causal=True))
+    words, characters = sizes_of(text, vocab)
+    return Likelihood(found.nats, found.count, words + 1, characters + 1)
 
 
 def pseudo(backbone: Backbone, vocab: Vocab, text: Sentences, reading: Reading) -> Likelihood:
     """Of sentences by themselves, each subword alone masked (Salazar et al. 2020, section 2); all must fit a row."""
-    mlm = Mlm(max_length=reading.max_length)
     feed = wants_languages(reading.language_ids, backbone.traits, "perplexity")
     known = known_subwords(text, vocab)
     owners, places = text.ids.rows()[known], text.ids.columns()[known]
-    total = 0.0
+    found = _Sum(text)
     for chosen in _alike(text.lengths[owners] + 2, reading.tokens_per_batch):
         layout = single(text.take(owners[chosen]), vocab, reading.max_length)
         at = (np.arange(len(chosen)), places[chosen] + 1)
         labels = layout.ids[at]
         layout.ids[at] = vocab.mask
         inputs = encoder_inputs(layout, backbone.traits, (text.language,), language_ids=feed)
-        total += _loss(mlm, backbone, Batch(inputs, at, labels, {mlm.term: len(labels)}, layout.tokens))
-    return Likelihood(total, len(owners), *size_of(text, vocab))
+        batch = Batch(inputs, at, labels, {"pseudo": len(labels)}, layout.tokens)
+        found.add(owners[chosen], _nats(backbone, batch))
+    return Likelihood(found.nats, found.count, *sizes_of(text, vocab))
 
 
 def masked(backbone: Backbone, vocab: Vocab, text: Sentences, reading: Reading) -> Likelihood:
     """Of running text, fixed draws of 15 % that show the mask: what is measured in pre-training (XLM's evaluation)."""
     mlm = Mlm(max_length=reading.max_length, language_ids=reading.language_ids)
     prepared = mlm.prepare(Resources(vocab, backbone.traits))
-    rows, _ = running(text, reading.max_length - 2, 0, vocab.end)
-    return Likelihood(*summed(backbone, hold_out(text.language, rows, mlm, prepared), backbone.device))
+    length = reading.max_length - 2
+    rows, _ = running(text, length, 0, vocab.end)
+    found = _Sum(text, ends=1)
+    first = 0
+    for batch in hold_out(text.language, rows, mlm, prepared).batches:
+        places = (first + batch.at[0]) * length + batch.at[1] - 1  # a row begins with a special
+        found.add(found.owners[places], _nats(backbone, batch))
+        first += len(batch.inputs["input_ids"])
+    nothing = np.zeros(len(text), np.int64)
+    return Likelihood(found.nats, found.count, nothing, nothing)
+
+
+class _Sum:
+    """Losses added up by sentence. ends: separators that stand behind each of them in running text."""
+
+    def __init__(self, text: Sentences, ends: int = 0) -> None:
+        self.nats = np.zeros(len(text))
+        self.count = np.zeros(len(text), np.int64)
+        self.owners = np.repeat(np.arange(len(text)), text.lengths + ends)  # the sentence of each subword
+
+    def add(self, owners: NDArray[np.int64], nats: NDArray[np.float64]) -> None:
+        self.nats += np.bincount(owners, nats, len(self.nats))
+        self.count += np.bincount(owners, minlength=len(self.count))
 
 
 def running(text: Sentences, length: int, context: int, separator: int) -> tuple[Sentences, NDArray[np.int64]]:
@@ -132,10 +162,16 @@ def _alike(lengths: NDArray[np.int64], budget: int) -> Iterator[NDArray[np.int64
         start += size
 
 
-def _loss(objective: Any, backbone: Backbone, batch: Batch) -> float:
-    if not len(batch.labels):
-        return 0.0
-    from torch import nn
+def _nats(backbone: Backbone, batch: Batch, *, causal: bool | None = None) -> NDArray[np.float64]:
+    """(N,) the loss of each prediction; their logits are made in parts, as all together may not fit."""
+    import torch
+    from torch.nn.functional import cross_entropy
 
-    terms = objective.loss(backbone, nn.ModuleDict(), batch.to(backbone.device))
-    return sum(float(term.total) for term in terms.values())
+    batch = batch.to(backbone.device)
+    states = backbone.encode(batch.inputs, causal=causal)[batch.at]
+    size = max(1, MOST_LOGITS // backbone.vocab_size)
+    parts = [
+        cross_entropy(backbone.logits(some).float(), labels, reduction="none")
+        for some, labels in zip(torch.split(states, size), torch.split(batch.labels, size), strict=True)
+    ]
+    return np.asarray(torch.cat(parts).double().cpu().numpy())

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from interlace.neighbours import Surroundings
 
+    Floats = NDArray[np.float64]
+
 Search = Literal["max", "intersection", "forward", "backward"]
 """Which pairs are proposed: each source's nearest target (forward), each target's nearest source (backward), those that
 are both (intersection), or the best of both from the top, each sentence once (max)."""
@@ -43,6 +45,17 @@ class Mined:
         last = int(np.argmax(np.where(ends, f1, -1)))
         below = self.scores[last + 1] if last + 1 < len(self.scores) else self.scores[last]
         return (float(self.scores[last]) + float(below)) / 2
+
+    def by_source(self, threshold: float, gold: NDArray[np.int64], sources: int) -> tuple[Floats, Floats]:
+        """(sources,) twice the right pairs and (sources,) pairs believed and gold ones, whose sums make F1.
+
+        gold: (g, 2) the gold pairs.
+        """
+        believed = self.scores >= threshold
+        pairs = np.bincount(self.pairs[believed, 0], minlength=sources)
+        right = np.bincount(self.pairs[believed & self.right, 0], minlength=sources)
+        there = np.bincount(gold[:, 0], minlength=sources)
+        return (2 * right).astype(np.float64), (pairs + there).astype(np.float64)
 
     def scored(self, threshold: float) -> tuple[float, float, float]:
         """Precision, recall and F1 in percent of the pairs whose margin reaches the threshold."""

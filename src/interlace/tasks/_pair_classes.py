@@ -10,7 +10,7 @@ from pydantic import Field
 
 from interlace.data import Labelled, Pairs
 from interlace.errors import DataError, did_you_mean
-from interlace.objectives._inputs import Switch
+from interlace.objectives import Switch
 from interlace.tasks import Task, Tuning
 from interlace.tasks._apart import held_apart
 from interlace.tasks._classification import Classifier, Pooling

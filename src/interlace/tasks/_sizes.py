@@ -20,11 +20,21 @@ def known_subwords(text: Sentences, vocab: Vocab) -> NDArray[np.bool_]:
     return ~np.isin(text.ids.flat, vocab.specials)
 
 
-def size_of(text: Sentences, vocab: Vocab) -> tuple[int, int]:
-    """Words with a subword that is predicted, and characters of the normalised text without unknown subwords."""
+def sizes_of(text: Sentences, vocab: Vocab) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """(n,) words of each sentence with a subword that is predicted, and (n,) characters of what they spell.
+
+    Characters are those of the normalised text, without unknown subwords.
+    """
     known = known_subwords(text, vocab) & (text.words.flat >= 0)
-    words = np.stack([text.ids.rows()[known], text.words.flat[known]])
-    return len(np.unique(words, axis=1).T), sum(len(vocab.decode(row)) for row in text.ids)
+    words = np.unique(np.stack([text.ids.rows()[known], text.words.flat[known]]), axis=1)
+    characters = np.array([len(vocab.decode(row)) for row in text.ids], np.int64)
+    return np.bincount(words[0], minlength=len(text)).astype(np.int64), characters
+
+
+def size_of(text: Sentences, vocab: Vocab) -> tuple[int, int]:
+    """The same of all sentences together."""
+    words, characters = sizes_of(text, vocab)
+    return int(words.sum()), int(characters.sum())
 
 
 def size_of_rows(rows: Sentences, vocab: Vocab) -> tuple[int, int]:

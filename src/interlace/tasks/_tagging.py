@@ -16,8 +16,7 @@ from pydantic import Field
 
 from interlace.data.layout import single
 from interlace.errors import DataError
-from interlace.objectives import Batch, Prepared, Resources, Term
-from interlace.objectives._inputs import Switch, encoder_inputs, wants_languages
+from interlace.objectives import Batch, Prepared, Resources, Switch, Term, encoder_inputs, wants_languages
 from interlace.tasks import Learner
 from interlace.tasks._head import apply_head, make_head
 

@@ -12,8 +12,7 @@ import torch
 
 from interlace.data.layout import single
 from interlace.models.pooling import pool
-from interlace.objectives import Prepared
-from interlace.objectives._inputs import Switch, encoder_inputs, wants_languages
+from interlace.objectives import Prepared, Switch, encoder_inputs, wants_languages
 from interlace.tasks._predict import buckets
 
 if TYPE_CHECKING:

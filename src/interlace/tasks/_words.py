@@ -12,7 +12,7 @@ from pydantic import Field
 
 from interlace.data import Sentences
 from interlace.errors import DataError, SettingsError, did_you_mean
-from interlace.objectives._inputs import Switch
+from interlace.objectives import Switch
 from interlace.ragged import Ragged
 from interlace.settings import Settings
 from interlace.vectors import WordVectors

@@ -18,10 +18,12 @@ from interlace.data import Pairs, Sentences
 from interlace.errors import DataError
 from interlace.neighbours import ranks, unit
 from interlace.ragged import Ragged
+from interlace.statistics.examples import Examples, identity_of
 from interlace.tasks._dictionary import read_entries
 from interlace.tasks._distinct import numbered
 from interlace.tasks._files import Asked, Files, find
 from interlace.tasks._learnt import AsksDictionary, Learnt
+from interlace.tasks._outcomes import Measured
 from interlace.tasks._words import means, spellable
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
+    from interlace.tasks._learnt import Parts
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,7 @@ class EmbeddingAlignment(AsksDictionary):
         source, target = _words(words[0], self.source, vocab), _words(words[1], language, vocab)
         return Entries(source, target, words=words, learnt=self.learnt_of(asked))
 
-    def measure(self, backbone: Backbone, vocab: Vocab, examples: Entries) -> dict[str, float]:
+    def measure(self, backbone: Backbone, vocab: Vocab, examples: Entries) -> Measured:
         """`p@1` over the words asked, and `coverage`, the share of the dictionary's source words that were asked.
 
         Where training has read some of them, `p@1` is over those it has not, `held out` is their share, and `p@1, all`
@@ -107,7 +110,9 @@ class EmbeddingAlignment(AsksDictionary):
         parts = examples.learnt.parts(numbered(sources.take(kept))[0], *spelt)
         where = f"embedding_alignment, {examples.source.language}-{examples.target.language}"
         scores = parts.scores(where, lambda some: {"p@1": 100 * float(found[some].mean())})
-        return {**scores, "coverage": 100 * len(found) / len(np.unique(words))}
+        each = _outcomes(words, words[kept], found, parts)
+        identity = identity_of(*examples.words, *examples.learnt.among(*examples.words))
+        return Measured({**scores, "coverage": 100 * len(found) / len(np.unique(words))}, Examples(*each, identity))
 
     def _rows(self, targets: Ragged, vocab: Vocab) -> Ragged:
         """The candidates: a row each of subwords whose mean is its vector."""
@@ -127,6 +132,21 @@ class EmbeddingAlignment(AsksDictionary):
         barred = None if self.identical else Ragged.of(own, np.int64)
         places = ranks(unit(means(table, asked)), unit(means(table, rows)), gold, barred=barred)
         return np.asarray(places == 1)
+
+
+def _outcomes(
+    words: NDArray[np.int64], asked: NDArray[np.int64], hits: NDArray[np.bool_], parts: Parts
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Score and weight of each of the dictionary's source words; those that do not count weigh nothing.
+
+    words: the number of the word of each entry. asked: those of the entries asked. hits: (n,) a truth value each.
+    """
+    counted = parts.counted
+    order = np.unique(asked, return_index=True)[1]  # a word's first entry, as the words asked are numbered
+    there = asked[np.sort(order)][counted]
+    score, weight = np.zeros(int(words.max()) + 1), np.zeros(int(words.max()) + 1)
+    score[there], weight[there] = hits[counted], 1
+    return score, weight
 
 
 def _words(words: list[str], language: str, vocab: Vocab) -> Sentences:

@@ -14,14 +14,16 @@ from pydantic import Field
 
 from interlace.errors import DataError
 from interlace.neighbours import Margin, Surroundings
-from interlace.objectives._inputs import Switch
+from interlace.objectives import Switch
 from interlace.randomness import Purpose, generator
+from interlace.statistics.examples import Examples, identity_of
 from interlace.tasks import Task
 from interlace.tasks._encode import encode
 from interlace.tasks._files import Asked, Files, find, find_parts
 from interlace.tasks._mined import Mined, Search, mine
+from interlace.tasks._outcomes import Measured
 from interlace.tasks._read import read_parts, where
-from interlace.tasks.retrieval import Retrieval
+from interlace.tasks.retrieval import Retrieval, words_a_line
 from interlace.text import Text
 from interlace.text.lines import read_lines
 
@@ -119,12 +121,15 @@ class Mining(Task):
             return []
         return self._side(Asked("mining", split, language, root, self.source), language)
 
-    def measure(self, backbone: Backbone, vocab: Vocab, examples: TwoSplits) -> dict[str, float]:
+    def measure(self, backbone: Backbone, vocab: Vocab, examples: TwoSplits) -> Measured:
         """`f1`, `precision` and `recall` at the dev set's threshold, and `best f1`, at the scored set's own."""
         scored, dev = (self._mined(backbone, vocab, texts) for texts in (examples.scored, examples.dev))
-        precision, recall, f1 = scored.scored(dev.best_threshold())
+        texts, threshold = examples.scored, dev.best_threshold()
+        precision, recall, f1 = scored.scored(threshold)
         best = scored.scored(scored.best_threshold())[2]
-        return {"f1": f1, "precision": precision, "recall": recall, "best f1": best}
+        identity = identity_of(texts.gold.ravel(), words_a_line(texts.source), words_a_line(texts.target))
+        each = Examples(*scored.by_source(threshold, texts.gold, len(texts.source)), identity)
+        return Measured({"f1": f1, "precision": precision, "recall": recall, "best f1": best}, each)
 
     def _mined(self, backbone: Backbone, vocab: Vocab, texts: Texts) -> Mined:
         encoder = Retrieval(

@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import Field
 
 from interlace.errors import DataError
-from interlace.objectives._inputs import Switch
+from interlace.objectives import Switch
 from interlace.tasks import Task, Tuning
 from interlace.tasks._answers import Normaliser, Rules, compare_all, right_words
 from interlace.tasks._answers_text import best_texts, n_best

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from interlace.data import Labelled
 from interlace.errors import DataError, did_you_mean
-from interlace.objectives._inputs import Switch
+from interlace.objectives import Switch
 from interlace.ragged import Ragged
 from interlace.tasks import Task, Tuning
 from interlace.tasks._apart import held_apart

@@ -14,13 +14,15 @@ import numpy as np
 from pydantic import Field
 
 from interlace.errors import DataError, SettingsError
-from interlace.objectives._inputs import Switch
+from interlace.objectives import Switch
 from interlace.randomness import Purpose, generator
+from interlace.statistics.examples import Examples, identity_of
 from interlace.tasks import Task
 from interlace.tasks._encode import encode
 from interlace.tasks._files import Asked, Files, find_parts
 from interlace.tasks._held_out import perplexity
 from interlace.tasks._likelihood import Reading, causal, masked, pseudo, shortened
+from interlace.tasks._outcomes import Measured
 from interlace.tasks._read import log_notes, read_parts
 from interlace.tasks._sizes import known_subwords
 from interlace.text import Text
@@ -104,7 +106,7 @@ class Perplexity(Task):
         parts = find_parts(self.files, Asked("perplexity", split, language, root))
         return read_parts("perplexity", self.reader, parts, [language], Text)
 
-    def measure(self, backbone: Backbone, vocab: Vocab, examples: Sentences) -> dict[str, float]:
+    def measure(self, backbone: Backbone, vocab: Vocab, examples: Sentences) -> Measured:
         """`perplexity` in the task's unit, and all there is by its full name; shares are in percent of subwords.
 
         `unknown` is the share that the vocabulary cannot spell, `cut` what stands beyond the longest row, `sentences`
@@ -122,12 +124,9 @@ class Perplexity(Task):
             raise DataError(f"perplexity: the vocabulary spells nothing of the text in {examples.language!r}")
         reading = Reading(longest, self.tokens_per_batch, self.language_ids)
         cut = 1 - len(known) / len(drawn.ids.flat)
-        return {
-            **self._scores(kind, self._likelihood(kind, backbone, vocab, measured, reading)),
-            "unknown": 100 * float((~known).mean()),
-            "cut": 100 * cut,
-            "sentences": float(len(measured)),
-        }
+        found = self._likelihood(kind, backbone, vocab, measured, reading)
+        shares = {"unknown": 100 * float((~known).mean()), "cut": 100 * cut, "sentences": float(len(measured))}
+        return Measured({**self._scores(kind, found), **shares}, self._by_sentence(kind, found, measured))
 
     def _kind(self, backbone: Backbone) -> str:
         if self.kind == "auto":
@@ -164,14 +163,23 @@ class Perplexity(Task):
         backbone.train(was_training)
         return found
 
+    def _by_sentence(self, kind: str, found: Likelihood, text: Sentences) -> Examples:
+        """What each sentence measured cost, of which the main score is made."""
+        per_word = self.per == "word" and kind != "masked"
+        weight = found.words if per_word else found.subwords
+        # Per subword, only models of one vocabulary measure the same thing.
+        identity = identity_of(found.words, found.characters, *(() if per_word else (text.ids.flat,)))
+        return Examples(found.nats, weight.astype(np.float64), identity, measure="perplexity")
+
     def _scores(self, kind: str, found: Likelihood) -> dict[str, float]:
         """The main score, and all of them by their full names."""
         name = {"causal": "perplexity", "pseudo": "pseudo-perplexity", "masked": "perplexity"}[kind]
+        subwords = float(found.subwords.sum())
         if kind == "masked":
-            value = perplexity(found.total, found.subwords)
+            value = perplexity(found.total, subwords)
             return {"perplexity": value, f"{name} per masked subword": value}
-        per = {"word": found.words, "subword": found.subwords}
+        per = {"word": float(found.words.sum()), "subword": subwords}
         values = {f"{name} per {unit}": perplexity(found.total, count) for unit, count in per.items()}
-        bits = found.total / max(found.characters, 1) / math.log(2)
+        bits = found.total / max(float(found.characters.sum()), 1) / math.log(2)
         whole = "bits per character" if kind == "causal" else "pseudo-bits per character"
         return {"perplexity": values[f"{name} per {self.per}"], **values, whole: bits}

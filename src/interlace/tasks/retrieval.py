@@ -16,7 +16,7 @@ from pydantic import Field
 from interlace.data import Pairs
 from interlace.errors import DataError, SettingsError
 from interlace.neighbours import Margin, Surroundings, ranks, unit
-from interlace.objectives._inputs import Switch
+from interlace.objectives import Switch
 from interlace.ragged import Ragged
 from interlace.statistics.examples import Examples, identity_of
 from interlace.tasks import Task
@@ -147,11 +147,11 @@ def both_ways(
         "p@1 into source": source_score,
     }
     both = (into_target.astype(np.float64) + into_source) / 2
-    identity = identity_of(*map(_words_a_line, (pairs.source, pairs.target)))
+    identity = identity_of(*map(words_a_line, (pairs.source, pairs.target)))
     return Measured(scores, Examples(both, np.ones(len(both)), identity))
 
 
-def _words_a_line(sentences: Sentences) -> NDArray[np.int64]:
+def words_a_line(sentences: Sentences) -> NDArray[np.int64]:
     """(n,) words of each line, by which it is known again whatever vocabulary cut it."""
     words = sentences.words
     counts = np.zeros(len(words), np.int64)

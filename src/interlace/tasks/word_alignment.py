@@ -16,11 +16,13 @@ from pydantic import Field
 from interlace.align.similarity import Similarity
 from interlace.errors import DataError
 from interlace.links import WordPairs
-from interlace.links.agreement import agreement
+from interlace.links.agreement import Agreement, by_pair
 from interlace.links.formats import FORMATS, Gold, read_gold, read_gold_text
-from interlace.objectives._inputs import Switch
+from interlace.objectives import Switch
+from interlace.statistics.examples import Examples, identity_of
 from interlace.tasks import Task
 from interlace.tasks._files import Asked, Files, find, find_parts
+from interlace.tasks._outcomes import Measured
 from interlace.tasks._read import log_notes
 
 if TYPE_CHECKING:
@@ -135,15 +137,19 @@ class WordAlignment(Task):
                 path, gold.beyond, links, 100 * gold.beyond / links, asked.source, asked.of, 1 - gold.base, gold.base,
             )  # fmt: skip
 
-    def measure(self, backbone: Backbone, vocab: Vocab, examples: GoldPairs) -> dict[str, float]:
+    def measure(self, backbone: Backbone, vocab: Vocab, examples: GoldPairs) -> Measured:
         """`aer`, `precision`, `recall` and `f1`, in percent."""
         settings = {name: getattr(self, name) for name in (*_ALIGNER, *_RUNNING)}
         was_training = backbone.training
         backbone.eval()
         found = Similarity(start="the model", **settings).around(backbone, vocab).align(examples.pairs)
         backbone.train(was_training)
-        rates = agreement(found.links, examples.sure, examples.possible)
-        return {name: 100 * getattr(rates, name) for name in ("aer", "precision", "recall", "f1")}
+        counts = by_pair(found.links, examples.sure, examples.possible)
+        rates = Agreement(*map(int, counts.sum(axis=0)))
+        scores = {name: 100 * getattr(rates, name) for name in ("aer", "precision", "recall", "f1")}
+        links, sure, _, in_sure, in_possible = counts.T.astype(np.float64)
+        identity = identity_of(*(part for side in (examples.sure, examples.possible) for part in _numbers(side)))
+        return Measured(scores, Examples(links + sure - in_sure - in_possible, links + sure, identity))
 
     def _sides(self, asked: Asked) -> list[Path]:
         """The file of both sides, or one of each."""
@@ -156,3 +162,8 @@ class WordAlignment(Task):
                 "without rows '[a:b]'"
             )
         return [part.path for part in parts]
+
+
+def _numbers(links: Ragged) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows of links as rows of numbers, by which they are known again."""
+    return np.asarray(links.lengths, np.int64), np.asarray(links.flat, np.int64).ravel()

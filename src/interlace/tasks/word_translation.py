@@ -193,7 +193,7 @@ class WordTranslation(AsksDictionary):
         coverage = 100 * len({examples.source[entry] for entry in found[:, 2]}) / len(set(examples.source))
         where = f"{_NAME}, {'-'.join(examples.languages)}"
         parts = examples.learnt.parts(words, *spelt)
-        counted = parts.held_out if parts.held_out.any() else np.ones(len(asked), np.bool_)
+        counted = parts.counted
         first = found[np.unique(found[:, 0], return_index=True)[1], 2]  # an entry of each word asked
         scores = {**parts.scores(where, outcome.scores), "coverage": coverage}
         return Measured(scores, _outcomes(examples, first[counted], outcome.places["csls"][counted] == 1))
@@ -239,13 +239,7 @@ def _outcomes(examples: Entries, rows: NDArray[np.int64], hits: NDArray[np.bool_
     there = np.array([places[examples.source[row]] for row in rows.tolist()], np.int64)
     score, weight = np.zeros(len(places)), np.zeros(len(places))
     score[there], weight[there] = hits, 1
-    learnt = [
-        sorted(learnt & {word.casefold() for word in words})
-        for learnt, words in (
-            (examples.learnt.source, examples.source),
-            (examples.learnt.target, examples.target),
-        )
-    ]
+    learnt = examples.learnt.among(examples.source, examples.target)
     return Examples(score, weight, identity_of(examples.source, examples.target, *learnt))
 
 

@@ -9,10 +9,14 @@ set of examples is the sum of the one by the sum of the other, so a file serves 
     entity F1                2 TP of the sentence             2 TP + FP + FN of the sentence
     answer F1, EM            the answer's own, 0 to 1         1
     P@1 of a word or line    1 or 0, the mean of both ways    1; 0 for a word without a vector
+    mining F1, a source      2 if its pair is right           pairs believed and gold pairs
+    alignment error rate     links that are not the others'   links found and sure ones
+    perplexity               nats of the sentence             its words, or subwords
     translation              chrF of the sentence alone       1, and below
 
-BLEU is no ratio of two sums: `LANGUAGE.counts`, float32 (examples, 10), holds what its score is made of, both lengths
-and n-grams that match and that there are, and the metadata names the `measure` that makes it of their sums.
+Where the score is no ratio of two sums, the metadata names the `measure` that makes it of them: of a perplexity, the
+exponential of the ratio. BLEU's sums stand in `LANGUAGE.counts`, float32 (examples, 10): both lengths, n-grams that
+match and n-grams that there are.
 
 Its metadata says of each language (`about`) under which `key` it was scored, that of the score's row, and the
 `identity` of the examples: a hash of what is right for them. Examples pair only where identities agree.
@@ -99,9 +103,10 @@ def write_outcomes(
             about = {name: each for name, each in told.items() if name != language and stays(path, each, key)}
             kept = {name: file.get_tensor(name) for name in file.keys() if name.rpartition(".")[0] in about}  # noqa: SIM118 - no mapping
     about[language] = {"key": key, "identity": examples.identity}
+    if examples.measure != "ratio":
+        about[language]["measure"] = examples.measure
     if examples.counts is not None:
         new["counts"] = examples.counts.astype(np.float32)
-        about[language]["measure"] = examples.measure
     new |= arrays or {}
     kept |= {f"{language}.{part}": np.ascontiguousarray(values) for part, values in new.items()}
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -133,7 +138,8 @@ def read_outcomes(path: Path, language: str, key: str | None = None) -> Examples
                 raise DataError(f"{path}: holds no language {language!r}{did_you_mean(language, known)}")
             score, weight = (file.get_tensor(f"{language}.{part}").astype(np.float64) for part in ("score", "weight"))
             about = _about(file.metadata()).get(language, {})
-            counts = file.get_tensor(f"{language}.counts").astype(np.float64) if "measure" in about else None
+            counted = f"{language}.counts" in file.keys()  # noqa: SIM118 - no mapping
+            counts = file.get_tensor(f"{language}.counts").astype(np.float64) if counted else None
     except (SafetensorError, ValueError) as error:
         raise DataError(f"{path}: damaged: {error}") from error
     _check(path, language, score, weight)

@@ -59,8 +59,10 @@ def _probed(cell: Cell, fit: Fit) -> list[Score]:
         scores = cell.measure(examples)
         into = cell.into if cell.accelerator.is_main_process else None
         ends = keep_measured(into, cell, item, scores) if into else {}
-        about = scores.about if isinstance(scores, Measured) else {}
-        rows.append({**cell.row(item, scores, len(examples), start), **about, **ends})
+        count, about = len(examples), {}
+        if isinstance(scores, Measured):
+            count, about = int((scores.examples.weight > 0).sum()), scores.about
+        rows.append({**cell.row(item, scores, count, start), **about, **ends})
     return rows
 
 
