@@ -42,7 +42,7 @@ def application() -> typer.Typer:
     )
     for name in COMMANDS.names():
         command: Callable[..., Any] = COMMANDS.get(name)
-        app.command(name=name.rstrip("_"))(command)
+        app.command(name=name.rstrip("_").replace("_", "-"))(command)
     return app
 
 

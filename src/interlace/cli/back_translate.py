@@ -1,0 +1,60 @@
+"""A parallel corpus out of single-language text and its translations by a run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from interlace.cli import Code, Json, notes, output, take_guests
+from interlace.cli._options import parse_changes
+
+_Sets = Annotated[
+    list[str],
+    typer.Option("--set", metavar="KEY=VALUE", help="search.beam=1, search.sample=true, filters.ratio.most=2, .."),
+]
+
+
+def back_translate(
+    run: Annotated[str, typer.Argument(help="A finished run, or a model folder.")],
+    text: Annotated[Path, typer.Argument(help="A file of lines, gzip by suffix: the real side.")],
+    into: Annotated[Path, typer.Option("--into", help="Folder for both sides: train.LANGUAGE.")],
+    source: Annotated[str, typer.Option("--from", metavar="LANGUAGE", help="The language of the text.")] = "",
+    target: Annotated[str, typer.Option("--to", metavar="LANGUAGE", help="The language translated into.")] = "",
+    tag: Annotated[str, typer.Option("--tag", help="A word in front of each made sentence, such as <BT>.")] = "",
+    sets: _Sets = [],
+    batch: Annotated[int | None, typer.Option("--batch", min=1, help="Most sentences of a batch.")] = None,
+    anyway: Annotated[bool, typer.Option("--anyway", help="Also in a direction not trained in.")] = False,
+    code: Code = [],
+    as_json: Json = False,
+) -> None:
+    """Translate text and write both sides as a corpus to train the other direction on; goes on where it stopped."""
+    take_guests(code)
+    from interlace.cli._progress import watching
+    from interlace.recipes.back_translating import BackTranslating
+    from interlace.recipes.back_translating import back_translate as make
+    from interlace.recipes.translate import Interpreter, must_say
+
+    settings = _settings({"tag": tag} if tag else {}, sets, BackTranslating)
+    must_say([run], source, target)
+    interpreter = Interpreter([run], source, target, settings.search, anyway=anyway, rows=batch)
+    with watching() as watch:
+        made = make(interpreter, text, into, settings, watch)
+    if as_json:
+        output.print_json(json.dumps({key: value for key, value in made.items() if key != "key"}))
+        return
+    dropped = ", ".join(f"{count:,} by {rule}" for rule, count in made["dropped"].items() if count)
+    notes.print(f"{made['pairs']:,} pairs; dropped: {dropped or 'none'}")
+    output.print(str(into), soft_wrap=True, highlight=False)
+
+
+def _settings(given: dict[str, Any], sets: list[str], kind: Any) -> Any:
+    """The settings with changes by key path."""
+    from interlace.shelves import change
+
+    data = {**kind().dump(), **given}
+    for key, value in parse_changes(sets, "KEY=VALUE, such as search.beam=1").items():
+        change(data, key, value)
+    return kind.read(data, "--set")
