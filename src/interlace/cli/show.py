@@ -54,6 +54,8 @@ def show(
     example = _example(source, target, links, languages, splitter)
     chosen = _objective(objective, changes)
     subwords = Vocab.load(vocab) if vocab else example.vocab()
+    if chosen.backbone == "seq2seq":
+        subwords = subwords.with_targets(example.languages)
     batches = example.batches(chosen, subwords, rows=rows, seed=seed, step=step, embeddings=embeddings)
     drawn = {corpus: render(batch, subwords, chosen, corpus.split("-")) for corpus, batch in batches}
     if as_json:

@@ -150,10 +150,9 @@ class Recipe(Settings):
         for name in self.vocab.corpora:
             if name not in self.corpora:
                 raise SettingsError(f"vocab.corpora: no group {name!r}{did_you_mean(name, self.corpora)}")
-        known = [*self.corpora, *(name for group in self.corpora.values() for name in group.languages + group.pairs)]
-        known += [
-            f"{pair}:{side}" for group in self.corpora.values() for pair in group.pairs for side in pair.split("-")
-        ]
+        learnt = {name: group for name, group in self.corpora.items() if group.train}
+        known = [*learnt, *(name for group in learnt.values() for name in group.trained)]
+        known += [f"{pair}:{side}" for group in learnt.values() for pair in group.pairs for side in pair.split("-")]
         for name in self.objectives:
             self._check_objective(name, known)
         check_translating(self)
@@ -165,7 +164,7 @@ class Recipe(Settings):
         if self.train.alternate and not {0.0, 1.0} >= set(values_of(weight)):
             message = f"objectives.{name}.weight = {weight!r} says nothing beside train.alternate = true"
             raise SettingsError(f"{message}: give 1, 0, or a schedule of the two for when it takes part")
-        groups = {group: corpora.pairs for group, corpora in self.corpora.items() if corpora.pairs}
+        groups = {group: corpora.pairs for group, corpora in self.corpora.items() if corpora.pairs and corpora.train}
         paired = [*groups, *(pair for members in groups.values() for pair in members)]
         if pairs and not paired:
             raise SettingsError(

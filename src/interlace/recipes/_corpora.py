@@ -25,7 +25,10 @@ class CorpusGroup(Settings):
     languages: list[str] = Field([], description="A corpus of single sentences for each of these languages.")
     pairs: list[str] = Field([], description="A corpus of translations for each of these, such as 'en-de'.")
     reader: dict[str, Any] | str = Field("lines", description="A reader's name, or a table with its settings.")
-    train: list[str] = Field(min_length=1, description="Training files: patterns of paths, one a side for 'lines'.")
+    train: list[str] = Field(
+        [],
+        description="Training files: patterns of paths, one a side for 'lines'. None: text that is only measured.",
+    )
     dev: list[str] = Field([], description="Held-out files for perplexity, in the same form.")
     rows: str = Field(
         "",
@@ -78,6 +81,14 @@ class CorpusGroup(Settings):
         if bool(self.languages) == bool(self.pairs):
             message = "give either 'languages' or 'pairs'"
             raise ValueError(message)
+        if not self.train and not self.dev:
+            message = "give 'train', or 'dev' alone for text that is measured and not learnt from"
+            raise ValueError(message)
+
+    @property
+    def trained(self) -> list[str]:
+        """The languages or pairs that are learnt from."""
+        return [*self.languages, *self.pairs] if self.train else []
 
     def files(self, split: str, corpus: str, root: Path) -> list[Path]:
         """The files of one corpus of this group."""

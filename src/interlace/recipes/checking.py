@@ -89,7 +89,7 @@ def check_recipe(recipe: Recipe, watch: Watch = unwatched) -> Checked:
 def _corpora(recipe: Recipe, split: str) -> Iterator[tuple[CorpusGroup, str, str]]:
     for name, group in recipe.corpora.items():
         for corpus in [*group.languages, *group.pairs]:
-            if split == "train" or group.dev:
+            if getattr(group, split):
                 yield group, f"{name} {corpus} ({split})", corpus
 
 

@@ -185,7 +185,7 @@ def _words(recipe: Recipe, language: str, root: Path) -> _Words:
 def _parts(recipe: Recipe, language: str) -> Iterator[tuple[CorpusGroup, str, int]]:
     """Where a language's text stands: group, corpus, and which side of it."""
     for group in recipe.corpora.values():
-        for corpus in [*group.languages, *group.pairs]:
+        for corpus in group.trained:
             if language in (sides := corpus.split("-")):
                 yield group, corpus, sides.index(language)
 

@@ -130,7 +130,7 @@ def training_text(recipe: Recipe) -> Iterator[tuple[Text, Where]]:
     """All training text of a recipe in chunks, both sides of translations, as it is before filters."""
     root = data_root(recipe)
     for name, group in recipe.corpora.items():
-        for corpus in [*group.languages, *group.pairs]:
+        for corpus in group.trained:
             yield from _corpus(name, group, corpus, root)
 
 

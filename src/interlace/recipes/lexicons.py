@@ -126,7 +126,7 @@ def _counted(
 def _parallel(recipe: Recipe, materials: Materials) -> Iterator[tuple[CorpusGroup, str]]:
     for name, group in recipe.corpora.items():
         for corpus, key in zip([*group.languages, *group.pairs], materials.groups[name], strict=True):
-            if isinstance(materials.train[key], ParallelCorpus):
+            if isinstance(materials.train.get(key), ParallelCorpus):
                 yield group, corpus
 
 

@@ -13,12 +13,9 @@ from interlace.data.parallel import ParallelCorpus
 from interlace.data.sampling import BucketPlan, StreamPlan
 from interlace.errors import DataError, SettingsError
 from interlace.objectives import Resources
-from interlace.objectives.clm import Clm
-from interlace.objectives.mlm import Mlm
 from interlace.recipes.lexicons import lexicons_of
 from interlace.recipes.prepare import sides_of
 from interlace.train.mixture import Mixture, Source
-from interlace.train.perplexity import HeldOut, hold_out
 from interlace.train.plans import Bucketed, Streamed
 
 if TYPE_CHECKING:
@@ -57,38 +54,6 @@ def build_mixture(recipe: Recipe, materials: Materials, traits: Traits) -> Mixtu
     train = recipe.train
     alpha, alternate, most_passes = train.language_alpha, train.alternate, train.most_passes
     return Mixture(sources, recipe.seed, alpha=alpha, alternate=alternate, most_passes=most_passes)
-
-
-def held_out(recipe: Recipe, materials: Materials, traits: Traits) -> list[HeldOut]:
-    """The evaluation rows of every language with held-out text, read as the run's objectives read.
-
-    But for that and the longest row they do not depend on the objectives. Where all held-out text is translations, each
-    side is measured; those were held out for more than that, so a side too short for one row is only told of.
-    """
-    longest = max((recipe.objective(name).max_length for name in recipe.objectives), default=256)
-    alone = {name: corpus for name, corpus in materials.dev.items() if not isinstance(corpus, ParallelCorpus)}
-    texts = alone or sides_of(materials.dev)
-    found = []
-    for score, measured in _measured(recipe, longest).items():
-        prepared = measured.prepare(Resources(materials.vocab, traits))
-        for name, corpus in texts.items():
-            streams = Streams(corpus, longest - 2, materials.vocab.end)
-            if not len(streams) and name not in materials.dev:
-                log.info("perplexity: the held-out text of %r does not fill one row of %d subwords", name, longest)
-                continue
-            most = max(1, recipe.train.evaluate_tokens // longest)
-            rows = streams.take(np.arange(min(len(streams), most)))
-            found.append(hold_out(name, rows, measured, prepared, score))
-    return found
-
-
-def _measured(recipe: Recipe, longest: int) -> dict[str, Objective]:
-    """Name of the perplexity -> what it measures: masks, what comes next, or both where the run learns both."""
-    ways = {recipe.objective(name).backbone for name in recipe.objectives}
-    measured: dict[str, Objective] = {} if ways == {"causal"} else {"perplexity": Mlm(max_length=longest)}
-    if "causal" in ways:
-        measured["causal_perplexity" if measured else "perplexity"] = Clm(max_length=longest)
-    return measured
 
 
 def _corpora_of(objective: Objective, wanted: list[str], materials: Materials) -> list[str]:

@@ -75,11 +75,12 @@ def prepare(recipe: Recipe) -> Materials:
     for name, group in recipe.corpora.items():
         groups[name] = []
         for corpus in [*group.languages, *group.pairs]:
-            key = corpus if corpus not in train else f"{name}:{corpus}"
+            key = f"{name}:{corpus}" if corpus in train or corpus in dev else corpus
             groups[name].append(key)
-            train[key] = built = _corpus(recipe, group, corpus, "train", root, vocab)
-            if isinstance(built, ParallelCorpus) and (wanted := needs(recipe, name, key)):
-                train[key] = beside(recipe, group, corpus, root, built, wanted)
+            if group.train:
+                train[key] = built = _corpus(recipe, group, corpus, "train", root, vocab)
+                if isinstance(built, ParallelCorpus) and (wanted := needs(recipe, name, key)):
+                    train[key] = beside(recipe, group, corpus, root, built, wanted)
             if group.dev:
                 dev[key] = _corpus(recipe, group, corpus, "dev", root, vocab)
     return Materials(root, vocab, train, dev, groups)
@@ -180,7 +181,7 @@ def _vocab_text(recipe: Recipe, root: Path) -> tuple[Callable[[], dict[str, Iter
 def _sides(groups: Groups, language: str) -> Iterator[tuple[CorpusGroup, str, int]]:
     """Where a language's training text stands: group, corpus, and which side of it."""
     for group in groups.values():
-        for corpus in [*group.languages, *group.pairs]:
+        for corpus in group.trained:
             parts = corpus.split("-")
             if language in parts:
                 yield group, corpus, parts.index(language)

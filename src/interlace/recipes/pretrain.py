@@ -19,8 +19,9 @@ from interlace.recipes.card import write_card
 from interlace.recipes.concepts import concepts
 from interlace.recipes.diagnosing import diagnosing
 from interlace.recipes.embeddings import learn_vectors
+from interlace.recipes.holding_out import held_out
 from interlace.recipes.lexicons import keep_dictionaries
-from interlace.recipes.mixing import build_mixture, held_out
+from interlace.recipes.mixing import build_mixture
 from interlace.recipes.prepare import prepare
 from interlace.recipes.provenance import describe
 from interlace.train import checkpoint

@@ -18,6 +18,7 @@ from interlace.train.perplexity import UNIT
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from interlace.models.backbone import Backbone
     from interlace.recipes import Recipe
     from interlace.train.loop import Progress, Training
 
@@ -47,10 +48,15 @@ def describe(
         "shares": {name: round(count / max(total, 1), 4) for name, count in sorted(tokens.items())},
         "mixture": realised,
         "seconds": {**seconds, "steps": round(sum(row["seconds"] for row in taken), 3)},
-        "perplexity_unit": UNIT["causal" if model.backbone.causal else "masked"],
+        "perplexity_unit": UNIT[_reading(model.backbone)],
         "waited": round(sum(row["waited"] for row in taken), 3),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
     }
+
+
+def _reading(backbone: Backbone) -> str:
+    """How a model reads, as units of perplexity are told."""
+    return "seq2seq" if hasattr(backbone, "decode") else "causal" if backbone.causal else "masked"
 
 
 def mixture_of(steps: Sequence[dict[str, Any]]) -> dict[str, dict[str, int]]:

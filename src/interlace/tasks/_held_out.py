@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from interlace.data import Sentences
 from interlace.errors import DataError
 from interlace.randomness import Purpose, generator
 from interlace.tasks._sizes import size_of_rows
@@ -15,7 +16,7 @@ from interlace.tasks._sizes import size_of_rows
 if TYPE_CHECKING:
     import torch
 
-    from interlace.data import Sentences
+    from interlace.data import Pairs
     from interlace.models.backbone import Backbone
     from interlace.objectives import Batch, Objective, Prepared
 
@@ -40,7 +41,7 @@ class HeldOut:
 
 
 def hold_out(
-    corpus: str, rows: Sentences, objective: Objective, prepared: Prepared, name: str = "perplexity"
+    corpus: str, rows: Sentences | Pairs, objective: Objective, prepared: Prepared, name: str = "perplexity"
 ) -> HeldOut:
     """The rows in batches whose masks never change: they depend on no seed and no batch size of a run.
 
@@ -55,7 +56,9 @@ def hold_out(
     for start in range(0, len(rows), size):
         chosen = rows.take(np.arange(start, min(start + size, len(rows))))
         batches.append(measured.batch(chosen, prepared, 0, generator(Purpose.EVALUATE, 0, start)))
-    words, characters = size_of_rows(rows, prepared.vocab) if objective.backbone == "causal" else (0, 0)
+    words, characters = 0, 0
+    if objective.backbone == "causal" and isinstance(rows, Sentences):
+        words, characters = size_of_rows(rows, prepared.vocab)
     return HeldOut(corpus, measured, batches, words, characters, name)
 
 

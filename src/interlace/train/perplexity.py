@@ -4,6 +4,7 @@ The unit is said everywhere. Of a model that reads both ways it is per masked su
 always shows the mask (XLM's evaluation); it compares runs that share a vocabulary. Of a causal model it is per subword,
 and per word and in bits a character besides: XLM's table 4 does not say which it shows (requirements X6). The end of a
 sentence is predicted, so it counts as a word and as a character. Unknown subwords are neither predicted nor counted.
+Of a translation model it is per subword of the right translation and its end, each after those before it, by direction.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["BITS", "UNIT", "HeldOut", "hold_out", "perplexities"]
 
-UNIT = {"masked": "per masked subword", "causal": "per subword"}  # of `perplexity`, by how the model reads
+# of `perplexity`, by how the model reads
+UNIT = {"masked": "per masked subword", "causal": "per subword", "seq2seq": "per subword written"}
 BITS = "bits_per_character"
 
 

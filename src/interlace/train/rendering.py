@@ -81,7 +81,7 @@ def _inputs(batch: Batch, row: int, count: int) -> list[Line]:
 
 
 def _counts(batch: Batch) -> str:
-    terms = {name: count for name, count in batch.counts.items() if not name.endswith("_share")}
+    terms = {name: count for name, count in batch.counts.items() if not name.endswith(("_share", "_ratio"))}
     return ", ".join(f"{term} {count:g}" for term, count in terms.items())
 
 

@@ -18,14 +18,38 @@ def draw_samples(mixture: Mixture, vocab: Vocab, rows: int = 2) -> list[dict[str
     """The first rows of the first batch of each source, exactly as step 1 would have made them."""
     from interlace.train.mixture import Draw
 
-    return [
-        {
-            "objective": source.objective,
-            "corpus": source.corpus,
-            "rows": _rows(mixture.batch(Draw(1, number, 0, ()), 0), vocab, rows, source.learner.backbone == "causal"),
-        }
-        for number, source in enumerate(mixture.sources)
-    ]
+    found = []
+    for number, source in enumerate(mixture.sources):
+        batch = mixture.batch(Draw(1, number, 0, ()), 0)
+        if source.learner.backbone == "seq2seq":
+            there = range(min(rows, len(batch.extra["decoder_ids"])))
+            shown = [_written(batch, vocab, row, source.language) for row in there]
+        else:
+            shown = _rows(batch, vocab, rows, source.learner.backbone == "causal")
+        found.append({"objective": source.objective, "corpus": source.corpus, "rows": shown})
+    return found
+
+
+def _written(batch: Batch, vocab: Vocab, row: int, corpus: str) -> dict[str, Any]:
+    """A row that is read and behind it the one that is written, each on its side of the corpus."""
+    read, written = (_real(ids[row], vocab) for ids in (batch.inputs["input_ids"], batch.extra["decoder_ids"]))
+    mine = (batch.at[0] == row) & (batch.at[1] < len(written))
+    languages = {number: language for language, number in vocab.targets.items()}
+    pair = corpus.split("-")
+    side = pair.index(languages[int(written[0])]) if len(pair) == 2 else 1
+    sides = [1 - side] * len(read) if batch.sides is None else batch.sides[row][: len(read)].tolist()
+    return {
+        "tokens": vocab.tokens([*read, *written]),
+        "at": (batch.at[1][mine] + len(read)).tolist(),
+        "targets": vocab.tokens(batch.labels[mine]),
+        "changed": [],
+        "sides": [*sides, *[side] * len(written)],
+    }
+
+
+def _real(ids: Any, vocab: Vocab) -> Any:
+    """A row without padding, as much of it as is shown."""
+    return ids[ids != vocab.pad][:LONGEST]
 
 
 def _rows(batch: Batch, vocab: Vocab, count: int, causal: bool) -> list[dict[str, Any]]:
