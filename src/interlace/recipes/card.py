@@ -14,6 +14,10 @@ from typing import TYPE_CHECKING, Any
 from interlace.recipes import Recipe
 from interlace.recipes._card_data import DIGEST
 from interlace.recipes._card_text import code_block, flat, leaf, mean_and_spread, plural, table, whole
+from interlace.recipes._card_translation import library
+from interlace.recipes._card_translation import loading as translation
+from interlace.recipes._card_translation import origin as decoder_origin
+from interlace.recipes._translating import tokenizer_of
 from interlace.text.lines import atomic
 from interlace.train.folder import METRICS, RECIPE, RUN, SCORES, read_json
 
@@ -44,7 +48,7 @@ def write_card(into: Path, about: dict[str, Any] | None = None) -> Path | None:
     recipe = Recipe.read(found, RECIPE)
     config = json.loads((into / "model" / "config.json").read_text(encoding="utf-8"))
     sections = [
-        _head(recipe),
+        _head(recipe, config),
         _title(recipe),
         _loading(recipe, config),
         _data(recipe, about),
@@ -60,7 +64,7 @@ def write_card(into: Path, about: dict[str, Any] | None = None) -> Path | None:
     return into / "model" / CARD
 
 
-def _head(recipe: Recipe) -> str:
+def _head(recipe: Recipe, config: dict[str, Any]) -> str:
     """YAML; strings stand in quotes, for `no` is a language and no truth value."""
     languages = [language.partition("_")[0].lower() for language in recipe.languages]
     codes = [language for language in dict.fromkeys(languages) if _CODE.fullmatch(language)]
@@ -70,8 +74,8 @@ def _head(recipe: Recipe) -> str:
     lines += ["# license: fill in before you publish; it hangs on that of the base model and of the text"]
     if (base := _base(recipe)) is not None:
         lines += [f"base_model: {json.dumps(base)}"]
-    task = "text-generation" if recipe.causal else "fill-mask"
-    lines += ["library_name: transformers", f"pipeline_tag: {task}", "tags:"]
+    task = "translation" if recipe.seq2seq else "text-generation" if recipe.causal else "fill-mask"
+    lines += [f"library_name: {library(config)}", f"pipeline_tag: {task}", "tags:"]
     tags = ["interlace", "cross-lingual", *(name.replace("_", "-") for name in recipe.objectives)]
     return "\n".join([*lines, *(f"- {json.dumps(tag)}" for tag in tags), "---"])
 
@@ -93,11 +97,13 @@ def _title(recipe: Recipe) -> str:
         origin = (
             f"It goes on from [{base}](https://huggingface.co/{base})" if base else f"It goes on from `{leaf(start)}`"
         )
-    said = f"{origin} with interlace, on {', '.join(recipe.languages)}."
+    said = f"{origin} with interlace, on {', '.join(recipe.languages)}.{decoder_origin(recipe)}"
     return "\n\n".join(part for part in (f"# {recipe.name}", recipe.about, said) if part)
 
 
 def _loading(recipe: Recipe, config: dict[str, Any]) -> str:
+    if recipe.seq2seq:
+        return "\n\n".join(["## How to load it", *translation(recipe, config, _PLACE)])
     kind = "AutoModelForCausalLM" if recipe.causal else "AutoModelForMaskedLM"
     code = code_block(
         "python",
@@ -146,7 +152,7 @@ def _data(recipe: Recipe, about: dict[str, Any]) -> str:
 
 def _vocabulary(recipe: Recipe) -> str:
     vocab = recipe.vocab
-    start = vocab.start or recipe.model.start
+    start = tokenizer_of(recipe)
     if start is None:
         said = f"{whole(vocab.size)} subwords at most (`{vocab.kind}`), learnt from the training text."
     elif vocab.extend:
@@ -156,6 +162,8 @@ def _vocabulary(recipe: Recipe) -> str:
         )
     else:
         said = f"That of `{leaf(start)}`, unchanged."
+    if recipe.seq2seq:
+        said += f" Each language has a special subword, such as `<2{recipe.languages[0]}>`, that asks for it."
     return f"## Vocabulary\n\n{said}"
 
 
