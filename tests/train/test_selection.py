@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from interlace.train.collapse import collapsed, entropy
+from interlace.train.collapse import collapsed, entropy, least_of
 from interlace.train.selection import Fit, Group, fits_of, groups_of
 
 ZERO, TEST, TRAIN, ALL = "zero-shot", "translate-test", "translate-train", "translate-train-all"
@@ -79,4 +79,13 @@ def test_collapse(predictions, gold, loss, expected):
 
 def test_what_is_no_label_cannot_be_judged():
     assert not collapsed(np.array([1.0, 1.0]), np.array([0, 1]), 9.0, 1.0)
-    assert not collapsed(np.zeros(2, [("start", "i4")]), np.array([0, 1]), 9.0, 1.0)
+    assert least_of([]) == np.inf
+
+
+def test_answers_are_judged_by_the_loss_alone():
+    spans = np.zeros(2, [("start", "i4")])
+    least = least_of([np.array([1, 2, 3, 4]), np.array([1, 1, 2, 2])])
+    assert least == pytest.approx((np.log(4) + np.log(2)) / 2)
+    assert collapsed(spans, spans, 1.03, least)
+    assert not collapsed(spans, spans, 1.0, least)
+    assert not collapsed(spans, spans, 1.0, least_of([np.array([1, 1])]))  # all answers stand at one place

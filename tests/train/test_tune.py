@@ -1,5 +1,6 @@
 """Fine-tuning and scoring of one cell, on a tagging task that the word alone decides."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -176,7 +177,26 @@ def test_a_collapsed_model_is_told_and_stopped(cell, root, caplog):
     rows = score_cell(cell(epochs=20, learning_rate=3e-3, seen=seen))
     assert all(row["tuning"]["collapsed"] for row in rows)
     assert len(seen) < rows[0]["tuning"]["steps"]
-    assert "learning rate 0.003: collapsed, all predictions are one label" in caplog.text
+    assert "learning rate 0.003: collapsed: at step" in caplog.text
+
+
+@pytest.mark.parametrize(("rate", "collapses"), [(1e-9, True), (1e-2, False)])
+def test_a_reader_that_learns_no_more_than_where_answers_stand_has_collapsed(cell, root, rate, collapses):
+    rng = np.random.default_rng(0)
+    for split, count in (("train", 60), ("dev", 10), ("test", 10)):
+        asked = []
+        for number in range(count):
+            words = rng.permutation(list(WORDS["en"]))
+            answer = {"text": "cat", "answer_start": " ".join(words).index("cat")}
+            asked.append({
+                "context": " ".join(words), "qas": [{"id": f"{number}", "question": "big", "answers": [answer]}]
+            })  # fmt: skip
+        (root / f"qa.{split}.json").write_text(json.dumps({"data": [{"paragraphs": asked}]}))
+    tuning = {"learning_rate": rate, "tokens_per_batch": 128, "epochs": 8}
+    task = TASKS.build({"name": "mlqa", "files": "qa.{split}.json", "max_length": 32, "tuning": tuning})
+    (row,) = score_cell(replace(cell(targets=()), name="mlqa", task=task))
+    assert row["tuning"]["collapsed"] is collapses
+    assert (row["score"] > 90) is not collapses
 
 
 def test_of_a_probe_the_examples_are_counted_that_were_measured(cell, root):

@@ -15,6 +15,7 @@ from pydantic import Field
 from interlace.data import Labelled
 from interlace.errors import SettingsError
 from interlace.objectives import Objective
+from interlace.ragged import Ragged
 from interlace.registry import Room
 from interlace.settings import Settings
 from interlace.tasks._outcomes import right_labels
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
     from interlace.objectives import Batch, Examples, Prepared
-    from interlace.ragged import Ragged
     from interlace.tasks._outcomes import Outcomes
     from interlace.text import Text, TextPairs
     from interlace.vectors import WordVectors
@@ -122,6 +122,14 @@ class Learner(Objective):
         """What is right, shaped as predictions are."""
         right: Predictions = examples.labels if examples.tags is None else examples.tags
         return right
+
+    def asked(self, rows: Any) -> list[NDArray[np.integer]]:
+        """Columns of class numbers whose cross-entropies its loss is the mean of, -1 for none; empty: it is another.
+
+        A model that only knows how frequent each class is reaches the mean of their entropies.
+        """
+        right = rows.labels if getattr(rows, "labels", None) is not None else getattr(rows, "tags", None)
+        return [] if right is None else [right.flat if isinstance(right, Ragged) else right]
 
     def merged(self, examples: Any, rows: Any, found: NDArray[Any]) -> NDArray[Any]:  # noqa: ARG002 - as above
         """Predictions for the examples, from those for the rows that were made of them."""

@@ -120,6 +120,10 @@ class Extractor(Learner):
             told.append(f"{lost} of {asked} answers stand in no window as a whole, and are not learnt")
         return told
 
+    def asked(self, rows: Windows) -> list[NDArray[np.integer]]:
+        """Where in the piece the answer begins and ends, or that it stands elsewhere."""
+        return [rows.spans[:, side] + 1 for side in (0, 1)]
+
     def nothing(self, count: int) -> NDArray[Any]:
         """(count, K) no span."""
         found = np.empty((count, self.n_best), SPAN)

@@ -14,7 +14,7 @@ from interlace.models.freezing import freeze
 from interlace.objectives import Resources
 from interlace.ragged import Ragged
 from interlace.tasks._predict import predict_all
-from interlace.train.collapse import collapsed, entropy
+from interlace.train.collapse import collapsed, least_of
 from interlace.train.loop import Learning, Progress, Training, steps
 from interlace.train.mixture import Mixture, Source
 from interlace.train.optimise import Optimise
@@ -56,7 +56,7 @@ class Tuned:
         learner: Any = cell.task.learner()
         learner = learner.model_copy(update={"layer": tuning.layer})
         prepared = learner.prepare(Resources(cell.vocab, backbone.traits))
-        sources, batches = [], 0
+        sources, batches, least = [], 0, []
         for language, examples in train.items():
             rows = learner.rows(examples, prepared)
             for remark in learner.remarks(rows, prepared):
@@ -65,6 +65,7 @@ class Tuned:
                 rows.lengths, tuning.tokens_per_batch, seed=cell.seed, max_length=learner.max_length, overhead=3
             )
             corpus = Bucketed(rows, plan)
+            least.append(least_of(learner.asked(rows)))
             sources.append(Source(cell.name, language, learner, prepared, corpus, size=len(examples)))
             batches += len(plan)
         model = cell.accelerator.prepare(Learning(backbone, {cell.name: learner}, cell.seed))
@@ -76,7 +77,7 @@ class Tuned:
             betas=tuning.betas,
         )
         training = Training(model, Mixture(sources, cell.seed), settings.build(model), settings, cell.accelerator, last)
-        return cls(cell, learner, prepared, training, fmean(map(_least, train.values())))
+        return cls(cell, learner, prepared, training, fmean(least))
 
     def run(self, groups: list[Group], devs: dict[str, Any], tests: dict[Item, Any]) -> None:
         """Train; what a check finds best for a group is kept there, as weights where there is one group alone."""
@@ -127,12 +128,12 @@ class Tuned:
                     group.kept = {name: value.detach().clone() for name, value in state.items()}
 
     def _hopeless(self, looked: dict[str, Any], step: int) -> bool:
-        """Late in the training, when the rate falls, with one label for everything: stop and tell."""
+        """Late in the training, when the rate falls, with nothing learnt: stop and tell."""
         if not looked["collapsed"] or step < LATE * self.training.last:
             return False
         log.warning(
-            "%s, seed %d, learning rate %g: collapsed, all predictions are one label at step %d of %d; take a lower "
-            "learning rate, a longer warm-up or another seed",
+            "%s, seed %d, learning rate %g: collapsed: at step %d of %d it only knows how frequent each label, or each "
+            "place of answers, is; take a lower learning rate, a longer warm-up or another seed",
             self.cell.name, self.cell.seed, self.training.settings.learning_rate, step, self.training.last,
         )  # fmt: skip
         return True
@@ -170,12 +171,6 @@ class Tuned:
 
 def _stale(groups: list[Group], patience: int | None) -> bool:
     return patience is not None and all(group.judges and group.since >= patience for group in groups)
-
-
-def _least(examples: Any) -> float:
-    """Nats that a model reaches which gives every example the labels' own frequencies; infinite: cannot be told."""
-    gold = examples.labels if getattr(examples, "labels", None) is not None else getattr(examples, "tags", None)
-    return math.inf if gold is None else entropy(_flat(gold))
 
 
 def _flat(values: Any) -> Any:
