@@ -99,10 +99,12 @@ def _text(recipe: Recipe) -> Text | None:
     if recipe.world is not None:
         return None
     root = Path(os.path.expandvars(recipe.data_root or ".")).expanduser()
+    made = recipe.derived  # of other files, which are counted
     named = [
         file
         for group in recipe.corpora.values()
         for corpus in (*group.languages, *group.pairs)
+        if not made.keys() & set(corpus.split("-"))
         for file in group.files("train", corpus, root)
     ]
     files = list(dict.fromkeys(named))

@@ -15,6 +15,7 @@ from interlace.studies.differences import differences
 from interlace.studies.rendering import write_tables
 from interlace.studies.results import JSON, read_results
 from interlace.studies.tables import tables
+from interlace.studies.transfer import transfer
 from interlace.train.folder import RECIPE, read_json, write_json
 from interlace.train.outcomes import outcomes_file
 
@@ -59,6 +60,7 @@ def summarise(study: Study, folder: Path, into: Path) -> list[Table]:
         *tables(rows, study.name, baseline, recipes, metrics),
         *differences(compared, study.name),
         *correlations(rows, study.name),
+        *transfer(rows, study.name, recipes),
     ]
     write_tables(into / TABLES, found)
     write_json(into / COMPARISONS, [*map(told, compared), *reasons])

@@ -1,0 +1,104 @@
+"""The paper's table of transfer: supervised, zero-shot and difference by task, and alignment, a row a system.
+
+Tang et al. (2022), tables 3 and 8. Below ours stand the papers' rows that the recipes name, clearly theirs.
+"""
+
+from __future__ import annotations
+
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from interlace.studies.measures import DIFFERENCE, OTHERS, SUPERVISED, WHOLE, scores_of, variants_of
+from interlace.studies.results import ZERO_SHOT
+from interlace.studies.tables import Column, Entry, Line, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from interlace.published import Row as PublishedRow
+    from interlace.recipes import Recipe
+    from interlace.studies.measures import Measure, Runs, Scores, Variant
+    from interlace.studies.results import Row
+
+_SETTINGS = (SUPERVISED, ZERO_SHOT, DIFFERENCE)
+_PROBE = "embedding_alignment"
+_PARTS = (("all", "alignment"), ("seen", "in the dictionary"), ("", "held out"))
+_CAPTION = (
+    "Means over runs. The difference is supervised minus zero-shot, what transfer loses. Alignment: per cent of the "
+    "words asked whose translation is nearest; of those, words that training read a dictionary entry of, and words "
+    "of which it read none; a run without a dictionary has the first alone."
+)
+_THEIRS = " Rows in italics are the papers' (other data and models), not to be set against ours."
+
+
+def transfer(rows: Sequence[Row], title: str, recipes: Mapping[str, Recipe] = {}) -> list[Table]:
+    """A table `transfer`; none where nothing is scored both supervised and zero-shot.
+
+    Args:
+        rows: as `read_results` gives them.
+        title: of the study.
+        recipes: of each system, for what papers publish of it.
+    """
+    probed = [row for row in rows if row["task"] == _PROBE]
+    scores = scores_of(rows) | scores_of(probed, {_PROBE: list(dict.fromkeys(row["metric"] for row in probed))})
+    lost = [measure for measure in scores if measure.setting == DIFFERENCE and measure.language != OTHERS]
+    if not lost:
+        return []
+    tasks = {(measure.task, measure.metric): None for measure in lost}
+    languages = dict.fromkeys(measure.language for measure in lost)
+    columns = [Column(f"{task} ({metric})", setting) for task, metric in tasks for setting in _SETTINGS]
+    columns += [Column("p@1 (%)", name) for _, name in _PARTS]
+    lines = [
+        Line(variant.label if len(languages) == 1 else f"{variant.label}, {language}", tuple(entries))
+        for language in languages
+        for variant in variants_of(rows)
+        if any(entries := [*_scored(scores, variant, language, list(tasks)), *_aligned(scores, variant, language)])
+    ]
+    theirs = list(_theirs(recipes, [task for task, _ in tasks]))
+    caption = _CAPTION + (_THEIRS if theirs else "")
+    return [Table("transfer", f"{title}: transfer and alignment", tuple(columns), (*lines, *theirs), caption)]
+
+
+def _scored(scores: Scores, variant: Variant, language: str, tasks: list[tuple[str, str]]) -> Iterator[Entry | None]:
+    for task, metric in tasks:
+        for setting in _SETTINGS:
+            asked = task, metric, setting, language
+            yield _entry(next((runs for one, runs in _of(scores, variant) if _names(one) == asked), None))
+
+
+def _aligned(scores: Scores, variant: Variant, language: str) -> Iterator[Entry | None]:
+    """Over all words, over those read, over those held out; without a dictionary the main score is over all."""
+    found = {one.metric: runs for one, runs in _of(scores, variant) if (one.task, one.language) == (_PROBE, language)}
+    main = next((name for name in found if ", " not in name and f"{name}{WHOLE}" in found), "p@1")
+    has_parts = f"{main}{WHOLE}" in found
+    yield _entry(found.get(f"{main}{WHOLE}") or found.get(main))
+    yield _entry(found.get(f"{main}, seen"))
+    yield _entry(found.get(main) if has_parts else None)
+
+
+def _of(scores: Scores, variant: Variant) -> Iterator[tuple[Measure, Runs]]:
+    return ((measure, by_variant[variant]) for measure, by_variant in scores.items() if variant in by_variant)
+
+
+def _names(measure: Measure) -> tuple[str, str, str, str]:
+    return measure.task, measure.metric, measure.setting, measure.language
+
+
+def _entry(runs: Runs | None) -> Entry | None:
+    return Entry(f"{fmean(runs.values()):.1f}") if runs else None
+
+
+def _theirs(recipes: Mapping[str, Recipe], tasks: list[str]) -> Iterator[Line]:
+    """A row for each system and setting of the papers that recipes name, all their measures side by side."""
+    places: dict[tuple[str, str], list[PublishedRow]] = {}
+    for recipe in recipes.values():
+        for place in recipe.published:
+            for row in place.rows():
+                places.setdefault((row.system, row.setting), []).append(row)
+    for (system, setting), found in places.items():
+        figures = {(row.table.task, column): value for row in found for column, value in row.scores.items()}
+        asked = [(task, kind) for task in tasks for kind in _SETTINGS]
+        entries = [*(figures.get(one) for one in asked), figures.get((_PROBE, "mean")), None, None]
+        if any(value is not None for value in entries):
+            shown = tuple(None if value is None else Entry(f"{value:.1f}") for value in entries)
+            yield Line(f"{found[0].cite}, {system}, {setting}", shown, theirs=True)
