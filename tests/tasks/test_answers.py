@@ -163,6 +163,44 @@ def test_questions_without_answers_are_not_scored():
     assert compare_all([], [], Normaliser("mlqa", "en"))["f1"].shape == (0,)
 
 
+# What the published programs give, worked out by hand from their rules: lower case, then no punctuation, then no
+# articles, then words; F1 is 2 x common / (found + right).
+RECORDED = [
+    # SQuAD v1.1: ASCII's punctuation and English articles, in every language
+    ("squad", "en", "the Denver Broncos", ["Denver Broncos", "The Denver Broncos."], 1, 1),
+    ("squad", "en", "Broncos of Denver", ["Denver Broncos"], 4 / 5, 0),
+    ("squad", "en", "U.S.", ["US"], 1, 1),  # points go, and nothing stands in their place
+    ("squad", "en", "a an the", ["?"], 0, 1),  # nothing is left of either
+    ("squad", "de", "die Donau", ["Donau"], 2 / 3, 0),
+    ("squad", "es", "¿Qué?", ["Qué"], 0, 0),  # the turned mark is none of ASCII's and stays
+    ("squad", "zh", "北京市", ["北京"], 0, 0),  # one word each
+    ("squad", "ar", "الكتاب", ["كتاب"], 0, 0),
+    ("squad", "hi", "1947 में।", ["1947 में"], 1 / 2, 0),  # the danda stays at its word
+    # MLQA: everybody's punctuation, articles of the passage's language, Chinese by character
+    ("mlqa", "en", "“Anna” – a Queen’s name", ["anna queens name"], 1, 1),
+    ("mlqa", "de", "die Donau", ["Donau"], 1, 1),
+    ("mlqa", "de", "auf der schönen Donau", ["an der Donau"], 2 / 5, 0),
+    ("mlqa", "es", "¿La casa?", ["casa"], 1, 1),
+    ("mlqa", "vi", "cái nhà của Anna", ["nhà Anna"], 1, 1),
+    ("mlqa", "hi", "1947 में।", ["1947 में"], 1, 1),
+    ("mlqa", "hi", "सन् 1947 में", ["1947 में"], 4 / 5, 0),
+    ("mlqa", "hi", "नई दिल्ली", ["दिल्ली", "नयी दिल्ली"], 2 / 3, 0),  # of one word: 2 x 1 / (2 + 1)
+    ("mlqa", "ar", "الكتاب", ["كتاب"], 1, 1),
+    ("mlqa", "ar", "مال", ["م"], 1, 1),  # the article's letters go inside of words too
+    ("mlqa", "ar", "في القاهرة، مصر", ["القاهرة"], 1 / 2, 0),  # three words against one
+    ("mlqa", "zh", "北京市", ["北京"], 4 / 5, 0),
+    ("mlqa", "zh", "1997年7月1日", ["1997年7月"], 8 / 10, 0),  # 1997 年 7 月 (1 日): digits stay together
+    ("mlqa", "zh", "《红楼梦》", ["红楼梦"], 1, 1),
+    ("mlqa", "zh", "iPhone 手机", ["iphone手机"], 1, 1),
+    ("mlqa", "zh", "the 红", ["红"], 2 / 3, 0),  # Chinese has no articles
+]
+
+
+@pytest.mark.parametrize(("rules", "language", "found", "answers", "f1", "exact"), RECORDED)
+def test_recorded_cases_score_as_in_the_published_programs(rules, language, found, answers, f1, exact):
+    assert compare(found, answers, Normaliser(rules, language)) == (pytest.approx(f1), exact)
+
+
 # ---- predictions as text ----
 
 QUESTIONS = SimpleNamespace(texts=["one two", "red green red"], owners=np.array([1, 0, 1]))

@@ -8,6 +8,7 @@ import pytest
 
 from interlace.data.vocab import Vocab
 from interlace.errors import SettingsError
+from interlace.readers._hub_table import Table
 from interlace.recipes import CorpusGroup, read_recipe
 from interlace.recipes.leaks import held_out
 from interlace.tasks import TASKS
@@ -79,6 +80,25 @@ def test_some_rows_beside_a_file(publish, vocab):
     (root / "more.tsv").write_text("sentence1\tsentence2\tgold_label\na\tb\tcontradiction\n")
     task = TASKS.build({"name": "xnli", "files": {"train": ["hub:facebook/xnli/{language}/train[1:3]", "more.tsv"]}})
     assert task.examples("train", "en", vocab, root).labels.tolist() == [1, 2, 2]
+
+
+def test_what_stands_behind_the_rows_asked_for_is_not_read(publish, vocab, monkeypatch):
+    root = publish("facebook/xnli", "en", "train", nli(30), NLI)
+    monkeypatch.setattr("interlace.readers.CHUNK", 4)
+    seen = []
+    rows = Table.rows
+    monkeypatch.setattr(Table, "rows", lambda self: (seen.append(row.number) or row for row in rows(self)))
+
+    def read(part):
+        seen.clear()
+        task = TASKS.build({"name": "xnli", "files": {"train": f"hub:facebook/xnli/{{language}}/train{part}"}})
+        return len(task.examples("train", "en", vocab, root)), max(seen)
+
+    assert read("[:3]") == (3, 5)  # one row ahead
+    assert read("[2:6]") == (4, 9)
+    assert read("[-3:]") == (3, 30)
+    assert read("[:-3]") == (27, 30)
+    assert read("[27:]") == (3, 30)
 
 
 def test_pawsx(publish, vocab):

@@ -30,18 +30,28 @@ _CALLED = {Text: "sentences", TextPairs: "pairs"}
 
 
 def read_all(
-    task: str, reader: Mapping[str, Any] | str, paths: list[Path], languages: list[str], kind: type[T]
+    task: str,
+    reader: Mapping[str, Any] | str,
+    paths: list[Path],
+    languages: list[str],
+    kind: type[T],
+    most: int | None = None,
 ) -> list[T]:
     """All chunks of the files, in memory.
+
+    most: rows that are needed; what stands in chunks behind them is not read. None: all.
 
     Raises:
         DataError: the reader gives sentences where pairs are needed, or the other way round.
     """
-    chunks: list[Any] = list(reader_of(reader, paths, f"{task}.reader").read_chunks(paths, languages))
-    for chunk in chunks:
+    chunks: list[Any] = []
+    for chunk in reader_of(reader, paths, f"{task}.reader").read_chunks(paths, languages):
+        chunks.append(chunk)
         if not isinstance(chunk, kind):
             found, needed = _CALLED[type(chunk)], _CALLED[kind]
             raise DataError(f"{task}: {paths[-1]}: the reader gives {found}, {needed} are needed; set another 'reader'")
+        if most is not None and sum(map(len, chunks)) >= most:
+            break
     log_notes(task, paths[-1], (chunk.notes for chunk in chunks))
     return chunks
 
@@ -63,7 +73,7 @@ def read_parts(
     """
     found: list[T] = []
     for part in parts:
-        found += _asked_rows(task, part, read_all(task, reader, [part.path], languages, kind))
+        found += _asked_rows(task, part, read_all(task, reader, [part.path], languages, kind, _most(part.rows)))
     return found
 
 
@@ -81,8 +91,14 @@ def read_parts_of_both(
     found: list[TextPairs] = []
     for one, other in zip(first, second, strict=True):
         paths = list(dict.fromkeys([one.path, other.path]))
-        found += _asked_rows(task, one, read_all(task, reader, paths, languages, TextPairs))
+        found += _asked_rows(task, one, read_all(task, reader, paths, languages, TextPairs, _most(one.rows)))
     return found
+
+
+def _most(rows: slice | None) -> int | None:
+    """How many rows from the beginning hold those asked for; None: that hangs on how many there are."""
+    bounds = (0, None) if rows is None else (rows.start or 0, rows.stop)
+    return bounds[1] if bounds[1] is not None and min(bounds) >= 0 else None
 
 
 def _asked_rows(task: str, part: Part, chunks: list[T]) -> list[T]:
