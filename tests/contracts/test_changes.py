@@ -62,6 +62,15 @@ def iob2(tags):
     return found
 
 
+TREEBANK = """1\tA\ta\tX\t_\t_\t2\tdep\t_\t_
+2\tb\tb\tNOUN\t_\t_\t4\tdep\t_\t_
+3\tc\tc\tVERB\t_\t_\t4\tdep\t_\t_
+4\td\td\tX\t_\t_\t5\tdep\t_\t_
+5\te\te\tVERB\t_\t_\t0\troot\t_\t_
+
+"""
+
+
 @pytest.fixture(scope="module", params=CHANGES.names())
 def change(request, tmp_path_factory):
     name = request.param
@@ -69,6 +78,10 @@ def change(request, tmp_path_factory):
         path = tmp_path_factory.mktemp("words") / "words.txt"
         path.write_text("a\nb\ndog\nThe\n中\n", encoding="utf-8")
         return CHANGES.build({"name": name, "words": path})
+    if name == "syntax":
+        path = tmp_path_factory.mktemp("trees") / "treebank.conllu"
+        path.write_text(TREEBANK, encoding="utf-8")
+        return CHANGES.build({"name": name, "like": [path], "heads": ["NOUN", "VERB", "X"]})
     return CHANGES.build(name)
 
 

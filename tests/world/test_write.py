@@ -86,6 +86,10 @@ def test_tags_come_back(folder: Path, code: str, split: str) -> None:
     assert tagged.lines == gold.lines
     assert tagged.words == gold.words
     assert tagged.tags["pos"] == gold.tags["pos"]
+    (grown,) = READERS.build({"name": "conllu", "trees": True}).read_chunks(
+        [folder / f"pos/{split}.{code}.conllu"], [code]
+    )
+    assert (grown.heads, grown.tags["deprel"]) == (gold.heads, gold.tags["deprel"])
     named = _read("iob", folder / f"ner/{split}.{code}.tsv", code)
     assert named.notes == {}
     assert named.tags["names"] == gold.tags["names"]

@@ -79,7 +79,7 @@ def links(source: Sentence, target: Sentence) -> list[tuple[int, int]]:
 
 
 def text(code: str, scenes: Iterable[Scene]) -> Text:
-    """Scenes as lines of one language, with gold words and the tags "pos" (UPOS) and "names" (IOB2: PER, LOC)."""
+    """Scenes as lines of one language: gold words and trees, tags "pos" (UPOS), "names" (IOB2: PER, LOC), "deprel"."""
     own = language(code)
     return _text(code, [own.realise(scene) for scene in scenes])
 
@@ -121,5 +121,7 @@ def _text(code: str, sentences: Sequence[Sentence]) -> Text:
         tags={
             "pos": [[word.upos for word in sentence.words] for sentence in sentences],
             "names": [[word.name for word in sentence.words] for sentence in sentences],
+            "deprel": [[word.deprel for word in sentence.words] for sentence in sentences],
         },
+        heads=Ragged.of([[word.head - 1 for word in sentence.words] for sentence in sentences]),
     )
