@@ -1,0 +1,149 @@
+"""Runs of translation models: without pairs, killed and taken up, in two processes, measured by direction."""
+
+import json
+import logging
+import subprocess
+import sys
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from interlace.errors import SettingsError
+from interlace.recipes import Recipe, read_recipe
+from interlace.recipes.mixing import build_mixture
+from interlace.recipes.prepare import prepare
+from interlace.recipes.pretrain import pretrain
+
+BOTH = """
+[objectives.denoise]
+max_length = 32
+weight = "0:1,8:0.5"
+[objectives.back_translation]
+max_length = 32
+search = "sampled"
+reuse = 2
+"""
+
+
+@pytest.fixture
+def unsupervised(small, tmp_path):
+    """A recipe that learns from text alone, and is measured on translations."""
+    before, _, after = small.read_text().partition("[objectives.mlm]")
+    after = after.partition("[train]")[2].replace("steps = 12", "steps = 8\nalternate = false")
+    held = f'[corpora.held]\npairs = ["en-xx"]\ndev = ["{tmp_path}/pairs.en", "{tmp_path}/pairs.xx"]\n'
+    text = before.partition("[corpora.pairs]")[0] + held + "[vocab]" + before.partition("[vocab]")[2]
+    text = text.replace("heads = 2", "heads = 2\ndropout = 0.2")
+    small.write_text(text + BOTH + "[train]" + after)
+    return small
+
+
+def records(run, kind):
+    return [
+        row for line in (run / "metrics.jsonl").read_text().splitlines() if (row := json.loads(line))["kind"] == kind
+    ]
+
+
+def weights(run, step=8):
+    return load_file(run / "checkpoints" / f"step-{step:08}" / "model.safetensors")
+
+
+class KilledError(Exception):
+    """Stands for a signal."""
+
+
+def test_a_killed_run_that_uses_translations_again_ends_like_a_whole_one(unsupervised, tmp_path):
+    recipe = read_recipe(str(unsupervised))
+    pretrain(recipe, tmp_path / "whole")
+    seen = []
+
+    def kill(step):
+        seen.append(step.index)
+        if step.index == 6:
+            raise KilledError
+
+    with pytest.raises(KilledError):
+        pretrain(recipe, tmp_path / "killed", kill)
+    pretrain(recipe, tmp_path / "killed", lambda step: seen.append(step.index))
+    assert seen == [1, 2, 3, 4, 5, 6, 5, 6, 7, 8]  # from the checkpoint of step 4
+    one, other = weights(tmp_path / "whole"), weights(tmp_path / "killed")
+    assert set(one) == set(other)
+    assert all(torch.equal(weight, other[name]) for name, weight in one.items())
+    rows = [records(tmp_path / run, "step") for run in ("whole", "killed")]
+    assert [row["losses"] for row in rows[0]] == [row["losses"] for row in rows[1]]
+    back = [row for row in rows[0] if row["objective"] == "back_translation"]
+    assert len(back) > 2
+    assert all(0 <= row["losses"]["copied_share"] <= 1 for row in back)
+    assert all(row["losses"]["length_ratio"] > 0 for row in back)
+    scores = records(tmp_path / "whole", "evaluation")[-1]["scores"]
+    assert {"perplexity/en-xx", "perplexity/xx-en", "perplexity/mean"} < set(scores)
+    about = json.loads((tmp_path / "whole" / "run.json").read_text())
+    assert about["perplexity_unit"] == "per subword written"
+    assert set(about["mixture"]["tokens"]) <= {f"{name}/{text}" for name in recipe.objectives for text in ("en", "xx")}
+    sample = json.loads((tmp_path / "whole" / "samples.json").read_text())[0]["rows"][0]
+    first = sample["sides"].index(1)
+    assert sample["tokens"][first].startswith("<2")
+    assert sample["at"][0] == first
+    assert sample["targets"][:-1] == sample["tokens"][first + 1 :]
+
+
+def test_what_is_only_measured_cannot_be_learnt_from(unsupervised):
+    text = unsupervised.read_text()
+    unsupervised.write_text(text.replace("[objectives.denoise]", "[objectives.translation]\n[objectives.denoise]"))
+    with pytest.raises(SettingsError, match="reads pairs of sentences, and the recipe has none"):
+        read_recipe(str(unsupervised))
+    unsupervised.write_text(text.replace("[objectives.denoise]", '[objectives.denoise]\ncorpora = ["held"]'))
+    with pytest.raises(SettingsError, match="no corpus 'held'"):
+        read_recipe(str(unsupervised))
+    data = Recipe.read(read_recipe_data(text, unsupervised)).dump()
+    data["corpora"]["held"]["dev"] = []
+    with pytest.raises(SettingsError, match="give 'train', or 'dev' alone"):
+        Recipe.read(data)
+
+
+def read_recipe_data(text, path):
+    path.write_text(text)
+    return read_recipe(str(path)).dump()
+
+
+def test_weights_of_objectives_follow_their_schedules(unsupervised):
+    recipe = read_recipe(str(unsupervised), {"objectives.denoise.weight": '"0:1,400:1,401:0.25,600:0.25,601:0"'})
+    materials = prepare(recipe)
+    model = recipe.model.build(materials.vocab, recipe.languages, 0, seq2seq=True)
+    mixture = build_mixture(recipe, materials, model.traits)
+    draws = [mixture.sources[draw.source].objective for draw in mixture.draws(0, 700, (), 1)]
+    shares = [draws[start:stop].count("denoise") / (stop - start) for start, stop in ((0, 400), (401, 600), (601, 700))]
+    assert shares == pytest.approx([0.5, 0.2, 0], abs=0.07)
+
+
+def test_rows_that_do_not_fit_are_left_out_and_told(unsupervised, tmp_path, caplog):
+    lines = (tmp_path / "train.en").read_text().splitlines()
+    (tmp_path / "train.en").write_text("".join(f"{line} {line if row % 3 else ''}\n" for row, line in enumerate(lines)))
+    text = unsupervised.read_text().replace("max_length = 32\nweight", "max_length = 10\nweight")
+    unsupervised.write_text(text)
+    recipe = read_recipe(str(unsupervised))
+    materials = prepare(recipe)
+    model = recipe.model.build(materials.vocab, recipe.languages, 0, seq2seq=True)
+    with caplog.at_level(logging.INFO):
+        mixture = build_mixture(recipe, materials, model.traits)
+    source = next(source for source in mixture.sources if source.name == "denoise/en")
+    lengths = materials.train["en"].lengths
+    told = f"denoise: {(lengths > 8).sum()} of 200 rows of 'en' are longer than 8 subwords and are left out"
+    assert told in caplog.text
+    rows = [row for index in range(len(source.plan)) for row in source.plan.examples(index).lengths]
+    assert sorted(rows) == sorted(lengths[lengths <= 8])
+    assert 0 < len(rows) < 200
+
+
+@pytest.mark.slow
+@pytest.mark.distributed
+def test_two_processes_translate_their_own_rows_and_end_with_one_model(unsupervised, tmp_path):
+    arguments = ["-m", "interlace", "pretrain", str(unsupervised), "--into"]
+    subprocess.run([sys.executable, *arguments, str(tmp_path / "one")], check=True, capture_output=True)
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    two = [*torchrun, *arguments, str(tmp_path / "two"), "--set", "train.micro_batches=1"]
+    subprocess.run(two, check=True, capture_output=True)
+    one, other = weights(tmp_path / "one"), weights(tmp_path / "two")
+    assert set(one) == set(other)
+    for name, weight in one.items():
+        torch.testing.assert_close(weight, other[name], rtol=1e-4, atol=1e-6, msg=name)
