@@ -1,0 +1,108 @@
+"""Runs of recipes that make a translation model: begun from a masked model, stopped and gone on with, opened again."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from interlace.data.vocab import Vocab
+from interlace.errors import SettingsError
+from interlace.models.build import load
+from interlace.models.seq2seq import Seq2Seq
+from interlace.recipes import Recipe, read_recipe
+from interlace.recipes.evaluate import _open
+from interlace.recipes.prepare import prepare
+from interlace.recipes.pretrain import pretrain
+from interlace.tasks.perplexity import Perplexity
+from interlace.tasks.pos import Pos
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from interlace.train.loop import Step
+
+OBJECTIVES = {"mlm": {"max_length": 32}, "translation": {"max_length": 32}}
+
+
+class Stopped(Exception):  # noqa: N818 - it stands for a person
+    """What a test stops a run by."""
+
+
+def translating(small: Path, family: str = "bert", **model: Any) -> Recipe:
+    data = read_recipe(str(small)).dump()
+    languages = "none" if family == "modernbert" else "embeddings"
+    shape = {**data["model"]["shape"], "family": family}
+    model = {"languages": languages, **(model or {"shape": shape})}
+    return Recipe.read({**data, "model": model, "objectives": OBJECTIVES}, "here")
+
+
+def stop_at(number: int) -> Any:
+    def watch(step: Step) -> None:
+        if step.index == number:
+            raise Stopped
+
+    return watch
+
+
+@pytest.mark.parametrize("family", ["bert", "modernbert"])
+def test_a_stopped_run_goes_on_to_the_same_model(family: str, small: Path, tmp_path: Path) -> None:
+    recipe = translating(small, family)
+    whole = pretrain(recipe, tmp_path / "whole")
+    with pytest.raises(Stopped):
+        pretrain(recipe, tmp_path / "halves", stop_at(7))
+    halves = pretrain(recipe, tmp_path / "halves")
+    for path in whole.rglob("*.safetensors"):
+        ours, theirs = load_file(path), load_file(halves / path.relative_to(whole))
+        assert ours.keys() == theirs.keys()
+        assert all(torch.equal(ours[name], theirs[name]) for name in ours)
+    rows = [json.loads(line) for line in (tmp_path / "halves" / "metrics.jsonl").read_text().splitlines()]
+    learnt = {row["objective"] for row in rows if row["kind"] == "step"}
+    assert learnt == {"mlm", "translation"}
+
+
+def test_a_finished_model_opens_with_its_vocabulary(small: Path, tmp_path: Path) -> None:
+    model = pretrain(translating(small), tmp_path / "run")
+    vocab = Vocab.load(model)
+    assert list(vocab.targets) == ["en", "xx"]
+    found = load(model, vocab)
+    assert isinstance(found, Seq2Seq)
+    assert found.vocab_size == vocab.size
+    assert list(found.decoder_languages) == ["en", "xx"]
+
+
+def test_what_is_fine_tuned_of_it_is_its_encoder(small: Path, tmp_path: Path) -> None:
+    model = str(pretrain(translating(small), tmp_path / "run"))
+    assert not isinstance(_open(model, Pos()), Seq2Seq)
+    assert isinstance(_open(model, Perplexity()), Seq2Seq)
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta", "modernbert"])
+def test_it_begins_from_a_masked_model_of_another_run(family: str, small: Path, tmp_path: Path) -> None:
+    shape = {"model.shape.family": family, "model.languages": "none" if family == "modernbert" else "embeddings"}
+    masked = pretrain(read_recipe(str(small), {"train.steps": "2", **shape}), tmp_path / "mlm")
+    recipe = translating(small, family, start=str(masked))
+    before, vocab = Vocab.load(masked), prepare(recipe).vocab
+    assert vocab.tokenizer.get_vocab() == {
+        **before.tokenizer.get_vocab(), "<2en>": before.size, "<2xx>": before.size + 1
+    }  # fmt: skip
+    begun = recipe.model.build(vocab, recipe.languages, recipe.seed, seq2seq=True)
+    assert torch.equal(begun.table[: before.size], load(masked).table)
+    model = pretrain(recipe, tmp_path / "run")
+    found: Any = load(model, Vocab.load(model))
+    assert (found.vocab_size, found.shared) == (before.size + 2, True)
+    again = Recipe.read({**recipe.dump(), "model": {**recipe.model.dump(), "start": str(model)}}, "here")
+    gone_on: Any = again.model.build(prepare(again).vocab, again.languages, 9, seq2seq=True)
+    ours, theirs = gone_on.state_dict(), found.state_dict()
+    assert all(torch.equal(ours[name], theirs[name]) for name in ours)
+
+
+def test_what_says_nothing_is_refused(small: Path) -> None:
+    with pytest.raises(SettingsError, match=r"\[model\.decoder\] describes a decoder, but no objective .* writes"):
+        read_recipe(str(small), {"model.decoder.layers": "1"})
+    data = translating(small).dump()
+    with pytest.raises(SettingsError, match=r"export\.fold_language: a translation model reads one language"):
+        Recipe.read({**data, "export": {"fold_language": "en"}}, "here")
