@@ -170,3 +170,8 @@ def test_pairs_without_links_or_confidence_are_refused():
 def test_a_held_language_that_the_pairs_lack_is_named():
     with pytest.raises(SettingsError, match="hold = 'fr', but the pairs are en and de"):
         make(WordAligned(hold="fr"))
+
+
+def test_a_pair_costs_two_rows_as_long_as_the_longer_side():
+    costs = WordAligned(max_length=12).pair_costs(np.array([5, 3, 11]), np.array([3, 5, 2]))
+    assert costs.tolist() == [2 * 7, 2 * 7, 2 * 12]  # begin and end beside the text; a row ends at max_length

@@ -160,6 +160,15 @@ def test_figures_of_language_models_embeddings_and_alms_translation():
 
 
 @pytest.mark.parametrize("name", [name for name in PAPERS if name.startswith("weam/")])
+def test_weams_recipes_score_both_tasks_of_the_paper(name):
+    recipe = read_recipe(name)
+    assert set(recipe.evaluate.tasks) == {"mlqa", "xnli"}
+    assert recipe.evaluate.task("mlqa").normalisation == "mlqa"
+    head = find_recipe(name).read_text(encoding="utf-8")
+    assert all(file in head for file in ("qa/squad/", "qa/mlqa/test/", "nli/train.en.tsv"))
+
+
+@pytest.mark.parametrize("name", [name for name in PAPERS if name.startswith("weam/")])
 def test_figures_of_weam(name):
     method, _, language = name.removeprefix("weam/").partition("-en-")
     column = ("en", "es", "de", "zh").index(language)
@@ -224,14 +233,19 @@ def test_two_passes_of_the_papers_batches_over_one_pair_of_languages(kind, langu
 
 
 @pytest.mark.parametrize("title", [*DERIVED, *HALF])
-def test_rows_of_supervised_scores_say_how_these_are_had(title):
+def test_rows_of_derived_languages_make_them_and_are_scored_in_both_ways(title):
     recipe = read_recipe(f"align_mlm/{title}")
     (language,) = recipe.evaluate.targets
-    change = f"`interlace evaluate RUN --on xnli,pos --into OTHER --set evaluate.source={language}`"
-    assert sum(change in told for told in recipe.changes) == 1
-    page = find_recipe(f"align_mlm/{title}").read_text(encoding="utf-8")
-    assert f"nli/train.{language}.tsv and pos/train.{language}.conllu" in page
-    assert f"interlace evaluate runs/{title} --on xnli,pos --into runs/{title}-supervised" in page
+    made = recipe.derived[language]
+    last = "overlap" if "overlap" in title else "transliterate"
+    first = {"inv": ["invert"], "syn": ["syntax"], "trans": []}[language.split("_")[1]]
+    assert (made.of, made.changes) == ("en", [*first, last])
+    for task in ("xnli", "ner", "pos"):
+        assert recipe.evaluate.task(task).settings == ["zero-shot", "supervised"]
+    if title.startswith("xlm-"):  # rows of TLM as the share of sentences that have their translation
+        assert recipe.objectives["tlm"].weight == str(made.parallel)
+    if "overlap" in title:
+        assert made.settings["overlap"]["share"] * 100 == int(title.rpartition("-")[2])
 
 
 @pytest.mark.parametrize("title", [title for title in DERIVED if title.startswith("xlm-")])

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from interlace.data.vocab import Vocab
     from interlace.ragged import Ragged
 
+SPECIALS = 2  # that `single` adds to a sentence
 MOST_SPECIALS = 4  # subwords that a row's layout may add to its text
 
 
@@ -56,8 +57,8 @@ class Layout:
 
 def single(sentences: Sentences, vocab: Vocab, max_length: int) -> Layout:
     """`[begin] A [end]` a row; what does not fit is cut from the end."""
-    ids, words = _cut(sentences, np.minimum(sentences.lengths, max_length - 2))
-    lengths = ids.lengths + 2
+    ids, words = _cut(sentences, np.minimum(sentences.lengths, max_length - SPECIALS))
+    lengths = ids.lengths + SPECIALS
     if len(lengths) and (lengths == lengths[0]).all():  # full streams: no padding, no index arithmetic
         return _block(ids, words, vocab)
     layout = _empty(lengths, vocab.pad)

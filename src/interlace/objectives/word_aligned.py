@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import Field
 
 from interlace.data import Pairs, Sentences
-from interlace.data.layout import MOST_SPECIALS, single
+from interlace.data.layout import SPECIALS, single
 from interlace.errors import DataError, SettingsError, did_you_mean
 from interlace.objectives import (
     Batch,
@@ -100,7 +100,7 @@ class WordAligned(Objective):
 
     def pair_costs(self, source: NDArray[Any], target: NDArray[Any]) -> NDArray[Any]:
         """As two rows of a batch, both padded to the longer."""
-        costs: NDArray[Any] = np.minimum(np.maximum(source, target) + MOST_SPECIALS, self.max_length)
+        costs: NDArray[Any] = np.minimum(np.maximum(source, target) + SPECIALS, self.max_length)
         return 2 * costs
 
     def batch(self, examples: Pairs, prepared: PreparedWordAligned, step: int, rng: Generator) -> Batch:  # noqa: ARG002
