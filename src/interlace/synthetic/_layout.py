@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -19,9 +19,21 @@ from interlace.synthetic._tags import moved_heads, moved_tags
 from interlace.text.words._characters import code_points, line_starts
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from interlace.text import Text
+
+
+class Gaps(NamedTuple):
+    """What stands around words, as the first five arguments of `_layout_kernels.write_lines`."""
+
+    codes: NDArray[Any]
+    lines: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -52,6 +64,16 @@ class Layout:
         return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
 
     @cached_property
+    def bases(self) -> NDArray[np.int64]:
+        """(W,) the number of the first word of each word's line."""
+        return self.offsets[:-1][self.rows]
+
+    @cached_property
+    def gaps(self) -> Gaps:
+        """What stands around the words."""
+        return Gaps(self.codes, self.lines, self.offsets, self.starts, self.ends)
+
+    @cached_property
     def spans(self) -> NDArray[np.int64]:
         """(W, 2) where each word begins and ends in `codes`."""
         spans: NDArray[np.int64] = self.text.words.flat + self.lines[:-1][self.rows][:, None]
@@ -74,63 +96,72 @@ def reordered(layout: Layout, order: NDArray[np.int64]) -> Derived:
     order: (W,) the word, counted over all lines, that comes to stand at each place; no word leaves its line.
     """
     text = layout.text
-    lines, spans = _written(layout, order, layout.codes, layout.starts, layout.ends, len(layout.codes))
+    lines, spans = _written(layout.gaps, order, layout.codes, layout.starts, layout.ends)
     places = np.empty(len(order), np.int64)
     places[order] = np.arange(len(order))
-    base = np.repeat(layout.offsets[:-1], np.diff(layout.offsets))
-    own = np.arange(len(order)) - base
-    to = places - base
-    links = np.stack([own, to], axis=1).astype(np.int32)
+    to = places - layout.bases
+    links = np.stack([np.arange(len(order)) - layout.bases, to], axis=1).astype(np.int32)
     tags, notes = moved_tags(text, layout.offsets, order)
     words = Ragged(spans, layout.offsets)
-    answers, more = moved_answers(text, words, to.astype(np.int64))
-    derived = replace(
-        text, lines=lines, words=words, tags=tags, answers=answers, notes=_added(text.notes, notes, more),
-        heads=moved_heads(text.heads, order, to),
-    )  # fmt: skip
+    answers, more = moved_answers(text, words, to)
+    heads = moved_heads(text.heads, order, to)
+    notes = _added(text.notes, notes, more)
+    derived = replace(text, lines=lines, words=words, tags=tags, answers=answers, notes=notes, heads=heads)
     return Derived(derived, Ragged(links, layout.offsets))
 
 
-def respelt(layout: Layout, types: NDArray[np.int32], spellings: list[str]) -> Derived:
+def respelt(layout: Layout, types: NDArray[np.int32], spellings: Sequence[str]) -> Derived:
     """Words spelt anew, in their order.
 
     types: (W,) the type of each word. spellings: how each type is written now, without white space at its ends.
     """
-    text = layout.text
     joined = "\n".join([*spellings, ""])
     spelt = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), np.uint32)
     bounds = line_starts(spellings)
-    starts, ends = bounds[:-1][types], bounds[1:][types] - 1
-    total = len(layout.codes) + int((ends - starts).sum() - (layout.ends - layout.starts).sum())
-    order = np.arange(len(types))
-    wide = replace(layout)  # the same text; gaps must be as wide as words
-    wide.__dict__["codes"] = layout.codes.astype(np.uint32, copy=False)
-    lines, spans = _written(wide, order, spelt, starts, ends, total)
+    return _in_place(layout, layout.gaps, spelt, bounds[:-1][types], bounds[1:][types] - 1)
+
+
+def spaced(text: Text) -> Text:
+    """The text with one blank between all words, and nothing before or behind them.
+
+    What is split at blanks has the same words again, whatever changed their order: `n't` stays apart from what it
+    comes to stand behind.
+    """
+    layout = Layout(text)
+    sizes = np.maximum(np.diff(layout.offsets), 1)  # a blank between words, and a line feed
+    lines = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    codes = np.full(lines[-1], ord(" "), layout.codes.dtype)
+    at = lines[:-1][layout.rows] + np.arange(len(layout.starts)) - layout.bases
+    gaps = Gaps(codes, lines, layout.offsets, at, at)
+    return _in_place(layout, gaps, layout.codes, layout.starts, layout.ends).text
+
+
+def _in_place(
+    layout: Layout, gaps: Gaps, spelt: NDArray[Any], starts: NDArray[np.int64], ends: NDArray[np.int64]
+) -> Derived:
+    """Words in their order with other letters or other gaps."""
+    text = layout.text
+    gaps = gaps._replace(codes=gaps.codes.astype(spelt.dtype, copy=False))
+    order = np.arange(len(starts))
+    lines, spans = _written(gaps, order, spelt, starts, ends)
     words = Ragged(spans, layout.offsets)
-    own = order - np.repeat(layout.offsets[:-1], np.diff(layout.offsets))
-    answers, notes = moved_answers(text, words, own)
+    answers, notes = moved_answers(text, words, order - layout.bases)
     derived = replace(text, lines=lines, words=words, answers=answers, notes=_added(text.notes, notes))
     return Derived(derived, same_words(text))
 
 
 def _written(
-    layout: Layout,
-    order: NDArray[np.int64],
-    spelt: NDArray[Any],
-    starts: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    total: int,
+    gaps: Gaps, order: NDArray[np.int64], spelt: NDArray[Any], starts: NDArray[np.int64], ends: NDArray[np.int64]
 ) -> tuple[list[str], NDArray[np.int32]]:
     """The lines, and the span of the word at each place."""
     from interlace.synthetic._layout_kernels import write_lines
 
-    out = np.empty(total, spelt.dtype)
+    between = len(gaps.codes) - int((gaps.ends - gaps.starts).sum())
+    out = np.empty(between + int((ends - starts).sum()), spelt.dtype)
     spans = np.empty((len(order), 2), np.int32)
-    places = (layout.lines, layout.offsets, layout.starts, layout.ends)
-    write_lines(layout.codes, *places, order, spelt, starts, ends, out, spans)
-    narrow = out.dtype == np.uint8
+    write_lines(*gaps, order, spelt, starts, ends, out, spans)
     data = out.tobytes()
-    whole = data.decode("ascii") if narrow else data.decode("utf-32-le", "surrogatepass")
+    whole = data.decode("ascii") if out.dtype == np.uint8 else data.decode("utf-32-le", "surrogatepass")
     return whole.split("\n")[:-1], spans
 
 
