@@ -15,9 +15,7 @@ from interlace.readers import READERS
 from interlace.recipes import Recipe
 from interlace.recipes._deriving_formats import write_as
 from interlace.recipes._deriving_text import overlaps
-from interlace.recipes._treebank import Treebank
 from interlace.recipes.prepare import data_root, prepare
-from interlace.text import Text
 from interlace.text.lines import read_lines, write_lines
 
 TEXT = ["A cat sat.", "The dog ran home.", "a cat, a dog", "No cat ran."]
@@ -171,6 +169,16 @@ def test_a_file_may_be_named_for_the_derived_language_alone(root):
     assert (found / "pos/made.conllu").is_file()
 
 
+def test_text_without_a_language_in_its_name_is_named_beside_what_is_made_of_it(root):
+    corpora = {
+        "text": {"languages": ["en"], "train": "notes.txt"},
+        "made": {"languages": ["en_x"], "train": "notes.en_x.txt"},
+    }
+    derived = {"changes": "invert", "files": {"notes.en_x.txt": "notes.txt"}}
+    found = data_root(recipe(root, derived, corpora=corpora, evaluate={}))
+    assert lines(found / "notes.en_x.txt") == ["alone left"]
+
+
 @pytest.mark.parametrize(
     ("derived", "message"),
     [
@@ -213,25 +221,22 @@ def test_overlaps_are_those_of_a_plain_loop(rows):
     assert overlaps(one, other).to_lists() == plain
 
 
-# ---- treebanks ----
+# ---- files of changes ----
 
 
-def test_trees_are_found_by_what_is_written(tmp_path):
-    write_lines(tmp_path / "t.conllu", CONLLU.split("\n"))
-    bank = Treebank.read([tmp_path / "t.conllu"], "en")
-    parsed = bank.parsed(Text.of(["A cat sat ."], "en"))
-    assert parsed.words[0].tolist() == [[0, 1], [2, 5], [6, 9], [10, 11]]
-    assert parsed.tags["pos"] == [["DET", "NOUN", "VERB", "PUNCT"]]
-    with pytest.raises(DataError, match=r"no tree for the line 'A dog sat\.'"):
-        bank.parsed(Text.of(["A dog sat."], "en"))
-
-
-def test_tags_only_stay_with_the_words_of_the_tree(tmp_path):
-    write_lines(tmp_path / "t.conllu", CONLLU.split("\n"))
-    bank = Treebank.read([tmp_path / "t.conllu"], "en")
-    words = Ragged.of([[(0, 5), (6, 9), (9, 10)]], width=2)
-    with pytest.raises(DataError, match=r"A cat \| sat \| \."):
-        bank.parsed(Text("en", ["A cat sat."], words, tags={"names": [["O", "O", "O"]]}))
+def test_trees_and_the_treebank_to_learn_from_stand_under_the_data_root(root):
+    cells = [line.split("\t") for line in CONLLU.split("\n") if "\t" in line]
+    turned = [["1", *cells[1][1:6], "3", *cells[1][7:]], ["2", *cells[0][1:6], "1", *cells[0][7:]], *cells[2:]]
+    write_lines(root / "like.conllu", ["\t".join(row) for row in turned] + [""])  # determiners behind their nouns
+    write_lines(root / "text/train.en.txt", TEXT[:1] * 3)
+    settings = {"syntax": {"like": ["like.conllu"], "trees": ["pos/*.en.conllu"], "prior": 0.01, "heads": ["NOUN"]}}
+    derived, text = {"changes": "syntax", "settings": settings}, {"languages": ["en", "en_x"]}
+    corpora = {"text": {**text, "train": "text/train.{language}.txt"}}
+    asked = recipe(root, derived, corpora=corpora, evaluate={})
+    assert lines(data_root(asked) / "text/train.en_x.txt") == ["cat A sat."] * 3
+    settings["syntax"]["trees"] = ["none/*.conllu"]
+    with pytest.raises(DataError, match=r"syntax\.trees: there is no file .*none"):
+        data_root(recipe(root, derived, corpora=corpora, evaluate={}))
 
 
 # ---- formats ----

@@ -6,16 +6,18 @@ was changed and in nothing else.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, field_validator
 
-from interlace.errors import SettingsError, did_you_mean
+from interlace.errors import DataError, SettingsError, did_you_mean
 from interlace.settings import Settings
-from interlace.synthetic import CHANGES, Chain, chain
+from interlace.synthetic import CHANGES, Chain, Change, chain
+from interlace.text.lines import must_exist
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
 
 class DerivedLanguage(Settings):
@@ -28,20 +30,22 @@ class DerivedLanguage(Settings):
         "section 3) write the last one first: 'invert+transliterate' is their T_trans after T_inv.",
     )
     settings: dict[str, dict[str, Any]] = Field(
-        {}, description="Settings of changes by their name; those of a change that is not made are only checked."
+        {},
+        description="Settings of changes by their name; those of a change that is not made are only checked. Files in "
+        "them stand under the data root; '*' in a list of them is any name.",
     )
     seed: int = Field(0, ge=0, description="Seed of what changes draw.")
+    files: dict[str, str] = Field(
+        {},
+        description="A file of the derived language -> the file that it is made of, under the data root; needed where "
+        "no pattern with {language} names both.",
+    )
     parallel: float = Field(
         1.0,
         gt=0,
         le=1,
         description="Share of the training sentences whose translations the pair of both languages holds; a smaller "
         "share is part of a larger one (Tang et al. 2022, table 1: 0.01 to 1).",
-    )
-    trees: list[str] = Field(
-        [],
-        description="CoNLL-U files under the data root, '*' for any name, in which sentences stand parsed that change "
-        "by their tree; looked up by their words.",
     )
 
     @field_validator("changes", mode="before")
@@ -63,8 +67,41 @@ class DerivedLanguage(Settings):
         self.change()
 
     def change(self) -> Chain:
-        """The changes one after another."""
+        """The changes one after another, with files as they are named."""
         return chain({"name": name, **self.settings.get(name, {})} for name in self.changes)
+
+    def placed(self, root: Path) -> Chain:
+        """The changes with their files under the data root.
+
+        Raises:
+            DataError: there is no such file.
+        """
+        return Chain(changes=tuple(_placed(change, root) for change in self.change().changes))
+
+
+def files_of(change: Change) -> Iterator[tuple[str, Path | tuple[Path, ...]]]:
+    """The fields of a change that name files."""
+    for name in type(change).model_fields:
+        value = getattr(change, name)
+        if isinstance(value, Path) or (isinstance(value, tuple) and value and isinstance(value[0], Path)):
+            yield name, value
+
+
+def _placed(change: Change, root: Path) -> Change:
+    found: dict[str, Any] = {}
+    for name, value in files_of(change):
+        if isinstance(value, Path):
+            found[name] = must_exist(root / value, f"file of {change.name}.{name}")
+        else:
+            found[name] = tuple(path for pattern in value for path in _matching(root, pattern, f"{change.name}.{name}"))
+    return change.model_copy(update=found)
+
+
+def _matching(root: Path, pattern: Path, what: str) -> list[Path]:
+    paths = sorted(root.glob(str(pattern))) if "*" in str(pattern) else [must_exist(root / pattern, f"file of {what}")]
+    if not paths:
+        raise DataError(f"{what}: there is no file {root / pattern}")
+    return paths
 
 
 def _must_be_changes(names: Iterable[str]) -> None:

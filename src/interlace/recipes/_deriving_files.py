@@ -89,8 +89,10 @@ def _texts(recipe: Recipe, name: str, root: Path) -> Iterator[Wanted]:
     for label, group in recipe.corpora.items():
         for split in ("train", "dev"):
             if name in group.languages:
+                told = {root / own: root / original for own, original in recipe.derived[name].files.items()}
                 own, theirs = (group.files(split, language, root) for language in (name, recipe.derived[name].of))
-                for path, original in zip(own, theirs, strict=True):
+                for path, usual in zip(own, theirs, strict=True):
+                    original = told.get(path, usual)
                     yield Same(name, _another(path, original, f"corpora.{label}.{split}"), _source(group, original))
             for pair in group.pairs:
                 if name in pair.split("-") and getattr(group, split):
@@ -105,7 +107,7 @@ def _another(path: Path, original: Path, where: str) -> Path:
     if path == original:
         raise SettingsError(
             f"{where}: {str(path)!r} is one file for both languages; put {{language}} into its name, or name the file "
-            "that is to be made"
+            "that is to be made by itself"
         )
     return path
 

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from interlace.recipes import Recipe
     from interlace.recipes._deriving_files import Same, Sides, Source, Words
-    from interlace.recipes._treebank import Treebank
     from interlace.synthetic import Change, Derived
     from interlace.text.normalise import Normalise
     from interlace.text.words import Splitter
@@ -46,14 +45,13 @@ class Maker:
     seed: int
     splitter: Splitter
     normalise: Normalise
-    treebank: Treebank | None
 
     @classmethod
-    def of_recipe(cls, recipe: Recipe, name: str, treebank: Treebank | None) -> Maker:
-        """The maker of a recipe's derived language."""
+    def of_recipe(cls, recipe: Recipe, name: str, root: Path) -> Maker:
+        """The maker of a recipe's derived language; what the changes read stands under the data root."""
         derived = recipe.derived[name]
         splitter = SPLITTERS.build(recipe.splitter).of(derived.of)
-        return cls(name, derived.of, derived.change(), derived.seed, splitter, recipe.normalise, treebank)
+        return cls(name, derived.of, derived.placed(root), derived.seed, splitter, recipe.normalise)
 
     # ---- what is written ----
 
@@ -91,9 +89,9 @@ class Maker:
                 yield self._with_words(chunk)
 
     def _with_words(self, text: Text) -> Text:
-        if not text.tags:
-            text = replace(text, words=self.splitter.split(text.lines), splitter=self.splitter.name)
-        return text if self.treebank is None else self.treebank.parsed(text)
+        if text.tags:
+            return text
+        return replace(text, words=self.splitter.split(text.lines), splitter=self.splitter.name)
 
     def _changed(self, chunk: Any) -> Any:
         if isinstance(chunk, TextPairs):

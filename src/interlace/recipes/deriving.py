@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from interlace.data.cache import cached, content_key
 from interlace.errors import DataError
+from interlace.recipes._derived import files_of
 from interlace.recipes._deriving_files import Same, Sides, Source, Words, wanted_files
 from interlace.recipes._text import words_key
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from interlace.recipes import Recipe
     from interlace.recipes._deriving_files import Wanted
     from interlace.recipes._deriving_text import Maker
+    from interlace.synthetic import Change
 
 log = logging.getLogger(__name__)
 
@@ -102,21 +104,9 @@ class _Makers:
     def _maker(self, name: str) -> Maker:
         if name not in self._makers:
             from interlace.recipes._deriving_text import Maker
-            from interlace.recipes._treebank import Treebank
 
-            trees = self._trees(name)
-            treebank = Treebank.read(trees, self.recipe.derived[name].of) if trees else None
-            self._makers[name] = Maker.of_recipe(self.recipe, name, treebank)
+            self._makers[name] = Maker.of_recipe(self.recipe, name, self.root)
         return self._makers[name]
-
-    def _trees(self, name: str) -> list[Path]:
-        found: list[Path] = []
-        for pattern in self.recipe.derived[name].trees:
-            paths = sorted(self.root.glob(pattern))
-            if not paths:
-                raise DataError(f"derived.{name}.trees: no file {self.root / pattern}")
-            found += paths
-        return found
 
     def _key(self, wanted: Wanted, names: list[str]) -> dict[str, Any]:
         derived = self.recipe.derived[wanted.language]
@@ -126,15 +116,23 @@ class _Makers:
             "kind": type(wanted).__name__,
             "language": wanted.language,
             "of": derived.of,
-            "changes": [[change.name, change.dump()] for change in derived.change().changes],
+            "changes": [_described(change) for change in derived.placed(self.root).changes],
             "seed": derived.seed,
-            "trees": [content_key(path) for path in self._trees(wanted.language)],
             "sources": [[source.reader, [content_key(path) for path in source.paths]] for source in sources],
             "splitter": words_key(self.recipe, [derived.of]),
             "normalise": None if isinstance(wanted, Same) else self.recipe.normalise.dump(),
             "share": [wanted.share, wanted.turned] if isinstance(wanted, Sides) else None,
             "version": _version(),
         }
+
+
+def _described(change: Change) -> list[Any]:
+    """A change by name and settings, its files by their content."""
+    read = {
+        name: [content_key(path) for path in ([value] if isinstance(value, Path) else value)]
+        for name, value in files_of(change)
+    }
+    return [change.name, {**change.dump(), **read}]
 
 
 @cache
@@ -150,5 +148,5 @@ def _code() -> Iterator[Path]:
     rooms: list[Any] = [files("interlace.synthetic"), files("interlace.recipes")]
     for place in (Path(str(room)) for room in rooms):
         for path in place.glob("*.py"):
-            if place.name == "synthetic" or path.name.startswith(("_deriving", "_treebank")):
+            if place.name == "synthetic" or path.name.startswith("_deriving"):
                 yield path
