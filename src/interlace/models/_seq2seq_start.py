@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from interlace.errors import SettingsError
-from interlace.models._seq2seq_build import SLOT, fresh_decoder, join, take_over
+from interlace.models._seq2seq_build import fresh_decoder, join, take_over
 from interlace.models.build import config_of, redrawn
-from interlace.models.languages import append
+from interlace.models.families import family_of
+from interlace.models.languages import RECORD
 from interlace.models.seq2seq import Seq2Seq
 from interlace.models.shape import DecoderSettings
-from interlace.randomness import Purpose, generator
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,13 +55,14 @@ def _whole(settings: ModelSettings, found: Seq2Seq) -> Seq2Seq:
 
 
 def _shaped(shape: Shape, encoder: Backbone, vocab: Vocab, seed: int) -> Crossed:
-    """A fresh decoder of a shape of its own, with the encoder's languages where it can have them."""
+    """A fresh decoder of a shape of its own, with the encoder's languages, in its rows, where it can have them."""
     config = config_of(shape, vocab)
     config.vocab_size = encoder.vocab_size
-    decoder = fresh_decoder(config, seed)
-    if decoder.family.language_input is not None:
-        append(decoder.model, list(encoder.traits.languages), generator(Purpose.INIT, seed, step=1, slot=SLOT))
-    return decoder
+    languages = encoder.traits.languages
+    if languages and family_of(config).language_input is not None:
+        config.type_vocab_size = max(config.type_vocab_size, 1 + max(languages.values()))
+        setattr(config, RECORD, languages)
+    return fresh_decoder(config, seed)
 
 
 def _source(

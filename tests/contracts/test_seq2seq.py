@@ -1,0 +1,130 @@
+"""Every kind of checkpoint that can begin a translation model keeps one contract, whatever each side takes of it.
+
+A model is built from the checkpoint with its own tokenizer, whose vocabulary grows by the target languages; steps give
+what whole rows give, every weight that is not frozen learns, and what is written opens again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import torch
+from transformers import EncoderDecoderModel
+
+from interlace.data.layout import single
+from interlace.data.vocab import Vocab
+from interlace.errors import SettingsError
+from interlace.models.build import load
+from interlace.models.seq2seq import Seq2Seq
+from interlace.models.shape import DecoderSettings, ModelSettings, Shape
+from little_checkpoints import KINDS, save
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+ABLE = [kind for kind in KINDS if kind != "xlm"]
+STARTS = [("whole", "whole"), ("whole", "none"), ("none", "whole"), ("embeddings", "embeddings")]
+LINES = ["the old doctor reads three letters", "a cat"]
+
+
+@pytest.fixture(scope="module")
+def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    return {kind: str(save(kind, tmp_path_factory.mktemp("start") / kind)) for kind in KINDS}
+
+
+@pytest.fixture
+def build(checkpoints: dict[str, str]) -> Callable[..., tuple[Seq2Seq, Vocab]]:
+    """A model from the checkpoint of a kind, with its vocabulary."""
+
+    def made(kind: str, reads: Any = "whole", **decoder: Any) -> tuple[Seq2Seq, Vocab]:
+        start, vocab = checkpoints[kind], Vocab.load(checkpoints[kind]).with_targets(["en", "de"])
+        speaks = "none" if kind == "mmbert" else "embeddings"
+        settings = ModelSettings(start=start, take=reads, languages=speaks, decoder=DecoderSettings(**decoder))
+        model = settings.build(vocab, ("en", "de"), 3, seq2seq=True)
+        assert isinstance(model, Seq2Seq)
+        return model, vocab
+
+    return made
+
+
+def inputs(model: Seq2Seq, vocab: Vocab) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]:
+    """Two English lines to read, and two German ones, as long, to write."""
+    rows = single(vocab.encode(LINES), vocab, 32)
+    read = {"input_ids": torch.from_numpy(rows.ids), "attention_mask": torch.from_numpy(rows.real).long()}
+    write = {"input_ids": read["input_ids"].clone()}
+    write["input_ids"][:, 0] = vocab.target("de")
+    if model.traits.language_input and model.decoder_language_input:
+        read[model.traits.language_input] = torch.full_like(read["input_ids"], model.traits.languages["en"])
+        write[model.decoder_language_input] = torch.full_like(write["input_ids"], model.decoder_languages["de"])
+    return read, write
+
+
+def scores(model: Seq2Seq, vocab: Vocab) -> torch.Tensor:
+    read, write = inputs(model, vocab)
+    hidden = model.decode(model.encode(read), read["attention_mask"], write)
+    return model.logits(hidden.flatten(0, 1)).view(*hidden.shape[:2], -1)
+
+
+@pytest.mark.parametrize("kind", ABLE)
+@pytest.mark.parametrize(("reads", "writes"), STARTS)
+def test_the_contract(kind: str, reads: str, writes: str, build: Any, tmp_path: Path) -> None:
+    model, vocab = build(kind, reads, take=writes)
+    assert model.vocab_size >= vocab.size
+    scores(model.train(), vocab).square().sum().backward()
+    learnt = {name: each.grad is not None for name, each in model.named_parameters() if each.requires_grad}
+    assert all(learnt.values()), [name for name, there in learnt.items() if not there]
+    model.eval()
+    with torch.no_grad():
+        whole = scores(model, vocab)
+        read, write = inputs(model, vocab)
+        memory = model.start(model.encode(read), read["attention_mask"])
+        for place in range(whole.shape[1]):
+            step = model.step(memory, *(each[:, place] for each in write.values()))
+            torch.testing.assert_close(step, whole[:, place], atol=1e-4, rtol=1e-4)
+        again = load(model.save_pretrained(tmp_path / "model", vocab), Vocab.load(tmp_path / "model")).eval()
+        assert isinstance(again, Seq2Seq)
+        assert torch.equal(scores(again, vocab), whole)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in ABLE if kind != "mmbert"])
+def test_plain_transformers_scores_the_same(kind: str, build: Any, tmp_path: Path) -> None:
+    model, vocab = build(kind)
+    model.eval().save_pretrained(tmp_path / "model", vocab)
+    theirs, info = EncoderDecoderModel.from_pretrained(tmp_path / "model", output_loading_info=True)
+    assert not info["missing_keys"]
+    read, write = inputs(model, vocab)
+    written = {f"decoder_{name}": each for name, each in write.items()}
+    real = read["attention_mask"].bool()  # RoBERTa's own positions of padding are others
+    with torch.no_grad():
+        found, ours = theirs.eval()(**read, **written).logits, scores(model, vocab)
+    torch.testing.assert_close(found[real], ours[real], atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ABLE)
+def test_the_subwords_that_ask_for_a_language_are_new_rows(kind: str, build: Any, checkpoints: dict[str, str]) -> None:
+    model, vocab = build(kind)
+    before = load(checkpoints[kind])
+    old = Vocab.load(checkpoints[kind])
+    assert torch.equal(model.table[: old.size], before.table[: old.size])
+    assert not torch.equal(model.table[vocab.target("en")], model.table[vocab.target("de")])
+
+
+def test_xlm_reads_but_does_not_write(build: Any, checkpoints: dict[str, str], tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"xlm family cannot be a decoder; .* \[model\.decoder\.shape\] family"):
+        build("xlm")
+    vocab = Vocab.load(checkpoints["xlm"]).with_targets(["en", "de"])
+    shape = Shape(layers=1, width=16, heads=2, max_length=32)
+    settings = ModelSettings(start=checkpoints["xlm"], languages="embeddings", decoder=DecoderSettings(shape=shape))
+    model = settings.build(vocab, ("en", "de"), 3, seq2seq=True)
+    assert isinstance(model, Seq2Seq)
+    scores(model.train(), vocab).square().sum().backward()
+    idle = [name for name, each in model.named_parameters() if each.requires_grad and each.grad is None]
+    assert idle == []
+    assert model.decoder_languages == model.traits.languages == {"de": 0, "en": 1, "zh": 2}
+    with torch.no_grad():
+        expected = scores(model.eval(), vocab)
+        again = load(model.save_pretrained(tmp_path / "model", vocab), Vocab.load(tmp_path / "model")).eval()
+        assert isinstance(again, Seq2Seq)
+        assert torch.equal(scores(again, vocab), expected)
