@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from interlace.report import Section
 from interlace.report._columns import columns
-from interlace.report._format import NARROW, clipped, counted, heading, joined, language_name, number, spread
+from interlace.report._format import BLEU, NARROW, clipped, counted, heading, joined, language_name, number, spread
+from interlace.report._other_scores import other_scores
 from interlace.report._scores import tables
 from interlace.report._svg import element, line, marker, picture, scale, text, ticks
 from interlace.report._templates import render
@@ -36,6 +37,7 @@ def zero_shot(runs: Sequence[Run]) -> Section:
         figures=[_figure(table, keys) for table in results],
         names=[heading(table.task, table.setting) for table in results],
         notes=[_note(table) for table in results],
+        others=[other_scores(runs, table) for table in results],
         mean_name=_mean_name,
     )
     return Section("Scores by language", _lead(results), body)
@@ -44,7 +46,9 @@ def zero_shot(runs: Sequence[Run]) -> Section:
 def _lead(results: Sequence[TaskTable]) -> str:
     if not results:
         return "No task has been scored yet; interlace evaluate fills this section."
-    source = joined(list(dict.fromkeys(language_name(table.source) for table in results)))
+    if all(table.unit == BLEU for table in results):
+        return "Nothing is fine-tuned: each model translates as it is."
+    source = joined(list(dict.fromkeys(language_name(table.source) for table in results if table.unit != BLEU)))
     ranges = " Each mark is the mean over seeds, the thin bar behind it runs from the least to the greatest seed."
     seeds = max((cell.seeds for table in results for cell in _cells(table)), default=1)
     others = [
