@@ -8,7 +8,7 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from interlace.recipes import Recipe
+from interlace.recipes import Recipe, read_recipe
 from interlace.studies.rendering import groups, html, latex, markdown, terminal, write_tables
 from interlace.studies.tables import Column, tables
 
@@ -125,6 +125,16 @@ def test_what_papers_measure_otherwise_stands_in_no_table(results, recipes):
         found = tables([{**one, **change} for one in results], "t", "a", recipes)
         assert not any(line.theirs for table in found for line in table.lines)
         assert not any(column.is_text for table in found for column in table.columns)
+
+
+def test_a_unit_that_is_not_ours_is_told_beside_the_papers_figures(results):
+    change = {"task": "perplexity", "metric": "perplexity", "unit": "per subword", "greater_is_better": False}
+    nepali = [{**one, **change, "language": "ne"} for one in results if one["language"] == "de"]
+    _, table = tables(nepali, "t", "a", {"b": read_recipe("xlm/clm-ne")})
+    [theirs] = [line for line in table.lines if line.theirs]
+    assert [entry and entry.text for entry in theirs.entries][-2:] == ["157.2", None]
+    assert "table 4: the unit is not named, ours per subword; A rerun got" in table.caption
+    assert "so it is likely a word." in table.caption
 
 
 def test_each_score_has_the_figures_of_its_own_name(results, recipes):

@@ -139,6 +139,8 @@ class _View:
         means = Column("", "mean")
         lines = [replace(line, entries=(*line.entries, None)) for line in table.lines]
         note = f" Rows in italics are the papers' ({THEIRS}: other data and models), not to be set against ours."
+        remarks = {remark for recipe in self.recipes.values() for remark in _remarks(recipe, measures)}
+        note += "".join(f" {remark}" for remark in sorted(remarks))
         return replace(table, columns=(*table.columns, means), lines=(*lines, *theirs), caption=table.caption + note)
 
     def _table(self, name: str, title: str, measures: Sequence[Measure], task: str) -> Table:
@@ -247,6 +249,19 @@ def _theirs(recipe: Recipe, measures: Sequence[Measure]) -> list[Line]:
         if any(entries):
             lines.append(Line(f"{row.where} ({_named(row)})", (None, *entries), theirs=True))
     return lines
+
+
+def _remarks(recipe: Recipe, measures: Sequence[Measure]) -> Iterator[str]:
+    """What to know before reading papers' figures beside ours: their unit where it is not ours, and their notes."""
+    for row in _published(recipe):
+        table = row.table
+        units = {measure.unit for measure in measures if row.fits(measure.task, measure.setting, measure.metric)}
+        if not units:
+            continue
+        unit = "" if table.unit in units else f"the unit is {table.unit}, ours {' and '.join(sorted(units))}"
+        told = "; ".join(filter(None, [unit, table.note.removesuffix(".")]))
+        if told:
+            yield f"{row.cite}, table {table.number}: {told}."
 
 
 def _published(recipe: Recipe) -> Iterator[PublishedRow]:
