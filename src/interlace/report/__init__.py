@@ -52,6 +52,7 @@ SECTIONS: Room[Section] = Room(__name__, "report section")
 ORDER = (
     "zero_shot",
     "heat_map",
+    "translation",
     "published",
     "transfer",
     "data_size",

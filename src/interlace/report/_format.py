@@ -15,10 +15,12 @@ MINUS = "\N{MINUS SIGN}"
 NARROW = "\N{NARROW NO-BREAK SPACE}"
 DASH = "\N{EN DASH}"
 NOTHING = "\N{EM DASH}"
+BLEU = "BLEU"  # the unit of translation, which no transfer is measured in
 
 _TASKS = {
     "embedding_alignment": "Alignment of the input table",
     "mlqa": "Question answering",
+    "mt": "Translation",
     "ner": "Named entities",
     "paws_x": "Paraphrases",
     "pawsx": "Paraphrases",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from interlace.report._format import counted, joined, language_name, number, task_in_text
+from interlace.report._format import BLEU, counted, joined, language_name, number, task_in_text
 from interlace.report._run import first_of_each
 from interlace.report._scores import tested
 from interlace.statistics import ALPHA
@@ -21,7 +21,9 @@ _MOST = 3  # tasks named in the summary; the tables hold all
 
 def title(results: Sequence[TaskTable]) -> str:
     """What the page is about."""
-    sources = list(dict.fromkeys(language_name(table.source) for table in results))
+    if results and all(table.unit == BLEU for table in results):
+        return "Translation"
+    sources = list(dict.fromkeys(language_name(table.source) for table in results if table.unit != BLEU))
     return f"Zero-shot transfer from {joined(sources)}" if sources else "Cross-lingual pre-training"
 
 
@@ -58,6 +60,8 @@ def _heart(table: TaskTable) -> Line | None:
 def _where(named: Sequence[tuple[TaskTable, Line]]) -> str:
     """Over which languages, said once; the first task's number is given where tasks cover different ones."""
     table, line = named[0]
+    if table.unit == BLEU and not line.language:
+        return f"Averaged over {counted(len(table.averaged), 'direction')}"
     if line.language:
         return f"In {language_name(line.language)}"
     return f"Averaged over {counted(len(table.averaged), 'language')} other than {language_name(table.source)}"

@@ -64,6 +64,7 @@ class Score(_Part):
 
     setting: what was trained on and scored. translations: whose, where there are any. seconds: of scoring alone.
     tuning: how the weights were chosen (`rule`), and the `seconds` and `tokens` of the fine-tuning that they are from.
+    signatures: how some of the scores were computed. low, high: of the main one, over test examples.
     scores: others that were measured beside it, by name.
     """
 
@@ -82,6 +83,9 @@ class Score(_Part):
     tuning: dict[str, Any] = {}
     leak: Leak | None = None
     scores: dict[str, float] = {}
+    signatures: dict[str, str] = {}
+    low: float | None = None
+    high: float | None = None
 
 
 class Wrong(_Part):
