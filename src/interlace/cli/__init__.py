@@ -65,11 +65,12 @@ def take_guests(paths: list[Path]) -> None:
     from interlace.objectives import OBJECTIVES
     from interlace.readers import READERS
     from interlace.registry import welcome
+    from interlace.synthetic import CHANGES
     from interlace.tasks import TASKS
     from interlace.text.words import SPLITTERS
     from interlace.vectors import METHODS
 
-    known: tuple[Room[Any], ...] = (OBJECTIVES, TASKS, READERS, SPLITTERS, FILTERS, ALIGNERS, METHODS)
+    known: tuple[Room[Any], ...] = (OBJECTIVES, TASKS, READERS, SPLITTERS, FILTERS, ALIGNERS, METHODS, CHANGES)
     rooms = {room.name: room for room in known}
     for path in paths:
         welcome(path, rooms)

@@ -142,6 +142,7 @@ def _rooms() -> dict[str, Room[Any]]:
     from interlace.data.filters import FILTERS
     from interlace.objectives import OBJECTIVES
     from interlace.readers import READERS
+    from interlace.synthetic import CHANGES
     from interlace.tasks import TASKS
     from interlace.text.words import SPLITTERS
     from interlace.vectors import METHODS
@@ -156,4 +157,5 @@ def _rooms() -> dict[str, Room[Any]]:
         "aligners": ALIGNERS,
         "vectors": METHODS,
         "languages": LANGUAGES,
+        "changes": CHANGES,
     }

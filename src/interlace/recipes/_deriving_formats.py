@@ -45,19 +45,30 @@ def _lines(chunks: Iterable[Text]) -> Iterator[str]:
 
 
 def _conllu(chunks: Iterable[Text]) -> Iterator[str]:
-    """ID, FORM, both tags, and SpaceAfter=No; trees stay with the original, whose order they describe."""
+    """ID, FORM, both tags, SpaceAfter=No, and HEAD and DEPREL where the text has its trees."""
     for chunk in chunks:
         tags = chunk.tags.get("pos")
         if tags is None:
             raise DataError("no tags of kind 'pos' to be written as CoNLL-U")
         for row, line in enumerate(chunk.lines):
             spans = chunk.words[row].tolist()
+            trees = _arcs(chunk, row)
             yield f"# text = {line}"
             for number, ((start, end), tag) in enumerate(zip(spans, tags[row], strict=True), 1):
                 touches = number < len(spans) and spans[number][0] == end
                 misc = "SpaceAfter=No" if touches else "_"
-                yield "\t".join((str(number), line[start:end], "_", tag, tag, "_", "_", "_", "_", misc))
+                arc = trees[number - 1] if trees else ("_", "_")
+                yield "\t".join((str(number), line[start:end], "_", tag, tag, "_", *arc, "_", misc))
             yield ""
+
+
+def _arcs(chunk: Text, row: int) -> list[tuple[str, str]]:
+    """HEAD and DEPREL of each word of a line; none where there are no trees."""
+    if chunk.heads is None or "deprel" not in chunk.tags:
+        return []
+    return [
+        (str(head + 1), how) for head, how in zip(chunk.heads[row].tolist(), chunk.tags["deprel"][row], strict=True)
+    ]
 
 
 def _iob(chunks: Iterable[Text]) -> Iterator[str]:

@@ -1,0 +1,165 @@
+"""Files of a derived language: read in chunks, changed, and written in the format they had, with links and counts."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+from interlace.cli._options import language_of
+from interlace.errors import DataError, SettingsError
+from interlace.links import WordPairs
+from interlace.links.formats import pharaoh_lines
+from interlace.links.lexicon import Lexicon
+from interlace.readers import READERS
+from interlace.recipes._deriving_formats import write_as
+from interlace.synthetic._layout import spaced
+from interlace.text import Text, TextPairs
+from interlace.text.lines import must_exist, read_blocks, read_lines, writing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from interlace.ragged import Ragged
+    from interlace.synthetic import Chain
+
+_BY_SUFFIX = {".conllu": "conllu", ".json": "squad", ".iob": "iob", ".bio": "iob"}
+_TAG = re.compile(r".*\S[\t ](O|[BI]-\S+)")
+_USUAL_LANGUAGE = "en"
+_HEAD = 6  # column of CoNLL-U
+
+
+def reader_name(path: Path) -> str:
+    """The reader of a file by its suffix; what ends in `.tsv` is looked at.
+
+    Raises:
+        DataError: a table that is neither of words with tags nor of labelled pairs, or the file cannot be read.
+    """
+    suffix = path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
+    if suffix != ".tsv":
+        return _BY_SUFFIX.get(suffix, "lines")
+    first = next(line for line in (*read_lines(path), "") if line.strip() or not line)
+    if _TAG.fullmatch(first):
+        return "iob"
+    if {"sentence1", "premise", "sentence_A"} & {*first.split("\t")}:
+        return "nli"
+    raise DataError(
+        f"{path}: neither words with IOB2 tags nor a header of labelled pairs in its first line {first[:60]!r}; "
+        "name what reads it by --reader"
+    )
+
+
+@dataclass
+class Distorter:
+    """Changes files one after another; counts every word with what became of it.
+
+    names: of the language (empty: by the file's name, or English) and of the derived one.
+    counts: (word, derived word) -> how often.
+    """
+
+    change: Chain
+    seed: int
+    names: tuple[str, str]
+    reader: str
+    splitter: str
+    blanks: bool
+    counts: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def write(self, path: Path, into: Path) -> dict[str, Any]:
+        """One file and its links; returns what was done, for people and `meta.json`.
+
+        Raises:
+            DataError: the file cannot be read, or lacks what a change needs.
+            SettingsError: there is no such reader, or nothing is written in its format.
+        """
+        name = self.reader or reader_name(must_exist(path))
+        reader = READERS.build({"name": name, **self._settings(name, path)}, f"--reader {name}")
+        about: dict[str, Any] = {"file": path.name, "reader": name, "lines": 0, "words": 0, "notes": Counter()}
+        stem = path.name.removesuffix(".gz")
+        chunks = reader.read_chunks([path], [self.names[0] or language_of(path) or _USUAL_LANGUAGE])
+        with _links(into, stem, pairs=name in {"nli", "squad"}) as writers:
+            write_as(reader, into / path.name, self._changed(chunks, about, writers))
+        if not about["lines"]:
+            raise DataError(f"{path}: there is nothing in it to change")
+        about["notes"] = {what: count for what, count in about["notes"].items() if count}
+        return about | {"read": fingerprint(path), "written": fingerprint(into / path.name)}
+
+    def _settings(self, name: str, path: Path) -> dict[str, Any]:
+        fields = READERS.get(name).model_fields
+        chosen = {"splitter": self.splitter, "trees": "trees" in fields and _has_trees(path)}
+        return {key: value for key, value in chosen.items() if key in fields}
+
+    def _changed(self, chunks: Iterator[Any], about: dict[str, Any], writers: list[Any]) -> Iterator[Any]:
+        for chunk in chunks:
+            if isinstance(chunk, TextPairs):
+                yield self._pairs(self._laid_out_pairs(chunk), about, writers)
+            else:
+                text = self._laid_out(chunk)
+                derived = self.change.apply(text, self.seed)
+                self._count(text, derived.text, derived.links, about)
+                writers[0](pharaoh_lines(derived.links))
+                about["notes"].update(derived.text.notes)
+                yield derived.text
+
+    def _pairs(self, pairs: TextPairs, about: dict[str, Any], writers: list[Any]) -> TextPairs:
+        derived = self.change.apply_pairs(pairs, self.seed)
+        sides = (
+            (pairs.source, derived.pairs.source, derived.source),
+            (pairs.target, derived.pairs.target, derived.target),
+        )
+        for (old, new, links), write in zip(sides, writers, strict=True):
+            self._count(old, new, links, about)
+            write(pharaoh_lines(links))
+            about["notes"].update(new.notes)
+        about["notes"].update(derived.pairs.notes)
+        about["lines"] -= len(pairs)  # a pair is one
+        return derived.pairs
+
+    def _laid_out(self, text: Text) -> Text:
+        return spaced(text) if self.blanks else text
+
+    def _laid_out_pairs(self, pairs: TextPairs) -> TextPairs:
+        if not self.blanks:
+            return pairs
+        if pairs.answers is not None:
+            raise SettingsError("--blanks: the answers of questions are written as they stand; leave it out for them")
+        return replace(pairs, source=spaced(pairs.source), target=spaced(pairs.target))
+
+    def _count(self, old: Text, new: Text, links: Ragged, about: dict[str, Any]) -> None:
+        found = Lexicon.count(WordPairs.of([TextPairs(old, new, links)]), links)
+        for entry in range(len(found)):
+            source, target, count = found[entry]
+            self.counts[source, target] += int(count)
+        about["lines"] += len(old)
+        about["words"] += len(old.words.flat)
+
+    def dictionary(self) -> Lexicon:
+        """Words that hold a letter with what became of them, as they were counted."""
+        entries = sorted(self.counts.items(), key=lambda item: (-item[1], item[0]))
+        return Lexicon.of((*pair, float(count)) for pair, count in entries if any(map(str.isalpha, pair[0])))
+
+
+def _has_trees(path: Path) -> bool:
+    """Whether the first word of a CoNLL-U file has a head."""
+    cells = next((line.split("\t") for line in read_lines(path) if line[:1].isdigit()), [])
+    return len(cells) > _HEAD and cells[_HEAD].isdigit()
+
+
+@contextmanager
+def _links(into: Path, stem: str, *, pairs: bool) -> Iterator[list[Any]]:
+    """Writers of links: one for sentences, one a side for pairs."""
+    names = [f"{stem}.source.links", f"{stem}.target.links"] if pairs else [f"{stem}.links"]
+    with ExitStack() as stack:
+        yield [stack.enter_context(writing(into / name)) for name in names]
+
+
+def fingerprint(path: Path) -> str:
+    """A hash of what is in a file, unpacked."""
+    digest = blake2b(digest_size=16)
+    for block in read_blocks(path):
+        digest.update(block)
+    return digest.hexdigest()

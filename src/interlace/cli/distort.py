@@ -1,0 +1,142 @@
+"""Write files in a derived language: one property changed at a time, over text and labels."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from interlace.cli import Code, Json, notes, output, take_guests
+from interlace.cli._options import parse_changes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from interlace.synthetic import Chain
+
+META = "meta.json"
+
+_Files = Annotated[list[Path], typer.Argument(help="Lines, CoNLL-U, IOB2, tables of labelled pairs, SQuAD; or .gz.")]
+_With = Annotated[
+    str,
+    typer.Option(
+        "--with",
+        metavar="CHANGE,..",
+        help="Changes in order of application (`interlace list changes`); papers write the last one first.",
+    ),
+]
+_Into = Annotated[Path, typer.Option("--into", help="The folder to write.")]
+_Set = Annotated[
+    list[str],
+    typer.Option("--set", help="A setting of a change: --set transliterate.to=ids; lists as a,b (repeatable)."),
+]
+_Language = Annotated[str, typer.Option("--language", help="Code of the text; none: that in the file's name, or en.")]
+_Name = Annotated[str, typer.Option("--name", help="What the derived language is called; none: en_x.")]
+_Reader = Annotated[str, typer.Option("--reader", help="What reads all files; none: by suffix.")]
+_Splitter = Annotated[str, typer.Option("--splitter", help="What finds words where files do not part them.")]
+_Blanks = Annotated[bool, typer.Option("--blanks", help="Put one blank between all words, as links count them.")]
+_Seed = Annotated[int, typer.Option("--seed", min=0, help="Another seed draws another language.")]
+
+
+def distort(
+    files: _Files,
+    changes: _With,
+    into: _Into,
+    settings: _Set = [],
+    language: _Language = "",
+    name: _Name = "",
+    reader: _Reader = "",
+    splitter: _Splitter = "unicode",
+    blanks: _Blanks = False,
+    seed: _Seed = 0,
+    code: Code = [],
+    as_json: Json = False,
+) -> None:
+    """Write each file in a derived language, in its format, with word links, a dictionary and what was done."""
+    take_guests(code)
+    from interlace.cli._distort_files import Distorter
+    from interlace.cli._options import language_of
+    from interlace.text.lines import atomic_folder, must_be_replaceable
+
+    chosen = _chain(changes, settings)
+    _must_differ(files)
+    own = language or next(filter(None, map(language_of, files)), "en")
+    names = (language, name or f"{own}_x")
+    must_be_replaceable(into, META, "folder of a derived language")
+    distorter = Distorter(chosen, seed, names, reader, splitter, blanks)
+    with atomic_folder(into) as folder:
+        written = [distorter.write(path, folder) for path in files]
+        dictionary = distorter.dictionary()
+        dictionary.write(folder / f"dictionary.{own}-{names[1]}.txt", counts=False)
+        about = _about(chosen, seed, own, names[1], splitter, blanks=blanks) | {"files": written}
+        about["dictionary"] = len(dictionary)
+        (folder / META).write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    _say(about, into, as_json=as_json)
+
+
+def _chain(changes: str, settings: Sequence[str]) -> Chain:
+    """The changes that the options stand for.
+
+    Raises:
+        SettingsError: no such change, or a setting that none of them has.
+    """
+    from interlace.errors import SettingsError, did_you_mean
+    from interlace.synthetic import CHANGES, chain
+
+    names = [one.strip() for one in changes.split(",") if one.strip()]
+    if not names:
+        raise SettingsError(f"--with {changes!r}: name changes{did_you_mean('', CHANGES.names())}")
+    fields: dict[str, dict[str, Any]] = {one: {} for one in names}
+    for key, value in parse_changes(list(settings), "CHANGE.KEY=VALUE, such as transliterate.to=ids").items():
+        one, _, inner = key.partition(".")
+        if one not in fields or not inner:
+            raise SettingsError(f"--set {key}: expected a setting of one of the changes{did_you_mean(one, names)}")
+        _put(fields[one], inner.split("."), CHANGES.get(one), value)
+    return chain([{"name": one, **fields[one]} for one in names], "--set")
+
+
+def _put(fields: dict[str, Any], keys: list[str], member: Any, value: str) -> None:
+    """A value under a key, or under keys of a section; a list where the field is one."""
+    for key in keys[:-1]:
+        fields = fields.setdefault(key, {})
+    known = member.model_fields.get(keys[-1]) if len(keys) == 1 else None
+    several = known is not None and "tuple" in str(known.annotation)
+    fields[keys[-1]] = [one.strip() for one in value.split(",") if one.strip()] if several else value
+
+
+def _must_differ(files: Sequence[Path]) -> None:
+    """Files are written under their own names."""
+    from interlace.errors import DataError
+
+    names: dict[str, Path] = {}
+    for path in files:
+        if path.name in names:
+            raise DataError(f"{path} and {names[path.name]} would be written under one name; distort them apart")
+        names[path.name] = path
+
+
+def _about(chosen: Chain, seed: int, own: str, name: str, splitter: str, *, blanks: bool) -> dict[str, Any]:
+    """What was done, to do it again."""
+    return {
+        "language": name,
+        "of": own,
+        "changes": [{"name": change.name, **change.dump()} for change in chosen.changes],
+        "seed": seed,
+        "splitter": splitter,
+        "blanks": blanks,
+        "can_be_undone": chosen.undoes,
+    }
+
+
+def _say(about: dict[str, Any], into: Path, *, as_json: bool) -> None:
+    if as_json:
+        output.print_json(json.dumps(about))
+        return
+    for file in about["files"]:
+        told = "".join(f"; {count:,} {what}" for what, count in file["notes"].items())
+        line = f"{file['file']}: {file['lines']:,} lines, {file['words']:,} words{told}"
+        notes.print(line, highlight=False, soft_wrap=True)
+    notes.print(f"{about['dictionary']:,} words in the dictionary", highlight=False, soft_wrap=True)
+    output.print(str(into), soft_wrap=True, highlight=False)

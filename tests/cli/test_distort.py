@@ -1,0 +1,141 @@
+"""`interlace distort`: what it writes, what it says of it, and what it refuses."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from interlace.cli import application
+from interlace.errors import DataError, SettingsError
+from interlace.readers import READERS
+from interlace.text.lines import read_lines, write_lines
+
+TREE = """# text = Old dogs bark.
+1\tOld\told\tADJ\t_\t_\t2\tamod\t_\t_
+2\tdogs\tdog\tNOUN\t_\t_\t3\tnsubj\t_\t_
+3\tbark\tbark\tVERB\t_\t_\t0\troot\t_\tSpaceAfter=No
+4\t.\t.\tPUNCT\t_\t_\t3\tpunct\t_\t_
+
+"""
+PASSAGE = {"context": "Anna reads old books. She likes them.", "qas": [
+    {"id": "q1", "question": "what is read?", "answers": [{"text": "old books", "answer_start": 11}]},
+]}  # fmt: skip
+
+
+@pytest.fixture
+def files(tmp_path):
+    """One small file of each format."""
+    (tmp_path / "in").mkdir()
+    contents = {
+        "a.en.txt": "Dogs bark. Cats do not!\n\nyes\n",
+        "a.conllu": TREE,
+        "names.tsv": "Anna\tB-PER\nLee\tI-PER\nreads\tO\n\n",
+        "nli.tsv": "gold_label\tsentence1\tsentence2\nneutral\tdogs bark\tcats do not .\n",
+        "qa.json": json.dumps({"version": "1.1", "data": [{"title": "", "paragraphs": [PASSAGE]}]}),
+    }
+    for name, content in contents.items():
+        (tmp_path / "in" / name).write_text(content, encoding="utf-8")
+    return tmp_path / "in"
+
+
+def run(*arguments):
+    return CliRunner().invoke(application(), ["distort", *map(str, arguments)], catch_exceptions=False)
+
+
+def test_every_format_keeps_its_form(files, tmp_path):
+    done = run(*sorted(files.iterdir()), "--with", "invert", "--into", tmp_path / "out")
+    out = tmp_path / "out"
+    assert done.exit_code == 0
+    assert done.stdout == f"{out}\n"
+    assert list(read_lines(out / "a.en.txt")) == ["bark Dogs. not do Cats!", "", "yes"]
+    assert list(read_lines(out / "a.en.txt.links")) == ["0-1 1-0 2-2 3-5 4-4 5-3 6-6", "", "0-0"]
+    (tree,) = READERS.build({"name": "conllu", "trees": True}).read_chunks([out / "a.conllu"], ["en_x"])
+    assert tree.tokens(0) == ["bark", "dogs", "Old", "."]
+    assert tree.tags["pos"] == [["VERB", "NOUN", "ADJ", "PUNCT"]]
+    assert tree.heads.to_lists() == [[-1, 0, 1, 0]]
+    assert list(read_lines(out / "names.tsv")) == ["reads\tO", "Lee\tB-PER", "Anna\tI-PER", ""]
+    assert list(read_lines(out / "nli.tsv"))[1] == "neutral\tbark dogs\tnot do cats ."
+    assert list(read_lines(out / "nli.tsv.target.links")) == ["0-2 1-1 2-0 3-3"]
+    (pairs,) = READERS.build("squad").read_chunks([out / "qa.json"], ["en_x"])
+    assert pairs.source.lines == ["books old reads Anna. them likes She."]
+    assert (pairs.answers, pairs.source.answers) == ([["books old"]], [(0, 9)])
+    assert pairs.target.lines == ["read is what?"]
+
+
+def test_what_was_done_is_written_beside(files, tmp_path):
+    path = files / "a.en.txt"
+    settings = ["--set", "transliterate.script=cherokee", "--seed", 3, "--json"]
+    done = run(path, "--with", "invert,transliterate", "--into", tmp_path / "out", *settings)
+    about = json.loads((tmp_path / "out" / "meta.json").read_text())
+    assert json.loads(done.stdout) == about
+    assert [change["name"] for change in about["changes"]] == ["invert", "transliterate"]
+    assert about["changes"][1]["script"] == "cherokee"
+    assert (about["of"], about["language"], about["seed"], about["can_be_undone"]) == ("en", "en_x", 3, True)
+    (file,) = about["files"]
+    assert (file["lines"], file["words"], file["notes"]) == (3, 8, {})
+    again = run(path, "--with", "invert,transliterate", "--into", tmp_path / "again", *settings)
+    assert json.loads(again.stdout) == about
+    assert (tmp_path / "again" / "a.en.txt").read_bytes() == (tmp_path / "out" / "a.en.txt").read_bytes()
+
+
+def test_the_dictionary_is_the_map_of_words_with_a_letter(files, tmp_path):
+    run(files / "a.en.txt", "--with", "transliterate", "--into", tmp_path / "out", "--name", "en_t")
+    entries = dict(line.split("\t") for line in read_lines(tmp_path / "out" / "dictionary.en-en_t.txt"))
+    assert set(entries) == {"Dogs", "bark", "Cats", "do", "not", "yes"}
+    words = " ".join(read_lines(tmp_path / "out" / "a.en.txt"))
+    assert all(word in words for word in entries.values())
+
+
+def test_blanks_part_all_words(files, tmp_path):
+    run(files / "a.en.txt", "--with", "invert", "--blanks", "--into", tmp_path / "out")
+    assert list(read_lines(tmp_path / "out" / "a.en.txt")) == ["bark Dogs . not do Cats !", "", "yes"]
+
+
+def test_word_order_is_learnt_from_a_treebank_and_parses_of_plain_text_are_found(files, tmp_path):
+    """In the treebank adjectives follow their noun, and verbs come first."""
+    other = TREE.replace("# text = Old dogs bark.\n", "")
+    rows = other.strip().split("\n")
+    turned = [rows[2].replace("3\tbark", "1\tbark"), rows[1].replace("2\tdogs", "2\tdogs").replace("\t3\tn", "\t1\tn"),
+              rows[0].replace("1\tOld", "3\tOld"), rows[3].replace("\t3\tp", "\t1\tp")]  # fmt: skip
+    (files / "like.conllu").write_text(("\n".join(turned) + "\n\n") * 300, encoding="utf-8")
+    write_lines(files / "plain.txt", ["Old dogs bark."])
+    like = ["--set", f"syntax.like={files / 'like.conllu'}"]
+    run(files / "a.conllu", "--with", "syntax", "--into", tmp_path / "tree", *like)
+    assert next(iter(read_lines(tmp_path / "tree" / "a.conllu"))) == "# text = bark dogs Old."
+    with pytest.raises(DataError, match=r"name parses of the text by syntax\.trees"):
+        run(files / "plain.txt", "--with", "syntax", "--into", tmp_path / "none", *like)
+    parses = ["--set", f"syntax.trees={files / 'a.conllu'}"]
+    run(files / "plain.txt", "--with", "syntax", "--into", tmp_path / "plain", *like, *parses)
+    assert list(read_lines(tmp_path / "plain" / "plain.txt")) == ["bark dogs Old."]
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--with", "inverse"], r"there is no change 'inverse'; did you mean 'invert'"),
+        (["--with", ""], r"--with '': name changes; there are: exchange, "),
+        (["--with", "invert", "--set", "permute.seed=1"], r"--set permute\.seed: expected a setting of one of"),
+        (["--with", "invert", "--set", "invert.sentence_split=words"], r"sentence_split"),
+        (["--with", "invert", "--set", "split"], r"expected CHANGE\.KEY=VALUE"),
+        (["--with", "invert", "--reader", "xml"], r"there is no reader 'xml'"),
+        (["--with", "exchange"], r"needs a list of words"),
+        (["--with", "syntax"], r"needs a treebank"),
+    ],
+)
+def test_what_is_wrong_is_named(files, tmp_path, arguments, message):
+    with pytest.raises((SettingsError, DataError), match=message):
+        run(files / "a.en.txt", *arguments, "--into", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_files_are_looked_at_before_they_are_written(files, tmp_path):
+    with pytest.raises(DataError, match="would be written under one name"):
+        run(files / "a.en.txt", files / "a.en.txt", "--with", "invert", "--into", tmp_path / "out")
+    with pytest.raises(DataError, match=r"no such file; did you mean 'nli\.tsv'"):
+        run(files / "nlis.tsv", "--with", "invert", "--into", tmp_path / "out")
+    write_lines(files / "other.tsv", ["x\ty"])
+    with pytest.raises(DataError, match="name what reads it by --reader"):
+        run(files / "other.tsv", "--with", "invert", "--into", tmp_path / "out")
+    with pytest.raises(DataError, match="give a new folder"):
+        run(files / "a.en.txt", "--with", "invert", "--into", files)
