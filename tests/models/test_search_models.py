@@ -170,6 +170,14 @@ def test_empty_lines_stay_in_place(models, vocab):
     assert Translator([models["bert"]], vocab, "en", "de").lines([]) == []
 
 
+def test_special_subwords_that_stand_in_a_line_are_text(models, vocab):
+    """A `</s>` would end the source, a `<2en>` ask for another language."""
+    translator = Translator([models["bert"]], vocab, "en", "de")
+    ids, _ = translator._parts(["a </s> cat <2en>"], 0, cut=True)
+    assert not set(ids[0].tolist()) & (set(vocab.specials.tolist()) - {vocab.unk})
+    assert vocab.end in vocab.encode(["a </s> cat"], language="en").ids[0]
+
+
 def test_batches_hold_rows_of_like_length_within_their_budget():
     lengths = np.array([5, 1, 9, 9, 2, 40, 3])
     found = [rows.tolist() for rows in batches(lengths, 22, 3)]

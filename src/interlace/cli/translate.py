@@ -38,7 +38,11 @@ _NBest = Annotated[
 ]
 _Sets = Annotated[
     list[str],
-    typer.Option("--set", metavar="KEY=VALUE", help="A setting of the search, such as sample=true (repeatable)."),
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Of the search: stop, penalty, max_ratio, max_extra, unknown, sample, temperature, top, seed.",
+    ),
 ]
 _Scores = Annotated[bool, typer.Option("--scores", help="Write each translation behind its score and a tab.")]
 _Window = Annotated[

@@ -105,6 +105,7 @@ class Translator:
         self.models, self.vocab, self.source, self.target = tuple(models), vocab, source, target
         self.settings = Search() if search is None else search
         self.first = vocab.target(target)
+        self._reading = _verbatim(vocab)
         self.longest = min(model.traits.max_length - 2 for model in models)
         self.longest = self.longest if longest is None else min(self.longest, longest)
         self.most = min(model.longest_target - 1 for model in models)
@@ -137,7 +138,7 @@ class Translator:
         Blanks around a line are left out: a vocabulary may have a subword for them.
         """
         lines = [line.strip() for line in lines]
-        ids = self.vocab.encode(lines, language=self.source).ids
+        ids = self._reading.encode(lines, language=self.source).ids
         long = np.flatnonzero(ids.lengths > self.longest).tolist()
         if long and not cut:
             raise LongLineError(first + long[0], int(ids.lengths[long[0]]), self.longest)
@@ -147,7 +148,7 @@ class Translator:
         whole = [[line] for line in lines]
         for row in long:
             whole[row] = self._cut(lines[row])
-        flat = self.vocab.encode([piece for parts in whole for piece in parts], language=self.source).ids
+        flat = self._reading.encode([piece for parts in whole for piece in parts], language=self.source).ids
         numbers = np.repeat(np.arange(len(lines)), [len(parts) for parts in whole])
         said = np.flatnonzero(flat.lengths)
         return flat.take(said), numbers[said]
@@ -155,7 +156,7 @@ class Translator:
     def _cut(self, line: str, most: int | None = None) -> list[str]:
         """The pieces of a line; one that is still too long by itself, for its subwords change, is cut again."""
         most = self.longest if most is None else most
-        _, spans = self.vocab.encode_placed(Text.of([line], self.source))
+        _, spans = self._reading.encode_placed(Text.of([line], self.source))
         starts = spans.flat[:, 0].astype(np.int64)
         if len(starts) <= self.longest or len(line) == 1:
             return [line]
@@ -222,6 +223,13 @@ class Translator:
             score = self.settings.compared.score(logprob, length)
             hypotheses.append(Hypothesis(text, score, logprob, length, any(one.full for one in chosen)))
         return Translation(tuple(hypotheses), len(parts))
+
+
+def _verbatim(vocab: Vocab) -> Vocab:
+    """The vocabulary, but that a `</s>` or `<2de>` that stands in a line is text like any other."""
+    tokenizer = type(vocab.tokenizer).from_str(vocab.tokenizer.to_str())
+    tokenizer.encode_special_tokens = True
+    return vocab.grown(tokenizer, vocab.extension)  # type: ignore[arg-type] # none is fine
 
 
 def batches(lengths: NDArray[np.int64], tokens: int, rows: int) -> Iterator[NDArray[np.int64]]:
