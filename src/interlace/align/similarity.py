@@ -18,6 +18,7 @@ from interlace.align._usable import check_usable
 from interlace.errors import SettingsError
 from interlace.links import CHUNK
 from interlace.ragged import Ragged
+from interlace.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,20 +36,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-class Similarity(Aligner):
-    """Links from the similarity of contextual word or subword vectors."""
+class Likeness(Settings):
+    """What is asked of whoever links words by an encoder's vectors: this aligner, and the task `word_alignment`."""
 
-    learns: ClassVar[bool] = False
-
-    start: str = Field(
-        "bert-base-multilingual-cased", description="The encoder: a checkpoint's folder or its name on the hub."
-    )
-    method: Literal["softmax", "argmax", "itermax", "match"] = Field(
-        "softmax",
-        description="'softmax': probability above the threshold in both directions (Dou & Neubig 2021, section 2.1); "
-        "'argmax': each other's most similar; 'itermax': argmax repeated; 'match': the best one-to-one assignment "
-        "(Jalili Sabet et al. 2020, section 2.2).",
-    )
     layer: int | None = Field(
         None, description="Layer whose states are taken: 0 embeddings, -1 the last; none: two thirds up (both: 8/12)."
     )
@@ -74,6 +64,22 @@ class Similarity(Aligner):
     tokens_per_batch: int = Field(8192, ge=16, description="Padded subwords of the longer side in a batch.")
     language_ids: bool | Literal["auto"] = Field(
         "auto", description="Feed language ids; 'auto': where the model has embeddings."
+    )
+
+
+class Similarity(Likeness, Aligner):
+    """Links from the similarity of contextual word or subword vectors."""
+
+    learns: ClassVar[bool] = False
+
+    start: str = Field(
+        "bert-base-multilingual-cased", description="The encoder: a checkpoint's folder or its name on the hub."
+    )
+    method: Literal["softmax", "argmax", "itermax", "match"] = Field(
+        "softmax",
+        description="'softmax': probability above the threshold in both directions (Dou & Neubig 2021, section 2.1); "
+        "'argmax': each other's most similar; 'itermax': argmax repeated; 'match': the best one-to-one assignment "
+        "(Jalili Sabet et al. 2020, section 2.2).",
     )
     device: str = Field("auto", description="Where the encoder runs: 'cpu', 'cuda:0'; 'auto': a GPU if there is one.")
 

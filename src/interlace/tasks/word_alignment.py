@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from interlace.align.similarity import Similarity
+from interlace.align.similarity import Likeness, Similarity
 from interlace.errors import DataError
 from interlace.links import WordPairs
 from interlace.links.agreement import Agreement, by_pair
 from interlace.links.formats import FORMATS, Gold, read_gold, read_gold_text
-from interlace.objectives import Switch
 from interlace.statistics.examples import Examples, identity_of
 from interlace.tasks import Task
 from interlace.tasks._files import Asked, Files, find, find_parts
@@ -36,9 +35,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_ALIGNER = ("method", "layer", "pooling", "threshold", "alpha", "iterations", "distortion", "max_length")
 _DOUBTFUL = 0.01  # share of links beyond a side's end: people's slips are rarer
-_RUNNING = ("tokens_per_batch", "language_ids")
 
 
 @dataclass(frozen=True)
@@ -58,7 +55,7 @@ class GoldPairs:
         return np.asarray(self.pairs.source.lengths + self.pairs.target.lengths, np.int64)
 
 
-class WordAlignment(Task):
+class WordAlignment(Likeness, Task):
     """Alignment error rate in percent, lower is better; all links of the set are counted together."""
 
     metric: ClassVar[str] = "aer"
@@ -90,25 +87,6 @@ class WordAlignment(Task):
         "assignment (Jalili Sabet et al. 2020, section 2.2); 'softmax': probability above the threshold in both "
         "directions (Dou & Neubig 2021, section 2.1).",
     )
-    layer: int | None = Field(
-        None, description="Layer whose states are taken: 0 embeddings, -1 the last; none: two thirds up (both: 8/12)."
-    )
-    pooling: Literal["any", "mean"] = Field(
-        "any",
-        description="'any': words are linked if any of their subwords are (both papers); 'mean': words are compared by "
-        "the mean of their subwords' vectors.",
-    )
-    threshold: float = Field(
-        0.001, gt=0, lt=1, description="Least probability each way of 'softmax' (the same: 0.001)."
-    )
-    alpha: float = Field(0.9, ge=0, le=1, description="Factor of 'itermax' where one word is linked (SimAlign: 0.9).")
-    iterations: int = Field(2, ge=1, description="Rounds of 'itermax' (SimAlign: 2).")
-    distortion: float = Field(
-        0.0, ge=0, le=1, description="How far standing off the diagonal lowers similarity; not for 'softmax'."
-    )
-    max_length: int = Field(512, ge=8, description="Longest row in subwords, at most the model's own; more is cut off.")
-    tokens_per_batch: int = Field(8192, ge=16, description="Padded subwords of the longer side in a batch.")
-    language_ids: Switch = Field("auto", description="Feed language ids; 'auto': where the model has embeddings.")
 
     def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> Any:  # noqa: ARG002 - words, not subwords
         """The pairs with their links, `language` as the target; links beyond a sentence are counted and left out."""
@@ -139,7 +117,7 @@ class WordAlignment(Task):
 
     def measure(self, backbone: Backbone, vocab: Vocab, examples: GoldPairs) -> Measured:
         """`aer`, `precision`, `recall` and `f1`, in percent."""
-        settings = {name: getattr(self, name) for name in (*_ALIGNER, *_RUNNING)}
+        settings = {name: getattr(self, name) for name in ("method", *Likeness.model_fields)}
         was_training = backbone.training
         backbone.eval()
         found = Similarity(start="the model", **settings).around(backbone, vocab).align(examples.pairs)
