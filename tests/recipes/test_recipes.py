@@ -28,8 +28,12 @@ def test_loads_says_what_it_shows_and_survives_the_round_trip(name):
 
 @pytest.mark.parametrize("name", TINY)
 def test_tiny_ones_train(name, tmp_path):
-    model = pretrain(read_recipe(name, SMALL | SHORT), tmp_path / "run")
-    assert (model / "model.safetensors").exists()
+    changes = SMALL | SHORT
+    if read_recipe(name).model.start is not None:  # of the recipe that it begins from
+        start = pretrain(read_recipe(f"{name}-mlm", changes), tmp_path / "start")
+        changes = changes | {"model.start": json.dumps(str(start))}
+    model = pretrain(read_recipe(name, changes), tmp_path / "run")
+    assert list(model.rglob("*.safetensors"))
     words = json.loads((tmp_path / "run" / "embedding.json").read_text())["words"]
     assert {word["language"] for word in words} == set(read_recipe(name).languages)
 
@@ -62,8 +66,9 @@ def test_real_ones_train(name, few_captions, tmp_path):
 
 def test_recipes_to_be_compared_differ_in_what_they_learn_from_alone():
     """But for the number of steps, by which they come to read as many real subwords."""
+    encoders = [name for name in TINY if not read_recipe(name).seq2seq and name != "tiny/unmt-mlm"]
     for one, other in [
-        *(("tiny/mlm", other) for other in TINY),
+        *(("tiny/mlm", other) for other in encoders),
         *(("adapt/multi30k-mlm", other) for other in REAL),
     ]:
         a, b = read_recipe(one), read_recipe(other)

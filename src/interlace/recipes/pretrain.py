@@ -25,6 +25,7 @@ from interlace.recipes.mixing import build_mixture
 from interlace.recipes.prepare import prepare
 from interlace.recipes.provenance import describe
 from interlace.train import checkpoint
+from interlace.train.copying import Copying
 from interlace.train.device import accelerator_for
 from interlace.train.diagnostics import Diagnostics
 from interlace.train.embedding import concept_vectors, embedding_picture, write_words
@@ -183,6 +184,7 @@ def _observers(
             record=record,
         )
     observers: list[Observer] = [Metrics(into / METRICS)] if accelerator.is_main_process else []
+    observers += [Copying()] if accelerator.is_main_process else []
     observers += [Tracker(accelerator)] if train.trackers else []
     observers += diagnosing(recipe, materials, training, rows, record)
     observers += [evaluation] if evaluation else []

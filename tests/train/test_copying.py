@@ -1,0 +1,38 @@
+"""A model that copies is told of early, once, and only while it does."""
+
+import logging
+from types import SimpleNamespace
+
+import pytest
+
+from interlace.train.copying import Copying
+
+
+@pytest.fixture
+def warnings(caplog):
+    def of(shares, **settings):
+        caplog.clear()
+        observer = Copying(**settings)
+        with caplog.at_level(logging.WARNING):
+            for index, share in enumerate(shares, 1):
+                observer(
+                    SimpleNamespace(index=index, losses={"copied_share": share} if share is not None else {"mlm": 1.0})
+                )
+        return [record.getMessage() for record in caplog.records]
+
+    return of
+
+
+def test_it_warns_once_when_the_window_is_full_of_copies(warnings):
+    (told,) = warnings([0.9, 0.9, None, 0.96, 0.96, 0.9, 0.9], window=4)
+    assert told.startswith("step 5: over 4 steps, 93 % of what the model wrote")
+
+
+def test_a_few_copies_are_no_collapse(warnings):
+    assert warnings([1.0, 0.5] * 10, window=4) == []
+    assert warnings([1.0] * 3, window=4) == []
+    assert warnings([0.8] * 9, window=4) == []
+
+
+def test_it_warns_again_after_it_got_better(warnings):
+    assert len(warnings([1.0] * 6 + [0.1] * 6 + [1.0] * 6, window=4)) == 2
