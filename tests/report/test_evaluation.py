@@ -262,6 +262,24 @@ def test_runs_that_differ_in_more_than_their_text_make_no_line(make_run):
         (folders[1] / "recipe.json").write_text(before)
 
 
+def test_only_text_that_is_read_counts_and_starts_tell_systems_apart(make_run):
+    folders = []
+    for start in ("", "runs/before/model"):
+        for rows in (1000, 4000):
+            folder = make_run("mlm", folder=f"{'started' if start else 'fresh'}-{rows}", gain=rows / 4000)
+            data = [{"corpus": "en", "group": "text", "split": "train", "rows": 9000}]
+            data += [{"corpus": "en-de", "group": "pairs", "split": "train", "rows": rows}]
+            change(folder, "run.json", lambda facts, data=data: {**facts, "data": data})
+            objectives = {"translation": {"corpora": ["pairs"]}}
+            more = {"objectives": objectives, "model": {"start": start} if start else {}}
+            change(folder, "recipe.json", lambda recipe, more=more: {**recipe, **more})
+            folders.append(folder)
+    body = str(data_size(read_runs(folders)).body)
+    for words in ("translation, random", "translation, before", "1\u202f000 rows", "4\u202f000 rows"):
+        assert words in body
+    assert "000 rows" not in body.replace("1\u202f000 rows", "").replace("4\u202f000 rows", "")
+
+
 def test_runs_on_as_much_text_make_none(make_run):
     runs = read_runs([sized(make_run, 1000, gain=0.0)])
     assert "<svg" not in str(data_size(runs).body)

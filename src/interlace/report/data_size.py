@@ -56,9 +56,25 @@ def data_size(runs: Sequence[Run]) -> Section:
 
 
 def _size(run: Run) -> int:
-    """Rows of training text: sentences, and pairs of them."""
+    """Rows of the text that objectives read: sentences, and pairs of them."""
     data: list[dict[str, Any]] = run.facts.get("data") or []
-    return sum(int(corpus.get("rows") or 0) for corpus in data if corpus.get("split") == "train")
+    named = _named(run)
+    return sum(
+        int(corpus.get("rows") or 0)
+        for corpus in data
+        if corpus.get("split") == "train" and (named is None or named & {corpus.get("group"), corpus.get("corpus")})
+    )
+
+
+def _named(run: Run) -> set[Any] | None:
+    """Groups and corpora that objectives name; None where one of them reads all that it can."""
+    objectives = run.recipe.get("objectives")
+    entries = objectives.values() if isinstance(objectives, dict) else []
+    named = [entry.get("corpora") if isinstance(entry, dict) else None for entry in entries]
+    if not named or not all(named):
+        return None
+    # one side of a corpus of pairs is "en-de:en"
+    return {part for names in named for name in names or () for part in (name, name.rpartition(":")[0]) if part}
 
 
 def _system(run: Run) -> str:
@@ -71,9 +87,10 @@ def _system(run: Run) -> str:
 
 
 def _figures(systems: Sequence[Sequence[Run]], sizes: dict[str, int]) -> list[dict[str, Any]]:
-    found = []
+    found, labels = [], _labels(systems)
     for task, setting, metric in _kinds(systems):
-        lines = [(_label(runs), _points(runs, sizes, (task, setting, metric))) for runs in systems]
+        kind = (task, setting, metric)
+        lines = [(label, _points(runs, sizes, kind)) for label, runs in zip(labels, systems, strict=True)]
         lines = [(label, points) for label, points in lines if len(points) > 1]
         if lines:
             title = f"{heading(task, setting)}, {metric}"
@@ -84,6 +101,23 @@ def _figures(systems: Sequence[Sequence[Run]], sizes: dict[str, int]) -> list[di
 def _kinds(systems: Sequence[Sequence[Run]]) -> list[tuple[str, str, str]]:
     scores = [score for runs in systems for run in runs for score in run.scores]
     return list(dict.fromkeys((score.task, score.setting, score.metric) for score in scores))
+
+
+def _labels(systems: Sequence[Sequence[Run]]) -> list[str]:
+    """The systems' labels; those that share one tell what they start from."""
+    labels = [_label(runs) for runs in systems]
+    return [
+        f"{label}, {_start(runs[0])}" if labels.count(label) > 1 else label
+        for label, runs in zip(labels, systems, strict=True)
+    ]
+
+
+def _start(run: Run) -> str:
+    """What a run started from: a checkpoint's folder, that of its run where it is called `model`."""
+    model = run.recipe.get("model")
+    start = str((model or {}).get("start") or "") if isinstance(model, dict) else ""
+    parts = [part for part in start.split("/") if part]
+    return "random" if not parts else parts[-2] if parts[-1] == "model" and len(parts) > 1 else parts[-1]
 
 
 def _label(runs: Sequence[Run]) -> str:
