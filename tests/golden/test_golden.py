@@ -16,7 +16,12 @@ from interlace.recipes.pretrain import pretrain
 from little_world import WORLD
 
 GOLDEN = Path(__file__).with_name("losses.json")
-TINY = [name for name in shipped_recipes() if name.startswith("tiny/") and not read_recipe(name).embeddings]
+# One that learns from what it wrote itself is not among them: a processor's rounding may change a word of that.
+TINY = [
+    name
+    for name in shipped_recipes()
+    if name.startswith("tiny/") and not read_recipe(name).embeddings and name != "tiny/unmt"
+]
 CHANGES = WORLD | {
     "vocab.size": "600",
     "model.shape.dropout": "0.1",
