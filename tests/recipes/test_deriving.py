@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 from interlace.errors import DataError, SettingsError
 from interlace.ragged import Ragged
 from interlace.readers import READERS
-from interlace.recipes import Recipe
+from interlace.recipes import Recipe, read_recipe
 from interlace.recipes._deriving_formats import write_as
 from interlace.recipes._deriving_text import overlaps
 from interlace.recipes.prepare import data_root, prepare
+from interlace.recipes.pretrain import pretrain
 from interlace.text.lines import read_lines, write_lines
+from little_world import SHORT, VOCAB, WORLD
 
 TEXT = ["A cat sat.", "The dog ran home.", "a cat, a dog", "No cat ran."]
 CONLLU = """# text = A cat sat.
@@ -146,6 +148,39 @@ def test_corpora_links_and_vocabulary_come_of_it_as_of_any_language(root):
     assert set(materials.train) == {"en", "en_x", "en-en_x"}
     aligned = materials.train["en-en_x"].take(np.arange(1))
     assert aligned.links[0].tolist() == [[0, 2], [1, 1], [2, 0], [3, 3]]
+
+
+# ---- shipped recipes ----
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("mlm", "transliterate"),
+        ("xlm", "invert+transliterate"),
+        ("dict-mlm", "invert+overlap"),
+        ("align-mlm", "permute+transliterate"),
+        ("weam", "syntax+transliterate"),
+    ],
+)
+def test_small_recipes_train_on_every_change(name, changes, tmp_path):
+    asked = read_recipe(f"derived/{name}", WORLD | VOCAB | SHORT | {"derived.en_x.changes": changes})
+    pretrain(asked, tmp_path)
+    words = json.loads((tmp_path / "embedding.json").read_text())["words"]
+    assert {word["language"] for word in words} == {"en", "en_x"}
+
+
+def test_the_treebank_of_real_data_takes_the_order_of_french(real_data):
+    dev = "pos/UD_English-EWT/{language}_ewt-ud-dev.conllu"
+    less = {"corpora.treebank.train": dev, "corpora.treebank.dev": "[]", "evaluate.tasks.pos.files": dev}
+    less |= {"data_root": str(real_data), "derived.en_x.changes": "syntax"}
+    found = data_root(read_recipe("derived/treebank-mlm", less))
+    [before], [after] = (
+        READERS.build("conllu").read_chunks([found / dev.format(language=side)], [side]) for side in ("en", "en_x")
+    )
+    assert [sorted(before.tokens(row)) for row in range(200)] == [sorted(after.tokens(row)) for row in range(200)]
+    moved = sum(before.tokens(row) != after.tokens(row) for row in range(len(before)))
+    assert 0.4 < moved / len(before) < 0.95
 
 
 # ---- what is refused ----

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import pytest
 
 from interlace.errors import DataError, SettingsError
@@ -18,7 +20,7 @@ def cells(grid, more="", **changes):
 def test_every_shipped_study_comes_to_cells(name):
     study, folder = read_study(name)
     found = cells_of(study, folder)
-    assert len(found) == len(study.systems) * len(study.seeds)
+    assert len(found) == len(study.systems) * len(study.seeds) * prod(map(len, study.axes.values()))
     assert study.about
     assert study.reference in study.systems
 

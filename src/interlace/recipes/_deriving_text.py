@@ -119,7 +119,7 @@ class Maker:
         lines = self.normalise.lines(text.lines, text.language)
         if lines is text.lines:
             return text
-        return self._with_words(replace(text, lines=lines, tags={}))
+        return self._with_words(replace(text, lines=lines, tags={}, heads=None))
 
     def _between_words(self, pairs: TextPairs) -> Ragged:
         """The links of pairs between the words that the recipe's splitter finds on both sides."""
