@@ -49,8 +49,18 @@ def test_the_papers_rows_stand_below_with_all_their_measures():
     ours, theirs = table.lines
     assert not ours.theirs
     assert theirs.theirs
-    assert theirs.label == "Tang et al. 2022, MLM, Trans + Inv"
+    assert theirs.label == "Tang et al. 2022, tables 3 and 8, MLM, Trans + Inv"
     assert cells(theirs) == ["95.0", "56.5", "38.5", "0.3", None, None]
+
+
+def test_tables_of_other_changes_stay_apart():
+    two = [{"where": f"Tang et al. 2022, table {number}, DICT-MLM, 25 %"} for number in (4, 5)]
+    recipe = Recipe.read({"name": "r", "published": two})
+    [table] = transfer(scored("mlm", 0, 80.0, 50.0, {"p@1": 10.0}), "t", {"mlm": recipe})
+    assert {line.label: cells(line)[2] for line in table.lines[1:]} == {
+        "Tang et al. 2022, table 4, DICT-MLM, 25 %": "19.0",
+        "Tang et al. 2022, table 5, DICT-MLM, 25 %": "1.0",
+    }
 
 
 def test_several_languages_have_rows_of_their_own():

@@ -89,16 +89,31 @@ def _entry(runs: Runs | None) -> Entry | None:
 
 
 def _theirs(recipes: Mapping[str, Recipe], tasks: list[str]) -> Iterator[Line]:
-    """A row for each system and setting of the papers that recipes name, all their measures side by side."""
-    places: dict[tuple[str, str], list[PublishedRow]] = {}
-    for recipe in recipes.values():
-        for place in recipe.published:
-            for row in place.rows():
-                places.setdefault((row.system, row.setting), []).append(row)
-    for (system, setting), found in places.items():
+    """The papers' rows that recipes name; what several tables print of one system stands side by side."""
+    asked = [*((task, setting) for task in tasks for setting in _SETTINGS), (_PROBE, "mean")]
+    for found in _places(recipes):
         figures = {(row.table.task, column): value for row in found for column, value in row.scores.items()}
-        asked = [(task, kind) for task in tasks for kind in _SETTINGS]
-        entries = [*(figures.get(one) for one in asked), figures.get((_PROBE, "mean")), None, None]
-        if any(value is not None for value in entries):
-            shown = tuple(None if value is None else Entry(f"{value:.1f}") for value in entries)
-            yield Line(f"{found[0].cite}, {system}, {setting}", shown, theirs=True)
+        entries = [None if one not in figures else Entry(f"{figures[one]:.1f}") for one in asked]
+        if any(entries):
+            numbers = list(dict.fromkeys(row.table.number for row in found))
+            place = f"table{'s' if len(numbers) > 1 else ''} {' and '.join(numbers)}"
+            first = found[0]
+            yield Line(f"{first.cite}, {place}, {first.system}, {first.setting}", (*entries, None, None), theirs=True)
+
+
+def _places(recipes: Mapping[str, Recipe]) -> list[list[PublishedRow]]:
+    """Rows by system and setting; tables that measure the same of them, under other changes, stay apart."""
+    places: list[list[PublishedRow]] = []
+    every = [row for recipe in recipes.values() for place in recipe.published for row in place.rows()]
+    for row in {(row.where, row.table.task): row for row in every}.values():
+        group = next((group for group in places if _goes_with(row, group)), None)
+        if group is None:
+            places.append([row])
+        else:
+            group.append(row)
+    return places
+
+
+def _goes_with(row: PublishedRow, group: Sequence[PublishedRow]) -> bool:
+    alike = (row.cite, row.system, row.setting) == (group[0].cite, group[0].system, group[0].setting)
+    return alike and all(one.table.number == row.table.number or one.table.task != row.table.task for one in group)
