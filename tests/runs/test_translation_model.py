@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 
 from interlace.data.vocab import Vocab
 from interlace.errors import SettingsError
 from interlace.models.build import load
 from interlace.models.seq2seq import Seq2Seq
 from interlace.recipes import Recipe, read_recipe
-from interlace.recipes.evaluate import _open
+from interlace.recipes.evaluate import _identity, _open
 from interlace.recipes.prepare import prepare
 from interlace.recipes.pretrain import pretrain
 from interlace.tasks.perplexity import Perplexity
@@ -72,6 +72,19 @@ def test_a_finished_model_opens_with_its_vocabulary(small: Path, tmp_path: Path)
     assert isinstance(found, Seq2Seq)
     assert found.vocab_size == vocab.size
     assert list(found.decoder_languages) == ["en", "xx"]
+
+
+def test_scores_are_of_the_weights_of_both_sides(small: Path, tmp_path: Path) -> None:
+    """A model of two folders has no weights beside its configuration; what is scored anew hangs on all of them."""
+    model = pretrain(translating(small, "modernbert"), tmp_path / "run")
+    before = _identity(str(model))
+    for side in ("encoder", "decoder"):
+        path = model / side / "model.safetensors"
+        tensors = load_file(path)
+        name = next(iter(tensors))
+        save_file({**tensors, name: tensors[name] + 1}, path)
+        assert _identity(str(model)) != before
+        save_file(tensors, path)
 
 
 def test_what_is_fine_tuned_of_it_is_its_encoder(small: Path, tmp_path: Path) -> None:
