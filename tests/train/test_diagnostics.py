@@ -16,11 +16,13 @@ from interlace.objectives import Resources
 from interlace.objectives._lexicons import Dictionary
 from interlace.objectives.clm import Clm
 from interlace.objectives.mlm import Mlm
+from interlace.objectives.translation import Translation
 from interlace.tasks.retrieval import Retrieval
 from interlace.train._diagnostics_accuracy import accuracies, beginning
 from interlace.train._diagnostics_vectors import cosine_gap, linear_cka
 from interlace.train.diagnostics import Diagnostics, PairRows, Probes, diagnose
 from interlace.train.perplexity import HeldOut, hold_out
+from little_seq2seq import VOCAB, model, sentences
 
 CPU = torch.device("cpu")
 ENGLISH = "the old new red big small dog cat house book reads sees".split()
@@ -130,6 +132,30 @@ def guesses(labels, guessed, objective="masked"):
         labels=torch.tensor(labels), tokens=len(labels), to=lambda _device: batch,
     )  # fmt: skip
     return batch
+
+
+def test_the_accuracy_of_a_translation_model_is_that_of_what_it_writes():
+    """Row by row, each position alone: what is the likeliest subword behind what was written so far?"""
+    pairs = Pairs(sentences(["the old doctor", "the doctor reads three letters"]),
+                  sentences(["der alte Arzt", "der Arzt liest drei Briefe"], "de"))  # fmt: skip
+    objective, net = Translation(directions="forward"), model(init_std=0.4).eval()
+    prepared = objective.prepare(Resources(VOCAB, net.traits))
+    held_out = hold_out("en-de", pairs, objective, prepared)
+    optimiser = torch.optim.Adam(net.parameters(), lr=2e-2)
+    for _ in range(6):  # until it knows some of it
+        objective.loss(net, torch.nn.ModuleDict(), held_out.batches[0].to(CPU))["translation"].total.backward()
+        optimiser.step()
+        optimiser.zero_grad()
+    right = []
+    with torch.no_grad():
+        for read, written in zip(pairs.source.ids, pairs.target.ids, strict=True):
+            states = net.encode({"input_ids": torch.tensor([[VOCAB.begin, *read, VOCAB.end]])})
+            said, answers = [VOCAB.target("de"), *written], [*written, VOCAB.end]
+            for place, answer in enumerate(answers):
+                hidden = net.decode(states, None, {"input_ids": torch.tensor([said[: place + 1]])})
+                right.append(net.logits(hidden[:, -1]).argmax().item() == answer)
+    assert accuracies(net, [held_out], CPU) == pytest.approx({"accuracy/en-de": 100 * sum(right) / len(right)})
+    assert 0 < sum(right) < len(right) == 10
 
 
 def test_accuracies_by_hand():

@@ -141,15 +141,24 @@ class Seq2SeqObjective(Objective):
         """The terms of writing what a batch asks for after reading `inputs`."""
         from interlace.objectives._smoothed import smoothed_entropy
 
+        states = self.predicting(backbone, inputs, batch)
+        total, plain = smoothed_entropy(backbone, states, batch.labels, self.label_smoothing)
+        terms = {self.term: Term(total)}
+        return terms | {PLAIN: Term(plain, weight=0.0)} if self.label_smoothing else terms
+
+    def predicting(self, backbone: Backbone, inputs: dict[str, Tensor], batch: Batch) -> Tensor:
+        """(N, H) the decoder's states that the labels are predicted from, after reading `inputs`.
+
+        Raises:
+            SettingsError: the model has no decoder.
+        """
         model = must_translate(backbone, self.term)
         states = model.encode(inputs)  # (B, L, H)
         written = {"input_ids": batch.extra[DECODER_IDS]}
         if DECODER_LANGUAGES in batch.extra and model.decoder_language_input is not None:
             written[model.decoder_language_input] = batch.extra[DECODER_LANGUAGES]
-        hidden = model.decode(states, inputs.get("attention_mask"), written)  # (B, T, H)
-        total, plain = smoothed_entropy(model, hidden[batch.at], batch.labels, self.label_smoothing)
-        terms = {self.term: Term(total)}
-        return terms | {PLAIN: Term(plain, weight=0.0)} if self.label_smoothing else terms
+        hidden: Tensor = model.decode(states, inputs.get("attention_mask"), written)  # (B, T, H)
+        return hidden[batch.at]
 
     def facts(self, batch: Batch, vocab: Vocab) -> Facts:
         """What the decoder reads, and what it must say next; columns are those of the decoder."""

@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from interlace.objectives._seq2seq import Seq2SeqObjective
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from torch import Tensor
 
     from interlace.models.backbone import Backbone
+    from interlace.objectives import Batch, Objective
     from interlace.train.perplexity import HeldOut
 
 MOST_LOGITS = 1 << 24  # scores held at a time: 64 MiB
@@ -43,13 +46,20 @@ def accuracies(backbone: Backbone, held_out: Iterable[HeldOut], device: torch.de
 
 
 def _accuracy(backbone: Backbone, corpus: HeldOut, device: torch.device) -> float:
-    causal = True if corpus.objective.backbone == "causal" else None
     right, count = torch.zeros((), dtype=torch.int64, device=device), 0
     for batch in (batch.to(device) for batch in corpus.batches):
-        states = backbone.encode(batch.inputs, causal=causal)[batch.at]  # (N, H)
+        states = _states(backbone, corpus.objective, batch)
         right += (_guesses(backbone, states) == batch.labels).sum()
         count += len(states)
     return 100 * int(right) / max(count, 1)
+
+
+def _states(backbone: Backbone, objective: Objective, batch: Batch) -> Tensor:
+    """(N, H) what the labels are predicted from."""
+    if isinstance(objective, Seq2SeqObjective):
+        return objective.predicting(backbone, batch.inputs, batch)
+    causal = True if objective.backbone == "causal" else None
+    return backbone.encode(batch.inputs, causal=causal)[batch.at]
 
 
 def _guesses(backbone: Backbone, states: Tensor) -> Tensor:
