@@ -123,7 +123,7 @@ def test_logits_made_in_parts_give_the_same_loss_and_gradient(vocab, monkeypatch
     calls = []
     logits = backbone.logits
     monkeypatch.setattr(backbone, "logits", lambda states: calls.append(len(states)) or logits(states))
-    monkeypatch.setattr("interlace.objectives.clm.MOST_LOGITS", 20 * vocab.size + 1)
+    monkeypatch.setattr("interlace.objectives._smoothed.MOST_LOGITS", 20 * vocab.size + 1)
     parts = learnt()
     assert calls[:3] == [20, 20, 2]
     torch.testing.assert_close(whole, parts, rtol=1e-4, atol=1e-5)

@@ -30,14 +30,12 @@ from interlace.objectives import (
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from torch import Tensor, nn
+    from torch import nn
 
     from interlace.data.layout import Layout
     from interlace.models.backbone import Backbone
     from interlace.objectives import Resources
     from interlace.randomness import Generator
-
-MOST_LOGITS = 1 << 28  # held at once; four bytes each, and as many again for their gradient
 
 
 @dataclass(frozen=True)
@@ -104,25 +102,11 @@ class Clm(Objective):
         )
 
     def loss(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> dict[str, Term]:  # noqa: ARG002
-        """Sum of cross-entropies of the subwords to the right of `batch.at`.
-
-        Nearly every subword is predicted, so all logits together may not fit: they are made in parts, and made again
-        for the gradient.
-        """
-        import torch
-        from torch.nn.functional import cross_entropy
-        from torch.utils.checkpoint import checkpoint
-
-        def part(states: Tensor, labels: Tensor) -> Tensor:
-            return cross_entropy(backbone.logits(states).float(), labels, reduction="sum")
+        """Sum of cross-entropies of the subwords to the right of `batch.at`, nearly all there are."""
+        from interlace.objectives._smoothed import smoothed_entropy
 
         states = backbone.encode(batch.inputs, causal=True)[batch.at]  # (N, H)
-        if len(states) * backbone.vocab_size <= MOST_LOGITS:
-            return {self.term: Term(part(states, batch.labels))}
-        size = max(1, MOST_LOGITS // backbone.vocab_size)
-        pieces = zip(torch.split(states, size), torch.split(batch.labels, size), strict=True)
-        totals = [checkpoint(part, *piece, use_reentrant=False) for piece in pieces]
-        return {self.term: Term(torch.stack(totals).sum())}
+        return {self.term: Term(smoothed_entropy(backbone, states, batch.labels, 0.0)[0])}
 
     def _predicting(self, layout: Layout, predictable: NDArray[np.bool_]) -> tuple[NDArray[Any], NDArray[Any]]:
         """(N,) rows and columns of the subwords whose right neighbour is predicted."""

@@ -13,7 +13,8 @@ import numpy as np
 from interlace.data import Sentences
 from interlace.data.layout import single
 from interlace.objectives import Batch, Resources, Switch, encoder_inputs, wants_languages
-from interlace.objectives.clm import MOST_LOGITS, Clm
+from interlace.objectives._smoothed import MOST_LOGITS
+from interlace.objectives.clm import Clm
 from interlace.objectives.mlm import Mlm
 from interlace.ragged import Ragged
 from interlace.randomness import Purpose, generator
