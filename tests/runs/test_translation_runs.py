@@ -135,6 +135,28 @@ def test_rows_that_do_not_fit_are_left_out_and_told(unsupervised, tmp_path, capl
     assert 0 < len(rows) < 200
 
 
+def test_switched_fragments_masks_and_translations_share_a_run(small, tmp_path):
+    """All kinds of examples in one model: phrases found for those that need them, text and pairs, both heads."""
+    changes = {
+        "align.name": "diagonal",
+        "objectives.mass": "{ max_length = 32, switched = true }",
+        "objectives.translation": '{ max_length = 32, directions = "forward" }',
+        "objectives.denoise": "{ max_length = 32 }",
+        "train.steps": "10",
+        "train.alternate": "true",
+        "corpora.pairs.dev": json.dumps([f"{tmp_path}/pairs.en", f"{tmp_path}/pairs.xx"]),
+    }
+    recipe = read_recipe(str(small), changes)
+    pretrain(recipe, tmp_path / "run")
+    rows = records(tmp_path / "run", "step")
+    assert [row["objective"] for row in rows[:5]] == ["mlm", "tlm", "mass", "translation", "denoise"]
+    assert all(set(row["languages"]) == {"en", "xx"} for row in rows if row["objective"] in {"mass", "translation"})
+    scores = records(tmp_path / "run", "evaluation")[-1]["scores"]
+    named = {"perplexity/en-xx", "masked_perplexity/en", "masked_perplexity/xx", "perplexity/mean"}
+    assert named < set(scores)
+    assert "perplexity/xx-en" not in scores  # nothing learns it
+
+
 @pytest.mark.slow
 @pytest.mark.distributed
 def test_two_processes_translate_their_own_rows_and_end_with_one_model(unsupervised, tmp_path):

@@ -16,9 +16,8 @@ if TYPE_CHECKING:
 def directions(recipe: Recipe) -> dict[tuple[str, str], str]:
     """(source, target) -> the objective that learns it first, in the order of the recipe.
 
-    An objective of pairs learns what its `directions` say, both where it has no such field; one of single sentences
-    that go `through` other languages learns from each of these into the sentence's own. Others teach a language and no
-    translation.
+    An objective of pairs learns what its `directions` say; one of single sentences that go `through` other languages
+    learns from each of these into the sentence's own. Others teach languages and no translation.
     """
     found: dict[tuple[str, str], str] = {}
     for name in recipe.objectives:
@@ -48,8 +47,8 @@ def _learnt(recipe: Recipe, name: str) -> Iterator[tuple[str, str]]:
     corpora = _corpora(recipe, recipe.objectives[name].corpora)
     pairs = [corpus for corpus in corpora if "-" in corpus]
     if objective.reads is Pairs:
-        which = getattr(objective, "directions", "both")
-        for pair in pairs:
+        which = getattr(objective, "directions", None)
+        for pair in pairs if which else ():
             first, _, second = pair.partition("-")
             if which != "backward":
                 yield first, second
