@@ -78,10 +78,10 @@ def dashes(style: int) -> str:
     return DASHES[style % STYLES]
 
 
-def marker(x: float, y: float, style: int, title: str = "", half: float = _HALF) -> Markup:
-    """The mark of a style at a point, with a title that shows when pointed at."""
+def marker(x: float, y: float, style: int, title: str = "", half: float = _HALF, colour: int | None = None) -> Markup:
+    """The mark of a style at a point, with a title that shows when pointed at; another style may give the colour."""
     outline, filled = _SHAPES[style % STYLES]
-    class_ = f"mark c{style % STYLES} {'full' if filled else 'open'}"
+    class_ = f"mark c{(style if colour is None else colour) % STYLES} {'full' if filled else 'open'}"
     inside = element("title", title) if title else Markup("")
     if outline == "circle":
         return element("circle", inside, cx=x, cy=y, r=half, class_=class_)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _WIDTH, _RIGHT = 380.0, 366.0
 _ROW, _TOP = 26.0, 40.0
 _TYPE = 12.0
+_DISC = 1  # the style whose mark is a filled circle
 _LEAST = 4  # points: of three, no order says anything
 
 
@@ -66,11 +67,12 @@ def _styles(points: Sequence[Point], kind: Callable[[Point], str]) -> dict[str, 
     return {name: style for style, name in enumerate(dict.fromkeys(map(kind, points)))}
 
 
-def _keys(styles: dict[str, int], y: float) -> list[Markup]:
-    """Marks with their names, in a line below the title."""
+def _keys(styles: dict[str, int], y: float, shape: int | None = None, colour: int | None = None) -> list[Markup]:
+    """Marks with their names, in a line below the title; all of one shape or colour where that is told."""
     parts, x = [], 6.0
     for name, style in styles.items():
-        parts += [marker(x, y - 4, style), text(x + 9, y, name, "tick")]
+        mark = marker(x, y - 4, style if shape is None else shape, colour=style if colour is None else colour)
+        parts += [mark, text(x + 9, y, name, "tick")]
         x += 22 + text_width(name, 11)
     return parts
 
@@ -104,7 +106,7 @@ def _scores(points: Sequence[Point], change: str) -> Markup:
     shown = [point for point in points if point.change == change]
     tasks = _styles(shown, lambda point: point.task)
     up, base = scale(0.0, 100.0, 190.0, 56.0), 190.0
-    parts = [text(0, 14, f"{change}: zero-shot scores", "title"), *_keys(styles, 34)]
+    parts = [text(0, 14, f"{change}: zero-shot scores", "title"), *_keys(styles, 34, shape=_DISC)]
     for value in (0, 25, 50, 75, 100):
         parts += [line(30, up(value), _RIGHT, up(value), "grid"), text(24, up(value) + 4, value, "tick", "end")]
     group = (_RIGHT - 36) / len(tasks)
@@ -123,23 +125,23 @@ def _scores(points: Sequence[Point], change: str) -> Markup:
 
 
 def _scatter(points: Sequence[Point]) -> Markup:
-    """Figure 3 of the paper: what is lost against alignment; colours and marks are objectives, names are changes."""
-    styles = _styles(points, lambda point: point.objective)
+    """Figure 3 of the paper: what is lost against alignment; colours are objectives, shapes are changes."""
+    colours, shapes = _styles(points, lambda point: point.objective), _styles(points, lambda point: point.change)
     losses = [point.loss for point in points]
     low, high = min(0.0, *losses), max(1.0, *losses)
     room = (high - low) * 0.08
-    across, up = scale(0.0, 100.0, 40.0, _RIGHT - 30), scale(low - room, high + room, 210.0, 48.0)
-    parts = [text(0, 14, f"{task_name(points[0].task)}: loss against alignment (%)", "title"), *_keys(styles, 34)]
+    across, up = scale(0.0, 100.0, 40.0, _RIGHT - 10), scale(low - room, high + room, 222.0, 62.0)
+    parts = [text(0, 14, f"{task_name(points[0].task)}: loss against alignment (%)", "title")]
+    parts += [*_keys(colours, 34, shape=_DISC), *_keys(shapes, 52, colour=0)]
     for value in ticks(low, high, 4):
         parts += [line(40, up(value), _RIGHT, up(value), "grid")]
         parts += [text(34, up(value) + 4, number(value, 0), "tick", "end")]
-    parts += [text(across(value), 226, value, "tick", "middle") for value in (0, 25, 50, 75, 100)]
+    parts += [text(across(value), 238, value, "tick", "middle") for value in (0, 25, 50, 75, 100)]
     for point in points:
-        x, y, style = across(point.alignment or 0.0), up(point.loss), styles[point.objective]
-        parts.append(marker(x, y, style, _told(point)))
-        parts.append(text(x + 7, y - 4, point.change.rpartition(" + ")[2], "tick"))
+        x, y = across(point.alignment or 0.0), up(point.loss)
+        parts.append(marker(x, y, shapes[point.change], _told(point), colour=colours[point.objective]))
     spoken = "Loss against alignment: " + "; ".join(map(_told, points))
-    return picture(_WIDTH, 234, spoken, parts, "dots")
+    return picture(_WIDTH, 246, spoken, parts, "dots")
 
 
 def _told(point: Point) -> str:
