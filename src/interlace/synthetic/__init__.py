@@ -14,20 +14,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
+import numpy as np
 from pydantic import Field, SerializeAsAny
 
 from interlace.errors import SettingsError
 from interlace.links._keys import ordered
+from interlace.ragged import Ragged
 from interlace.randomness import Purpose, generator
 from interlace.registry import Room
 from interlace.settings import Settings
-from interlace.synthetic._parts import concatenated, parts, same_words
+from interlace.synthetic._parts import concatenated, parts, same_words, uncollected
 from interlace.text import TextPairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from interlace.ragged import Ragged
     from interlace.text import Text
 
 
@@ -86,7 +87,8 @@ class Change(Settings, ABC):
             DataError: the text lacks what the change needs, such as trees, or a file cannot be read; names the line.
         """
         key = self.key(seed)
-        done = [self.derive(part, key) for part in parts(text)]
+        with uncollected():
+            done = [self.derive(part, key) for part in parts(text)]
         return Derived(*concatenated([(one.text, one.links) for one in done])) if done else same(text)
 
     def undo(self, text: Text, seed: int = 0) -> Text:
@@ -143,10 +145,16 @@ class Chain(Change):
 
     def apply(self, text: Text, seed: int = 0) -> Derived:
         """Each change on what the one before it made; links are composed."""
+        keys = [change.key(seed) for change in self.changes]
+        with uncollected():
+            done = [self._applied(part, keys) for part in parts(text)]
+        return Derived(*concatenated([(one.text, one.links) for one in done])) if done else same(text)
+
+    def _applied(self, text: Text, keys: list[int]) -> Derived:
         done = same(text)
-        for change in self.changes:
-            step = change.apply(done.text, seed)
-            done = Derived(step.text, composed(done.links, step.links))
+        for place, (change, key) in enumerate(zip(self.changes, keys, strict=True)):
+            step = change.derive(done.text, key)
+            done = Derived(step.text, composed(done.links, step.links) if place else step.links)
         return done
 
     def undo(self, text: Text, seed: int = 0) -> Text:
@@ -170,7 +178,8 @@ def chain(changes: Iterable[Change | Mapping[str, Any] | str], where: str = "") 
         SettingsError: no such change, or a setting is unknown or out of range.
     """
     made = [change if isinstance(change, Change) else CHANGES.build(change, where) for change in changes]
-    return Chain(changes=tuple(made))
+    flat = [inner for one in made for inner in (one.changes if isinstance(one, Chain) else (one,))]
+    return Chain(changes=tuple(flat))
 
 
 def same(text: Text) -> Derived:
@@ -180,7 +189,11 @@ def same(text: Text) -> Derived:
 
 def composed(first: Ragged, second: Ragged) -> Ragged:
     """Links from the words that `first` starts at to those that `second` ends at, through what lies between."""
-    from interlace.synthetic._links import joined_links
+    from interlace.synthetic._links import are_one_to_one, joined_links
 
+    if are_one_to_one(first, second):  # as changes link words: nothing has to be looked for
+        at = first.flat[:, 1] + np.repeat(second.offsets[:-1] - second.offsets[0], first.lengths)
+        links = np.stack([first.flat[:, 0], second.flat[at, 1]], axis=1)
+        return Ragged(links, first.offsets - first.offsets[0])
     rows, links = joined_links(first, second)
     return ordered(rows, links, len(first))

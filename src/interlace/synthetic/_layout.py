@@ -121,6 +121,18 @@ def respelt(layout: Layout, types: NDArray[np.int32], spellings: Sequence[str]) 
     return _in_place(layout, layout.gaps, spelt, bounds[:-1][types], bounds[1:][types] - 1)
 
 
+def relettered(layout: Layout, table: NDArray[np.uint32]) -> Derived:
+    """Letters of words exchanged one by one: nothing moves, so all that belongs to words stays as it is.
+
+    table: (0x110000,) the code point that takes the place of each.
+    """
+    from interlace.synthetic._layout_kernels import change_letters
+
+    codes = layout.codes.astype(np.uint32)
+    change_letters(codes, layout.starts, layout.ends, table)
+    return Derived(replace(layout.text, lines=_lines(codes)), same_words(layout.text))
+
+
 def spaced(text: Text) -> Text:
     """The text with one blank between all words, and nothing before or behind them.
 
@@ -160,9 +172,13 @@ def _written(
     out = np.empty(between + int((ends - starts).sum()), spelt.dtype)
     spans = np.empty((len(order), 2), np.int32)
     write_lines(*gaps, order, spelt, starts, ends, out, spans)
-    data = out.tobytes()
-    whole = data.decode("ascii") if out.dtype == np.uint8 else data.decode("utf-32-le", "surrogatepass")
-    return whole.split("\n")[:-1], spans
+    return _lines(out), spans
+
+
+def _lines(codes: NDArray[Any]) -> list[str]:
+    data = codes.tobytes()
+    whole = data.decode("ascii") if codes.dtype == np.uint8 else data.decode("utf-32-le", "surrogatepass")
+    return whole.split("\n")[:-1]
 
 
 def _added(*notes: dict[str, int]) -> dict[str, int]:

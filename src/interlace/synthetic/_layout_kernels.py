@@ -61,3 +61,13 @@ def write_lines(
             at += 1
         out[at] = 10
         at += 1
+
+
+@njit(cache=True, nogil=True)
+def change_letters(
+    codes: NDArray[np.uint32], starts: NDArray[np.int64], ends: NDArray[np.int64], table: NDArray[np.uint32]
+) -> None:
+    """Exchange the letters of words in place; `table` (0x110000,) says for what."""
+    for word in range(len(starts)):
+        for place in range(starts[word], ends[word]):
+            codes[place] = table[codes[place]]

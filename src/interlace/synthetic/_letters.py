@@ -11,7 +11,14 @@ from __future__ import annotations
 
 import unicodedata
 from functools import cache
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
 
 Script = Literal["armenian", "cherokee", "deseret", "georgian"]
 
@@ -49,6 +56,22 @@ def letter_map(script: Script) -> dict[int, int]:
     for run, start in ((_HAN, _RARE_HAN), (_KANA, _RARE_KANA), (_HANGUL, _RARE_HANGUL)):
         first.update({code: start + code - run[0] for code in run if unicodedata.category(chr(code)) == "Lo"})
     return first | {new: old for old, new in first.items()}
+
+
+def exchanged_letters(words: Sequence[str], script: Script) -> list[str]:
+    """Words with their letters exchanged; no word holds a line feed."""
+    text = "\n".join([*words, ""]).encode("utf-32-le", "surrogatepass")
+    codes = letter_table(script)[np.frombuffer(text, np.uint32)]
+    return codes.tobytes().decode("utf-32-le", "surrogatepass").split("\n")[:-1]
+
+
+@cache
+def letter_table(script: Script) -> NDArray[np.uint32]:
+    """(0x110000,) the code point that each is exchanged for; most stay."""
+    table = np.arange(0x110000, dtype=np.uint32)
+    letters = letter_map(script)
+    table[list(letters)] = list(letters.values())
+    return table
 
 
 def _cased(script: Script) -> dict[int, int]:

@@ -29,6 +29,13 @@ def joined_links(first: Ragged, second: Ragged) -> tuple[NDArray[np.int64], NDAr
     return np.repeat(rows, counts), links.astype(np.int32)
 
 
+def are_one_to_one(first: Ragged, second: Ragged) -> bool:
+    """Whether in both, every word of the left side has one link, and both have as many words."""
+    return np.array_equal(first.lengths, second.lengths) and all(
+        bool((links.flat[:, 0] == links.columns()).all()) for links in (first, second)
+    )
+
+
 def turned(links: Ragged) -> Ragged:
     """Links from target to source, sorted."""
     order = np.lexsort((links.flat[:, 0], links.flat[:, 1], links.rows()))

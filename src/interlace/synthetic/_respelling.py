@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from interlace.synthetic._layout import Layout, respelt
-from interlace.text.types import WordTypes
+from interlace.text.types import distinct
 from interlace.text.words._characters import code_points, line_starts
 
 if TYPE_CHECKING:
@@ -25,9 +25,8 @@ if TYPE_CHECKING:
 
 def exchanged(text: Text, exchange: Callable[[Sequence[str]], list[str]]) -> Derived:
     """Every word as `exchange` spells its type; it is handed all types of the text, each once."""
-    types = WordTypes()
-    numbers = types.number(text)
-    return respelt(Layout(text), numbers.flat, exchange(types.spellings))
+    words, numbers = distinct(text)
+    return respelt(Layout(text), numbers, exchange(words))
 
 
 def some_of(old: Sequence[str], new: Sequence[str], share: float, key: int) -> list[str]:

@@ -6,6 +6,7 @@ mark where it is. Both readings are settings, and so is a line as one sentence, 
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -54,18 +55,28 @@ def sentences(layout: Layout, split: Split, *, keep: bool) -> tuple[NDArray[np.i
 
 def _end_marks(layout: Layout, marks: str) -> NDArray[np.bool_]:
     """(W,) which words are made of end marks alone."""
-    found = _known(layout.codes[layout.starts], marks)
-    for word in np.flatnonzero(found & (layout.ends - layout.starts > 1)).tolist():
-        found[word] = _known(layout.codes[layout.starts[word] : layout.ends[word]], marks).all()
+    table = _table(marks)
+    found = _known(table, layout.codes[layout.starts])
+    long = np.flatnonzero(found & (layout.ends - layout.starts > 1))
+    if len(long):
+        sizes = layout.ends[long] - layout.starts[long]
+        firsts = np.cumsum(sizes) - sizes
+        at = np.arange(sizes.sum()) + np.repeat(layout.starts[long] - firsts, sizes)
+        found[long] = np.logical_and.reduceat(_known(table, layout.codes[at]), firsts)
     return found
 
 
-def _known(codes: NDArray[Any], marks: str) -> NDArray[np.bool_]:
+def _known(table: NDArray[np.bool_], codes: NDArray[Any]) -> NDArray[np.bool_]:
     """Which characters are marks."""
-    table = np.zeros(_BEYOND + 1, np.bool_)
-    table[[ord(mark) for mark in marks]] = True
     found: NDArray[np.bool_] = table[codes if codes.dtype == np.uint8 else np.minimum(codes, _BEYOND)]
     return found
+
+
+@cache
+def _table(marks: str) -> NDArray[np.bool_]:
+    table = np.zeros(_BEYOND + 1, np.bool_)
+    table[[ord(mark) for mark in marks]] = True
+    return table
 
 
 def _last_marks(marks: NDArray[np.bool_], offsets: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -32,7 +32,8 @@ def moved_tags(
         if kind == "names":
             tags[kind], notes[TORN] = _moved_names(rows, offsets, order)
         else:
-            tags[kind] = _rows(_flat(rows)[order], offsets)
+            codes, written = _coded(rows, len(order))
+            tags[kind] = _rows(np.array(written, object)[codes[order]] if written else codes, offsets)
     return tags, notes
 
 
@@ -52,26 +53,41 @@ def moved_heads(heads: Ragged | None, order: NDArray[np.int64], to: NDArray[np.i
 def _moved_names(
     rows: list[list[str]], offsets: NDArray[np.int64], order: NDArray[np.int64]
 ) -> tuple[list[list[str]], int]:
+    """The names of all lines; those of lines without any stay as they are, and these are most."""
+    some = [line for line, row in enumerate(rows) if row.count("O") < len(row)]
+    if not some:
+        return rows, 0
+    lines = np.array(some)
+    sizes = np.diff(offsets)[lines]
+    own = Ragged.from_lengths(np.empty(0), sizes)
+    inside = Ragged(np.arange(offsets[-1]), offsets).take(lines).values
+    shift = np.repeat(offsets[:-1][lines] - own.offsets[:-1], sizes)
+    moved, torn = _in_new_order([rows[line] for line in some], own.offsets, order[inside] - shift)
+    found = list(rows)
+    for line, row in zip(some, moved, strict=True):
+        found[line] = row
+    return found, torn
+
+
+def _in_new_order(
+    rows: list[list[str]], offsets: NDArray[np.int64], order: NDArray[np.int64]
+) -> tuple[list[list[str]], int]:
     """Each name begins with its first word in the new order; a name goes on where the word before is of the same one.
 
     Moving tags with their words would leave `I-` in front of `B-` (Tang et al. 2022, appendix G.1).
     """
-    flat = _flat(rows)
-    written = sorted(set(flat.tolist()))
-    number = {tag: place for place, tag in enumerate(written)}
-    codes = np.fromiter(map(number.__getitem__, flat.tolist()), np.int32, len(flat))
-    kinds = np.array([{"B": _BEGINS, "I": _INSIDE}.get(tag[:1], _OUTSIDE) for tag in written] or [0])
+    codes, written = _coded(rows, len(order))
+    kinds = np.array([{"B": _BEGINS, "I": _INSIDE}.get(tag[:1], _OUTSIDE) for tag in written])
     types = [tag[2:] for tag in written]
-    first = np.zeros(len(flat), np.bool_)
-    first[offsets[:-1][np.diff(offsets) > 0]] = True
+    first = np.zeros(len(codes), np.bool_)
+    first[offsets[:-1]] = True
     entity = _entities(kinds[codes], _numbered(types)[codes], first)
     own = entity[order]
     begins = first | (own != np.append(-1, own[:-1]))
-    table = np.array([[f"I-{kind}", f"B-{kind}"] for kind in types] or [["", ""]], object)
-    table[[place for place, kind in enumerate(kinds[: len(types)]) if kind == _OUTSIDE]] = "O"
+    table = np.array([[f"I-{kind}", f"B-{kind}"] for kind in types], object)
+    table[kinds == _OUTSIDE] = "O"
     moved = table[codes[order], begins.astype(np.int64)]
-    pieces = int((begins & (own >= 0)).sum())
-    return _rows(moved, offsets), pieces - int(entity.max(initial=-1) + 1)
+    return _rows(moved, offsets), int((begins & (own >= 0)).sum() - entity.max(initial=-1) - 1)
 
 
 def _entities(kinds: NDArray[Any], types: NDArray[Any], first: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -85,12 +101,22 @@ def _entities(kinds: NDArray[Any], types: NDArray[Any], first: NDArray[np.bool_]
 
 def _numbered(types: Sequence[str]) -> NDArray[np.int64]:
     numbers: dict[str, int] = {}
-    return np.array([numbers.setdefault(kind, len(numbers)) for kind in types] or [0])
+    return np.array([numbers.setdefault(kind, len(numbers)) for kind in types])
 
 
-def _flat(rows: list[list[str]]) -> NDArray[Any]:
-    """(W,) all tags as an array of objects: pointers are moved, no string is copied."""
-    return np.array(list(chain.from_iterable(rows)), object)
+class _Numbers(dict[str, int]):
+    """Numbers tags as they are met."""
+
+    def __missing__(self, tag: str) -> int:
+        self[tag] = len(self)
+        return self[tag]
+
+
+def _coded(rows: list[list[str]], words: int) -> tuple[NDArray[np.int32], list[str]]:
+    """(W,) which tag each word has, and the tags, each once: a string is looked at once, and never copied."""
+    numbers = _Numbers()
+    codes = np.fromiter(map(numbers.__getitem__, chain.from_iterable(rows)), np.int32, words)
+    return codes, list(numbers)
 
 
 def _rows(flat: NDArray[Any], offsets: NDArray[np.int64]) -> list[list[str]]:

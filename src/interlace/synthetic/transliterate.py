@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from interlace.synthetic import Change, Derived
-from interlace.synthetic._letters import Script, letter_map
+from interlace.synthetic._layout import Layout, relettered
+from interlace.synthetic._letters import Script, exchanged_letters, letter_table
 from interlace.synthetic._opaque import Opaque
 from interlace.synthetic._respelling import exchanged, some_of
 
@@ -45,13 +46,14 @@ class Transliterate(Change):
 
     def derive(self, text: Text, key: int) -> Derived:
         """The derived lines; what a word becomes hangs on the word and the key alone."""
+        if self.to == "script" and self.share >= 1:
+            return relettered(Layout(text), letter_table(self.script))  # the same, without looking at types
         return exchanged(text, lambda words: some_of(words, self.spelt(words, key), self.share, key))
 
     def spelt(self, words: Sequence[str], key: int) -> list[str]:
         """What each of these words becomes where it changes."""
         if self.to == "script":
-            letters = letter_map(self.script)
-            return [word.translate(letters) for word in words]
+            return exchanged_letters(words, self.script)
         opaque = Opaque(key)
         return [word if self.keep_marks and not _spells(word) else opaque(word) for word in words]
 

@@ -48,6 +48,12 @@ class WordTypes:
         return number
 
 
+def distinct(text: Text) -> tuple[list[str], NDArray[np.int32]]:
+    """The spellings of a text's words, each once, and (words,) which of them each word has."""
+    found = _spelt(text).dictionary_encode()
+    return found.dictionary.to_pylist(), found.indices.to_numpy()
+
+
 def _spelt(text: Text) -> Any:
     """The text's words as one Arrow array of strings, cut out of the lines' bytes without a loop."""
     data = "\n".join([*text.lines, ""]).encode("utf-8", "surrogatepass")

@@ -1,0 +1,159 @@
+"""Claim: text with tags, names and links is turned into a derived language at least ten times as fast as a plain loop
+over words does it.
+
+    python benchmarks/distortion.py [--lines N] [--turns N]
+
+The loop is what one writes first: for each line, each sentence is found and turned round word by word, each word is
+looked up in a dictionary, names get their B- and I- anew, and where words stand now is noted down with the links. It
+makes the same text, which is checked. Both do what `invert,transliterate` does; the dictionary is made beforehand.
+Text is English UD sentences where `INTERLACE_DATA` names the folder of real data, else made-up words; repeated up to so
+many lines (1,000,000 unless told), of which the loop gets a part: its time grows with the lines. Both are timed in turn
+on one thread, in processor time; the ratio is the median over turns. What is compiled is compiled before.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import time
+from pathlib import Path
+
+import numpy as np
+
+from interlace.ragged import Ragged
+from interlace.readers.conllu import Conllu
+from interlace.synthetic import Derived, chain
+from interlace.synthetic._parts import concatenated, same_words
+from interlace.synthetic.transliterate import Transliterate
+from interlace.text import Text
+
+FASTER = 10  # the claim
+SAMPLE = 100_000  # lines of the plain loop
+MARKS = frozenset(".!?\u2026\u203d\u061f\u06d4\u0964\u0965\u0589\u1362\u1367\u3002\uff01\uff1f\uff0e\uff61")
+
+
+def text(lines: int) -> Text:
+    """Sentences with parts of speech, and names where proper nouns stand."""
+    folder = os.environ.get("INTERLACE_DATA")
+    if folder:
+        path = Path(folder, "pos", "UD_English-EWT", "en_ewt-ud-train.conllu.gz")
+        known = concatenated([(one, same_words(one)) for one in Conllu().read_chunks([path], ["en"])])[0]
+    else:
+        known = made_up()
+    times = -(-lines // len(known))
+    rows = np.tile(np.arange(len(known)), times)[:lines]
+    names = [named(tags) for tags in known.tags["pos"]]
+    return Text(
+        "en", [known.lines[row] for row in rows], known.words.take(rows), "conllu",
+        tags={"pos": [list(known.tags["pos"][row]) for row in rows], "names": [list(names[row]) for row in rows]},
+    )  # fmt: skip
+
+
+def made_up() -> Text:
+    """Ten thousand lines of about sixteen made-up words."""
+    rng = np.random.default_rng(0)
+    words = ["".join(rng.choice(list("abcdefghijklmnopqrst"), rng.integers(1, 10))) for _ in range(20_000)]
+    ranks = 1 / np.arange(1, len(words) + 1)
+    lines = [" ".join([*rng.choice(words, rng.integers(5, 28), p=ranks / ranks.sum()), "."]) for _ in range(10_000)]
+    made = Text.of(lines, "en")
+    made.tags["pos"] = [["PROPN" if len(word) > 7 else "X" for word in made.tokens(row)] for row in range(len(made))]
+    return made
+
+
+def named(tags: list[str]) -> list[str]:
+    """Runs of proper nouns as names."""
+    names = []
+    for place, tag in enumerate(tags):
+        before = place > 0 and tags[place - 1] == "PROPN"
+        names.append("O" if tag != "PROPN" else "I-X" if before else "B-X")
+    return names
+
+
+def plain(given: Text, dictionary: dict[str, str]) -> Derived:
+    """The same by a loop over words."""
+    lines, spans, links = [], [], []
+    tags: dict[str, list[list[str]]] = {"pos": [], "names": []}
+    for row, line in enumerate(given.lines):
+        bounds = given.words[row].tolist()
+        words = [line[start:end] for start, end in bounds]
+        order: list[int] = []
+        sentence: list[int] = []
+        for place, word in enumerate(words):
+            if all(letter in MARKS for letter in word):
+                order += [*reversed(sentence), place]
+                sentence = []
+            else:
+                sentence.append(place)
+        order += reversed(sentence)
+        made, places, last = [line[: bounds[0][0]] if bounds else line], [], 0
+        at = len(made[0])
+        for place, word in enumerate(order):
+            if place:
+                left = order[0] if word == 0 else word
+                made.append(line[bounds[left - 1][1] : bounds[left][0]])
+                at += len(made[-1])
+            new = dictionary[words[word]]
+            made.append(new)
+            places.append((at, at + len(new)))
+            at += len(new)
+            last = bounds[-1][1]
+        made.append(line[last:] if bounds else "")
+        lines.append("".join(made))
+        spans.append(places)
+        links.append(sorted((old, place) for place, old in enumerate(order)))
+        tags["pos"].append([given.tags["pos"][row][word] for word in order])
+        tags["names"].append(moved_names(given.tags["names"][row], order))
+    words_now = Ragged.of(spans, width=2)
+    return Derived(Text("en", lines, words_now, given.splitter, tags=tags), Ragged.of(links, width=2))
+
+
+def moved_names(tags: list[str], order: list[int]) -> list[str]:
+    """Names in their new order begin with B-."""
+    numbers, number = [], -1
+    for tag in tags:
+        number += tag[0] == "B"
+        numbers.append(number if tag != "O" else -1)
+    moved, before = [], -1
+    for word in order:
+        tag, own = tags[word], numbers[word]
+        moved.append("O" if tag == "O" else ("I-" if own == before else "B-") + tag[2:])
+        before = own
+    return moved
+
+
+def main() -> None:
+    """Measure, check, and say whether the claim holds."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--lines", type=int, default=1_000_000)
+    parser.add_argument("--turns", type=int, default=3)
+    asked = parser.parse_args()
+    given = text(asked.lines)
+    sample = given.where(np.arange(len(given)) < SAMPLE)
+    types = sorted({word for row in range(len(sample)) for word in sample.tokens(row)})
+    dictionary = dict(zip(types, Transliterate().spelt(types, 0), strict=True))
+    change = chain(["invert", "transliterate"])
+    change.apply(sample.where(np.arange(len(sample)) < 100))
+    ours, theirs = [], []
+    for _ in range(asked.turns):
+        start = time.process_time()
+        derived = change.apply(given)
+        ours.append((time.process_time() - start) / len(given))
+        start = time.process_time()
+        same = plain(sample, dictionary)
+        theirs.append((time.process_time() - start) / len(sample))
+    head = np.arange(len(given)) < len(sample)
+    own = derived.text.where(head)
+    if (own.lines, own.words, own.tags) != (same.text.lines, same.text.words, same.text.tags):
+        raise SystemExit("the loop made other text")
+    if derived.links.take(head) != same.links:
+        raise SystemExit("the loop made other links")
+    ratio = statistics.median(their / own for their, own in zip(theirs, ours, strict=True))
+    words = len(given.words.flat)
+    print(f"{len(given):,} lines, {words:,} words: {statistics.median(ours) * len(given):.2f} s")
+    print(f"a plain loop: {statistics.median(theirs) * len(given):.2f} s (by {len(sample):,} lines)")
+    print(f"{ratio:.1f} times as fast; at least {FASTER} is claimed: {'holds' if ratio >= FASTER else 'FAILS'}")
+
+
+if __name__ == "__main__":
+    main()
