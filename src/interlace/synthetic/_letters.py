@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -34,11 +34,15 @@ _SOURCE_CASED = (
     *(range(0x61, 0x7B), range(0xDF, 0x180), range(0x3AC, 0x3D0), range(0x430, 0x460), range(0x1EA0, 0x1F00)),
     *(range(0x1A0, 0x1B1), range(0x460, 0x530), range(0x1E00, 0x1EA0)),
 )
-_SOURCE_PLAIN = (range(0x5D0, 0x700), range(0x900, 0x10A0), range(0x1200, 0x1380), range(0x1780, 0x17B4))
-_SYLLABLES = (range(0x1401, 0x166D), range(0x12000, 0x1239A), range(0x13000, 0x1342F), range(0x14400, 0x14647))
+_HANGUL = range(0xAC00, 0xD7A4)
+_SOURCE_PLAIN = (range(0x5D0, 0x700), range(0x900, 0x10A0), range(0x1200, 0x1380), range(0x1780, 0x17B4), _HANGUL)
+_SYLLABLES = (
+    *(range(0x1401, 0x166D), range(0x12000, 0x1239A), range(0x13000, 0x1342F), range(0x14400, 0x14647)),
+    *(range(0x17000, 0x187F8), range(0x18800, 0x18CD6), range(0x16800, 0x16A39), range(0x1B170, 0x1B2FC)),
+    *(range(0x10600, 0x10737), range(0x10000, 0x100FB), range(0x12480, 0x12544), range(0xA500, 0xA60C)),
+)
 _HAN, _RARE_HAN = range(0x4E00, 0xA000), 0x20000
 _KANA, _RARE_KANA = range(0x3041, 0x30FF), 0x26000
-_HANGUL, _RARE_HANGUL = range(0xAC00, 0xD7A4), 0x27000
 
 
 @cache
@@ -50,12 +54,15 @@ def letter_map(script: Script) -> dict[int, int]:
     """
     first: dict[int, int] = {}
     first.update(_cased(script))
-    targets = [code for run in _SYLLABLES for code in run]
-    sources = [code for run in _SOURCE_PLAIN for code in run if unicodedata.category(chr(code)) == "Lo"]
+    sources, targets = _without_case(_SOURCE_PLAIN), _without_case(_SYLLABLES)
     first.update(zip(sources, targets, strict=False))
-    for run, start in ((_HAN, _RARE_HAN), (_KANA, _RARE_KANA), (_HANGUL, _RARE_HANGUL)):
-        first.update({code: start + code - run[0] for code in run if unicodedata.category(chr(code)) == "Lo"})
+    for run, start in ((_HAN, _RARE_HAN), (_KANA, _RARE_KANA)):
+        first.update({code: start + code - run[0] for code in _without_case([run])})
     return first | {new: old for old, new in first.items()}
+
+
+def _without_case(runs: Iterable[range]) -> list[int]:
+    return [code for run in runs for code in run if unicodedata.category(chr(code)) == "Lo"]
 
 
 def exchanged_letters(words: Sequence[str], script: Script) -> list[str]:
