@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import cache
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -85,6 +86,12 @@ def build(settings: ModelSettings, vocab: Any, seed: int = 1) -> Seq2Seq:
     return model
 
 
+@cache
+def reference(start: str) -> Any:
+    """The transformers model of a checkpoint, to be looked at."""
+    return load(start).model
+
+
 def settings_of(family: str, **more: Any) -> ModelSettings:
     return ModelSettings(languages="none" if family == "modernbert" else "embeddings", **more)
 
@@ -113,7 +120,7 @@ def test_the_grid_of_starts(family: str, reads: Any, writes: Any, words: Any, gr
     one, two = grid[family]
     decoder = DecoderSettings(start=two, take=writes, table="own")
     model = build(settings_of(family, start=one, take=reads, decoder=decoder), words)
-    masked, causal = load(one).model, load(two, causal=False).model
+    masked, causal = reference(one), reference(two)
     for side, take, start in ((model.model, reads, masked), (model.decoder.model, writes, causal)):
         (table, rest), (their_table, their_rest) = parts(side), parts(start)
         assert same(table, their_table) if take != "none" else differs_all_over(table, their_table)
