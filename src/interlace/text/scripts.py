@@ -69,6 +69,17 @@ def is_unspaced(character: str) -> bool:
     return script_of(character) in UNSPACED
 
 
+def is_private(language: str) -> bool:
+    """Whether a code says that it is of someone's own making: a part `x` behind it (BCP 47, section 2.2.7).
+
+    Languages that are made of others are called so: `en_x_inv` is made of English, and may be in any script.
+
+    >>> is_private("en_x_inv"), is_private("zh-Hant")
+    (True, False)
+    """
+    return "x" in language.replace("-", "_").lower().split("_")[1:]
+
+
 def scripts_of(language: str) -> frozenset[str]:
     """The scripts that a language is written in; empty where the language is not known.
 

@@ -125,3 +125,9 @@ def test_separators(both):
     rows = [("a ||| b", "c"), ("a", "b |||"), ("a || b", "<sep>")]
     assert Separator().keep(both(rows)).tolist() == [False, False, True]
     assert Separator(marks=["<sep>", "|||"]).keep(both(rows)).tolist() == [False, False, False]
+
+
+def test_nobody_knows_the_script_of_a_language_of_ones_own_making():
+    assert Script().scripts("en") == {"Latin"}
+    assert Script().scripts("en_x") == Script().scripts("en-x-inv") == frozenset()
+    assert Script(expected={"en_x": ["Armenian"]}).scripts("en_x") == {"Armenian"}

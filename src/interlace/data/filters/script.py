@@ -10,7 +10,7 @@ from pydantic import Field
 from interlace.data.filters import Filter
 from interlace.data.filters._sides import Classes, by_line, on_all_sides
 from interlace.errors import DataError
-from interlace.text.scripts import COMMON, script_of, scripts_of
+from interlace.text.scripts import COMMON, is_private, script_of, scripts_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,8 +40,9 @@ class Script(Filter):
         return on_all_sides(chunk, self._mostly)
 
     def scripts(self, language: str) -> frozenset[str]:
-        """The scripts that text of a language should have; empty where they are not known."""
-        return frozenset(self.expected.get(language, ())) or scripts_of(language)
+        """The scripts that text of a language should have; empty where nobody knows, as of `en_x`, made of English."""
+        known = frozenset[str]() if is_private(language) else scripts_of(language)
+        return frozenset(self.expected.get(language, ())) or known
 
     def _mostly(self, text: Text) -> NDArray[np.bool_]:
         wanted = self.scripts(text.language)
