@@ -73,13 +73,17 @@ class Growing:
         return int(self.ids.shape[2])
 
     def next(self, looked: Looked) -> tuple[Growing, Tensor]:
-        """The K best continuations that do not end; and (B, K) of which of the row's hypotheses each is."""
+        """The K best continuations that do not end; and (B, K) of which of the row's hypotheses each is.
+
+        There are so many: each of at most K hypotheses ends in one way only.
+        """
         width = looked.ends.shape[1] // 2
         going = looked.ends.to(torch.int8).argsort(dim=1, stable=True)[:, :width]
-        sums = looked.sums.gather(1, going).masked_fill(looked.ends.gather(1, going), NEVER)
         parents = looked.parents.gather(1, going)
         before = self.ids.gather(1, parents[:, :, None].expand(-1, -1, self.said))
-        return Growing(sums, torch.cat([before, looked.tokens.gather(1, going)[:, :, None]], dim=2)), parents
+        return Growing(
+            looked.sums.gather(1, going), torch.cat([before, looked.tokens.gather(1, going)[:, :, None]], dim=2)
+        ), parents
 
     def select(self, rows: Tensor) -> Growing:
         """The named rows."""
