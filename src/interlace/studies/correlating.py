@@ -9,12 +9,13 @@ import math
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+from interlace.published import rows as published
 from interlace.statistics.ranking import spearman
 from interlace.studies.measures import DIFFERENCE, OTHERS, over_all, scores_of
 from interlace.studies.tables import Column, Entry, Line, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from interlace.studies.measures import Measure, Scores, Variant
     from interlace.studies.results import Row
@@ -51,8 +52,19 @@ def correlations(rows: Sequence[Row], title: str) -> list[Table]:
         entries = [_entry(_points(scores, probe, task), probe[0], task[0]) for task in tuned]
         if any(entries):
             lines.append(Line(f"{probe[0].task} ({probe[0].metric})", tuple(entries)))
+    if not lines:
+        return []
     columns = tuple(Column("", f"{task[0].task}, {_against(task[0])}") for task in tuned)
-    return [Table("alignment", f"{title}: alignment and transfer", columns, tuple(lines), _CAPTION)] if lines else []
+    return [Table("alignment", f"{title}: alignment and transfer", columns, (*lines, *_theirs(tuned)), _CAPTION)]
+
+
+def _theirs(tuned: Sequence[Group]) -> Iterator[Line]:
+    """What ALIGN-MLM's paper has of the same tasks, over its twelve models; signs as ours, for what is not lost."""
+    for row in published("correlation of alignment and transfer"):
+        figures = [row.scores.get(task[0].task) if task[0].setting == DIFFERENCE else None for task in tuned]
+        if any(figure is not None for figure in figures):
+            entries = (None if figure is None else Entry(f"{-figure:.2f}") for figure in figures)
+            yield Line(f"{row.cite}, {row.table.number}", tuple(entries), theirs=True)
 
 
 def _against(task: Measure) -> str:
