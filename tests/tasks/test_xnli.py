@@ -38,6 +38,18 @@ def test_undecided_pairs_are_counted(tmp_path, vocab, caplog):
     assert "1 pairs without a majority label" in caplog.text
 
 
+def test_a_label_missing_in_training_is_told(tmp_path, vocab, caplog):
+    for split in ("train", "test"):
+        path = tmp_path / f"nli/{split}.en.tsv"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("sentence1\tsentence2\tgold_label\na\tb\tentailment\nc\td\tneutral\n")
+    task = TASKS.build({"name": "xnli", "files": "nli/{split}.{language}.tsv"})
+    task.examples("test", "en", vocab, tmp_path)
+    assert not caplog.records
+    task.examples("train", "en", vocab, tmp_path)
+    assert "train.en.tsv: no pair labelled contradiction to learn from" in caplog.text
+
+
 def test_other_columns_by_settings(tmp_path, vocab):
     write(
         tmp_path,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from interlace.tasks._files import Named
 
 Chunks = list[tuple["Path", TextPairs]]  # with the file that each comes from
+
+log = logging.getLogger(__name__)
 
 
 class PairTask(Task):
@@ -62,7 +65,17 @@ class PairTask(Task):
     def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> Labelled:
         """Pairs with a label each; those without one are counted and not scored."""
         asked = Asked(self.called, split, language, root)
-        return encode_pairs(self.called, held_apart(self, asked, self.pairs(asked)), self.labels, vocab)
+        chunks = held_apart(self, asked, self.pairs(asked))
+        found = encode_pairs(self.called, chunks, self.labels, vocab)
+        if split == "train":
+            self._warn_of_missing(found, chunks[-1][0])
+        return found
+
+    def _warn_of_missing(self, examples: Labelled, path: Path) -> None:
+        """A label that nothing is learnt of is never predicted, which scores alone do not tell."""
+        missing = [label for number, label in enumerate(self.labels) if number not in np.unique(examples.labels)]
+        if missing:
+            log.warning("%s: %s: no pair labelled %s to learn from", self.called, path, " or ".join(missing))
 
     def texts(self, split: str, language: str, root: Path) -> list[TextPairs]:
         """Both sentences."""
