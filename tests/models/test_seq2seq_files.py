@@ -91,22 +91,26 @@ def test_plain_transformers_opens_it_and_writes_the_same(family: str, table: Any
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta"])
-def test_plain_generation_writes_what_greedy_steps_write(family: str, vocab: Any, tmp_path: Path) -> None:
-    settings = ModelSettings(
-        shape=Shape(family=family, layers=2, width=16, heads=2, max_length=48, init_std=0.5)  # type: ignore[arg-type]
-    )
-    model: Any = settings.build(vocab, (), 3, seq2seq=True).eval()
+@pytest.mark.parametrize("speaks", [False, True])
+def test_plain_generation_writes_what_greedy_steps_write(family: Any, speaks: bool, vocab: Any, tmp_path: Path) -> None:
+    """With language embeddings, of which the decoder's are given once a row."""
+    shape = Shape(family=family, layers=2, width=16, heads=2, max_length=48, init_std=0.5)
+    settings = ModelSettings(shape=shape, languages="embeddings" if speaks else "none")
+    model: Any = settings.build(vocab, ("en", "de"), 3, seq2seq=True).eval()
     model.save_pretrained(tmp_path / "model", vocab)
     theirs: Any = EncoderDecoderModel.from_pretrained(tmp_path / "model").eval()
     ids = torch.tensor([[0, 5, 9, 17, 2], [0, 7, 2, 1, 1]])
-    mask = (ids != 1).long()
-    found = theirs.generate(
-        input_ids=ids, attention_mask=mask, decoder_start_token_id=4, max_new_tokens=9, do_sample=False
-    )
-    memory = model.start(model.encode({"input_ids": ids, "attention_mask": mask}), mask)
+    read = {"input_ids": ids, "attention_mask": (ids != 1).long()}
+    write, language = {}, None
+    if speaks:
+        read["token_type_ids"] = torch.full_like(ids, model.traits.languages["en"])
+        language = torch.full((2,), model.decoder_languages["de"])
+        write["decoder_token_type_ids"] = language[:, None]
+    found = theirs.generate(**read, **write, decoder_start_token_id=4, max_new_tokens=9, do_sample=False)
+    memory = model.start(model.encode(read), read["attention_mask"])
     token, written = torch.tensor([4, 4]), [torch.tensor([4, 4])]
     for _ in range(9):
-        token = model.step(memory, token).argmax(-1)
+        token = model.step(memory, token, language).argmax(-1)
         written.append(token)
     rows = torch.stack(written, dim=1)
     for ours, plain in zip(rows.tolist(), found.tolist(), strict=True):

@@ -165,6 +165,12 @@ def test_the_side_that_takes_a_table_gives_it_to_both(reads: str, words: Any, tm
     assert torch.equal(none_taken.table, table)
 
 
+def test_one_start_may_be_named_in_two_ways(words: Any, tmp_path: Path) -> None:
+    start = checkpoint(tmp_path, "bert", words, 7)
+    model = build(settings_of("bert", start=start, decoder=DecoderSettings(start=f"{start}/../bert-7/")), words)
+    assert model.shared
+
+
 def test_a_decoder_of_fewer_layers_takes_the_lowest(words: Any, tmp_path: Path) -> None:
     for family in FAMILIES:
         start = checkpoint(tmp_path, family, words, 7, layers=3)

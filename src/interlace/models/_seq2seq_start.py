@@ -6,6 +6,7 @@ layers of either one by one, table and head with them.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from interlace.errors import SettingsError
@@ -35,7 +36,8 @@ def begin(settings: ModelSettings, vocab: Vocab, languages: Sequence[str], seed:
     shared = decoding.table == "shared"
     if decoding.shape is not None:
         return join(encoder, _shaped(decoding.shape, encoder, vocab, seed), share=shared)
-    source = found if decoding.start in {None, settings.start} else _source(settings, decoding, vocab, languages, seed)
+    same = _is_same(decoding.start, settings.start)
+    source = found if same else _source(settings, decoding, vocab, languages, seed)
     decoder = fresh_decoder(source.model.config, seed, _layers(decoding, source))
     if decoding.take == "whole":
         take_over(decoder, source.model)
@@ -84,7 +86,7 @@ def _give_table(settings: ModelSettings, decoding: DecoderSettings, encoder: Bac
     Raises:
         SettingsError: the encoder has one of another checkpoint, or one of another size.
     """
-    if settings.start is not None and settings.take != "none" and decoding.start not in {None, settings.start}:
+    if settings.start is not None and settings.take != "none" and not _is_same(decoding.start, settings.start):
         message = f"encoder and decoder share a table of subwords, but {settings.start!r} and {decoding.start!r}"
         raise SettingsError(f"{message} each have one; set model.decoder.table = 'own'")
     if encoder.table.shape != source.table.shape:
@@ -93,6 +95,14 @@ def _give_table(settings: ModelSettings, decoding: DecoderSettings, encoder: Bac
             f"{source.vocab_size} and {source.width}; give model.shape that width and vocab.start that name"
         )
     encoder.table.data.copy_(source.table.data)
+
+
+def _is_same(start: str | None, encoders: str | None) -> bool:
+    """Whether a decoder begins from the encoder's start: it names no other, or the same in other words."""
+    if start is None or encoders is None:
+        return start is None
+    one, other = (Path(name).expanduser() for name in (start, encoders))
+    return start == encoders or (one.is_dir() and other.is_dir() and one.samefile(other))
 
 
 def _must_share_subwords(start: str, vocab: Vocab) -> None:
