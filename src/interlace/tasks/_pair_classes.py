@@ -73,7 +73,8 @@ class PairTask(Task):
 
     def _warn_of_missing(self, examples: Labelled, path: Path) -> None:
         """A label that nothing is learnt of is never predicted, which scores alone do not tell."""
-        missing = [label for number, label in enumerate(self.labels) if number not in np.unique(examples.labels)]
+        there = set() if examples.labels is None else set(examples.labels.tolist())
+        missing = [label for number, label in enumerate(self.labels) if number not in there]
         if missing:
             log.warning("%s: %s: no pair labelled %s to learn from", self.called, path, " or ".join(missing))
 
