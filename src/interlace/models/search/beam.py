@@ -86,4 +86,4 @@ def _done(growing: Growing, ended: Ended, most: Tensor, penalty: Penalty, stop: 
     bound = best / penalty.of(torch.full_like(most, growing.said + 1))
     if stop == "sure":  # a sum only falls, but what it is divided by may grow up to the longest
         bound = torch.maximum(bound, best / penalty.of(most + 1))
-    return worst >= bound
+    return ~(worst < bound)  # so that a row at its limit is done, whatever its scores are
