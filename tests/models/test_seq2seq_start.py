@@ -140,6 +140,21 @@ def test_one_start_gives_both_sides_one_table_and_one_head(family: str, words: A
 
 
 @pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("table", ["shared", "own"])
+def test_without_a_start_each_side_is_drawn_for_itself(family: str, table: Any, words: Any) -> None:
+    model = build(settings_of(family, shape=shape(family), decoder=DecoderSettings(table=table)), words)
+    layers, theirs = parts(model.decoder.model)[1], model.model.state_dict()
+    drawn = {name: each for name, each in layers.items() if each.std() > 0 and "layer" in name}
+    assert drawn
+    assert differs_all_over(drawn, theirs)
+    assert (
+        model.shared
+        == (table == "shared")
+        == torch.equal(model.table, model.decoder.model.get_input_embeddings().weight)
+    )
+
+
+@pytest.mark.parametrize("family", FAMILIES)
 def test_cross_attention_is_drawn_by_the_seed(family: str, words: Any, tmp_path: Path) -> None:
     start = checkpoint(tmp_path, family, words, 7)
     one, same_seed, other = (build(settings_of(family, start=start), words, seed) for seed in (1, 1, 2))

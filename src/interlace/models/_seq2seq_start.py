@@ -39,13 +39,19 @@ def begin(settings: ModelSettings, vocab: Vocab, languages: Sequence[str], seed:
     same = _is_same(decoding.start, settings.start)
     source = found if same else _source(settings, decoding, vocab, languages, seed)
     decoder = fresh_decoder(source.model.config, seed, _layers(decoding, source))
+    if decoding.take != "none" and (settings.start or decoding.start):
+        _take(decoding, decoder, source)
+        if shared:
+            _give_table(settings, decoding, encoder, source)
+    return join(encoder, decoder, share=shared, notes=() if source is found else source.notes)
+
+
+def _take(decoding: DecoderSettings, decoder: Crossed, source: Backbone) -> None:
+    """Give a fresh decoder what it is to take of its start."""
     if decoding.take == "whole":
         take_over(decoder, source.model)
-    elif decoding.take == "embeddings":
+    else:
         decoder.model.get_input_embeddings().weight.data.copy_(source.table.data)
-    if shared and decoding.take != "none":
-        _give_table(settings, decoding, encoder, source)
-    return join(encoder, decoder, share=shared, notes=() if source is found else source.notes)
 
 
 def _whole(settings: ModelSettings, found: Seq2Seq) -> Seq2Seq:
