@@ -127,6 +127,10 @@ def test_a_long_line_is_translated_in_pieces_cut_where_sentences_end(run_folder,
     apart = json_rows(translate(run_folder, *DIRECTION, "--json", text=as_text([f"{first}  {second}", first])))
     assert [row["pieces"] for row in rows] == [2, 1]
     assert best(rows[0]) == f"{best(apart[0])} {best(apart[1])}"
+    whole, parts = rows[0]["translations"][0], [row["translations"][0] for row in apart]
+    for key in ("logprob", "length"):
+        assert whole[key] == pytest.approx(sum(part[key] for part in parts), abs=1e-3)
+    assert whole["score"] == pytest.approx(whole["logprob"] / whole["length"], abs=1e-3)
     assert "1 of 2 lines were longer than the model reads, and were translated in pieces" in caplog.text
 
 

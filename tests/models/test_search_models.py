@@ -141,7 +141,14 @@ def test_models_with_other_vocabularies_do_not_translate_together(vocab):
 # ---- lines ----
 
 
-@pytest.mark.parametrize("search", [Search(beam=3, n_best=2), Search(beam=1), Search(sample=True, top=5, seed=4)])
+@pytest.mark.parametrize(
+    "search",
+    [
+        Search(beam=3, n_best=2, max_ratio=0.5, max_extra=3),
+        Search(beam=1, max_ratio=0.5),
+        Search(sample=True, top=5, seed=4, max_ratio=0.5),
+    ],
+)
 def test_lines_are_translated_alike_however_they_are_batched(search, models, vocab):
     model = models["modernbert"]
     lines = [*LINES, "", "  ", *LINES[::-1]]
