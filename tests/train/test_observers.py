@@ -71,6 +71,19 @@ def test_it_saves_now_and_then_at_the_end_and_when_stopped(tmp_path):
     assert checkpoint.steps_in(tmp_path) == [2, 5, 7]
 
 
+@pytest.mark.parametrize("main", [True, False])
+def test_what_no_checkpoint_holds_is_forgotten_with_each_in_every_process(tmp_path, main):
+    """So that a run which goes on from there is like one that was not stopped."""
+    made, forgotten = saver(tmp_path), []
+    made.training.accelerator.is_main_process = main
+    inner = nn.Module()
+    inner.forget = lambda: forgotten.append(step)
+    made.training.model.add_module("inner", inner)
+    for step in range(1, 8):
+        made(SimpleNamespace(index=step))
+    assert forgotten == [2, 4, 6, 7]
+
+
 def test_another_number_of_processes_is_told(tmp_path, caplog):
     run(saver(tmp_path), [2])
     with caplog.at_level(logging.WARNING):
