@@ -23,7 +23,7 @@ from interlace.ragged import Ragged
 from interlace.randomness import Purpose, generator
 from interlace.registry import Room
 from interlace.settings import Settings
-from interlace.synthetic._parts import concatenated, parts, same_words, uncollected
+from interlace.synthetic._parts import concatenated, is_same, parts, same_words, uncollected
 from interlace.text import TextPairs
 
 if TYPE_CHECKING:
@@ -154,7 +154,10 @@ class Chain(Change):
         done = same(text)
         for place, (change, key) in enumerate(zip(self.changes, keys, strict=True)):
             step = change.derive(done.text, key)
-            done = Derived(step.text, composed(done.links, step.links) if place else step.links)
+            if place and is_same(step.links, step.text):  # new spellings in the old order, as most chains end
+                done = Derived(step.text, done.links)
+            else:
+                done = Derived(step.text, composed(done.links, step.links) if place else step.links)
         return done
 
     def undo(self, text: Text, seed: int = 0) -> Text:

@@ -82,3 +82,8 @@ def same_words(text: Text) -> Ragged:
     words = Ragged(text.words.flat, text.words.offsets - text.words.offsets[0])
     places = words.columns().astype(np.int32)
     return Ragged(np.stack([places, places], axis=1), words.offsets)
+
+
+def is_same(links: Ragged, text: Text) -> bool:
+    """Whether these link each word of a derived text to the word that stood in its place."""
+    return np.array_equal(links.lengths, text.words.lengths) and bool((links.flat[:, 0] == links.flat[:, 1]).all())
