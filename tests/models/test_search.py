@@ -81,11 +81,12 @@ def test_stopping_surely_changes_nothing(seed, width, penalty):
 
 
 def test_a_full_beam_stops_at_once_and_a_sure_one_later():
-    """Of two with one subword each the second becomes far likelier a word, once it is long."""
+    """Each with a whole beam of hypotheses."""
     walked = {}
     for stop in ("full", "likely", "sure"):
         little = Little(list(range(30)), 6)
-        beam(little, firsts(30), torch.full((30,), 12), RULES, 3, penalty=Penalty(1.0), stop=stop)
+        found = beam(little, firsts(30), torch.full((30,), 12), RULES, 3, penalty=Penalty(1.0), stop=stop)
+        assert (found.lengths >= 0).all()
         walked[stop] = sum(little.walked)
     assert walked["full"] < walked["likely"] < walked["sure"]
 
