@@ -124,7 +124,12 @@ def test_translations_are_used_again_until_they_are_forgotten(monkeypatch):
     heads["kept"].forget()
     objective.loss(net, heads, batch)
     assert len(read) == 7
-    assert texts(read[-1][0]["input_ids"]) != before
+    objective.loss(net, heads, batch)
+    objective.loss(net, heads, batch)
+    assert len(read) == 9
+    objective.loss(net, heads, batch)
+    assert len(read) == 11  # for a fourth time it is made anew
+    assert texts(read[6][0]["input_ids"]) != before
     assert not heads.state_dict()
     assert not BackTranslation().modules(net)
 
@@ -183,11 +188,11 @@ def test_copied_subwords_are_those_that_stand_in_the_source():
 
 
 def test_what_is_kept_is_never_saved():
-    kept = Kept()
+    kept = Kept(uses=3)
     kept.keep(3, Translation(torch.zeros(1, 1), torch.ones(1)))
-    assert kept.of(3) is not None
-    assert kept.of(4) is None
     assert not kept.state_dict()
+    assert kept.of(4) is None
+    assert [kept.of(3) is None for _ in range(3)] == [False, False, True]  # used twice more, and gone
 
 
 def test_facts_say_what_comes_first():

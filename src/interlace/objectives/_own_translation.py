@@ -72,23 +72,30 @@ class Translation:
 
 
 class Kept(nn.Module):
-    """Translations that are used more than once, by a number of their batch; no weights, and nothing is saved.
+    """Translations that are used `uses` times, by a number of their batch; no weights, and nothing is saved.
 
     A checkpoint cannot hold what each process keeps for itself. So all of it is forgotten when one is written: a run
     that goes on from there makes it anew, and so does the one that went on by itself.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, uses: int) -> None:
         super().__init__()
-        self._kept: dict[int, Translation] = {}
+        self._uses = uses
+        self._kept: dict[int, tuple[Translation, int]] = {}
 
     def of(self, key: int) -> Translation | None:
-        """What is kept under a number."""
-        return self._kept.get(key)
+        """What is kept under a number; with its last use it is gone."""
+        if key not in self._kept:
+            return None
+        translation, left = self._kept.pop(key)
+        if left > 1:
+            self._kept[key] = translation, left - 1
+        return translation
 
     def keep(self, key: int, translation: Translation) -> None:
-        """Keep it."""
-        self._kept[key] = translation
+        """Keep what is used for the first time now."""
+        if self._uses > 1:
+            self._kept[key] = translation, self._uses - 1
 
     def forget(self) -> None:
         """Keep nothing."""

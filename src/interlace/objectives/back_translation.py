@@ -142,7 +142,7 @@ class BackTranslation(Seq2SeqObjective):
 
         from interlace.objectives._own_translation import Kept
 
-        return nn.ModuleDict({"kept": Kept()} if self.reuse > 1 else {})
+        return nn.ModuleDict({"kept": Kept(self.reuse)} if self.reuse > 1 else {})
 
     def loss(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> dict[str, Term]:
         """Translate, then learn the way back."""
