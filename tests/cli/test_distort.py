@@ -86,6 +86,13 @@ def test_the_dictionary_is_the_map_of_words_with_a_letter(files, tmp_path):
     assert all(word in words for word in entries.values())
 
 
+def test_a_language_is_known_by_the_files_name(files, tmp_path):
+    write_lines(files / "dev.hi.txt", ["एक दो"])
+    run(files / "dev.hi.txt", "--with", "invert", "--into", tmp_path / "out")
+    assert (tmp_path / "out" / "dictionary.hi-hi_x.txt").is_file()
+    assert list(read_lines(tmp_path / "out" / "dev.hi.txt")) == ["दो एक"]
+
+
 def test_blanks_part_all_words(files, tmp_path):
     run(files / "a.en.txt", "--with", "invert", "--blanks", "--into", tmp_path / "out")
     assert list(read_lines(tmp_path / "out" / "a.en.txt")) == ["bark Dogs . not do Cats !", "", "yes"]

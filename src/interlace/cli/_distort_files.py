@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
-from interlace.cli._options import language_of
 from interlace.errors import DataError, SettingsError
 from interlace.links import WordPairs
 from interlace.links.formats import pharaoh_lines
@@ -19,6 +18,7 @@ from interlace.recipes._deriving_formats import write_as
 from interlace.synthetic._layout import spaced
 from interlace.text import Text, TextPairs
 from interlace.text.lines import must_exist, read_blocks, read_lines, writing
+from interlace.text.scripts import scripts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,6 +31,15 @@ _BY_SUFFIX = {".conllu": "conllu", ".json": "squad", ".iob": "iob", ".bio": "iob
 _TAG = re.compile(r".*\S[\t ](O|[BI]-\S+)")
 _USUAL_LANGUAGE = "en"
 _HEAD = 6  # column of CoNLL-U
+
+
+def language_in(path: Path) -> str:
+    """`"hi"` of `dev.hi.txt` or `dev.hi.conllu.gz`; empty where no part of the name is a language that is known.
+
+    A name that ends in one (`train.en`) is plain text.
+    """
+    suffixes = [suffix[1:] for suffix in reversed(path.suffixes)]
+    return next((suffix for suffix in suffixes if scripts_of(suffix)), "")
 
 
 def reader_name(path: Path) -> str:
@@ -80,7 +89,7 @@ class Distorter:
         reader = READERS.build({"name": name, **self._settings(name, path)}, f"--reader {name}")
         about: dict[str, Any] = {"file": path.name, "reader": name, "lines": 0, "words": 0, "notes": Counter()}
         stem = path.name.removesuffix(".gz")
-        chunks = reader.read_chunks([path], [self.names[0] or language_of(path) or _USUAL_LANGUAGE])
+        chunks = reader.read_chunks([path], [self.names[0] or language_in(path) or _USUAL_LANGUAGE])
         with _links(into, stem, pairs=name in {"nli", "squad"}) as writers:
             write_as(reader, into / path.name, self._changed(chunks, about, writers))
         if not about["lines"]:

@@ -56,13 +56,12 @@ def distort(
 ) -> None:
     """Write each file in a derived language, in its format, with word links, a dictionary and what was done."""
     take_guests(code)
-    from interlace.cli._distort_files import Distorter
-    from interlace.cli._options import language_of
+    from interlace.cli._distort_files import Distorter, language_in
     from interlace.text.lines import atomic_folder, must_be_replaceable
 
     chosen = _chain(changes, settings)
     _must_differ(files)
-    own = language or next(filter(None, map(language_of, files)), "en")
+    own = language or next(filter(None, map(language_in, files)), "en")
     names = (language, name or f"{own}_x")
     must_be_replaceable(into, META, "folder of a derived language")
     distorter = Distorter(chosen, seed, names, reader, splitter, blanks)
