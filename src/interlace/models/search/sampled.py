@@ -67,5 +67,5 @@ def _drawn(scores: Tensor, temperature: float, numbers: Tensor) -> Tensor:
     """(R,) places in (R, V) scores: where the sum of the probabilities passes the number."""
     sums = (scores / temperature).softmax(1).cumsum(1)
     total = sums[:, -1:]
-    below = torch.nextafter(total, torch.zeros_like(total))  # a product that rounds to the total would find no place
+    below = torch.nextafter(total, torch.zeros_like(total))  # a number that was rounded to 1 would find no place
     return torch.searchsorted(sums, torch.minimum(numbers[:, None] * total, below), right=True)[:, 0]
