@@ -15,7 +15,7 @@ from interlace.readers import READERS
 from interlace.recipes import Recipe, read_recipe
 from interlace.recipes._deriving_formats import write_as
 from interlace.recipes._deriving_text import overlaps
-from interlace.recipes.prepare import data_root, prepare
+from interlace.recipes.prepare import data_key, data_root, prepare
 from interlace.recipes.pretrain import pretrain
 from interlace.text.lines import read_lines, write_lines
 from little_world import SHORT, VOCAB, WORLD
@@ -148,6 +148,14 @@ def test_corpora_links_and_vocabulary_come_of_it_as_of_any_language(root):
     assert set(materials.train) == {"en", "en_x", "en-en_x"}
     aligned = materials.train["en-en_x"].take(np.arange(1))
     assert aligned.links[0].tolist() == [[0, 2], [1, 1], [2, 0], [3, 3]]
+
+
+def test_scores_hang_on_the_changes_and_not_on_what_else_lies_beside_the_files(root):
+    first = data_key(recipe(root))
+    write_lines(root / "text/another.txt", ["new"])
+    assert data_key(recipe(root)) == first
+    assert data_key(recipe(root, {"changes": "transliterate"})) != first
+    assert data_key(recipe(root, {"seed": 1})) != first
 
 
 # ---- shipped recipes ----

@@ -6,6 +6,7 @@ Words are those that a file itself tells (treebanks, tagged tokens), and otherwi
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -158,7 +159,6 @@ def _given(links: Ragged | None) -> Ragged:
 
 def _maybe(path: Path | None) -> AbstractContextManager[Any]:
     """A file to write lines to, or a place where they are lost."""
-    from contextlib import nullcontext
 
     def drop(_lines: Iterable[str]) -> None:
         """Nobody asks for these."""

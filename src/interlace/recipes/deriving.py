@@ -57,6 +57,11 @@ def with_derived(recipe: Recipe, root: Path) -> Path:
     return cached("derived-root", key, lambda into: _lay(root, folders, made, into / _FILES)) / _FILES
 
 
+def derived_key(recipe: Recipe) -> list[Any]:
+    """What derived languages hang on beside the files that they are made of: the sections, and the code of changes."""
+    return [{name: language.dump() for name, language in recipe.derived.items()}, _version()]
+
+
 def _names(folder: Path) -> list[str]:
     return [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
 

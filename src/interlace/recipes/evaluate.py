@@ -22,12 +22,11 @@ from interlace.recipes._scorebook import Scorebook
 from interlace.recipes.card import write_card
 from interlace.recipes.embeddings import VECTORS, static_vectors
 from interlace.recipes.leaks import kept_leaks
-from interlace.recipes.prepare import data_root
+from interlace.recipes.prepare import data_key, data_root
 from interlace.train.cell import Cell
 from interlace.train.device import accelerator_for, resolved
 from interlace.train.folder import RECIPE, RUN, locked, read_json
 from interlace.train.tune import fits, score_fit
-from interlace.world import world_version
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -222,7 +221,7 @@ def _key(target: Target, identity: Identity, cell: Cell, fit: Fit) -> str:
         "source": cell.source,
         "trained": fit.trained,
         "judges": sorted({fit.judge_of(item) for item in fit.scored}) if task.tuning.select == "mean-dev" else [],
-        "data": [recipe.world.dump(), world_version()] if recipe.world and not recipe.derived else str(cell.root),
+        "data": data_key(recipe),
         "precision": resolved(recipe.train.precision),
         "processes": cell.accelerator.num_processes if fit.trained else 1,
     }

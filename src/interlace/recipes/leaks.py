@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from interlace.data.filters._sides import sides
 from interlace.data.overlap import Grams, TestSet, leaks
 from interlace.errors import InterlaceError
-from interlace.recipes.prepare import data_root
+from interlace.recipes.prepare import data_key, data_root
 from interlace.tasks._files import MissingDataError
 from interlace.tasks._texts import raw_text
 from interlace.train.folder import read_json, write_json
-from interlace.world import world_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -152,9 +151,7 @@ def _key(trained: Recipe, held: TestSet) -> str:
     content = {
         "version": _VERSION,
         "text": {key: group.dump() for key, group in trained.corpora.items()},
-        "root": [trained.world.dump(), world_version()]
-        if trained.world and not trained.derived
-        else str(data_root(trained)),
+        "root": data_key(trained),
         "held out": [dict(held.parts), dict(held.languages)],
     }
     return hashlib.blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=8).hexdigest()

@@ -18,7 +18,7 @@ from interlace.data.vocab import Vocab
 from interlace.errors import DataError
 from interlace.recipes._text import filters_of, text_key, training_lines, training_pairs, words_key
 from interlace.recipes._translating import tokenizer_of
-from interlace.recipes.deriving import with_derived
+from interlace.recipes.deriving import derived_key, with_derived
 from interlace.recipes.linking import beside, needs
 from interlace.text.words import SPLITTERS
 from interlace.world import world_version, write_world
@@ -94,6 +94,12 @@ def data_root(recipe: Recipe) -> Path:
     """
     root = _root(recipe)
     return with_derived(recipe, root) if recipe.derived else root
+
+
+def data_key(recipe: Recipe) -> Any:
+    """What names a recipe's data in keys of scores, but for the content of its files, which a run is done with."""
+    original = [recipe.world.dump(), world_version()] if recipe.world else str(_root(recipe))
+    return [original, derived_key(recipe)] if recipe.derived else original
 
 
 def _root(recipe: Recipe) -> Path:
