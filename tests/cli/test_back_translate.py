@@ -1,0 +1,69 @@
+"""`interlace back-translate`: what the command makes of its options, with a stand-in that translates."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+from typer.testing import CliRunner
+
+from interlace.cli import application
+from interlace.errors import SettingsError
+from interlace.models.translator import Hypothesis, Translation
+from interlace.recipes import translate
+from interlace.recipes.translate import Window
+
+
+@pytest.fixture
+def called(monkeypatch):
+    """The arguments that the interpreter was made with."""
+    given = {}
+
+    class Shouting:
+        def __init__(self, names, source, target, search, **options):
+            given.update(names=names, direction=f"{source}-{target}", search=search, **options)
+            self.translator = SimpleNamespace(source=source, target=target)
+
+        def key(self):
+            return {}
+
+        def windows(self, lines, size, first=0):
+            taken = list(lines)
+            found = [Translation((Hypothesis(line.upper(), 0.0, 0.0, 1),)) for line in taken]
+            yield Window(first, taken, found)
+
+    monkeypatch.setattr(translate, "Interpreter", Shouting)
+    monkeypatch.setattr(translate, "must_say", lambda *_: None)
+    return given
+
+
+def run(*arguments):
+    return CliRunner().invoke(application(), ["back-translate", *map(str, arguments)], catch_exceptions=False).stdout
+
+
+def test_options_are_settings_and_a_summary_is_printed(called, tmp_path):
+    (tmp_path / "mono").write_text("unu doi\ntrei patru\n", encoding="utf-8")
+    into = tmp_path / "made"
+    rules = ["--set", "filters={length={min_words=1}}", "--set", "search.beam=2", "--tag", "<BT>"]
+    text = run("RUN", tmp_path / "mono", "--from", "ro", "--to", "en", "--into", into, *rules, "--json")
+    assert json.loads(text) == {"from": "ro", "to": "en", "pairs": 2, "dropped": {"empty": 0, "unfinished": 0}}
+    assert (into / "train.en").read_text(encoding="utf-8") == "<BT> UNU DOI\n<BT> TREI PATRU\n"
+    assert (called["names"], called["direction"], called["search"].beam) == (["RUN"], "ro-en", 2)
+    assert run("RUN", tmp_path / "mono", "--from", "ro", "--to", "en", "--into", into, *rules).strip() == str(into)
+
+
+def test_a_wrong_setting_is_named(called, tmp_path):
+    (tmp_path / "mono").write_text("unu\n", encoding="utf-8")
+    with pytest.raises(SettingsError, match="did you mean 'search'"):
+        run(
+            "RUN",
+            tmp_path / "mono",
+            "--from",
+            "ro",
+            "--to",
+            "en",
+            "--into",
+            tmp_path / "made",
+            "--set",
+            "serach.beam=2",
+        )
+    assert called == {}
