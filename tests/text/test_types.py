@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlace.text import Text
-from interlace.text.types import WordTypes
+from interlace.text.types import WordTypes, distinct
 from interlace.text.words import SPLITTERS
 
 LINES = st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n"), max_size=12), max_size=6)
@@ -22,6 +22,15 @@ def test_numbers_spell_the_words_of_the_lines(lines):
     numbered = types.number(text(lines))
     spelt = [[types.spellings[number] for number in row] for row in numbered]
     assert spelt == [text(lines).tokens(line) for line in range(len(lines))]
+
+
+@given(LINES)
+def test_distinct_spellings_are_those_of_one_text(lines):
+    spellings, numbers = distinct(text(lines))
+    assert len(set(spellings)) == len(spellings)
+    words = [word for line in range(len(lines)) for word in text(lines).tokens(line)]
+    assert [spellings[number] for number in numbers] == words
+    assert set(spellings) == set(words)
 
 
 def test_types_grow_over_texts_and_keep_their_numbers():
