@@ -248,7 +248,7 @@ def start(python, *arguments, **options):
 
 
 def test_a_killed_command_goes_on(python, run_folder, source, expected):
-    write_lines(source, LINES * 20)
+    write_lines(source, LINES * 8)
     into = source.with_suffix(".de")
     command = (run_folder, *DIRECTION, "--input", source, "--into", into, "--window", 6)
     begun = start(python, *command)
@@ -261,7 +261,7 @@ def test_a_killed_command_goes_on(python, run_folder, source, expected):
     done = start(python, *command)
     _, told = done.communicate()
     assert b"going on behind line" in told
-    assert list(read_lines(into)) == expected * 20
+    assert list(read_lines(into)) == expected * 8
 
 
 def wait_for(holds, seconds=60):
