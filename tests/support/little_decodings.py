@@ -5,9 +5,13 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 END = 1
 
@@ -53,7 +57,7 @@ def logprobs_of(seed: int, said: tuple[int, ...], size: int, steps: int = 0) -> 
     return torch.tensor(scores_of(seed, said, size, steps), dtype=torch.float64).log_softmax(0).numpy()
 
 
-def everything(seed: int, size: int, limit: int, never: tuple[int, ...] = (), steps: int = 0):
+def everything(seed: int, size: int, limit: int, never: tuple[int, ...] = (), steps: int = 0) -> Iterator[Any]:
     """Every hypothesis of at most `limit` subwords, without its end, and its log-probability."""
     may = [token for token in range(size) if token != END and token not in never]
     for length in range(limit + 1):

@@ -69,7 +69,7 @@ class Cell:
         return replace(self, task=self.task.model_copy(update={"files": files})).examples("test", self.source)
 
     def row(self, item: Item, scores: dict[str, float], count: int, start: float) -> Score:
-        """The row of one item, measured on `count` examples, those that count in the score, since `start` (of `time.perf_counter`)."""
+        """The row of one item: `count` examples count in its score, measured since `start` (of `time.perf_counter`)."""
         setting, language = item
         task = self.task
         return {
