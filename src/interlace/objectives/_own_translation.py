@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from interlace.models.search.greedy import greedy
+from interlace.models.search.reading import Reading, evaluating
 from interlace.models.search.sampled import draws_of, sampled
 
 if TYPE_CHECKING:
@@ -104,35 +105,14 @@ class Kept(nn.Module):
 
 def translated(model: Any, inputs: dict[str, Tensor], order: Order) -> Translation:
     """What the model writes as it is, without dropout; its mode is as before when it returns."""
-    training = model.training
-    model.eval()
-    try:
-        with torch.no_grad():
-            mask = inputs.get("attention_mask")
-            decoding = _Decoding(model, model.start(model.encode(inputs), mask), order.languages)
-            if order.sampled:
-                found = sampled(
-                    decoding, order.first, order.limits, order.rules, draws_of(order.limits),
-                    temperature=order.temperature, top=order.top,
-                )  # fmt: skip
-            else:
-                found = greedy(decoding, order.first, order.limits, order.rules)
-    finally:
-        model.train(training)
-        torch.clear_autocast_cache()  # weights that were cast without a gradient would be taken for the pass with one
+    with evaluating(model), torch.no_grad():
+        decoding = Reading(model, model.start(model.encode(inputs), inputs.get("attention_mask")), order.languages)
+        if order.sampled:
+            found = sampled(
+                decoding, order.first, order.limits, order.rules, draws_of(order.limits),
+                temperature=order.temperature, top=order.top,
+            )  # fmt: skip
+        else:
+            found = greedy(decoding, order.first, order.limits, order.rules)
+    torch.clear_autocast_cache()  # weights that were cast without a gradient would be taken for the pass with one
     return Translation(found.ids[:, 0], found.lengths[:, 0])
-
-
-class _Decoding:
-    """A model's memory with the language ids of its rows."""
-
-    def __init__(self, model: Any, memory: Any, languages: Tensor | None) -> None:
-        self._model, self._memory, self._languages = model, memory, languages
-
-    def step(self, tokens: Tensor) -> Tensor:
-        scores: Tensor = self._model.step(self._memory, tokens, self._languages)
-        return scores
-
-    def select(self, rows: Tensor) -> _Decoding:
-        languages = None if self._languages is None else self._languages[rows]
-        return _Decoding(self._model, self._memory.select(rows), languages)
