@@ -55,6 +55,8 @@ def test_purposes_keep_their_numbers():
         ("SWITCH", 12),
         ("VECTORS", 13),
         ("STATISTICS", 14),
+        ("CHANGE", 15),
+        ("DECODE", 16),
     ]
 
 

@@ -9,7 +9,8 @@ from interlace.data.packing import Streams
 from interlace.errors import SettingsError
 from interlace.models.traits import Traits
 from interlace.recipes import Recipe
-from interlace.recipes.mixing import build_mixture, held_out
+from interlace.recipes.holding_out import held_out
+from interlace.recipes.mixing import build_mixture
 from interlace.recipes.prepare import prepare
 from interlace.recipes.pretrain import pretrain
 from interlace.text.lines import write_lines

@@ -16,7 +16,7 @@ from interlace.objectives import Resources, Term
 from interlace.objectives.clm import Clm
 from interlace.ragged import Ragged
 from interlace.recipes import Recipe
-from interlace.recipes.mixing import held_out
+from interlace.recipes.holding_out import held_out
 from interlace.train.perplexity import HeldOut, hold_out, perplexities
 
 TEXT = "a few words to learn the alphabet from"

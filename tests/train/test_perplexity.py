@@ -16,7 +16,7 @@ from interlace.objectives import Resources, Term
 from interlace.objectives.mlm import Mlm
 from interlace.ragged import Ragged
 from interlace.recipes import read_recipe
-from interlace.recipes.mixing import held_out
+from interlace.recipes.holding_out import held_out
 from interlace.train.perplexity import HeldOut, hold_out, perplexities
 
 
