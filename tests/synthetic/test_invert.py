@@ -56,7 +56,7 @@ def test_only_what_cannot_be_told_apart_again_cannot_be_undone():
         for split in ("marks", "period", "line")
         for keep in (True, False)
     }
-    assert [key for key, value in undoes.items() if not value] == [("marks", False), ("period", False)]
+    assert [key for key, value in undoes.items() if not value] == [("marks", False), ("period", False), ("line", True)]
 
 
 def test_words_take_along_what_stood_before_them():
@@ -96,3 +96,8 @@ def test_a_part_of_a_word_stays_that_part():
     text = replace(Text.of(["Anna reads non-fiction"], "en", "blanks"), answers=[(15, 22)])
     derived = CHANGES.build("invert").apply(text).text
     assert derived.lines[0][slice(*derived.answers[0])] == "fiction"
+
+
+def test_a_mark_that_comes_to_the_end_of_a_line_would_stay_there():
+    assert inverted("? a b", sentence_split="line") == "b a ?"
+    assert inverted("b a ?", sentence_split="line") == "a b ?"

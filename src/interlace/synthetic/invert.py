@@ -24,8 +24,8 @@ class Invert(Change):
 
     @property
     def undoes(self) -> bool:
-        """Where marks moved to the front, sentences cannot be told apart any more."""
-        return self.keep_final_punct or self.sentence_split == "line"
+        """Marks that move among words make or end other sentences; a line as a whole has no end marks to find again."""
+        return self.keep_final_punct != (self.sentence_split == "line")
 
     def derive(self, text: Text, key: int) -> Derived:  # noqa: ARG002 - nothing is drawn
         """The derived lines; a name that goes on over an end mark is torn apart, and counted."""

@@ -26,8 +26,8 @@ class Permute(Change):
 
     @property
     def undoes(self) -> bool:
-        """Where marks moved, sentences cannot be told apart any more."""
-        return self.keep_final_punct or self.sentence_split == "line"
+        """Marks that move among words make or end other sentences; a line as a whole has no end marks to find again."""
+        return self.keep_final_punct != (self.sentence_split == "line")
 
     def derive(self, text: Text, key: int) -> Derived:
         """The derived lines; names whose words are scattered become as many names, and are counted."""
