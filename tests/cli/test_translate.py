@@ -177,6 +177,13 @@ def test_a_file_becomes_a_file(run_folder, source, expected):
     assert translate(run_folder, *DIRECTION, "--input", source).stdout == as_text(expected * 3)
 
 
+def test_a_file_is_not_written_over_by_its_translation(run_folder, source):
+    before = source.read_bytes()
+    with pytest.raises(DataError, match=r"a\.en: is what is read"):
+        translate(run_folder, *DIRECTION, "--input", source, "--into", source)
+    assert source.read_bytes() == before
+
+
 @pytest.mark.parametrize("suffix", [".de", ".de.gz"])
 def test_a_stopped_command_goes_on_by_the_same_command(suffix, run_folder, source, expected, monkeypatch):
     into = source.with_name(f"a{suffix}")

@@ -57,6 +57,13 @@ def test_the_batch_says_what_is_read_first_and_what_is_written():
     assert made(BackTranslation(max_length=8)).extra["limits"].tolist() == [6, 6, 6]
 
 
+def test_languages_that_only_the_vocabulary_knows_are_not_gone_through():
+    objective = BackTranslation()
+    prepared = objective.prepare(Resources(VOCAB, PLAIN, languages=("de",)))
+    with pytest.raises(SettingsError, match="there is no other language"):
+        objective.batch(TEXT, prepared, 0, np.random.default_rng(0))
+
+
 def test_the_model_reads_its_own_greedy_translation(monkeypatch):
     net, batch = model(init_std=0.4, dropout=0.5), made(BackTranslation(max_length=12)).to(CPU)
     net.train()

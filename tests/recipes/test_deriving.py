@@ -200,6 +200,19 @@ def test_a_file_that_is_there_is_not_hidden(root):
         data_root(recipe(root))
 
 
+def test_two_different_files_are_not_made_at_one_place(root):
+    pairs = {"pairs": ["en-en_x"], "train": ["text/{source}.side", "text/train.{target}.txt"]}
+    corpora = {"text": {"languages": ["en", "en_x"], "train": "text/train.{language}.txt"}, "pairs": pairs}
+    with pytest.raises(SettingsError, match=r"two different files are to be made at .*train\.en_x\.txt"):
+        data_root(recipe(root, corpora=corpora))
+
+
+def test_translations_hide_no_file_of_the_original(root):
+    write_lines(root / "text/pairs.en-en_x.en.txt", ["by hand"])
+    with pytest.raises(DataError, match=r"pairs\.en-en_x\.en\.txt is there already"):
+        data_root(recipe(root))
+
+
 def test_a_pattern_without_a_language_names_one_file_for_both(root):
     files = {"pos": {"files": {"test": "pos/test.en.conllu"}}}
     with pytest.raises(SettingsError, match=r"evaluate\.tasks\.pos\.files: .* is one file for both languages"):

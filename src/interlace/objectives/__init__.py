@@ -116,6 +116,7 @@ class Resources:
 
     frequencies: (vocabulary,) count of each subword in the corpora the objective reads, or None where not counted.
     lexicons: (source language, target language) -> dictionary, for objectives that need `lexicon`.
+    languages: of the recipe; a vocabulary or a model that training goes on from may know more.
     """
 
     vocab: Vocab
@@ -123,6 +124,7 @@ class Resources:
     frequencies: np.ndarray[Any, Any] | None = None
     seed: int = 0
     lexicons: dict[tuple[str, str], Lexicon] = field(default_factory=dict)
+    languages: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

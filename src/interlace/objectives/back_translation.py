@@ -21,7 +21,7 @@ from pydantic import Field
 
 from interlace.data import Sentences
 from interlace.data.layout import single
-from interlace.errors import SettingsError, did_you_mean
+from interlace.errors import SettingsError
 from interlace.objectives import Facts, Term
 from interlace.objectives._inputs import language_id
 from interlace.objectives._seq2seq import PreparedSeq2Seq, Seq2SeqObjective, must_translate, written_rows
@@ -44,10 +44,12 @@ class PreparedBackTranslation(PreparedSeq2Seq):
     """Adds what a search must know of the vocabulary.
 
     roles: (4,) begin, end, padding, and how many subwords there are. never: (n,) those that no sentence holds.
+    through: languages to translate into.
     """
 
     roles: NDArray[np.int64]
     never: NDArray[np.int64]
+    through: tuple[str, ...]
 
 
 class BackTranslation(Seq2SeqObjective):
@@ -63,7 +65,7 @@ class BackTranslation(Seq2SeqObjective):
     term: ClassVar[str] = "back_translation"
 
     through: list[str] = Field(
-        [], description="Languages to translate into, one drawn for each batch; none: all others of the vocabulary."
+        [], description="Languages to translate into, one drawn for each batch; none: all others of the recipe."
     )
     search: Literal["greedy", "sampled"] = Field(
         "greedy", description="Take the likeliest subword (XLM), or draw one (Edunov et al. 2018)."
@@ -96,11 +98,12 @@ class BackTranslation(Seq2SeqObjective):
             DataError: the vocabulary asks for no such language.
         """
         prepared, vocab = super().prepare(resources), resources.vocab
-        for language in self.through:
+        through = tuple(self.through or resources.languages or vocab.targets)
+        for language in through:
             vocab.target(language)
         roles = np.array([vocab.begin, vocab.end, vocab.pad, vocab.size], np.int64)
         never = np.setdiff1d(vocab.specials, [vocab.end])
-        return PreparedBackTranslation(vocab, prepared.traits, prepared.language_ids, roles, never)
+        return PreparedBackTranslation(vocab, prepared.traits, prepared.language_ids, roles, never, through)
 
     def batch(
         self,
@@ -119,7 +122,7 @@ class BackTranslation(Seq2SeqObjective):
         writing = written_rows(examples.ids, vocab.target(language), vocab, self.max_length)
         batch = self.laid_out(layout, (language,), writing, (language,), prepared)
         digest = int.from_bytes(blake2b(layout.ids.tobytes(), digest_size=8).digest()) >> 1
-        others = self._others(language, list(vocab.targets))
+        others = _others(language, prepared.through)
         other = others[digest % len(others) if self.reuse > 1 else int(rng.integers(len(others)))]
         lengths = layout.lengths - 2
         limits = np.minimum((self.max_ratio * lengths).astype(np.int64) + self.max_extra, self.max_length - 2)
@@ -195,11 +198,11 @@ class BackTranslation(Seq2SeqObjective):
             kept.keep(int(extra["number"]), translation)
         return translation
 
-    def _others(self, language: str, known: list[str]) -> list[str]:
-        found = [other for other in self.through or known if other != language]
-        if not found:
-            raise SettingsError(
-                f"back_translation: sentences in {language!r} are to be translated, and there is no other language; "
-                f"name one in through{did_you_mean(language, known)}"
-            )
-        return found
+
+def _others(language: str, through: tuple[str, ...]) -> list[str]:
+    """The languages that sentences of `language` go through."""
+    found = [other for other in through if other != language]
+    if not found:
+        message = f"back_translation: sentences in {language!r} are to be translated, and there is no other language"
+        raise SettingsError(f"{message}; name one in through")
+    return found

@@ -41,6 +41,11 @@ class Same:
     path: Path
     source: Source
 
+    @property
+    def made(self) -> tuple[Path, ...]:
+        """What is written."""
+        return (self.path,)
+
 
 @dataclass(frozen=True)
 class Sides:
@@ -54,6 +59,11 @@ class Sides:
     sources: tuple[Source, ...]
     share: float
 
+    @property
+    def made(self) -> tuple[Path, ...]:
+        """What is written."""
+        return tuple(path for path in (self.original, self.path, self.links) if path is not None)
+
 
 @dataclass(frozen=True)
 class Words:
@@ -63,6 +73,11 @@ class Words:
     path: Path
     sources: tuple[Source, ...]
 
+    @property
+    def made(self) -> tuple[Path, ...]:
+        """What is written."""
+        return (self.path,)
+
 
 Wanted = Same | Sides | Words
 
@@ -71,15 +86,31 @@ def wanted_files(recipe: Recipe, root: Path) -> list[Wanted]:
     """Every file that is to be made, each once.
 
     Raises:
-        SettingsError: a pattern names one file for both languages. DataError: a file to be made is there already.
+        SettingsError: a pattern names one file for both languages, or two different files are to be made at one place.
+        DataError: a file to be made is there already.
     """
-    found: dict[Path, Wanted] = {}
+    found: list[Wanted] = []
+    makers: dict[Path, Wanted] = {}
     for name in recipe.derived:
         for one in [*_texts(recipe, name, root), *_tasks(recipe, name, root), *_dictionaries(recipe, name, root)]:
-            if one.path.exists():
-                raise DataError(f"derived.{name}: {one.path} is there already; take another name or leave it out")
-            found.setdefault(one.path, one)
-    return list(found.values())
+            for path in one.made:
+                if path.exists():
+                    raise DataError(f"derived.{name}: {path} is there already; take another name or leave it out")
+                if not _is_one(one, makers.setdefault(path, one)):
+                    raise SettingsError(
+                        f"derived.{name}: two different files are to be made at {path}; give translations patterns of "
+                        "their own with {pair} in them, as in 'parallel/train.{pair}.{source}'"
+                    )
+            if makers[one.path] is one:
+                found.append(one)
+    return found
+
+
+def _is_one(one: Wanted, other: Wanted) -> bool:
+    """Whether two that are wanted at one place are the same file; who reads it makes no difference."""
+    if isinstance(one, Same) and isinstance(other, Same):
+        return (one.language, one.source.paths) == (other.language, other.source.paths)
+    return one == other
 
 
 # ---- training text ----

@@ -120,6 +120,8 @@ def resuming(source: Path, path: Path, key: dict[str, Any]) -> Iterator[Resuming
     """
     if path.is_dir():
         raise DataError(f"{path}: a folder where a file is to be written")
+    if path.exists() and path.samefile(source):
+        raise DataError(f"{path}: is what is read; write to another file")
     path.parent.mkdir(parents=True, exist_ok=True)
     with _partial(path).open("ab") as file:
         try:

@@ -88,10 +88,7 @@ class _Makers:
 
     def made(self, wanted: Wanted) -> dict[Path, Path]:
         """Where a wanted file (and those made with it) is to stand -> where it stands in the cache."""
-        if isinstance(wanted, Sides):
-            names = [path for path in (wanted.original, wanted.path, wanted.links) if path is not None]
-        else:
-            names = [wanted.path]
+        names = wanted.made
         files = [f"{number}{''.join(path.suffixes[-2:])}" for number, path in enumerate(names)]
         folder = cached("derived", self._key(wanted, files), lambda into: self._make(wanted, [into / f for f in files]))
         return {path: folder / file for path, file in zip(names, files, strict=True)}

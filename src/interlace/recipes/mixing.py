@@ -90,7 +90,7 @@ def _resources(
         for corpus in corpora:
             frequencies += materials.readable[corpus].frequencies(materials.vocab.size)
     lexicons = lexicons_of(recipe, name, objective, corpora, materials)
-    return Resources(materials.vocab, traits, frequencies, recipe.seed, lexicons)
+    return Resources(materials.vocab, traits, frequencies, recipe.seed, lexicons, tuple(recipe.languages))
 
 
 def _plan(recipe: Recipe, objective: Objective, materials: Materials, corpus: str, number: int) -> Plan:
