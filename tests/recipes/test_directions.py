@@ -5,6 +5,7 @@ import pytest
 from interlace.errors import SettingsError
 from interlace.recipes import Recipe
 from interlace.recipes._directions import directions, must_be_trained
+from interlace.recipes.translate import Speaker
 
 CORPORA = {
     "pairs": {"pairs": ["en-de", "en-tr"], "train": ["a.{language}"]},
@@ -62,3 +63,16 @@ def test_an_untrained_direction_is_refused_with_those_there_are():
         must_be_trained(recipe, "de", "tr")
     with pytest.raises(SettingsError, match=r"no objective of it translates"):
         must_be_trained(Recipe(name="r"), "de", "tr")
+
+
+def test_the_longest_row_is_that_of_objectives_that_learn_the_direction():
+    objectives = {
+        "translation": {"corpora": ["en-de"], "max_length": 16},
+        "back_translation": {"corpora": ["en-de"], "through": ["en"], "max_length": 32},
+        "denoise": {"max_length": 60},
+    }
+    speaker = Speaker("r", "r/model", Recipe.read({"name": "r", "corpora": CORPORA, "objectives": objectives}))
+    assert speaker.longest("de", "en") == 14
+    assert speaker.longest("en", "de") == 30  # back-translation writes German from English
+    assert speaker.longest("en", "tr") is None
+    assert Speaker("m", "m", None).longest("en", "de") is None

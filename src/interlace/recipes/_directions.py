@@ -19,11 +19,16 @@ def directions(recipe: Recipe) -> dict[tuple[str, str], str]:
     An objective of pairs learns what its `directions` say; one of single sentences that go `through` other languages
     learns from each of these into the sentence's own. Others teach languages and no translation.
     """
-    found: dict[tuple[str, str], str] = {}
+    return {direction: names[0] for direction, names in learners(recipe).items()}
+
+
+def learners(recipe: Recipe) -> dict[tuple[str, str], list[str]]:
+    """(source, target) -> all objectives that learn it; see `directions`."""
+    found: dict[tuple[str, str], list[str]] = {}
     for name in recipe.objectives:
         if recipe.objective(name).backbone == "seq2seq":
-            for direction in _learnt(recipe, name):
-                found.setdefault(direction, name)
+            for direction in dict.fromkeys(_learnt(recipe, name)):
+                found.setdefault(direction, []).append(name)
     return found
 
 

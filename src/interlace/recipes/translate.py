@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from interlace.data.cache import content_key
 from interlace.data.vocab import Vocab
 from interlace.errors import SettingsError
-from interlace.recipes._directions import directions, must_be_trained
+from interlace.recipes._directions import directions, learners, must_be_trained
 from interlace.recipes.evaluate import target_of
 from interlace.train.folder import RECIPE
 
@@ -62,13 +62,12 @@ class Speaker:
         if self.recipe is not None:
             must_be_trained(self.recipe, source, target)
 
-    @property
-    def longest(self) -> int | None:
-        """Most subwords of a sentence, without specials, in the rows that it learnt to translate."""
+    def longest(self, source: str, target: str) -> int | None:
+        """Most subwords of a sentence, without specials, in the rows that it learnt to translate; none: not known."""
         if self.recipe is None:
             return None
-        learnt = [self.recipe.objective(name) for name in self.recipe.objectives]
-        return max((one.max_length - 2 for one in learnt if one.backbone == "seq2seq"), default=None)
+        names = learners(self.recipe).get((source, target), [])
+        return max((self.recipe.objective(name).max_length - 2 for name in names), default=None)
 
 
 class Interpreter:
@@ -112,7 +111,8 @@ class Interpreter:
         self._normalise = speakers[0].recipe.normalise if speakers[0].recipe is not None else None
         self._accelerator = accelerator_for(precision)
         models, vocab = _opened(speakers)
-        longest = min((speaker.longest for speaker in speakers if speaker.longest is not None), default=None)
+        lengths = [speaker.longest(source, target) for speaker in speakers]
+        longest = min((length for length in lengths if length is not None), default=None)
         models = [model.to(self._accelerator.device) for model in models]
         self.translator = Translator(models, vocab, source, target, search, rows=rows, longest=longest)
         self.source = source
