@@ -26,6 +26,22 @@ FEED_FORWARD = 1024  # two matrices of it hold as many weights as the three of a
 SPECIALS = ["<unk>", "<pad>", "<s>", "</s>"]
 
 
+def ended(command: list[str], log: Path, seconds: float, folder: Path | None = None) -> bool:
+    """Run a command, in a folder, for a time; whether it came to its end."""
+    with log.open("ab") as file:
+        process = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT, cwd=folder)
+        try:
+            code = process.wait(timeout=max(1.0, seconds))
+        except subprocess.TimeoutExpired:
+            process.terminate()
+            process.wait()
+            return False
+    if code:
+        tail = "\n".join(log.read_text(encoding="utf-8", errors="replace").split("\n")[-15:])
+        raise SystemExit(f"{' '.join(command[:5])} .. ended with {code}; the end of {log}:\n{tail}")
+    return True
+
+
 @dataclass(frozen=True)
 class Peer:
     """Joey NMT of another Python, in a folder of its own."""
@@ -68,7 +84,7 @@ class Peer:
         config["testing"]["load_model"] = str((segments[-1] / "best.ckpt").resolve())
         path = self._keep(config, "test.yaml")
         out = self.into / "translated"
-        if self._run(["test", str(path), "--output-path", str(out)], seconds) is None:
+        if not self._run(["test", str(path), "--output-path", str(out)], seconds):
             return None
         found = Path(f"{out}.{split}")
         ids = ([vocab.tokenizer.token_to_id(token) for token in line.split()] for line in read_lines(found))
@@ -88,22 +104,9 @@ class Peer:
         path.write_text(re.sub(r"(?<![\d.])(\d+)e-", r"\1.0e-", text), encoding="utf-8")
         return path
 
-    def _run(self, arguments: list[str], seconds: float) -> int | None:
-        """Run it; None where the time was up and it was stopped."""
-        log = self.into / "log"
-        with log.open("ab") as file:
-            command = [self.python, "-m", "joeynmt", *arguments]
-            process = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT, cwd=self.into)
-            try:
-                code = process.wait(timeout=max(1.0, seconds))
-            except subprocess.TimeoutExpired:
-                process.terminate()
-                process.wait()
-                return None
-        if code:
-            tail = "\n".join(log.read_text(encoding="utf-8", errors="replace").split("\n")[-15:])
-            raise SystemExit(f"joeynmt {arguments[0]} ended with {code}; the end of {log}:\n{tail}")
-        return code
+    def _run(self, arguments: list[str], seconds: float) -> bool:
+        command = [self.python, "-m", "joeynmt", *arguments]
+        return ended(command, self.into / "log", seconds, self.into)
 
     def _config(self, folder: Path, updates: int, rows: int, rate: float, warmup: int) -> dict[str, Any]:
         every = max(1, min(500, updates // 2))

@@ -22,7 +22,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import subprocess
 import sys
 import time
 from itertools import islice
@@ -31,7 +30,7 @@ from statistics import fmean
 from typing import Any
 
 import numpy as np
-from _joey import Peer, left
+from _joey import Peer, ended, left
 from _where import where
 
 from interlace.data.vocab import Vocab
@@ -95,22 +94,6 @@ def ours_translated(arguments: argparse.Namespace, seconds: float) -> bool:
     way = ["--from", "en", "--to", arguments.target, "--input", str(arguments.into / "data/test.en")]
     command = ["translate", str(arguments.into / "ours"), *way, "--into", str(out)]
     return ended([sys.executable, "-m", "interlace", *command], arguments.into / "ours.log", seconds)
-
-
-def ended(command: list[str], log: Path, seconds: float) -> bool:
-    """Run a command for a time; whether it came to its end."""
-    with log.open("ab") as file:
-        process = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT)
-        try:
-            code = process.wait(timeout=max(1.0, seconds))
-        except subprocess.TimeoutExpired:
-            process.terminate()
-            process.wait()
-            return False
-    if code:
-        tail = "\n".join(log.read_text(encoding="utf-8", errors="replace").split("\n")[-15:])
-        raise SystemExit(f"{' '.join(command[:5])} .. ended with {code}; the end of {log}:\n{tail}")
-    return True
 
 
 def rows_an_update(run: Path) -> int:

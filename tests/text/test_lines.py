@@ -8,7 +8,16 @@ import os
 import pytest
 
 from interlace.errors import DataError
-from interlace.text.lines import Lines, atomic, atomic_folder, lines_of, read_lines, remove_partials, write_lines
+from interlace.text.lines import (
+    Lines,
+    atomic,
+    atomic_folder,
+    count_lines,
+    lines_of,
+    read_lines,
+    remove_partials,
+    write_lines,
+)
 
 
 def test_only_line_feeds_end_lines(tmp_path):
@@ -169,3 +178,17 @@ def test_an_open_file_gives_each_line_as_soon_as_it_is_there():
             next(lines)
     assert list(lines_of(io.BytesIO(b"a\nb"), "bytes")) == ["a", "b"]
     assert list(lines_of(io.BytesIO(b""), "bytes")) == []
+
+
+@pytest.mark.parametrize("data", [b"\n", b"a", b"a\n", b"a\n\nb", b"a\r\nb\n\n"])
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_lines_are_counted_as_they_are_read(data, suffix, tmp_path):
+    path = tmp_path / f"a.txt{suffix}"
+    path.write_bytes(gzip.compress(data) if suffix else data)
+    assert count_lines(path) == len(list(read_lines(path)))
+
+
+def test_an_empty_file_has_no_line(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"")
+    assert count_lines(path) == 0

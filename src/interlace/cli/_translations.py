@@ -13,7 +13,7 @@ from interlace.cli import notes, output
 from interlace.cli._align_output import lines_to
 from interlace.cli._progress import watching
 from interlace.errors import DataError
-from interlace.text.lines import lines_of, read_blocks, read_lines
+from interlace.text.lines import count_lines, lines_of, read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -80,7 +80,7 @@ class Work:
         name = "standard input" if source is None else str(source)
         lines = lines_of(sys.stdin.buffer, name) if source is None else read_lines(source)
         counts: dict[str, int] = {}
-        done, total = 0, 0 if source is None else _lines_in(source)
+        done, total = 0, 0 if source is None else count_lines(source)
         seen = into is not None or not sys.stdout.isatty()  # a bar would stand between lines on a screen
         with lines_to(into) as write, watching() if seen else nullcontext(None) as watch:
             for window in self._windows(lines, name):
@@ -104,7 +104,7 @@ class Work:
             "form": [self.form.n_best, self.form.scores, self.form.as_json],
             "cut": self.cut,
         }
-        total = _lines_in(source)
+        total = count_lines(source)
         with _saying(), resuming(source, into, key) as result, watching() as watch:
             for window in self._windows(result.lines, str(source), result.done):
                 result.write(window.lines, self.form.rows(window), window.counts())
@@ -129,10 +129,6 @@ def _saying() -> Iterator[None]:
     except KeyboardInterrupt:  # Typer turns it into exit code 130 without a word
         notes.print("stopped; the same command goes on from what is saved", highlight=False)
         raise
-
-
-def _lines_in(path: Path) -> int:
-    return sum(block.count(b"\n") for block in read_blocks(path))
 
 
 def _tell(lines: int, counts: Mapping[str, int]) -> None:

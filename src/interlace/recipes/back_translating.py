@@ -25,7 +25,7 @@ from interlace.models.search.settings import Search
 from interlace.readers._common import plain_pairs
 from interlace.recipes._resuming import resuming
 from interlace.settings import Settings
-from interlace.text.lines import must_exist, read_lines, writing
+from interlace.text.lines import count_lines, must_exist, read_lines, writing
 from interlace.text.words import SPLITTERS
 from interlace.train.folder import read_json, write_json
 
@@ -119,7 +119,7 @@ def _translate(
     watch: Callable[[str, int, int], None],
 ) -> None:
     """A row a line of `mono`: a mark of what is unfinished, a tab, and the translation."""
-    total = sum(1 for _ in read_lines(mono))
+    total = count_lines(mono)
     with resuming(mono, into, key) as result:
         for done in interpreter.windows(result.lines, window, result.done):
             result.write(done.lines, _rows(done), done.counts())
