@@ -5,7 +5,7 @@ import pytest
 from interlace.errors import SettingsError
 from interlace.recipes import Recipe
 from interlace.recipes._directions import directions, must_be_trained
-from interlace.recipes.translate import Speaker
+from interlace.recipes.translate import Speaker, longest_of
 
 CORPORA = {
     "pairs": {"pairs": ["en-de", "en-tr"], "train": ["a.{language}"]},
@@ -71,7 +71,9 @@ def test_the_longest_row_is_that_of_objectives_that_learn_the_direction():
         "back_translation": {"corpora": ["en-de"], "through": ["en"], "max_length": 32},
         "denoise": {"max_length": 60},
     }
-    speaker = Speaker("r", "r/model", Recipe.read({"name": "r", "corpora": CORPORA, "objectives": objectives}))
+    recipe = Recipe.read({"name": "r", "corpora": CORPORA, "objectives": objectives})
+    assert [longest_of(recipe, *pair) for pair in (("de", "en"), ("en", "de"), ("en", "tr"))] == [14, 30, None]
+    speaker = Speaker("r", "r/model", recipe)
     assert speaker.longest("de", "en") == 14
     assert speaker.longest("en", "de") == 30  # back-translation writes German from English
     assert speaker.longest("en", "tr") is None

@@ -32,6 +32,16 @@ def learners(recipe: Recipe) -> dict[tuple[str, str], list[str]]:
     return found
 
 
+def longest_of(recipe: Recipe, source: str, target: str) -> int | None:
+    """Most subwords of a sentence, without specials, in what a run of the recipe learnt to translate in a direction.
+
+    A longer sentence is unlike all that it read in training; users' lines and test sets are cut there. None: no
+    objective learns the direction, so nobody knows.
+    """
+    names = learners(recipe).get((source, target), [])
+    return max((recipe.objective(name).max_length - 2 for name in names), default=None)
+
+
 def must_be_trained(recipe: Recipe, source: str, target: str) -> None:
     """Refuse a direction that no objective learns.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from interlace.data.cache import content_key
 from interlace.data.vocab import Vocab
 from interlace.errors import SettingsError
-from interlace.recipes._directions import directions, learners, must_be_trained
+from interlace.recipes._directions import directions, longest_of, must_be_trained
 from interlace.recipes.evaluate import target_of
 from interlace.train.folder import RECIPE
 
@@ -63,11 +63,8 @@ class Speaker:
             must_be_trained(self.recipe, source, target)
 
     def longest(self, source: str, target: str) -> int | None:
-        """Most subwords of a sentence, without specials, in the rows that it learnt to translate; none: not known."""
-        if self.recipe is None:
-            return None
-        names = learners(self.recipe).get((source, target), [])
-        return max((self.recipe.objective(name).max_length - 2 for name in names), default=None)
+        """Most subwords of a sentence that it learnt to translate, as `longest_of` has it; none: not known."""
+        return None if self.recipe is None else longest_of(self.recipe, source, target)
 
 
 class Interpreter:
