@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
+from torch.nn import functional
 
 from interlace.data import Pairs
 from interlace.errors import SettingsError
@@ -102,6 +103,21 @@ def test_the_loss_is_that_of_each_row_by_itself(family):
     measured = FORWARD.for_evaluation().loss(net, nn.ModuleDict(), batch.to(torch.device("cpu")))
     assert list(measured) == ["translation"]
     assert measured["translation"].total.item() == pytest.approx(plain, rel=1e-4)
+
+
+def test_the_two_sums_are_torchs_and_come_of_one_softmax(monkeypatch):
+    net = model(init_std=0.3)
+    states, labels = torch.randn(7, net.encoder.model.config.hidden_size), torch.arange(7)
+    logits = net.logits(states).detach()
+    expected = [functional.cross_entropy(logits, labels, reduction="sum", label_smoothing=share) for share in (0.1, 0)]
+    softmaxes = []
+    for name in ("log_softmax", "cross_entropy"):
+        whole = getattr(functional, name)
+        monkeypatch.setattr(functional, name, lambda *a, whole=whole, **k: (softmaxes.append(1), whole(*a, **k))[1])
+    found = _smoothed.smoothed_entropy(net, states, labels, 0.1)
+    torch.testing.assert_close(torch.stack(found), torch.stack(expected), rtol=1e-6, atol=0)
+    assert not found[1].requires_grad
+    assert len(softmaxes) == 1
 
 
 def test_parts_give_the_loss_and_the_gradient_of_the_whole(monkeypatch):

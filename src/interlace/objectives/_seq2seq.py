@@ -74,7 +74,11 @@ class Seq2SeqObjective(Objective):
         256, ge=8, description="Longest row in subwords, specials included, on either side; longer ones are left out."
     )
     label_smoothing: float = Field(
-        0.0, ge=0, lt=1, description="Share of a label's weight spread over the vocabulary (XLM: none)."
+        0.0,
+        ge=0,
+        lt=1,
+        description="Share of a label's weight spread evenly over all rows of the table, specials too, as fairseq's "
+        "and torch's (XLM: none).",
     )
     language_ids: Switch = Field(
         "auto", description="Feed the language id of each subword to both sides; 'auto': where there are embeddings."

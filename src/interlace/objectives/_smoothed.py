@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from interlace.models.backbone import Backbone
 
-MOST_LOGITS = 1 << 28  # held at once; four bytes each, and as many again for their gradient
+MOST_LOGITS = 1 << 28  # held at once; four bytes each, four times over at the peak of the way back
 
 
 def smoothed_entropy(backbone: Backbone, states: Tensor, labels: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
@@ -42,10 +42,11 @@ def smoothed_entropy(backbone: Backbone, states: Tensor, labels: Tensor, smoothi
 
 
 def _sums(backbone: Backbone, states: Tensor, labels: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
-    from torch.nn.functional import cross_entropy
+    """Both from one softmax: torch's own smoothing gives the first sum alone, and the second would cost another."""
+    from torch.nn.functional import log_softmax, nll_loss
 
-    logits = backbone.logits(states).float()  # (N, V)
-    total = cross_entropy(logits, labels, reduction="sum", label_smoothing=smoothing)
+    logs = log_softmax(backbone.logits(states).float(), dim=1)  # (N, V)
+    plain = nll_loss(logs, labels, reduction="sum")
     if not smoothing:
-        return total, total.detach()
-    return total, cross_entropy(logits.detach(), labels, reduction="sum")
+        return plain, plain.detach()
+    return (1 - smoothing) * plain - smoothing / logs.shape[1] * logs.sum(), plain.detach()

@@ -41,7 +41,11 @@ class Translation(Seq2SeqObjective):
         description="From source to target, back, or either, drawn batch by batch (XLM's ro<->en: both).",
     )
     label_smoothing: float = Field(
-        0.1, ge=0, lt=1, description="Share of a label's weight spread over the vocabulary (Vaswani et al. 2017: 0.1)."
+        0.1,
+        ge=0,
+        lt=1,
+        description="Share of a label's weight spread evenly over all rows of the table, specials too, as fairseq's "
+        "and torch's (Vaswani et al. 2017: 0.1).",
     )
 
     @property
