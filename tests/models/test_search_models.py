@@ -197,3 +197,14 @@ def test_the_mode_of_the_models_is_as_it_was(models, vocab):
     first, again = (Translator([model], vocab, "en", "de").lines(LINES) for _ in range(2))
     assert model.training
     assert texts(first) == texts(again)
+
+
+def test_a_part_that_was_held_in_another_mode_is_in_it_again(vocab):
+    model = little_model("bert", vocab).train()
+    held = model.decoder
+    held.eval()
+    with evaluating(model):
+        assert not any(part.training for part in model.modules())
+    assert model.training
+    assert not any(part.training for part in held.modules())
+    assert model.encoder.model.training

@@ -7,7 +7,7 @@ from torch import nn
 
 from interlace.errors import DataError, SettingsError
 from interlace.objectives import Resources
-from interlace.objectives._own_translation import Kept, Translation
+from interlace.objectives._own_translation import Kept, Said
 from interlace.objectives.back_translation import BackTranslation
 from interlace.randomness import Purpose, generator
 from little_seq2seq import ID, NAMED, PLAIN, TARGETS, VOCAB, WORDS, model, sentences, texts
@@ -177,26 +177,26 @@ def _no_target(language):
 
 
 def test_a_translation_as_an_encoder_reads_it():
-    found = Translation(torch.tensor([[7, 8], [9, 1]]), torch.tensor([2, 1]))
+    found = Said(torch.tensor([[7, 8], [9, 1]]), torch.tensor([2, 1]))
     inputs = found.inputs(0, 2, 1, ("langs", torch.tensor([4, 5])))
     assert inputs["input_ids"].tolist() == [[0, 7, 8, 2], [0, 9, 2, 1]]
     assert inputs["attention_mask"].tolist() == [[1, 1, 1, 1], [1, 1, 1, 0]]
     assert inputs["langs"].tolist() == [[4] * 4, [5] * 4]
-    even = Translation(torch.tensor([[7], [9]]), torch.tensor([1, 1])).inputs(0, 2, 1, None)
+    even = Said(torch.tensor([[7], [9]]), torch.tensor([1, 1])).inputs(0, 2, 1, None)
     assert set(even) == {"input_ids"}
-    nothing = Translation(torch.zeros((1, 0), dtype=torch.int64), torch.tensor([0])).inputs(0, 2, 1, None)
+    nothing = Said(torch.zeros((1, 0), dtype=torch.int64), torch.tensor([0])).inputs(0, 2, 1, None)
     assert nothing["input_ids"].tolist() == [[0, 2]]
 
 
 def test_copied_subwords_are_those_that_stand_in_the_source():
-    found = Translation(torch.tensor([[7, 8, 9], [7, 1, 1], [1, 1, 1]]), torch.tensor([3, 1, 0]))
+    found = Said(torch.tensor([[7, 8, 9], [7, 1, 1], [1, 1, 1]]), torch.tensor([3, 1, 0]))
     source = torch.tensor([[0, 9, 7, 2], [0, 8, 2, 1], [0, 2, 1, 1]])
     assert found.copied(source).tolist() == pytest.approx([2 / 3, 0, 0])
 
 
 def test_what_is_kept_is_never_saved():
     kept = Kept(uses=3)
-    kept.keep(3, Translation(torch.zeros(1, 1), torch.ones(1)))
+    kept.keep(3, Said(torch.zeros(1, 1), torch.ones(1)))
     assert not kept.state_dict()
     assert kept.of(4) is None
     assert [kept.of(3) is None for _ in range(3)] == [False, False, True]  # used twice more, and gone

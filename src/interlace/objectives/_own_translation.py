@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
-from interlace.models.search.greedy import greedy
-from interlace.models.search.reading import Reading, evaluating
-from interlace.models.search.sampled import draws_of, sampled
+from interlace.models.search.reading import Reading, evaluating, framed
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from interlace.models.search import Rules
+    from interlace.models.search.settings import Search
 
 
 @dataclass(frozen=True)
@@ -27,21 +26,22 @@ class Order:
 
     first: (B,) the token of the language to write. languages: (B,) its language id, or None where none is fed.
     limits: (B,) most subwords. rules: what may be chosen.
-    sampled: draw subwords instead of taking the likeliest. temperature, top: of the draw.
+    search: how it is searched for; the best hypothesis is taken.
     """
 
     first: Tensor
     languages: Tensor | None
     limits: Tensor
     rules: Rules
-    sampled: bool = False
-    temperature: float = 1.0
-    top: int = 0
+    search: Search
 
 
 @dataclass(frozen=True)
-class Translation:
-    """ids: (B, T) subwords, padded. lengths: (B,) how many of each row are real."""
+class Said:
+    """What the model wrote.
+
+    ids: (B, T) subwords, padded. lengths: (B,) how many of each row are real.
+    """
 
     ids: Tensor
     lengths: Tensor
@@ -51,18 +51,10 @@ class Translation:
 
         languages: the name of the language input and (B,) the id of each row's language; None where none is fed.
         """
-        rows, width = self.ids.shape
-        ids = self.ids.new_full((rows, width + 2), pad)
-        ids[:, 0] = begin
-        ids[:, 1:-1] = self.ids
-        ids[torch.arange(rows, device=ids.device), self.lengths + 1] = end
-        inputs = {"input_ids": ids}
-        real = torch.arange(width + 2, device=ids.device) < (self.lengths + 2)[:, None]
-        if not bool(real.all()):
-            inputs["attention_mask"] = real.long()
+        inputs = framed(self.ids, self.lengths, begin, end, pad)
         if languages is not None:
             name, each = languages
-            inputs[name] = each[:, None].expand_as(ids).contiguous()
+            inputs[name] = each[:, None].expand_as(inputs["input_ids"]).contiguous()
         return inputs
 
     def copied(self, source: Tensor) -> Tensor:
@@ -82,37 +74,31 @@ class Kept(nn.Module):
     def __init__(self, uses: int) -> None:
         super().__init__()
         self._uses = uses
-        self._kept: dict[int, tuple[Translation, int]] = {}
+        self._kept: dict[int, tuple[Said, int]] = {}
 
-    def of(self, key: int) -> Translation | None:
+    def of(self, key: int) -> Said | None:
         """What is kept under a number; with its last use it is gone."""
         if key not in self._kept:
             return None
-        translation, left = self._kept.pop(key)
+        said, left = self._kept.pop(key)
         if left > 1:
-            self._kept[key] = translation, left - 1
-        return translation
+            self._kept[key] = said, left - 1
+        return said
 
-    def keep(self, key: int, translation: Translation) -> None:
+    def keep(self, key: int, said: Said) -> None:
         """Keep what is used for the first time now."""
         if self._uses > 1:
-            self._kept[key] = translation, self._uses - 1
+            self._kept[key] = said, self._uses - 1
 
     def forget(self) -> None:
         """Keep nothing."""
         self._kept.clear()
 
 
-def translated(model: Any, inputs: dict[str, Tensor], order: Order) -> Translation:
+def translated(model: Any, inputs: dict[str, Tensor], order: Order) -> Said:
     """What the model writes as it is, without dropout; its mode is as before when it returns."""
     with evaluating(model), torch.no_grad():
         decoding = Reading(model, model.start(model.encode(inputs), inputs.get("attention_mask")), order.languages)
-        if order.sampled:
-            found = sampled(
-                decoding, order.first, order.limits, order.rules, draws_of(order.limits),
-                temperature=order.temperature, top=order.top,
-            )  # fmt: skip
-        else:
-            found = greedy(decoding, order.first, order.limits, order.rules)
+        found = order.search.search(decoding, order.first, order.limits, order.rules)
     torch.clear_autocast_cache()  # weights that were cast without a gradient would be taken for the pass with one
-    return Translation(found.ids[:, 0], found.lengths[:, 0])
+    return Said(found.ids[:, 0], found.lengths[:, 0])

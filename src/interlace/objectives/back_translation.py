@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
     from interlace.objectives import Batch, Resources
-    from interlace.objectives._own_translation import Translation
+    from interlace.objectives._own_translation import Said
     from interlace.randomness import Generator
 
 COPIED, LENGTH = "copied_share", "length_ratio"
@@ -70,7 +70,7 @@ class BackTranslation(Seq2SeqObjective):
     search: Literal["greedy", "sampled"] = Field(
         "greedy", description="Take the likeliest subword (XLM), or draw one (Edunov et al. 2018)."
     )
-    temperature: float = Field(1.0, gt=0, description="Sampled: scores are divided by it.")
+    temperature: float = Field(1.0, gt=0, le=100, description="Sampled: scores are divided by it.")
     top: int = Field(0, ge=0, description="Sampled: only from so many of the likeliest subwords; 0: from all.")
     max_ratio: float = Field(1.3, gt=0, description="A translation has at most ratio x n + extra subwords (XLM: 1.3).")
     max_extra: int = Field(5, ge=0, description="See max_ratio (XLM: 5).")
@@ -78,7 +78,8 @@ class BackTranslation(Seq2SeqObjective):
         1,
         ge=1,
         description="Updates that learn from the same translations, which are most of the time. They are made anew "
-        "behind every checkpoint, so that a run that stops there and goes on stays the same.",
+        "behind every checkpoint, so that a run that stops there and goes on stays the same. Its last step is one too: "
+        "a run that is given more steps when it is done is not the run that had them from the start.",
     )
 
     @property
@@ -149,15 +150,15 @@ class BackTranslation(Seq2SeqObjective):
 
     def loss(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> dict[str, Term]:
         """Translate, then learn the way back."""
-        translation = self._translation(backbone, heads, batch)
+        said = self._said(backbone, heads, batch)
         begin, end, pad, _ = batch.extra["roles"].tolist()
         feed = None
         if "through_language" in batch.extra:
-            rows = len(translation.lengths)
+            rows = len(said.lengths)
             feed = (str(backbone.traits.language_input), batch.extra["through_language"].expand(rows))
-        terms = self.entropies(backbone, translation.inputs(begin, end, pad, feed), batch)
-        terms[COPIED] = Term(translation.copied(batch.inputs["input_ids"]).sum(), weight=0.0)
-        terms[LENGTH] = Term(translation.lengths.sum().float(), weight=0.0)
+        terms = self.entropies(backbone, said.inputs(begin, end, pad, feed), batch)
+        terms[COPIED] = Term(said.copied(batch.inputs["input_ids"]).sum(), weight=0.0)
+        terms[LENGTH] = Term(said.lengths.sum().float(), weight=0.0)
         return terms
 
     def facts(self, batch: Batch, vocab: Vocab) -> Facts:
@@ -168,14 +169,15 @@ class BackTranslation(Seq2SeqObjective):
         note = f"the model writes what it reads behind {through}, in at most {longest} subwords, and then reads that"
         return Facts(facts.lines, [note])
 
-    def _translation(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> Translation:
+    def _said(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> Said:
         """What the model makes of the sentences, or made of them when they came before."""
         from interlace.models.search import Rules
+        from interlace.models.search.settings import Search
         from interlace.objectives._own_translation import Order, translated
 
         extra: dict[str, Any] = batch.extra
         kept: Any = heads["kept"] if self.reuse > 1 else None
-        known: Translation | None = kept.of(int(extra["number"])) if kept is not None else None
+        known: Said | None = kept.of(int(extra["number"])) if kept is not None else None
         if known is not None:
             return known
         model = must_translate(backbone, self.term)
@@ -189,14 +191,12 @@ class BackTranslation(Seq2SeqObjective):
             languages=languages,
             limits=extra["limits"],
             rules=Rules(end, pad, (*extra["never"].tolist(), *range(size, model.vocab_size))),
-            sampled=self.search == "sampled",
-            temperature=self.temperature,
-            top=self.top,
+            search=Search(beam=1, sample=self.search == "sampled", temperature=self.temperature, top=self.top),
         )
-        translation = translated(model, batch.inputs, order)
+        said = translated(model, batch.inputs, order)
         if kept is not None:
-            kept.keep(int(extra["number"]), translation)
-        return translation
+            kept.keep(int(extra["number"]), said)
+        return said
 
 
 def _others(language: str, through: tuple[str, ...]) -> list[str]:

@@ -94,32 +94,46 @@ def inputs_of(model: Seq2Seq, ids: Ragged, vocab: Vocab, source: str) -> dict[st
     Raises:
         SettingsError: the encoder has language embeddings, but none of this language.
     """
-    rows = len(ids)
     padded = torch.from_numpy(ids.padded(vocab.pad).astype("int64", copy=False))
-    filled = torch.full((rows, padded.shape[1] + 2), vocab.pad)
-    filled[:, 0], filled[:, 1:-1] = vocab.begin, padded
-    lengths = torch.from_numpy(ids.lengths) + 2
-    filled[torch.arange(rows), lengths - 1] = vocab.end
-    inputs = {"input_ids": filled}
-    if bool((lengths != filled.shape[1]).any()):
-        inputs["attention_mask"] = (torch.arange(filled.shape[1]) < lengths[:, None]).long()
+    inputs = framed(padded, torch.from_numpy(ids.lengths), vocab.begin, vocab.end, vocab.pad)
     traits = model.traits
     if traits.language_input is not None and traits.languages:
-        inputs[traits.language_input] = torch.full_like(filled, _number(traits.languages, source))
+        number = _number(traits.languages, source)
+        inputs[traits.language_input] = torch.full_like(inputs["input_ids"], number)
     return {name: tensor.to(model.device) for name, tensor in inputs.items()}
+
+
+def framed(ids: Tensor, lengths: Tensor, begin: int, end: int, pad: int) -> dict[str, Tensor]:
+    """`[begin] x1 .. xm [end]` of rows of subwords, with a mask where they are not equally long.
+
+    Args:
+        ids: (B, L) rows, padded with `pad`.
+        lengths: (B,) how many of each row are real.
+        begin: the subword before a row.
+        end: the subword behind it.
+        pad: fills rows up.
+    """
+    rows, width = len(ids), ids.shape[1] + 2
+    filled = ids.new_full((rows, width), pad)
+    filled[:, 0], filled[:, 1:-1] = begin, ids
+    filled[torch.arange(rows, device=ids.device), lengths + 1] = end
+    inputs = {"input_ids": filled}
+    if bool((lengths + 2 != width).any()):
+        inputs["attention_mask"] = (torch.arange(width, device=ids.device) < (lengths + 2)[:, None]).long()
+    return inputs
 
 
 @contextmanager
 def evaluating(*models: nn.Module) -> Iterator[None]:
-    """Without dropout; afterwards the models are as they were."""
-    were = [model.training for model in models]
+    """Without dropout; afterwards every part of the models is in the mode that it was in."""
+    were = [(part, part.training) for model in models for part in model.modules()]
     for model in models:
         model.eval()
     try:
         yield
     finally:
-        for model, was in zip(models, were, strict=True):
-            model.train(was)
+        for part, was in were:
+            part.training = was
 
 
 def must_agree(vocabs: Sequence[Vocab], names: Sequence[str]) -> None:
