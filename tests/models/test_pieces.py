@@ -1,5 +1,7 @@
 """Lines that are longer than a model reads."""
 
+import time
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -52,3 +54,12 @@ def test_pieces_are_joined_as_the_language_writes():
     assert joined(["a b", "c"], "de") == "a b c"
     assert joined(["今天很冷。", "我们回家吧。"], "zh") == "今天很冷。我们回家吧。"
     assert joined(["a b", "c"], "xx") == "a b c"
+
+
+@pytest.mark.parametrize("unit", ['"', "cat"])
+def test_a_document_on_one_line_takes_time_by_its_length(unit):
+    """Looking at all that stands before each place would take the square of it."""
+    line = unit * (120_000 // len(unit))
+    begun = time.process_time()
+    assert len(cut(line, 60)) > 1000
+    assert time.process_time() - begun < 5

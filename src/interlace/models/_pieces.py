@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from interlace.text.scripts import UNSPACED, scripts_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -28,10 +30,11 @@ def pieces(line: str, starts: NDArray[np.int64], most: int) -> list[str]:
         starts: (n,) the character with which each of its subwords begins.
         most: subwords of a piece.
     """
+    places: list[int] = starts.tolist()
     cuts, begin = [0], 0
-    while len(starts) - begin > most:
-        end = _cut(line, starts, begin, begin + most)
-        cuts.append(int(starts[end]))
+    while len(places) - begin > most:
+        end = _cut(line, places, begin, begin + most)
+        cuts.append(places[end])
         begin = end
     cut = [line[start:stop].strip() for start, stop in zip(cuts, [*cuts[1:], len(line)], strict=True)]
     return [piece for piece in cut if piece]
@@ -43,23 +46,32 @@ def joined(translations: list[str], language: str) -> str:
     return ("" if scripts and scripts <= UNSPACED else " ").join(translations)
 
 
-def _cut(line: str, starts: NDArray[np.int64], begin: int, end: int) -> int:
+def _cut(line: str, starts: list[int], begin: int, end: int) -> int:
     """The subword with which the next piece begins, behind `begin` and not behind `end`."""
     late = begin + max(1, (end - begin) // _LATE)
     places = [place for place in range(end, begin, -1) if starts[place] > starts[place - 1]]
     for at_mark in (_SENTENCE, _PART, None):
         for place in places:
-            if place >= late and _is_good(line, int(starts[place]), at_mark):
+            if place >= late and _is_good(line, starts[begin], starts[place], at_mark):
                 return place
     return places[0] if places else end
 
 
-def _is_good(line: str, start: int, marks: frozenset[str] | None) -> bool:
-    """Whether a line may be cut before a character: behind one of these marks, or, without marks, at a blank."""
-    before = line[:start]
-    text = before.rstrip()
-    spaced = len(text) < len(before) or line[start : start + 1].isspace()
+def _is_good(line: str, first: int, start: int, marks: frozenset[str] | None) -> bool:
+    """Whether a piece from character `first` may end before `start`: behind one of these marks; none: at a blank.
+
+    Only the piece is looked at, and of it blanks and closing marks from the end: a line may be a whole document.
+    """
+    last = _before(line, first, start, str.isspace)
+    spaced = last < start or line[start : start + 1].isspace()
     if marks is None:
         return spaced
-    text = text.rstrip("".join(_CLOSING))
-    return bool(text) and text[-1] in marks and (spaced or not text[-1].isascii())
+    last = _before(line, first, last, _CLOSING.__contains__)
+    return last > first and line[last - 1] in marks and (spaced or not line[last - 1].isascii())
+
+
+def _before(line: str, first: int, stop: int, is_left_out: Callable[[str], bool]) -> int:
+    """Where the characters of `line[first:stop]` end that are not left out at its end."""
+    while stop > first and is_left_out(line[stop - 1]):
+        stop -= 1
+    return stop
