@@ -11,7 +11,9 @@ from string import Formatter
 from typing import TYPE_CHECKING, Any
 
 from interlace.errors import DataError, SettingsError
+from interlace.readers import READERS
 from interlace.recipes._align import AlignSettings, names_of
+from interlace.recipes._text import filters_of
 from interlace.tasks._files import Asked, MissingDataError, named
 from interlace.tasks._learnt import AsksDictionary
 
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from interlace.data.filters import Filter
+    from interlace.readers import Reader
     from interlace.recipes import CorpusGroup, Recipe
     from interlace.tasks import Task
 
@@ -27,10 +31,11 @@ _SPLITS = ("train", "dev", "test")
 
 @dataclass(frozen=True)
 class Source:
-    """Files of the original language and how they are read."""
+    """Files of the original language, what reads them (or some of their rows), and the filters that rows must pass."""
 
-    reader: dict[str, Any] | str
+    reader: Reader
     paths: tuple[Path, ...]
+    filters: tuple[Filter, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -124,14 +129,11 @@ def _texts(recipe: Recipe, name: str, root: Path) -> Iterator[Wanted]:
                 own, theirs = (group.files(split, language, root) for language in (name, recipe.derived[name].of))
                 for path, usual in zip(own, theirs, strict=True):
                     original = told.get(path, usual)
-                    yield Same(name, _another(path, original, f"corpora.{label}.{split}"), _source(group, original))
+                    where = f"corpora.{label}.{split}"
+                    yield Same(name, _another(path, original, where), Source(READERS.build(group.reader), (original,)))
             for pair in group.pairs:
                 if name in pair.split("-") and getattr(group, split):
                     yield _sides(recipe, name, group, pair, split, root)
-
-
-def _source(group: CorpusGroup, *paths: Path) -> Source:
-    return Source(group.reader, paths)
 
 
 def _another(path: Path, original: Path, where: str) -> Path:
@@ -163,10 +165,10 @@ def _sides(recipe: Recipe, name: str, group: CorpusGroup, pair: str, split: str,
 
 
 def _training(recipe: Recipe, name: str, root: Path, split: str = "train") -> tuple[Source, ...]:
-    """All text of the original language in a split, group by group."""
-    of = recipe.derived[name].of
+    """The text of the original language that corpora of a split hold, group by group."""
+    of, filters = recipe.derived[name].of, tuple(filters_of(recipe, split))
     groups = [group for group in recipe.corpora.values() if of in group.languages and getattr(group, split)]
-    return tuple(_source(group, *group.files(split, of, root)) for group in groups)
+    return tuple(Source(group.reading(split), tuple(group.files(split, of, root)), filters) for group in groups)
 
 
 def _links(recipe: Recipe, pair: str, root: Path) -> Path | None:
@@ -199,7 +201,7 @@ def _split(task: Task, label: str, split: str, name: str, of: str, root: Path) -
         raise SettingsError(f"{where}: {split} has {len(theirs)} files in {of!r}, but {len(own)} in {name!r}")
     for path, original in zip(own, theirs, strict=True):
         if original.is_file():
-            yield Same(name, _another(path, original, where), Source(reader, (original,)))
+            yield Same(name, _another(path, original, where), Source(READERS.build(reader), (original,)))
 
 
 # ---- dictionaries ----

@@ -1,24 +1,25 @@
 """How the files of one derived language are made: text read, changed word by word, and written, with exact links.
 
 Words are those that a file itself tells (treebanks, tagged tokens), and otherwise those of the recipe's splitter.
+Translations and the dictionary are made of what a run is trained on: rows that a group leaves out, or filters drop,
+are in neither.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interlace.links import WordPairs
+from interlace.data.filters import Sieve
 from interlace.links.formats import pharaoh_lines
-from interlace.links.lexicon import Lexicon
 from interlace.ragged import Ragged
 from interlace.randomness import Purpose, generator
-from interlace.readers import READERS
 from interlace.recipes._deriving_formats import write_as
+from interlace.recipes._deriving_normalised import normalised, normalised_pairs
+from interlace.recipes._deriving_words import Became
 from interlace.synthetic import composed
 from interlace.text import Text, TextPairs
 from interlace.text.lines import write_lines, writing
@@ -58,8 +59,7 @@ class Maker:
 
     def write_same(self, wanted: Same, into: Path) -> None:
         """The file in the derived language, in the form of the original."""
-        reader = READERS.build(wanted.source.reader)
-        write_as(reader, into, (self._changed(chunk) for chunk in self._chunks(wanted.source)))
+        write_as(wanted.source.reader, into, (self._changed(chunk) for chunk in self._chunks(wanted.source)))
 
     def write_sides(self, wanted: Sides, sides: tuple[Path, Path], links: Path | None) -> None:
         """The lines of both sides (the original's first), and a line of links between their words for each pair."""
@@ -72,27 +72,17 @@ class Maker:
 
     def write_words(self, wanted: Words, into: Path) -> None:
         """The dictionary: each word with a letter in it and what became of it, the most frequent first."""
-        counts: Counter[tuple[str, str]] = Counter()
+        became = Became()
         for pairs in self._pairs(wanted.sources):
-            found = Lexicon.count(WordPairs.of([pairs]), _given(pairs.links)).words()
-            counts.update({found[entry][:2]: int(found[entry][2]) for entry in range(len(found))})
-        entries = sorted(counts, key=lambda entry: (-counts[entry], entry))
-        write_lines(into, ("\t".join(entry) for entry in entries))
+            became.add(pairs.source, pairs.target, _given(pairs.links))
+        write_lines(into, ("\t".join(entry) for entry in became.entries()))
 
     # ---- what is read and changed ----
 
     def _chunks(self, source: Source) -> Iterator[Any]:
-        reader: Any = READERS.build(source.reader)
-        for chunk in reader.read_chunks(list(source.paths), [self.of]):
-            if isinstance(chunk, TextPairs):
-                yield replace(chunk, source=self._with_words(chunk.source), target=self._with_words(chunk.target))
-            else:
-                yield self._with_words(chunk)
-
-    def _with_words(self, text: Text) -> Text:
-        if text.tags:
-            return text
-        return replace(text, words=self.splitter.split(text.lines), splitter=self.splitter.name)
+        for chunk in source.reader.read_chunks(list(source.paths), [self.of]):
+            rewritten: Any = normalised_pairs if isinstance(chunk, TextPairs) else normalised
+            yield rewritten(chunk, self.normalise, self.splitter)
 
     def _changed(self, chunk: Any) -> Any:
         if isinstance(chunk, TextPairs):
@@ -104,23 +94,24 @@ class Maker:
         return replace(text, language=self.name)
 
     def _pairs(self, sources: Sequence[Source], share: float = 1.0) -> Iterator[TextPairs]:
-        """Original and derived lines, normalised and with links, of the share of the lines that is drawn."""
+        """Original and derived lines with links, of the share that is drawn of the lines that a corpus holds."""
         first = 0
         for source in sources:
+            sieve = Sieve(source.filters)
             for chunk in self._chunks(source):
                 drawn = generator(Purpose.SAMPLE, self.seed, first).random(len(chunk)) < share
                 first += len(chunk)
-                text = self._normalised(chunk.where(drawn & (chunk.words.lengths > 0)))
+                held = self._as_held(chunk)
+                text = chunk.where(drawn & sieve.keep(held, held.words.lengths > 0) & (chunk.words.lengths > 0))
                 if len(text):
                     made: Derived = self.change.apply(text, self.seed)
                     yield TextPairs(text, self._own(made.text), made.links)
 
-    def _normalised(self, text: Text) -> Text:
-        """Lines as corpora hold them; where that moves words, they are found anew."""
-        lines = self.normalise.lines(text.lines, text.language)
-        if lines is text.lines:
+    def _as_held(self, text: Text) -> Text:
+        """The lines with the words that a corpus finds in them, whatever words their file tells."""
+        if not text.tags:
             return text
-        return self._with_words(replace(text, lines=lines, tags={}, heads=None))
+        return Text(text.language, text.lines, self.splitter.split(text.lines), self.splitter.name)
 
     def _between_words(self, pairs: TextPairs) -> Ragged:
         """The links of pairs between the words that the recipe's splitter finds on both sides."""

@@ -1,12 +1,14 @@
 """Languages made of another one: a data root in which their files stand beside those that they are made of.
 
-Each made file is cached by all that it hangs on: the original's content, the changes with their seed and code, and how
-words are found. The data root is a folder of links to the real one and to these files, so whatever reads files
-(corpora, tasks, dictionaries, aligners, the search for leaks) reads derived languages like any other.
+Each made file is cached by all that it hangs on: the original's content, how it is read, normalised and split into
+words, which of its rows count, the changes with their seed, and the code of all that. The data root is a folder of
+links to the real one and to these files, so whatever reads files (corpora, tasks, dictionaries, aligners, the search
+for leaks) reads derived languages like any other.
 """
 
 from __future__ import annotations
 
+import inspect
 import logging
 import os
 from functools import cache
@@ -22,16 +24,18 @@ from interlace.recipes._deriving_files import Same, Sides, Source, Words, wanted
 from interlace.recipes._text import words_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from interlace.recipes import Recipe
     from interlace.recipes._deriving_files import Wanted
     from interlace.recipes._deriving_text import Maker
+    from interlace.settings import Settings
     from interlace.synthetic import Change
 
 log = logging.getLogger(__name__)
 
 _FILES = "files"
+_MADE_BY = ("synthetic", "readers", "text", "links", "data/filters", "recipes/_deriving_*", "recipes/deriving")
 
 
 def with_derived(recipe: Recipe, root: Path) -> Path:
@@ -57,9 +61,17 @@ def with_derived(recipe: Recipe, root: Path) -> Path:
     return cached("derived-root", key, lambda into: _lay(root, folders, made, into / _FILES)) / _FILES
 
 
-def derived_key(recipe: Recipe) -> list[Any]:
-    """What derived languages hang on beside the files that they are made of: the sections, and the code of changes."""
-    return [{name: language.dump() for name, language in recipe.derived.items()}, _version()]
+def derived_key(recipe: Recipe, root: Path) -> list[Any]:
+    """What derived languages hang on beside the files that they are made of: sections, and the changes with their code.
+
+    Raises:
+        DataError: a file that a change reads is missing.
+    """
+    sections = {
+        name: {**language.dump(), "changes": [_described(change) for change in language.placed(root).changes]}
+        for name, language in recipe.derived.items()
+    }
+    return [sections, _hashed("synthetic")]
 
 
 def _names(folder: Path) -> list[str]:
@@ -120,11 +132,11 @@ class _Makers:
             "of": derived.of,
             "changes": [_described(change) for change in derived.placed(self.root).changes],
             "seed": derived.seed,
-            "sources": [[source.reader, [content_key(path) for path in source.paths]] for source in sources],
+            "sources": [_read(source) for source in sources],
             "splitter": words_key(self.recipe, [derived.of]),
-            "normalise": None if isinstance(wanted, Same) else self.recipe.normalise.dump(),
+            "normalise": self.recipe.normalise.dump(),
             "share": [wanted.share, wanted.turned] if isinstance(wanted, Sides) else None,
-            "version": _version(),
+            "version": _hashed(*_MADE_BY),
         }
 
 
@@ -134,21 +146,26 @@ def _described(change: Change) -> list[Any]:
         name: [content_key(path) for path in ([value] if isinstance(value, Path) else value)]
         for name, value in files_of(change)
     }
-    return [change.name, {**change.dump(), **read}]
+    return _member(change, **read)
+
+
+def _read(source: Source) -> list[Any]:
+    return [_member(source.reader), [_member(rule) for rule in source.filters], [*map(content_key, source.paths)]]
+
+
+def _member(member: Settings, **known: Any) -> list[Any]:
+    """A member of a room by name and settings, some of them `known` otherwise; a guest by its file's content too."""
+    kind = type(member)
+    code = "" if kind.__module__.startswith("interlace.") else content_key(Path(inspect.getfile(kind)))
+    return [kind.__module__, {**member.dump(), **known}, code]
 
 
 @cache
-def _version() -> str:
-    """A hash of the code that makes text: other code, other files."""
+def _hashed(*places: str) -> str:
+    """A hash of code in rooms or modules of the package: other code, other files."""
     digest = blake2b(digest_size=8)
-    for code in sorted(_code(), key=lambda path: path.name):
-        digest.update(code.name.encode() + b"\0" + code.read_bytes() + b"\0")
+    home = Path(str(files("interlace")))
+    for place in places:
+        for path in sorted([*(home / place).rglob("*.py"), *home.glob(f"{place}.py")]):
+            digest.update(str(path.relative_to(home)).encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
-
-
-def _code() -> Iterator[Path]:
-    rooms: list[Any] = [files("interlace.synthetic"), files("interlace.recipes")]
-    for place in (Path(str(room)) for room in rooms):
-        for path in place.glob("*.py"):
-            if place.name == "synthetic" or path.name.startswith("_deriving"):
-                yield path

@@ -99,7 +99,7 @@ def data_root(recipe: Recipe) -> Path:
 def data_key(recipe: Recipe) -> Any:
     """What names a recipe's data in keys of scores, but for the content of its files, which a run is done with."""
     original = [recipe.world.dump(), world_version()] if recipe.world else str(_root(recipe))
-    return [original, derived_key(recipe)] if recipe.derived else original
+    return [original, derived_key(recipe, _root(recipe))] if recipe.derived else original
 
 
 def _root(recipe: Recipe) -> Path:
