@@ -1,13 +1,15 @@
 """Which scores are kept and which are made anew; the scoring itself is replaced by a counter."""
 
 import json
+from dataclasses import replace
+from pathlib import Path
 from unittest.mock import MagicMock
 
 import pytest
 
 from interlace.errors import DataError, SettingsError
-from interlace.recipes import change_recipe, evaluate, read_recipe
-from interlace.recipes.evaluate import Target
+from interlace.recipes import Recipe, change_recipe, evaluate, read_recipe
+from interlace.recipes.evaluate import Target, _task
 from interlace.recipes.evaluate import evaluate as run
 
 
@@ -144,3 +146,18 @@ def test_a_probe_loads_its_model_once_for_all_languages(target, monkeypatch):
     assert len(run(target, ["retrieval"])) == 3
     assert len(loads) == 1
     assert len(looks) == 1  # of a model of the hub, each look may ask the network
+
+
+def test_a_test_set_is_translated_up_to_what_the_run_learnt_in_each_direction():
+    corpora = {"pairs": {"pairs": ["en-de"], "train": ["a.{language}"]}}
+    objectives = {
+        "translation": {"directions": "forward", "max_length": 16},
+        "back_translation": {"corpora": ["en-de:en"], "max_length": 32},
+        "denoise": {"max_length": 60},
+    }
+    evaluated = {"tasks": {"mt": {}, "short": {"task": "mt", "max_length": 12}}}
+    trained = Recipe.read({"name": "r", "corpora": corpora, "objectives": objectives, "evaluate": evaluated})
+    finished = Target("r/model", trained, Path("r"), trained)
+    assert _task(finished, "mt").max_length == {"en-de": 16, "de-en": 32}
+    assert _task(finished, "short").max_length == 12
+    assert _task(replace(finished, trained=None), "mt").max_length is None  # nobody knows: the model's own

@@ -74,6 +74,15 @@ def test_what_is_copied_by_hand():
     np.testing.assert_allclose(words, [0, 1, 0, 2 / 3])
 
 
+@pytest.mark.parametrize("text", ["我喜欢狗和猫", "犬がすきです", "ผมชอบหมา"])
+def test_scripts_without_blanks_are_compared_by_character(text):
+    lines, words = copied([text[:-1] + "x", text + text], [text, text])
+    assert lines.tolist() == [0, 0]
+    np.testing.assert_allclose(words, [1 - 1 / len(text), 0.5])
+    mixed = copied(["GPT模型", "GPU模型"], ["GPT模型", "GPT模型"])[1]
+    np.testing.assert_allclose(mixed, [1, 2 / 3])  # Latin letters remain a word
+
+
 def test_lengths_compare_words():
     assert length_ratio(bleu(["one two three", "four"], ["one two", "four five"])) == 1.0
 

@@ -133,6 +133,35 @@ def test_a_translator_that_copies_is_told_apart(root, vocab, model, says):
     assert scores["round-trip bleu"] == pytest.approx(100)  # which is why a round trip alone says little
 
 
+def test_a_round_trip_is_scored_as_it_was_read_and_by_the_tasks_settings(tmp_path, vocab, model, says):
+    """A model of stripped Romanian comes back to stripped Romanian, here in capitals."""
+    asked = says(lambda line, source, target: line.upper() if source == "ro" else line.replace("THE", "Și"))
+    line = "și fața bună și mare"
+    (tmp_path / "test.ro").write_text(f"{line}\n", encoding="utf-8")
+    (tmp_path / "test.en").write_text("and the good and big face\n", encoding="utf-8")
+    settings = {"files": "test.{language}", "romanian": "strip", "round_trip": True, "tokenise": "char"}
+    into = task(**settings, lower_case=True)
+    scores = into.measure(model, vocab, into.examples("test", "ro-en", vocab, tmp_path))
+    assert asked[1]["lines"] == ["SI FATA BUNA SI MARE"]
+    assert scores["round-trip bleu"] == pytest.approx(100)
+    assert re.fullmatch(
+        r"nrefs:1\|case:lc\|eff:no\|tok:char\|.*\|romanian:strip", scores.about["signatures"]["round-trip bleu"]
+    )
+    cased = task(**settings)
+    assert cased.measure(model, vocab, into.examples("test", "ro-en", vocab, tmp_path))["round-trip bleu"] < 30
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [({}, [14, None]), ({"max_length": 20}, [18, 18]), ({"max_length": {"de-en": 9}}, [None, 7])],
+)
+def test_sources_are_cut_where_the_run_learnt_to_read_them(root, vocab, model, says, settings, expected):
+    asked = says(by_dictionary)
+    into = task(round_trip=True, **settings).learnt({"en-de": 14})
+    into.measure(model, vocab, into.examples("test", "de", vocab, root))
+    assert [each["longest"] for each in asked] == expected
+
+
 def test_signatures_say_how_it_was_scored(root, vocab, model, says):
     says(by_dictionary)
     examples = task().examples("test", "de", vocab, root)

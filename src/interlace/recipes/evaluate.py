@@ -18,11 +18,13 @@ from interlace.errors import DataError, InterlaceError, RunError
 from interlace.models._files import find
 from interlace.models.build import load
 from interlace.recipes import Recipe
+from interlace.recipes._directions import directions, longest_of
 from interlace.recipes._scorebook import Scorebook
 from interlace.recipes.card import write_card
 from interlace.recipes.embeddings import VECTORS, static_vectors
 from interlace.recipes.leaks import kept_leaks
 from interlace.recipes.prepare import data_key, data_root
+from interlace.tasks.mt import Mt
 from interlace.train.cell import Cell
 from interlace.train.device import accelerator_for, resolved
 from interlace.train.folder import RECIPE, RUN, locked, read_json
@@ -104,7 +106,7 @@ def evaluate(
     names = list(on) or list(settings.tasks)
     if not names:
         raise DataError(f"recipe {target.recipe.name!r} names no tasks; choose some with --on")
-    tasks = {name: settings.task(name).after(target.run) for name in names}
+    tasks = {name: _task(target, name) for name in names}
     train = target.recipe.train
     accelerator = accelerator_for(train.precision, train.threads)
     vectors = static_vectors(target.model, tasks)
@@ -129,6 +131,15 @@ def evaluate(
     if failures:
         raise IncompleteError(failures, book.rows_asked())
     return book.rows_asked()
+
+
+def _task(target: Target, name: str) -> Task:
+    """A task of the recipe as it scores this model; lines are translated as `interlace translate` does it."""
+    task, trained = target.recipe.evaluate.task(name).after(target.run), target.trained
+    if not isinstance(task, Mt) or trained is None:
+        return task
+    learnt = {f"{one}-{other}": longest_of(trained, one, other) for one, other in directions(trained)}
+    return task.learnt({direction: longest for direction, longest in learnt.items() if longest is not None})
 
 
 class IncompleteError(RunError):

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from interlace.errors import DataError, MissingDependencyError
 from interlace.statistics._measures import bleu as bleu_of
+from interlace.text.scripts import is_unspaced
 from interlace.text.words import SPLITTERS
 
 if TYPE_CHECKING:
@@ -139,7 +141,8 @@ def copied(outputs: Sequence[str], sources: Sequence[str]) -> tuple[Floats, Floa
 
     Returns:
         (n,) 1 where an output is its source, and (n,) the share of its words that stand in the source, each as often
-        as there; words are what blanks part, case counts as nothing. An output without words has copied none.
+        as there; words are what blanks part, and characters in scripts without blanks; case counts as nothing. An
+        output without words has copied none.
     """
     _must_pair(outputs, sources)
     both = list(_both(outputs, sources))
@@ -164,8 +167,16 @@ def _both(first: Sequence[str], second: Sequence[str]) -> Iterable[tuple[str, st
 
 
 def _overlap(output: str, source: str) -> float:
-    words, there = (Counter(text.casefold().split()) for text in (output, source))
+    words, there = (Counter(_words(text.casefold())) for text in (output, source))
     return (words & there).total() / words.total() if words else 0.0
+
+
+def _words(text: str) -> Iterable[str]:
+    """What blanks part; where a script has none, one changed character would make a whole sentence another word."""
+    for word in text.split():
+        for alone, run in groupby(word, is_unspaced):
+            letters = "".join(run)
+            yield from letters if alone else [letters]
 
 
 def _must_pair(outputs: Sequence[str], references: Sequence[str]) -> None:

@@ -8,7 +8,7 @@ print that kind (Conneau & Lample 2019 by `multi-bleu.perl`, Romanian without di
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, field_validator
@@ -17,7 +17,7 @@ from interlace.errors import DataError, SettingsError
 from interlace.models.search.settings import Search
 from interlace.statistics.examples import Examples, identity_of
 from interlace.tasks import Task
-from interlace.tasks._bleu import Tokenise, bleu, chrf, copied, length_ratio, tokenised_bleu
+from interlace.tasks._bleu import Bleu, Tokenise, bleu, chrf, copied, length_ratio, tokenised_bleu
 from interlace.tasks._files import Asked, Files, MissingDataError, find_parts
 from interlace.tasks._outcomes import Measured
 from interlace.tasks._read import read_parts_of_both
@@ -25,6 +25,7 @@ from interlace.text.normalise import Normalise
 from interlace.text.words import SPLITTERS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from interlace.models.seq2seq import Seq2Seq
     from interlace.models.translator import Translator
     from interlace.text import Text
+
+Longest = Annotated[int, Field(ge=8)]
 
 _SHOWN = 12  # translations kept for people
 _SPECIALS = 2  # subwords round a source
@@ -90,8 +93,11 @@ class Mt(Task):
     )
     reader: dict[str, Any] | str = Field("lines", description="What reads the files, such as 'lines' or 'tsv'.")
     search: Search = Field(default_factory=Search, description="How translations are searched for (ALM: a beam of 8).")
-    max_length: int = Field(
-        256, ge=8, description="Longest source in subwords, at most the model's own; longer ones are read in pieces."
+    max_length: Longest | dict[str, Longest] | None = Field(
+        None,
+        description="Longest source in subwords, specials included, at most the model's own; longer ones are read in "
+        "pieces, as `interlace translate` does. A number, or a table by direction; none: the longest that the run "
+        "learnt to translate in the direction, else the model's own.",
     )
     tokens_per_batch: int = Field(16_384, ge=16, description="Padded source subwords in a batch, times the beam.")
     tokenise: Tokenise = Field("auto", description="What a word is to sacreBLEU; 'auto': its own for the language.")
@@ -152,15 +158,34 @@ class Mt(Task):
         sources = self._rewritten(examples.sources, direction.source)
         found = self._translator(model, vocab, direction).lines(sources)
         outputs = [one.text for one in found]
-        back = self._translator(model, vocab, direction.back).lines(outputs) if self.round_trip else []
         pieces = 100 * float(np.mean([one.pieces > 1 for one in found]))
-        return self._scored(examples, outputs, [one.text for one in back], pieces)
+        measured = self._scored(examples, outputs, pieces)
+        if self.round_trip:
+            back = self._round_trip(model, vocab, direction.back, outputs, sources)
+            measured["round-trip bleu"] = back.value
+            measured.about["signatures"]["round-trip bleu"] = self._signed(back.signature)
+        return measured
+
+    def learnt(self, longest: Mapping[str, int]) -> Mt:
+        """The task for a model that has learnt sources of so many subwords, without specials, by direction."""
+        known = {direction: most + _SPECIALS for direction, most in longest.items()}
+        return self.model_copy(update={"max_length": known}) if self.max_length is None else self
+
+    def _round_trip(
+        self, model: Seq2Seq, vocab: Vocab, back: Direction, outputs: list[str], sources: list[str]
+    ) -> Bleu:
+        """BLEU of what comes back beside the sources as they were read, which the model can come back to."""
+        read = self._rewritten(outputs, back.source)
+        said = [one.text for one in self._translator(model, vocab, back).lines(read)]
+        said = self._rewritten(said, back.target)
+        return bleu(said, sources, back.target, tokenise=self.tokenise, lower_case=self.lower_case)
 
     def _translator(self, model: Seq2Seq, vocab: Vocab, direction: Direction) -> Translator:
         from interlace.models.translator import Translator
 
         search = self.search.model_copy(update={"n_best": 1})
-        longest = self.max_length - _SPECIALS
+        most = self.max_length.get(str(direction)) if isinstance(self.max_length, dict) else self.max_length
+        longest = None if most is None else most - _SPECIALS
         return Translator(
             [model],
             vocab,
@@ -171,7 +196,7 @@ class Mt(Task):
             longest=longest,
         )
 
-    def _scored(self, examples: Lines, outputs: list[str], back: list[str], pieces: float) -> Measured:
+    def _scored(self, examples: Lines, outputs: list[str], pieces: float) -> Measured:
         target, references = examples.direction.target, examples.references
         main = bleu(outputs, references, target, tokenise=self.tokenise, lower_case=self.lower_case)
         letters = chrf(outputs, references, lower_case=self.lower_case)
@@ -188,8 +213,6 @@ class Mt(Task):
             "length ratio": length_ratio(main),
             "in pieces": pieces,
         }
-        if back:
-            scores["round-trip bleu"] = bleu(back, examples.sources, examples.direction.source).value
         signatures = {
             "bleu": main.signature,
             "chrf": letters.signature,
