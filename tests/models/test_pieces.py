@@ -56,10 +56,8 @@ def test_pieces_are_joined_as_the_language_writes():
     assert joined(["a b", "c"], "xx") == "a b c"
 
 
-@pytest.mark.parametrize("unit", ['"', "cat"])
-def test_a_document_on_one_line_takes_time_by_its_length(unit):
-    """Looking at all that stands before each place would take the square of it."""
-    line = unit * (120_000 // len(unit))
+def test_a_document_on_one_line_takes_time_by_its_length():
+    """Looking at all that stands before each place would take the square of it: minutes."""
     begun = time.process_time()
-    assert len(cut(line, 60)) > 1000
+    assert len(cut('"' * 120_000, 60)) == 2000
     assert time.process_time() - begun < 5

@@ -1,6 +1,7 @@
 """The mean of the last checkpoints of a run, as a model that opens."""
 
 import json
+import shutil
 
 import pytest
 import torch
@@ -11,7 +12,7 @@ from typer.testing import CliRunner
 from interlace.cli import application
 from interlace.errors import CheckpointError, DataError, RunError, SettingsError
 from interlace.models.build import load
-from interlace.recipes import read_recipe
+from interlace.recipes import averaging, read_recipe
 from interlace.recipes.averaging import average
 from interlace.recipes.pretrain import pretrain
 
@@ -50,6 +51,34 @@ def test_one_checkpoint_is_the_model_itself(run, tmp_path):
     for name, tensor in mean.items():
         torch.testing.assert_close(tensor, last[name])
     average(run, tmp_path / "mean", 3)  # an averaged model gives way to another
+
+
+def test_one_that_was_killed_does_not_stand_in_the_way(run, tmp_path, monkeypatch):
+    into = tmp_path / "mean"
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(averaging, "write_json", killed)
+    with pytest.raises(KeyboardInterrupt):
+        average(run, into, 2)
+    monkeypatch.undo()
+    assert not into.exists()
+    average(run, into, 2)
+    assert (into / averaging.AVERAGED).is_file()
+
+
+def test_where_nothing_may_be_written_is_told_before_anything_is_read(tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/notes").write_text("x")
+    with pytest.raises(DataError, match="mine: holds something that is no averaged model"):
+        average(tmp_path / "nowhere", tmp_path / "mine")
+
+
+def test_a_run_without_checkpoints_is_named(run, tmp_path):
+    shutil.rmtree(run / "checkpoints")
+    with pytest.raises(SettingsError, match="keeps no checkpoints"):
+        average(run, tmp_path / "mean", 1)
 
 
 def test_what_cannot_be_averaged_is_refused(run, tmp_path):

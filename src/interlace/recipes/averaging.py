@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from interlace.data.vocab import Vocab
 from interlace.errors import CheckpointError, DataError, RunError, SettingsError
 from interlace.recipes import Recipe
+from interlace.text.lines import atomic_folder, must_be_replaceable
 from interlace.train.folder import RECIPE, RUN, read_json, write_json
 
 if TYPE_CHECKING:
@@ -36,8 +37,9 @@ def average(run: Path, into: Path, last: int = 5) -> Path:
 
     Raises:
         DataError: there is no run, or `into` holds other things. RunError: it is not finished.
-        SettingsError: it keeps fewer checkpoints. CheckpointError: one is damaged, or another model's.
+        SettingsError: it keeps fewer checkpoints, or learnt no model. CheckpointError: one is damaged, or another's.
     """
+    must_be_replaceable(into, AVERAGED, "averaged model")
     recipe, files, steps = _chosen(run, last)
     import torch
 
@@ -47,9 +49,9 @@ def average(run: Path, into: Path, last: int = 5) -> Path:
     backbone = load(run / "model")
     with torch.no_grad():
         _fill(backbone, files)
-    _must_be_ours(into)
-    backbone.save_pretrained(into, vocab, fold_language=recipe.export.fold_language)
-    write_json(into / AVERAGED, {"run": recipe.name, "folder": run.name, "steps": steps})
+    with atomic_folder(into) as partial:
+        backbone.save_pretrained(partial, vocab, fold_language=recipe.export.fold_language)
+        write_json(partial / AVERAGED, {"run": recipe.name, "folder": run.name, "steps": steps})
     return into
 
 
@@ -64,13 +66,17 @@ def _chosen(run: Path, last: int) -> tuple[Recipe, list[Path], list[int]]:
     if not (read_json(run / RUN) or {}).get("finished"):
         raise RunError(f"{run}: this run is not finished; start it again with `interlace pretrain`")
     recipe = Recipe.read(found, str(run / RECIPE))
+    if recipe.embeddings:
+        raise SettingsError(f"{run}: word vectors, of which there are no checkpoints")
     folder = run / "checkpoints"
     steps = checkpoint.steps_in(folder)
+    if not steps:
+        raise SettingsError(f"{run}: keeps no checkpoints, whose mean is asked for")
     if not 1 <= last <= len(steps):
-        there = ", ".join(map(str, steps)) or "none"
+        there, what = ", ".join(map(str, steps)), "1 checkpoint" if len(steps) == 1 else f"{len(steps)} checkpoints"
         raise SettingsError(
-            f"--last {last}: {run} keeps {len(steps)} checkpoints (steps {there}); train with --set train.keep={last} "
-            f"for more, or say --last {max(len(steps), 1)}"
+            f"--last {last}: {run} keeps {what} (steps {there}); train with --set train.keep={last} "
+            f"for more, or say --last {len(steps)}"
         )
     steps = steps[-last:]
     return recipe, [checkpoint.weights_of(checkpoint.path_of(folder, step)) for step in steps], steps
@@ -109,9 +115,3 @@ def _mean(found: Sequence[Tensor], like: Tensor, where: str) -> Tensor:
     for tensor in found:
         total += tensor
     return total / len(found)
-
-
-def _must_be_ours(into: Path) -> None:
-    """Refuse to replace a model that is none of ours, such as the run's own."""
-    if into.exists() and not (into / AVERAGED).is_file() and (not into.is_dir() or any(into.iterdir())):
-        raise DataError(f"{into}: holds something that is no averaged model (no {AVERAGED}); give a new folder")
