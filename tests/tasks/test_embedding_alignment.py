@@ -7,6 +7,7 @@ import torch
 from interlace.errors import DataError, SettingsError
 from interlace.tasks._dictionary import read_entries
 from interlace.tasks.embedding_alignment import EmbeddingAlignment
+from interlace.text.lines import write_lines
 
 PAIRS = [("the", "der"), ("doctor", "arzt"), ("reads", "liest"), ("letters", "briefe")]
 
@@ -59,16 +60,41 @@ def test_any_translation_counts(dictionary, vocab, model):
     assert measured(dictionary(*PAIRS, ("the", "arzt")), vocab, backbone)["p@1"] == 100
 
 
-def test_the_vocabulary_holds_more_rivals_than_the_dictionary(dictionary, vocab, model):
-    backbone = aligned(vocab, model(), PAIRS)
-    rival = next(int(i) for i in vocab.ordinary if vocab.tokens([i]) == ["x"])
+def near_the_first(vocab, backbone, rival):
+    """Puts a subword's row onto the row that is asked first, whose translation moves off a little."""
+    [rival] = [int(i) for i in vocab.ordinary if vocab.tokens([i]) == [rival]]
     with torch.no_grad():
         the, der = (int(vocab.encode_words([word])[0][0]) for word in PAIRS[0])
         backbone.table[der] += 0.3
         backbone.table[rival] = backbone.table[the]
-    root = dictionary(*PAIRS)
+
+
+@pytest.mark.parametrize(("text", "expected"), [("der arzt liest max", 75), ("der arzt liest", 100)])
+def test_rivals_are_what_the_text_of_the_target_language_is_written_with(dictionary, vocab, model, text, expected):
+    backbone, root = aligned(vocab, model(), PAIRS), dictionary(*PAIRS)
+    near_the_first(vocab, backbone, "x")
+    write_lines(root / "text/train.de.txt", [text])
+    write_lines(root / "bank.de.conllu", [f"1\t{text.split()[-1]}\t_\tX\tX\t_\t0\troot\t_\t_", ""])
     assert measured(root, vocab, backbone)["p@1"] == 100
     assert measured(root, vocab, backbone, candidates="vocabulary")["p@1"] == 75
+    assert measured(root, vocab, backbone, candidates="text") == {"p@1": expected, "coverage": 100}
+    files = ["text/train.{language}.txt", "bank.{language}.conllu"]
+    assert measured(root, vocab, backbone, candidates="text", text=files)["p@1"] == expected
+
+
+def test_a_translation_is_a_candidate_where_the_text_lacks_it(dictionary, vocab, model):
+    root = dictionary(*PAIRS)
+    write_lines(root / "text/train.de.txt", ["mit"])
+    assert measured(root, vocab, aligned(vocab, model(), PAIRS), candidates="text")["p@1"] == 100
+
+
+def test_text_whose_words_are_candidates_is_asked_for_whole(dictionary, vocab, model):
+    root = dictionary(*PAIRS)
+    with pytest.raises(DataError, match=r"no file .*train\.de\.txt"):
+        measured(root, vocab, model(), candidates="text")
+    write_lines(root / "text/train.de.txt", ["mit"])
+    with pytest.raises(DataError, match="whole files"):
+        measured(root, vocab, model(), candidates="text", text="text/train.{language}.txt[:1]")
 
 
 def test_words_of_several_subwords_are_left_out_and_show_in_the_coverage(dictionary, vocab, model):
@@ -128,8 +154,9 @@ def test_a_line_without_a_translation_is_named(tmp_path):
 
 
 def test_means_are_not_rows_of_the_vocabulary():
-    with pytest.raises(SettingsError, match="candidates = 'vocabulary' needs pieces = 'single'"):
-        EmbeddingAlignment(candidates="vocabulary", pieces="mean")
+    for candidates in ("vocabulary", "text"):
+        with pytest.raises(SettingsError, match=f"candidates = '{candidates}' needs pieces = 'single'"):
+            EmbeddingAlignment(candidates=candidates, pieces="mean")
 
 
 def test_the_score_is_over_words_that_training_has_not_read(dictionary, vocab, model):

@@ -21,9 +21,10 @@ from interlace.ragged import Ragged
 from interlace.statistics.examples import Examples, identity_of
 from interlace.tasks._dictionary import read_entries
 from interlace.tasks._distinct import numbered
-from interlace.tasks._files import Asked, Files, find
+from interlace.tasks._files import Asked, Files, find, find_parts
 from interlace.tasks._learnt import AsksDictionary, Learnt
 from interlace.tasks._outcomes import Measured
+from interlace.tasks._subwords import subwords_of
 from interlace.tasks._words import means, spellable
 
 if TYPE_CHECKING:
@@ -38,10 +39,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Entries(Pairs):
-    """A dictionary, an entry a row; its words, and what training has read of them."""
+    """A dictionary, an entry a row; its words, and what training has read of them.
+
+    met: (r,) the subwords that the target language's text is written with, where these are candidates; sorted.
+    """
 
     words: tuple[list[str], list[str]] = field(default_factory=lambda: ([], []))
     learnt: Learnt = field(default_factory=Learnt)
+    met: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
 
 
 class EmbeddingAlignment(AsksDictionary):
@@ -59,9 +64,14 @@ class EmbeddingAlignment(AsksDictionary):
         "dict/{source}-{target}.txt",
         description="Dictionaries under the data root in MUSE's form (source, blank or tab, target; a pair a line).",
     )
-    candidates: Literal["dictionary", "vocabulary"] = Field(
+    candidates: Literal["dictionary", "text", "vocabulary"] = Field(
         "dictionary",
-        description="Rows searched: all target words of the dictionary, or every ordinary subword of the vocabulary.",
+        description="Rows searched: all target words of the dictionary; with them every ordinary subword that `text` "
+        "is written with (ALIGN-MLM: the target language's vocabulary); or every ordinary subword of both languages.",
+    )
+    text: Files = Field(
+        "text/train.{language}.txt",
+        description="With candidates = 'text': text of the target language, lines or CoNLL-U by suffix.",
     )
     pieces: Literal["single", "mean"] = Field(
         "single", description="Words of several subwords: left out (ALIGN-MLM), or the mean of their rows."
@@ -69,9 +79,9 @@ class EmbeddingAlignment(AsksDictionary):
     identical: bool = Field(False, description="Also ask words whose translation is written alike (the same row).")
 
     def model_post_init(self, _context: Any) -> None:
-        """The vocabulary holds rows, not means of rows."""
-        if self.candidates == "vocabulary" and self.pieces == "mean":
-            message = "candidates = 'vocabulary' needs pieces = 'single'"
+        """Text and vocabulary hold rows, not means of rows."""
+        if self.candidates != "dictionary" and self.pieces == "mean":
+            message = f"candidates = {self.candidates!r} needs pieces = 'single'"
             raise ValueError(message)
 
     def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> Entries:
@@ -79,7 +89,8 @@ class EmbeddingAlignment(AsksDictionary):
         asked = Asked("embedding_alignment", split, language, root, self.source)
         words = read_entries(find(self.files, asked))
         source, target = _words(words[0], self.source, vocab), _words(words[1], language, vocab)
-        return Entries(source, target, words=words, learnt=self.learnt_of(asked))
+        met = subwords_of(find_parts(self.text, asked) if self.candidates == "text" else [], language, vocab)
+        return Entries(source, target, words=words, learnt=self.learnt_of(asked), met=met)
 
     def measure(self, backbone: Backbone, vocab: Vocab, examples: Entries) -> Measured:
         """`p@1` over the words asked, and `coverage`, the share of the dictionary's source words that were asked.
@@ -103,7 +114,7 @@ class EmbeddingAlignment(AsksDictionary):
                 "languages; set pieces = 'mean' or identical = true"
             )
         table = backbone.table.detach().float().cpu().numpy()
-        rows = self._rows(targets.take(np.flatnonzero(target_fits)), vocab)
+        rows = self._rows(targets.take(np.flatnonzero(target_fits)), examples.met, vocab)
         kept = np.flatnonzero(usable)
         found = self._hits(table, rows, sources.take(kept), targets.take(kept))
         spelt = [[side[entry] for entry in kept] for side in examples.words]
@@ -114,11 +125,14 @@ class EmbeddingAlignment(AsksDictionary):
         identity = identity_of(*examples.words, *examples.learnt.among(*examples.words))
         return Measured({**scores, "coverage": 100 * len(found) / len(np.unique(words))}, Examples(*each, identity))
 
-    def _rows(self, targets: Ragged, vocab: Vocab) -> Ragged:
+    def _rows(self, targets: Ragged, met: NDArray[np.int32], vocab: Vocab) -> Ragged:
         """The candidates: a row each of subwords whose mean is its vector."""
         if self.candidates == "dictionary":
             return targets.take(numbered(targets)[1])
-        return Ragged.from_lengths(vocab.ordinary.astype(np.int32), np.ones(len(vocab.ordinary), np.int64))
+        rows = vocab.ordinary.astype(np.int32)
+        if self.candidates == "text":
+            rows = rows[np.isin(rows, met) | np.isin(rows, targets.flat)]
+        return Ragged.from_lengths(rows, np.ones(len(rows), np.int64))
 
     def _hits(self, table: NDArray[np.float32], rows: Ragged, sources: Ragged, targets: Ragged) -> NDArray[np.bool_]:
         """A truth value a distinct source word: is one of its targets nearest?"""
