@@ -5,13 +5,15 @@ Legend: B rows of a batch, V vocabulary.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
-from interlace.errors import DataError
+from interlace.errors import DataError, SettingsError
+from interlace.models._budget import Budget
 from interlace.models._pieces import joined, pieces
 from interlace.models.search import Rules
 from interlace.models.search.reading import Ensemble, evaluating, inputs_of, read
@@ -29,8 +31,7 @@ if TYPE_CHECKING:
     from interlace.models.seq2seq import Seq2Seq
     from interlace.ragged import Ragged
 
-TOKENS = 16_384  # padded subwords of the sources of a batch, times the beam
-SCORES = 1 << 27  # scores of the vocabulary that are held at once
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ class Translator:
         search: Search | None = None,
         *,
         rows: int | None = None,
-        tokens: int = TOKENS,
+        tokens: int | None = None,
         longest: int | None = None,
     ) -> None:
         """Make ready; nothing is translated yet.
@@ -96,7 +97,8 @@ class Translator:
             target: the language that is written.
             search: how.
             rows: most rows of a batch; none: as `tokens` allows.
-            tokens: most subwords of the sources of a batch, with padding, times the beam.
+            tokens: most subwords of the sources of a batch, with padding, times the beam; none: 16,384, and on a GPU
+                as many as there is memory for.
             longest: most subwords of a source without specials; none: what the models read.
 
         Raises:
@@ -111,8 +113,9 @@ class Translator:
         self.most = min(model.longest_target - 1 for model in models)
         table = max(model.vocab_size for model in models)
         self.rules = Rules.of(vocab, table, unknown=self.settings.unknown)
-        self.tokens = max(1, tokens // self.settings.width)
-        allowed = max(1, SCORES // (table * self.settings.width))
+        budget = Budget.of(self.models)
+        self.tokens = max(1, (budget.tokens if tokens is None else tokens) // self.settings.width)
+        allowed = max(1, budget.scores // (table * self.settings.width))
         self.rows = allowed if rows is None else min(rows, allowed)
 
     def lines(self, lines: Sequence[str], first: int = 0, *, cut: bool = True) -> list[Translation]:
@@ -165,13 +168,40 @@ class Translator:
     def _translated(self, ids: Ragged, numbers: NDArray[np.int64]) -> list[list[Hypothesis]]:
         """Hypotheses of each row, a batch of like length at a time."""
         made: list[list[Hypothesis]] = [[] for _ in range(len(ids))]
+        waiting = self._batches(ids, np.arange(len(ids)))
         with evaluating(*self.models):
-            for rows in batches(ids.lengths, self.tokens, self.rows):
+            while waiting:
+                rows = waiting.pop()
                 limits = self.settings.limits(ids.lengths[rows], self.most)
-                found = self._search(ids.take(rows), limits, self._draws(limits, numbers, rows))
+                try:
+                    found = self._search(ids.take(rows), limits, self._draws(limits, numbers, rows))
+                except torch.OutOfMemoryError:
+                    found = None  # outside of `except`, where what the search holds is free again
+                if found is None:
+                    self._take_less(ids, rows)
+                    waiting = self._batches(ids, np.concatenate([rows, *waiting]))
+                    continue
                 for row, hypotheses in zip(rows.tolist(), self._read(found, limits), strict=True):
                     made[row] = hypotheses
         return made
+
+    def _batches(self, ids: Ragged, rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+        """The batches that these rows come in, the last one first."""
+        return [rows[part] for part in batches(ids.lengths[rows], self.tokens, self.rows)][::-1]
+
+    def _take_less(self, ids: Ragged, rows: NDArray[np.int64]) -> None:
+        """From here on half of what did not fit into memory.
+
+        Raises:
+            SettingsError: it was a single row.
+        """
+        if len(rows) == 1:
+            message = f"a sentence of {ids.lengths[rows[0]]} subwords and a beam of {self.settings.width}"
+            raise SettingsError(f"{message} do not fit into the memory that is free; a smaller beam needs less")
+        torch.cuda.empty_cache()
+        half = len(rows) // 2
+        self.tokens = half * (int(ids.lengths[rows].max()) + 2)
+        log.info("%s sentences at once do not fit into memory; going on with %s", f"{len(rows):,}", f"{half:,}")
 
     def _search(self, ids: Ragged, limits: NDArray[np.int64], draws: torch.Tensor | None) -> Found:
         read_by = [read(model, inputs_of(model, ids, self.vocab, self.source), self.target) for model in self.models]

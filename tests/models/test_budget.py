@@ -1,0 +1,83 @@
+"""How much a search takes on at once."""
+
+import numpy as np
+import pytest
+import torch
+
+from interlace.errors import SettingsError
+from interlace.models._budget import MOST_SCORES, SCORES, TOKENS, Budget, bytes_of
+from interlace.models.search.settings import Search
+from interlace.models.translator import Translator
+from little_translators import LINES, little_model, little_vocab
+
+GIB = 1 << 30
+
+
+@pytest.fixture(scope="module")
+def vocab():
+    return little_vocab()
+
+
+@pytest.fixture(scope="module")
+def model(vocab):
+    return little_model("modernbert", vocab)
+
+
+def test_what_a_subword_takes_grows_with_width_and_layers():
+    assert bytes_of(512, 6) == 4 * 512 * (12 * 6 + 4 * 6 + 12)  # 216 KiB
+    assert bytes_of(1024, 6) == 2 * bytes_of(512, 6)
+
+
+def test_half_of_the_free_memory_is_for_subwords_and_a_quarter_for_scores():
+    token = bytes_of(512, 6)
+    budget = Budget.within(40 * GIB, token)
+    assert budget.tokens == 20 * GIB // token == 97_090
+    assert budget.scores == 10 * GIB // 16
+    assert Budget.within(80 * GIB, token).tokens == 40 * GIB // token
+    both = Budget.within(40 * GIB, 2 * token, models=2)
+    assert (both.tokens, both.scores) == (10 * GIB // token, 5 * GIB // 16)
+
+
+def test_it_is_never_less_than_on_a_cpu_and_never_more_than_kernels_count(model):
+    assert Budget.within(0, 1000) == Budget(TOKENS, SCORES) == Budget.of([model])
+    assert Budget.within(1000 * GIB, 1000).scores == MOST_SCORES
+
+
+def test_a_translator_takes_what_is_asked_for_or_what_there_is_room_for(model, vocab, monkeypatch):
+    monkeypatch.setattr(Budget, "of", classmethod(lambda _cls, _models: Budget(1000, 50 * model.vocab_size)))
+    search = Search(beam=5)
+    free = Translator([model], vocab, "en", "de", search)
+    assert (free.tokens, free.rows) == (200, 10)
+    asked = Translator([model], vocab, "en", "de", search, tokens=600, rows=4)
+    assert (asked.tokens, asked.rows) == (120, 4)
+
+
+class Tight(Translator):
+    """A device with room for so many subwords at once."""
+
+    room = 60
+
+    def _search(self, ids, limits, draws):
+        taken = len(ids) * (int(ids.lengths.max()) + 2)
+        self.taken = [*getattr(self, "taken", []), taken]
+        if taken > self.room:
+            raise torch.OutOfMemoryError
+        return super()._search(ids, limits, draws)
+
+
+def test_what_does_not_fit_is_done_in_smaller_batches_and_comes_out_alike(model, vocab):
+    lines = [*LINES, "", *LINES[::-1]]
+    tight = Tight([model], vocab, "en", "de")
+    expected = Translator([model], vocab, "en", "de").lines(lines)
+    assert [one.text for one in tight.lines(lines)] == [one.text for one in expected]
+    assert tight.taken[0] > tight.room
+    failed = sum(np.array(tight.taken) > tight.room)
+    tight.lines(lines)
+    assert sum(np.array(tight.taken) > tight.room) == failed  # what was learnt holds for the lines to come
+
+
+def test_a_sentence_that_does_not_fit_alone_is_told(model, vocab):
+    tight = Tight([model], vocab, "en", "de")
+    tight.room = 20
+    with pytest.raises(SettingsError, match=r"a sentence of \d+ subwords and a beam of 5 do not fit into the memory"):
+        tight.lines(LINES)
