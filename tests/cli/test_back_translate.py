@@ -51,6 +51,18 @@ def test_options_are_settings_and_a_summary_is_printed(called, tmp_path):
     assert run("RUN", tmp_path / "mono", "--from", "ro", "--to", "en", "--into", into, *rules).strip() == str(into)
 
 
+def test_what_a_device_is_given_to_do_reaches_the_interpreter(called, tmp_path):
+    (tmp_path / "mono").write_text("unu doi\ntrei patru\n", encoding="utf-8")
+    command = ["RUN", tmp_path / "mono", "--from", "ro", "--to", "en", "--into"]
+    run(*command, tmp_path / "made")
+    assert {key: called[key] for key in ("precision", "tokens", "rows")} == {
+        "precision": "auto", "tokens": None, "rows": None
+    }  # fmt: skip
+    run(*command, tmp_path / "second", "--part", "2/2", "--precision", "no", "--tokens", 9, "--batch", 3)
+    assert {key: called[key] for key in ("precision", "tokens", "rows")} == {"precision": "no", "tokens": 9, "rows": 3}
+    assert (tmp_path / "second/train.en").read_text(encoding="utf-8") == "TREI PATRU\n"
+
+
 def test_a_wrong_setting_is_named(called, tmp_path):
     (tmp_path / "mono").write_text("unu\n", encoding="utf-8")
     with pytest.raises(SettingsError, match="did you mean 'search'"):

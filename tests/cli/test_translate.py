@@ -59,8 +59,17 @@ def test_each_line_has_its_translation_in_its_place(run_folder, vocab, expected)
 
 @pytest.mark.parametrize("window", [1, 2, 5])
 def test_windows_change_nothing(window, run_folder, expected):
-    done = translate(run_folder, *DIRECTION, "--window", window, "--batch", 2, text=as_text(LINES))
-    assert done.stdout.split("\n")[:-1] == expected
+    for batch in (("--batch", 2), ("--tokens", 60)):
+        done = translate(run_folder, *DIRECTION, "--window", window, *batch, text=as_text(LINES))
+        assert done.stdout.split("\n")[:-1] == expected
+
+
+def test_what_is_asked_for_of_a_batch_reaches_the_search(run_folder, monkeypatch):
+    given = {}
+    made = Translator.__init__
+    monkeypatch.setattr(Translator, "__init__", lambda *args, **named: given.update(named) or made(*args, **named))
+    translate(run_folder, *DIRECTION, "--batch", 2, "--tokens", 60)
+    assert (given["rows"], given["tokens"]) == (2, 60)
 
 
 def test_a_last_line_without_a_line_feed_counts_and_no_lines_are_no_lines(run_folder, expected):
@@ -184,6 +193,22 @@ def test_a_file_is_not_written_over_by_its_translation(run_folder, source):
     assert source.read_bytes() == before
 
 
+@pytest.mark.parametrize("into", [True, False])
+def test_parts_joined_in_order_are_the_whole(into, run_folder, source):
+    def said(part):
+        path = source.with_name("part.de")
+        options = ["--input", source, "--part", part, "--json", "--set", "sample=true", *(["--into", path] * into)]
+        done = translate(run_folder, *DIRECTION, *options)
+        return path.read_text(encoding="utf-8") if into else done.stdout
+
+    assert "".join(said(f"{number}/4") for number in (1, 2, 3, 4)) == said("1/1")
+
+
+def test_standard_input_has_no_parts(run_folder):
+    with pytest.raises(SettingsError, match="--part: nobody knows how many lines standard input has"):
+        translate(run_folder, *DIRECTION, "--part", "1/2", text="a\n")
+
+
 @pytest.mark.parametrize("suffix", [".de", ".de.gz"])
 def test_a_stopped_command_goes_on_by_the_same_command(suffix, run_folder, source, expected, monkeypatch):
     into = source.with_name(f"a{suffix}")
@@ -240,9 +265,13 @@ def test_other_settings_or_another_text_begin_anew(run_folder, source, expected,
 
 def test_two_commands_do_not_write_one_file(run_folder, source):
     from interlace.recipes._resuming import resuming
+    from interlace.recipes.part import Part
 
     into = source.with_suffix(".de")
-    with resuming(source, into, {}), pytest.raises(RunError, match="another process is writing it"):
+    with (
+        resuming(Part(1, 1).lines_of(source), into, {}),
+        pytest.raises(RunError, match="another process is writing it"),
+    ):
         translate(run_folder, *DIRECTION, "--input", source, "--into", into)
 
 
@@ -363,6 +392,19 @@ def test_models_with_other_vocabularies_are_refused(run_folder, tmp_path):
     other = little_run(tmp_path / "run", little_vocab(70))
     with pytest.raises(SettingsError, match="different vocabularies"):
         translate(run_folder, other, *DIRECTION)
+
+
+def test_runs_that_read_their_text_otherwise_are_refused(run_folder, vocab, tmp_path):
+    """Whichever comes first, the other would read what it never learnt."""
+    other = little_run(tmp_path / "run", vocab)
+    recipe = json.loads((other / "recipe.json").read_text())
+    (other / "recipe.json").write_text(json.dumps({**recipe, "normalise": {"romanian": "strip"}}))
+    said = r"normalise their text differently: romanian = '{}' and '{}'; models"
+    with pytest.raises(SettingsError, match=said.format("keep", "strip")):
+        translate(run_folder, other, *DIRECTION)
+    with pytest.raises(SettingsError, match=said.format("strip", "keep")):
+        translate(other, run_folder, *DIRECTION)
+    assert translate(other, other, *DIRECTION, text="a\n").exit_code == 0
 
 
 def test_a_model_that_only_reads_is_refused(vocab, tmp_path):

@@ -10,8 +10,10 @@ import pytest
 from interlace.errors import DataError, SettingsError
 from interlace.models.translator import Hypothesis, Translation
 from interlace.recipes.back_translating import BackTranslating, back_translate
+from interlace.recipes.part import Part
 from interlace.recipes.translate import Window
 
+WHOLE = Part(1, 1)
 LINES = ["un doi trei", "", "patru", "cinci sase sapte", "opt", "noua zece"]
 
 
@@ -21,7 +23,7 @@ class Backwards:
     def __init__(self, say=None, stop=None):
         self.translator = SimpleNamespace(source="ro", target="en")
         self.say = say or (lambda line: " ".join(reversed(line.upper().split())))
-        self.stop, self.asked = stop, []
+        self.stop, self.asked, self.numbers = stop, [], []
 
     def key(self):
         return {"models": ["backwards"]}
@@ -31,6 +33,7 @@ class Backwards:
             if first == self.stop:
                 raise KeyboardInterrupt
             self.asked.append(line)
+            self.numbers.append(first)
             found = Hypothesis(self.say(line), 0.0, 0.0, 3, full=line == "opt")
             yield Window(first, [line], [Translation((found,), int(bool(line)))])
             first += 1
@@ -39,7 +42,7 @@ class Backwards:
 @pytest.fixture
 def mono(tmp_path):
     (tmp_path / "mono.ro").write_text("\n".join(LINES) + "\n", encoding="utf-8")
-    return tmp_path / "mono.ro"
+    return WHOLE.lines_of(tmp_path / "mono.ro")
 
 
 def sides(into):
@@ -92,8 +95,8 @@ def test_other_rules_need_no_translating(mono, tmp_path):
     again = Backwards()
     found = back_translate(again, mono, tmp_path / "made", BackTranslating(filters={}, unfinished=True))
     assert (again.asked, found["pairs"]) == ([], 5)
-    mono.write_text("altfel\n", encoding="utf-8")  # other text is translated
-    assert back_translate(again, mono, tmp_path / "made", BackTranslating())["pairs"] == 1
+    mono.path.write_text("altfel\n", encoding="utf-8")  # other text is translated
+    assert back_translate(again, WHOLE.lines_of(mono.path), tmp_path / "made", BackTranslating())["pairs"] == 1
     assert again.asked == ["altfel"]
 
 
@@ -113,3 +116,37 @@ def test_settings_are_checked():
     with pytest.raises(SettingsError, match="tag"):
         BackTranslating.read({"tag": "two words"})
     assert json.loads(json.dumps(BackTranslating().dump()))["tag"] == ""
+
+
+@pytest.mark.parametrize("parts", [2, 3, 6])
+def test_parts_joined_in_order_are_the_whole(parts, mono, tmp_path):
+    back_translate(Backwards(), mono, tmp_path / "whole", BackTranslating(filters={}, unfinished=True))
+    joined = [[], []]
+    for number in range(1, parts + 1):
+        text, into = Part(number, parts).lines_of(mono.path), tmp_path / f"part{number}"
+        if not any(LINES[text.first : text.last]):
+            continue  # the empty line alone, of which no pair is made
+        asked = Backwards()
+        back_translate(asked, text, into, BackTranslating(filters={}, unfinished=True))
+        assert asked.numbers == list(range(text.first, text.last))
+        joined = [before + found for before, found in zip(joined, sides(into), strict=True)]
+    assert joined == sides(tmp_path / "whole")
+
+
+def test_another_part_is_not_taken_for_what_is_there(mono, tmp_path):
+    """Equal lines may be drawn otherwise: draws hang on a line's number."""
+    mono.path.write_text("unu\nunu\n", encoding="utf-8")
+    for number in (1, 2):
+        asked = Backwards()
+        back_translate(asked, Part(number, 2).lines_of(mono.path), tmp_path / "made", BackTranslating(filters={}))
+        assert asked.numbers == [number - 1]
+
+
+def test_a_text_that_grew_is_read_on_where_the_translating_was_killed(mono, tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        back_translate(Backwards(stop=3), mono, tmp_path / "made", BackTranslating())
+    with mono.path.open("a", encoding="utf-8") as file:
+        file.write("unu\n")
+    rest = Backwards()
+    back_translate(rest, WHOLE.lines_of(mono.path), tmp_path / "made", BackTranslating())
+    assert rest.asked == [*LINES[3:], "unu"]

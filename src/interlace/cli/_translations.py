@@ -13,13 +13,14 @@ from interlace.cli import notes, output
 from interlace.cli._align_output import lines_to
 from interlace.cli._progress import watching
 from interlace.errors import DataError
-from interlace.text.lines import count_lines, lines_of, read_lines
+from interlace.text.lines import lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from interlace.models.translator import Translation
+    from interlace.recipes.part import Stretch
     from interlace.recipes.translate import Interpreter, Window
 
 log = logging.getLogger(__name__)
@@ -75,15 +76,15 @@ class Work:
     window: int
     cut: bool
 
-    def stream(self, source: Path | None, into: Path | None) -> None:
+    def stream(self, source: Stretch | None, into: Path | None) -> None:
         """From a file or standard input to a file, which appears whole at the end, or standard output, as it comes."""
-        name = "standard input" if source is None else str(source)
-        lines = lines_of(sys.stdin.buffer, name) if source is None else read_lines(source)
-        counts: dict[str, int] = {}
-        done, total = 0, 0 if source is None else count_lines(source)
+        name = "standard input" if source is None else str(source.path)
+        lines: Iterable[str] = lines_of(sys.stdin.buffer, name) if source is None else source
+        first, total = (0, 0) if source is None else (source.first, len(source))
+        done, counts = 0, dict[str, int]()
         seen = into is not None or not sys.stdout.isatty()  # a bar would stand between lines on a screen
         with lines_to(into) as write, watching() if seen else nullcontext(None) as watch:
-            for window in self._windows(lines, name):
+            for window in self._windows(lines, name, first):
                 write(self.form.rows(window))
                 if into is None:
                     sys.stdout.buffer.flush()
@@ -95,7 +96,7 @@ class Work:
         if into is not None:
             output.print(str(into), soft_wrap=True, highlight=False)
 
-    def file(self, source: Path, into: Path) -> None:
+    def file(self, source: Stretch, into: Path) -> None:
         """From file to file; a command that was stopped goes on by the same command."""
         from interlace.recipes._resuming import resuming
 
@@ -104,11 +105,10 @@ class Work:
             "form": [self.form.n_best, self.form.scores, self.form.as_json],
             "cut": self.cut,
         }
-        total = count_lines(source)
-        with _saying(), resuming(source, into, key) as result, watching() as watch:
-            for window in self._windows(result.lines, str(source), result.done):
+        with saying(), resuming(source, into, key) as result, watching() as watch:
+            for window in self._windows(result.lines, str(source.path), source.first + result.done):
                 result.write(window.lines, self.form.rows(window), window.counts())
-                watch("translating", result.done, total)
+                watch("translating", result.done, len(source))
         _tell(result.done, result.counts)
         output.print(str(into), soft_wrap=True, highlight=False)
 
@@ -122,7 +122,7 @@ class Work:
 
 
 @contextmanager
-def _saying() -> Iterator[None]:
+def saying() -> Iterator[None]:
     """Tell who stops it that nothing is lost."""
     try:
         yield

@@ -10,7 +10,11 @@ import typer
 
 from interlace.cli import Code, Json, notes, output, take_guests
 from interlace.cli._options import parse_changes
+from interlace.cli._translation_options import Anyway, Batch, Piece, Precision, Tokens
 
+_Tag = Annotated[
+    str, typer.Option("--tag", help="A word in front of each made sentence, such as <BT>; text like any other.")
+]
 _Sets = Annotated[
     list[str],
     typer.Option("--set", metavar="KEY=VALUE", help="search.beam=1, search.sample=true, filters.ratio.most=2, .."),
@@ -23,25 +27,35 @@ def back_translate(
     into: Annotated[Path, typer.Option("--into", help="Folder for both sides: train.LANGUAGE.")],
     source: Annotated[str, typer.Option("--from", metavar="LANGUAGE", help="The language of the text.")] = "",
     target: Annotated[str, typer.Option("--to", metavar="LANGUAGE", help="The language translated into.")] = "",
-    tag: Annotated[str, typer.Option("--tag", help="A word in front of each made sentence, such as <BT>.")] = "",
+    tag: Annotated[
+        str, typer.Option("--tag", help="A word in front of each made sentence, such as <BT>; ordinary text.")
+    ] = "",
     sets: _Sets = [],
-    batch: Annotated[int | None, typer.Option("--batch", min=1, help="Most sentences of a batch.")] = None,
-    anyway: Annotated[bool, typer.Option("--anyway", help="Also in a direction not trained in.")] = False,
+    batch: Batch = None,
+    tokens: Tokens = None,
+    precision: Precision = "auto",
+    part: Piece = "1/1",
+    anyway: Anyway = False,
     code: Code = [],
     as_json: Json = False,
 ) -> None:
     """Translate text and write both sides as a corpus to train the other direction on; goes on where it stopped."""
     take_guests(code)
     from interlace.cli._progress import watching
+    from interlace.cli._translations import saying
     from interlace.recipes.back_translating import BackTranslating
     from interlace.recipes.back_translating import back_translate as make
+    from interlace.recipes.part import Part
     from interlace.recipes.translate import Interpreter, must_say
 
     settings = _settings({"tag": tag} if tag else {}, sets, BackTranslating)
     must_say([run], source, target)
-    interpreter = Interpreter([run], source, target, settings.search, anyway=anyway, rows=batch)
-    with watching() as watch:
-        made = make(interpreter, text, into, settings, watch)
+    lines = Part.read(part).lines_of(text)
+    interpreter = Interpreter(
+        [run], source, target, settings.search, anyway=anyway, rows=batch, tokens=tokens, precision=precision
+    )
+    with saying(), watching() as watch:
+        made = make(interpreter, lines, into, settings, watch)
     if as_json:
         output.print_json(json.dumps({key: value for key, value in made.items() if key != "key"}))
         return

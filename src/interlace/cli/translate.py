@@ -10,6 +10,7 @@ import typer
 
 from interlace.cli import Code, take_guests
 from interlace.cli._options import parse_changes
+from interlace.cli._translation_options import Anyway, Batch, Piece, Precision, Tokens
 from interlace.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -48,15 +49,10 @@ _Scores = Annotated[bool, typer.Option("--scores", help="Write each translation 
 _Window = Annotated[
     int | None, typer.Option("--window", min=1, help="Lines read before any is translated (2000; at a terminal 1).")
 ]
-_Batch = Annotated[int | None, typer.Option("--batch", min=1, help="Most sentences of a batch; none: by memory.")]
 _Long = Annotated[
     Literal["cut", "refuse"],
     typer.Option("--long", help="Lines longer than the model reads: in pieces, or none at all."),
 ]
-_Precision = Annotated[
-    Literal["no", "bf16", "auto"], typer.Option("--precision", help="Of the arithmetic: float32, or less.")
-]
-_Anyway = Annotated[bool, typer.Option("--anyway", help="Also in a direction that the run was not trained in.")]
 _AsJson = Annotated[bool, typer.Option("--json", help="Write an object a line.")]
 
 
@@ -72,27 +68,36 @@ def translate(
     sets: _Sets = [],
     scores: _Scores = False,
     window: _Window = None,
-    batch: _Batch = None,
+    batch: Batch = None,
+    tokens: Tokens = None,
     long: _Long = "cut",
-    precision: _Precision = "no",
-    anyway: _Anyway = False,
+    precision: Precision = "no",
+    part: Piece = "1/1",
+    anyway: Anyway = False,
     code: Code = [],
     as_json: _AsJson = False,
 ) -> None:
     """Translate lines, one a line, in order: interlace translate RUN --from en --to de < in > out."""
     take_guests(code)
     from interlace.cli._translations import Form, Work
+    from interlace.recipes.part import Part
     from interlace.recipes.translate import Interpreter, must_say
 
+    taken = Part.read(part)
+    if taken.of > 1 and input_ is None:
+        raise SettingsError("--part: nobody knows how many lines standard input has; name a file: --input FILE")
     search = _search({"beam": beam, "length_penalty": length_penalty, "n_best": n_best}, sets)
     must_say(runs, source, target)
-    interpreter = Interpreter(runs, source, target, search, anyway=anyway, rows=batch, precision=precision)
+    text = None if input_ is None else taken.lines_of(input_)
+    interpreter = Interpreter(
+        runs, source, target, search, anyway=anyway, rows=batch, tokens=tokens, precision=precision
+    )
     size = window or (1 if input_ is None and sys.stdin.isatty() else WINDOW)
     work = Work(interpreter, Form(search.n_best, scores, as_json), size, long == "cut")
-    if input_ is not None and into is not None:
-        work.file(input_, into)
+    if text is not None and into is not None:
+        work.file(text, into)
     else:
-        work.stream(input_, into)
+        work.stream(text, into)
 
 
 def _search(options: dict[str, Any], sets: list[str]) -> Search:

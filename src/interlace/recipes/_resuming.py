@@ -19,16 +19,18 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from interlace.errors import DataError, RunError
-from interlace.text.lines import read_lines
 from interlace.train.folder import read_json, write_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
+
+    from interlace.recipes.part import Stretch
 
 log = logging.getLogger(__name__)
 
 EVERY = 2.0  # seconds between two notes
+_BLOCK = 10_000  # lines that are held at a time where they are only read over
 
 
 @dataclass
@@ -42,7 +44,7 @@ class Resuming:
     path: Path
     key: dict[str, Any]
     file: BinaryIO
-    source: Path
+    source: Stretch
     done: int = field(init=False)
     counts: dict[str, int] = field(init=False)
     lines: Iterator[str] = field(init=False)
@@ -64,6 +66,11 @@ class Resuming:
         if time.monotonic() - self._noted >= EVERY:
             self.note()
 
+    @property
+    def digest(self) -> str:
+        """As `digest_of` has it, of the lines that are done."""
+        return self._digest.hexdigest()
+
     def note(self) -> None:
         """Write down how far it is."""
         self.sync()
@@ -80,38 +87,37 @@ class Resuming:
         state = read_json(_state(self.path))
         if state is None:
             self.file.truncate(0)
-            return read_lines(self.source)
-        lines = read_lines(self.source)
+            return iter(self.source)
+        lines = iter(self.source)
         if state["key"] == self.key and state["bytes"] <= os.fstat(self.file.fileno()).st_size:
-            self._count(list(islice(lines, state["lines"])))
+            for block in _blocks(islice(lines, state["lines"])):
+                self._count(block)
             self.counts = state["counts"]
             self._known = self._told(state["bytes"])
             if self._known == state:
                 self.file.truncate(state["bytes"])
-                log.info("%s: going on behind line %s", self.path, f"{self.done:,}")
+                log.info("%s: going on behind line %s", self.path, f"{self.source.first + self.done:,}")
                 return lines
         log.info("%s: what is there of it is of another text or other settings; it starts anew", self.path)
         self._begin()
         self.file.truncate(0)
         _state(self.path).unlink()
-        return read_lines(self.source)
+        return iter(self.source)
 
     def _begin(self) -> None:
-        self.done, self.counts, self._digest = 0, {}, hashlib.blake2b(digest_size=16)
+        self.done, self.counts, self._digest = 0, {}, _hasher()
         self._known = self._told(0)
 
     def _told(self, size: int) -> dict[str, Any]:
-        digest = self._digest.hexdigest()
-        return {"key": self.key, "lines": self.done, "bytes": size, "read": digest, "counts": self.counts}
+        return {"key": self.key, "lines": self.done, "bytes": size, "read": self.digest, "counts": self.counts}
 
     def _count(self, lines: Sequence[str]) -> None:
-        for line in lines:
-            self._digest.update(line.encode() + b"\n")
+        _digest(self._digest, lines)
         self.done += len(lines)
 
 
 @contextmanager
-def resuming(source: Path, path: Path, key: dict[str, Any]) -> Iterator[Resuming]:
+def resuming(source: Stretch, path: Path, key: dict[str, Any]) -> Iterator[Resuming]:
     """Go on with the file `path`, made of the lines of `source` under the settings `key`; or begin it.
 
     Raises:
@@ -120,7 +126,7 @@ def resuming(source: Path, path: Path, key: dict[str, Any]) -> Iterator[Resuming
     """
     if path.is_dir():
         raise DataError(f"{path}: a folder where a file is to be written")
-    if path.exists() and path.samefile(source):
+    if path.exists() and path.samefile(source.path):
         raise DataError(f"{path}: is what is read; write to another file")
     path.parent.mkdir(parents=True, exist_ok=True)
     with _partial(path).open("ab") as file:
@@ -128,7 +134,7 @@ def resuming(source: Path, path: Path, key: dict[str, Any]) -> Iterator[Resuming
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise RunError(f"{path}: another process is writing it") from None
-        at_work = Resuming(path, json.loads(json.dumps(key)), file, source)
+        at_work = Resuming(path, json.loads(json.dumps({**key, "first": source.first})), file, source)
         try:
             yield at_work
         except BaseException:
@@ -137,6 +143,28 @@ def resuming(source: Path, path: Path, key: dict[str, Any]) -> Iterator[Resuming
         at_work.sync()
         os.replace(_partial(path), path)
         _state(path).unlink(missing_ok=True)
+
+
+def digest_of(lines: Iterable[str]) -> str:
+    """A hash of a text that hangs on nothing but its lines."""
+    digest = _hasher()
+    for block in _blocks(lines):
+        _digest(digest, block)
+    return digest.hexdigest()
+
+
+def _hasher() -> hashlib.blake2b:
+    return hashlib.blake2b(digest_size=16)
+
+
+def _digest(digest: hashlib.blake2b, lines: Sequence[str]) -> None:
+    digest.update("".join(f"{line}\n" for line in lines).encode())
+
+
+def _blocks(lines: Iterable[str]) -> Iterator[list[str]]:
+    coming = iter(lines)
+    while block := list(islice(coming, _BLOCK)):
+        yield block
 
 
 def _partial(path: Path) -> Path:

@@ -18,14 +18,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import Field, field_validator
 
-from interlace.data.cache import content_key
 from interlace.data.filters import Sieve, build_filters
 from interlace.errors import DataError
 from interlace.models.search.settings import Search
 from interlace.readers._common import plain_pairs
-from interlace.recipes._resuming import resuming
+from interlace.recipes._resuming import digest_of, resuming
 from interlace.settings import Settings
-from interlace.text.lines import count_lines, must_exist, read_lines, writing
+from interlace.text.lines import read_lines, writing
 from interlace.text.words import SPLITTERS
 from interlace.train.folder import read_json, write_json
 
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from interlace.recipes.part import Stretch
     from interlace.recipes.translate import Interpreter, Window
 
 log = logging.getLogger(__name__)
@@ -48,7 +48,10 @@ class BackTranslating(Settings):
 
     search: Search = Field(default_factory=Search, description="How translations are searched for, or drawn.")
     tag: str = Field(
-        "", pattern=r"^\S*$", description="A word in front of each made sentence, such as '<BT>' (Caswell et al. 2019)."
+        "",
+        pattern=r"^\S*$",
+        description="A word in front of each made sentence, such as '<BT>' (Caswell et al. 2019). Text "
+        "like any other to what learns from it: a few subwords, where the paper reserves a token; lower-cased with it.",
     )
     filters: dict[str, dict[str, Any]] = Field(
         {"ratio": {"unit": "characters"}, "identical": {"min_words": 3}},
@@ -71,7 +74,7 @@ class BackTranslating(Settings):
 
 def back_translate(
     interpreter: Interpreter,
-    mono: Path,
+    text: Stretch,
     into: Path,
     settings: BackTranslating,
     watch: Callable[[str, int, int], None] = lambda *_: None,
@@ -82,7 +85,8 @@ def back_translate(
 
     Args:
         interpreter: the run, in the direction from the text's language.
-        mono: the text, gzip by suffix; its sentences become the real side.
+        text: of a file, see `Part.lines_of`; its sentences become the real side. What comes of all parts of it,
+            joined in order, is what comes of the whole, unless a rule compares pairs with each other.
         into: the folder; one that holds other things is refused.
         settings: which pairs are kept.
         watch: called with what is done, how many lines of it, and of how many.
@@ -91,39 +95,38 @@ def back_translate(
         DataError: the text cannot be read, the folder holds other things, or no pair is left.
         RunError: another process writes there.
     """
-    must_exist(mono)
     _must_be_ours(into)
     source, target = interpreter.translator.source, interpreter.translator.target
-    read = {"text": content_key(mono), **interpreter.key()}
-    asked = {"translations": read, **settings.dump()}
+    asked = {"translations": _translate(interpreter, text, into, settings.window, watch), **settings.dump()}
     sides = {language: into / f"train.{language}" for language in (source, target)}
     found = read_json(into / MADE)
     if found is not None and found["key"] == asked and all(path.is_file() for path in sides.values()):
         log.info("%s: all is there; nothing to do", into)
         return dict(found)
-    if read_json(into / _KEY) != read:
-        _translate(interpreter, mono, into / _TRANSLATED, settings.window, read, watch)
-        write_json(into / _KEY, read)
-    counts = _write(mono, into / _TRANSLATED, (source, target), sides, settings)
+    counts = _write(text, into / _TRANSLATED, (source, target), sides, settings)
     made = {"from": source, "to": target, "pairs": counts.pop("pairs"), "dropped": dict(counts), "key": asked}
     write_json(into / MADE, made)
     return made
 
 
 def _translate(
-    interpreter: Interpreter,
-    mono: Path,
-    into: Path,
-    window: int,
-    key: dict[str, Any],
-    watch: Callable[[str, int, int], None],
-) -> None:
-    """A row a line of `mono`: a mark of what is unfinished, a tab, and the translation."""
-    total = count_lines(mono)
-    with resuming(mono, into, key) as result:
-        for done in interpreter.windows(result.lines, window, result.done):
+    interpreter: Interpreter, text: Stretch, into: Path, window: int, watch: Callable[[str, int, int], None]
+) -> dict[str, Any]:
+    """A row a line of the text, unless they are there: a mark of what is unfinished, a tab, and the translation.
+
+    Returns what they hang on.
+    """
+    key = {**interpreter.key(), "first": text.first}
+    known = read_json(into / _KEY)
+    if known is not None and known == {"text": digest_of(text), **key}:
+        return dict(known)
+    with resuming(text, into / _TRANSLATED, key) as result:
+        for done in interpreter.windows(result.lines, window, text.first + result.done):
             result.write(done.lines, _rows(done), done.counts())
-            watch("translating", result.done, total)
+            watch("translating", result.done, len(text))
+    made = {"text": result.digest, **key}
+    write_json(into / _KEY, made)
+    return made
 
 
 def _rows(window: Window) -> list[str]:
@@ -132,7 +135,7 @@ def _rows(window: Window) -> list[str]:
 
 
 def _write(
-    mono: Path, translated: Path, languages: tuple[str, str], paths: dict[str, Path], settings: BackTranslating
+    text: Stretch, translated: Path, languages: tuple[str, str], paths: dict[str, Path], settings: BackTranslating
 ) -> Counter[str]:
     """The pairs that pass all rules; counts what is kept as `pairs`, and what each rule drops.
 
@@ -144,12 +147,12 @@ def _write(
     front = f"{settings.tag} " if settings.tag else ""
     real, made = (paths[language] for language in languages)
     with writing(real) as write, writing(made) as write_made:
-        for lines, rows in _chunks(mono, translated):
+        for lines, rows in _chunks(text, translated):
             kept = _kept(lines, rows, languages, settings, sieve, counts)
             write(lines[row].strip() for row in kept)
             write_made(front + rows[row][1].strip() for row in kept)
         if not counts["pairs"]:
-            raise DataError(f"{mono}: no line of it is left beside its translation; see {translated}")
+            raise DataError(f"{text.path}: no line of it is left beside its translation; see {translated}")
     counts.update(sieve.dropped)
     return counts
 
@@ -174,13 +177,13 @@ def _kept(
     return found
 
 
-def _chunks(mono: Path, translated: Path) -> Iterator[tuple[list[str], list[tuple[str, str]]]]:
+def _chunks(text: Stretch, translated: Path) -> Iterator[tuple[list[str], list[tuple[str, str]]]]:
     """Lines, and marks and translations beside them."""
-    lines, rows = read_lines(mono), read_lines(translated)
+    lines, rows = iter(text), read_lines(translated)
     while taken := list(islice(lines, _CHUNK)):
         parts = [row.partition("\t") for row in islice(rows, len(taken))]
         if len(parts) != len(taken):
-            raise DataError(f"{translated}: has fewer rows than {mono} has lines; remove it to translate again")
+            raise DataError(f"{translated}: has fewer rows than {text.path} has lines; remove it to translate again")
         yield taken, [(mark, text) for mark, _, text in parts]
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from interlace.models.seq2seq import Seq2Seq
     from interlace.models.translator import Translation
     from interlace.recipes import Recipe
+    from interlace.text.normalise import Normalise
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,7 @@ class Interpreter:
         *,
         anyway: bool = False,
         rows: int | None = None,
+        tokens: int | None = None,
         precision: str = "no",
     ) -> None:
         """Open the models.
@@ -89,11 +91,13 @@ class Interpreter:
             target: the language that is written.
             search: how translations are searched for.
             anyway: also in directions that a run was not trained in.
-            rows: most sentences of a batch; none: as memory allows.
+            rows: most sentences of a batch; none: as many as `tokens` allows.
+            tokens: most padded subwords of the sources of a batch, times the beam; none: see `Translator`.
             precision: `"no"` (float32), `"bf16"`, or `"auto"`: what is quick here.
 
         Raises:
-            SettingsError: a run was not trained in the direction, a model cannot write, or vocabularies differ.
+            SettingsError: a run was not trained in the direction, a model cannot write, or the runs' vocabularies or
+                normalisations differ.
             DataError: there is no such folder, or no subword for the target.
             CheckpointError: a model is missing or damaged.
             RunError: a run is not finished.
@@ -105,13 +109,13 @@ class Interpreter:
         for speaker in speakers:
             if not anyway:
                 speaker.must_know(source, target)
-        self._normalise = speakers[0].recipe.normalise if speakers[0].recipe is not None else None
+        self._normalise = _normalisation(speakers)
         self._accelerator = accelerator_for(precision)
         models, vocab = _opened(speakers)
         lengths = [speaker.longest(source, target) for speaker in speakers]
         longest = min((length for length in lengths if length is not None), default=None)
         models = [model.to(self._accelerator.device) for model in models]
-        self.translator = Translator(models, vocab, source, target, search, rows=rows, longest=longest)
+        self.translator = Translator(models, vocab, source, target, search, rows=rows, tokens=tokens, longest=longest)
         self.source = source
         self._folders = [Path(speaker.folder) for speaker in speakers]
         self._precision = resolved(precision)
@@ -126,6 +130,7 @@ class Interpreter:
             "direction": [translator.source, translator.target],
             "search": translator.settings.dump(),
             "longest": translator.longest,
+            "normalise": None if self._normalise is None else self._normalise.dump(),
             "precision": self._precision,
         }
 
@@ -180,6 +185,22 @@ def must_say(names: Sequence[str], source: str, target: str) -> None:
         known = list(dict.fromkeys(direction for name in names for direction in Speaker.of(name).known()))
         hint = f"; trained in {', '.join(known)}" if known else ""
         raise SettingsError(f"{missing} LANGUAGE: missing, the direction to translate in{hint}")
+
+
+def _normalisation(speakers: Sequence[Speaker]) -> Normalise | None:
+    """What is done to each line first: what the runs' own text went through; none: nobody knows.
+
+    Raises:
+        SettingsError: it was not the same; one of them would read what it never learnt.
+    """
+    known = [(speaker.name, speaker.recipe.normalise) for speaker in speakers if speaker.recipe is not None]
+    for name, normalise in known[1:]:
+        first, other = known[0][1].dump(), normalise.dump()
+        differ = [f"{key} = {first[key]!r} and {other[key]!r}" for key in first if first[key] != other[key]]
+        if differ:
+            message = f"{known[0][0]} and {name} normalise their text differently: {', '.join(differ)}"
+            raise SettingsError(f"{message}; models translate together only where they read the same")
+    return known[0][1] if known else None
 
 
 def _opened(speakers: list[Speaker]) -> tuple[list[Seq2Seq], Vocab]:
