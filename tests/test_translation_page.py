@@ -5,23 +5,37 @@ from __future__ import annotations
 import re
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from interlace.models.shape import ModelSettings
+from interlace.recipes import Recipe
 
 PAGE = Path(__file__).parents[1] / "docs" / "translation-models.md"
 BLOCKS = re.findall(r"```toml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
 
 
-@pytest.mark.parametrize("block", BLOCKS)
-def test_its_settings_are_settings(block: str) -> None:
-    settings = ModelSettings.read(tomllib.loads(block)["model"], "model")
-    assert settings.start is not None
+MODELS = [found["model"] for found in map(tomllib.loads, BLOCKS) if "model" in found]
+OTHERS = [found for found in map(tomllib.loads, BLOCKS) if "model" not in found]
+
+
+@pytest.mark.parametrize("settings", MODELS)
+def test_its_settings_are_settings(settings: dict[str, Any]) -> None:
+    assert ModelSettings.read(settings, "model").start is not None
+
+
+@pytest.mark.parametrize("sections", OTHERS)
+def test_its_other_settings_are_those_of_a_recipe(sections: dict[str, Any]) -> None:
+    recipe = Recipe.read({"name": "page", **sections})
+    assert (recipe.train.stop_by, recipe.evaluate.task("mt").files) == (
+        "bleu",
+        sections["evaluate"]["tasks"]["mt"]["files"],
+    )
 
 
 def test_it_shows_the_ways_to_begin() -> None:
-    found = [ModelSettings.read(tomllib.loads(block)["model"], "model") for block in BLOCKS]
+    found = [ModelSettings.read(settings, "model") for settings in MODELS]
     ways = {(one.take, one.decoder.take if one.decoder else None) for one in found}
     assert ways == {
         ("whole", None), ("whole", "whole"), ("whole", "none"), ("none", "whole"), ("embeddings", "embeddings")

@@ -56,6 +56,11 @@ def test_unsupervised_translation(start, other):
     assert set(recipe.objectives) == {"denoise", "back_translation"}
     assert recipe.corpora["dev"].trained == []  # no pair is learnt from
     assert set(directions(recipe)) == {("en", other), (other, "en")}
+    assert (recipe.train.stop_by, recipe.train.patience) == ("bleu", 10)  # the example in the authors' code
+    files = recipe.corpora["dev"].dev  # which the task finds by its own pattern
+    task = recipe.evaluate.task("mt")
+    named = [task.files.format(split="dev", source="en", target=other, language=each) for each in ("en", other)]
+    assert named == [file.format(pair=pair, source="en", target=other) for file in files]
     assert recipe.evaluate.task("mt").targets == [pair, f"{other}-en"]
     assert taken(recipe) == ({"encoder": "emb", "decoder": "emb"} if start == "emb" else sides(start))
     strips = (recipe.normalise.romanian, recipe.evaluate.task("mt").romanian)

@@ -6,6 +6,7 @@ import pytest
 import torch
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
+from interlace.errors import RunError
 from interlace.models.build import load
 from interlace.recipes import read_recipe
 from interlace.recipes.pretrain import pretrain
@@ -82,3 +83,15 @@ def test_the_exported_tokenizer_normalises_as_the_recipe_says(small, tmp_path):
 def test_a_warm_up_longer_than_the_run_is_told(small, tmp_path, caplog):
     pretrain(read_recipe(str(small), {"train.steps": "1", "train.optimise.warmup": "5"}), tmp_path / "run")
     assert "the warm-up takes 5 steps and the run 1, so the learning rate never comes to" in caplog.text
+
+
+def test_a_setting_that_is_new_since_the_run_does_not_make_it_another(run, small, tmp_path):
+    kept = json.loads((run / "recipe.json").read_text())
+    del kept["train"]["stop_by"]
+    (run / "recipe.json").write_text(json.dumps(kept))
+    changes = {"train.steps": "3", "export.fold_language": "xx"}
+    assert pretrain(read_recipe(str(small), changes), run) == run / "model"
+    kept["train"]["gone"] = 1  # an older setting that no longer is: told, never a traceback
+    (run / "recipe.json").write_text(json.dumps(kept))
+    with pytest.raises(RunError, match=r"holds a run of another recipe: train\.gone was 1"):
+        pretrain(read_recipe(str(small), changes), run)

@@ -14,6 +14,7 @@ from interlace.recipes import Recipe, read_recipe
 from interlace.recipes.mixing import build_mixture
 from interlace.recipes.prepare import prepare
 from interlace.recipes.pretrain import pretrain
+from interlace.tasks.mt import Mt
 
 BOTH = """
 [objectives.denoise]
@@ -155,6 +156,53 @@ def test_switched_fragments_masks_and_translations_share_a_run(small, tmp_path):
     named = {"perplexity/en-xx", "masked_perplexity/en", "masked_perplexity/xx", "perplexity/mean"}
     assert named < set(scores)
     assert "perplexity/xx-en" not in scores  # nothing learns it
+
+
+def test_a_run_may_stop_and_choose_its_weights_by_bleu(unsupervised, tmp_path, monkeypatch):
+    """Of real translations; what they are worth is said here, so that the best is known."""
+    bleu, asked, measure = iter([1.0, 2.0, 5.0, 7.0, 3.0, 1.0, 1.0, 1.0]), [], Mt.measure
+
+    def judged(task, backbone, vocab, examples):
+        found = measure(task, backbone, vocab, examples)
+        asked.append((str(examples.direction), len(examples), task.search.beam, backbone.training))
+        found["bleu"] = next(bleu)
+        return found
+
+    monkeypatch.setattr(Mt, "measure", judged)
+    changes = {
+        "train.stop_by": "bleu",
+        "train.patience": "2",
+        "train.evaluate_every": "2",
+        "train.evaluate_tokens": "256",
+        "evaluate.tasks.mt.files": json.dumps(f"{tmp_path}/pairs.{{language}}"),
+        "evaluate.tasks.mt.search.beam": "4",
+    }
+    recipe = read_recipe(str(unsupervised), changes)
+    pretrain(recipe, tmp_path / "run")
+    assert {(direction, beam, training) for direction, _, beam, training in asked} == {
+        ("xx-en", 1, True),
+        ("en-xx", 1, True),
+    }
+    assert all(10 < lines < 120 for _, lines, *_ in asked)
+    scores = [row["scores"] for row in records(tmp_path / "run", "evaluation")]
+    assert [row["bleu/mean"] for row in scores] == [1.5, 6, 2, 1]
+    assert all(row["perplexity/mean"] > 1 for row in scores)
+    about = json.loads((tmp_path / "run/run.json").read_text())
+    assert "BLEU has not risen for 2 evaluations" in about["stopped"]
+    tables = [
+        next(weight for name, weight in file.items() if "word_embeddings" in name)
+        for file in (load_file(tmp_path / "run/model/model.safetensors"), weights(tmp_path / "run", 4))
+    ]
+    assert torch.equal(*tables)
+    card = (tmp_path / "run/model/README.md").read_text()
+    assert "and BLEU of greedy translations, after step 4" in card
+
+
+def test_what_translates_nothing_cannot_be_stopped_by_bleu(small, tmp_path):
+    recipe = read_recipe(str(small), {"train.stop_by": "bleu"})
+    with pytest.raises(SettingsError, match=r"train\.stop_by = 'bleu': no objective of the recipe translates"):
+        pretrain(recipe, tmp_path / "run")
+    assert not list((tmp_path / "run").glob("checkpoints/*"))
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from interlace.train import checkpoint
+from interlace.train._stopping import cost_of
 from interlace.train.loop import Progress
 from interlace.train.observers import Checkpoints, Evaluation
 
@@ -38,6 +39,17 @@ def test_it_stops_when_patience_is_at_its_end():
     run(made, [9, 10])
     assert made.progress.stop
     assert made.best_step == 6  # an equal one is no fall
+
+
+def test_bleu_is_to_rise():
+    given = iter([{"perplexity/mean": cost, "bleu/mean": bleu} for cost, bleu in ((9, 1), (8, 3), (7, 2), (6, 3))])
+    made = Evaluation(lambda: next(given), 2, 2, Progress(), 10, lambda _: None, by="bleu")
+    run(made, range(1, 9))
+    assert (made.best_step, made.progress.stop) == (4, True)
+    assert made.progress.reason == "BLEU has not risen for 2 evaluations"
+    assert min([{"bleu/mean": 1.0}, {"bleu/mean": 3.0}, {}], key=lambda scores: cost_of(scores, "bleu")) == {
+        "bleu/mean": 3.0
+    }
 
 
 @pytest.mark.parametrize("values", [[], [5.0]])

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from interlace.errors import RunError
+from interlace.errors import InterlaceError, RunError
+from interlace.recipes import Recipe
 from interlace.recipes.provenance import differences
 from interlace.train import checkpoint
 from interlace.train.folder import METRICS, RECIPE, RUN, read_json, write_json
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from interlace.recipes import Recipe
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +33,7 @@ def claim(recipe: Recipe, into: Path) -> None:
         if foreign := [name for name in ("model", "checkpoints", "vectors", METRICS) if (into / name).exists()]:
             raise RunError(f"{into}: holds {foreign[0]!r} but no {RECIPE}, so it is no run's; choose another folder")
         write_json(into / RECIPE, recipe.dump())
-    elif changed := differences(found, recipe.dump()):
+    elif changed := differences(_whole(found), recipe.dump()):
         if not finished(into) and not checkpoint.steps_in(into / "checkpoints"):
             log.info("%s holds a run that came to no checkpoint; it starts anew with the changed recipe", into)
             write_json(into / RECIPE, recipe.dump())
@@ -42,3 +41,11 @@ def claim(recipe: Recipe, into: Path) -> None:
         raise RunError(f"{into} holds a run of another recipe: {'; '.join(changed[:5])}; choose another folder")
     elif found != recipe.dump():  # in how it is told or evaluated, which training does not read
         write_json(into / RECIPE, recipe.dump())
+
+
+def _whole(kept: dict[str, Any]) -> dict[str, Any]:
+    """A kept recipe with the settings that are new since then, whose defaults are what a run without them does."""
+    try:
+        return Recipe.read(kept).dump()
+    except InterlaceError:
+        return kept

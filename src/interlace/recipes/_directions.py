@@ -42,6 +42,12 @@ def longest_of(recipe: Recipe, source: str, target: str) -> int | None:
     return max((recipe.objective(name).max_length - 2 for name in names), default=None)
 
 
+def longest_learnt(recipe: Recipe) -> dict[str, int]:
+    """What `longest_of` says of every direction that is learnt, by its name, such as `en-de`."""
+    found = {f"{source}-{target}": longest_of(recipe, source, target) for source, target in learners(recipe)}
+    return {direction: longest for direction, longest in found.items() if longest is not None}
+
+
 def must_be_trained(recipe: Recipe, source: str, target: str) -> None:
     """Refuse a direction that no objective learns.
 

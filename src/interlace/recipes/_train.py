@@ -42,11 +42,20 @@ class TrainSettings(Settings):
         "Ampere, CPUs with AVX-512), else float32. Where that differs, so do the last digits of a run.",
     )
     evaluate_every: int = Field(0, ge=0, description="Steps between evaluations of perplexity; 0: only at the end.")
-    evaluate_tokens: int = Field(20_000, ge=256, description="Most held-out subwords a language in an evaluation.")
+    evaluate_tokens: int = Field(
+        20_000, ge=256, description="Most held-out subwords a language, or sources a direction, in an evaluation."
+    )
     diagnostics: DiagnosticSettings = Field(
         default_factory=DiagnosticSettings, description="What else is measured now and then."
     )
-    patience: int = Field(0, ge=0, description="Evaluations without a fall before stopping; 0: never stop early.")
+    patience: int = Field(
+        0, ge=0, description="Evaluations without a better one before stopping, which ends with the best; 0: never."
+    )
+    stop_by: Literal["perplexity", "bleu"] = Field(
+        "perplexity",
+        description="What patience and the best checkpoint go by: mean perplexity, or mean BLEU of greedy translations "
+        "of the dev text of the task mt, in all directions that are learnt (XLM's code, without supervision).",
+    )
     checkpoint_every: int = Field(0, ge=0, description="Steps between checkpoints; 0: only at the end.")
     keep: int = Field(2, ge=1, description="Newest checkpoints kept, beside the best.")
     threads: int | None = Field(None, ge=1, description="Torch threads; none: as torch finds.")

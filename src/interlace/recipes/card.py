@@ -19,6 +19,7 @@ from interlace.recipes._card_translation import loading as translation
 from interlace.recipes._card_translation import origin as decoder_origin
 from interlace.recipes._translating import tokenizer_of
 from interlace.text.lines import atomic
+from interlace.train._stopping import cost_of
 from interlace.train.folder import METRICS, RECIPE, RUN, SCORES, read_json
 
 if TYPE_CHECKING:
@@ -219,16 +220,17 @@ def _perplexities(recipe: Recipe, about: dict[str, Any], into: Path) -> str:
         return ""
     last = measured[-1]
     if recipe.train.patience:
-        last = min(measured, key=lambda row: row["scores"].get("perplexity/mean", float("inf")))
+        last = min(measured, key=lambda row: cost_of(row["scores"], recipe.train.stop_by))
     unit = about.get("perplexity_unit", "")
     found: dict[str, dict[str, str]] = {}
     for name, value in last["scores"].items():
         kind, _, language = name.rpartition("/")
-        if kind.endswith("perplexity"):
+        if kind.endswith("perplexity") or kind == "bleu":
             found.setdefault(kind.replace("_", " "), {})[language] = f"{value:.2f}"
     languages = list(dict.fromkeys(language for row in found.values() for language in row))
     rows = [[kind, *(row.get(language, "") for language in languages)] for kind, row in found.items()]
-    said = f"## Held-out text\n\nPerplexity {unit} after step {last['step']}.\n\n"
+    bleu = ", and BLEU of greedy translations," if "bleu" in found else ""
+    said = f"## Held-out text\n\nPerplexity {unit}{bleu} after step {last['step']}.\n\n"
     return said + table(["", *languages], rows) if rows else ""
 
 

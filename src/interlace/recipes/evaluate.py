@@ -18,7 +18,7 @@ from interlace.errors import DataError, InterlaceError, RunError
 from interlace.models._files import find
 from interlace.models.build import load
 from interlace.recipes import Recipe
-from interlace.recipes._directions import directions, longest_of
+from interlace.recipes._directions import longest_learnt
 from interlace.recipes._scorebook import Scorebook
 from interlace.recipes.card import write_card
 from interlace.recipes.embeddings import VECTORS, static_vectors
@@ -135,11 +135,8 @@ def evaluate(
 
 def _task(target: Target, name: str) -> Task:
     """A task of the recipe as it scores this model; lines are translated as `interlace translate` does it."""
-    task, trained = target.recipe.evaluate.task(name).after(target.run), target.trained
-    if not isinstance(task, Mt) or trained is None:
-        return task
-    learnt = {f"{one}-{other}": longest_of(trained, one, other) for one, other in directions(trained)}
-    return task.learnt({direction: longest for direction, longest in learnt.items() if longest is not None})
+    task = target.recipe.evaluate.task(name).after(target.run)
+    return task.learnt(longest_learnt(target.trained)) if isinstance(task, Mt) and target.trained is not None else task
 
 
 class IncompleteError(RunError):

@@ -38,16 +38,14 @@ def held_out(recipe: Recipe, materials: Materials, traits: Traits) -> list[HeldO
     But for that and the longest row they do not depend on the objectives. Where all held-out text is translations, each
     side is measured; those were held out for more than that, so a side too short for one row is only told of.
 
-    A translation model is measured by the translations that are held out, each in the directions that it learns (all
-    where it learns none); where there are none, by how it mends noised sentences.
+    A translation model is measured by the translations that are held out, each in the directions that it learns; where
+    there are none, by what else it learns to write: noised sentences, or hidden fragments.
     """
     longest = max((recipe.objective(name).max_length for name in recipe.objectives), default=256)
     ways = {recipe.objective(name).backbone for name in recipe.objectives}
-    found = []
-    if "seq2seq" in ways:
-        found += list(_translated(recipe, materials, traits, longest)) or list(
-            _mended(recipe, materials, traits, longest)
-        )
+    found = list(_translated(recipe, materials, traits, longest))
+    if not found and (measured := _written(recipe, longest)) is not None:
+        found = list(_restored(recipe, materials, traits, measured))
     for score, measured in _measured(ways, longest).items():
         found += _running(recipe, materials, traits, measured, score)
     return found
@@ -82,7 +80,7 @@ def _running(
 
 
 def _translated(recipe: Recipe, materials: Materials, traits: Traits, longest: int) -> Iterator[HeldOut]:
-    """The held-out translations in each direction, under its name: `en-de`, `de-en`."""
+    """The held-out translations in each direction that is learnt, under its name: `en-de`, `de-en`."""
     learnt = directions(recipe)
     for name, corpus in materials.dev.items():
         if not isinstance(corpus, ParallelCorpus):
@@ -90,7 +88,7 @@ def _translated(recipe: Recipe, materials: Materials, traits: Traits, longest: i
         group, _, _ = name.rpartition(":")
         for backward in (False, True):
             source, target = corpus.languages[::-1] if backward else corpus.languages
-            if learnt and (source, target) not in learnt:
+            if (source, target) not in learnt:
                 continue
             rows = _first(*corpus.side_lengths, longest, recipe.train.evaluate_tokens)
             if not len(rows):
@@ -102,12 +100,24 @@ def _translated(recipe: Recipe, materials: Materials, traits: Traits, longest: i
             yield hold_out(label, corpus.take(rows), measured, prepared, MAIN)
 
 
-def _mended(recipe: Recipe, materials: Materials, traits: Traits, longest: int) -> Iterator[HeldOut]:
-    """Each language's sentences, to be written again after they were read with noise."""
-    measured = Denoise(max_length=longest)
+def _written(recipe: Recipe, longest: int) -> Objective | None:
+    """What measures a model by sentences of one language, which it writes after reading something else.
+
+    A run of fragments alone predicts no end and no whole sentence, so it is measured by fragments, of sentences as they
+    are. Back-translation is measured by noise: what it reads itself hangs on the model.
+    """
+    if recipe.objectives.keys() & {"denoise", "back_translation"}:
+        return Denoise(max_length=longest)
+    if "mass" in recipe.objectives:
+        return recipe.objective("mass").model_copy(update={"switched": False})
+    return None
+
+
+def _restored(recipe: Recipe, materials: Materials, traits: Traits, measured: Objective) -> Iterator[HeldOut]:
+    """Each language's sentences, to be written as `measured` asks for it."""
     prepared = measured.prepare(Resources(materials.vocab, traits))
     for name, corpus in _texts(materials).items():
-        rows = _first(corpus.lengths, corpus.lengths, longest, recipe.train.evaluate_tokens)
+        rows = _first(corpus.lengths, corpus.lengths, measured.max_length, recipe.train.evaluate_tokens)
         if len(rows):
             yield hold_out(name, corpus.take(rows), measured, prepared, MAIN)
 

@@ -19,11 +19,12 @@ from interlace.recipes.card import write_card
 from interlace.recipes.concepts import concepts
 from interlace.recipes.diagnosing import diagnosing
 from interlace.recipes.embeddings import learn_vectors
-from interlace.recipes.holding_out import held_out
+from interlace.recipes.holding_out import MAIN, held_out
 from interlace.recipes.lexicons import keep_dictionaries
 from interlace.recipes.mixing import build_mixture
 from interlace.recipes.prepare import prepare
 from interlace.recipes.provenance import describe
+from interlace.recipes.scoring import DevBleu, dev_bleu
 from interlace.train import checkpoint
 from interlace.train.copying import Copying
 from interlace.train.device import accelerator_for
@@ -154,7 +155,8 @@ def _run(recipe: Recipe, into: Path, accelerator: Accelerator, watch: Callable[[
 
 def _check_end(recipe: Recipe, materials: Materials, traits: Traits, rows: Sequence[HeldOut]) -> None:
     """Find before training what would only be missed at its end."""
-    if recipe.train.patience and not rows:
+    by_perplexity = recipe.train.stop_by == MAIN
+    if recipe.train.patience and by_perplexity and not any(corpus.name == MAIN for corpus in rows):
         raise SettingsError("train.patience: there is no held-out text to stop by; name some under corpora.*.dev")
     if (language := recipe.export.fold_language) is not None:
         must_know(traits.languages, language)
@@ -165,24 +167,26 @@ def _observers(
     recipe: Recipe, into: Path, training: Training, progress: Progress, rows: list[HeldOut], materials: Materials
 ) -> list[Observer]:
     accelerator, train = training.accelerator, recipe.train
-    backbone = accelerator.unwrap_model(training.model).backbone
-    evaluation = None
-    known = {source.objective: source.prepared.dictionaries for source in training.mixture.sources}
 
     def record(row: dict[str, Any]) -> None:
         if accelerator.is_main_process:
             append_line(into / METRICS, row)
         accelerator.log(row["scores"], step=row["step"])
 
-    if rows:
-        evaluation = Evaluation(
-            measure=lambda: perplexities(backbone, rows, accelerator.device) | dictionary_scores(backbone, known),
+    scored = dev_bleu(recipe, materials) if train.stop_by == "bleu" else None
+    evaluation = (
+        Evaluation(
+            measure=_measuring(training, rows, scored),
             every=train.evaluate_every or train.steps,
             patience=train.patience,
             progress=progress,
             last=train.steps,
             record=record,
+            by=train.stop_by,
         )
+        if rows or scored
+        else None
+    )
     observers: list[Observer] = [Metrics(into / METRICS)] if accelerator.is_main_process else []
     observers += [Copying()] if accelerator.is_main_process else []
     observers += [Tracker(accelerator)] if train.trackers else []
@@ -190,6 +194,22 @@ def _observers(
     observers += [evaluation] if evaluation else []
     folder = into / "checkpoints"
     return [*observers, Checkpoints(folder, train.checkpoint_every, train.keep, training, progress, evaluation)]
+
+
+def _measuring(training: Training, rows: list[HeldOut], scored: DevBleu | None) -> Callable[[], dict[str, float]]:
+    """What measures the model as it is: perplexities, its dictionaries, and BLEU where the run goes by that."""
+    accelerator = training.accelerator
+    backbone = accelerator.unwrap_model(training.model).backbone
+    known = {source.objective: source.prepared.dictionaries for source in training.mixture.sources}
+
+    def measure() -> dict[str, float]:
+        found = perplexities(backbone, rows, accelerator.device) | dictionary_scores(backbone, known)
+        if scored is not None:
+            with accelerator.autocast():
+                found |= scored(backbone)
+        return found
+
+    return measure
 
 
 def _train(training: Training, progress: Progress, observers: Sequence[Any], into: Path) -> None:

@@ -22,6 +22,7 @@ _MEANS = {"mean": "Mean of all", "geometric": "Geometric mean"}
 _UNITS = {  # but for `perplexity`, whose unit the run tells
     "causal_perplexity": "perplexity per subword, from left to right",
     "perplexity_per_word": "perplexity per word, from left to right",
+    "bleu": "BLEU of greedy translations of development text",
     "bits_per_character": "bits per character, from left to right",
 }
 _MOST = 12  # panels of one figure; further languages are named and left out

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from interlace.train import checkpoint
+from interlace.train._stopping import cost_of
 from interlace.train.folder import append_line
 
 if TYPE_CHECKING:
@@ -70,10 +71,12 @@ class Tracker:
 
 @dataclass
 class Evaluation:
-    """Measures perplexity every so often and stops when its mean no longer falls (XLM, section 5.1).
+    """Measures held-out text every so often and stops when it gets no better (XLM, section 5.1).
 
-    measure: returns scores by name, among them `perplexity/mean`.
+    measure: returns scores by name, among them the mean of what it goes by.
     patience: evaluations without improvement before the run is stopped; 0 never stops.
+    by: `perplexity` or `bleu`.
+    best: the lowest cost so far, as `cost_of` has it.
     """
 
     measure: Callable[[], dict[str, float]]
@@ -82,6 +85,7 @@ class Evaluation:
     progress: Progress
     last: int
     record: Callable[[dict[str, Any]], None]
+    by: str = "perplexity"
     best: float = math.inf
     best_step: int = 0
     bad: int = 0
@@ -92,14 +96,15 @@ class Evaluation:
             return
         scores = self.measure()
         self.record({"kind": "evaluation", "step": step.index, "scores": scores})
-        mean = scores["perplexity/mean"]
-        if mean < self.best:
-            self.best, self.best_step, self.bad = mean, step.index, 0
+        cost = cost_of(scores, self.by)
+        if cost < self.best:
+            self.best, self.best_step, self.bad = cost, step.index, 0
         else:
             self.bad += 1
         if self.patience and self.bad >= self.patience:
             self.progress.stop = True
-            self.progress.reason = f"perplexity has not fallen for {self.bad} evaluations"
+            missing = "BLEU has not risen" if self.by == "bleu" else "perplexity has not fallen"
+            self.progress.reason = f"{missing} for {self.bad} evaluations"
 
     def state(self) -> dict[str, Any]:
         """What early stopping remembers."""

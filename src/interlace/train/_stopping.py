@@ -1,0 +1,15 @@
+"""By what evaluations are compared, where one of them is to be the best."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def cost_of(scores: Mapping[str, float], by: str) -> float:
+    """What early stopping lowers: the mean of perplexity, or minus that of `bleu`; infinite where it is missing."""
+    mean = scores.get(f"{by}/mean", -math.inf if by == "bleu" else math.inf)
+    return -mean if by == "bleu" else mean
