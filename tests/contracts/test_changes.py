@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -116,9 +117,11 @@ def test_labels_words_and_links_survive(change, text):
             assert new.tags["pos"][line][j] == text.tags["pos"][line][i]
             old_head, new_head = text.heads[line][i], new.heads[line][j]
             assert new_head == (-1 if old_head < 0 else dict(links)[old_head])
-        gaps = [outside(t, line) for t in (text, new)]
-        assert sorted(gaps[0][1:-1]) == sorted(gaps[1][1:-1])  # what was between words still is
-        assert (gaps[0][0], gaps[0][-1]) == (gaps[1][0], gaps[1][-1])
+        before, after = (outside(t, line) for t in (text, new))
+        assert (before[0], before[-1]) == (after[0], after[-1])
+        old, own = (Counter(gaps[1:-1]) for gaps in (before, after))  # what was between words still is
+        assert set(old - own) <= {""}
+        assert set(own - old) <= {" "}
         before = 0
         for start, end in new.words[line].tolist():
             assert before <= start < end <= len(new.lines[line])
@@ -169,8 +172,10 @@ def test_what_can_be_undone_is_undone(change, text):
         return
     derived = change.apply(text, 5).text
     back = change.undo(derived, 5)
-    assert back.lines == text.lines
-    assert back.words == text.words
+    for line in range(len(text)):
+        assert back.tokens(line) == text.tokens(line)
+        if "" not in outside(text, line)[1:-1]:  # else words that touched may stand apart
+            assert back.lines[line] == text.lines[line]
     assert back.tags["pos"] == text.tags["pos"]
     assert back.heads == text.heads
     if not any("names" in what for what in derived.notes):

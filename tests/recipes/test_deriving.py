@@ -95,7 +95,7 @@ def lines(path):
 
 def test_every_kind_of_file_is_made_where_patterns_look_for_it(root):
     found = data_root(recipe(root, {"changes": ["invert"]}))
-    assert lines(found / "text/train.en_x.txt") == ["sat cat A.", "home ran dog The.", "dog a, cat a", "ran cat No."]
+    assert lines(found / "text/train.en_x.txt") == ["sat cat A.", "home ran dog The.", "dog a , cat a", "ran cat No."]
     assert lines(found / "text/train.en.txt") == TEXT
     assert lines(found / "notes.txt") == ["left alone"]
     words = [line.split("\t") for line in lines(found / "pos/test.en_x.conllu") if "\t" in line]

@@ -59,9 +59,36 @@ def test_only_what_cannot_be_told_apart_again_cannot_be_undone():
     assert [key for key, value in undoes.items() if not value] == [("marks", False), ("period", False), ("line", True)]
 
 
-def test_words_take_along_what_stood_before_them():
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("The U.S. economy grew 3.5 %.", "% 3.5 grew economy U.S. The."),
+        ("It weighs 2 @.@ 5 kg .", "kg 5 @.@ 2 weighs It ."),
+        ("Some, e.g. dogs, bark ... as I said.", "bark , dogs e.g. , Some ... said I as."),
+        ("See e.g., www.x.com/?q=y now! Yes", "now y = /?q www.x.com e.g., See! Yes"),
+        ("Wait...what? .5 of it", "Wait...what? it of .5"),
+        ("He went (at 3 p.m.). She's in the U.S.", ") p.m. 3 at ( went He. U.S. the in s ' She"),
+        ('He said "go." Then (all left.) Bye', 'go " said He." left all ( Then.) Bye'),
+        ("The U.S.'s best. x", "best U.S.'s The. x"),
+        ("他走3.5公里！「好。」来了", "里公 3.5 走他！好「。」了来"),
+    ],
+)
+def test_marks_inside_numbers_abbreviations_and_addresses_end_nothing_and_stay_there(line, expected):
+    assert inverted(line) == expected
+
+
+def test_words_take_along_what_stood_before_them_and_touch_no_stranger():
     """The first word had nothing before it, and gets what the new first word had."""
-    assert inverted("The dog, a cat (big) sleeps.") == "sleeps)big ( cat a, dog The."
+    assert inverted("The dog,  a cat (big) sleeps. I don't.") == "sleeps ) big ( cat  a , dog The. t ' don I."
+
+
+def test_what_looks_like_an_abbreviation_only_now_is_taken_for_none():
+    """`b` comes to stand before the last period: touching it, it would end `1.b.`"""
+    change = CHANGES.build("invert")
+    text = Text.of(["v1.b and c."], "en", "unicode")
+    derived = change.apply(text).text
+    assert derived.lines == ["c and v1.b ."]
+    assert change.undo(derived).lines == ["v1.b and c ."]
 
 
 def test_a_mark_that_is_part_of_a_word_ends_nothing():

@@ -1,4 +1,4 @@
-"""Compiled draws: numbers that hang on a key and on the letters of words, and orders drawn from them."""
+"""Compiled draws: numbers that hang on a key and on the letters of words."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numba import njit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_STEP = np.uint64(0x9E3779B97F4A7C15)  # splitmix64 (Steele, Lea and Flood 2014)
+STEP = np.uint64(0x9E3779B97F4A7C15)  # splitmix64 (Steele, Lea and Flood 2014)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
 
@@ -31,32 +31,5 @@ def hash_words(
     for word in range(len(starts)):
         value = key
         for place in range(starts[word], ends[word]):
-            value = mixed((value ^ np.uint64(codes[place])) + _STEP)
+            value = mixed((value ^ np.uint64(codes[place])) + STEP)
         out[word] = value
-
-
-@njit(cache=True, nogil=True)
-def shuffle(
-    starts: NDArray[np.int64], ends: NDArray[np.int64], hashes: NDArray[np.uint64], back: bool, order: NDArray[np.int64]
-) -> None:
-    """Put the words of each run into an order that hangs on which words they are, not on how they stand.
-
-    The sum of the words' bits is the same in any order, so the run can be put back by the same draws.
-
-    hashes: (W,) bits of each word. order: (W,) the word at each place; filled within the runs.
-    """
-    for run in range(len(starts)):
-        start, length = starts[run], ends[run] - starts[run]
-        state = np.uint64(length)
-        for word in range(start, start + length):
-            state += hashes[word]
-        drawn = np.arange(length)
-        for place in range(length - 1, 0, -1):  # Fisher and Yates
-            state += _STEP
-            other = np.int64(mixed(state) % np.uint64(place + 1))
-            drawn[place], drawn[other] = drawn[other], drawn[place]
-        for place in range(length):
-            if back:
-                order[start + drawn[place]] = start + place
-            else:
-                order[start + place] = start + drawn[place]

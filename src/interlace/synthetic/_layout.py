@@ -14,6 +14,7 @@ import numpy as np
 from interlace.ragged import Ragged
 from interlace.synthetic import Derived
 from interlace.synthetic._answers import moved_answers
+from interlace.synthetic._borders import CLOSER, EXTENDS, MARK, RUN, TIGHT, at_ends, at_starts
 from interlace.synthetic._parts import same_words
 from interlace.synthetic._tags import moved_heads, moved_tags
 from interlace.text.words._characters import code_points, line_starts
@@ -93,10 +94,12 @@ class Layout:
 def reordered(layout: Layout, order: NDArray[np.int64]) -> Derived:
     """The words of each line in another order, all labels with them.
 
+    Words touch only where they did so in this order before, or where both are of a script without blanks.
+
     order: (W,) the word, counted over all lines, that comes to stand at each place; no word leaves its line.
     """
     text = layout.text
-    lines, spans = _written(layout.gaps, order, layout.codes, layout.starts, layout.ends)
+    lines, spans = _written(layout.gaps, order, layout.codes, layout.starts, layout.ends, _strangers(layout, order))
     places = np.empty(len(order), np.int64)
     places[order] = np.arange(len(order))
     to = places - layout.bases
@@ -122,7 +125,7 @@ def respelt(layout: Layout, types: NDArray[np.int32], spellings: Sequence[str]) 
 
 
 def relettered(layout: Layout, table: NDArray[np.uint32]) -> Derived:
-    """Letters of words exchanged one by one: nothing moves, so all that belongs to words stays as it is.
+    """Letters of words exchanged one by one, in their order.
 
     table: (0x110000,) the code point that takes the place of each.
     """
@@ -130,6 +133,9 @@ def relettered(layout: Layout, table: NDArray[np.uint32]) -> Derived:
 
     codes = layout.codes.astype(np.uint32)
     change_letters(codes, layout.starts, layout.ends, table)
+    if layout.codes.dtype != np.uint8 and _grown_together(layout, codes, layout.starts, layout.ends).any():
+        return _in_place(layout, layout.gaps, codes, layout.starts, layout.ends)
+    # Nothing moves, so all that belongs to words stays as it is.
     return Derived(replace(layout.text, lines=_lines(codes)), same_words(layout.text))
 
 
@@ -155,24 +161,60 @@ def _in_place(
     text = layout.text
     gaps = gaps._replace(codes=gaps.codes.astype(spelt.dtype, copy=False))
     order = np.arange(len(starts))
-    lines, spans = _written(gaps, order, spelt, starts, ends)
+    lines, spans = _written(gaps, order, spelt, starts, ends, _grown_together(layout, spelt, starts, ends))
     words = Ragged(spans, layout.offsets)
     answers, notes = moved_answers(text, words, order - layout.bases)
     derived = replace(text, lines=lines, words=words, answers=answers, notes=_added(text.notes, notes))
     return Derived(derived, same_words(text))
 
 
+def _strangers(layout: Layout, order: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """(W,) whether the word at each place has come to stand behind one that it must not touch.
+
+    An end mark that stayed may touch another word than before, but for one letter behind a period, with which it would
+    look like an abbreviation. Scripts without blanks stay without; but what closes a quotation would close another one
+    right behind a mark or a quote.
+    """
+    codes, starts, ends = layout.codes, layout.starts, layout.ends
+    before, words = order[:-1], order[1:]
+    first, last = at_starts(codes, starts)[words], at_ends(codes, starts, ends)[before]
+    stays = (words == np.arange(1, len(order))) & (first & MARK > 0) & (last & RUN > 0)
+    free = np.append(True, starts[1:] > ends[:-1]) | (ends - starts > 1)
+    touch = (words == before + 1) | (stays & free[before])
+    if codes.dtype != np.uint8:  # else all is ASCII
+        tight = (first & last & TIGHT > 0) & (first & EXTENDS == 0)
+        touch |= tight & ~((first & CLOSER > 0) & (last & (CLOSER | MARK) > 0))
+    return np.append(True, ~touch)[: len(order)]
+
+
+def _grown_together(
+    layout: Layout, spelt: NDArray[Any], starts: NDArray[np.int64], ends: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """(W,) whether each word, as it is spelt now, would be one with the word before it, and was not before."""
+    apart = np.zeros(len(starts), np.bool_)
+    now = at_starts(spelt, starts)[1:] & at_ends(spelt, starts, ends)[:-1] & RUN
+    own = (layout.codes, layout.starts)
+    before = at_starts(*own)[1:] & at_ends(*own, layout.ends)[:-1] & RUN
+    apart[1:] = now > before
+    return apart
+
+
 def _written(
-    gaps: Gaps, order: NDArray[np.int64], spelt: NDArray[Any], starts: NDArray[np.int64], ends: NDArray[np.int64]
+    gaps: Gaps,
+    order: NDArray[np.int64],
+    spelt: NDArray[Any],
+    starts: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    apart: NDArray[np.bool_],
 ) -> tuple[list[str], NDArray[np.int32]]:
     """The lines, and the span of the word at each place."""
     from interlace.synthetic._layout_kernels import write_lines
 
     between = len(gaps.codes) - int((gaps.ends - gaps.starts).sum())
-    out = np.empty(between + int((ends - starts).sum()), spelt.dtype)
+    out = np.empty(between + int((ends - starts).sum()) + int(np.count_nonzero(apart)), spelt.dtype)
     spans = np.empty((len(order), 2), np.int32)
-    write_lines(*gaps, order, spelt, starts, ends, out, spans)
-    return _lines(out), spans
+    size = write_lines(*gaps, order, spelt, starts, ends, apart, out, spans)
+    return _lines(out[:size]), spans
 
 
 def _lines(codes: NDArray[Any]) -> list[str]:

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+_BLANK, _LINE_FEED = ord(" "), ord("\n")
+
 
 @njit(cache=True, nogil=True)
 def write_lines(
@@ -22,18 +24,22 @@ def write_lines(
     spelt: NDArray[Any],
     spelt_starts: NDArray[np.int64],
     spelt_ends: NDArray[np.int64],
+    apart: NDArray[np.bool_],
     out: NDArray[Any],
     spans: NDArray[np.int32],
-) -> None:
+) -> int:
     """Fill `out` with lines, each followed by a line feed, and `spans` with where words now stand in their line.
 
     A word takes along what stood before it. The first of a line has nothing before it, so it changes that with the
-    word that comes to stand first: what is between words stays the same on the whole, and undoing the order undoes all.
+    word that comes to stand first: what is between words stays the same on the whole. Where that is nothing, and the
+    two words must not touch, they get a blank.
 
     codes: characters of all lines, each followed by a line feed; line i is `lines[i]` to `lines[i + 1] - 1`.
     offsets: (lines + 1,) the words of each line. starts, ends: (words,) in `codes`.
     order: (words,) which word comes to stand at each place; words stay in their line.
     spelt: characters of words; word w is now written as `spelt[spelt_starts[w]:spelt_ends[w]]`.
+    apart: (words,) whether the word at a place must not touch the one before it.
+    out: room for all. Returns how much of it is filled.
     """
     at = 0
     for line in range(len(lines) - 1):
@@ -48,6 +54,9 @@ def write_lines(
             word = order[place]
             if place > first:
                 gap = order[first] if word == first else word
+                if apart[place] and ends[gap - 1] == starts[gap]:
+                    out[at] = _BLANK
+                    at += 1
                 for c in range(ends[gap - 1], starts[gap]):
                     out[at] = codes[c]
                     at += 1
@@ -59,8 +68,9 @@ def write_lines(
         for c in range(ends[last - 1] if first < last else begin, end):
             out[at] = codes[c]
             at += 1
-        out[at] = 10
+        out[at] = _LINE_FEED
         at += 1
+    return at
 
 
 @njit(cache=True, nogil=True)

@@ -11,8 +11,6 @@ from interlace.synthetic._layout import Layout, reordered
 from interlace.synthetic._sentences import KEEP, SPLIT, Split, sentences
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from interlace.text import Text
 
 
@@ -29,17 +27,9 @@ class Invert(Change):
 
     def derive(self, text: Text, key: int) -> Derived:  # noqa: ARG002 - nothing is drawn
         """The derived lines; a name that goes on over an end mark is torn apart, and counted."""
+        from interlace.synthetic._sentences_kernels import reverse
+
         layout = Layout(text)
-        starts, ends = sentences(layout, self.sentence_split, keep=self.keep_final_punct)
         order = np.arange(layout.offsets[-1])
-        lengths = ends - starts
-        inside = np.repeat(starts, lengths) + _ranges(lengths)
-        order[inside] = np.repeat(ends - 1, lengths) - _ranges(lengths)
+        reverse(*sentences(layout, self.sentence_split, keep=self.keep_final_punct), order)
         return reordered(layout, order)
-
-
-def _ranges(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """0, 1, .. for each length, one behind the other."""
-    firsts = np.cumsum(lengths) - lengths
-    places: NDArray[np.int64] = np.arange(lengths.sum()) - np.repeat(firsts, lengths)
-    return places

@@ -38,12 +38,13 @@ class Permute(Change):
         return self._moved(text, key, back=True)
 
     def _moved(self, text: Text, key: int, *, back: bool) -> Derived:
-        from interlace.synthetic._keys_kernels import hash_words, shuffle
+        from interlace.synthetic._keys_kernels import hash_words
+        from interlace.synthetic._sentences_kernels import shuffle
 
         layout = Layout(text)
-        starts, ends = sentences(layout, self.sentence_split, keep=self.keep_final_punct)
+        found = sentences(layout, self.sentence_split, keep=self.keep_final_punct)
         hashes = np.empty(len(layout.starts), np.uint64)
         hash_words(layout.codes, layout.starts, layout.ends, np.uint64(key), hashes)
         order = np.arange(len(hashes))
-        shuffle(starts, ends, hashes, back, order)
+        shuffle(*found, hashes, back, order)
         return reordered(layout, order)

@@ -23,7 +23,7 @@ def running_text(rows: Ragged, spellings: list[str], language: str, splitter: st
     """
     used, places = np.unique(rows.flat, return_inverse=True)
     words = [spellings[number] for number in used.tolist()]
-    opens, closes = (np.array([_tight(word[at]) for word in words], np.bool_) for at in (slice(1), slice(-1, None)))
+    opens, closes = (np.array([is_tight(word[at]) for word in words], np.bool_) for at in (slice(1), slice(-1, None)))
     blank = rows.columns() > 0
     blank[1:] &= ~(closes[places[:-1]] & opens[places[1:]])
     pieces = [" " + words[place] if gap else words[place] for place, gap in zip(places.tolist(), blank, strict=True)]
@@ -42,7 +42,7 @@ def _lines(pieces: list[str], blank: NDArray[np.bool_], rows: Ragged) -> tuple[l
     return lines, Ragged(spans.astype(np.int32), offsets)
 
 
-def _tight(character: str) -> bool:
+def is_tight(character: str) -> bool:
     """Whether text stands against this character without a blank: unspaced scripts and their punctuation."""
     if not character:
         return False

@@ -1,0 +1,72 @@
+"""Characters at the borders of words: which end or close something, and which touch without becoming one word."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from interlace.text.running import is_tight
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+KNOWN, RUN, TIGHT, CLOSER, MARK, LOOSE, EXTENDS, LETTER = (1 << bit for bit in range(8))
+"""Bits of a character: looked at already; one of those that make one word together, as letters and digits do; of a
+script without blanks, or one of its punctuation marks; a closing bracket or a quote; an end of a sentence; an end that
+also stands inside numbers, abbreviations and addresses; an accent; a letter."""
+
+_LOOSE = ".!?\u2026\u203d"
+_MARKS = _LOOSE + "\u061f\u06d4\u0964\u0965\u0589\u1362\u1367\u3002\uff01\uff1f\uff0e\uff61"
+_CLOSING = {"Pe", "Pf", "Pi"}  # German closes with the mark that English opens with
+
+
+def _traits_of(character: str) -> int:
+    category = unicodedata.category(character)
+    extends = category[0] == "M" or category == "Cf"
+    tight = is_tight(character)
+    holds = {
+        RUN: not tight and (extends or category[0] in "LN"),
+        TIGHT: tight,
+        CLOSER: category in _CLOSING or character in "\"'",
+        MARK: character in _MARKS,
+        LOOSE: character in _LOOSE,
+        EXTENDS: extends,
+        LETTER: category[0] == "L",
+    }
+    return KNOWN + sum(bit for bit, held in holds.items() if held)
+
+
+_traits = np.zeros(0x110000, np.uint8)  # filled as characters are met: looking at all of them takes a second
+_traits[:128] = [_traits_of(chr(code)) for code in range(128)]
+
+
+def traits(codes: NDArray[Any]) -> NDArray[np.uint8]:
+    """(0x110000,) the bits of characters, of at least those that are named here."""
+    if codes.dtype != np.uint8:  # which stands for ASCII
+        unknown = codes[_traits[codes] == 0]
+        for code in np.unique(unknown).tolist():
+            _traits[code] = _traits_of(chr(code))
+    return _traits
+
+
+def at_starts(codes: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[np.uint8]:
+    """(W,) the bits of the first character of each word."""
+    first = codes[starts]
+    found: NDArray[np.uint8] = traits(first)[first]
+    return found
+
+
+def at_ends(codes: NDArray[Any], starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.uint8]:
+    """(W,) the bits of the last character of each word that is no accent, for that one decides what may follow."""
+    last = codes[ends - 1]
+    found: NDArray[np.uint8] = traits(last)[last]
+    at, back = np.flatnonzero(found & EXTENDS), 1
+    while len(at):
+        back += 1
+        at = at[ends[at] - starts[at] >= back]
+        before = codes[ends[at] - back]
+        found[at] = traits(before)[before]
+        at = at[(found[at] & EXTENDS) > 0]
+    return found
