@@ -28,6 +28,7 @@ _CAPTION = (
     "words asked whose translation is nearest; of those, words that training read a dictionary entry of, and words "
     "of which it read none; a run without a dictionary has the first alone."
 )
+_LEAKS = " Test examples of which several words in a row stand in pre-training text: {}."
 _THEIRS = " Rows in italics are the papers' (other data and models), not to be set against ours."
 
 
@@ -55,8 +56,18 @@ def transfer(rows: Sequence[Row], title: str, recipes: Mapping[str, Recipe] = {}
         if any(entries := [*_scored(scores, variant, language, list(tasks)), *_aligned(scores, variant, language)])
     ]
     theirs = list(_theirs(recipes, [task for task, _ in tasks]))
-    caption = _CAPTION + (_THEIRS if theirs else "")
+    caption = _CAPTION + _leaks(rows) + (_THEIRS if theirs else "")
     return [Table("transfer", f"{title}: transfer and alignment", tuple(columns), (*lines, *theirs), caption)]
+
+
+def _leaks(rows: Sequence[Row]) -> str:
+    """How much of each task's test text pre-training has read, the most that any cell tells of a language."""
+    shares: dict[str, float] = {}
+    for row in rows:
+        if leak := row.get("leak"):
+            shares[row["task"]] = max(shares.get(row["task"], 0.0), leak["ngram"])
+    told = ", ".join(f"{task} up to {share:.1f} %" for task, share in shares.items())
+    return _LEAKS.format(told) if told else ""
 
 
 def _scored(scores: Scores, variant: Variant, language: str, tasks: list[tuple[str, str]]) -> Iterator[Entry | None]:
