@@ -58,10 +58,11 @@ class Said:
         return inputs
 
     def copied(self, source: Tensor) -> Tensor:
-        """(B,) the share of each row's subwords that stand in its source (B, L) too."""
+        """(B,) the share of each row's subwords that stand in its source (B, L) too, each as often as there."""
         real = torch.arange(self.ids.shape[1], device=self.ids.device) < self.lengths[:, None]
-        there = (self.ids[:, :, None] == source[:, None, :]).any(dim=2) & real
-        return there.sum(dim=1) / self.lengths.clamp(min=1)
+        there = (self.ids[:, :, None] == source[:, None, :]).sum(dim=2)  # (B, T)
+        so_far = (self.ids[:, :, None] == self.ids[:, None, :]).tril().sum(dim=2)  # itself among them
+        return ((so_far <= there) & real).sum(dim=1) / self.lengths.clamp(min=1)
 
 
 class Kept(nn.Module):

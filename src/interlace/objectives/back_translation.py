@@ -58,7 +58,8 @@ class BackTranslation(Seq2SeqObjective):
     Reads: single sentences of one language a batch.
     Relations: `translation` reads what people wrote; `denoise` first teaches the decoder each language.
     Terms: `back_translation`, and two without weight, for the record: `copied_share` of the generated subwords stand
-        in the sentence that they are to translate, and `length_ratio`, generated subwords by those of the sentence.
+        in the sentence that they are to translate, each as often as there, and `length_ratio`, generated subwords by
+        those of the sentence.
     """
 
     reads = Sentences

@@ -1,13 +1,17 @@
-"""A model that is to translate and learns to copy: the way in which back-translation fails, told early."""
+"""A model that is to translate and learns to copy, to say nothing or to go on for ever, told early.
+
+These are the ways in which back-translation fails.
+"""
 
 from __future__ import annotations
 
 import logging
 from collections import deque
 from dataclasses import dataclass, field
+from statistics import fmean
 from typing import TYPE_CHECKING
 
-from interlace.objectives.back_translation import COPIED
+from interlace.objectives.back_translation import COPIED, LENGTH
 
 if TYPE_CHECKING:
     from interlace.train.loop import Step
@@ -15,35 +19,53 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 MOST = 0.8  # languages that share names and signs stay below: copying is near 1
+LENGTHS = (0.2, 2.0)  # subwords by those of the sentence: between these, whatever the languages
 WINDOW = 100  # steps of back-translation
 
 
 @dataclass
 class Copying:
-    """Warns when most of what a model writes over some time stood in what it read; again only after it got better.
+    """Warns when, over some time, most of what a model writes stood in what it read, or is far too short or too long.
 
-    shares: of the last steps.
+    Of each it warns again only after it got better.
+    seen: shares and ratios of the last steps. told: what was warned of.
     """
 
     most: float = MOST
+    lengths: tuple[float, float] = LENGTHS
     window: int = WINDOW
-    shares: deque[float] = field(default_factory=deque)
-    warned: bool = False
+    seen: deque[tuple[float, float]] = field(default_factory=deque)
+    told: set[str] = field(default_factory=set)
 
     def __call__(self, step: Step) -> None:
         """Look at a step of back-translation."""
-        share = step.losses.get(COPIED)
-        if share is None:
+        if COPIED not in step.losses:
             return
-        self.shares.append(share)
-        if len(self.shares) < self.window:
+        self.seen.append((step.losses[COPIED], step.losses[LENGTH]))
+        if len(self.seen) < self.window:
             return
-        mean = sum(self.shares) / len(self.shares)
-        self.shares.popleft()
-        if mean > self.most and not self.warned:
-            log.warning(
-                "step %d: over %d steps, %.0f %% of what the model wrote in another language stood in what it had "
-                "read: it copies and learns no translation; begin from a model of both languages (model.start), or "
-                "lower the weight of denoise", step.index, self.window, 100 * mean,
-            )  # fmt: skip
-        self.warned = mean > self.most
+        share, ratio = (fmean(values) for values in zip(*self.seen, strict=True))
+        self.seen.popleft()
+        wrong = self._wrong(share, ratio)
+        for kind, message in wrong.items():
+            if kind not in self.told:
+                log.warning("step %d: over %d steps, %s", step.index, self.window, message)
+        self.told = set(wrong)
+
+    def _wrong(self, share: float, ratio: float) -> dict[str, str]:
+        """What is wrong, by its kind, and what may help."""
+        least, most = self.lengths
+        cure = "begin from a model of both languages (model.start)"
+        found = {}
+        if share > self.most:
+            found["copies"] = (
+                f"{share:.0%} of what the model wrote in another language stood in what it had read: it copies and "
+                f"learns no translation; {cure}, or lower the weight of denoise"
+            )
+        if not least <= ratio <= most:
+            length = "next to nothing" if ratio < least else "without end"
+            found["lengths"] = (
+                f"the model wrote {ratio:.2g} subwords in another language for each that it had read: it says {length} "
+                f"and learns no translation; {cure}, or let denoise come first (weight of back_translation)"
+            )
+        return found
