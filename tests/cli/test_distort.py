@@ -8,6 +8,8 @@ from typer.testing import CliRunner
 from interlace.cli import application
 from interlace.errors import DataError, SettingsError
 from interlace.readers import READERS
+from interlace.synthetic import chain
+from interlace.text import Text
 from interlace.text.lines import read_lines, write_lines
 
 TREE = """# text = Old dogs bark.
@@ -137,7 +139,7 @@ def test_what_is_wrong_is_named(files, tmp_path, arguments, message):
 
 
 def test_files_are_looked_at_before_they_are_written(files, tmp_path):
-    with pytest.raises(DataError, match="would be written under one name"):
+    with pytest.raises(DataError, match=r"a\.en\.txt and .*a\.en\.txt would both be written as a\.en\.txt"):
         run(files / "a.en.txt", files / "a.en.txt", "--with", "invert", "--into", tmp_path / "out")
     with pytest.raises(DataError, match=r"no such file; did you mean 'nli\.tsv'"):
         run(files / "nlis.tsv", "--with", "invert", "--into", tmp_path / "out")
@@ -146,3 +148,50 @@ def test_files_are_looked_at_before_they_are_written(files, tmp_path):
         run(files / "other.tsv", "--with", "invert", "--into", tmp_path / "out")
     with pytest.raises(DataError, match="give a new folder"):
         run(files / "a.en.txt", "--with", "invert", "--into", files)
+
+
+@pytest.mark.parametrize(
+    ("names", "clash"),
+    [
+        (["dictionary.en-en_x.txt"], "dictionary.en-en_x.txt and the dictionary would both be written as dict"),
+        (["meta.json"], "meta.json and what was done would both"),
+        (["b.txt", "b.txt.links"], "b.txt.links and links of .*b.txt would both be written as b.txt.links"),
+    ],
+)
+def test_nothing_takes_the_place_of_anything_else(files, tmp_path, names, clash):
+    paths = [files / name for name in names]
+    for path in paths:
+        write_lines(path, ["a b"])
+    with pytest.raises(DataError, match=clash):
+        run(*paths, "--with", "invert", "--reader", "lines", "--language", "en", "--into", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_files_of_two_languages_are_refused_unless_one_is_said(files, tmp_path):
+    write_lines(files / "b.de.txt", ["ja"])
+    both = [files / "a.en.txt", files / "b.de.txt"]
+    with pytest.raises(DataError, match=r"a\.en\.txt is in 'en' and .*b\.de\.txt in 'de'"):
+        run(*both, "--with", "invert", "--into", tmp_path / "out")
+    assert run(*both, "--with", "invert", "--language", "en", "--into", tmp_path / "out").exit_code == 0
+
+
+TALK = ["I don't know (yet), 3.5 of \"U.S.\" e-mails can't. She'll go...", "It's John's 'dog'; $5.00!  No", "", "yes"]
+
+
+@pytest.mark.parametrize("splitter", ["unicode", "blanks", "moses"])
+@pytest.mark.parametrize("changes", ["invert", "permute", "invert,transliterate"])
+def test_links_fit_the_words_that_are_read_again(files, tmp_path, splitter, changes):
+    """Every word has a link on both sides, and letters become what their word became."""
+    write_lines(files / "talk.txt", TALK)
+    run(files / "talk.txt", "--with", changes, "--splitter", splitter, "--into", tmp_path / "out")
+    old, new = (
+        Text.of(list(read_lines(path)), "en", splitter) for path in (files / "talk.txt", tmp_path / "out/talk.txt")
+    )
+    respelt = chain(changes.split(",")[1:]).apply(Text.of([" ".join(old.tokens(row)) for row in range(len(old))], "en"))
+    for row, line in enumerate(read_lines(tmp_path / "out" / "talk.txt.links")):
+        links = [tuple(map(int, link.split("-"))) for link in line.split()]
+        assert {i for i, _ in links} == set(range(len(old.words[row])))
+        assert {j for _, j in links} == set(range(len(new.words[row])))
+        for i, j in links:
+            ours, theirs = respelt.text.tokens(row)[i], new.tokens(row)[j]
+            assert ours in theirs or theirs in ours

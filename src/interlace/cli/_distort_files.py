@@ -15,10 +15,13 @@ from interlace.links.formats import pharaoh_lines
 from interlace.links.lexicon import Lexicon
 from interlace.readers import READERS
 from interlace.recipes._deriving_formats import write_as
+from interlace.recipes._deriving_text import overlaps
+from interlace.synthetic import composed
 from interlace.synthetic._layout import spaced
 from interlace.text import Text, TextPairs
 from interlace.text.lines import must_exist, read_blocks, read_lines, writing
 from interlace.text.scripts import scripts_of
+from interlace.text.words import SPLITTERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
 
 _BY_SUFFIX = {".conllu": "conllu", ".json": "squad", ".iob": "iob", ".bio": "iob"}
 _TAG = re.compile(r".*\S[\t ](O|[BI]-\S+)")
-_USUAL_LANGUAGE = "en"
+_OF_PAIRS = {"nli", "squad"}
 _HEAD = 6  # column of CoNLL-U
 
 
@@ -66,17 +69,33 @@ def reader_name(path: Path) -> str:
 class Distorter:
     """Changes files one after another; counts every word with what became of it.
 
-    names: of the language (empty: by the file's name, or English) and of the derived one.
+    language: of all files.
     counts: (word, derived word) -> how often.
     """
 
     change: Chain
     seed: int
-    names: tuple[str, str]
+    language: str
     reader: str
     splitter: str
     blanks: bool
     counts: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def outputs(self, path: Path) -> list[str]:
+        """The names under which a file and its links are written.
+
+        Raises:
+            DataError: the file cannot be read, or nothing says what reads it.
+        """
+        stem = path.name.removesuffix(".gz")
+        return [path.name, *(f"{stem}{side}.links" for side in self._sides(path))]
+
+    def _sides(self, path: Path) -> list[str]:
+        """Of which there are links: one for sentences, two for pairs."""
+        return [".source", ".target"] if self._reader(path) in _OF_PAIRS else [""]
+
+    def _reader(self, path: Path) -> str:
+        return self.reader or reader_name(must_exist(path))
 
     def write(self, path: Path, into: Path) -> dict[str, Any]:
         """One file and its links; returns what was done, for people and `meta.json`.
@@ -85,12 +104,11 @@ class Distorter:
             DataError: the file cannot be read, or lacks what a change needs.
             SettingsError: there is no such reader, or nothing is written in its format.
         """
-        name = self.reader or reader_name(must_exist(path))
+        name = self._reader(must_exist(path))
         reader = READERS.build({"name": name, **self._settings(name, path)}, f"--reader {name}")
         about: dict[str, Any] = {"file": path.name, "reader": name, "lines": 0, "words": 0, "notes": Counter()}
-        stem = path.name.removesuffix(".gz")
-        chunks = reader.read_chunks([path], [self.names[0] or language_in(path) or _USUAL_LANGUAGE])
-        with _links(into, stem, pairs=name in {"nli", "squad"}) as writers:
+        chunks = reader.read_chunks([path], [self.language])
+        with _all_open([into / name for name in self.outputs(path)[1:]]) as writers:
             write_as(reader, into / path.name, self._changed(chunks, about, writers))
         if not about["lines"]:
             raise DataError(f"{path}: there is nothing in it to change")
@@ -110,7 +128,7 @@ class Distorter:
                 text = self._laid_out(chunk)
                 derived = self.change.apply(text, self.seed)
                 self._count(text, derived.text, derived.links, about)
-                writers[0](pharaoh_lines(derived.links))
+                writers[0](pharaoh_lines(self._as_read(derived.text, derived.links)))
                 about["notes"].update(derived.text.notes)
                 yield derived.text
 
@@ -122,11 +140,21 @@ class Distorter:
         )
         for (old, new, links), write in zip(sides, writers, strict=True):
             self._count(old, new, links, about)
-            write(pharaoh_lines(links))
+            write(pharaoh_lines(self._as_read(new, links)))
             about["notes"].update(new.notes)
         about["notes"].update(derived.pairs.notes)
         about["lines"] -= len(pairs)  # a pair is one
         return derived.pairs
+
+    def _as_read(self, text: Text, links: Ragged) -> Ragged:
+        """Links to the words that will be found in the lines where they are read again.
+
+        Splitters that look at more than the two words at a border find others where words have come together newly.
+        """
+        if text.tags:  # the file tells its words
+            return links
+        again = SPLITTERS.build(self.splitter).of(self.language).split(text.lines)
+        return links if again == text.words else composed(links, overlaps(text.words, again))
 
     def _laid_out(self, text: Text) -> Text:
         return spaced(text) if self.blanks else text
@@ -159,11 +187,10 @@ def _has_trees(path: Path) -> bool:
 
 
 @contextmanager
-def _links(into: Path, stem: str, *, pairs: bool) -> Iterator[list[Any]]:
-    """Writers of links: one for sentences, one a side for pairs."""
-    names = [f"{stem}.source.links", f"{stem}.target.links"] if pairs else [f"{stem}.links"]
+def _all_open(paths: list[Path]) -> Iterator[list[Any]]:
+    """Writers of lines, one for each of these files."""
     with ExitStack() as stack:
-        yield [stack.enter_context(writing(into / name)) for name in names]
+        yield [stack.enter_context(writing(path)) for path in paths]
 
 
 def fingerprint(path: Path) -> str:

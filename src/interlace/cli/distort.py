@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from interlace.synthetic import Chain
 
 META = "meta.json"
+_USUAL_LANGUAGE = "en"
 
 _Files = Annotated[list[Path], typer.Argument(help="Lines, CoNLL-U, IOB2, tables of labelled pairs, SQuAD; or .gz.")]
 _With = Annotated[
@@ -32,7 +33,7 @@ _Set = Annotated[
     list[str],
     typer.Option("--set", help="A setting of a change: --set transliterate.to=ids; lists as a,b (repeatable)."),
 ]
-_Language = Annotated[str, typer.Option("--language", help="Code of the text; none: that in the file's name, or en.")]
+_Language = Annotated[str, typer.Option("--language", help="Code of the text; none: that in the files' names, or en.")]
 _Name = Annotated[str, typer.Option("--name", help="What the derived language is called; none: en_x.")]
 _Reader = Annotated[str, typer.Option("--reader", help="What reads all files; none: by suffix.")]
 _Splitter = Annotated[str, typer.Option("--splitter", help="What finds words where files do not part them.")]
@@ -56,20 +57,21 @@ def distort(
 ) -> None:
     """Write each file in a derived language, in its format, with word links, a dictionary and what was done."""
     take_guests(code)
-    from interlace.cli._distort_files import Distorter, language_in
+    from interlace.cli._distort_files import Distorter
     from interlace.text.lines import atomic_folder, must_be_replaceable
 
     chosen = _chain(changes, settings)
-    _must_differ(files)
-    own = language or next(filter(None, map(language_in, files)), "en")
-    names = (language, name or f"{own}_x")
+    own = language or _language(files)
+    derived = name or f"{own}_x"
     must_be_replaceable(into, META, "folder of a derived language")
-    distorter = Distorter(chosen, seed, names, reader, splitter, blanks)
+    distorter = Distorter(chosen, seed, own, reader, splitter, blanks)
+    words = f"dictionary.{own}-{derived}.txt"
+    _must_differ([(path, distorter.outputs(path)) for path in files], words)
     with atomic_folder(into) as folder:
         written = [distorter.write(path, folder) for path in files]
         dictionary = distorter.dictionary()
-        dictionary.write(folder / f"dictionary.{own}-{names[1]}.txt", counts=False)
-        about = _about(chosen, seed, own, names[1], splitter, blanks=blanks) | {"files": written}
+        dictionary.write(folder / words, counts=False)
+        about = _about(chosen, seed, own, derived, splitter, blanks=blanks) | {"files": written}
         about["dictionary"] = len(dictionary)
         (folder / META).write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     _say(about, into, as_json=as_json)
@@ -105,15 +107,39 @@ def _put(fields: dict[str, Any], keys: list[str], member: Any, value: str) -> No
     fields[keys[-1]] = [one.strip() for one in value.split(",") if one.strip()] if several else value
 
 
-def _must_differ(files: Sequence[Path]) -> None:
-    """Files are written under their own names."""
+def _language(files: Sequence[Path]) -> str:
+    """The language that the files' names say, else English.
+
+    Raises:
+        DataError: they say several; there is one dictionary, and one name for what they become.
+    """
+    from interlace.cli._distort_files import language_in
     from interlace.errors import DataError
 
-    names: dict[str, Path] = {}
-    for path in files:
-        if path.name in names:
-            raise DataError(f"{path} and {names[path.name]} would be written under one name; distort them apart")
-        names[path.name] = path
+    said = {found: path for path in files if (found := language_in(path))}
+    if len(said) > 1:
+        (one, first), (other, second), *_ = said.items()
+        raise DataError(
+            f"{first} is in {one!r} and {second} in {other!r}, by their names; distort the files of each language "
+            "apart, or say by --language what all of them are in"
+        )
+    return next(iter(said), _USUAL_LANGUAGE)
+
+
+def _must_differ(outputs: Sequence[tuple[Path, list[str]]], dictionary: str) -> None:
+    """Nothing that is written may take the place of anything else.
+
+    outputs: for each file, the names under which it and its links are written.
+    """
+    from interlace.errors import DataError
+
+    names = {META: "what was done", dictionary: "the dictionary"}
+    for path, own in outputs:
+        for name in own:
+            what = str(path) if name == path.name else f"links of {path}"
+            if name in names:
+                raise DataError(f"{what} and {names[name]} would both be written as {name}; distort them apart")
+            names[name] = what
 
 
 def _about(chosen: Chain, seed: int, own: str, name: str, splitter: str, *, blanks: bool) -> dict[str, Any]:
