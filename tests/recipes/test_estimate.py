@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 
 import pytest
+import torch
 from typer.testing import CliRunner
 
 from interlace.cli import application
 from interlace.cli._costs import _duration
 from interlace.errors import SettingsError
+from interlace.objectives import _own_translation as own
 from interlace.recipes import Recipe, read_recipe
 from interlace.recipes import estimate as estimating
+from interlace.recipes._estimate_back_translation import Translating, shares
 from interlace.recipes.estimate import estimate
 
 SMALL = {
@@ -72,6 +75,64 @@ def test_a_translation_model_reads_and_writes_what_counts_and_predicts_all_it_wr
     assert found.cost.decoder == 4 * 32 * 32 + 3 * 32 * 88 + 32 + 32 + 4 * 32 * 32 + 2 * 32
     states = found.cost.memory - 16 * found.cost.parameters
     assert states > 0.5 * 1024 * 502 * 4  # half of the subwords are predicted, each of 502
+
+
+UNPAIRED = {
+    "corpora": {"text": {"languages": ["en", "de"], "train": "{language}"}},
+    "world": {"languages": ["en", "de"]},
+    "vocab": {"size": 500},
+}
+
+
+def unpaired(objectives, **train):
+    masked = read_recipe("tiny/mlm", SMALL).dump()
+    objectives = {name: {"max_length": 32, **entry} for name, entry in objectives.items()}
+    return Recipe.read({**masked, **UNPAIRED, "objectives": objectives, "train": {**masked["train"], **train}}, "here")
+
+
+@pytest.mark.parametrize(
+    ("objectives", "seconds"),
+    [
+        ({"denoise": {}}, 0.001),
+        ({"denoise": {}, "back_translation": {}}, 0.001 + 0.5 * 0.004),
+        ({"back_translation": {"reuse": 8}}, 0.001 + 0.004 / 8),
+    ],
+)
+def test_the_first_pass_of_back_translation_is_in_the_hours(monkeypatch, objectives, seconds):
+    """Here an update takes 1 ms a subword, and 5 ms where it translates first."""
+    monkeypatch.setattr(estimating._Trial, "run", lambda _: (1000.0, 10.0))
+    monkeypatch.setattr(estimating._Trial, "seconds", lambda *_: 0.005)
+    cost = estimate(unpaired(objectives)).cost
+    assert cost.hours == pytest.approx(1500 * 1024 * seconds / 3600)
+    assert cost.speed == pytest.approx(1 / seconds)
+    assert cost.translating == pytest.approx(1 - 0.001 / seconds)
+
+
+def test_the_first_pass_is_measured():
+    found = estimate(unpaired({"back_translation": {}})).cost.translating
+    assert 0.1 < found < 1  # a step of the decoder a subword
+
+
+def test_translations_are_written_to_the_length_of_the_sentences(monkeypatch):
+    recipe = unpaired({"back_translation": {"reuse": 4}})
+    vocab = estimating._vocab(recipe)
+    backbone = recipe.model.build(vocab, recipe.languages, 0, seq2seq=True)
+    backbone.decoder.model.get_output_embeddings().bias.data[vocab.end] = 100  # it would end at once
+    lengths, said = [], own.translated
+    monkeypatch.setattr(own, "translated", lambda *asked: lengths.append((found := said(*asked)).lengths) or found)
+    translating = Translating(recipe.objective("back_translation"), backbone, vocab, recipe.languages)
+    assert translating.loss(3, torch.device("cpu"))().item() > 0
+    assert [each.tolist() for each in lengths] == [[30] * 3]
+    assert translating.row == 64
+
+
+def test_an_objective_costs_by_its_share_of_the_updates():
+    weights = {"denoise": {"weight": "0:1,500:1,501:0"}, "back_translation": {"weight": "0:0,500:0,501:1", "reuse": 2}}
+    for alternate in (False, True):
+        ((_, share),) = shares(unpaired(weights, steps=1000, alternate=alternate))
+        assert share == pytest.approx(0.5 / 2, abs=0.01)
+    ((_, share),) = shares(unpaired({"denoise": {"weight": 0.25}, "back_translation": {}}))
+    assert share == pytest.approx(0.8)
 
 
 def test_files_that_are_missing_are_told(tmp_path):

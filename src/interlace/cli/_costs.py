@@ -43,7 +43,8 @@ def _facts(found: Estimate) -> Iterator[tuple[str, str]]:
     yield "model", f"{cost.parameters:,} parameters, {cost.table:,} of them in the table of subwords{writes}"
     yield "memory", f"{cost.memory / _GB:,.2f} GB: weights, gradients, two moments, and the states of a micro-batch"
     yield "speed", f"{cost.speed:,.0f} subwords/s, measured on {cost.device}"
-    yield "time", f"{_duration(cost.hours)} for one process of this machine; objectives with further passes take longer"
+    first = f", {cost.translating:.0%} of it to write what back-translation reads" if cost.translating else ""
+    yield "time", f"{_duration(cost.hours)} for one process of this machine{first}; other further passes take longer"
 
 
 def _duration(hours: float) -> str:

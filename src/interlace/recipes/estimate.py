@@ -1,8 +1,9 @@
 """What a recipe will cost, before anything is prepared or trained: subwords, memory and hours on this machine.
 
-Time is measured, not looked up: a few updates of the recipe's own model on random subwords. Memory is counted: weights,
-gradients, Adam's two moments, and what autograd keeps of a batch. Not in it: heads of objectives and their further
-passes (see docs/results.md), evaluation on the way, fine-tuning, and building the data.
+Time is measured, not looked up: a few updates of the recipe's own model on random subwords; of back-translation, which
+writes what it reads first, an update of its own. Memory is counted: weights, gradients, Adam's two moments, and what
+autograd keeps of a batch. Not in it: heads of objectives and further passes of others (see docs/results.md), evaluation
+on the way, fine-tuning, and building the data.
 """
 
 from __future__ import annotations
@@ -16,11 +17,14 @@ from typing import TYPE_CHECKING, Any
 from interlace.data._kinds import ROLES, whole_words
 from interlace.data.vocab import Vocab
 from interlace.errors import InterlaceError
+from interlace.recipes._estimate_back_translation import Translating, shares
 from interlace.recipes._translating import tokenizer_of
 from interlace.schedules import values_of
 from interlace.train.device import resolved
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import torch
 
     from interlace.models.backbone import Backbone
@@ -45,7 +49,8 @@ class Cost:
 
     parameters: all of them, and those of the embedding table. decoder: those that a decoder does not share with its
     encoder; none where nothing is written. speed: subwords a second on one process, padding included. memory: bytes on
-    one process. hours: of the updates alone.
+    one process. hours: of the updates alone. translating: the share of them in which back-translation writes what it
+    then reads.
     """
 
     parameters: int
@@ -55,6 +60,7 @@ class Cost:
     speed: float
     memory: int
     hours: float
+    translating: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -121,7 +127,12 @@ def _cost(recipe: Recipe, subwords: int) -> Cost:
     vocab = _vocab(recipe)
     backbone = recipe.model.build(vocab, recipe.languages, recipe.seed, causal=recipe.causal, seq2seq=recipe.seq2seq)
     trial = _Trial(recipe, backbone.to(device).train(), vocab.size, device)
-    speed, kept = trial.run()
+    rate, kept = trial.run()
+    written = sum(
+        share * max(trial.seconds(Translating(objective, backbone, vocab, recipe.languages)) - 1 / rate, 0.0)
+        for objective, share in shares(recipe)
+    )  # seconds a subword
+    speed = 1 / (1 / rate + written)
     parameters = sum(parameter.numel() for parameter in backbone.parameters())
     return Cost(
         parameters=parameters,
@@ -131,6 +142,7 @@ def _cost(recipe: Recipe, subwords: int) -> Cost:
         speed=speed,
         memory=round(parameters * _WEIGHTS + kept * recipe.train.tokens_per_batch),
         hours=subwords / speed / 3600,
+        translating=written * speed,
     )
 
 
@@ -184,25 +196,41 @@ class _Trial:
         times: list[float] = []
         while not times or sum(times) < _SECONDS:
             times.append(self._update(rows))
+        self._rows = rows
         return rows * self._row / sorted(times)[len(times) // 2], kept.bytes / self._row
 
+    def seconds(self, translating: Translating) -> float:
+        """Of an update that translates first, by subword, in batches of as many rows as `run` took."""
+        self._timed(translating.loss(1, self._device))
+        return self._timed(translating.loss(self._rows, self._device)) / (self._rows * translating.row)
+
     def _update(self, rows: int) -> float:
-        """Seconds of one update."""
+        """Seconds of one update on random subwords."""
         import torch
         from torch.nn.functional import cross_entropy
 
         shape, count = (rows, self._length), max(round(rows * self._length * self._predicted), 1)
         ids = torch.randint(self._vocab, shape, device=self._device)
         at = torch.randint(rows * self._length, (count,), device=self._device)
-        start = self._now()
-        with torch.autocast(self._device.type, torch.bfloat16, enabled=self._bf16):
+
+        def loss() -> torch.Tensor:
             states = self._backbone.encode({"input_ids": ids})
             if self._writes:
                 model: Any = self._backbone
                 states = model.decode(states, None, {"input_ids": ids})
             logits = self._backbone.logits(states.flatten(0, 1)[at])
-            loss: Any = cross_entropy(logits, ids.flatten()[at])
-        loss.backward()
+            return cross_entropy(logits, ids.flatten()[at])
+
+        return self._timed(loss)
+
+    def _timed(self, loss: Callable[[], torch.Tensor]) -> float:
+        """Seconds of one update by a loss."""
+        import torch
+
+        start = self._now()
+        with torch.autocast(self._device.type, torch.bfloat16, enabled=self._bf16):
+            total: Any = loss()
+        total.backward()
         self._optimiser.step()
         self._optimiser.zero_grad()
         return self._now() - start
