@@ -209,7 +209,7 @@ def test_two_different_files_are_not_made_at_one_place(root):
 
 def test_translations_hide_no_file_of_the_original(root):
     write_lines(root / "text/pairs.en-en_x.en.txt", ["by hand"])
-    with pytest.raises(DataError, match=r"pairs\.en-en_x\.en\.txt is there already"):
+    with pytest.raises(DataError, match=r"pairs\.en-en_x\.en\.txt is there already; give translations"):
         data_root(recipe(root))
 
 

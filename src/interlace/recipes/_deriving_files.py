@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from interlace.tasks import Task
 
 _SPLITS = ("train", "dev", "test")
+_OWN_PATTERNS = "give translations patterns of their own with {pair} in them, as in 'parallel/train.{pair}.{source}'"
 
 
 @dataclass(frozen=True)
@@ -100,12 +101,11 @@ def wanted_files(recipe: Recipe, root: Path) -> list[Wanted]:
         for one in [*_texts(recipe, name, root), *_tasks(recipe, name, root), *_dictionaries(recipe, name, root)]:
             for path in one.made:
                 if path.exists():
-                    raise DataError(f"derived.{name}: {path} is there already; take another name or leave it out")
+                    hint = _OWN_PATTERNS if isinstance(one, Sides) else "take another name or leave it out"
+                    raise DataError(f"derived.{name}: {path} is there already; {hint}")
                 if not _is_one(one, makers.setdefault(path, one)):
-                    raise SettingsError(
-                        f"derived.{name}: two different files are to be made at {path}; give translations patterns of "
-                        "their own with {pair} in them, as in 'parallel/train.{pair}.{source}'"
-                    )
+                    what = f"two different files are to be made at {path}"
+                    raise SettingsError(f"derived.{name}: {what}; {_OWN_PATTERNS}")
             if makers[one.path] is one:
                 found.append(one)
     return found
