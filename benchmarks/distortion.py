@@ -19,6 +19,7 @@ import os
 import statistics
 import time
 from pathlib import Path
+from unicodedata import category
 
 import numpy as np
 
@@ -28,9 +29,12 @@ from interlace.synthetic import Derived, chain
 from interlace.synthetic._parts import concatenated, same_words
 from interlace.synthetic.transliterate import Transliterate
 from interlace.text import Text
+from interlace.text.running import is_tight
 
 FASTER = 10  # the claim
-MARKS = frozenset(".!?\u2026\u203d\u061f\u06d4\u0964\u0965\u0589\u1362\u1367\u3002\uff01\uff1f\uff0e\uff61")
+LOOSE = frozenset(".!?\u2026\u203d")
+MARKS = LOOSE | frozenset("\u061f\u06d4\u0964\u0965\u0589\u1362\u1367\u3002\uff01\uff1f\uff0e\uff61")
+CLOSERS = frozenset(letter for letter in map(chr, range(0x110000)) if category(letter) in {"Pe", "Pf", "Pi"}) | {*"\"'"}
 
 
 def text(lines: int) -> Text:
@@ -77,22 +81,16 @@ def plain(given: Text, dictionary: dict[str, str]) -> Derived:
     for row, line in enumerate(given.lines):
         bounds = given.words[row].tolist()
         words = [line[start:end] for start, end in bounds]
-        order: list[int] = []
-        sentence: list[int] = []
-        for place, word in enumerate(words):
-            if all(letter in MARKS for letter in word):
-                order += [*reversed(sentence), place]
-                sentence = []
-            else:
-                sentence.append(place)
-        order += reversed(sentence)
+        order = inverted(words, bounds)
         made, places, last = [line[: bounds[0][0]] if bounds else line], [], 0
         at = len(made[0])
         for place, word in enumerate(order):
             if place:
                 left = order[0] if word == 0 else word
-                made.append(line[bounds[left - 1][1] : bounds[left][0]])
-                at += len(made[-1])
+                gap = line[bounds[left - 1][1] : bounds[left][0]]
+                gap = gap or ("" if may_touch(words, bounds, order, place) else " ")
+                made.append(gap)
+                at += len(gap)
             new = dictionary[words[word]]
             made.append(new)
             places.append((at, at + len(new)))
@@ -106,6 +104,67 @@ def plain(given: Text, dictionary: dict[str, str]) -> Derived:
         tags["names"].append(moved_names(given.tags["names"][row], order))
     words_now = Ragged.of(spans, width=2)
     return Derived(Text("en", lines, words_now, given.splitter, tags=tags), Ragged.of(links, width=2))
+
+
+def inverted(words: list[str], bounds: list[list[int]]) -> list[int]:
+    """The word at each place: sentence by sentence the last piece first, and the end mark where it is."""
+    order: list[int] = []
+    pieces: list[list[int]] = []
+    ends = inside = False  # whether the word before ends a sentence, or is a mark that does not, or closes behind one
+    for place, word in enumerate(words):
+        touches = place > 0 and bounds[place][0] == bounds[place - 1][1]
+        mark, closes = all(letter in MARKS for letter in word), all(letter in CLOSERS for letter in word)
+        at_end = (mark or closes) and is_at_end(words, bounds, place)
+        abbreviates = mark and at_end and bool(pieces) and short(words, bounds, place, pieces[-1])
+        joined = touches and (inside or abbreviates or (mark and not at_end and not ends))
+        inside = not at_end and (mark or (closes and inside and touches))
+        ends = at_end and not abbreviates and (mark or (closes and touches and ends))
+        if ends:
+            order += [inner for piece in reversed(pieces) for inner in piece] + [place]
+            pieces = []
+        elif joined:
+            pieces[-1].append(place)
+        else:
+            pieces.append([place])
+    return order + [inner for piece in reversed(pieces) for inner in piece]
+
+
+def is_at_end(words: list[str], bounds: list[list[int]], place: int) -> bool:
+    """Whether nothing that a sentence goes on with touches a mark, or what closes, from behind."""
+    while True:
+        word = words[place]
+        mark = all(letter in MARKS for letter in word)
+        if not mark and not all(letter in CLOSERS for letter in word):
+            return False
+        if (mark and not LOOSE.issuperset(word)) or place + 1 == len(words):
+            return True
+        if bounds[place + 1][0] > bounds[place][1] or is_tight(words[place + 1][0]):
+            return True
+        place += 1
+
+
+def short(words: list[str], bounds: list[list[int]], place: int, piece: list[int]) -> bool:
+    """Whether a period ends something like `U.S.`"""
+    letter = words[place - 1]
+    return (
+        words[place] == words[place - 2] == "."
+        and bounds[place][0] == bounds[place - 1][1]
+        and len(letter) == 1
+        and letter.isalpha()
+        and piece[-2:] == [place - 2, place - 1]
+    )
+
+
+def may_touch(words: list[str], bounds: list[list[int]], order: list[int], place: int) -> bool:
+    """Whether two words that have come together may do so without a blank."""
+    before, word = order[place - 1], order[place]
+    if word == before + 1:
+        return True
+    first, last = words[word][0], words[before][-1]
+    if is_tight(first) and is_tight(last):
+        return not (first in CLOSERS and (last in CLOSERS or last in MARKS))
+    alone = before == 0 or bounds[before][0] > bounds[before - 1][1]
+    return word == place and first in MARKS and last.isalnum() and (alone or len(words[before]) > 1)
 
 
 def moved_names(tags: list[str], order: list[int]) -> list[str]:

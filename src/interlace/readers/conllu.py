@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import replace
+from sys import intern
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pydantic import Field
@@ -121,9 +122,9 @@ class Conllu(Reader):
         if match[3] is not None:
             return None
         first = int(match[1])
-        tag = cells[3] if self.tag == "upos" else cells[4]
+        tag = intern(cells[3] if self.tag == "upos" else cells[4])  # one string a tag, not one a word
         space = "SpaceAfter=No" not in cells[9].split("|")
-        return _Token(first, int(match[2] or first), cells[1].strip(), tag, space, cells[6], cells[7], number)
+        return _Token(first, int(match[2] or first), cells[1].strip(), tag, space, cells[6], intern(cells[7]), number)
 
 
 def _sentence(tokens: list[_Token], stated: str | None, notes: Counter[str]) -> _Sentence:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from sys import intern
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
@@ -67,7 +68,7 @@ class Iob(Reader):
         tag = cells[self.tag].strip()
         if not is_iob(tag):
             raise DataError(f"{path}, line {number}: tag {tag!r}, expected O, B-TYPE or I-TYPE (IOB2)")
-        return cells[self.token].strip(), tag
+        return cells[self.token].strip(), intern(tag)  # one string a tag, not one a word
 
     def _sentence(self, rows: list[tuple[str, str]], notes: Counter[str]) -> Tagged:
         blanks = {"auto": None, "blank": True, "nothing": False}[self.join]

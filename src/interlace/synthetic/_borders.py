@@ -39,14 +39,15 @@ def _traits_of(character: str) -> int:
 
 
 _traits = np.zeros(0x110000, np.uint8)  # filled as characters are met: looking at all of them takes a second
-_traits[:128] = [_traits_of(chr(code)) for code in range(128)]
+_ASCII = 128
+_traits[:_ASCII] = [_traits_of(chr(code)) for code in range(_ASCII)]
 
 
 def traits(codes: NDArray[Any]) -> NDArray[np.uint8]:
     """(0x110000,) the bits of characters, of at least those that are named here."""
     if codes.dtype != np.uint8:  # which stands for ASCII
-        unknown = codes[_traits[codes] == 0]
-        for code in np.unique(unknown).tolist():
+        rare = codes[codes >= _ASCII]
+        for code in np.unique(rare[_traits[rare] == 0]).tolist():
             _traits[code] = _traits_of(chr(code))
     return _traits
 

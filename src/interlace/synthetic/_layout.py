@@ -14,7 +14,7 @@ import numpy as np
 from interlace.ragged import Ragged
 from interlace.synthetic import Derived
 from interlace.synthetic._answers import moved_answers
-from interlace.synthetic._borders import CLOSER, EXTENDS, MARK, RUN, TIGHT, at_ends, at_starts
+from interlace.synthetic._borders import CLOSER, EXTENDS, LETTER, MARK, RUN, TIGHT, at_ends, at_starts
 from interlace.synthetic._parts import same_words
 from interlace.synthetic._tags import moved_heads, moved_tags
 from interlace.text.words._characters import code_points, line_starts
@@ -75,20 +75,19 @@ class Layout:
         return Gaps(self.codes, self.lines, self.offsets, self.starts, self.ends)
 
     @cached_property
-    def spans(self) -> NDArray[np.int64]:
-        """(W, 2) where each word begins and ends in `codes`."""
-        spans: NDArray[np.int64] = self.text.words.flat + self.lines[:-1][self.rows][:, None]
-        return spans
-
-    @cached_property
     def starts(self) -> NDArray[np.int64]:
         """(W,) where each word begins in `codes`."""
-        return np.ascontiguousarray(self.spans[:, 0])
+        return self.text.words.flat[:, 0] + self._begins
 
     @cached_property
     def ends(self) -> NDArray[np.int64]:
         """(W,) where each word ends in `codes`."""
-        return np.ascontiguousarray(self.spans[:, 1])
+        return self.text.words.flat[:, 1] + self._begins
+
+    @cached_property
+    def _begins(self) -> NDArray[np.int64]:
+        """(W,) where each word's line begins in `codes`."""
+        return np.repeat(self.lines[:-1], np.diff(self.offsets))
 
 
 def reordered(layout: Layout, order: NDArray[np.int64]) -> Derived:
@@ -176,26 +175,33 @@ def _strangers(layout: Layout, order: NDArray[np.int64]) -> NDArray[np.bool_]:
     right behind a mark or a quote.
     """
     codes, starts, ends = layout.codes, layout.starts, layout.ends
-    before, words = order[:-1], order[1:]
-    first, last = at_starts(codes, starts)[words], at_ends(codes, starts, ends)[before]
-    stays = (words == np.arange(1, len(order))) & (first & MARK > 0) & (last & RUN > 0)
-    free = np.append(True, starts[1:] > ends[:-1]) | (ends - starts > 1)
-    touch = (words == before + 1) | (stays & free[before])
-    if codes.dtype != np.uint8:  # else all is ASCII
-        tight = (first & last & TIGHT > 0) & (first & EXTENDS == 0)
-        touch |= tight & ~((first & CLOSER > 0) & (last & (CLOSER | MARK) > 0))
-    return np.append(True, ~touch)[: len(order)]
+    apart = np.zeros(len(order), np.bool_)
+    apart[1:] = order[1:] != order[:-1] + 1
+    alone = np.append(True, starts[1:] > ends[:-1])  # nothing touches them from the front
+    taken_along = alone.copy()  # what parts them is, by all but the first of a line
+    taken_along[layout.offsets[:-1][np.diff(layout.offsets) > 0]] = False
+    at = np.flatnonzero(apart & ~taken_along[order])
+    before, words = order[at - 1], order[at]
+    first, last = at_starts(codes, starts[words]), at_ends(codes, starts[before], ends[before])
+    stays = (words == at) & (first & MARK > 0) & (last & (RUN | LETTER) > 0)
+    touch = stays & (alone | (ends - starts > 1))[before]
+    tight = (first & last & TIGHT > 0) & (first & EXTENDS == 0)
+    touch |= tight & ~((first & CLOSER > 0) & (last & (CLOSER | MARK) > 0))
+    apart[at[touch]] = False
+    return apart
 
 
 def _grown_together(
     layout: Layout, spelt: NDArray[Any], starts: NDArray[np.int64], ends: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """(W,) whether each word, as it is spelt now, would be one with the word before it, and was not before."""
+    """(W,) whether each word, as it is spelt now, would be one with the word that it touches, and was not before."""
     apart = np.zeros(len(starts), np.bool_)
-    now = at_starts(spelt, starts)[1:] & at_ends(spelt, starts, ends)[:-1] & RUN
-    own = (layout.codes, layout.starts)
-    before = at_starts(*own)[1:] & at_ends(*own, layout.ends)[:-1] & RUN
-    apart[1:] = now > before
+    at = np.flatnonzero(layout.starts[1:] == layout.ends[:-1])
+    now, own = (
+        at_starts(codes, first[at + 1]) & at_ends(codes, first[at], last[at]) & RUN
+        for codes, first, last in ((spelt, starts, ends), (layout.codes, layout.starts, layout.ends))
+    )
+    apart[at + 1] = now > own
     return apart
 
 

@@ -32,8 +32,7 @@ def moved_tags(
         if kind == "names":
             tags[kind], notes[TORN] = _moved_names(rows, offsets, order)
         else:
-            codes, written = _coded(rows, len(order))
-            tags[kind] = _rows(np.array(written, object)[codes[order]] if written else codes, offsets)
+            tags[kind] = _rows(np.fromiter(chain.from_iterable(rows), object, len(order))[order], offsets)
     return tags, notes
 
 
