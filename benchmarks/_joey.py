@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import signal
 import subprocess
 import time
 from dataclasses import dataclass
@@ -27,14 +28,22 @@ SPECIALS = ["<unk>", "<pad>", "<s>", "</s>"]
 
 
 def ended(command: list[str], log: Path, seconds: float, folder: Path | None = None) -> bool:
-    """Run a command, in a folder, for a time; whether it came to its end."""
+    """Run a command, in a folder, for a time; whether it came to its end.
+
+    When time is up it is interrupted as by a person: then the peer saves where it stands, which it else does only at a
+    better perplexity. A command that does not heed that within a minute is ended.
+    """
     with log.open("ab") as file:
         process = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT, cwd=folder)
         try:
             code = process.wait(timeout=max(1.0, seconds))
         except subprocess.TimeoutExpired:
-            process.terminate()
-            process.wait()
+            process.send_signal(signal.SIGINT)
+            try:
+                process.wait(timeout=60)
+            except subprocess.TimeoutExpired:
+                process.terminate()
+                process.wait()
             return False
     if code:
         tail = "\n".join(log.read_text(encoding="utf-8", errors="replace").split("\n")[-15:])
@@ -78,7 +87,11 @@ class Peer:
         return max(done, _updates(folder))
 
     def translate(self, split: str, vocab: Vocab, updates: int, rows: int, seconds: float) -> list[str] | None:
-        """Its translations of a split by the best checkpoint of the last segment; None where time is up."""
+        """Its translations of a split by its best checkpoint; None where time is up.
+
+        A segment begins with the best perplexity of those before it, and marks a checkpoint as best only where that is
+        lower: so the last mark is the best of all.
+        """
         segments = [one for one in sorted(self.into.glob("segment-*")) if (one / "best.ckpt").exists()]
         config = self._config(segments[-1], updates, rows, 1e-3, 1)
         config["testing"]["load_model"] = str((segments[-1] / "best.ckpt").resolve())

@@ -1,0 +1,88 @@
+"""The comparison with `generate` is of the same work: the same model, ends, caps and translations."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from transformers import EncoderDecoderModel
+
+from interlace.models.shape import Shape
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+
+@pytest.fixture(scope="module")
+def decoding():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(BENCHMARKS))
+        module = importlib.import_module("decoding")
+        patch.setattr(module, "SHAPE", Shape(family="bert", layers=1, width=16, heads=2, max_length=64, init_std=0.4))
+        yield module
+
+
+@pytest.fixture(scope="module")
+def sides(decoding, tmp_path_factory):
+    """Lines of 3 to 12 words, and the lengths at which both sides end."""
+    folder = tmp_path_factory.mktemp("model")
+    words = "the old doctor reads three letters in a small house".split()
+    rng = np.random.default_rng(0)
+    lines = [" ".join(rng.choice(words, size=rng.integers(3, 13))) for _ in range(12)]
+    torch.manual_seed(0)
+    ours, vocab = decoding.made(lines, lines, folder)
+    theirs = EncoderDecoderModel.from_pretrained(folder).eval()
+    ids = vocab.encode(lines, language="en").ids
+    lengths = torch.from_numpy(rng.integers(2, 9, size=len(ids)))
+
+    def made(beam, *, forced=True):
+        ends = lengths if forced else None
+        return decoding.Sides(ours, theirs, vocab, ids, ends, ("en", "de"), 4, beam, full=False)
+
+    return made
+
+
+@pytest.mark.parametrize("beam", [1, 3])
+def test_both_sides_end_where_they_should_and_say_the_same(sides, beam):
+    compared, rows = sides(beam), np.arange(12)
+    mine, theirs = compared.mine(rows), compared.generated(rows)
+    assert [len(row) for row in mine] == [len(row) for row in theirs] == compared.lengths.tolist()
+    assert sum(one == other for one, other in zip(mine, theirs, strict=True)) >= 11  # but for equal scores
+    assert len({tuple(row[:2]) for row in mine}) > 1  # what is said hangs on what is read
+
+
+def test_some_rows_are_those_that_are_named(sides):
+    compared, rows = sides(1), np.array([7, 2, 9])
+    all_of_them = compared.mine(np.arange(12))
+    assert compared.mine(rows) == [all_of_them[row] for row in rows]
+
+
+def test_an_end_is_forced_where_it_is_due_and_nowhere_else(decoding):
+    scores = torch.zeros(2, 4) - 3
+    found = decoding.forced(scores, torch.tensor([True, False]), end=2)
+    assert found.tolist() == [[decoding.NEVER, decoding.NEVER, 0.0, decoding.NEVER], [-3.0] * 4]
+
+
+def test_ratios_are_those_of_turns_that_alternate(decoding, sides, capsys):
+    """A clock that counts calls: each piece of work takes one tick."""
+    ticks = iter(range(100))
+    options = argparse.Namespace(rounds=4, lines=6, batch=4, verbose=False)
+    decoding.measure(sides(1), options, lambda: float(next(ticks)))
+    said = capsys.readouterr().out
+    assert "beam 1:" in said
+    assert "1.00 (least 1.00, most 1.00)" in said
+    assert next(ticks) == 16  # two works a turn, a beginning and an end each
+    assert "of 24 translations the same" in said
+
+
+def test_made_up_lines_are_paired_and_mixed_in_length(decoding, monkeypatch):
+    monkeypatch.setenv("INTERLACE_DATA", "absent")
+    lines, references = decoding.text("multi30k")
+    lengths = np.array([len(line.split()) for line in lines])
+    assert len(lines) == len(references) == 2000
+    assert lengths.min() < 5
+    assert lengths.max() > 30
+    assert abs(np.mean([len(line.split()) for line in references]) / lengths.mean() - 1.05) < 0.05
