@@ -146,6 +146,16 @@ def test_other_letters_leave_the_words_and_trees_of_a_file_alone(root):
     assert made(root, "syntax", group=TREEBANK, derived=syntax, normalise=LOWER)("en-en_x.en")[1] == "do n't"
 
 
+@pytest.mark.parametrize("normalise", [{}, LOWER, {"remove_accents": True}, {"form": "NFKC"}])
+def test_parses_of_text_are_found_however_it_is_normalised(root, normalise):
+    write_lines(root / "train.en.txt", ["The Cafe\u0301 \ufb01lled up"])
+    write_lines(root / "bank.en.conllu", conllu("The Café \ufb01lled up"))
+    settings = {"like": ["bank.en.conllu"], "trees": ["bank.en.conllu"], "heads": ["NOUN"]}
+    found = made(root, "syntax", derived={"settings": {"syntax": settings}}, normalise=normalise)
+    assert found("train.en_x.txt") == found("en-en_x.en_x")
+    assert sorted(found("train.en_x.txt")[0].split()) == sorted(found("en-en_x.en")[0].split())
+
+
 def test_answers_move_with_the_letters_before_them():
     context = "Cafe\u0301 \ufb01rst. Cafe\u0301"
     start = context.rindex("C")

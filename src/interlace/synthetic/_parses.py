@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
+from unicodedata import category, normalize
 
 import numpy as np
 
@@ -141,4 +142,8 @@ def _depth(heads: Sequence[int], word: int) -> int:
 
 
 def _letters(word: str) -> str:
-    return "".join(word.split())
+    """What is the same in text as it was parsed and as a recipe normalises it: no blanks, one case, no accents."""
+    letters = "".join(word.split()).casefold()
+    if letters.isascii():
+        return letters
+    return "".join(one for one in normalize("NFKD", letters) if category(one) != "Mn")
