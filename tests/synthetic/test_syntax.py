@@ -17,6 +17,7 @@ from interlace.readers.conllu import Conllu
 from interlace.synthetic import CHANGES
 from interlace.synthetic._forest import Forest
 from interlace.synthetic._order_kernels import draw_order, expect
+from interlace.synthetic._parses import parsed
 from interlace.synthetic._precedence import HEAD, Precedence, families
 from interlace.text import Text
 from interlace.world import sample, text
@@ -65,6 +66,19 @@ def test_orders_are_drawn_as_often_as_the_model_says():
         counts[tuple(order.tolist())] += 1
     for one, share in expected.items():
         assert abs(counts[one] / len(bits) - share) < 5 * np.sqrt(share / len(bits))
+
+
+def test_a_bound_is_kept_however_strong_what_speaks_against_it():
+    """Thing 1 is drawn behind 2 and before 0, but 2 never comes before 0."""
+    before = np.array([[0, -3, 0], [3, 0, -3], [-np.inf, 3, 0]])
+    order, counts = np.empty(3, np.int64), Counter()
+    for bits in np.random.default_rng(0).integers(2**64, size=4000, dtype=np.uint64):
+        draw_order(before, bits, order)
+        counts[tuple(order.tolist())] += 1
+    shares, _ = counted_out(before)
+    assert set(counts) == {(0, 1, 2), (0, 2, 1), (1, 0, 2)}
+    for one, count in counts.items():
+        assert abs(count / 4000 - shares[one]) < 0.04
 
 
 def test_what_is_expected_is_what_all_orders_give():
@@ -226,6 +240,19 @@ def test_orders_are_drawn_where_the_treebank_has_several(tmp_path):
     assert change.apply(given_text, 1).text.lines != change.apply(given_text, 2).text.lines
 
 
+def test_what_the_treebank_never_shows_together_keeps_its_order(tmp_path):
+    """Adverbs of one kind stand behind objects, those of another in front; it never shows both at one verb."""
+    like = conllu(
+        tmp_path / "like.conllu",
+        *["see/VERB/0/root cats/NOUN/1/obj often/ADV/1/advmod"] * 300,
+        *["see/VERB/0/root here/X/1/advmod cats/NOUN/1/obj"] * 300,
+    )
+    change = CHANGES.build({"name": "syntax", "like": [like], "heads": ["VERB"], "prior": 0.1})
+    tree = "often/ADV/4/advmod cats{}/NOUN/4/obj here/X/4/advmod see/VERB/0/root"
+    derived = change.apply(read(conllu(tmp_path / "en.conllu", *[tree.format(n) for n in range(500)]))).text
+    assert all(line.index("often") < line.index("here") for line in derived.lines)
+
+
 def test_a_head_with_too_many_dependents_stays_and_is_counted(verb_first, tmp_path):
     words = " ".join(f"w{n}/NOUN/14/nsubj" for n in range(13))
     given_text = read(conllu(tmp_path / "en.conllu", words + " sees/VERB/0/root"))
@@ -249,6 +276,19 @@ def test_plain_text_finds_its_parses_sentence_by_sentence(verb_first, tmp_path):
         with_trees.apply(Text.of(["old dogs", "old cats"], "en"))
     with pytest.raises(DataError, match=r"syntax\.trees"):
         verb_first.apply(Text.of(lines, "en"))
+
+
+def test_lines_are_parted_into_sentences_however_long_their_beginnings_go_on(verb_first, tmp_path):
+    """`No one` is a sentence too, but what is left of `No one came` is none."""
+    tags = "/X/0/root"
+    parses = conllu(tmp_path / "p.conllu", f"No{tags}", f"No{tags} one/X/1/dep", f"one{tags} came/X/1/dep", f"a{tags}")
+    with_trees = verb_first.model_copy(update={"trees": (parses,)})
+    found = parsed(Text.of(["No one came", "No one one came", "a a No onecame"], "en"), with_trees.trees)
+    assert found.heads.tolist() == [-1, -1, 1, -1, 0, -1, 2, -1, -1, -1, -1]
+    with pytest.raises(DataError, match=r"no tree for 'No one a came': 'came'\.\. is in none"):
+        with_trees.apply(Text.of(["No one a came"], "en"))
+    with pytest.raises(DataError, match=r"is in none"):  # every way is tried, but none twice
+        with_trees.apply(Text.of(["a" * 2000 + "No" * 2000 + "b"], "en"))
 
 
 def test_a_treebank_without_such_heads_is_named(tmp_path):

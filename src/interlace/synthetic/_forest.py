@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from interlace.errors import DataError
+from interlace.synthetic._numbers import numbered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,11 +52,11 @@ class Forest:
         own = heads.flat.astype(np.int64)
         offsets = heads.offsets - heads.offsets[0]
         _must_be_trees(own, offsets)
-        universal = [relation.partition(":")[0] for relation in relations]
+        codes, names = numbered(relations, len(own))
+        names = [name.partition(":")[0] for name in names]
         final = np.zeros(len(own), np.bool_)
-        marks = np.fromiter((relation == _MARK for relation in universal), np.bool_, len(own))
-        straighten(own, offsets, marks, final)
-        return cls(offsets, own, universal, list(tags), final)
+        straighten(own, offsets, np.array([name == _MARK for name in names], np.bool_)[codes], final)
+        return cls(offsets, own, np.array(names, object)[codes].tolist(), list(tags), final)
 
 
 def _must_be_trees(heads: NDArray[np.int64], offsets: NDArray[np.int64]) -> None:

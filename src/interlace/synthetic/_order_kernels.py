@@ -30,6 +30,10 @@ def _next(before: NDArray[np.float64]) -> NDArray[np.float64]:
     """(2^n, n) the factor of putting j behind all of a set."""
     count = len(before)
     single = np.exp(np.minimum(np.maximum(before, -_STRONGEST), _STRONGEST))
+    for i in range(count):
+        for j in range(count):
+            if before[i, j] == -np.inf:
+                single[i, j] = 0.0
     factors = np.ones((1 << count, count))
     for found in range(1, 1 << count):
         lowest = 0
@@ -55,7 +59,10 @@ def _sums(factors: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @njit(cache=True, nogil=True)
 def draw_order(before: NDArray[np.float64], bits: np.uint64, order: NDArray[np.int64]) -> None:
-    """Fill `order` (n,) with an order drawn from the model, its last thing first; `bits` are all it hangs on."""
+    """Fill `order` (n,) with an order drawn from the model, its last thing first; `bits` are all it hangs on.
+
+    A weight of minus infinity is a bound: i never comes before j. Some order must keep all of these.
+    """
     factors = _next(before)
     sums = _sums(factors)
     left = len(factors) - 1
@@ -66,9 +73,11 @@ def draw_order(before: NDArray[np.float64], bits: np.uint64, order: NDArray[np.i
         for thing in range(len(before)):
             if not left >> thing & 1:
                 continue
-            chosen = thing  # the last one, where rounding leaves a rest
             rest = left ^ 1 << thing
-            uniform -= sums[rest] * factors[rest, thing]
+            share = sums[rest] * factors[rest, thing]
+            if share > 0:
+                chosen = thing  # the last one that is possible, where rounding leaves a rest
+            uniform -= share
             if uniform < 0:
                 break
         order[place] = chosen

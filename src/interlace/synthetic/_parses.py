@@ -2,14 +2,16 @@
 
 A parse may have cut other words than the text has. Words of the parse that lie in one word of the text become one,
 with the head of the uppermost of them.
+
+Legend: L lines, W words of all lines, P words of all parses that were found.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
-from unicodedata import category, normalize
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,14 +31,64 @@ if TYPE_CHECKING:
 _SHORT = 12  # characters by which sentences are looked up
 
 
-class Parse(NamedTuple):
-    """A sentence without its blanks; for each word where it begins in that, its head (-1: none), relation and tag."""
+@dataclass(frozen=True)
+class Book:
+    """All sentences of some files.
 
-    letters: str
-    starts: list[int]
-    heads: list[int]
-    relations: list[str]
-    tags: list[str]
+    numbers: a sentence without its blanks -> its row. short: the lengths of the sentences that begin with the first
+    characters of one, long ones first. sizes: (sentences,) characters.
+    columns: a row a sentence of a row a word: where the word begins in the sentence, its head (-1: none), how many
+    heads are above it, the numbers of its relation and part of speech.
+    names: relations and parts of speech by number.
+    """
+
+    numbers: dict[str, int]
+    short: dict[str, list[int]]
+    sizes: NDArray[np.int64]
+    columns: Ragged
+    names: NDArray[np.object_]
+
+    def rows(self, letters: str) -> list[int] | None:
+        """The sentences that a line without its blanks is made of, as long as they can be; None if it is of none."""
+        whole = self.numbers.get(letters)
+        if whole is not None:
+            return [whole]
+        rows: list[int] = []
+        ways = [self._beginnings(letters, 0)]  # at each sentence, what else it could be
+        dead: set[int] = set()  # where no way goes on from
+        ends = [0]
+        while ways and ends[-1] < len(letters):
+            row = next(ways[-1], None) if ends[-1] not in dead else None
+            if row is None:
+                dead.add(ends.pop())
+                ways.pop()
+                if rows:
+                    rows.pop()
+                continue
+            rows.append(row)
+            ends.append(ends[-1] + int(self.sizes[row]))
+            ways.append(self._beginnings(letters, ends[-1]))
+        return rows if ways else None
+
+    def furthest(self, letters: str) -> int:
+        """How far sentences reach from the beginning of a line."""
+        reached, left = 0, [0]
+        seen = {0}
+        while left:
+            at = left.pop()
+            reached = max(reached, at)
+            ends = {at + int(self.sizes[row]) for row in self._beginnings(letters, at)} - seen
+            seen |= ends
+            left.extend(ends)
+        return reached
+
+    def _beginnings(self, letters: str, at: int) -> Iterator[int]:
+        """Sentences that may begin here, long ones first; one shorter than the key stands under all of itself."""
+        for length in range(min(_SHORT, len(letters) - at), 0, -1):
+            for size in self.short.get(letters[at : at + length], ()):
+                row = self.numbers.get(letters[at : at + size])
+                if row is not None:
+                    yield row
 
 
 def parsed(text: Text, files: Sequence[Path]) -> Forest:
@@ -48,11 +100,16 @@ def parsed(text: Text, files: Sequence[Path]) -> Forest:
     if text.heads is not None or not files:
         return _own(text)
     book = _book(stamps(files))
-    trees = [_tree(line, text.words[number], book, files) for number, line in enumerate(text.lines)]
-    heads = Ragged.of([tree.heads for tree in trees])
-    relations = list(chain.from_iterable(tree.relations for tree in trees))
-    tags = list(chain.from_iterable(tree.tags for tree in trees))
-    return Forest.of(heads, relations, tags)
+    all_letters = _letters(text)
+    found = []
+    for line, letters in zip(text.lines, all_letters, strict=True):
+        rows = book.rows(letters)
+        if rows is None:
+            at = book.furthest(letters)
+            where = ", ".join(map(str, files))
+            raise DataError(f"no tree for {line[:80]!r}: {letters[at : at + 30]!r}.. is in none of {where}")
+        found.append(rows)
+    return _over_words(text, sum(map(len, all_letters)), book, Ragged.of(found, np.int64))
 
 
 def _own(text: Text) -> Forest:
@@ -64,86 +121,94 @@ def _own(text: Text) -> Forest:
         ) from None
 
 
+def _letters(text: Text) -> list[str]:
+    """Each line without what stands between and inside words that is blank."""
+    lines = ["".join(line.split()) for line in text.lines]
+    if sum(map(len, lines)) == _spanned(text):  # words hold all but the blanks, and no blank, as they mostly do
+        return lines
+    return ["".join("".join(text.tokens(number)).split()) for number in range(len(text))]
+
+
+def _spanned(text: Text) -> int:
+    spans = text.words.flat
+    return int((spans[:, 1] - spans[:, 0]).sum())
+
+
+def _begins(text: Text, letters: int) -> NDArray[np.int64]:
+    """(W,) how many letters stand before each word, over all lines; `letters` is how many all words have."""
+    if letters == _spanned(text):
+        sizes: NDArray[np.int64] = text.words.flat[:, 1].astype(np.int64) - text.words.flat[:, 0]
+    else:
+        words = chain.from_iterable(map(text.tokens, range(len(text))))
+        sizes = np.fromiter((len("".join(word.split())) for word in words), np.int64, len(text.words.flat))
+    begins: NDArray[np.int64] = np.cumsum(sizes) - sizes
+    return begins
+
+
+def _over_words(text: Text, letters: int, book: Book, rows: Ragged) -> Forest:
+    """The trees over the words of the text.
+
+    rows: a row a line, of sentences.
+    """
+    begins = _begins(text, letters)
+    found = book.columns.take(rows.flat)
+    sizes = book.sizes[rows.flat]
+    of = found.rows()
+    starts, heads, depths, *labels = found.flat.T  # (P,)
+    owners = np.searchsorted(begins, starts + (np.cumsum(sizes) - sizes)[of], "right") - 1
+    order = np.lexsort((depths, owners))
+    first = order[np.append(True, np.diff(owners[order]) > 0)[: len(order)]]
+    upper = np.full(len(begins), -1)
+    upper[owners[first]] = first
+    offsets = text.words.offsets - text.words.offsets[0]
+    above = np.arange(len(begins)) - 1  # a part of a word of the parse depends on the part before
+    whole = np.flatnonzero(upper >= 0)
+    head = heads[upper[whole]]
+    inside = owners[np.maximum(head, 0) + found.offsets[:-1][of[upper[whole]]]]
+    base = np.repeat(offsets[:-1], np.diff(offsets))
+    above[whole] = np.where(head < 0, base[whole] - 1, inside)
+    relations, tags = (
+        book.names[np.where(upper >= 0, codes[upper], usual)] for codes, usual in zip(labels, (0, 1), strict=True)
+    )
+    return Forest.of(Ragged((above - base).astype(np.int32), offsets), relations.tolist(), tags.tolist())
+
+
 @lru_cache(maxsize=4)
-def _book(files: tuple[Stamp, ...]) -> dict[str, list[Parse]]:
-    """Parses by the first characters of their sentences, long sentences first."""
-    book: dict[str, dict[str, Parse]] = {}
+def _book(files: tuple[Stamp, ...]) -> Book:
+    """The sentences of these files; of those with the same letters the first."""
+    numbers: dict[str, int] = {}
+    names = {"goeswith": 0, "X": 1}  # of a part of a word of the parse
+    columns: list[NDArray[np.int32]] = []
     for path, _, _ in files:
-        for parse in _parses(path):
-            book.setdefault(parse.letters[:_SHORT], {}).setdefault(parse.letters, parse)
-    return {short: sorted(found.values(), key=lambda parse: -len(parse.letters)) for short, found in book.items()}
+        for chunk in read_trees(path):
+            if chunk.heads is None:
+                continue
+            for row, heads in enumerate(chunk.heads):
+                words = ["".join(word.split()) for word in chunk.tokens(row)]
+                if numbers.setdefault("".join(words), len(columns)) < len(columns):
+                    continue
+                starts = np.cumsum([0, *map(len, words)])[:-1]
+                labels = [
+                    [names.setdefault(one, len(names)) for one in chunk.tags[kind][row]] for kind in ("deprel", "pos")
+                ]
+                columns.append(np.stack([starts, heads, _depths(heads), *labels], axis=1).astype(np.int32))
+    short: dict[str, set[int]] = {}
+    for letters in numbers:
+        short.setdefault(letters[:_SHORT], set()).add(len(letters))
+    return Book(
+        numbers,
+        {key: sorted(sizes, reverse=True) for key, sizes in short.items()},
+        np.fromiter(map(len, numbers), np.int64, len(numbers)),
+        Ragged.from_lengths(np.concatenate(columns or [np.empty((0, 5), np.int32)]), map(len, columns)),
+        np.array(list(names), object),
+    )
 
 
-def _parses(path: str) -> Iterator[Parse]:
-    for chunk in read_trees(path):
-        if chunk.heads is None:
-            continue
-        for number, heads in enumerate(chunk.heads):
-            words = [_letters(word) for word in chunk.tokens(number)]
-            starts = np.cumsum([0, *map(len, words)])[:-1].tolist()
-            tags = [chunk.tags[kind][number] for kind in ("deprel", "pos")]
-            yield Parse("".join(words), starts, heads.tolist(), *tags)
-
-
-def _tree(line: str, words: NDArray[np.int32], book: dict[str, list[Parse]], files: Sequence[Path]) -> Parse:
-    """The trees of all sentences of a line, over the line's own words."""
-    spelt = [_letters(line[start:end]) for start, end in words.tolist()]
-    letters = "".join(spelt)
-    whole = Parse(letters, [], [], [], [])
-    at = 0
-    while at < len(letters):
-        found = next((one for one in _candidates(book, letters, at) if letters.startswith(one.letters, at)), None)
-        if found is None:
-            where = ", ".join(map(str, files))
-            raise DataError(f"no tree for {line[:80]!r}: {letters[at : at + 30]!r}.. is in none of {where}")
-        base = len(whole.starts)
-        whole.starts.extend(at + start for start in found.starts)
-        whole.heads.extend(head + base if head >= 0 else -1 for head in found.heads)
-        whole.relations.extend(found.relations)
-        whole.tags.extend(found.tags)
-        at += len(found.letters)
-    bounds = np.cumsum([0, *map(len, spelt)])
-    return _over_words(whole, bounds)
-
-
-def _candidates(book: dict[str, list[Parse]], letters: str, at: int) -> Iterator[Parse]:
-    """Sentences that may begin here, long ones first; one shorter than the key stands under all of itself."""
-    for length in range(min(_SHORT, len(letters) - at), 0, -1):
-        yield from (one for one in book.get(letters[at : at + length], ()))
-
-
-def _over_words(parse: Parse, bounds: NDArray[np.int64]) -> Parse:
-    """The tree over the line's words; `bounds` (words + 1,) is where they begin among its letters."""
-    owners = (np.searchsorted(bounds, parse.starts, "right") - 1).tolist()
-    depths = [_depth(parse.heads, word) for word in range(len(owners))]
-    upper: dict[int, int] = {}
-    for word, owner in enumerate(owners):
-        if owner not in upper or depths[word] < depths[upper[owner]]:
-            upper[owner] = word
-    heads, relations, tags = [], [], []
-    for own in range(len(bounds) - 1):
-        word = upper.get(own, -1)
-        if word < 0:  # a part of a word of the parse: it depends on the part before
-            heads.append(own - 1)
-            relations.append("goeswith")
-            tags.append("X")
-            continue
-        heads.append(owners[parse.heads[word]] if parse.heads[word] >= 0 else -1)
-        relations.append(parse.relations[word])
-        tags.append(parse.tags[word])
-    return Parse(parse.letters, bounds[:-1].tolist(), heads, relations, tags)
-
-
-def _depth(heads: Sequence[int], word: int) -> int:
-    depth = 0
-    while heads[word] >= 0:
-        word, depth = heads[word], depth + 1
-    return depth
-
-
-def _letters(word: str) -> str:
-    """What is the same in text as it was parsed and as a recipe normalises it: no blanks, one case, no accents."""
-    letters = "".join(word.split()).casefold()
-    if letters.isascii():
-        return letters
-    return "".join(one for one in normalize("NFKD", letters) if category(one) != "Mn")
+def _depths(heads: NDArray[np.int32]) -> NDArray[np.int64]:
+    """How many words are above each."""
+    above = heads.copy()
+    depths = np.zeros(len(heads), np.int64)
+    while (above >= 0).any():
+        depths += above >= 0
+        above = np.where(above >= 0, heads[above], -1)
+    return depths

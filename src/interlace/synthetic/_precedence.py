@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from interlace.synthetic._forest import Forest
 
 HEAD = ("", "")  # the key of the head among its dependents, which are known by (relation, part of speech)
-STAY = 4.0  # weight of the order that is there, where nothing is known
 _LARGEST = 8  # things in a family that is learnt from
 _CLOSE = 1e-7  # relative gain of a step at which weights are good enough
 

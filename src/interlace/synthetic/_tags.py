@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from interlace.ragged import Ragged
+from interlace.synthetic._numbers import numbered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,7 +76,7 @@ def _in_new_order(
 
     Moving tags with their words would leave `I-` in front of `B-` (Tang et al. 2022, appendix G.1).
     """
-    codes, written = _coded(rows, len(order))
+    codes, written = numbered(chain.from_iterable(rows), len(order))
     kinds = np.array([{"B": _BEGINS, "I": _INSIDE}.get(tag[:1], _OUTSIDE) for tag in written])
     types = [tag[2:] for tag in written]
     first = np.zeros(len(codes), np.bool_)
@@ -101,21 +102,6 @@ def _entities(kinds: NDArray[Any], types: NDArray[Any], first: NDArray[np.bool_]
 def _numbered(types: Sequence[str]) -> NDArray[np.int64]:
     numbers: dict[str, int] = {}
     return np.array([numbers.setdefault(kind, len(numbers)) for kind in types])
-
-
-class _Numbers(dict[str, int]):
-    """Numbers tags as they are met."""
-
-    def __missing__(self, tag: str) -> int:
-        self[tag] = len(self)
-        return self[tag]
-
-
-def _coded(rows: list[list[str]], words: int) -> tuple[NDArray[np.int32], list[str]]:
-    """(W,) which tag each word has, and the tags, each once: a string is looked at once, and never copied."""
-    numbers = _Numbers()
-    codes = np.fromiter(map(numbers.__getitem__, chain.from_iterable(rows)), np.int32, words)
-    return codes, list(numbers)
 
 
 def _rows(flat: NDArray[Any], offsets: NDArray[np.int64]) -> list[list[str]]:

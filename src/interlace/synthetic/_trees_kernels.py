@@ -105,7 +105,6 @@ def order_words(
     bits: NDArray[np.uint64],
     weights: NDArray[np.float64],
     known: NDArray[np.bool_],
-    stay: float,
     order: NDArray[np.int64],
 ) -> int:
     """Fill `order` with the word that comes to stand at each place; returns how many heads had too many dependents.
@@ -113,7 +112,7 @@ def order_words(
     kinds: the kind of head that a word is, -1 for one whose dependents stay. keys: what a word is to its head.
     bits: for each word, bits that its family's order is drawn from.
     weights: (kinds, 1 + keys, 1 + keys) for a before b, of which 0 is the head; known: where the treebank has both.
-    stay: the weight of the order that two have already, where nothing is known of them.
+    Two of which nothing is known keep the order that they have.
     """
     crowded = 0
     for line in range(len(offsets) - 1):
@@ -125,7 +124,7 @@ def order_words(
         for word in range(count):
             if kinds[first + word] >= 0 and starts[word + 1] - starts[word] > 1:
                 family = members[starts[word] : starts[word + 1]]
-                if not _arrange(family, word, first, final, kinds, keys, bits, weights, known, stay):
+                if not _arrange(family, word, first, final, kinds, keys, bits, weights, known):
                     crowded += 1
         stack = np.empty(2 * count + 1, np.int64)  # a word whose family is to be written, or ~word for the word alone
         size = 0
@@ -157,7 +156,6 @@ def _arrange(
     bits: NDArray[np.uint64],
     weights: NDArray[np.float64],
     known: NDArray[np.bool_],
-    stay: float,
 ) -> bool:
     """Put a head and its dependents into an order that is drawn; False where there are too many."""
     count = len(family)
@@ -173,8 +171,8 @@ def _arrange(
             other = 0 if family[j] == head else 1 + keys[first + family[j]]
             if known[kind, one, other]:
                 before[i, j] = weights[kind, one, other]
-            elif i != j:
-                before[i, j] = stay if i < j else -stay
+            elif i > j:
+                before[i, j] = -np.inf
     drawn = np.empty(count, np.int64)
     draw_order(before, bits[first + head], drawn)
     old = family[:count].copy()

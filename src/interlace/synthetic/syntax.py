@@ -11,6 +11,7 @@ from pydantic import Field
 from interlace.errors import DataError
 from interlace.synthetic import Change, Derived
 from interlace.synthetic._layout import Layout, reordered
+from interlace.synthetic._numbers import numbered
 from interlace.synthetic._parses import parsed
 from interlace.synthetic._treebanks import learnt
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from interlace.synthetic._forest import Forest
-    from interlace.synthetic._precedence import Key, Precedence
+    from interlace.synthetic._precedence import Precedence
     from interlace.text import Text
 
 
@@ -71,18 +72,18 @@ def _drawn(
     layout: Layout, forest: Forest, models: list[Precedence], tags: tuple[str, ...], key: int
 ) -> tuple[NDArray[np.int64], int]:
     """The word at each place, and how many heads have too many dependents."""
-    from interlace.synthetic._precedence import HEAD, STAY
+    from interlace.synthetic._precedence import HEAD
     from interlace.synthetic._trees_kernels import letter_bits, order_words
 
-    numbers: dict[Key, int] = {}
-    pairs = zip(forest.relations, forest.tags, strict=True)
-    keys = np.fromiter((numbers.setdefault(pair, len(numbers)) for pair in pairs), np.int64, len(forest.heads))
-    tables = [model.between([HEAD, *numbers]) for model in models]
-    kind = {tag: place for place, tag in enumerate(tags)}
-    kinds = np.fromiter((kind.get(tag, -1) for tag in forest.tags), np.int64, len(forest.heads))
+    relations, names = numbered(forest.relations, len(forest.heads))
+    own, parts = numbered(forest.tags, len(forest.heads))
+    used, keys = np.unique(relations * np.int64(len(parts)) + own, return_inverse=True)
+    pairs = [(names[pair // len(parts)], parts[pair % len(parts)]) for pair in used.tolist()]
+    tables = [model.between([HEAD, *pairs]) for model in models]
+    kinds = np.array([tags.index(tag) if tag in tags else -1 for tag in parts], np.int64)[own]
     bits = np.empty(len(keys), np.uint64)
     letter_bits(layout.codes, layout.starts, layout.ends, layout.offsets, np.uint64(key), bits)
     order = np.empty(len(keys), np.int64)
     weights, known = np.stack([table[0] for table in tables]), np.stack([table[1] for table in tables])
-    crowded = order_words(forest.heads, forest.offsets, forest.final, kinds, keys, bits, weights, known, STAY, order)
+    crowded = order_words(forest.heads, forest.offsets, forest.final, kinds, keys, bits, weights, known, order)
     return order, crowded
