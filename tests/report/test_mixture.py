@@ -50,3 +50,12 @@ def test_perplexities_are_told_in_the_units_of_their_runs(tmp_path: Path) -> Non
     assert "Bits per character, from left to right, on" in alone
     assert "per masked subword" not in alone
     assert "Perplexity per subword or per masked subword, on" in both
+
+
+def test_bleu_on_the_way_stands_beside_perplexity_and_rises(tmp_path: Path) -> None:
+    scores = {"perplexity/en-de": 9.0, "perplexity/mean": 9.0, "bleu/en-de": 12.0, "bleu/mean": 12.0}
+    plain = {name: value for name, value in scores.items() if name.startswith("perplexity")}
+    found = perplexity([run(tmp_path, "mt", evaluations=[Evaluation(step=1, scores=scores)])])
+    assert "BLEU of greedy translations of development text, on" in str(found.body)
+    assert found.lead.endswith("Of BLEU, higher is better.")
+    assert "BLEU" not in perplexity([run(tmp_path, "lm", 1, evaluations=[Evaluation(step=1, scores=plain)])]).lead

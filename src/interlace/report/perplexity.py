@@ -43,6 +43,8 @@ def perplexity(runs: Sequence[Run]) -> Section:
         if figures
         else "No evaluation was recorded during pre-training."
     )
+    if "bleu" in kinds:
+        lead += " Of BLEU, higher is better."
     several = len(columns(runs)) > 1
     return Section("Perplexity", lead, render("panels", figures=figures, keys=columns(runs), several=several))
 
