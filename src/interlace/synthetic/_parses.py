@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 from typing import TYPE_CHECKING
+from unicodedata import category, normalize
 
 import numpy as np
 
@@ -35,7 +36,7 @@ _SHORT = 12  # characters by which sentences are looked up
 class Book:
     """All sentences of some files.
 
-    numbers: a sentence without its blanks -> its row. short: the lengths of the sentences that begin with the first
+    numbers: a sentence as `_plain` leaves it -> its row. short: the lengths of the sentences that begin with the first
     characters of one, long ones first. sizes: (sentences,) characters.
     columns: a row a sentence of a row a word: where the word begins in the sentence, its head (-1: none), how many
     heads are above it, the numbers of its relation and part of speech.
@@ -49,7 +50,7 @@ class Book:
     names: NDArray[np.object_]
 
     def rows(self, letters: str) -> list[int] | None:
-        """The sentences that a line without its blanks is made of, as long as they can be; None if it is of none."""
+        """The sentences that a line is made of, as long as they can be; None if it is of none."""
         whole = self.numbers.get(letters)
         if whole is not None:
             return [whole]
@@ -109,7 +110,7 @@ def parsed(text: Text, files: Sequence[Path]) -> Forest:
             where = ", ".join(map(str, files))
             raise DataError(f"no tree for {line[:80]!r}: {letters[at : at + 30]!r}.. is in none of {where}")
         found.append(rows)
-    return _over_words(text, sum(map(len, all_letters)), book, Ragged.of(found, np.int64))
+    return _over_words(text, all_letters, book, Ragged.of(found, np.int64))
 
 
 def _own(text: Text) -> Forest:
@@ -122,33 +123,40 @@ def _own(text: Text) -> Forest:
 
 
 def _letters(text: Text) -> list[str]:
-    """Each line without what stands between and inside words that is blank."""
+    """What is looked up of each line: what its words leave of `_plain`."""
     lines = ["".join(line.split()) for line in text.lines]
-    if sum(map(len, lines)) == _spanned(text):  # words hold all but the blanks, and no blank, as they mostly do
-        return lines
-    return ["".join("".join(text.tokens(number)).split()) for number in range(len(text))]
+    if _hold_all(text, lines):
+        return [_plain(line) for line in lines]
+    return ["".join(map(_plain, text.tokens(number))) for number in range(len(text))]
 
 
-def _spanned(text: Text) -> int:
-    spans = text.words.flat
-    return int((spans[:, 1] - spans[:, 0]).sum())
+def _plain(word: str) -> str:
+    """A word without blanks, case and accents: the same as it was parsed and as a recipe normalises it."""
+    bare = "".join(word.split()).casefold()
+    return bare if bare.isascii() else "".join(one for one in normalize("NFKD", bare) if category(one) != "Mn")
 
 
-def _begins(text: Text, letters: int) -> NDArray[np.int64]:
-    """(W,) how many letters stand before each word, over all lines; `letters` is how many all words have."""
-    if letters == _spanned(text):
-        sizes: NDArray[np.int64] = text.words.flat[:, 1].astype(np.int64) - text.words.flat[:, 0]
+def _hold_all(text: Text, letters: Sequence[str]) -> bool:
+    """Whether the words of each line are as long as its letters: they hold all but the blanks, and no blank."""
+    sizes = np.bincount(text.words.rows(), np.diff(text.words.flat)[:, 0], len(text))
+    return bool((sizes == np.fromiter(map(len, letters), np.int64, len(text))).all())
+
+
+def _begins(text: Text, letters: Sequence[str]) -> NDArray[np.int64]:
+    """(W,) how many letters stand before each word, over all lines; `letters` are those of each line."""
+    if _hold_all(text, letters):
+        sizes: NDArray[np.int64] = np.diff(text.words.flat)[:, 0].astype(np.int64)
     else:
         words = chain.from_iterable(map(text.tokens, range(len(text))))
-        sizes = np.fromiter((len("".join(word.split())) for word in words), np.int64, len(text.words.flat))
+        sizes = np.fromiter((len(_plain(word)) for word in words), np.int64, len(text.words.flat))
     begins: NDArray[np.int64] = np.cumsum(sizes) - sizes
     return begins
 
 
-def _over_words(text: Text, letters: int, book: Book, rows: Ragged) -> Forest:
+def _over_words(text: Text, letters: Sequence[str], book: Book, rows: Ragged) -> Forest:
     """The trees over the words of the text.
 
-    rows: a row a line, of sentences.
+    letters: of each line. rows: a row a line, of sentences.
     """
     begins = _begins(text, letters)
     found = book.columns.take(rows.flat)
@@ -184,7 +192,7 @@ def _book(files: tuple[Stamp, ...]) -> Book:
             if chunk.heads is None:
                 continue
             for row, heads in enumerate(chunk.heads):
-                words = ["".join(word.split()) for word in chunk.tokens(row)]
+                words = [_plain(word) for word in chunk.tokens(row)]
                 if numbers.setdefault("".join(words), len(columns)) < len(columns):
                     continue
                 starts = np.cumsum([0, *map(len, words)])[:-1]
