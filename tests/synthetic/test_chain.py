@@ -41,6 +41,18 @@ def test_a_chain_with_something_that_cannot_be_undone_cannot_be_undone():
         chain(["inverted"])
 
 
+def test_marks_are_spelt_as_words_before_words_move_or_the_way_back_is_lost():
+    """`3.5` would become three words apart, and its period the end of a sentence."""
+    ids = {"name": "transliterate", "to": "ids", "keep_marks": False}
+    text = Text.of(["it is 3.5 m long. no"], "en", "unicode")
+    first, last = chain([ids, "invert"]), chain(["invert", ids])
+    assert (first.undoes, last.undoes) == (True, False)
+    assert first.undo(first.apply(text).text).tokens(0) == text.tokens(0)
+    assert chain(["invert", {"name": "overlap", "otherwise": {"to": "ids", "keep_marks": False}}]).undoes is False
+    with pytest.raises(SettingsError, match="'invert,transliterate' as they are set cannot be undone"):
+        last.undo(text)
+
+
 LINKS = st.lists(st.sets(st.tuples(st.integers(0, 4), st.integers(0, 4))), min_size=3, max_size=3)
 
 

@@ -92,3 +92,14 @@ def test_a_word_is_the_same_in_every_text():
 def test_a_share_is_one():
     with pytest.raises(SettingsError, match="share"):
         CHANGES.build({"name": "transliterate", "share": 1.5})
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_words_that_look_like_new_ones_already_go_back_to_words_alone(keep):
+    """Some of 256 one-letter words stand for a line feed, a blank, a mark."""
+    change = CHANGES.build({"name": "transliterate", "to": "ids", "keep_marks": keep})
+    text = Text.of([chr(0x1401 + number) for number in range(256)], "en")
+    derived = change.apply(text).text
+    assert [len(derived.words[row]) for row in range(256)] == [1] * 256
+    assert change.undo(derived).lines == text.lines
+    assert any("!" in line for line in derived.lines) != keep

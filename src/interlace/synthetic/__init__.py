@@ -70,7 +70,18 @@ class Change(Settings, ABC):
 
     @property
     def undoes(self) -> bool:
-        """Whether `undo` can find the original again from the derived lines alone."""
+        """Whether `undo` finds the words of the original and their labels again from the derived lines alone.
+
+        Lines come back as they were, but that words which touched may stand apart.
+        """
+        return False
+
+    @property
+    def spells_marks(self) -> bool:
+        """Whether a word without letters or digits may become one that has some.
+
+        Such a word is parted from those that it touched, and what a mark touched says what it ends.
+        """
         return False
 
     def key(self, seed: int) -> int:
@@ -92,7 +103,7 @@ class Change(Settings, ABC):
         return Derived(*concatenated([(one.text, one.links) for one in done])) if done else same(text)
 
     def undo(self, text: Text, seed: int = 0) -> Text:
-        """The original of a text that `apply` made under the same seed.
+        """The words of the text that `apply` made this one of under the same seed, with their labels (see `undoes`).
 
         Raises:
             SettingsError: this change, or this setting of it, cannot be undone.
@@ -140,8 +151,13 @@ class Chain(Change):
 
     @property
     def undoes(self) -> bool:
-        """Whether all of them can be undone."""
-        return all(change.undoes for change in self.changes)
+        """Whether all of them can be undone, and none but the first spells marks as words."""
+        return all(change.undoes for change in self.changes) and not any(one.spells_marks for one in self.changes[1:])
+
+    @property
+    def spells_marks(self) -> bool:
+        """Whether one of them does."""
+        return any(change.spells_marks for change in self.changes)
 
     def apply(self, text: Text, seed: int = 0) -> Derived:
         """Each change on what the one before it made; links are composed."""
@@ -162,6 +178,11 @@ class Chain(Change):
 
     def undo(self, text: Text, seed: int = 0) -> Text:
         """The last change undone first."""
+        if all(change.undoes for change in self.changes) and not self.undoes:
+            raise SettingsError(
+                f"the changes {self.name!r} as they are set cannot be undone from the derived text alone: one that "
+                "spells marks as words goes first, or keeps them"
+            )
         for change in reversed(self.changes):
             text = change.undo(text, seed)
         return text

@@ -87,7 +87,7 @@ def _in_new_order(
     table = np.array([[f"I-{kind}", f"B-{kind}"] for kind in types], object)
     table[kinds == _OUTSIDE] = "O"
     moved = table[codes[order], begins.astype(np.int64)]
-    return _rows(moved, offsets), int((begins & (own >= 0)).sum() - entity.max(initial=-1) - 1)
+    return _rows(moved, offsets), int((np.bincount(own[begins & (own >= 0)]) > 1).sum())
 
 
 def _entities(kinds: NDArray[Any], types: NDArray[Any], first: NDArray[np.bool_]) -> NDArray[np.int64]:

@@ -33,6 +33,11 @@ class Exchange(Change):
         """Always: words are exchanged."""
         return True
 
+    @property
+    def spells_marks(self) -> bool:
+        """Where one of the words is a mark."""
+        return self.words is not None and any(not any(map(str.isalnum, word)) for word in read_words(self.words))
+
     def derive(self, text: Text, key: int) -> Derived:
         """The derived lines.
 

@@ -36,6 +36,11 @@ class Overlap(Change):
         """Always: words are exchanged."""
         return True
 
+    @property
+    def spells_marks(self) -> bool:
+        """Where what becomes of other words does."""
+        return self.otherwise.spells_marks
+
     def derive(self, text: Text, key: int) -> Derived:
         """The derived lines."""
         return exchanged(text, lambda words: self._spelt(words, key))

@@ -44,6 +44,11 @@ class Transliterate(Change):
         """Always: words are exchanged."""
         return True
 
+    @property
+    def spells_marks(self) -> bool:
+        """Where marks become words that show nothing."""
+        return self.to == "ids" and not self.keep_marks
+
     def derive(self, text: Text, key: int) -> Derived:
         """The derived lines; what a word becomes hangs on the word and the key alone."""
         if self.to == "script" and self.share >= 1:
@@ -54,8 +59,16 @@ class Transliterate(Change):
         """What each of these words becomes where it changes."""
         if self.to == "script":
             return exchanged_letters(words, self.script)
-        opaque = Opaque(key)
-        return [word if self.keep_marks and not _spells(word) else opaque(word) for word in words]
+        # A word of syllables goes the way back, which may end at what no splitter finds, or what is kept: it stays.
+        new = zip(words, map(Opaque(key), words), strict=True)
+        return [other if _is_word(other) and self._changes(one, other) else one for one, other in new]
+
+    def _changes(self, one: str, other: str) -> bool:
+        return not self.keep_marks or (_spells(one) and _spells(other))
+
+
+def _is_word(text: str) -> bool:
+    return text == text.strip() and "\n" not in text
 
 
 def _spells(word: str) -> bool:
