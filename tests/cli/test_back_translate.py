@@ -79,3 +79,9 @@ def test_a_wrong_setting_is_named(called, tmp_path):
             "serach.beam=2",
         )
     assert called == {}
+
+
+def test_a_tag_is_said_once(called, tmp_path):
+    (tmp_path / "mono").write_text("unu\n", encoding="utf-8")
+    with pytest.raises(SettingsError, match="--set tag: --tag says the same"):
+        run("RUN", tmp_path / "mono", "--from", "ro", "--to", "en", "--into", tmp_path, "--tag", "y", "--set", "tag=x")

@@ -416,6 +416,33 @@ def test_a_model_that_only_reads_is_refused(vocab, tmp_path):
         translate(tmp_path / "mlm", *DIRECTION)
 
 
+def test_a_run_that_only_reads_is_refused_whatever_is_said(tmp_path):
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "recipe.json").write_text(json.dumps({"name": "mlm", "objectives": {"mlm": {}}}))
+    (run / "run.json").write_text(json.dumps({"finished": True}))
+    with pytest.raises(SettingsError, match=r"run: this model only reads; .*tiny/mt\)$"):
+        translate(run, *DIRECTION)
+
+
+def test_a_folder_or_a_file_that_is_no_run_is_named_with_the_runs_in_it(run_folder, source):
+    with pytest.raises(DataError, match=r"neither a run .* nor a model .*run") as error:
+        translate(run_folder.parent, *DIRECTION)
+    assert str(run_folder) in str(error.value)
+    with pytest.raises(DataError, match=r"a\.en: a file where the folder of a run"):
+        translate(source, *DIRECTION)
+
+
+def test_what_is_read_from_a_file_is_not_written_over(python, run_folder, source):
+    before = source.read_bytes()
+    with source.open("rb") as stdin:
+        wrong = start(python, run_folder, *DIRECTION, "--into", source, stdin=stdin)
+        _, told = wrong.communicate()
+    assert wrong.returncode == 2
+    assert b"is what is read" in told
+    assert source.read_bytes() == before
+
+
 def test_files_that_cannot_be_are_named(run_folder, source):
     with pytest.raises(DataError, match="no such file"):
         translate(run_folder, *DIRECTION, "--input", source.with_name("b.en"), "--into", source.with_name("b.de"))

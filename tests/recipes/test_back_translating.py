@@ -105,7 +105,7 @@ def test_other_folders_are_left_alone(mono, tmp_path):
     (tmp_path / "mine/notes").write_text("x", encoding="utf-8")
     with pytest.raises(DataError, match="mine: holds other things than back-translations"):
         back_translate(Backwards(), mono, tmp_path / "mine", BackTranslating())
-    with pytest.raises(DataError, match="no line of it is left"):
+    with pytest.raises(DataError, match="no pair of it and its translation is left: 6 dropped as empty"):
         back_translate(Backwards(lambda _: ""), mono, tmp_path / "made", BackTranslating())
     assert not list((tmp_path / "made").glob("train.*"))
 
@@ -113,7 +113,7 @@ def test_other_folders_are_left_alone(mono, tmp_path):
 def test_settings_are_checked():
     with pytest.raises(SettingsError, match="did you mean 'ratio'"):
         BackTranslating.read({"filters": {"ration": {}}})
-    with pytest.raises(SettingsError, match="tag"):
+    with pytest.raises(SettingsError, match="tag 'two words': expected one word"):
         BackTranslating.read({"tag": "two words"})
     assert json.loads(json.dumps(BackTranslating().dump()))["tag"] == ""
 

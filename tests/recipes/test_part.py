@@ -33,7 +33,7 @@ def test_what_is_said_of_a_part():
 
 def test_a_text_with_fewer_lines_than_parts_is_named(tmp_path):
     (tmp_path / "a").write_text("x\ny")
-    with pytest.raises(DataError, match=r"a: 2 lines, which make no 3 parts"):
+    with pytest.raises(DataError, match=r"a: its lines \(2\) are too few for 3 parts"):
         Part(1, 3).lines_of(tmp_path / "a")
     (tmp_path / "a").write_text("")
     with pytest.raises(DataError, match=r"a: the file is empty"):
@@ -80,3 +80,29 @@ def test_a_digest_hangs_on_the_lines_alone(tmp_path):
         assert result.digest == digest_of(["x", "y"]) == digest_of(text)
     assert digest_of(["xy"]) != digest_of(["x", "y"]) != digest_of(["y", "x"])
     assert digest_of(map(str, range(30_000))) != digest_of(map(str, range(29_999)))
+
+
+def test_what_stops_before_anything_is_done_leaves_nothing(tmp_path):
+    text = Many(tmp_path / "source", 0, 3)
+
+    def stopped(lines):
+        with resuming(text, tmp_path / "into", {}) as result:
+            if lines:
+                result.write(lines, lines, {})
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stopped([])
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(KeyboardInterrupt):
+        stopped(["x"])
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_a_file_in_the_place_of_a_folder_is_named(tmp_path):
+    (tmp_path / "file").write_text("x")
+    with (
+        pytest.raises(DataError, match=r"into: .*file is no folder"),
+        resuming(Many(tmp_path / "source", 0, 3), tmp_path / "file" / "into", {}),
+    ):
+        pass

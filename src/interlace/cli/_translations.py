@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import sys
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -78,6 +79,8 @@ class Work:
 
     def stream(self, source: Stretch | None, into: Path | None) -> None:
         """From a file or standard input to a file, which appears whole at the end, or standard output, as it comes."""
+        if source is None and into is not None and _is_standard_input(into):
+            raise DataError(f"{into}: is what is read; write to another file")
         name = "standard input" if source is None else str(source.path)
         lines: Iterable[str] = lines_of(sys.stdin.buffer, name) if source is None else source
         first, total = (0, 0) if source is None else (source.first, len(source))
@@ -119,6 +122,13 @@ class Work:
             yield from self.interpreter.windows(lines, self.window, first, cut=self.cut)
         except LongLineError as error:
             raise DataError(f"{name}, {error}; --long cut translates it in pieces") from None
+
+
+def _is_standard_input(path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(sys.stdin.fileno()), path.stat())
+    except (OSError, ValueError):  # no such file, or no input that has a number
+        return False
 
 
 @contextmanager

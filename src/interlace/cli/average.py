@@ -29,5 +29,6 @@ def average(
         output.print_json(json.dumps({"model": str(into), **made}))
         return
     steps = ", ".join(f"{step:,}" for step in made["steps"])
-    notes.print(f"the mean of {len(made['steps'])} checkpoints, steps {steps}")
+    one = len(made["steps"]) == 1
+    notes.print(f"the checkpoint of step {steps}" if one else f"the mean of the checkpoints of steps {steps}")
     output.print(str(into), soft_wrap=True, highlight=False)

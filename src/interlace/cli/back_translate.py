@@ -11,6 +11,7 @@ import typer
 from interlace.cli import Code, Json, notes, output, take_guests
 from interlace.cli._options import parse_changes
 from interlace.cli._translation_options import Anyway, Batch, Piece, Precision, Tokens
+from interlace.errors import SettingsError
 
 _Tag = Annotated[
     str, typer.Option("--tag", help="A word in front of each made sentence, such as <BT>; text like any other.")
@@ -70,5 +71,7 @@ def _settings(given: dict[str, Any], sets: list[str], kind: Any) -> Any:
 
     data = {**kind().dump(), **given}
     for key, value in parse_changes(sets, "KEY=VALUE, such as search.beam=1").items():
+        if key in given:
+            raise SettingsError(f"--set {key}: --{key} says the same; give one of them")
         change(data, key, value)
     return kind.read(data, "--set")

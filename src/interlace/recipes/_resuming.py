@@ -77,6 +77,14 @@ class Resuming:
         write_json(_state(self.path), self._known)
         self._noted = time.monotonic()
 
+    def leave(self) -> None:
+        """Stop here; where nothing is done yet, nothing is left behind."""
+        if self.done:
+            self.note()
+            return
+        _partial(self.path).unlink()
+        _state(self.path).unlink(missing_ok=True)
+
     def sync(self) -> None:
         """Have all that is written on the disk."""
         self.file.flush()
@@ -96,7 +104,8 @@ class Resuming:
             self._known = self._told(state["bytes"])
             if self._known == state:
                 self.file.truncate(state["bytes"])
-                log.info("%s: going on behind line %s", self.path, f"{self.source.first + self.done:,}")
+                if self.done:
+                    log.info("%s: going on behind line %s", self.path, f"{self.source.first + self.done:,}")
                 return lines
         log.info("%s: what is there of it is of another text or other settings; it starts anew", self.path)
         self._begin()
@@ -128,7 +137,10 @@ def resuming(source: Stretch, path: Path, key: dict[str, Any]) -> Iterator[Resum
         raise DataError(f"{path}: a folder where a file is to be written")
     if path.exists() and path.samefile(source.path):
         raise DataError(f"{path}: is what is read; write to another file")
-    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise DataError(f"{path}: {path.parent} is no folder to write in") from None
     with _partial(path).open("ab") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -138,7 +150,7 @@ def resuming(source: Stretch, path: Path, key: dict[str, Any]) -> Iterator[Resum
         try:
             yield at_work
         except BaseException:
-            at_work.note()
+            at_work.leave()
             raise
         at_work.sync()
         os.replace(_partial(path), path)

@@ -19,7 +19,7 @@ import numpy as np
 from pydantic import Field, field_validator
 
 from interlace.data.filters import Sieve, build_filters
-from interlace.errors import DataError
+from interlace.errors import DataError, SettingsError
 from interlace.models.search.settings import Search
 from interlace.readers._common import plain_pairs
 from interlace.recipes._resuming import digest_of, resuming
@@ -49,7 +49,6 @@ class BackTranslating(Settings):
     search: Search = Field(default_factory=Search, description="How translations are searched for, or drawn.")
     tag: str = Field(
         "",
-        pattern=r"^\S*$",
         description="A word in front of each made sentence, such as '<BT>' (Caswell et al. 2019). Text "
         "like any other to what learns from it: a few subwords, where the paper reserves a token; lower-cased with it.",
     )
@@ -60,6 +59,13 @@ class BackTranslating(Settings):
     unfinished: bool = Field(False, description="Keep translations too that are as long as they may be.")
     splitter: str = Field("unicode", description="What a word is to the rules.")
     window: int = Field(2000, ge=1, description="Lines read before any is translated; more make evener batches.")
+
+    @field_validator("tag")
+    @classmethod
+    def _is_word(cls, tag: str) -> str:
+        if tag.split() != [tag] * bool(tag):
+            raise SettingsError(f"tag {tag!r}: expected one word, without blanks")
+        return tag
 
     @field_validator("splitter")
     @classmethod
@@ -151,9 +157,10 @@ def _write(
             kept = _kept(lines, rows, languages, settings, sieve, counts)
             write(lines[row].strip() for row in kept)
             write_made(front + rows[row][1].strip() for row in kept)
+        counts.update(sieve.dropped)
         if not counts["pairs"]:
-            raise DataError(f"{text.path}: no line of it is left beside its translation; see {translated}")
-    counts.update(sieve.dropped)
+            why = ", ".join(f"{count:,} dropped as {rule}" for rule, count in counts.items() if count)
+            raise DataError(f"{text.path}: no pair of it and its translation is left: {why}; see {translated}")
     return counts
 
 

@@ -46,7 +46,7 @@ class Part:
         """
         total = count_lines(path)
         if total < self.of:
-            what = f"{total} lines, which make no {self.of} parts" if total else "the file is empty"
+            what = f"its lines ({total}) are too few for {self.of} parts" if total else "the file is empty"
             raise DataError(f"{path}: {what}")
         return Stretch(path, total * (self.number - 1) // self.of, total * self.number // self.of)
 

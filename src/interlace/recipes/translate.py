@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from interlace.data.cache import content_key
 from interlace.data.vocab import Vocab
-from interlace.errors import SettingsError
+from interlace.errors import DataError, SettingsError, did_you_mean
 from interlace.recipes._directions import directions, longest_of, must_be_trained
 from interlace.recipes.evaluate import target_of
 from interlace.train.folder import RECIPE
@@ -41,9 +41,10 @@ class Speaker:
         """From the folder of a finished run, or of a model.
 
         Raises:
-            RunError: the run is not finished. SettingsError: it learnt word vectors.
+            RunError: the run is not finished. SettingsError: it learnt word vectors. DataError: neither stands there.
         """
         path = Path(name)
+        _must_be_a_place(path)
         run = path.parent if path.name == "model" and (path.parent / RECIPE).is_file() else path
         found = target_of(str(run), into=path)
         if found.trained is not None and found.trained.embeddings:
@@ -60,8 +61,11 @@ class Speaker:
         Raises:
             SettingsError: names those that it was trained in.
         """
-        if self.recipe is not None:
-            must_be_trained(self.recipe, source, target)
+        if self.recipe is None:
+            return
+        if not self.recipe.seq2seq:
+            raise SettingsError(_only_reads(self.name))
+        must_be_trained(self.recipe, source, target)
 
     def longest(self, source: str, target: str) -> int | None:
         """Most subwords of a sentence that it learnt to translate, as `longest_of` has it; none: not known."""
@@ -187,6 +191,15 @@ def must_say(names: Sequence[str], source: str, target: str) -> None:
         raise SettingsError(f"{missing} LANGUAGE: missing, the direction to translate in{hint}")
 
 
+def _must_be_a_place(path: Path) -> None:
+    """Refuse what is there and neither a run nor a model; what is not there may be a model of the hub."""
+    if path.is_file():
+        raise DataError(f"{path}: a file where the folder of a run or a model is expected")
+    if path.is_dir() and not any((path / name).is_file() for name in (RECIPE, "config.json")):
+        runs = [str(found.parent) for found in sorted(path.glob(f"*/{RECIPE}"))]
+        raise DataError(f"{path}: neither a run ({RECIPE}) nor a model (config.json){did_you_mean(str(path), runs)}")
+
+
 def _normalisation(speakers: Sequence[Speaker]) -> Normalise | None:
     """What is done to each line first: what the runs' own text went through; none: nobody knows.
 
@@ -215,7 +228,11 @@ def _opened(speakers: list[Speaker]) -> tuple[list[Seq2Seq], Vocab]:
     for speaker, vocab in zip(speakers, vocabs, strict=True):
         model: Any = load(speaker.folder, vocab)
         if not isinstance(model, Seq2Seq):
-            message = f"{speaker.name}: this model only reads; translation needs an encoder-decoder"
-            raise SettingsError(f"{message}, which the objective 'translation' trains (recipe tiny/mt)")
+            raise SettingsError(_only_reads(speaker.name))
         models.append(model)
     return models, vocabs[0]
+
+
+def _only_reads(name: str) -> str:
+    message = f"{name}: this model only reads; translation needs an encoder-decoder"
+    return f"{message}, which the objective 'translation' trains (recipe tiny/mt)"
