@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from interlace.errors import DataError, SettingsError
+from interlace.readers.conllu import Conllu
 from interlace.text.lines import write_lines
 
 if TYPE_CHECKING:
@@ -36,16 +39,20 @@ def write_as(reader: Reader, path: Path, chunks: Iterable[Any]) -> None:
             f"the reader {name!r} is set to {own[0]} = {getattr(reader, own[0])!r}; files of derived languages have "
             "the usual columns, so give it files of that form"
         )
-    write_lines(path, WRITERS[name](chunks))
+    write_lines(path, WRITERS[name](chunks, reader))
 
 
-def _lines(chunks: Iterable[Text]) -> Iterator[str]:
+def _lines(chunks: Iterable[Text], _reader: Reader) -> Iterator[str]:
     for chunk in chunks:
         yield from chunk.lines
 
 
-def _conllu(chunks: Iterable[Text]) -> Iterator[str]:
-    """ID, FORM, both tags, SpaceAfter=No, and HEAD and DEPREL where the text has its trees."""
+def _conllu(chunks: Iterable[Text], reader: Reader) -> Iterator[str]:
+    """ID, FORM, the tags that were read, SpaceAfter=No, and HEAD and DEPREL where the text has its trees.
+
+    Lemmas, features, the other tags, enhanced arcs, multiword tokens and comments are not read, and so not written.
+    """
+    universal = not isinstance(reader, Conllu) or reader.tag == "upos"
     for chunk in chunks:
         tags = chunk.tags.get("pos")
         if tags is None:
@@ -58,7 +65,8 @@ def _conllu(chunks: Iterable[Text]) -> Iterator[str]:
                 touches = number < len(spans) and spans[number][0] == end
                 misc = "SpaceAfter=No" if touches else "_"
                 arc = trees[number - 1] if trees else ("_", "_")
-                yield "\t".join((str(number), line[start:end], "_", tag, tag, "_", *arc, "_", misc))
+                both = (tag, "_") if universal else ("_", tag)
+                yield "\t".join((str(number), line[start:end], "_", *both, "_", *arc, "_", misc))
             yield ""
 
 
@@ -71,7 +79,7 @@ def _arcs(chunk: Text, row: int) -> list[tuple[str, str]]:
     ]
 
 
-def _iob(chunks: Iterable[Text]) -> Iterator[str]:
+def _iob(chunks: Iterable[Text], _reader: Reader) -> Iterator[str]:
     for chunk in chunks:
         tags = chunk.tags.get("names")
         if tags is None:
@@ -81,7 +89,7 @@ def _iob(chunks: Iterable[Text]) -> Iterator[str]:
             yield ""
 
 
-def _nli(chunks: Iterable[TextPairs]) -> Iterator[str]:
+def _nli(chunks: Iterable[TextPairs], _reader: Reader) -> Iterator[str]:
     yield "\t".join(_NLI)
     for chunk in chunks:
         if chunk.labels is None:
@@ -94,13 +102,18 @@ def _nli(chunks: Iterable[TextPairs]) -> Iterator[str]:
             yield "\t".join(cells)
 
 
-def _squad(chunks: Iterable[TextPairs]) -> Iterator[str]:
-    paragraphs = [paragraph for chunk in chunks for paragraph in _paragraphs(chunk)]
-    yield json.dumps({"version": "1.1", "data": [{"title": "", "paragraphs": paragraphs}]}, ensure_ascii=False)
+def _squad(chunks: Iterable[TextPairs], _reader: Reader) -> Iterator[str]:
+    """A paragraph for questions in a row that share a passage; titles are not read, so all stand in one article."""
+    questions = (question for chunk in chunks for question in _questions(chunk))
+    yield '{"version": "1.1", "data": [{"title": "", "paragraphs": ['
+    for number, (context, those) in enumerate(groupby(questions, key=itemgetter(0))):
+        paragraph = {"context": context, "qas": [question for _, question in those]}
+        yield ("," if number else "") + json.dumps(paragraph, ensure_ascii=False)
+    yield "]}]}"
 
 
-def _paragraphs(chunk: TextPairs) -> Iterator[Mapping[str, Any]]:
-    """A paragraph a question. The answer whose place is known stands there; others where they are first found."""
+def _questions(chunk: TextPairs) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Passages and questions. The answer whose place is known stands there; others where they are first found."""
     places = chunk.source.answers or [(-1, -1)] * len(chunk)
     texts = chunk.answers or [[] for _ in range(len(chunk))]
     for row, (context, question) in enumerate(zip(chunk.source.lines, chunk.target.lines, strict=True)):
@@ -110,10 +123,10 @@ def _paragraphs(chunk: TextPairs) -> Iterator[Mapping[str, Any]]:
             for text in texts[row]
         ]
         known = chunk.ids[row] if chunk.ids is not None else str(row)
-        yield {"context": context, "qas": [{"id": known, "question": question, "answers": answers}]}
+        yield context, {"id": known, "question": question, "answers": answers}
 
 
-WRITERS: Mapping[str, Callable[[Iterable[Any]], Iterator[str]]] = {
+WRITERS: Mapping[str, Callable[[Iterable[Any], Reader], Iterator[str]]] = {
     "lines": _lines,
     "conllu": _conllu,
     "iob": _iob,
