@@ -108,6 +108,14 @@ def test_the_first_pass_of_back_translation_is_in_the_hours(monkeypatch, objecti
     assert cost.translating == pytest.approx(1 - 0.001 / seconds)
 
 
+def test_a_recipe_of_one_language_is_told_of():
+    alone = unpaired({"back_translation": {}}).dump()
+    alone["corpora"]["text"]["languages"] = ["en"]
+    found = estimate(Recipe.read(alone))
+    assert found.cost is None
+    assert "sentences in 'en' are to be translated, and there is no other language" in found.notes[0]
+
+
 def test_the_first_pass_is_measured():
     found = estimate(unpaired({"back_translation": {}})).cost.translating
     assert 0.1 < found < 1  # a step of the decoder a subword

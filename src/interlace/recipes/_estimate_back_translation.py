@@ -40,7 +40,8 @@ class Translating:
             roles=np.array([vocab.begin, end, vocab.pad, vocab.size], np.int64),
             never=np.setdiff1d(vocab.specials, [end]),
         )
-        self._language = next(name for name in languages if set(prepared.through) - {name})
+        several = (name for name in languages if set(prepared.through) - {name})
+        self._language = next(several, languages[0])  # of which making a batch says that there is no other
         self._length = min(objective.max_length, backbone.traits.max_length or objective.max_length) - 2
         self._backbone = backbone
 
