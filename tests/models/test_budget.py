@@ -1,5 +1,7 @@
 """How much a search takes on at once."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
@@ -41,6 +43,16 @@ def test_half_of_the_free_memory_is_for_subwords_and_a_quarter_for_scores():
 def test_it_is_never_less_than_on_a_cpu_and_never_more_than_kernels_count(model):
     assert Budget.within(0, 1000) == Budget(TOKENS, SCORES) == Budget.of([model])
     assert Budget.within(1000 * GIB, 1000).scores == MOST_SCORES
+
+
+def test_on_a_gpu_what_torch_keeps_for_itself_is_free_too(monkeypatch):
+    shape = SimpleNamespace(num_hidden_layers=6)
+    model = SimpleNamespace(device=torch.device("cuda", 0), width=512, decoder=SimpleNamespace(config=shape))
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _device: (30 * GIB, 80 * GIB))
+    monkeypatch.setattr(torch.cuda, "memory_reserved", lambda _device: 14 * GIB)
+    monkeypatch.setattr(torch.cuda, "memory_allocated", lambda _device: 4 * GIB)
+    assert Budget.of([model]) == Budget.within(40 * GIB, bytes_of(512, 6))
+    assert Budget.of([model, model]) == Budget.within(40 * GIB, 2 * bytes_of(512, 6), 2)
 
 
 def test_a_translator_takes_what_is_asked_for_or_what_there_is_room_for(model, vocab, monkeypatch):

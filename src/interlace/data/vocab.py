@@ -205,8 +205,9 @@ class Vocab:
         """
         if language not in self.targets:
             there = f"it has them for {', '.join(self.targets)}" if self.targets else "it has none"
-            hint = did_you_mean(language, self.targets) if self.targets else ""
-            raise DataError(f"the vocabulary has no subword that asks for {language!r}; {there}{hint}")
+            hint = did_you_mean(language, self.targets)
+            near = hint if "did you mean" in hint else ""  # they are all named before
+            raise DataError(f"the vocabulary has no subword that asks for {language!r}; {there}{near}")
         return self.targets[language]
 
     @cached_property
