@@ -85,5 +85,5 @@ def test_a_language_without_one_is_refused_by_name(plain: Vocab) -> None:
         plain.target("de")
     with pytest.raises(DataError, match="asks for 'en_US'; it has them for de, en_us; did you mean 'en_us'"):
         plain.with_targets(["de", "en_us"]).target("en_US")
-    with pytest.raises(DataError, match="it has them for de, en_us$"):
+    with pytest.raises(DataError, match=r"it has them for de, en_us$"):
         plain.with_targets(["de", "en_us"]).target("xx")
