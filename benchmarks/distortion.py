@@ -113,7 +113,8 @@ def inverted(words: list[str], bounds: list[list[int]]) -> list[int]:
     ends = inside = False  # whether the word before ends a sentence, or is a mark that does not, or closes behind one
     for place, word in enumerate(words):
         touches = place > 0 and bounds[place][0] == bounds[place - 1][1]
-        mark, closes = all(letter in MARKS for letter in word), all(letter in CLOSERS for letter in word)
+        mark = word[0] in MARKS and all(letter in MARKS for letter in word)
+        closes = word[0] in CLOSERS and all(letter in CLOSERS for letter in word)
         at_end = (mark or closes) and is_at_end(words, bounds, place)
         abbreviates = mark and at_end and bool(pieces) and short(words, bounds, place, pieces[-1])
         joined = touches and (inside or abbreviates or (mark and not at_end and not ends))
