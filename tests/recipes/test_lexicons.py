@@ -3,6 +3,7 @@
 import json
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from interlace.errors import DataError, RunError, SettingsError
@@ -14,6 +15,7 @@ from interlace.recipes.mixing import build_mixture
 from interlace.recipes.prepare import prepare
 from interlace.recipes.pretrain import pretrain
 from interlace.text.lines import read_lines, write_lines
+from interlace.vectors import WordVectors
 
 EN = "old house small garden green river long street".split()
 DE = "alt Haus klein Garten grün Fluss lang Straße".split()
@@ -82,6 +84,49 @@ def test_only_languages_that_the_objective_reads_have_a_say(root):
 def test_files_need_no_links(root):
     materials = prepare(recipe(root, "{source}-{target}.txt", align=None))
     assert materials.train["en-de"].aligned is None
+
+
+# ---- from word vectors ----
+
+
+@pytest.fixture
+def vectors(root):
+    """A run of word vectors: German words stand near their translations, but for one; no Spanish."""
+    space = np.random.default_rng(0).standard_normal((8, 16)).astype(np.float32)
+    moved = space + 0.01 * np.random.default_rng(1).standard_normal(space.shape).astype(np.float32)
+    moved[7] = (space[6] * 2 + space[7]) / 3  # Straße looks like `long`, which looks like lang: no entry
+    WordVectors("en", EN, space).save(root / "run" / "vectors")
+    WordVectors("de", DE, moved).save(root / "run" / "vectors")
+    return root / "run"
+
+
+@pytest.mark.parametrize("inside", ["", "vectors"])
+def test_words_nearest_to_each_other_are_entries(root, vectors, inside):
+    found = drawn(recipe(root, {"vectors": str(vectors / inside)}))
+    assert list(found) == ["en-de"]
+    assert entries(found["en-de"]) == set(list(zip(EN, DE, strict=True))[:7])
+
+
+def test_vectors_need_no_links(root, vectors):
+    materials = prepare(recipe(root, {"vectors": str(vectors)}, align=None))
+    assert materials.train["en-de"].aligned is None
+
+
+def test_vectors_without_the_languages_are_refused(root, vectors):
+    with pytest.raises(
+        DataError, match=r"dictionary: .*run/vectors has no vectors of de and es; it has \['de', 'en'\]"
+    ):
+        drawn(recipe(root, {"vectors": str(vectors), "pairs": ["de-es"]}))
+    (vectors / "vectors" / "de.safetensors").unlink()
+    with pytest.raises(DataError, match=r"has word vectors of \['en'\], and two languages of the recipe are needed"):
+        drawn(recipe(root, {"vectors": str(vectors)}))
+    with pytest.raises(DataError, match="has word vectors of no language"):
+        drawn(recipe(root, {"vectors": str(root / "nowhere")}))
+
+
+def test_a_dictionary_has_one_origin(root, vectors):
+    with pytest.raises(SettingsError, match="comes from files or from vectors, and both are named"):
+        recipe(root, {"vectors": str(vectors), "files": "{source}-{target}.txt"})
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,11 @@ class Dictionary(Settings):
         description="Dictionaries under the data root, a pattern with {source} and {target}: MUSE's form, or source, "
         "target and count between tabs; none: counted from the word links of the recipe's translations.",
     )
+    vectors: str | None = Field(
+        None,
+        description="In place of files: a run of word vectors (`[embeddings]`), or a folder of some; words that are "
+        "each other's nearest there, by CSLS, are the entries. Those of `identical` and `muse` need no translation.",
+    )
     pairs: list[str] = Field(
         [], description="Pairs of languages such as 'en-de'; none: all pairs of the recipe's languages that have one."
     )
@@ -84,6 +89,13 @@ class Dictionary(Settings):
                 message = f"{pattern!r}: nothing fills in {{{name}}}{did_you_mean(name, _FILLED)}"
                 raise ValueError(message)
         return pattern
+
+    @model_validator(mode="after")
+    def _has_one_origin(self) -> Dictionary:
+        if self.files is not None and self.vectors is not None:
+            message = "a dictionary comes from files or from vectors, and both are named"
+            raise ValueError(message)
+        return self
 
     @field_validator("pairs")
     @classmethod

@@ -1,4 +1,4 @@
-"""The dictionaries of a recipe's objectives: read from files or counted from word links, and kept with the run.
+"""The dictionaries of a recipe's objectives: read from files, counted from word links or found in word vectors.
 
 What was drawn from them is written into the run's folder, an entry a line: source, target, part (`drawn`, `held-out`,
 or `shared`: neither, see `Part`) and fate (`used`, or why not). A run that goes on must draw the same again.
@@ -23,6 +23,8 @@ from interlace.recipes.linking import linked, version
 from interlace.tasks._learnt import KEPT
 from interlace.text.lines import read_lines, write_lines
 from interlace.train import checkpoint
+from interlace.vectors import WordVectors, languages_in
+from interlace.vectors._induced import induced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -60,6 +62,8 @@ def lexicons_of(
     wanted = _pairs(recipe, settings, where, corpora)
     if settings.files is not None:
         return _read(settings, where, materials.root, wanted)
+    if settings.vectors is not None:
+        return _induced(settings, where, Path(settings.vectors), wanted)
     return _counted(recipe, settings, where, materials, wanted)
 
 
@@ -95,6 +99,25 @@ def _read(settings: Dictionary, where: str, root: Path, wanted: list[_Pair]) -> 
     if not found:
         looked = ", ".join(str(root / pattern.format(source=source, target=target)) for source, target in wanted[:3])
         raise DataError(f"{where}: no dictionary is there; looked for {looked or 'none: the recipe has one language'}")
+    return found
+
+
+def _induced(settings: Dictionary, where: str, folder: Path, wanted: list[_Pair]) -> dict[_Pair, Lexicon]:
+    """Words that are each other's nearest among word vectors; languages that were asked for by name must be there."""
+    folder = folder / "vectors" if (folder / "vectors").is_dir() else folder  # a run's, or the folder itself
+    there = languages_in(folder)
+    if missing := [pair for pair in wanted if settings.pairs and not {*pair} <= {*there}]:
+        raise DataError(f"{where}: {folder} has no vectors of {' and '.join(missing[0])}; it has {there or 'none'}")
+    usable = [pair for pair in wanted if {*pair} <= {*there}]
+    if not usable:
+        raise DataError(
+            f"{where}: {folder} has word vectors of {there or 'no language'}, and two languages of the recipe are "
+            "needed; make some by `interlace pretrain` with a recipe that has [embeddings]"
+        )
+    vectors = {language: WordVectors.load(folder, language) for pair in usable for language in pair}
+    found = {(source, target): induced(vectors[source], vectors[target]) for source, target in usable}
+    for (source, target), lexicon in found.items():
+        log.info("%s-%s: %d words of %s are each other's nearest", source, target, len(lexicon), folder)
     return found
 
 
