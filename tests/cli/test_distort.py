@@ -1,8 +1,12 @@
 """`interlace distort`: what it writes, what it says of it, and what it refuses."""
 
 import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from interlace.cli import application
@@ -194,23 +198,46 @@ def test_files_of_two_languages_are_refused_unless_one_is_said(files, tmp_path):
     assert run(*both, "--with", "invert", "--language", "en", "--into", tmp_path / "out").exit_code == 0
 
 
-TALK = ["I don't know (yet), 3.5 of \"U.S.\" e-mails can't. She'll go...", "It's John's 'dog'; $5.00!  No", "", "yes"]
+PIECES = (
+    "I The dog do n't 's don't U.S. e.g. p.m. Mr. 3.5 10,000 @.@ .5 co-op -- a/b x@y.com ... . . ! ? , ; ( ) [ ] $ % "
+    "\" ' \u201c \u201d \u2019 \u4e2d \u533b\u751f \u3002 \u300c \u300d \u0e44\u0e1b\u0e31 \u0964"
+).split(" ")
+ROWS = st.lists(st.tuples(st.sampled_from(["", " ", " "]), st.sampled_from(PIECES)), min_size=1, max_size=14)
+TALK = st.lists(ROWS.map(lambda row: "".join(map("".join, row)).strip()), min_size=2, max_size=2)
 
 
 @pytest.mark.parametrize("splitter", ["unicode", "blanks", "moses"])
 @pytest.mark.parametrize("changes", ["invert", "permute", "invert,transliterate"])
-def test_links_fit_the_words_that_are_read_again(files, tmp_path, splitter, changes):
-    """Every word has a link on both sides, and letters become what their word became."""
-    write_lines(files / "talk.txt", TALK)
-    run(files / "talk.txt", "--with", changes, "--splitter", splitter, "--into", tmp_path / "out")
-    old, new = (
-        Text.of(list(read_lines(path)), "en", splitter) for path in (files / "talk.txt", tmp_path / "out/talk.txt")
-    )
-    respelt = chain(changes.split(",")[1:]).apply(Text.of([" ".join(old.tokens(row)) for row in range(len(old))], "en"))
-    for row, line in enumerate(read_lines(tmp_path / "out" / "talk.txt.links")):
-        links = [tuple(map(int, link.split("-"))) for link in line.split()]
-        assert {i for i, _ in links} == set(range(len(old.words[row])))
-        assert {j for _, j in links} == set(range(len(new.words[row])))
-        for i, j in links:
-            ours, theirs = respelt.text.tokens(row)[i], new.tokens(row)[j]
-            assert ours in theirs or theirs in ours
+@given(lines=TALK)
+@settings(max_examples=8)
+def test_links_fit_the_words_that_are_read_again(splitter, changes, lines):
+    """Every word of both files has a link, and links go from words to what they became."""
+    with TemporaryDirectory() as folder:
+        inside, out = Path(folder, "in"), Path(folder, "out")
+        inside.mkdir()
+        write_lines(inside / "talk.txt", lines)
+        write_lines(inside / "pairs.tsv", ["gold_label\tsentence1\tsentence2", "\t".join(["neutral", *lines])])
+        run(*inside.iterdir(), "--with", changes, "--splitter", splitter, "--into", out)
+        must_fit(inside / "talk.txt", out / "talk.txt", [out / "talk.txt.links"], splitter, changes)
+        sides = [out / f"pairs.tsv.{side}.links" for side in ("source", "target")]
+        must_fit(inside / "pairs.tsv", out / "pairs.tsv", sides, splitter, changes)
+
+
+def must_fit(before, after, links, splitter, changes):
+    """Read both files and their links again."""
+    old, new = (sentences(path, splitter) for path in (before, after))
+    rows = [row for path in links for row in read_lines(path)]
+    respelt = chain(changes.split(",")[1:])
+    for row, line in enumerate(rows):
+        found = [tuple(map(int, link.split("-"))) for link in line.split()]
+        assert {i for i, _ in found} == set(range(len(old.words[row])))
+        assert {j for _, j in found} == set(range(len(new.words[row])))
+        for i, j in found:
+            (word,) = respelt.apply(Text.of([old.tokens(row)[i]], "en", "blanks")).text.lines
+            assert word in new.tokens(row)[j] or new.tokens(row)[j] in word
+
+
+def sentences(path, splitter):
+    """The lines of a file, or those of both sides of its pairs."""
+    lines = list(read_lines(path))
+    return Text.of(lines[1].split("\t")[1:] if path.suffix == ".tsv" else lines, "en", splitter)

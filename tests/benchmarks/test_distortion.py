@@ -1,0 +1,44 @@
+"""The plain loop that derived text is timed against makes the same text of whatever punctuation there is."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from interlace.synthetic import chain
+from interlace.text import Text
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+PIECES = (
+    "I The dog do n't 's don't U.S. e.g. p.m. Mr. Ph.D. 3.5 10,000 @.@ 5 .5 1.b co-op - -- a/b www.x.com/?q=a.b . . ! "
+    "? ... ?! \u2026 , ; ( ) [ ] $ % \" ' `` '' \u201c \u201d \u2019 \u4e2d \u533b\u751f \u3002 \uff01 \u300c \u300d "
+    "\uff0c \u0964 \u061f"
+).split(" ")
+
+
+@pytest.fixture(scope="module")
+def distortion():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(BENCHMARKS))
+        yield importlib.import_module("distortion")
+
+
+def test_the_loop_and_the_change_make_the_same_lines_links_and_labels(distortion):
+    rng = np.random.default_rng(0)
+    lines = [
+        "".join(rng.choice(["", "", " ", " ", "  "]) + rng.choice(PIECES) for _ in range(n % 14)) for n in range(2000)
+    ]
+    text = Text.of(lines, "en", "unicode")
+    counts = text.words.lengths.tolist()
+    text.tags["pos"] = [rng.choice(["X", "PROPN"], count).tolist() for count in counts]
+    text.tags["names"] = [distortion.named(tags) for tags in text.tags["pos"]]
+    derived = chain(["invert"]).apply(text)
+    types = {word for row in range(len(text)) for word in text.tokens(row)}
+    same = distortion.plain(text, {word: word for word in types})
+    assert derived.text.lines == same.text.lines
+    assert derived.text.words == same.text.words
+    assert derived.text.tags == same.text.tags
+    assert derived.links == same.links
