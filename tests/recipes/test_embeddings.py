@@ -61,7 +61,8 @@ def test_tiny_ones_run_and_are_scored(name, tmp_path):
     assert about["finished"]
     assert about["words"]["de"] == len(WordVectors.load(folder, "de")) > 20
     rows = evaluate(target_of(str(tmp_path / "run")))
-    assert [(row["task"], row["language"]) for row in rows] == [(task, "de") for task in read_recipe(name).evaluate.tasks]
+    asked = read_recipe(name).evaluate.tasks
+    assert [(row["task"], row["language"]) for row in rows] == [(task, "de") for task in asked]
     assert all(row["scores"]["coverage"] > 10 for row in rows)
     assert json.loads((tmp_path / "run/scores.json").read_text()) == rows
 
