@@ -10,12 +10,11 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from interlace.errors import DataError, SettingsError
-from interlace.links import WordPairs
 from interlace.links.formats import pharaoh_lines
-from interlace.links.lexicon import Lexicon
 from interlace.readers import READERS
 from interlace.recipes._deriving_formats import write_as
 from interlace.recipes._deriving_text import overlaps
+from interlace.recipes._deriving_words import Became
 from interlace.synthetic import composed
 from interlace.synthetic._layout import spaced
 from interlace.text import Text, TextPairs
@@ -67,10 +66,9 @@ def reader_name(path: Path) -> str:
 
 @dataclass
 class Distorter:
-    """Changes files one after another; counts every word with what became of it.
+    """Changes files one after another, and counts what became of each word.
 
     language: of all files.
-    counts: (word, derived word) -> how often.
     """
 
     change: Chain
@@ -79,7 +77,7 @@ class Distorter:
     reader: str
     splitter: str
     blanks: bool
-    counts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    became: Became = field(default_factory=Became)
 
     def outputs(self, path: Path) -> list[str]:
         """The names under which a file and its links are written.
@@ -167,17 +165,9 @@ class Distorter:
         return replace(pairs, source=spaced(pairs.source), target=spaced(pairs.target))
 
     def _count(self, old: Text, new: Text, links: Ragged, about: dict[str, Any]) -> None:
-        found = Lexicon.count(WordPairs.of([TextPairs(old, new, links)]), links)
-        for entry in range(len(found)):
-            source, target, count = found[entry]
-            self.counts[source, target] += int(count)
+        self.became.add(old, new, links)
         about["lines"] += len(old)
         about["words"] += len(old.words.flat)
-
-    def dictionary(self) -> Lexicon:
-        """Words that hold a letter with what became of them, as they were counted."""
-        entries = sorted(self.counts.items(), key=lambda item: (-item[1], item[0]))
-        return Lexicon.of((*pair, float(count)) for pair, count in entries if any(map(str.isalpha, pair[0])))
 
 
 def _has_trees(path: Path) -> bool:

@@ -58,7 +58,7 @@ def distort(
     """Write each file in a derived language, in its format, with word links, a dictionary and what was done."""
     take_guests(code)
     from interlace.cli._distort_files import Distorter
-    from interlace.text.lines import atomic_folder, must_be_replaceable
+    from interlace.text.lines import atomic_folder, must_be_replaceable, write_lines
 
     chosen = _chain(changes, settings)
     own = language or _language(files)
@@ -69,8 +69,8 @@ def distort(
     _must_differ([(path, distorter.outputs(path)) for path in files], words)
     with atomic_folder(into) as folder:
         written = [distorter.write(path, folder) for path in files]
-        dictionary = distorter.dictionary()
-        dictionary.write(folder / words, counts=False)
+        dictionary = distorter.became.entries()
+        write_lines(folder / words, map("\t".join, dictionary))
         about = _about(chosen, seed, own, derived, splitter, blanks=blanks) | {"files": written}
         about["dictionary"] = len(dictionary)
         (folder / META).write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
