@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import signal
 import subprocess
 import time
@@ -448,3 +449,11 @@ def test_files_that_cannot_be_are_named(run_folder, source):
         translate(run_folder, *DIRECTION, "--input", source.with_name("b.en"), "--into", source.with_name("b.de"))
     with pytest.raises(DataError, match="a folder where a file"):
         translate(run_folder, *DIRECTION, "--input", source, "--into", source.parent)
+
+
+def test_a_pipe_is_not_replaced_by_a_file(run_folder, source):
+    pipe = source.with_name("pipe")
+    os.mkfifo(pipe)
+    with pytest.raises(DataError, match="a pipe or a device where a file is to be written"):
+        translate(run_folder, *DIRECTION, "--input", source, "--into", pipe)
+    assert pipe.is_fifo()

@@ -146,6 +146,18 @@ def test_a_full_disk_is_a_data_error_and_leaves_nothing(tmp_path, error):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_is_no_file_is_not_replaced(tmp_path):
+    pipe, folder = tmp_path / "pipe", tmp_path / "folder"
+    os.mkfifo(pipe)
+    folder.mkdir()
+    with pytest.raises(DataError, match="pipe: a pipe or a device where a file is to be written"):
+        write_lines(pipe, ["line"])
+    with pytest.raises(DataError, match="folder: a folder where a file is to be written"):
+        write_lines(folder, ["line"])
+    assert pipe.is_fifo()
+    assert sorted(tmp_path.iterdir()) == [folder, pipe]
+
+
 def test_a_folder_takes_the_place_of_the_old_one(tmp_path):
     for content in ("old", "new"):
         with atomic_folder(tmp_path / "corpus") as folder:

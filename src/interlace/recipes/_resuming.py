@@ -19,6 +19,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from interlace.errors import DataError, RunError
+from interlace.text.places import must_take_a_file
 from interlace.train.folder import read_json, write_json
 
 if TYPE_CHECKING:
@@ -131,10 +132,9 @@ def resuming(source: Stretch, path: Path, key: dict[str, Any]) -> Iterator[Resum
 
     Raises:
         RunError: another process writes it.
-        DataError: the text cannot be read, or a folder stands at `path`.
+        DataError: the text cannot be read, or something that is no file stands at `path`.
     """
-    if path.is_dir():
-        raise DataError(f"{path}: a folder where a file is to be written")
+    must_take_a_file(path)
     if path.exists() and path.samefile(source.path):
         raise DataError(f"{path}: is what is read; write to another file")
     try:

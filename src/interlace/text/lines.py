@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from interlace.errors import DataError, InterlaceError, did_you_mean
+from interlace.text.places import must_take_a_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -160,11 +161,12 @@ def atomic(path: Path | str) -> Iterator[Path]:
     """A temporary name beside `path` to write a file at; it takes the place of `path` when all went well.
 
     Raises:
-        DataError: the disk is full; nothing is left behind.
+        DataError: no file may stand there, or the disk is full; nothing is left behind.
     """
     path = Path(path)
     partial = _beside(path)
     with _disk_errors(path):
+        must_take_a_file(path)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             yield partial
