@@ -153,6 +153,8 @@ def test_word_order_is_learnt_from_a_treebank_and_parses_of_plain_text_are_found
         (["--with", "invert", "--reader", "xml"], r"there is no reader 'xml'"),
         (["--with", "exchange"], r"needs a list of words"),
         (["--with", "syntax"], r"needs a treebank"),
+        (["--with", "invert", "--name", "en"], r"--name en: is what the language is called that it is made of"),
+        (["--with", "invert", "--name", "a/b"], r"--name 'a/b': expected letters, digits and '_', such as en_x"),
     ],
 )
 def test_what_is_wrong_is_named(files, tmp_path, arguments, message):

@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -387,6 +388,12 @@ def test_a_run_must_be_finished_and_there(run_folder, vocab, tmp_path):
         translate(unfinished, *DIRECTION)
     with pytest.raises(DataError, match="no such"):
         translate(tmp_path / "nowhere", *DIRECTION)
+    shutil.rmtree(little_run(tmp_path / "emptied", vocab) / "model")
+    with pytest.raises(RunError, match=r"emptied/model: missing, though the run is finished; remove .*run\.json and"):
+        translate(tmp_path / "emptied", *DIRECTION)
+    (tmp_path / "bare").mkdir()
+    with pytest.raises(DataError, match=r"neither a run .* nor a model .*; name the folder of a finished run"):
+        translate(tmp_path / "bare", *DIRECTION)
 
 
 def test_models_with_other_vocabularies_are_refused(run_folder, tmp_path):

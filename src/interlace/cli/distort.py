@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -62,7 +63,7 @@ def distort(
 
     chosen = _chain(changes, settings)
     own = language or _language(files)
-    derived = name or f"{own}_x"
+    derived = _called(name, own)
     must_be_replaceable(into, META, "folder of a derived language")
     distorter = Distorter(chosen, seed, own, reader, splitter, blanks)
     words = f"dictionary.{own}-{derived}.txt"
@@ -124,6 +125,21 @@ def _language(files: Sequence[Path]) -> str:
             "apart, or say by --language what all of them are in"
         )
     return next(iter(said), _USUAL_LANGUAGE)
+
+
+def _called(name: str, own: str) -> str:
+    """What the derived language is called; files have it in their names, and pairs beside `own`.
+
+    Raises:
+        SettingsError: it is that of the language itself, or no name.
+    """
+    from interlace.errors import SettingsError
+
+    if name == own:
+        raise SettingsError(f"--name {name}: is what the language is called that it is made of; give it another")
+    if name and not re.fullmatch(r"\w+", name):
+        raise SettingsError(f"--name {name!r}: expected letters, digits and '_', such as {own}_x")
+    return name or f"{own}_x"
 
 
 def _must_differ(outputs: Sequence[tuple[Path, list[str]]], dictionary: str) -> None:

@@ -120,6 +120,8 @@ def check_derived(derived: Mapping[str, DerivedLanguage], pairs: Collection[str]
     for name, language in derived.items():
         if "-" in name:
             raise SettingsError(f"derived.{name}: a language's name holds no '-'; write {name.replace('-', '_')!r}")
+        if language.of == name:
+            raise SettingsError(f"derived.{name}.of: {name!r} cannot be made of itself; name a language that has files")
         if language.of in derived:
             raise SettingsError(
                 f"derived.{name}.of: {language.of!r} is made of {derived[language.of].of!r} itself; name that one, and "

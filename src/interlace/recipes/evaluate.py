@@ -72,7 +72,8 @@ def target_of(path: str, recipe: Recipe | None = None, into: Path | None = None)
     """A finished run with its own recipe, or a plain checkpoint; another recipe may say what it is scored on.
 
     Raises:
-        RunError: the run is not finished; DataError: a checkpoint needs a place for its scores.
+        RunError: the run is not finished, or what it has learnt is gone; DataError: a checkpoint needs a place for
+            its scores.
     """
     folder = Path(path)
     if (found := read_json(folder / RECIPE)) is not None:
@@ -80,6 +81,11 @@ def target_of(path: str, recipe: Recipe | None = None, into: Path | None = None)
             raise RunError(f"{folder}: this run is not finished; start it again with `interlace pretrain`")
         trained = Recipe.read(found, str(folder / RECIPE))
         kept = VECTORS if trained.embeddings else "model"
+        if not (folder / kept).exists():
+            raise RunError(
+                f"{folder / kept}: missing, though the run is finished; remove {folder / RUN} and start it again with "
+                "`interlace pretrain`, which goes on from the last checkpoint"
+            )
         return Target(str(folder / kept), recipe or trained, into or folder, trained)
     if into is None:
         what = "no run folder" if folder.exists() else "no such folder"

@@ -197,7 +197,8 @@ def _must_be_a_place(path: Path) -> None:
         raise DataError(f"{path}: a file where the folder of a run or a model is expected")
     if path.is_dir() and not any((path / name).is_file() for name in (RECIPE, "config.json")):
         runs = [str(found.parent) for found in sorted(path.glob(f"*/{RECIPE}"))]
-        raise DataError(f"{path}: neither a run ({RECIPE}) nor a model (config.json){did_you_mean(str(path), runs)}")
+        hint = did_you_mean(str(path), runs) if runs else "; name the folder of a finished run, or its model"
+        raise DataError(f"{path}: neither a run ({RECIPE}) nor a model (config.json){hint}")
 
 
 def _normalisation(speakers: Sequence[Speaker]) -> Normalise | None:
