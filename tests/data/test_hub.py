@@ -58,3 +58,9 @@ def test_names_that_the_hub_refuses(kind, said, monkeypatch) -> None:
     monkeypatch.setattr(huggingface_hub, "snapshot_download", refuse)
     with pytest.raises(DataError, match=f"the Hugging Face hub does not give it: {said}"):
         Vocab.load(NAME)
+
+
+def test_a_run_named_in_place_of_its_model_is_told(tmp_path: Path) -> None:
+    save("mbert", tmp_path / "run" / "model")
+    with pytest.raises(DataError, match=r"run: holds no tokenizer\.json; if it is a run, name its model, .*run/model$"):
+        Vocab.load(str(tmp_path / "run"))

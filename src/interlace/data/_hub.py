@@ -88,6 +88,8 @@ def _converted(folder: Path) -> Tokenizer:
     """
     from transformers import AutoTokenizer
 
+    if (inner := folder / "model" / _FILE).is_file():
+        raise DataError(f"{folder}: holds no {_FILE}; if it is a run, name its model, {inner.parent}")
     try:
         opened: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)
     except Exception as error:
