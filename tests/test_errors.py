@@ -22,6 +22,12 @@ def test_the_nearest_option_is_named_or_all_are(word, options, advice):
     assert did_you_mean(word, options) == advice
 
 
+def test_a_long_list_is_cut():
+    advice = did_you_mean("", [f"{number:03d}" for number in range(100)])
+    assert advice.startswith("; there are: 000, 001, ")
+    assert advice.endswith(", 038, 039 and 60 more")
+
+
 def test_options_may_be_any_iterable():
     assert did_you_mean("b", (letter for letter in "ca")) == "; there are: a, c"
 

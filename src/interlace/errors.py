@@ -41,8 +41,11 @@ class MissingDependencyError(InterlaceError):
         super().__init__(f"{needed_by} needs the package {package!r}: pip install {wanted}")
 
 
+_MOST = 40  # options that are listed: a screen's worth
+
+
 def did_you_mean(word: str, options: Iterable[str]) -> str:
-    """`"; did you mean 'mlm'?"` where an option is near, else the list of them.
+    """`"; did you mean 'mlm'?"` where an option is near, else the list of them, or how it begins.
 
     >>> did_you_mean("mml", ["mlm", "tlm"])
     "; did you mean 'mlm'?"
@@ -53,4 +56,5 @@ def did_you_mean(word: str, options: Iterable[str]) -> str:
     close = get_close_matches(word, options, n=1, cutoff=0.6)
     if close:
         return f"; did you mean {close[0]!r}?"
-    return f"; there are: {', '.join(options)}" if options else "; there are none"
+    more = f" and {len(options) - _MOST} more" if len(options) > _MOST else ""
+    return f"; there are: {', '.join(options[:_MOST])}{more}" if options else "; there are none"

@@ -193,6 +193,17 @@ def test_a_machine_is_shared_by_threads_or_gpus(grid, monkeypatch):
     assert [share_of(free).environment(slot)["CUDA_VISIBLE_DEVICES"] for slot in range(3)] == ["0", "GPU-5f", "0"]
 
 
+@pytest.mark.parametrize("name", ["recipe.json", "cells", "results.json"])
+def test_a_folder_with_something_else_in_it_is_left_alone(run, tmp_path, name):
+    place = tmp_path / "study" / name
+    place.parent.mkdir()
+    place.write_text("{}")
+    with pytest.raises(RunError, match=rf"holds '{name}' but no study\.json, so it is no study's; choose another"):
+        run()
+    assert place.read_text() == "{}"
+    assert not (tmp_path / "study" / "study.json").exists()
+
+
 def test_a_folder_serves_one_study_and_one_process(run, tmp_path):
     run()
     with pytest.raises(RunError, match=r"holds the study 'grid', not 'other'; choose another folder"):

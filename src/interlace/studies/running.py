@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 from interlace.errors import InterlaceError, RunError
 from interlace.studies._children import Children, as_interrupts
 from interlace.studies._share import Share, share_of
-from interlace.studies._state import EVALUATION, LOG, STUDY, TRAINING, Places
+from interlace.studies._state import CELLS, EVALUATION, LOG, STUDY, TRAINING, Places
 from interlace.studies.cells import cells_of, chosen
-from interlace.studies.results import collect, write_results
-from interlace.train.folder import locked, read_json, write_json
+from interlace.studies.results import JSON, collect, write_results
+from interlace.train.folder import RECIPE, locked, read_json, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -109,6 +109,11 @@ def _write(study: Study, cells: Sequence[Cell], outcome: Outcome, places: Places
 
 def _claim(study: Study, places: Places) -> None:
     found = read_json(path := places.into / STUDY)
+    foreign = [name for name in (RECIPE, CELLS, JSON) if (places.into / name).exists()]
+    if found is None and foreign:
+        raise RunError(
+            f"{places.into}: holds {foreign[0]!r} but no {STUDY}, so it is no study's; choose another folder"
+        )
     if found is not None and found.get("name") != study.name:
         raise RunError(
             f"{places.into}: holds the study {found.get('name')!r}, not {study.name!r}; choose another folder"
