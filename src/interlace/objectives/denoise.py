@@ -11,25 +11,37 @@ back-translation is full (Conneau & Lample 2019, section 5.2).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+import sys
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from pydantic import Field
 
 from interlace.data import Sentences
 from interlace.data.layout import single
+from interlace.objectives._lexicons import Dictionary
+from interlace.objectives._masking import Rate
 from interlace.objectives._noise import Noise
-from interlace.objectives._seq2seq import Seq2SeqObjective, written_rows
+from interlace.objectives._seq2seq import PreparedSeq2Seq, Seq2SeqObjective, written_rows
+from interlace.objectives._word_by_word import WordTable, tables, word_by_word
+from interlace.schedules import value_at, values_of
 
 if TYPE_CHECKING:
-    from interlace.objectives import Batch
-    from interlace.objectives._seq2seq import PreparedSeq2Seq
+    from interlace.objectives import Batch, Resources
     from interlace.randomness import Generator
+
+
+@dataclass(frozen=True)
+class PreparedDenoise(PreparedSeq2Seq):
+    """Adds the translations of each language's words; none where no dictionary is asked for."""
+
+    translations: dict[str, WordTable]
 
 
 class Denoise(Seq2SeqObjective):
     """Write a sentence after reading it with words moved, missing and hidden.
 
-    Reads: single sentences of one language a batch.
+    Reads: single sentences of one language a batch; with `translated` a dictionary.
     Relations: `mass` hides one span and writes it alone; `back_translation` reads the model's own translation.
     Terms: `denoise`. XLM lets its weight fall: `weight = "0:1,100000:0.1,300000:0"`.
     """
@@ -38,10 +50,41 @@ class Denoise(Seq2SeqObjective):
     term: ClassVar[str] = "denoise"
 
     noise: Noise = Field(default_factory=Noise, description="What is done to the sentence that is read.")
+    translated: Rate = Field(
+        "0",
+        description="Share of words that are read as a translation, where the dictionary has one, before the noise; a "
+        "number or a schedule over steps. Translation word by word is what back-translation can begin with (Lample et "
+        "al. 2018).",
+    )
+    dictionary: Dictionary = Field(default_factory=Dictionary, description="Which words translate which.")
 
-    def batch(self, examples: Sentences, prepared: PreparedSeq2Seq, step: int, rng: Generator) -> Batch:
+    @property
+    def needs(self) -> frozenset[str]:  # type: ignore[override]
+        """A dictionary, where words are to be translated."""
+        return frozenset({"lexicon"} if any(values_of(self.translated)) else ())
+
+    def prepare(self, resources: Resources) -> PreparedDenoise:
+        """Look dictionaries up, where words are to be translated.
+
+        Raises:
+            DataError: words are to be translated, and there is no dictionary, or none of its entries can be used.
+        """
+        prepared = super().prepare(resources)
+        shared = {field.name: getattr(prepared, field.name) for field in fields(PreparedSeq2Seq)}
+        if not self.needs:
+            return PreparedDenoise(**shared, translations={})
+        dictionaries = self.dictionary.prepare(resources, self.term, most=sys.maxsize)
+        return PreparedDenoise(**{**shared, "dictionaries": dictionaries}, translations=tables(dictionaries))
+
+    def for_evaluation(self) -> Self:
+        """The same with no word translated."""
+        return super().for_evaluation().model_copy(update={"translated": "0"})
+
+    def batch(self, examples: Sentences, prepared: PreparedDenoise, step: int, rng: Generator) -> Batch:
         """Read it noised, write it whole."""
         vocab, language = prepared.vocab, examples.language
-        noised = self.noise.apply(examples, vocab, step, rng)
         writing = written_rows(examples.ids, vocab.target(language), vocab, self.max_length)
+        if (table := prepared.translations.get(language)) and (share := value_at(self.translated, step)):
+            examples = word_by_word(examples, table, share, rng)
+        noised = self.noise.apply(examples, vocab, step, rng)
         return self.laid_out(single(noised, vocab, self.max_length), (language,), writing, (language,), prepared)
