@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -127,6 +128,11 @@ def test_with_more_subwords(kind, starts, text, tmp_path) -> None:
     assert AutoModelForMaskedLM.from_pretrained(model).config.vocab_size >= new.size
     again = pretrain(adapted("adapt/mbert-alm", model, text), tmp_path / "again")  # and goes on like any other
     assert Vocab.load(again).fingerprint == new.fingerprint
+
+
+def test_a_size_that_is_not_read_is_told(starts, text, tmp_path, caplog) -> None:
+    pretrain(adapted("adapt/mbert-alm", starts[next(iter(KINDS))], text, {"vocab.size": "800"}), tmp_path / "run")
+    assert re.search(r"vocab\.size = 800 is not read: the [0-9,]+ subwords are those of .*; vocab\.extend", caplog.text)
 
 
 def test_more_subwords_need_something_to_extend() -> None:

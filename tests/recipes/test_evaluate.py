@@ -161,3 +161,15 @@ def test_a_test_set_is_translated_up_to_what_the_run_learnt_in_each_direction():
     assert _task(finished, "mt").max_length == {"en-de": 16, "de-en": 32}
     assert _task(finished, "short").max_length == 12
     assert _task(replace(finished, trained=None), "mt").max_length is None  # nobody knows: the model's own
+
+
+def test_a_direction_that_was_never_learnt_is_told(caplog):
+    corpora = {"pairs": {"pairs": ["en-de"], "train": ["a.{language}"]}}
+    evaluated = {"targets": ["en-de", "de-en"], "tasks": {"mt": {}}}
+    objectives = {"translation": {"directions": "forward"}}
+    trained = Recipe.read({"name": "r", "corpora": corpora, "objectives": objectives, "evaluate": evaluated})
+    _task(Target("r/model", trained, Path("r"), trained), "mt")
+    assert "mt: the run never learnt to translate de-en, so a score there is of guesses; it learnt en-de" in caplog.text
+    caplog.clear()
+    _task(Target("r/model", trained, None, None), "mt")  # a model of somebody else's
+    assert not caplog.text

@@ -142,7 +142,16 @@ def evaluate(
 def _task(target: Target, name: str) -> Task:
     """A task of the recipe as it scores this model; lines are translated as `interlace translate` does it."""
     task = target.recipe.evaluate.task(name).after(target.run)
-    return task.learnt(longest_learnt(target.trained)) if isinstance(task, Mt) and target.trained is not None else task
+    if not isinstance(task, Mt) or target.trained is None:
+        return task
+    learnt = longest_learnt(target.trained)
+    asked = [str(task.direction(language)) for language in task.targets or target.recipe.evaluate.targets]
+    if guessed := [direction for direction in asked if direction not in learnt]:
+        log.warning(
+            "%s: the run never learnt to translate %s, so a score there is of guesses; it learnt %s",
+            name, " and ".join(guessed), ", ".join(learnt) or "nothing of the kind",
+        )  # fmt: skip
+    return task.learnt(learnt)
 
 
 class IncompleteError(RunError):

@@ -18,6 +18,7 @@ from interlace.data.vocab import Vocab
 from interlace.errors import DataError
 from interlace.recipes._text import filters_of, text_key, training_lines, training_pairs, words_key
 from interlace.recipes._translating import tokenizer_of
+from interlace.recipes._vocab import VocabSettings
 from interlace.recipes.deriving import derived_key, with_derived
 from interlace.recipes.linking import beside, needs
 from interlace.text.words import SPLITTERS
@@ -126,6 +127,11 @@ def _vocab(recipe: Recipe, root: Path) -> Vocab:
     if start is None:
         return _learnt(recipe, root)
     vocab = Vocab.load(start)
+    if recipe.vocab.size not in {VocabSettings().size, vocab.size}:
+        log.warning(
+            "vocab.size = %s is not read: the %s subwords are those of %s; vocab.extend adds some",
+            f"{recipe.vocab.size:,}", f"{vocab.size:,}", start,
+        )  # fmt: skip
     return _extended(recipe, root, vocab) if recipe.vocab.extend else vocab
 
 
