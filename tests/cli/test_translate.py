@@ -426,7 +426,7 @@ def test_a_model_that_only_reads_is_refused(vocab, tmp_path):
 
 def test_a_run_that_only_reads_is_refused_whatever_is_said(tmp_path):
     run = tmp_path / "run"
-    run.mkdir()
+    (run / "model").mkdir(parents=True)
     (run / "recipe.json").write_text(json.dumps({"name": "mlm", "objectives": {"mlm": {}}}))
     (run / "run.json").write_text(json.dumps({"finished": True}))
     with pytest.raises(SettingsError, match=r"run: this model only reads; .*tiny/mt\)$"):

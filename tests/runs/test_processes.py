@@ -98,6 +98,6 @@ def test_two_processes_score_like_one(python, small, tmp_path):
     arguments = ["-m", "interlace", "evaluate", str(tmp_path / "run" / "model"), "--on", "pos", "--seeds", "1"]
     arguments += ["--recipe", str(small), "--set", "evaluate.tasks.pos.files={split}.{language}.conllu"]
     arguments += ["--set", 'evaluate.targets=["xx"]', "--into", str(tmp_path / "two")]
-    subprocess.run([python, *TORCHRUN, *arguments], check=True, capture_output=True)
+    subprocess.run([python, *TORCHRUN, "--no-python", python, *arguments], check=True, capture_output=True)
     rows = json.loads((tmp_path / "two" / "scores.json").read_text())
     assert [(row["language"], row["n"], row["scores"]["unread"]) for row in rows] == [("en", 31, 0), ("xx", 7, 0)]

@@ -207,10 +207,10 @@ def test_what_translates_nothing_cannot_be_stopped_by_bleu(small, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.distributed
-def test_two_processes_translate_their_own_rows_and_end_with_one_model(unsupervised, tmp_path):
+def test_two_processes_translate_their_own_rows_and_end_with_one_model(python, unsupervised, tmp_path):
     arguments = ["-m", "interlace", "pretrain", str(unsupervised), "--into"]
-    subprocess.run([sys.executable, *arguments, str(tmp_path / "one")], check=True, capture_output=True)
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    subprocess.run([python, *arguments, str(tmp_path / "one")], check=True, capture_output=True)
+    torchrun = [python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     two = [*torchrun, *arguments, str(tmp_path / "two"), "--set", "train.micro_batches=1"]
     subprocess.run(two, check=True, capture_output=True)
     one, other = weights(tmp_path / "one"), weights(tmp_path / "two")

@@ -171,7 +171,7 @@ def test_examples_that_do_not_pair_are_refused(rng):
         paired_bootstrap(right([1, 0]), right([1, 0, 1]), rng)
     here, there = (Examples(np.ones(3), np.ones(3), identity) for identity in ("first 3", "last 3"))
     for test in (paired_bootstrap, approximate_randomisation):
-        with pytest.raises(DataError, match="found as many, but other ones"):
+        with pytest.raises(DataError, match="these are others, for what is right differs"):
             test(here, there, rng)
 
 

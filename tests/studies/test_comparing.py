@@ -146,7 +146,7 @@ def test_other_examples_of_one_number_are_not_paired(results, tmp_path):
     for one in single:
         path = outcomes_file(tmp_path / one["run"], "pos", 0)
         keep(path, "de", Examples(np.ones(5), np.ones(5), one["system"]), "key")
-    with pytest.raises(DataError, match="found as many, but other ones"):
+    with pytest.raises(DataError, match="these are others, for what is right differs"):
         compare(single, "a", unit="examples", into=tmp_path)
     with pytest.raises(DataError, match="another model"):
         compare([{**one, "key": "new"} for one in single], "a", unit="examples", into=tmp_path)

@@ -162,6 +162,6 @@ def _must_pair(a: Examples, b: Examples) -> None:
         raise DataError(f"two systems are compared by the same measure: found {a.measure} and {b.measure}")
     if a.identity != b.identity:
         raise DataError(
-            "two systems are compared on the same examples: found as many, but other ones, as what is right for them "
-            "tells; evaluate both on the same files"
+            "two systems are compared on the same examples: these are others, for what is right differs; evaluate both "
+            "on the same files, and on the same words of a dictionary"
         )
