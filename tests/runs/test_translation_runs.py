@@ -3,7 +3,6 @@
 import json
 import logging
 import subprocess
-import sys
 
 import pytest
 import torch
