@@ -166,6 +166,17 @@ class Dictionaries:
         """The usable entries that are for this."""
         return np.flatnonzero(self.parts == part)
 
+    def learnt(self) -> dict[str, NDArray[np.int64]]:
+        """By language (2, ...) words that are learnt from, and what translates each; entries are read both ways."""
+        at = self.of(Part.DRAWN)
+        both = np.stack([self.source[at], self.target[at]])
+        found: dict[str, list[NDArray[np.int64]]] = {}
+        for number, dictionary in enumerate(self.drawn):
+            mine = both[:, self.owner[at] == number]
+            for language, words in zip(dictionary.languages, (mine, mine[::-1]), strict=True):
+                found.setdefault(language, []).append(words)
+        return {language: np.concatenate(words, axis=1) for language, words in found.items()}
+
 
 def draw(lexicon: Lexicon, languages: tuple[str, str], share: float, seed: int) -> Drawn:
     """Draw a share of the source words, at least one; a smaller share is part of a larger one.

@@ -49,7 +49,7 @@ class Noise(Settings):
         Raises:
             DataError: something is to be hidden, and the vocabulary has no mask.
         """
-        units = _Units.of(sentences, self.unit)
+        units = Units.of(sentences, self.unit)
         order = units.shuffled(value_at(self.shuffle, step), rng)
         stays = units.kept(value_at(self.drop, step), rng)
         rate = value_at(self.blank, step)
@@ -67,7 +67,7 @@ class Noise(Settings):
 
 
 @dataclass(frozen=True)
-class _Units:
+class Units:
     """What noise works on. starts, lengths: (U,) its subwords. rows, places: (U,) where it stands."""
 
     starts: NDArray[np.int64]
@@ -76,7 +76,7 @@ class _Units:
     places: NDArray[np.int64]
 
     @classmethod
-    def of(cls, sentences: Sentences, unit: str) -> _Units:
+    def of(cls, sentences: Sentences, unit: str) -> Units:
         """Subwords, or the words that they belong to; a separator inside a stream is a word by itself."""
         owner, words = sentences.ids.rows(), sentences.words.flat
         new = np.ones(len(words), np.bool_)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from interlace.errors import DataError
-from interlace.objectives._lexicons import Part
 from interlace.ragged import Ragged
 
 if TYPE_CHECKING:
@@ -24,14 +23,8 @@ def translations(dictionaries: Dictionaries, size: int, what: str) -> dict[str, 
     Raises:
         DataError: every word that is drawn has several subwords.
     """
-    found: dict[str, list[NDArray[np.int64]]] = {}
-    at = dictionaries.of(Part.DRAWN)
-    sides = (dictionaries.source[at], dictionaries.target[at])
-    for number, dictionary in enumerate(dictionaries.drawn):
-        mine = dictionaries.owner[at] == number
-        for language, own, other in zip(dictionary.languages, sides, sides[::-1], strict=True):
-            found.setdefault(language, []).append(_subwords(dictionaries.words, own[mine], other[mine]))
-    tables = {language: _table(np.concatenate(parts, axis=1), size) for language, parts in found.items()}
+    learnt = dictionaries.learnt()
+    tables = {language: _table(_subwords(dictionaries.words, *words), size) for language, words in learnt.items()}
     tables = {language: table for language, table in tables.items() if len(table.values)}
     if not tables:
         raise DataError(f"{what}: no word of its dictionary is one subword: {'; '.join(dictionaries.notes)}")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from interlace.data import Sentences
-from interlace.objectives._lexicons import Part
+from interlace.objectives._noise import Units
 from interlace.ragged import Ragged
 
 if TYPE_CHECKING:
@@ -61,14 +61,7 @@ class WordTable:
 
 def tables(dictionaries: Dictionaries) -> dict[str, WordTable]:
     """By language, from the entries that are learnt from, read in both directions."""
-    at = dictionaries.of(Part.DRAWN)
-    sides = (dictionaries.source[at], dictionaries.target[at])
-    found: dict[str, list[NDArray[np.int64]]] = {}
-    for number, dictionary in enumerate(dictionaries.drawn):
-        mine = dictionaries.owner[at] == number
-        for language, own, other in zip(dictionary.languages, sides, sides[::-1], strict=True):
-            found.setdefault(language, []).append(np.stack([own[mine], other[mine]]))
-    return {language: _table(np.concatenate(parts, axis=1), dictionaries.words) for language, parts in found.items()}
+    return {language: _table(words, dictionaries.words) for language, words in dictionaries.learnt().items()}
 
 
 def _table(pairs: NDArray[np.int64], words: Ragged) -> WordTable:
@@ -83,13 +76,10 @@ def word_by_word(sentences: Sentences, table: WordTable, share: float, rng: Gene
     Of several translations each is as likely. Words keep their order and their numbers. A word is known as it is
     spelled inside a line; where a vocabulary spells it otherwise at a line's start, it stays there.
     """
-    ids, numbers, rows = sentences.ids.flat, sentences.words.flat, sentences.ids.rows()
+    ids, units = sentences.ids.flat, Units.of(sentences, "word")
     if not len(ids):
         return sentences
-    new = np.ones(len(ids), np.bool_)
-    new[1:] = (rows[1:] != rows[:-1]) | (numbers[1:] != numbers[:-1]) | (numbers[1:] < 0)
-    starts = np.flatnonzero(new)
-    lengths = np.diff(starts, append=len(ids))
+    starts, lengths = units.starts, units.lengths
     known = table.find(ids, starts, lengths)
     known[rng.random(len(known)) >= share] = -1
     chosen = np.flatnonzero(known >= 0)
@@ -100,8 +90,8 @@ def word_by_word(sentences: Sentences, table: WordTable, share: float, rng: Gene
     which = np.arange(len(starts))
     which[chosen] = len(starts) + np.arange(len(chosen))
     words = both.take(which)
-    per_row = np.bincount(rows[starts], words.lengths, minlength=len(sentences)).astype(np.int64)
-    owners = np.repeat(numbers[starts], words.lengths)
+    per_row = np.bincount(units.rows, words.lengths, minlength=len(sentences)).astype(np.int64)
+    owners = np.repeat(sentences.words.flat[starts], words.lengths)
     return Sentences(Ragged.from_lengths(words.flat, per_row), Ragged.from_lengths(owners, per_row), sentences.language)
 
 
