@@ -203,10 +203,12 @@ def test_the_command_line_learns_and_scores(data, monkeypatch):
     done = CliRunner().invoke(application(), ["pretrain", str(path), "--into", str(data / "run")])
     assert done.exit_code == 0, done.output
     where = ["--set", "evaluate.tasks.word_translation.files=d.txt", "--json"]
-    scored = CliRunner().invoke(
-        application(), ["evaluate", str(data / "run"), "--on", "word_translation", *where, "--recipe", str(path)]
-    )
+    (data / "s.txt").write_text("ein\thund\t0.9\nein\tkatzen\t0.2\nhund\tkatzen\t0.1\n")
+    where = ["--set", "evaluate.tasks.word_similarity.files=s.txt", *where]
+    tasks = ["--on", "word_translation", "--on", "word_similarity"]
+    scored = CliRunner().invoke(application(), ["evaluate", str(data / "run"), *tasks, *where, "--recipe", str(path)])
     assert scored.exit_code == 0, scored.output
+    assert [row["task"] for row in json.loads(scored.stdout)] == ["word_translation", "word_similarity"]
     assert '"p@1 csls": 100.0' in scored.output
 
 

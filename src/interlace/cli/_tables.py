@@ -21,21 +21,32 @@ def score_table(rows: Iterable[Row]) -> Table:
 
 
 def comparison_table(scores: dict[str, list[Row]]) -> Table:
-    """Tasks and recipes down, languages across; the last column is the mean of the zero-shot languages."""
+    """Tasks and recipes down, languages across, settings apart; the last column is of all languages but the source."""
     rows = [row for found in scores.values() for row in found]
     languages = list(dict.fromkeys(row["language"] for row in rows))
     table = Table(title="Scores by language (mean over seeds, ± standard deviation)", title_justify="left")
-    for name in ("task", *(["recipe"] if len(scores) > 1 else []), *languages, "zero-shot mean"):
+    for name in ("task", *(["recipe"] if len(scores) > 1 else []), *languages, "mean without source"):
         table.add_column(name, justify="left" if name in {"task", "recipe"} else "right")
-    for task in dict.fromkeys(row["task"] for row in rows):
+    for kind in dict.fromkeys(_kind(row) for row in rows):
         for recipe, found in scores.items():
-            mine = [row for row in found if row["task"] == task]
+            mine = [row for row in found if _kind(row) == kind]
             if mine:
-                head = f"{task} ({mine[0]['metric']}, {mine[0]['unit']})"
                 cells = [_shown(_by_seed(mine, [language])) for language in languages]
                 others = [language for language in languages if language != mine[0]["source"]]
-                table.add_row(head, *([recipe] if len(scores) > 1 else []), *cells, _shown(_by_seed(mine, others)))
+                label = [recipe] if len(scores) > 1 else []
+                table.add_row(_head(mine[0]), *label, *cells, _shown(_by_seed(mine, others)))
     return table
+
+
+def _kind(row: Row) -> tuple[str, str, str, str]:
+    """What scores have in common that may be averaged."""
+    return row["task"], row.get("setting", "zero-shot"), row["metric"], row["source"]
+
+
+def _head(row: Row) -> str:
+    setting = row.get("setting", "zero-shot")
+    name = row["task"] if setting == "zero-shot" else f"{row['task']}, {setting}"
+    return f"{name} ({row['metric']}, {row['unit']})"
 
 
 def _by_seed(rows: list[Row], languages: list[str]) -> list[float]:

@@ -14,7 +14,7 @@ from interlace.cli._options import Changes, parse_changes
 
 def evaluate(
     model: Annotated[str, typer.Argument(help="A finished run's folder, or a checkpoint's folder or hub name.")],
-    on: Annotated[str, typer.Option("--on", help="Tasks, separated by commas; none: the recipe's.")] = "",
+    on: Annotated[list[str], typer.Option("--on", help="Tasks, with commas or repeated; none: the recipe's.")] = [],
     seeds: Annotated[int | None, typer.Option("--seeds", min=1, help="Fine-tuning seeds.")] = None,
     recipe: Annotated[str | None, typer.Option("--recipe", help="Recipe that says how tasks are set up.")] = None,
     into: Annotated[Path | None, typer.Option("--into", help="Where scores go; a run keeps its own.")] = None,
@@ -34,7 +34,7 @@ def evaluate(
     target = target_of(model, read_recipe(recipe, given) if recipe else None, into)
     if given and not recipe:
         target = target.changed(change_recipe(target.recipe, given))
-    names = [name.strip() for name in on.split(",") if name.strip()]
+    names = [name.strip() for part in on for name in part.split(",") if name.strip()]
     failed = None
     with training_bar("fine-tuning", None) as bar:
         try:
