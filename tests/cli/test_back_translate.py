@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from interlace.cli import application
 from interlace.errors import SettingsError
-from interlace.models.translator import Hypothesis, Translation
+from interlace.models.translator import Hypothesis, Translated
 from interlace.recipes import translate
 from interlace.recipes.translate import Window
 
@@ -28,7 +28,7 @@ def called(monkeypatch):
 
         def windows(self, lines, size, first=0):
             taken = list(lines)
-            found = [Translation((Hypothesis(line.upper(), 0.0, 0.0, 1),)) for line in taken]
+            found = [Translated((Hypothesis(line.upper(), 0.0, 0.0, 1),)) for line in taken]
             yield Window(first, taken, found)
 
     monkeypatch.setattr(translate, "Interpreter", Shouting)

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from interlace.errors import DataError, SettingsError
-from interlace.models.translator import Hypothesis, Translation
+from interlace.models.translator import Hypothesis, Translated
 from interlace.recipes.back_translating import BackTranslating, back_translate
 from interlace.recipes.part import Part
 from interlace.recipes.translate import Window
@@ -35,7 +35,7 @@ class Backwards:
             self.asked.append(line)
             self.numbers.append(first)
             found = Hypothesis(self.say(line), 0.0, 0.0, 3, full=line == "opt")
-            yield Window(first, [line], [Translation((found,), int(bool(line)))])
+            yield Window(first, [line], [Translated((found,), int(bool(line)))])
             first += 1
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from interlace.models.translator import Translation
+    from interlace.models.translator import Translated
     from interlace.recipes.part import Stretch
     from interlace.recipes.translate import Interpreter, Window
 
@@ -48,7 +48,7 @@ class Form:
             for row in self._rows(number, line, translation)
         ]
 
-    def _rows(self, number: int, line: str, translation: Translation) -> Iterator[str]:
+    def _rows(self, number: int, line: str, translation: Translated) -> Iterator[str]:
         if self.as_json:
             found = [
                 {"text": one.text, "score": round(one.score, 4), "logprob": round(one.logprob, 4), "length": one.length}

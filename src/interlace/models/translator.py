@@ -50,7 +50,7 @@ class Hypothesis:
 
 
 @dataclass(frozen=True)
-class Translation:
+class Translated:
     """What was found for a line, best first; a line without a subword has one empty hypothesis.
 
     pieces: into how many the line was cut; 0 where there was nothing to translate.
@@ -118,7 +118,7 @@ class Translator:
         allowed = max(1, budget.scores // (table * self.settings.width))
         self.rows = allowed if rows is None else min(rows, allowed)
 
-    def lines(self, lines: Sequence[str], first: int = 0, *, cut: bool = True) -> list[Translation]:
+    def lines(self, lines: Sequence[str], first: int = 0, *, cut: bool = True) -> list[Translated]:
         """Translations of lines, in order.
 
         Args:
@@ -239,12 +239,12 @@ class Translator:
         line = " ".join(text.split("\n")).strip()
         return Hypothesis(line, self.settings.compared.score(logprob, length + 1), logprob, length + 1, length >= limit)
 
-    def _whole(self, parts: list[list[Hypothesis]]) -> Translation:
+    def _whole(self, parts: list[list[Hypothesis]]) -> Translated:
         """Of a line, from the hypotheses of its pieces: rank for rank, a piece that has too few gives its last."""
         if not parts:
-            return Translation((Hypothesis("", 0.0, 0.0, 0),), 0)
+            return Translated((Hypothesis("", 0.0, 0.0, 0),), 0)
         if len(parts) == 1:
-            return Translation(tuple(parts[0]))
+            return Translated(tuple(parts[0]))
         hypotheses = []
         for rank in range(max(map(len, parts))):
             chosen = [part[min(rank, len(part) - 1)] for part in parts]
@@ -252,7 +252,7 @@ class Translator:
             text = joined([one.text for one in chosen], self.target)
             score = self.settings.compared.score(logprob, length)
             hypotheses.append(Hypothesis(text, score, logprob, length, any(one.full for one in chosen)))
-        return Translation(tuple(hypotheses), len(parts))
+        return Translated(tuple(hypotheses), len(parts))
 
 
 def _verbatim(vocab: Vocab) -> Vocab:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from interlace.models.search.settings import Search
     from interlace.models.seq2seq import Seq2Seq
-    from interlace.models.translator import Translation
+    from interlace.models.translator import Translated
     from interlace.recipes import Recipe
     from interlace.text.normalise import Normalise
 
@@ -165,7 +165,7 @@ class Window:
 
     first: int
     lines: list[str]
-    translations: list[Translation]
+    translations: list[Translated]
 
     def __len__(self) -> int:
         return len(self.lines)
