@@ -130,6 +130,21 @@ def test_what_cannot_be_scored_costs_the_rest_nothing(target, monkeypatch):
         run(target, ["pos"], seeds=1)
 
 
+def test_what_stops_every_seed_is_told_once(target, monkeypatch, caplog):
+    def scored(cell, fit):
+        raise DataError(f"{cell.name}: no such file")
+
+    known = []
+    monkeypatch.setattr(evaluate, "score_fit", scored)
+    monkeypatch.setattr(evaluate.Vocab, "load", lambda _: None)
+    monkeypatch.setattr(evaluate, "data_root", lambda _: None)
+    monkeypatch.setattr(evaluate, "kept_leaks", lambda *given: known.extend(given[-1]) or [])
+    with pytest.raises(DataError, match=r"^pos: no such file$"):
+        run(replace(target, trained=target.recipe), ["pos"], seeds=3)
+    assert caplog.text.count("no such file") == 1
+    assert known == ["pos: no such file"]  # so that the look for leaks does not tell it again
+
+
 def test_a_probe_loads_its_model_once_for_all_languages(target, monkeypatch):
     loads, looks = [], []
 

@@ -157,6 +157,17 @@ def test_a_test_set_that_cannot_be_read_is_told_and_looked_for_once_it_is_there(
     assert json.loads((folder / LEAKS).read_text())["unread"] == {}
 
 
+def test_what_is_known_already_is_not_told_again(folder, caplog):
+    small = recipe(folder, mt={"targets": ["en-de", "de-en"]})
+    unread = held_out(small).unread
+    assert [place.language for place in unread] == ["en-de", "de-en"]
+    assert caplog.text.count("mt: no test data") == 1  # of either direction
+    caplog.clear()
+    kept_leaks(folder, small, small, ["mt"], list(unread.values()))
+    assert "no test data" not in caplog.text
+    assert list(json.loads((folder / LEAKS).read_text())["unread"]) == ["mt.test.en-de", "mt.test.de-en"]
+
+
 def test_a_damaged_development_set_is_told(folder):
     write(folder, {"nli/dev.en.tsv": "no header\n"})
     assert list(held_out(recipe(folder, xnli={})).unread) == [("xnli", "dev", "en")]

@@ -102,9 +102,15 @@ def test_a_language_is_not_translated_into_itself(root, vocab):
         task().examples("test", "en", vocab, root)
 
 
-def test_missing_files_are_those_of_the_direction_asked_for(root, vocab):
-    with pytest.raises(DataError, match=r"mt: no test data in 'en' beside 'fr': there is no file .*test.fr-en.fr"):
-        task().examples("test", "fr-en", vocab, root)
+def test_missing_files_are_told_in_the_same_words_for_both_directions(root, vocab):
+    told = []
+    for direction in ("fr-en", "en-fr"):
+        with pytest.raises(DataError) as caught:
+            task().examples("test", direction, vocab, root)
+        told.append(str(caught.value))
+    assert told[0] == told[1]
+    there = r"there is no file .*test.fr-en.en.*nor the other way round.* there is no file .*test.en-fr.en"
+    assert re.match(rf"mt: no test data in 'en' beside 'fr': {there}", told[0])
 
 
 def test_rows_of_files_can_be_named(root, vocab):

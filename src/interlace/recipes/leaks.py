@@ -52,11 +52,11 @@ class HeldOut:
     unread: dict[Place, str]
 
 
-def held_out(recipe: Recipe, tasks: Sequence[str] = ()) -> HeldOut:
+def held_out(recipe: Recipe, tasks: Sequence[str] = (), told: Sequence[str] = ()) -> HeldOut:
     """The development and test sets of a recipe's tasks that are running text.
 
     Without a development set, or a test set in the source language, a task may do. Anything else that cannot be read is
-    told as a warning.
+    told as a warning, once and where it is not among what was `told` already.
     """
     found, root, settings = HeldOut({}, {}), data_root(recipe), recipe.evaluate
     for name in tasks or settings.tasks:
@@ -68,7 +68,8 @@ def held_out(recipe: Recipe, tasks: Sequence[str] = ()) -> HeldOut:
             except InterlaceError as error:
                 needless = place.split != "test" or place.language == settings.source
                 if not (needless and isinstance(error, MissingDataError)):
-                    log.warning("held-out text that is not looked for in training text: %s", error)
+                    if str(error) not in {*told, *found.unread.values()}:
+                        log.warning("held-out text that is not looked for in training text: %s", error)
                     found.unread[place] = str(error)
                 continue
             if raw is not None:
@@ -85,7 +86,9 @@ def find_leaks(trained: Recipe, sets: Mapping[Place, TestSet], grams: Grams | No
     return dict(zip(sets, leaks(training_text(trained), sets.values(), grams), strict=True))
 
 
-def kept_leaks(folder: Path, trained: Recipe, asked: Recipe, tasks: Sequence[str] = ()) -> list[dict[str, Any]]:
+def kept_leaks(
+    folder: Path, trained: Recipe, asked: Recipe, tasks: Sequence[str] = (), told: Sequence[str] = ()
+) -> list[dict[str, Any]]:
     """The leaks of test sets as plain data, those of development sets standing in the run's `leaks.json` beside them.
 
     What the file has of the same held-out text is taken from there; one reading of the training text answers for all
@@ -94,7 +97,7 @@ def kept_leaks(folder: Path, trained: Recipe, asked: Recipe, tasks: Sequence[str
     Raises:
         DataError: as `find_leaks`.
     """
-    held = held_out(asked, tasks)
+    held = held_out(asked, tasks, told)
     kept: dict[str, Any] = read_json(folder / LEAKS, {}).get("sets", {})
     keys = {place: _key(trained, of) for place, of in held.sets.items()}
     new = {place: of for place, of in held.sets.items() if kept.get(str(place), {}).get("key") != keys[place]}

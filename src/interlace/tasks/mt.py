@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from interlace.models.backbone import Backbone
     from interlace.models.seq2seq import Seq2Seq
     from interlace.models.translator import Translator
+    from interlace.tasks._files import Part
     from interlace.text import Text
 
 Longest = Annotated[int, Field(ge=8)]
@@ -235,21 +236,25 @@ class Mt(Task):
         return sources, [line for chunk in chunks for line in chunk.target.lines]
 
     def _chunks(self, split: str, direction: Direction, root: Path) -> Any:
-        """Both sides of a direction, from its own files or those of the other one.
+        """Both sides of a direction, from its own files or those of the other one."""
+        parts, sides = self._parts(split, direction, root), [direction.source, direction.target]
+        return read_parts_of_both("mt", self.reader, [parts[side] for side in sides], sides)
+
+    def _parts(self, split: str, direction: Direction, root: Path) -> dict[str, list[Part]]:
+        """The files of each side, by language.
 
         Raises:
-            DataError: there are neither.
+            DataError: there are none, said in the same words for both directions, so that it is told once.
         """
-        asked = Asked("mt", split, direction.target, root, direction.source)
-        try:
-            parts = [find_parts(self.files, asked, side) for side in (direction.source, direction.target)]
-        except MissingDataError as error:
-            turned = Asked("mt", split, direction.source, root, direction.target)
+        missing = []
+        for way in (direction, direction.back):
+            asked = Asked("mt", split, way.target, root, way.source)
             try:
-                parts = [find_parts(self.files, turned, side) for side in (direction.source, direction.target)]
-            except MissingDataError:
-                raise error from None
-        return read_parts_of_both("mt", self.reader, parts, [direction.source, direction.target])
+                return {side: find_parts(self.files, asked, side) for side in sorted((way.source, way.target))}
+            except MissingDataError as error:
+                missing.append(str(error))
+        one, other = sorted(missing)
+        raise MissingDataError(f"{one}; nor the other way round: {other.removeprefix('mt: ')}")
 
 
 def _translator(backbone: Any) -> Seq2Seq:
