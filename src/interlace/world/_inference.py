@@ -38,12 +38,12 @@ class Inference(NamedTuple):
     label: str  # one of `LABELS`
 
 
-def inferences(count: int, split: str, seed: int = 0) -> list[Inference]:
+def inferences(count: int, split: str, seed: int = 0, habits: float = 0.0) -> list[Inference]:
     """`count` pairs in random order, a third of each label, a pure function of the arguments."""
     rng = generator(Purpose.WORLD, seed, list(SPLITS).index(split), stream("nli/changes"))
     edits = Edits(rng)
     pairs: dict[Scene, list[Inference]] = {}
-    for scene in _scenes(split, seed, edits):
+    for scene in _scenes(split, seed, habits, edits):
         pairs |= _triples(_family(scene, split, edits), split, edits)
         if len(pairs) * len(LABELS) >= count:
             break
@@ -51,14 +51,14 @@ def inferences(count: int, split: str, seed: int = 0) -> list[Inference]:
     return [kept[place] for place in rng.permutation(len(kept)).tolist()]
 
 
-def _scenes(split: str, seed: int, edits: Edits) -> Iterator[Scene]:
+def _scenes(split: str, seed: int, habits: float, edits: Edits) -> Iterator[Scene]:
     """Scenes of the split without end.
 
     "Be" has few changes, so its families are small and often fruitless among the few held-out scenes: of those we take
     half the events only, which brings the splits closer to each other.
     """
     for chunk in naturals():
-        for scene in sample(_CHUNK, split, seed, stream(f"nli/{chunk}")):
+        for scene in sample(_CHUNK, split, seed, stream(f"nli/{chunk}"), habits):
             if split == "train" or scene.predicate == "be" or edits.below(2):
                 yield scene
 

@@ -35,6 +35,13 @@ class World(Settings):
     questions: int = Field(1_000, ge=1, description="Training questions on short passages, the same in all languages.")
     dev: int = Field(500, ge=1, description="Held-out items of each kind for choosing, the same in all languages.")
     test: int = Field(500, ge=1, description="Held-out items of each kind for testing, the same in all languages.")
+    habits: float = Field(
+        0.0,
+        ge=0.0,
+        le=3.0,
+        description="How unevenly words are drawn among those that fit, as in natural text: each is more or less "
+        "common, and more or less liked by its company, by log-normal factors of this deviation. 0: evenly.",
+    )
     trees: bool = Field(
         False, description="Also write plain text, and premises with hypotheses, as CoNLL-U, for changes of word order."
     )

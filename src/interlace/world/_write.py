@@ -65,7 +65,9 @@ class _Writer:
         self.folder = folder
         self.counts: dict[str, int] = {}
         self.others = [code for code in world.languages if code != PIVOT]
-        held_out = {split: sample(world.size("sentences", split), split, world.seed) for split in _HELD_OUT}
+        held_out = {
+            split: sample(world.size("sentences", split), split, world.seed, habits=world.habits) for split in _HELD_OUT
+        }
         self.held_out: dict[tuple[str, str], list[Sentence]] = {
             (split, code): _realised(code, scenes) for split, scenes in held_out.items() for code in world.languages
         }
@@ -85,7 +87,7 @@ class _Writer:
             self._questions(split)
 
     def _inference(self, split: str) -> None:
-        pairs = inferences(self.world.size("nli", split), split, self.world.seed)
+        pairs = inferences(self.world.size("nli", split), split, self.world.seed, self.world.habits)
         for code in self.world.languages:
             said = [_realised(code, [pair.premise, pair.hypothesis]) for pair in pairs]
             rows = [
@@ -97,7 +99,7 @@ class _Writer:
 
     def _questions(self, split: str) -> None:
         count = self.world.size("questions", split)
-        found = passages(count, split, self.world.seed)
+        found = passages(count, split, self.world.seed, self.world.habits)
         for code in self.world.languages:
             paragraphs = [paragraph(passage, code, f"{split}-{number}") for number, passage in enumerate(found, 1)]
             self._json(f"qa/{split}.{code}.json", _formats.squad(paragraphs, "world"), count)
@@ -155,7 +157,7 @@ class _Writer:
         return _realised(code, self._scenes(kind, split, f"{name}/{code}"))
 
     def _scenes(self, kind: str, split: str, name: str) -> list[Scene]:
-        return sample(self.world.size(kind, split), split, self.world.seed, stream(name))
+        return sample(self.world.size(kind, split), split, self.world.seed, stream(name), self.world.habits)
 
     def _file(self, name: str, lines: Iterable[str], count: int) -> None:
         self._put(name, "".join(line + "\n" for line in lines), count)
