@@ -374,6 +374,9 @@ def test_a_missing_language_is_named_with_what_there_is(run_folder):
         (("--set", "max_ration=2"), r"did you mean 'max_ratio'"),
         (("--beam", 3, "--set", "beam=4"), r"--set beam: --beam says the same"),
         (("--set", "temperature=0"), r"temperature: .*greater than 0"),
+        (("--set", "temperature=0.7"), r"temperature = 0\.7 is for draws, but .*; set sample = true too"),
+        (("--set", "top=10", "--set", "sample=false"), r"top = 10 is for draws"),
+        (("--set", "seed=3"), r"seed = 3 is for draws"),
     ],
 )
 def test_wrong_settings_are_named(run_folder, options, said):

@@ -187,12 +187,14 @@ class BackTranslation(Seq2SeqObjective):
         languages = None
         if "through_language" in extra and model.decoder_language_input is not None:
             languages = extra["through_language"].expand(rows)
+        sampled = self.search == "sampled"
+        draws: Any = {"sample": True, "temperature": self.temperature, "top": self.top} if sampled else {}
         order = Order(
             first=extra["through"].expand(rows),
             languages=languages,
             limits=extra["limits"],
             rules=Rules(end, pad, (*extra["never"].tolist(), *range(size, model.vocab_size))),
-            search=Search(beam=1, sample=self.search == "sampled", temperature=self.temperature, top=self.top),
+            search=Search(beam=1, **draws),
         )
         said = translated(model, batch.inputs, order)
         if kept is not None:

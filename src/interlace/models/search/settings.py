@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from interlace.models.search import Decoding, Found, Rules
 
+_OF_DRAWS = ("temperature", "top", "seed")
+
 
 class Search(Settings):
     """How a translation is searched for."""
@@ -52,6 +54,11 @@ class Search(Settings):
         if self.n_best > most:
             what = "sample = true draws one translation" if self.sample else f"beam = {self.beam} finds no more"
             raise SettingsError(f"n_best = {self.n_best}, but {what}")
+        for name in _OF_DRAWS:
+            if not self.sample and (value := getattr(self, name)) != type(self).model_fields[name].default:
+                raise SettingsError(
+                    f"{name} = {value} is for draws, but sample = false searches; set sample = true too"
+                )
 
     @property
     def compared(self) -> Penalty:
