@@ -56,6 +56,10 @@ def test_bleu_on_the_way_stands_beside_perplexity_and_rises(tmp_path: Path) -> N
     scores = {"perplexity/en-de": 9.0, "perplexity/mean": 9.0, "bleu/en-de": 12.0, "bleu/mean": 12.0}
     plain = {name: value for name, value in scores.items() if name.startswith("perplexity")}
     found = perplexity([run(tmp_path, "mt", evaluations=[Evaluation(step=1, scores=scores)])])
-    assert "BLEU of greedy translations of development text, on" in str(found.body)
+    assert "BLEU of greedy translations of development text, in each direction." in str(found.body)
     assert found.lead.endswith("Of BLEU, higher is better.")
-    assert "BLEU" not in perplexity([run(tmp_path, "lm", 1, evaluations=[Evaluation(step=1, scores=plain)])]).lead
+    assert found.title == "Perplexity and BLEU"
+    without = perplexity([run(tmp_path, "lm", 1, evaluations=[Evaluation(step=1, scores=plain)])])
+    assert ("BLEU" not in without.lead, without.title) == (True, "Perplexity")
+    alone = {"bleu/en-de": 12.0, "bleu/mean": 12.0}
+    assert perplexity([run(tmp_path, "mt2", 2, evaluations=[Evaluation(step=1, scores=alone)])]).title == "BLEU"

@@ -46,7 +46,14 @@ def perplexity(runs: Sequence[Run]) -> Section:
     if "bleu" in kinds:
         lead += " Of BLEU, higher is better."
     several = len(columns(runs)) > 1
-    return Section("Perplexity", lead, render("panels", figures=figures, keys=columns(runs), several=several))
+    return Section(_heading(kinds), lead, render("panels", figures=figures, keys=columns(runs), several=several))
+
+
+def _heading(kinds: Sequence[str]) -> str:
+    """What is shown; a run that is steered by BLEU has that beside perplexity, or alone."""
+    if "bleu" not in kinds:
+        return "Perplexity"
+    return "BLEU" if len(kinds) == 1 else "Perplexity and BLEU"
 
 
 def _figure(runs: Sequence[Run], kind: str, names: list[str]) -> dict[str, object]:
@@ -60,7 +67,8 @@ def _figure(runs: Sequence[Run], kind: str, names: list[str]) -> dict[str, objec
     if curves:
         span = domain([curve for lines in curves.values() for curve in lines], log="perplexity" in kind)
         panels = [panel(_title(name), curves[name], span, unit) for name in shown]
-    caption = f"{unit[:1].upper()}{unit[1:]}, on the evaluation text of each language."
+    where = "in each direction" if kind == "bleu" else "on the evaluation text of each language"
+    caption = f"{unit[:1].upper()}{unit[1:]}, {where}."
     return {"panels": panels, "caption": caption, "hidden": [_title(name) for name in curves if name not in shown]}
 
 
