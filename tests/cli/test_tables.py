@@ -43,3 +43,11 @@ def test_seeds_are_averaged_and_recipes_stay_apart() -> None:
         ["pos (accuracy, %)", "mlm", "35.0 ±7.1", "35.0 ±7.1"],
         ["pos (accuracy, %)", "tlm", "50.0", "50.0"],
     ]
+
+
+def test_scores_over_held_out_words_say_so_beside_those_over_all() -> None:
+    learnt = row("de", 30.0) | {"scores": {"accuracy": 30.0, "accuracy, all": 60.0, "held out": 50.0}}
+    assert cells(comparison_table({"align_mlm": [learnt], "mlm": [row("de", 50.0)]})) == [
+        ["pos (accuracy of held-out words, %)", "align_mlm", "30.0", "30.0"],
+        ["pos (accuracy of all words, %)", "mlm", "50.0", "50.0"],
+    ]

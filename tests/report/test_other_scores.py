@@ -63,3 +63,37 @@ def test_the_page_shows_them_folded(run, tmp_path):
     assert '<th scope="col">exact</th>' in text
     assert "31.50" in text
     assert '<th scope="col">Recipe</th>' not in text
+
+
+def probe(value, **more):
+    return {
+        "task": "embedding_alignment", "metric": "p@1", "unit": "%", "source": "en", "n": 100, "language": "de",
+        "seed": 0, "score": value, "scores": {"p@1": value, **more},
+    }  # fmt: skip
+
+
+LEARNT = {"p@1, all": 60.0, "p@1, seen": 90.0, "held out": 50.0}
+
+
+def test_scores_over_held_out_words_are_told_apart_from_scores_over_all(run, tmp_path):
+    folders = [run("align_mlm", [probe(30.0, **LEARNT)]), run("mlm", [probe(50.0)])]
+    (table,) = tables(read_runs(folders))
+    assert table.asked == {"align_mlm": "held-out words", "mlm": "all words"}
+    assert others(*folders).lines[1] == ("mlm", "de", [50.0, None, None])  # its main score is over all words
+    text = write_report(folders, tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "<small>held-out words</small></th>" in text
+    assert "<small>all words</small></th>" in text
+    assert "is over them for align_mlm, and over all words for mlm: these do not compare" in text
+
+
+@pytest.mark.parametrize(
+    ("scores", "asked"),
+    [
+        ({}, {}),
+        ({**LEARNT, "held out": 0.0}, {}),  # training has read them all, and so the score is over all
+        (LEARNT, {"mlm": "held-out words"}),
+    ],
+)
+def test_nothing_is_said_of_words_where_none_are_left_out(run, scores, asked):
+    (table,) = tables(read_runs([run("mlm", [probe(50.0, **scores)])]))
+    assert table.asked == asked

@@ -11,6 +11,7 @@ from rich.console import Console
 from interlace.recipes import Recipe, read_recipe
 from interlace.studies.rendering import groups, html, latex, markdown, terminal, write_tables
 from interlace.studies.tables import Column, tables
+from study_rows import row
 
 
 @pytest.fixture
@@ -95,6 +96,14 @@ def test_a_caption_says_when_there_are_too_few_runs(results):
     few = [one for one in results if one["pretraining_seed"] < 3]
     assert "With 3 runs of a system no p is below 0.1" in tables(few, "t")[1].caption
     assert "no p is below" not in tables(results, "t")[1].caption
+
+
+def test_a_caption_says_whose_score_leaves_out_words_of_a_dictionary(results):
+    told = "accuracy of pos is over held-out words, of which training has read no entry of a dictionary, for B; for"
+    parts = [row("b", 0, "de", score, metric="held out", main=False) for score in (40.0, 0.0)]
+    assert told in tables([*results, parts[0]], "t")[1].caption
+    assert "held-out words" not in tables([*results, parts[1]], "t")[1].caption  # it has none to leave out
+    assert "held-out words" not in tables(results, "t")[1].caption
 
 
 def test_missing_scores_leave_a_dash(results):

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
+from interlace.tasks._learnt import ALL, asked_words
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -28,13 +30,15 @@ def comparison_table(scores: dict[str, list[Row]]) -> Table:
     for name in ("task", *(["recipe"] if len(scores) > 1 else []), *languages, "mean without source"):
         table.add_column(name, justify="left" if name in {"task", "recipe"} else "right")
     for kind in dict.fromkeys(_kind(row) for row in rows):
+        apart = _asked([row for row in rows if _kind(row) == kind]) != ALL
         for recipe, found in scores.items():
             mine = [row for row in found if _kind(row) == kind]
             if mine:
                 cells = [_shown(_by_seed(mine, [language])) for language in languages]
                 others = [language for language in languages if language != mine[0]["source"]]
                 label = [recipe] if len(scores) > 1 else []
-                table.add_row(_head(mine[0]), *label, *cells, _shown(_by_seed(mine, others)))
+                head = _head(mine[0], _asked(mine) if apart else "")
+                table.add_row(head, *label, *cells, _shown(_by_seed(mine, others)))
     return table
 
 
@@ -43,10 +47,16 @@ def _kind(row: Row) -> tuple[str, str, str, str]:
     return row["task"], row.get("setting", "zero-shot"), row["metric"], row["source"]
 
 
-def _head(row: Row) -> str:
+def _asked(rows: list[Row]) -> str:
+    """Over which words scores of a dictionary are, where training has read some of it; of other tasks, over all."""
+    return asked_words(rows[0]["metric"], [row.get("scores", {}) for row in rows])
+
+
+def _head(row: Row, asked: str) -> str:
+    """asked: the words that the score is over, where that is not the same for all that there is to compare."""
     setting = row.get("setting", "zero-shot")
     name = row["task"] if setting == "zero-shot" else f"{row['task']}, {setting}"
-    return f"{name} ({row['metric']}, {row['unit']})"
+    return f"{name} ({row['metric']}{asked and f' of {asked}'}, {row['unit']})"
 
 
 def _by_seed(rows: list[Row], languages: list[str]) -> list[float]:

@@ -40,10 +40,15 @@ def other_scores(runs: Sequence[Run], table: TaskTable) -> Others:
     lines = []
     for language in [line.language for line in table.lines]:
         for recipe in table.recipes:
-            here = [score.scores for label, score in scored if (label, score.language) == (recipe, language)]
+            here = [_told(score) for label, score in scored if (label, score.language) == (recipe, language)]
             if here:
                 lines.append((recipe, language, [_mean(scores.get(name) for scores in here) for name in names]))
     return Others(names, lines if names else [])
+
+
+def _told(score: Score) -> dict[str, float]:
+    """What was measured; without a dictionary the main score is over all words, as others' may be too."""
+    return {f"{score.metric}, all": score.score, **score.scores}
 
 
 def _beside(metric: str, scored: Sequence[Score]) -> list[str]:

@@ -7,7 +7,7 @@ its range says how much a whole run varies and not how much languages differ.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import fmean
 from typing import TYPE_CHECKING
 
@@ -16,9 +16,10 @@ from interlace.report._format import joined
 from interlace.report._run import read_runs
 from interlace.statistics import ALPHA
 from interlace.statistics.runs import permutation_test
+from interlace.tasks._learnt import ALL, asked_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from interlace.report._parts import Score
@@ -68,7 +69,8 @@ class TaskTable:
     """One task in one setting. `mean` averages `averaged`, the others that every recipe has scores for.
 
     rules: how the weights were chosen, each once. leak: per cent of the test examples of a language that share words in
-    a row with the pre-training text, the most of any language and recipe; None where nobody looked.
+    a row with the pre-training text, the most of any language and recipe; None where nobody looked. asked: by recipe,
+    over which words of a dictionary the score is; empty where it is over all of them for every recipe.
     """
 
     task: str
@@ -85,6 +87,7 @@ class TaskTable:
     translations: str = ""
     rules: tuple[str, ...] = ()
     leak: float | None = None
+    asked: Mapping[str, str] = field(default_factory=dict)
 
 
 def zero_shot_table(runs: Sequence[Path]) -> list[TaskTable]:
@@ -142,7 +145,17 @@ def _table(scored: list[tuple[Run, Score]]) -> TaskTable:
         translations=joined(list(dict.fromkeys(score.translations for _, score in scored if score.translations))),
         rules=tuple(dict.fromkeys(str(score.tuning["rule"]) for _, score in scored if "rule" in score.tuning)),
         leak=max((score.leak.ngram for _, score in scored if score.leak), default=None),
+        asked=_asked(first.metric, recipes, scored),
     )
+
+
+def _asked(metric: str, recipes: list[str], scored: list[tuple[Run, Score]]) -> dict[str, str]:
+    """By recipe, over which words a score is; empty where all are over all words."""
+    told = {
+        recipe: asked_words(metric, [score.scores for run, score in scored if run.label == recipe])
+        for recipe in recipes
+    }
+    return told if set(told.values()) != {ALL} else {}
 
 
 def _values(scored: Iterable[tuple[Run, Score]]) -> dict[tuple[str, str], dict[_Key, float]]:

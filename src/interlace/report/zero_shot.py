@@ -11,6 +11,7 @@ from interlace.report._other_scores import other_scores
 from interlace.report._scores import tables
 from interlace.report._svg import element, line, marker, picture, scale, text, ticks
 from interlace.report._templates import render
+from interlace.tasks._learnt import ALL, HELD_OUT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -88,7 +89,20 @@ def _note(table: TaskTable) -> str:
         text += f" {counted(table.left_out, 'score').capitalize()} that are not finite numbers are left out."
     if not table.greater_is_better:
         text += " Lower is better."
-    return text + _rests_on(table)
+    return text + _words_asked(table) + _rests_on(table)
+
+
+def _words_asked(table: TaskTable) -> str:
+    """Which words were asked, where training has read an entry of some of them."""
+    if not table.asked:
+        return ""
+    text = f" Held-out words are those of which training has read no entry of a dictionary: {table.metric} is over them"
+    if set(table.asked.values()) == {HELD_OUT}:
+        return f"{text} alone."
+    held = joined([recipe for recipe, words in table.asked.items() if words != ALL])
+    others = joined([recipe for recipe, words in table.asked.items() if words == ALL])
+    text += f" for {held}, and over all words for {others}" if others else " for some runs only"
+    return f"{text}: these do not compare, and '{table.metric}, all' among the other scores does."
 
 
 def _rests_on(table: TaskTable) -> str:

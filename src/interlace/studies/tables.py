@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from interlace.statistics import ALPHA, holm
 from interlace.statistics.runs import mean_interval
 from interlace.studies.comparing import against, compare
-from interlace.studies.measures import OTHERS, averaged, scores_of, variants_of
+from interlace.studies.measures import OTHERS, WHOLE, averaged, scores_of, variants_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -83,7 +83,7 @@ def tables(
     """
     scores, variants = scores_of(rows, metrics), variants_of(rows)
     marked = {(one.measure, one.variant) for one in compare(rows, baseline, metrics=metrics) if one.clear}
-    view = _View(scores, variants, marked, baseline or variants[0].system, recipes)
+    view = _View(scores, variants, marked, baseline or variants[0].system, recipes, _held_out(rows))
     groups: dict[tuple[str, str], list[Measure]] = {}
     for measure in scores:
         groups.setdefault((measure.task, measure.setting), []).append(measure)
@@ -105,6 +105,7 @@ class _View:
     marked: set[tuple[Measure, Variant]]
     baseline: str
     recipes: Mapping[str, Recipe]
+    held_out: Mapping[tuple[str, str], Sequence[str]]
 
     def main(self, title: str, groups: Sequence[Sequence[Measure]]) -> Table:
         """By task the source language and the mean of the others, or the other where there is one."""
@@ -183,7 +184,17 @@ class _View:
             ]
         means = {", ".join(averaged(self.scores, measure)): None for measure in measures if measure.language == OTHERS}
         parts += [f"others: the mean of {' or of '.join(means)}."] if means else []
-        return " ".join(parts)
+        return " ".join([*parts, *self._words_asked(measures)])
+
+    def _words_asked(self, measures: Sequence[Measure]) -> Iterator[str]:
+        """Where a main score is not over the same words of a dictionary for all systems."""
+        for task, metric in dict.fromkeys((measure.task, measure.metric) for measure in measures):
+            held = self.held_out.get((task, metric), ())
+            if 0 < len(held) < len(self.variants):
+                yield (
+                    f"{metric} of {task} is over held-out words, of which training has read no entry of a dictionary, "
+                    f"for {', '.join(held)}; for the others it is over all words, as {metric + WHOLE!r} is for all."
+                )
 
     def _too_few(self, measures: Sequence[Measure]) -> list[str]:
         counts = [len(runs) for measure in measures for runs in self.scores[measure].values()]
@@ -192,6 +203,17 @@ class _View:
         if least < ALPHA and least * others < ALPHA:
             return []
         return [f"With {n} runs of a system no p is below {least:.2g}: few differences can be told apart, or none."]
+
+
+def _held_out(rows: Sequence[Row]) -> dict[tuple[str, str], list[str]]:
+    """By task and main score, the systems of which it is not over all words: training has read some entries."""
+    parted = {(row["cell"], row["task"]) for row in rows if row["metric"] == "held out" and row["score"]}
+    found: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        labels = found.setdefault((row["task"], row["metric"]), [])
+        if row["main"] and (row["cell"], row["task"]) in parted and row["label"] not in labels:
+            labels.append(row["label"])
+    return found
 
 
 def clear_best(by_variant: Mapping[Variant, Runs], measure: Measure) -> Variant | None:

@@ -21,7 +21,7 @@ from interlace.tasks._files import Asked, Files, find_parts
 from interlace.text.lines import read_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -29,6 +29,16 @@ log = logging.getLogger(__name__)
 
 KEPT = "dictionaries"  # the folder of a run that holds what was learnt from: source, target, part and fate a line
 DRAWN, USED = "drawn", "used"  # the part and the fate of what was learnt from
+HELD_OUT, ALL = "held-out words", "all words"  # what a main score is over
+
+
+def asked_words(metric: str, scores: Iterable[Mapping[str, float]]) -> str:
+    """Over which words the main score of some rows is: `HELD_OUT`, `ALL`, or some one and some the other.
+
+    metric: the main score. scores: of each row, everything that was measured.
+    """
+    told = {HELD_OUT if f"{metric}, all" in each and each.get("held out") else ALL for each in scores}
+    return " or ".join(sorted(told, reverse=True))
 
 
 @dataclass(frozen=True)
