@@ -64,3 +64,11 @@ def test_a_run_named_in_place_of_its_model_is_told(tmp_path: Path) -> None:
     save("mbert", tmp_path / "run" / "model")
     with pytest.raises(DataError, match=r"run: holds no tokenizer\.json; if it is a run, name its model, .*run/model$"):
         Vocab.load(str(tmp_path / "run"))
+
+
+@pytest.mark.parametrize("kind", ["bert", "roberta"])
+def test_a_checkpoint_without_a_tokenizer_is_refused(tmp_path: Path, kind: str) -> None:
+    """Of these kinds transformers makes a tokenizer out of nothing: special tokens, and every word unknown."""
+    (tmp_path / "config.json").write_text(f'{{"model_type": "{kind}", "vocab_size": 300}}')
+    with pytest.raises(DataError, match=r"holds no tokenizer; put the checkpoint's own tokenizer\.json beside"):
+        Vocab.load(str(tmp_path))

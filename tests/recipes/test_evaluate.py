@@ -6,11 +6,16 @@ from pathlib import Path
 from unittest.mock import MagicMock
 
 import pytest
+from transformers import BertModel
 
-from interlace.errors import DataError, SettingsError
+from interlace.data.vocab import Vocab
+from interlace.errors import CheckpointError, DataError, SettingsError
+from interlace.models.build import config_of
+from interlace.models.shape import Shape
 from interlace.recipes import Recipe, change_recipe, evaluate, read_recipe
-from interlace.recipes.evaluate import Target, _task
+from interlace.recipes.evaluate import Target, _open, _task
 from interlace.recipes.evaluate import evaluate as run
+from interlace.tasks.pos import Pos
 
 
 @pytest.fixture
@@ -91,9 +96,9 @@ def test_a_plain_checkpoint_needs_no_recipe(tmp_path):
 
 
 def test_one_task_on_several_sets_of_files(target):
-    names = {"evaluate.tasks.pud.task": "pos", "evaluate.tasks.pud.files": "pud/{language}.conllu"}
+    names = {"evaluate.tasks.pud.task": "pos", "evaluate.tasks.pud.files": "pud/{split}.{language}.conllu"}
     recipe = change_recipe(target.recipe, names)
-    assert recipe.evaluate.task("pud").files == "pud/{language}.conllu"
+    assert recipe.evaluate.task("pud").files == "pud/{split}.{language}.conllu"
     assert type(recipe.evaluate.task("pud")) is type(recipe.evaluate.task("pos"))
     with pytest.raises(SettingsError, match=r"no task 'poss'; did you mean 'pos'"):
         change_recipe(target.recipe, {"evaluate.tasks.pud.task": "poss"})
@@ -154,7 +159,7 @@ def test_a_probe_loads_its_model_once_for_all_languages(target, monkeypatch):
 
     real = evaluate.find
     monkeypatch.setattr(evaluate, "score_fit", scored)
-    monkeypatch.setattr(evaluate, "load", lambda model: loads.append(model) or MagicMock())
+    monkeypatch.setattr(evaluate, "load", lambda model, _vocab: loads.append(model) or MagicMock())
     monkeypatch.setattr(evaluate, "find", lambda model: looks.append(model) or real(model))
     monkeypatch.setattr(evaluate.Vocab, "load", lambda _: None)
     monkeypatch.setattr(evaluate, "data_root", lambda _: None)
@@ -188,3 +193,12 @@ def test_a_direction_that_was_never_learnt_is_told(caplog):
     caplog.clear()
     _task(Target("r/model", trained, None, None), "mt")  # a model of somebody else's
     assert not caplog.text
+
+
+def test_the_tokenizer_of_another_model_is_refused(tmp_path):
+    """Its ids would be other words to the model, and the scores those of noise."""
+    vocab = Vocab.learn({"en": ["a few words"] * 9}, size=300)
+    BertModel(config_of(Shape(family="bert", layers=1, width=16, heads=2), vocab)).save_pretrained(tmp_path)
+    assert _open(str(tmp_path), Pos(), vocab).vocab_size == vocab.size
+    with pytest.raises(CheckpointError, match=f"the model has {vocab.size} subwords, the vocabulary 9"):
+        _open(str(tmp_path), Pos(), Vocab.learn({"en": [f"w{n} x{n}" for n in range(999)]}, size=900))

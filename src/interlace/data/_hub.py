@@ -84,7 +84,8 @@ def _converted(folder: Path) -> Tokenizer:
     """A tokenizer that has no `tokenizer.json`, as transformers builds it.
 
     Raises:
-        DataError: transformers cannot, or can only in Python, which is far too slow to read a corpus with.
+        DataError: transformers cannot, or makes one that knows no word, as it does of some kinds where nothing but
+            `config.json` stands; or it can only in Python, which is far too slow to read a corpus with.
     """
     from transformers import AutoTokenizer
 
@@ -99,4 +100,6 @@ def _converted(folder: Path) -> Tokenizer:
     if not isinstance(backend, Tokenizer):
         kind = type(opened).__name__
         raise DataError(f"{folder}: {kind} has no fast form; convert it to a {_FILE} or learn a vocabulary")
+    if not set(backend.get_vocab(with_added_tokens=False)) - set(opened.all_special_tokens):
+        raise DataError(f"{folder}: holds no tokenizer; put the checkpoint's own {_FILE} beside its weights")
     return backend

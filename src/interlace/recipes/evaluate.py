@@ -217,7 +217,7 @@ def _cell(
     return Cell(
         name=name,
         task=task,
-        load=partial(_open, target.model, task),
+        load=partial(_open, target.model, task, vocab),
         vocab=vocab,
         root=data_root(recipe),
         source=recipe.evaluate.source,
@@ -229,11 +229,15 @@ def _cell(
     )
 
 
-def _open(model: str, task: Task) -> Backbone:
-    """The model as a task wants it; what is fine-tuned of a translation model is its encoder."""
+def _open(model: str, task: Task, vocab: Vocab | None = None) -> Backbone:
+    """The model as a task wants it; what is fine-tuned of a translation model is its encoder.
+
+    Raises:
+        CheckpointError: it is missing or damaged, or the tokenizer beside it is another model's.
+    """
     from interlace.models.seq2seq import Seq2Seq
 
-    found = load(model)
+    found = load(model, vocab)
     return found.encoder if isinstance(found, Seq2Seq) and task.learner() is not None else found
 
 
