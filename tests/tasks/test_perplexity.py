@@ -10,11 +10,12 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from transformers import BertForMaskedLM, BertModel
 
 from interlace.data import Sentences
 from interlace.data.vocab import Vocab
-from interlace.errors import DataError, SettingsError
-from interlace.models.build import fresh
+from interlace.errors import CheckpointError, DataError, SettingsError
+from interlace.models.build import config_of, fresh, load
 from interlace.models.shape import Shape
 from interlace.ragged import Ragged
 from interlace.tasks import TASKS
@@ -219,3 +220,13 @@ def test_context_must_leave_something(vocab, model, text):
         TASKS.build({"name": "perplexity", "max_length": 16, "context": 14})
     with pytest.raises(SettingsError, match="context = 46, but the model reads at most 48"):
         Perplexity(kind="causal", context=46).measure(model(), vocab, text)
+
+
+def test_an_encoder_without_its_head_has_no_perplexity(vocab, text, tmp_path):
+    """Transformers draws a head by chance, and its figure would look like any other."""
+    config = config_of(Shape(family="bert", layers=1, width=16, heads=2, max_length=48), vocab)
+    BertModel(config).save_pretrained(tmp_path / "alone")
+    BertForMaskedLM(config).save_pretrained(tmp_path / "whole")
+    with pytest.raises(CheckpointError, match="an encoder without its vocabulary head, so it foresees no text; take"):
+        Perplexity().measure(load(tmp_path / "alone"), vocab, text)
+    assert Perplexity().measure(load(tmp_path / "whole"), vocab, text)["perplexity"] > 1

@@ -28,6 +28,7 @@ class Backbone(nn.Module):
     carried: weights of the original checkpoint that this model has no place for (a pooler), written back at export.
     notes: what a person should know about how it was made.
     causal: whether it reads from left to right where a call does not say, and is exported as a causal model.
+    fresh_head: whether weights of its vocabulary head were drawn by chance, so that it predicts nothing yet.
     """
 
     def __init__(
@@ -37,6 +38,7 @@ class Backbone(nn.Module):
         notes: tuple[str, ...] = (),
         *,
         causal: bool = False,
+        fresh_head: bool = False,
     ) -> None:
         super().__init__()
         self.model = model
@@ -45,6 +47,7 @@ class Backbone(nn.Module):
         self.carried = carried or {}
         self.notes = notes
         self.causal = causal
+        self.fresh_head = fresh_head
 
     def encode(self, inputs: dict[str, Tensor], *, causal: bool | None = None) -> Tensor:
         """(B, L, H) states of the last layer; the vocabulary head is not run.

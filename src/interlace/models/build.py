@@ -119,7 +119,8 @@ def load(
     freeze_spare_bias(model)
     install(model, own_attention=attention == "auto")
     carried = _carried(files, info["unexpected_keys"], model)
-    return Backbone(model, carried, notes, causal=_is_causal(config) if causal is None else causal)
+    causal = _is_causal(config) if causal is None else causal
+    return Backbone(model, carried, notes, causal=causal, fresh_head=bool(drawn))
 
 
 def redrawn(backbone: Backbone, take: Take, seed: int = 0) -> Backbone:

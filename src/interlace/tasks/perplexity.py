@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from interlace.errors import DataError, SettingsError
+from interlace.errors import CheckpointError, DataError, SettingsError
 from interlace.objectives import Switch
 from interlace.randomness import Purpose, generator
 from interlace.statistics.examples import Examples, identity_of
@@ -113,9 +113,13 @@ class Perplexity(Task):
         how many are measured.
 
         Raises:
+            CheckpointError: the model is an encoder alone, whose vocabulary head was drawn by chance.
             DataError: the vocabulary spells nothing of the text.
             SettingsError: the model cannot be measured so.
         """
+        if backbone.fresh_head:
+            message = "perplexity: the checkpoint is an encoder without its vocabulary head, so it foresees no text"
+            raise CheckpointError(f"{message}; take one that was saved with its head, or train this one further")
         kind, longest = self._kind(backbone), self._longest(backbone)
         drawn = self._drawn(examples) if kind == "pseudo" else examples
         measured = shortened(drawn, longest - 2) if kind == "pseudo" else drawn
