@@ -6,6 +6,7 @@ import pytest
 
 from interlace.errors import DataError, SettingsError
 from interlace.settings import Settings
+from interlace.tasks import TASKS
 from interlace.tasks._files import Asked, Files, Part, find, find_parts, languages_with, translated
 
 
@@ -178,3 +179,11 @@ def test_rows_of_two_splits_may_not_be_the_same(files, told):
 )
 def test_rows_of_their_own_may_stand_in_one_file(files):
     assert Holder.read({"files": files}).files == files
+
+
+@pytest.mark.parametrize("files", ["pos/test.{language}.conllu", ["{split}.conllu", "all.{language}.conllu[:20]"]])
+def test_what_is_learnt_from_is_not_scored_on(files):
+    """Of a probe, which learns nothing, one file is right."""
+    with pytest.raises(SettingsError, match=r"is the same file for train, dev and test; name the \{split\} in it"):
+        TASKS.build({"name": "pos", "files": files})
+    assert TASKS.build({"name": "retrieval", "files": files}).files == files

@@ -7,10 +7,10 @@ can also predict; a probe has none and measures the backbone as it is.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from interlace.data import Labelled
 from interlace.errors import SettingsError
@@ -18,6 +18,7 @@ from interlace.objectives import Objective
 from interlace.ragged import Ragged
 from interlace.registry import Room
 from interlace.settings import Settings
+from interlace.tasks._files import refuse_one_for_all
 from interlace.tasks._outcomes import right_labels
 
 if TYPE_CHECKING:
@@ -160,6 +161,13 @@ class Task(Settings, ABC):
         "development rows that share one with test rows; the log counts them. For test sets cut out of one file.",
     )
     tuning: Tuning = Field(default_factory=Tuning, description="How the task is fine-tuned; probes ignore it.")
+
+    @model_validator(mode="after")
+    def _splits_apart(self) -> Self:
+        """What is trained is scored on other text."""
+        if self.learner() is not None:
+            refuse_one_for_all(getattr(self, "files", {}))
+        return self
 
     @abstractmethod
     def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> Examples:

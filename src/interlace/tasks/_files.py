@@ -71,6 +71,18 @@ def _refuse_shared(files: dict[str, str | list[str]]) -> None:
                 raise ValueError(message)
 
 
+def refuse_one_for_all(files: Named) -> None:
+    """Refuse a pattern that names the same file whatever the split, where one split is learnt from and one scored.
+
+    Raises:
+        ValueError: there is such a pattern.
+    """
+    for pattern in [] if isinstance(files, dict) else _listing(files):
+        if "{split}" not in pattern:
+            message = f"files: {pattern!r} is the same file for train, dev and test; name the {{split}} in it, or give "
+            raise ValueError(message + 'a table of patterns, such as {train = "a.tsv[200:]", test = "a.tsv[:200]", ..}')
+
+
 def _meet(one: slice, other: slice) -> bool:
     """Whether rows of a long file are in both."""
     (first, last, _), (begin, end, _) = one.indices(_LONG), other.indices(_LONG)
