@@ -256,6 +256,21 @@ def test_languages_without_data_are_named_together_with_the_cure(cell):
         score_cell(cell(targets=("de", "fr", "es")))
 
 
+@pytest.mark.parametrize(
+    ("taken", "rule", "cure"),
+    [("train.en", "last", ""), ("dev.en", "english-dev", ""), ("dev.de", "mean-dev", '["es"]\'')],
+)
+def test_no_cure_is_named_that_does_not_help(cell, root, taken, rule, cure):
+    """Without the source nothing is scored, and a language whose development set is gone is none of the others."""
+    for split in ("dev", "test"):
+        (root / f"{split}.es.conllu").write_bytes((root / "test.de.conllu").read_bytes())
+    (root / "dev.de.conllu").write_bytes((root / "test.de.conllu").read_bytes())
+    (root / f"{taken}.conllu").unlink()
+    with pytest.raises(DataError) as caught:
+        score_cell(cell(targets=("de", "es"), select=rule))
+    assert str(caught.value).partition("evaluate.tasks.pos.targets=")[2] == cure
+
+
 def test_a_missing_file_is_found_before_training(cell):
     seen = []
     with pytest.raises(DataError, match="no test data in 'fr'"):

@@ -102,15 +102,26 @@ def _read(cell: Cell, wanted: list[tuple[str, Any]]) -> dict[tuple[str, Any], An
         try:
             found[split, what] = cell.test(what) if split == "test" else cell.examples(split, what)
         except DataError as error:
-            errors[str(error)] = what[1] if split == "test" else what
+            errors.setdefault(str(error), set()).add(_language(split, what))
     if not errors:
         return found
-    message = "; ".join(errors)
-    there = [what[1] for split, what in found if split == "test" and what[1] != cell.source]
-    if there and len(errors) < len(wanted):
-        kept = ", ".join(f'"{language}"' for language in dict.fromkeys(there))
-        message += f"; to score the others: --set 'evaluate.tasks.{cell.name}.targets=[{kept}]'"
-    raise DataError(message)
+    raise DataError("; ".join(errors) + _cure(cell, found, set().union(*errors.values())))
+
+
+def _language(split: str, what: Any) -> str:
+    """Whose data it is: what is wanted of a test set is an item."""
+    language: str = what[1] if split == "test" else what
+    return language
+
+
+def _cure(cell: Cell, found: dict[tuple[str, Any], Any], failed: set[str]) -> str:
+    """How to score the languages of which everything is there, as the end of a message; none without the source."""
+    whole = [_language(split, what) for split, what in found if split == "test"]
+    kept = [language for language in dict.fromkeys(whole) if language not in {cell.source, *failed}]
+    if not kept or cell.source in failed:
+        return ""
+    names = ", ".join(f'"{language}"' for language in kept)
+    return f"; to score the others: --set 'evaluate.tasks.{cell.name}.targets=[{names}]'"
 
 
 def _rows(tuned: Any, group: Group, tests: dict[Item, Any]) -> list[Score]:
