@@ -84,6 +84,14 @@ def test_too_few_pairs_are_no_score(tmp_path):
         scored(tmp_path, [at("en", old=0, new=1)])
 
 
+def test_scores_that_are_all_the_same_are_no_gold(tmp_path):
+    """Spearman's is 0 / 0 then; a 0 would look like a model that knows nothing."""
+    put(tmp_path / "similarity" / "en.tsv", "old\tnew\t5\nsmart\tclever\t5\nhard\ttough\t5\n")
+    vectors = at("en", old=0, new=90, smart=10, clever=20, hard=30, tough=40)
+    with pytest.raises(DataError, match="all 3 pairs have the score 5"):
+        scored(tmp_path, [vectors])
+
+
 def test_a_model_s_words(tmp_path, vocab, model):
     put(tmp_path / "similarity/en.tsv", "the\treads\t1\nthe\tdoctor\t5\nreads\tletters\t3\nthe\tquixotic\t2\n")
     task = WordSimilarity(reading={"pieces": "single"})

@@ -97,7 +97,8 @@ class WordSimilarity(Task):
         """`spearman`, `pearson`, their harmonic mean (0 where one is not positive), and `coverage`, all in percent.
 
         Raises:
-            DataError: there are no vectors of a language, or of fewer than three pairs.
+            DataError: there are no vectors of a language, or of fewer than three pairs, or people gave all of them the
+                same score, so that nothing can go with it.
         """
         sides = [vectors_of(_NAME, vectors, language) for language in examples.languages]
         words = (examples.first, examples.second)
@@ -113,6 +114,8 @@ class WordSimilarity(Task):
         one, other = (unit(table[own[known]]) for table, own in zip(tables, rows, strict=True))
         found[known] = (one * other).sum(axis=1)
         counted = known if self.uncovered == "left out" else np.ones_like(known)
+        if np.ptp(examples.scores[counted]) == 0:
+            raise DataError(f"{_NAME}: all {counted.sum()} pairs have the score {examples.scores[counted][0]:g}")
         return {**correlations(found[counted], examples.scores[counted]), "coverage": 100 * float(known.mean())}
 
 
