@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from html.parser import HTMLParser
 from io import StringIO
 
@@ -98,6 +99,15 @@ def test_a_caption_says_when_there_are_too_few_runs(results):
     assert "no p is below" not in tables(results, "t")[1].caption
 
 
+def test_the_least_p_is_that_of_the_systems_with_the_fewest_runs(results):
+    """One run against two: three splits of three values, each of them as likely."""
+    kept = {"a": 2, "b": 1}
+    few = [one for one in results if one["pretraining_seed"] < kept.get(one["system"], 2)]
+    assert "With 1 run of one system and 2 of another no p is below 0.33:" in tables(few, "t")[1].caption
+    alone = [one for one in results if one["pretraining_seed"] < 1]
+    assert "With 1 run of a system no p is below 1:" in tables(alone, "t")[1].caption
+
+
 def test_a_caption_says_whose_score_leaves_out_words_of_a_dictionary(results):
     told = "accuracy of pos is over held-out words, of which training has read no entry of a dictionary, for B; for"
     parts = [row("b", 0, "de", score, metric="held out", main=False) for score in (40.0, 0.0)]
@@ -169,6 +179,13 @@ def test_markdown_is_a_pipe_table(found):
     assert lines[5].startswith("| B | 4 | ")
     assert "**" not in lines[4]
     assert f"**{cell(found[1], 'B', 'de').text} ± 0.5†**" in lines[5]
+
+
+def test_no_name_is_taken_for_markup(found):
+    """`<b>` would make a Markdown page bold to its end; pdflatex stops at the minus sign between two systems."""
+    table = replace(found[0], lines=(replace(found[0].lines[0], label="<b> | A − B < C"),))
+    assert "| \\<b> \\| A − B < C |" in markdown(table)
+    assert "\n$<$b$>$ | A $-$ B $<$ C & " in latex(table)
 
 
 def test_latex_is_escaped_and_grouped(found):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from interlace.studies.tables import Column, Entry, Line, Table
 
+_TAG = re.compile(r"<(?=[a-zA-Z/!?])")  # where Markdown would begin a tag of HTML
 _LATEX = str.maketrans(
     {
         **{char: f"\\{char}" for char in "&%$#_{}"},
@@ -25,6 +27,7 @@ _LATEX = str.maketrans(
         "±": r"$\pm$",
         "†": r"$^\dagger$",
         "–": "--",
+        "−": "$-$",  # pdflatex has no letter for it
         "<": r"$<$",
         ">": r"$>$",
     }
@@ -49,16 +52,24 @@ def markdown(table: Table) -> str:
     rule = ["---", *("---" if column.is_text else "---:" for column in table.columns)]
     lines = [["", *heads], rule, *([_md_label(line), *(_md(entry) for entry in line.entries)] for line in table.lines)]
     body = "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
-    return f"## {table.title}\n\n{body}\n\n{table.caption}\n"
+    return f"## {_md_text(table.title)}\n\n{body}\n\n{_md_text(table.caption)}\n"
+
+
+def _md_text(text: str) -> str:
+    return _TAG.sub(r"\<", text)
+
+
+def _md_cell(text: str) -> str:
+    return _md_text(text).replace("|", "\\|")
 
 
 def _md_label(line: Line) -> str:
-    label = line.label.replace("|", "\\|")
+    label = _md_cell(line.label)
     return f"*{label}*" if line.theirs else label
 
 
 def _md(entry: Entry | None) -> str:
-    text = _plain(entry).replace("|", "\\|")
+    text = _md_cell(_plain(entry))
     return f"**{text}**" if entry and entry.bold else text
 
 

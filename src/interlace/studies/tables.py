@@ -197,12 +197,23 @@ class _View:
                 )
 
     def _too_few(self, measures: Sequence[Measure]) -> list[str]:
-        counts = [len(runs) for measure in measures for runs in self.scores[measure].values()]
-        n, others = min(counts, default=0), len(self.variants) - 1
-        least = min(1.0, 2 / math.comb(2 * n, n))
-        if least < ALPHA and least * others < ALPHA:
+        """Of the systems with the fewest runs, which limit what any test can find."""
+        by_system = [list(map(len, self.scores[measure].values())) for measure in measures]
+        fewest = [sorted(counts)[:2] for counts in by_system if len(counts) > 1]
+        if not fewest:
             return []
-        return [f"With {n} runs of a system no p is below {least:.2g}: few differences can be told apart, or none."]
+        one, other = max(fewest, key=lambda pair: _least_p(*pair))
+        least = _least_p(one, other)
+        if least * (len(self.variants) - 1) < ALPHA:
+            return []
+        runs = f"{one} run{'s' * (one > 1)}"
+        sizes = f"{runs} of a system" if one == other else f"{runs} of one system and {other} of another"
+        return [f"With {sizes} no p is below {least:.2g}: few differences can be told apart, or none."]
+
+
+def _least_p(one: int, other: int) -> float:
+    """The least p of a permutation test; samples of one size may change places, and be as far apart."""
+    return (2 if one == other else 1) / math.comb(one + other, one)
 
 
 def _held_out(rows: Sequence[Row]) -> dict[tuple[str, str], list[str]]:
