@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from itertools import pairwise
 from math import exp
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from interlace.cli import application
 from interlace.world import Scene, problems, sample, split_of
 from interlace.world._concepts import CONCEPTS
 from interlace.world._sampling import _habitual, _normal, _table
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def test_weights_are_as_said_by_hand() -> None:
@@ -83,3 +89,11 @@ def _company(scenes: list[Scene]) -> np.ndarray:
             counts[word, inside] += 1
     np.fill_diagonal(counts, 0)
     return counts
+
+
+def test_the_command_takes_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    written = []
+    monkeypatch.setattr("interlace.world.write_world", lambda world, folder: written.append((world.habits, folder)))
+    done = CliRunner().invoke(application(), ["world", "--into", str(tmp_path), "--habits", "1.5"])
+    assert done.exit_code == 0, done.output
+    assert written == [(1.5, tmp_path)]

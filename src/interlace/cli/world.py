@@ -17,11 +17,14 @@ def world(
         int | None, typer.Option("--pairs", min=1, help="Translation pairs with English a language.")
     ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the scenes.")] = 0,
+    habits: Annotated[
+        float, typer.Option("--habits", min=0.0, max=3.0, help="How unevenly words are drawn; natural text: about 1.")
+    ] = 0.0,
 ) -> None:
     """Write the micro-world: text, translations with gold links, tags, names, NLI, questions, dictionaries."""
     from interlace.world import World, write_world
 
-    chosen: dict[str, Any] = {"seed": seed}
+    chosen: dict[str, Any] = {"seed": seed, "habits": habits}
     if languages:
         chosen["languages"] = [code.strip() for code in languages.split(",") if code.strip()]
     if pairs:
