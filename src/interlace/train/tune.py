@@ -97,7 +97,8 @@ def _read(cell: Cell, wanted: list[tuple[str, Any]]) -> dict[tuple[str, Any], An
     Raises:
         DataError: some cannot be read; says which, all of them at once, and how to leave languages out.
     """
-    found, errors = {}, {}
+    found: dict[tuple[str, Any], Any] = {}
+    errors: dict[str, set[str]] = {}  # whose data each is of
     for split, what in wanted:
         try:
             found[split, what] = cell.test(what) if split == "test" else cell.examples(split, what)
