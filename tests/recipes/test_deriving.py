@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from interlace.errors import DataError, SettingsError
 from interlace.ragged import Ragged
 from interlace.readers import READERS
 from interlace.recipes import Recipe, read_recipe
+from interlace.recipes._deriving_check import hindrances
 from interlace.recipes._deriving_formats import write_as
 from interlace.recipes._deriving_text import overlaps
 from interlace.recipes.prepare import data_key, data_root, prepare
@@ -239,13 +241,68 @@ def test_text_without_a_language_in_its_name_is_named_beside_what_is_made_of_it(
     ("derived", "message"),
     [
         ({"changes": "inverted"}, "there is no change 'inverted'; did you mean 'invert'"),
-        ({"changes": "invert", "settings": {"transliterate": {"share": 2}}}, "less than or equal to 1"),
+        (
+            {"changes": "invert", "settings": {"transliterate": {"share": 2}}},
+            r"derived\.en_x: settings\.transliterate: share: .* less than or equal to 1",
+        ),
+        (
+            {"settings": {"transliterate": {"scritp": "georgian"}}},
+            r"derived\.en_x: settings\.transliterate: unknown key 'scritp'; did you mean 'script'",
+        ),
         ({"of": "en_x"}, r"derived\.en_x\.of: 'en_x' cannot be made of itself"),
     ],
 )
 def test_sections_say_what_is_wrong(root, derived, message):
     with pytest.raises(SettingsError, match=message):
         recipe(root, derived)
+
+
+@pytest.mark.parametrize(
+    ("derived", "message"),
+    [
+        ({"changes": "syntax"}, r"derived\.en_x\.settings: the change 'syntax' needs a treebank"),
+        ({"changes": "exchange"}, r"derived\.en_x\.settings: the change 'exchange' needs a list of words"),
+        ({"changes": "galactic"}, r"derived\.en_x\.settings: the change 'galactic' needs the permuted sentences"),
+        (
+            {"changes": "syntax", "settings": {"syntax": {"like": ["pos/train.fr.conllu"]}}},
+            r"derived\.en_x\.settings: .*train\.fr\.conllu: no such file of syntax\.like; did you mean",
+        ),
+        ({"of": "fr"}, r"train\.fr\.txt: no such file for derived\.en_x to be made of; did you mean 'train\.en\.txt'"),
+    ],
+)
+def test_what_is_missing_is_told_with_its_section_by_the_run_and_by_the_dry_run(root, derived, message):
+    pairs = {"text": {"languages": ["en_x"], "train": "text/train.{language}.txt"}}
+    asked = recipe(root, derived, corpora=pairs, align=None, evaluate={})
+    before = sorted(root.rglob("*"))
+    (told,) = hindrances(asked)
+    assert re.search(message, told)
+    with pytest.raises(DataError, match=message):
+        data_root(asked)
+    assert sorted(root.rglob("*")) == before
+
+
+def test_text_that_cannot_be_changed_is_told_with_its_language_and_file(root):
+    settings = {"syntax": {"like": ["pos/test.en.conllu"]}}
+    asked = recipe(root, {"changes": "syntax", "settings": settings}, evaluate={})
+    assert hindrances(asked) == []  # no text is read
+    with pytest.raises(DataError, match=r"^derived\.en_x, train\.en_x\.txt: .*the text has no trees"):
+        data_root(asked)
+
+
+def test_a_dry_run_tells_what_is_not_asked_for_and_what_stands_in_the_way(root):
+    text = {"text": {"languages": ["en"], "train": "text/train.{language}.txt"}}
+    assert hindrances(recipe(root)) == []
+    unused = recipe(root, corpora=text, align=None, evaluate={})
+    assert hindrances(unused) == ["derived.en_x: nothing of it is asked for, by no corpus, task or dictionary"]
+    write_lines(root / "text/train.en_x.txt", ["by hand"])
+    assert ["train.en_x.txt is there already" in told for told in hindrances(recipe(root))] == [True]
+
+
+def test_a_dry_run_in_the_micro_world_looks_at_its_languages(tmp_path):
+    asked = read_recipe("derived/mlm", {"derived.en_x.of": "fr", "derived.en_x.settings.syntax": "{}"})
+    assert hindrances(asked) == ["derived.en_x.of: the micro-world is written in en, es, not in 'fr'"]
+    asked = read_recipe("derived/mlm", {"derived.en_x.changes": "syntax", "derived.en_x.settings.syntax": "{}"})
+    assert ["needs a treebank" in told for told in hindrances(asked)] == [True]
 
 
 def test_translations_are_with_the_language_it_is_made_of(root):

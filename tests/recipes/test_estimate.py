@@ -153,6 +153,11 @@ def test_files_that_are_missing_are_told(tmp_path):
     assert found.notes == [f"1 of 2 files are not there, such as {tmp_path / 'train.de'}"]
 
 
+def test_what_keeps_a_derived_language_from_being_made_is_told():
+    found = estimate(read_recipe("derived/mlm", SMALL | {"derived.en_x.of": "fr"}))
+    assert found.notes == ["derived.en_x.of: the micro-world is written in en, es, not in 'fr'"]
+
+
 def test_a_start_that_is_not_here_leaves_subwords_alone(tmp_path):
     model = f'{{start = "{tmp_path / "nobody"}"}}'
     found = estimate(read_recipe("tiny/mlm", {"model": model}))

@@ -63,20 +63,32 @@ class DerivedLanguage(Settings):
         """All settings must fit their change."""
         _must_be_changes(self.settings)
         for name, settings in self.settings.items():
-            CHANGES.build({"name": name, **settings}, f"settings.{name}")
+            try:
+                CHANGES.build({"name": name, **settings}, f"settings.{name}")
+            except SettingsError as error:  # what is no error of ours gets the path of the section before it
+                message = str(error)
+                raise ValueError(message) from None
         self.change()
 
     def change(self) -> Chain:
         """The changes one after another, with files as they are named."""
         return chain({"name": name, **self.settings.get(name, {})} for name in self.changes)
 
-    def placed(self, root: Path) -> Chain:
+    def placed(self, root: Path, name: str) -> Chain:
         """The changes with their files under the data root.
 
+        name: the language's own, for errors.
+
         Raises:
-            DataError: there is no such file.
+            DataError: there is no such file, or none is named where a change needs one.
         """
-        return Chain(changes=tuple(_placed(change, root) for change in self.change().changes))
+        chosen, where = self.change(), f"derived.{name}.settings"
+        if chosen.lacks:
+            raise DataError(f"{where}: {chosen.lacks}")
+        try:
+            return Chain(changes=tuple(_placed(change, root) for change in chosen.changes))
+        except DataError as error:
+            raise DataError(f"{where}: {error}") from None
 
 
 def files_of(change: Change) -> Iterator[tuple[str, Path | tuple[Path, ...]]]:

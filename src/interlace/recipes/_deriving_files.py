@@ -16,6 +16,7 @@ from interlace.recipes._align import AlignSettings, names_of
 from interlace.recipes._text import filters_of
 from interlace.tasks._files import Asked, MissingDataError, named
 from interlace.tasks._learnt import AsksDictionary
+from interlace.text.lines import must_exist
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,6 +47,11 @@ class Same:
     language: str
     path: Path
     source: Source
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """What it is made of."""
+        return (self.source,)
 
     @property
     def made(self) -> tuple[Path, ...]:
@@ -109,6 +115,17 @@ def wanted_files(recipe: Recipe, root: Path) -> list[Wanted]:
             if makers[one.path] is one:
                 found.append(one)
     return found
+
+
+def must_have_sources(wanted: Wanted) -> None:
+    """Refuse what is to be made of files that are not there.
+
+    Raises:
+        DataError: names the first.
+    """
+    for source in wanted.sources:
+        for path in source.paths:
+            must_exist(path, f"file for derived.{wanted.language} to be made of")
 
 
 def _is_one(one: Wanted, other: Wanted) -> bool:

@@ -53,7 +53,7 @@ class Maker:
         """The maker of a recipe's derived language; what the changes read stands under the data root."""
         derived = recipe.derived[name]
         splitter = SPLITTERS.build(recipe.splitter).of(derived.of)
-        return cls(name, derived.of, derived.placed(root), derived.seed, splitter, recipe.normalise)
+        return cls(name, derived.of, derived.placed(root, name), derived.seed, splitter, recipe.normalise)
 
     # ---- what is written ----
 

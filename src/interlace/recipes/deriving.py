@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING, Any
 from interlace.data.cache import cached, content_key
 from interlace.errors import DataError
 from interlace.recipes._derived import files_of
-from interlace.recipes._deriving_files import Same, Sides, Source, Words, wanted_files
+from interlace.recipes._deriving_files import Same, Sides, Words, must_have_sources, wanted_files
 from interlace.recipes._text import words_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from interlace.recipes import Recipe
-    from interlace.recipes._deriving_files import Wanted
+    from interlace.recipes._deriving_files import Source, Wanted
     from interlace.recipes._deriving_text import Maker
     from interlace.settings import Settings
     from interlace.synthetic import Change
@@ -68,7 +68,7 @@ def derived_key(recipe: Recipe, root: Path) -> list[Any]:
         DataError: a file that a change reads is missing.
     """
     sections = {
-        name: {**language.dump(), "changes": [_described(change) for change in language.placed(root).changes]}
+        name: {**language.dump(), "changes": [_described(change) for change in language.placed(root, name).changes]}
         for name, language in recipe.derived.items()
     }
     return [sections, _hashed("synthetic")]
@@ -100,6 +100,7 @@ class _Makers:
 
     def made(self, wanted: Wanted) -> dict[Path, Path]:
         """Where a wanted file (and those made with it) is to stand -> where it stands in the cache."""
+        must_have_sources(wanted)
         names = wanted.made
         files = [f"{number}{''.join(path.suffixes[-2:])}" for number, path in enumerate(names)]
         folder = cached("derived", self._key(wanted, files), lambda into: self._make(wanted, [into / f for f in files]))
@@ -107,7 +108,13 @@ class _Makers:
 
     def _make(self, wanted: Wanted, into: list[Path]) -> None:
         log.info("deriving %s", wanted.path.name)
-        maker = self._maker(wanted.language)
+        try:
+            self._write(self._maker(wanted.language), wanted, into)
+        except DataError as error:
+            raise DataError(f"derived.{wanted.language}, {wanted.path.name}: {error}") from None
+
+    @staticmethod
+    def _write(maker: Maker, wanted: Wanted, into: list[Path]) -> None:
         if isinstance(wanted, Same):
             maker.write_same(wanted, into[0])
         elif isinstance(wanted, Words):
@@ -124,15 +131,14 @@ class _Makers:
 
     def _key(self, wanted: Wanted, names: list[str]) -> dict[str, Any]:
         derived = self.recipe.derived[wanted.language]
-        sources: tuple[Source, ...] = (wanted.source,) if isinstance(wanted, Same) else wanted.sources
         return {
             "files": names,
             "kind": type(wanted).__name__,
             "language": wanted.language,
             "of": derived.of,
-            "changes": [_described(change) for change in derived.placed(self.root).changes],
+            "changes": [_described(change) for change in derived.placed(self.root, wanted.language).changes],
             "seed": derived.seed,
-            "sources": [_read(source) for source in sources],
+            "sources": [_read(source) for source in wanted.sources],
             "splitter": words_key(self.recipe, [derived.of]),
             "normalise": self.recipe.normalise.dump(),
             "share": [wanted.share, wanted.turned] if isinstance(wanted, Sides) else None,

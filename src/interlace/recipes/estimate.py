@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from interlace.data._kinds import ROLES, whole_words
 from interlace.data.vocab import Vocab
 from interlace.errors import InterlaceError
+from interlace.recipes._deriving_check import hindrances
 from interlace.recipes._estimate_back_translation import Translating, shares
 from interlace.recipes._translating import tokenizer_of
 from interlace.schedules import values_of
@@ -97,6 +98,7 @@ def estimate(recipe: Recipe) -> Estimate:
     text = _text(recipe)
     if text is not None and text.missing:
         notes.append(f"{len(text.missing)} of {text.files} files are not there, such as {text.missing[0]}")
+    notes += hindrances(recipe)
     return Estimate(recipe.name, train.steps, a_step, a_step * train.steps, text, cost, notes)
 
 

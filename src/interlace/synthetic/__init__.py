@@ -84,6 +84,11 @@ class Change(Settings, ABC):
         """
         return False
 
+    @property
+    def lacks(self) -> str:
+        """What must be set before it changes anything, as a message; empty where nothing is missing."""
+        return ""
+
     def key(self, seed: int) -> int:
         """64 bits from which all of this change's draws come."""
         step = crc32(self.name.encode())
@@ -158,6 +163,11 @@ class Chain(Change):
     def spells_marks(self) -> bool:
         """Whether one of them does."""
         return any(change.spells_marks for change in self.changes)
+
+    @property
+    def lacks(self) -> str:
+        """What the first of them lacks that lacks something."""
+        return next((change.lacks for change in self.changes if change.lacks), "")
 
     def apply(self, text: Text, seed: int = 0) -> Derived:
         """Each change on what the one before it made; links are composed."""

@@ -29,6 +29,11 @@ class Exchange(Change):
     words: Path | None = Field(None, description="The words, one a line (a tab and a count may follow); required.")
 
     @property
+    def lacks(self) -> str:
+        """The words, where none are named."""
+        return "" if self.words else "the change 'exchange' needs a list of words; name a file by exchange.words"
+
+    @property
     def undoes(self) -> bool:
         """Always: words are exchanged."""
         return True
@@ -45,7 +50,7 @@ class Exchange(Change):
             DataError: no list is named, or it cannot be read.
         """
         if self.words is None:
-            raise DataError("the change 'exchange' needs a list of words; name a file by exchange.words")
+            raise DataError(self.lacks)
         partner = _paired(tuple(sorted(read_words(self.words))), key)
         return exchanged(text, lambda words: _swapped(words, partner))
 

@@ -44,16 +44,20 @@ class Galactic(Change):
         (), description="CoNLL-U files of the same sentences in another order; required."
     )
 
+    @property
+    def lacks(self) -> str:
+        """The other order, where no files are named."""
+        need = "the change 'galactic' needs the permuted sentences; name CoNLL-U files by galactic.permuted"
+        return "" if self.permuted else need
+
     def derive(self, text: Text, key: int) -> Derived:  # noqa: ARG002 - nothing is drawn
         """The derived lines.
 
         Raises:
             DataError: no files are named, one cannot be read, or a line has no tree, or none like it stands in them.
         """
-        if not self.permuted:
-            raise DataError(
-                "the change 'galactic' needs the permuted sentences; name CoNLL-U files by galactic.permuted"
-            )
+        if self.lacks:
+            raise DataError(self.lacks)
         forest_of(text)  # names what is missing
         book = _book(stamps(self.permuted))
         layout = Layout(text)

@@ -50,14 +50,21 @@ class Syntax(Change):
         1.0, gt=0, description="Inverse variance of the Gaussian prior of the model's weights; more draws them to zero."
     )
 
+    @property
+    def lacks(self) -> str:
+        """A treebank, where none is named."""
+        return (
+            "" if self.like else "the change 'syntax' needs a treebank to learn from; name CoNLL-U files by syntax.like"
+        )
+
     def derive(self, text: Text, key: int) -> Derived:
         """The derived lines.
 
         Raises:
             DataError: no treebank is named, a file cannot be read, or a line has no tree; names it.
         """
-        if not self.like:
-            raise DataError("the change 'syntax' needs a treebank to learn from; name CoNLL-U files by syntax.like")
+        if self.lacks:
+            raise DataError(self.lacks)
         models = learnt(self.like, self.heads, self.prior)
         layout = Layout(text)
         forest = parsed(text, self.trees)
