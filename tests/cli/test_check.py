@@ -127,6 +127,24 @@ def test_a_recipe_can_be_changed(recipe):
     assert "cost: 10 steps" in done.stdout
 
 
+def test_a_note_on_a_derived_language_says_what_it_is_made_of(recipe):
+    derived = '[derived.en_x]\nof = "en"\nchanges = "invert+transliterate"\n[corpora.made]\nlanguages = ["en_x"]\n'
+    recipe.write_text(recipe.read_text().replace('["de"]', '["en_x"]') + derived + 'train = "train.{language}"\n')
+    reports = {report["name"]: report for report in checked(recipe)[1]["reports"]}
+    notes = [finding["about"] for finding in reports["made en_x (train)"]["findings"] if finding["level"] == "note"]
+    made = "it is made of 'en' by invert+transliterate, so what is wrong with a line is mended in 'en'"
+    assert f"the scripts of 'en_x' are not known; {made}" in notes
+    assert "--languages" not in str(notes)  # which a recipe does not take
+
+
+def test_a_recipe_may_say_the_scripts_of_a_language(recipe):
+    recipe.write_text(recipe.read_text().replace("en-de", "en-tlh"))
+    (recipe.parent / "train.de").rename(recipe.parent / "train.tlh")
+    assert "filters.script.expected.tlh = ['Latin'] says them" in check(recipe).stdout
+    said = check(recipe, "--set", "filters.script.expected.tlh=['Latin']")
+    assert "script not checked" not in said.stdout
+
+
 def test_a_recipe_without_a_file_fails_and_names_the_nearest(recipe):
     (recipe.parent / "train.de").unlink()
     done = check(recipe)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from interlace.data.filters import build_filters
@@ -67,7 +68,7 @@ def check_recipe(recipe: Recipe, watch: Watch = unwatched) -> Checked:
     root = data_root(recipe)
     leaks = Leaks()
     rules = {rule.name: rule for rule in build_filters(recipe.filters)}
-    inspector = Inspector(SPLITTERS.build(recipe.splitter), rules, watch)
+    inspector = Inspector(SPLITTERS.build(recipe.splitter), rules, watch, partial(_unknown, recipe))
 
     def hold_out(name: str) -> Callable[[Text, Callable[[int], str]], None]:
         return lambda text, _where: leaks.hold_out(name, text)
@@ -84,6 +85,15 @@ def check_recipe(recipe: Recipe, watch: Watch = unwatched) -> Checked:
             reports.append(inspector.look(name, group.reading(split), paths, languages, also))
     reports.append(Report("held-out text in training text", {"sets": leaks.sets}, leaks.findings()))
     return Checked(reports, _cost(recipe, reports))
+
+
+def _unknown(recipe: Recipe, language: str) -> str:
+    """What to do about a language whose scripts nobody knows."""
+    if language not in recipe.derived:
+        return f"filters.script.expected.{language} = ['Latin'] says them, and drops the lines in others"
+    derived = recipe.derived[language]
+    changes = "+".join(derived.changes)
+    return f"it is made of {derived.of!r} by {changes}, so what is wrong with a line is mended in {derived.of!r}"
 
 
 def _corpora(recipe: Recipe, split: str) -> Iterator[tuple[CorpusGroup, str, str]]:

@@ -26,6 +26,10 @@ Also = Callable[[Text, Callable[[int], str]], None]
 """Shown every side of every chunk, with what names its rows."""
 
 
+def _ask(_language: str) -> str:
+    return "give --languages"
+
+
 def _nothing(_text: Text, _where: Callable[[int], str]) -> None:
     pass
 
@@ -34,12 +38,14 @@ def _nothing(_text: Text, _where: Callable[[int], str]) -> None:
 class Inspector:
     """Looks at corpora one after another; the bytes of a file that stands in several are read once.
 
-    splitter: what finds the words that are counted. rules: filters with settings of one's own, by name.
+    splitter: what finds the words that are counted. rules: filters with settings of one's own, by name. unknown: what
+    to tell of a language whose scripts nobody knows.
     """
 
     splitter: Splitter
     rules: Mapping[str, Filter] = field(default_factory=dict)
     watch: Watch = unwatched
+    unknown: Callable[[str], str] = _ask
     _files: dict[Path, Report] = field(default_factory=dict)
 
     def look(
@@ -55,7 +61,7 @@ class Inspector:
         if not report.failed:
             lines = [int(seen.facts["lines"]) for seen in files]
             where = places(paths, lines, by_line=by_line, sides=len(languages))
-            rows = Rows(languages, self.rules, where)
+            rows = Rows(languages, self.rules, where, self.unknown)
             expected = lines[0] if by_line and len(languages) == 2 else sum(lines)
             report.findings += self._read(rows, reader, (paths, languages), also, partial(self._tell, name, expected))
             report.facts.update(rows.facts())

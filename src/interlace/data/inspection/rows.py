@@ -44,14 +44,21 @@ class Rows:
     """What is seen of one corpus, chunk after chunk.
 
     rules: filters with settings of one's own, by name; all others of the room are tried with their defaults.
-    where: names a row, counted from 0.
+    where: names a row, counted from 0. unknown: what to tell of a language whose scripts nobody knows.
     """
 
-    def __init__(self, languages: Sequence[str], rules: Mapping[str, Filter], where: Callable[[int], str]) -> None:
+    def __init__(
+        self,
+        languages: Sequence[str],
+        rules: Mapping[str, Filter],
+        where: Callable[[int], str],
+        unknown: Callable[[str], str],
+    ) -> None:
         self.count = 0
         self.where = where
         self._languages = list(languages)
         self._own = rules
+        self._unknown = unknown
         self._rules: list[tuple[Filter, Any, Examples]] = []  # chosen when the first chunk comes
         self._lengths = [_Lengths() for _ in languages]
         self._tokenised = [Tokenised(language) for language in languages]
@@ -109,11 +116,13 @@ class Rows:
                 yield Finding("note", "mended or left out by the reader", count, self.count, what)
 
     def _by_language(self, splitter: str) -> Iterator[Finding]:
+        own = self._own.get("script")
+        judge = own if isinstance(own, Script) else Script()
         for language in self._languages:
-            scripts = Script().scripts(language)
+            scripts = judge.scripts(language)
             if not scripts:
                 named = repr(language) if language else "a language without a name"
-                about = f"the scripts of {named} are not known; give --languages"
+                about = f"the scripts of {named} are not known; {self._unknown(language)}"
                 yield Finding("note", "script not checked", self.count, self.count, about)
             elif splitter == "blanks" and scripts & UNSPACED:
                 about = f"{language} is written without blanks; splitter = 'by_language' or 'unicode' finds its words"
