@@ -9,7 +9,7 @@ import pytest
 from transformers import BertModel
 
 from interlace.data.vocab import Vocab
-from interlace.errors import CheckpointError, DataError, SettingsError
+from interlace.errors import CheckpointError, DataError, RunError, SettingsError
 from interlace.models.build import config_of
 from interlace.models.shape import Shape
 from interlace.recipes import Recipe, change_recipe, evaluate, read_recipe
@@ -50,6 +50,23 @@ def test_what_is_there_is_not_made_again(target, made):
     assert run(target, ["pos", "retrieval"], seeds=2) == first
     assert run(target, ["pos"], seeds=3)[:8] == first[:8]  # four languages a seed
     assert made[5:] == [("pos", 2)]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{}", "a list of scores is expected"),
+        ('[{"task": "pos"}]', "entry 1 lacks seed, language"),
+        ("[3]", "entry 1 lacks task"),
+    ],
+)
+def test_a_damaged_file_of_scores_is_told_and_kept(target, made, text, said):
+    (target.into).mkdir()
+    (target.into / "scores.json").write_text(text)
+    with pytest.raises(RunError, match=f"scores.json: damaged: {said}.*; move it away to score anew"):
+        run(target, ["retrieval"])
+    assert not made
+    assert (target.into / "scores.json").read_text() == text
 
 
 def test_only_the_seeds_asked_for_come_back(target, made):

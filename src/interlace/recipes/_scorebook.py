@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from interlace.errors import RunError
 from interlace.train.folder import SCORES, read_json, write_json
 
 if TYPE_CHECKING:
@@ -28,11 +29,14 @@ class Scorebook:
             folder: holds `scores.json`, or will.
             written: called after each writing.
             writes: False for processes that only keep count.
+
+        Raises:
+            RunError: what is there are no scores.
         """
         self._path = folder / SCORES
         self._written = written
         self._writes = writes
-        self._rows: list[Score] = read_json(self._path, [])
+        self._rows = _checked(read_json(self._path, []), self._path)
         self.asked: list[Place] = []
 
     def holds(self, places: Sequence[Place], key: str) -> bool:
@@ -68,6 +72,17 @@ class Scorebook:
         if self._writes:
             write_json(self._path, self._rows)
             self._written()
+
+
+def _checked(rows: Any, path: Path) -> list[Score]:
+    """The rows of a file, as far as they are kept and replaced by what they say."""
+    if not isinstance(rows, list):
+        raise RunError(f"{path}: damaged: a list of scores is expected; move it away to score anew")
+    for number, row in enumerate(rows, 1):
+        missing = [key for key in ("task", "seed", "language") if not isinstance(row, dict) or key not in row]
+        if missing:
+            raise RunError(f"{path}: damaged: entry {number} lacks {', '.join(missing)}; move it away to score anew")
+    return rows
 
 
 def place_of(row: Score) -> Place:
