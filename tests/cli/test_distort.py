@@ -123,6 +123,78 @@ def test_blanks_part_all_words(files, tmp_path):
     assert list(read_lines(tmp_path / "out" / "a.en.txt")) == ["bark Dogs . not do Cats !", "", "yes"]
 
 
+def test_blanks_leave_whole_what_a_mark_stands_inside(files, tmp_path):
+    line = "It costs $3.50 in the U.S. now. Wow!"
+    write_lines(files / "cost.en.txt", [line])
+    write_lines(files / "pairs.tsv", ["gold_label\tsentence1\tsentence2", f"neutral\t{line}\t{line}"])
+    paths = [files / "cost.en.txt", files / "pairs.tsv"]
+    run(*paths, "--with", "invert", "--blanks", "--into", tmp_path / "out")
+    (made,) = read_lines(tmp_path / "out" / "cost.en.txt")
+    assert made == "now U.S. the in 3.50 $ costs It . Wow !"
+    assert list(read_lines(tmp_path / "out" / "pairs.tsv"))[1] == f"neutral\t{made}\t{made}"
+    back = chain(["invert"]).undo(Text.of([made], "en", "blanks"))
+    assert back.lines == ["It costs $ 3.50 in the U.S. now . Wow !"]
+    for name in ("cost.en.txt", "pairs.tsv.source", "pairs.tsv.target"):
+        (links,) = read_lines(tmp_path / "out" / f"{name}.links")
+        old, new = Text.of([line], "en", "unicode").tokens(0), made.split()
+        found = [tuple(map(int, link.split("-"))) for link in links.split()]
+        assert {i for i, _ in found} == set(range(len(old)))
+        assert {j for _, j in found} == set(range(len(new)))
+        assert all(old[i] in new[j] for i, j in found)
+    assert "U.S." in dict(entry.split("\t") for entry in read_lines(tmp_path / "out" / "dictionary.en-en_x.txt"))
+
+
+@pytest.mark.parametrize("blanks", [(), ("--blanks",)])
+def test_what_was_distorted_comes_back(files, tmp_path, blanks):
+    (files / "qa.json").unlink()
+    write_lines(files / "cost.en.txt", ["It costs $3.50 in the U.S. now. Wow!"])
+    there, back = tmp_path / "there", tmp_path / "back"
+    run(*sorted(files.iterdir()), "--with", "invert,transliterate", "--seed", 3, *blanks, "--into", there)
+    made = [there / path.name for path in sorted(files.iterdir())]
+    done = run(*made, "--undo", there, "--into", back)
+    assert (done.exit_code, done.stdout) == (0, f"{back}\n")
+    assert sorted(path.name for path in back.iterdir()) == sorted(["meta.json", *(path.name for path in made)])
+    for path in [path for path in made if path.suffix in {".txt", ".tsv"}]:
+        before, after, between = (list(read_lines(folder / path.name)) for folder in (files, back, there))
+        assert ["".join(line.split()) for line in after] == ["".join(line.split()) for line in before]
+        assert between != after
+    (tree,) = READERS.build({"name": "conllu", "trees": True}).read_chunks([back / "a.conllu"], ["en"])
+    assert tree.tokens(0) == ["Old", "dogs", "bark", "."]
+    assert tree.tags["pos"] == [["ADJ", "NOUN", "VERB", "PUNCT"]]
+    about = json.loads((back / "meta.json").read_text())
+    assert (about["language"], about["undone"], len(about["files"])) == ("en", "en_x", len(made))
+    assert run(*made, "--undo", there, "--into", back).exit_code == 0  # what is there is replaced
+
+
+@pytest.mark.parametrize(
+    ("changes", "name", "more", "message"),
+    [
+        ("invert", "a.en.txt", ["--seed", 1], r"--seed: .*meta\.json says what is undone"),
+        ("invert", "a.en.txt", ["--with", "invert"], r"--with: .*says what is undone"),
+        ("invert", "qa.json", [], r"answers of questions are not found again"),
+        ("invert", "none.txt", [], r"none\.txt: no such file"),
+        ("invert --set invert.keep_final_punct=false", "a.en.txt", [], r"invert as it is set cannot be undone"),
+    ],
+)
+def test_what_cannot_be_undone_is_refused(files, tmp_path, changes, name, more, message):
+    run(files / "a.en.txt", files / "qa.json", "--with", *changes.split(), "--into", tmp_path / "out")
+    with pytest.raises((SettingsError, DataError), match=message):
+        run(tmp_path / "out" / name, "--undo", tmp_path / "out", "--into", tmp_path / "back", *more)
+    assert not (tmp_path / "back").exists()
+
+
+def test_a_folder_without_a_record_undoes_nothing(files, tmp_path):
+    with pytest.raises(DataError, match=r"meta\.json: no such record of a derived language"):
+        run(files / "a.en.txt", "--undo", files, "--into", tmp_path / "back")
+    (files / "meta.json").write_text('{"language": "en"}')
+    with pytest.raises(DataError, match=r"meta\.json: is no record of a derived language"):
+        run(files / "a.en.txt", "--undo", files, "--into", tmp_path / "back")
+    run(files / "a.en.txt", "--with", "invert", "--into", tmp_path / "out")
+    with pytest.raises(SettingsError, match=r"--into .*: holds what is read; give another folder"):
+        run(tmp_path / "out" / "a.en.txt", "--undo", tmp_path / "out", "--into", tmp_path / "out")
+    assert (tmp_path / "out" / "a.en.txt").is_file()
+
+
 def test_word_order_is_learnt_from_a_treebank_and_parses_of_plain_text_are_found(files, tmp_path):
     """In the treebank adjectives follow their noun, and verbs come first."""
     other = TREE.replace("# text = Old dogs bark.\n", "")

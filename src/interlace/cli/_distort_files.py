@@ -17,6 +17,7 @@ from interlace.recipes._deriving_text import overlaps
 from interlace.recipes._deriving_words import Became
 from interlace.synthetic import composed
 from interlace.synthetic._layout import spaced
+from interlace.synthetic._whole import whole
 from interlace.text import Text, TextPairs
 from interlace.text.lines import must_exist, read_blocks, read_lines, writing
 from interlace.text.scripts import scripts_of
@@ -102,8 +103,8 @@ class Distorter:
             DataError: the file cannot be read, or lacks what a change needs.
             SettingsError: there is no such reader, or nothing is written in its format.
         """
-        name = self._reader(must_exist(path))
-        reader = READERS.build({"name": name, **self._settings(name, path)}, f"--reader {name}")
+        name, settings = self.reading(path)
+        reader = READERS.build({"name": name, **settings}, f"--reader {name}")
         about: dict[str, Any] = {"file": path.name, "reader": name, "lines": 0, "words": 0, "notes": Counter()}
         chunks = reader.read_chunks([path], [self.language])
         with _all_open([into / name for name in self.outputs(path)[1:]]) as writers:
@@ -113,56 +114,65 @@ class Distorter:
         about["notes"] = {what: count for what, count in about["notes"].items() if count}
         return about | {"read": fingerprint(path), "written": fingerprint(into / path.name)}
 
-    def _settings(self, name: str, path: Path) -> dict[str, Any]:
+    def reading(self, path: Path) -> tuple[str, dict[str, Any]]:
+        """What reads a file, by name, and its settings.
+
+        Raises:
+            DataError: the file is not there, or nothing says what reads it. SettingsError: there is no such reader.
+        """
+        name = self._reader(must_exist(path))
         fields = READERS.get(name).model_fields
         chosen = {"splitter": self.splitter, "trees": "trees" in fields and _has_trees(path)}
-        return {key: value for key, value in chosen.items() if key in fields}
+        return name, {key: value for key, value in chosen.items() if key in fields}
 
     def _changed(self, chunks: Iterator[Any], about: dict[str, Any], writers: list[Any]) -> Iterator[Any]:
         for chunk in chunks:
             if isinstance(chunk, TextPairs):
-                yield self._pairs(self._laid_out_pairs(chunk), about, writers)
+                yield self._pairs(chunk, about, writers)
             else:
                 text = self._laid_out(chunk)
                 derived = self.change.apply(text, self.seed)
                 self._count(text, derived.text, derived.links, about)
-                writers[0](pharaoh_lines(self._as_read(derived.text, derived.links)))
+                writers[0](pharaoh_lines(self._as_read(chunk, derived.text, derived.links)))
                 about["notes"].update(derived.text.notes)
                 yield derived.text
 
-    def _pairs(self, pairs: TextPairs, about: dict[str, Any], writers: list[Any]) -> TextPairs:
+    def _pairs(self, read: TextPairs, about: dict[str, Any], writers: list[Any]) -> TextPairs:
+        pairs = self._laid_out_pairs(read)
         derived = self.change.apply_pairs(pairs, self.seed)
         sides = (
-            (pairs.source, derived.pairs.source, derived.source),
-            (pairs.target, derived.pairs.target, derived.target),
+            (read.source, pairs.source, derived.pairs.source, derived.source),
+            (read.target, pairs.target, derived.pairs.target, derived.target),
         )
-        for (old, new, links), write in zip(sides, writers, strict=True):
+        for (found, old, new, links), write in zip(sides, writers, strict=True):
             self._count(old, new, links, about)
-            write(pharaoh_lines(self._as_read(new, links)))
+            write(pharaoh_lines(self._as_read(found, new, links)))
             about["notes"].update(new.notes)
         about["notes"].update(derived.pairs.notes)
         about["lines"] -= len(pairs)  # a pair is one
         return derived.pairs
 
-    def _as_read(self, text: Text, links: Ragged) -> Ragged:
-        """Links to the words that will be found in the lines where they are read again.
+    def _as_read(self, read: Text, text: Text, links: Ragged) -> Ragged:
+        """Links from the words of the lines that were read to those that will be found where they are read again.
 
         Splitters that look at more than the two words at a border find others where words have come together newly.
         """
         if text.tags:  # the file tells its words
             return links
+        if self.blanks:  # words are what stands between them
+            return composed(overlaps(read.words, whole(read).words), links)
         again = SPLITTERS.build(self.splitter).of(self.language).split(text.lines)
         return links if again == text.words else composed(links, overlaps(text.words, again))
 
     def _laid_out(self, text: Text) -> Text:
-        return spaced(text) if self.blanks else text
+        return spaced(whole(text)) if self.blanks else text
 
     def _laid_out_pairs(self, pairs: TextPairs) -> TextPairs:
         if not self.blanks:
             return pairs
         if pairs.answers is not None:
             raise SettingsError("--blanks: the answers of questions are written as they stand; leave it out for them")
-        return replace(pairs, source=spaced(pairs.source), target=spaced(pairs.target))
+        return replace(pairs, source=self._laid_out(pairs.source), target=self._laid_out(pairs.target))
 
     def _count(self, old: Text, new: Text, links: Ragged, about: dict[str, Any]) -> None:
         self.became.add(old, new, links)

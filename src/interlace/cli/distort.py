@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from interlace.synthetic import Chain
 
 META = "meta.json"
-_USUAL_LANGUAGE = "en"
+_USUAL_LANGUAGE, _USUAL_SPLITTER = "en", "unicode"
 
 _Files = Annotated[list[Path], typer.Argument(help="Lines, CoNLL-U, IOB2, tables of labelled pairs, SQuAD; or .gz.")]
 _With = Annotated[
@@ -28,6 +28,10 @@ _With = Annotated[
         metavar="CHANGE,..",
         help="Changes in order of application (`interlace list changes`); papers write the last one first.",
     ),
+]
+_Undo = Annotated[
+    Path | None,
+    typer.Option("--undo", metavar="FOLDER", help="Change files of this folder's language back, in place of --with."),
 ]
 _Into = Annotated[Path, typer.Option("--into", help="The folder to write.")]
 _Set = Annotated[
@@ -44,13 +48,14 @@ _Seed = Annotated[int, typer.Option("--seed", min=0, help="Another seed draws an
 
 def distort(
     files: _Files,
-    changes: _With,
     into: _Into,
+    changes: _With = "",
+    undo: _Undo = None,
     settings: _Set = [],
     language: _Language = "",
     name: _Name = "",
     reader: _Reader = "",
-    splitter: _Splitter = "unicode",
+    splitter: _Splitter = _USUAL_SPLITTER,
     blanks: _Blanks = False,
     seed: _Seed = 0,
     code: Code = [],
@@ -58,6 +63,11 @@ def distort(
 ) -> None:
     """Write each file in a derived language, in its format, with word links, a dictionary and what was done."""
     take_guests(code)
+    if undo is not None:
+        given = {"--with": changes, "--set": settings, "--seed": seed, "--blanks": blanks, "--name": name}
+        given |= {"--language": language, "--splitter": splitter != _USUAL_SPLITTER}
+        _restore(files, undo, into, reader, [option for option, value in given.items() if value], as_json=as_json)
+        return
     from interlace.cli._distort_files import Distorter
     from interlace.text.lines import atomic_folder, must_be_replaceable, write_lines
 
@@ -75,6 +85,31 @@ def distort(
         about = _about(chosen, seed, own, derived, splitter, blanks=blanks) | {"files": written}
         about["dictionary"] = len(dictionary)
         (folder / META).write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    _say(about, into, as_json=as_json)
+
+
+def _restore(files: Sequence[Path], folder: Path, into: Path, reader: str, beside: list[str], *, as_json: bool) -> None:
+    """Write each file as it was before it was distorted, as far as its words tell.
+
+    beside: options that say what the folder's record says.
+    """
+    from interlace.cli._distort_files import Distorter
+    from interlace.cli._distort_undo import Record, restore
+    from interlace.errors import SettingsError
+    from interlace.text.lines import atomic_folder, must_be_replaceable
+
+    if beside:
+        raise SettingsError(f"{beside[0]}: {folder / META} says what is undone; leave it out beside --undo")
+    record = Record.read(folder / META)
+    must_be_replaceable(into, META, "folder of a derived language")
+    if into.resolve() in {folder.resolve(), *(path.resolve().parent for path in files)}:
+        raise SettingsError(f"--into {into}: holds what is read; give another folder")
+    distorter = Distorter(record.changes, record.seed, record.of, reader, record.finds_words, blanks=False)
+    _must_differ([(path, [path.name]) for path in files], META)
+    with atomic_folder(into) as made:
+        about = {"language": record.of, "undone": record.language, "by": str(folder / META)}
+        about |= {"files": [restore(distorter, path, made) for path in files]}
+        (made / META).write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     _say(about, into, as_json=as_json)
 
 
@@ -179,5 +214,6 @@ def _say(about: dict[str, Any], into: Path, *, as_json: bool) -> None:
         told = "".join(f"; {count:,} {what}" for what, count in file["notes"].items())
         line = f"{file['file']}: {file['lines']:,} lines, {file['words']:,} words{told}"
         notes.print(line, highlight=False, soft_wrap=True)
-    notes.print(f"{about['dictionary']:,} words in the dictionary", highlight=False, soft_wrap=True)
+    if "dictionary" in about:
+        notes.print(f"{about['dictionary']:,} words in the dictionary", highlight=False, soft_wrap=True)
     output.print(str(into), soft_wrap=True, highlight=False)
