@@ -27,7 +27,7 @@ def target(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def made(monkeypatch):
+def made(monkeypatch, tmp_path):
     """The cells that were scored, in order; each one's score is its number."""
     cells = []
 
@@ -40,8 +40,41 @@ def made(monkeypatch):
 
     monkeypatch.setattr(evaluate, "score_fit", scored)
     monkeypatch.setattr(evaluate.Vocab, "load", lambda _: None)
-    monkeypatch.setattr(evaluate, "data_root", lambda _: None)
+    monkeypatch.setattr(evaluate, "data_root", lambda _: tmp_path)
     return cells
+
+
+@pytest.fixture
+def mine(target, tmp_path):
+    """The same target with tagged files of its own: English to learn from, English and German to score."""
+    for name in ("train.en", "dev.en", "test.en", "test.de"):
+        (tmp_path / f"{name}.conllu").write_text(name)
+    more = {"evaluate.tasks.pos.files": "{split}.{language}.conllu", "evaluate.tasks.pos.targets": '["de"]'}
+    return target.changed(change_recipe(target.recipe, more))
+
+
+@pytest.mark.parametrize("name", ["train.en", "dev.en", "test.de"])
+def test_a_mended_file_is_scored_anew(mine, made, tmp_path, name):
+    """Nobody who mends a test set wants the score of the old one."""
+    run(mine, ["pos"], seeds=1)
+    run(mine, ["pos"], seeds=1)
+    assert len(made) == 1
+    (tmp_path / f"{name}.conllu").write_text("mended")
+    assert {row["score"] for row in run(mine, ["pos"], seeds=1)} == {2}
+
+
+def test_scores_outlive_their_files(mine, made, tmp_path):
+    """Data that is not here, and rows of before this was written down, are no reason to score again."""
+    run(mine, ["pos"], seeds=1)
+    (tmp_path / "test.de.conllu").rename(tmp_path / "away")
+    run(mine, ["pos"], seeds=1)
+    (tmp_path / "away").rename(tmp_path / "test.de.conllu")
+    book = mine.into / "scores.json"
+    book.write_text(
+        json.dumps([{key: row[key] for key in row if key != "files"} for row in json.loads(book.read_text())])
+    )
+    run(mine, ["pos"], seeds=1)
+    assert len(made) == 1
 
 
 def test_what_is_there_is_not_made_again(target, made):
@@ -141,7 +174,7 @@ def test_what_cannot_be_scored_costs_the_rest_nothing(target, monkeypatch):
 
     monkeypatch.setattr(evaluate, "score_fit", scored)
     monkeypatch.setattr(evaluate.Vocab, "load", lambda _: None)
-    monkeypatch.setattr(evaluate, "data_root", lambda _: None)
+    monkeypatch.setattr(evaluate, "data_root", lambda _: Path("nowhere"))
     with pytest.raises(
         evaluate.IncompleteError, match="pos: nothing in 'hi'; retrieval: nothing in 'es'; every"
     ) as caught:
@@ -159,7 +192,7 @@ def test_what_stops_every_seed_is_told_once(target, monkeypatch, caplog):
     known = []
     monkeypatch.setattr(evaluate, "score_fit", scored)
     monkeypatch.setattr(evaluate.Vocab, "load", lambda _: None)
-    monkeypatch.setattr(evaluate, "data_root", lambda _: None)
+    monkeypatch.setattr(evaluate, "data_root", lambda _: Path("nowhere"))
     monkeypatch.setattr(evaluate, "kept_leaks", lambda *given: known.extend(given[-1]) or [])
     with pytest.raises(DataError, match=r"^pos: no such file$"):
         run(replace(target, trained=target.recipe), ["pos"], seeds=3)
@@ -179,7 +212,7 @@ def test_a_probe_loads_its_model_once_for_all_languages(target, monkeypatch):
     monkeypatch.setattr(evaluate, "load", lambda model, _vocab: loads.append(model) or MagicMock())
     monkeypatch.setattr(evaluate, "find", lambda model: looks.append(model) or real(model))
     monkeypatch.setattr(evaluate.Vocab, "load", lambda _: None)
-    monkeypatch.setattr(evaluate, "data_root", lambda _: None)
+    monkeypatch.setattr(evaluate, "data_root", lambda _: Path("nowhere"))
     assert len(run(target, ["retrieval"])) == 3
     assert len(loads) == 1
     assert len(looks) == 1  # of a model of the hub, each look may ask the network

@@ -39,18 +39,23 @@ class Scorebook:
         self._rows = _checked(read_json(self._path, []), self._path)
         self.asked: list[Place] = []
 
-    def holds(self, places: Sequence[Place], key: str) -> bool:
-        """Whether there is a row under this key at every place."""
-        there = {place_of(row) for row in self._rows if row.get("key") == key}
+    def holds(self, places: Sequence[Place], key: str, files: str = "") -> bool:
+        """Whether there is a row under this key at every place, of files that hold the same; "" where nobody knows."""
+        there = {
+            place_of(row)
+            for row in self._rows
+            if row.get("key") == key and (not files or row.get("files", files) in {files, ""})
+        }
         return set(places) <= there
 
     def drop(self, task: str, keys: Collection[str]) -> None:
         """Forget the rows of a task under other keys; it is written with the next row."""
         self._rows = [row for row in self._rows if row["task"] != task or row.get("key") in keys]
 
-    def put(self, places: Collection[Place], key: str, rows: Sequence[Score]) -> None:
+    def put(self, places: Collection[Place], key: str, rows: Sequence[Score], files: str = "") -> None:
         """Take rows in, in place of what stood at these places."""
-        self._rows = [row for row in self._rows if place_of(row) not in places] + [{**row, "key": key} for row in rows]
+        others = [row for row in self._rows if place_of(row) not in places]
+        self._rows = others + [{**row, "key": key, "files": files} for row in rows]
         self._write()
 
     def add(self, facts: Mapping[tuple[str, str], Mapping[str, Any]]) -> None:

@@ -20,6 +20,7 @@ from interlace.models.build import load
 from interlace.recipes import Recipe
 from interlace.recipes._directions import longest_learnt
 from interlace.recipes._scorebook import Scorebook
+from interlace.recipes._scored_files import files_key
 from interlace.recipes.card import write_card
 from interlace.recipes.embeddings import VECTORS, static_vectors
 from interlace.recipes.leaks import kept_leaks
@@ -101,8 +102,8 @@ def evaluate(
 ) -> list[Score]:
     """All rows of the tasks and seeds asked for (none: the recipe's).
 
-    What `scores.json` holds for this very model and these settings is not made again. What it holds of a task from
-    another model or under other settings is dropped, so that means over seeds never mix.
+    What `scores.json` holds for this very model, these settings and what their files hold is not made again. What it
+    holds of a task from another model or under other settings is dropped, so that means over seeds never mix.
 
     Raises:
         IncompleteError: some of several tasks or languages cannot be scored; it holds the rows of the others.
@@ -170,10 +171,12 @@ def _score(target: Target, identity: Identity, book: Scorebook, cells: list[Cell
     failures: list[InterlaceError] = []
     for cell, fit, key in planned:
         places = [(cell.name, cell.seed, *item) for item in fit.scored]
-        if not book.holds(places, key):
+        files = files_key(cell, fit)
+        if not book.holds(places, key, files):
             log.info("%s: scoring %s, seed %d", target.recipe.name, cell.name, cell.seed)
             try:
-                book.put(places, key, score_fit(keyed[cell.seed, key], fit))  # a probe's languages share its model
+                rows = score_fit(keyed[cell.seed, key], fit)  # a probe's languages share its model
+                book.put(places, key, rows, files)
             except InterlaceError as error:
                 if str(error) not in map(str, failures):  # one file may be missed by every seed, and both directions
                     log.warning("%s, seed %d: %s", cell.name, cell.seed, error)
@@ -242,7 +245,7 @@ def _open(model: str, task: Task, vocab: Vocab | None = None) -> Backbone:
 
 
 def _key(target: Target, identity: Identity, cell: Cell, fit: Fit) -> str:
-    """Names all that the scores of a fine-tuning depend on beside the seed, but for the contents of its files."""
+    """Names all that the scores of a fine-tuning depend on beside the seed and the contents of its files."""
     recipe, task = target.recipe, cell.task
     content: dict[str, Any] = {
         "model": identity,
