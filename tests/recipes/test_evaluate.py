@@ -131,6 +131,15 @@ def test_a_setting_asked_for_later_leaves_the_others_be(target, made):
     assert [row["language"] for row in rows if row["setting"] == "translate-train"] == ["de", "es", "hi"]
 
 
+def test_a_task_without_a_language_is_told(target, made):
+    nowhere = target.changed(change_recipe(target.recipe, {"evaluate.tasks.retrieval.targets": "[]"}))
+    with pytest.raises(
+        DataError, match=r"retrieval: no language to score it in; .*evaluate\.tasks\.retrieval\.targets"
+    ):
+        run(nowhere, ["retrieval"])
+    assert not made
+
+
 def test_a_folder_that_is_not_there_is_said_to_be_missing(tmp_path):
     with pytest.raises(DataError, match="no such folder"):
         evaluate.target_of(str(tmp_path / "rnu"))

@@ -256,6 +256,19 @@ def test_languages_without_data_are_named_together_with_the_cure(cell):
         score_cell(cell(targets=("de", "fr", "es")))
 
 
+def test_tags_that_nothing_was_learnt_of_are_told(cell, root, caplog):
+    """German has 80 words here, and no VERB is left in the English training text."""
+    path = root / "train.en.conllu"
+    path.write_text(path.read_text().replace("\tVERB", "\tNOUN"))
+    lost = (root / "test.de.conllu").read_text().count("\tVERB")
+    score_cell(cell(epochs=1))
+    assert f"pos (de): {lost} of 80 labels are such as training has none of, and count as wrong: VERB" in caplog.text
+    caplog.clear()
+    path.write_text(path.read_text().replace("\tNOUN", "\tVERB", 1))
+    score_cell(cell(epochs=1))
+    assert "training has none of" not in caplog.text
+
+
 @pytest.mark.parametrize(
     ("taken", "rule", "cure"),
     [("train.en", "last", ""), ("dev.en", "english-dev", ""), ("dev.de", "mean-dev", '["es"]\'')],

@@ -166,6 +166,9 @@ class IncompleteError(RunError):
 def _score(target: Target, identity: Identity, book: Scorebook, cells: list[Cell]) -> list[InterlaceError]:
     """What is missing of one task, a cell a seed; what cannot be scored is told and costs the rest nothing."""
     planned = [(cell, fit, _key(target, identity, cell, fit)) for cell in cells for fit in fits(cell)]
+    if not planned:
+        name = cells[0].name
+        raise DataError(f"{name}: no language to score it in; name some: --set 'evaluate.tasks.{name}.targets=[..]'")
     book.drop(cells[0].name, {key for _, _, key in planned})
     keyed = {(cell.seed, key): replace(cell, into=target.into, key=key) for cell, _, key in planned}
     failures: list[InterlaceError] = []

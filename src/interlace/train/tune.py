@@ -6,13 +6,18 @@ import logging
 import time
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from interlace.errors import DataError, RunError, SettingsError
+from interlace.ragged import Ragged
 from interlace.tasks._outcomes import Measured
 from interlace.train._tuned import Tuned
 from interlace.train.predictions import keep_measured
 from interlace.train.selection import Fit, fits_of, groups_of
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from interlace.train.cell import Cell, Score
     from interlace.train.selection import Group, Item
 
@@ -75,6 +80,7 @@ def _tuned(cell: Cell, fit: Fit) -> list[Score]:
     tests = {item: read["test", item] for item in fit.scored}
     devs = {language: read["dev", language] for language in judges}
     train = {language: read["train", language] for language in fit.trained}
+    _tell_of_unlearnt(cell, train, tests)
     tuned, diverged = None, {}
     for rate in cell.task.tuning.rates:
         cell.accelerator.free_memory()  # the model before
@@ -89,6 +95,30 @@ def _tuned(cell: Cell, fit: Fit) -> list[Score]:
     rows = [row for group in groups for row in _rows(tuned, group, tests)]
     cell.accelerator.free_memory()
     return [{**row, "tuning": {**row["tuning"], "diverged": list(diverged)}} for row in rows]
+
+
+def _tell_of_unlearnt(cell: Cell, train: dict[str, Any], tests: dict[Item, Any]) -> None:
+    """What a test set asks for that training has no example of is lost, which scores alone do not tell."""
+    learner, classes = cell.task.learner(), cell.task.classes
+    if learner is None or not classes:
+        return
+    learnt = np.concatenate([_labels(learner.gold(examples)) for examples in train.values()])
+    for (_, language), examples in tests.items():
+        gold = _labels(learner.gold(examples))
+        lost = gold[~np.isin(gold, learnt)]
+        if len(lost):
+            names = ", ".join(classes[number] for number in np.unique(lost))
+            log.warning(
+                "%s (%s): %d of %d labels are such as training has none of, and count as wrong: %s",
+                cell.name, language, len(lost), len(gold), names,
+            )  # fmt: skip
+
+
+def _labels(gold: Any) -> NDArray[np.integer]:
+    """The class numbers that are told."""
+    flat = np.asarray(gold.flat if isinstance(gold, Ragged) else gold)
+    known: NDArray[np.integer] = flat[flat >= 0]
+    return known
 
 
 def _read(cell: Cell, wanted: list[tuple[str, Any]]) -> dict[tuple[str, Any], Any]:
