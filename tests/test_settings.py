@@ -71,6 +71,26 @@ def test_the_members_of_a_union_advise_each_for_themselves():
     ]
 
 
+class Sweep(Settings):
+    rate: float | Annotated[list[float], Field(min_length=1)] = 1.0
+    files: str | list[str] | dict[str, str | list[str]] = "a"
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({"rate": "x"}, "rate: input should be a valid number, unable to parse string as a number, or a valid list"),
+        ({"files": 3}, "files: input should be a valid string, or a valid list, or a valid dictionary (found 3)"),
+        ({"files": {"dev": "b", "train": {"en": "c"}}}, "files.train: input should be a valid string, or a valid list"),
+    ],
+)
+def test_the_plain_types_of_a_union_are_told_together(data, message):
+    """By the key that a person wrote: no names of pydantic's, and nothing of what a deeper part is right for."""
+    with pytest.raises(SettingsError) as caught:
+        Sweep.read(data)
+    assert str(caught.value).removesuffix(" (found 'x')") == message
+
+
 def test_several_mistakes_are_told_at_once():
     assert complaint({"sed": 1, "name": "a b"}).count("\n") == 1
 

@@ -5,6 +5,7 @@ Construction checks and does nothing else; data and models arrive later.
 
 from __future__ import annotations
 
+import re
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, Union, get_args, get_origin
 
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from pydantic._internal._model_construction import ModelMetaclass as _ModelKind
 else:
     _ModelKind = type(BaseModel)  # pydantic does not export its metaclass's name
+
+
+# How pydantic names plain types, which a union tries one after the other, in the path of an error.
+_PLAIN = re.compile(r"(constrained-)?(str|int|float|bool)|[\w-]+\[.*\]")
 
 
 class _Kind(_ModelKind):
@@ -81,7 +86,24 @@ def _kind(annotation: Any) -> str:
 
 def _explain(error: ValidationError, model: type, where: str) -> str:
     prefix = f"{where}: " if where else ""
-    return "\n".join(prefix + _one(item, model) for item in error.errors())
+    found: dict[Any, list[Any]] = {}  # what is wrong at one key, where its value may be of several plain types
+    for place, item in enumerate(error.errors()):
+        own = tuple(part for part in item["loc"] if not _PLAIN.fullmatch(str(part)))
+        found.setdefault(own if own != item["loc"] else place, []).append({**item, "loc": own})
+    deepest = [key for key in found if not any(_leads_to(key, other) for other in found)]
+    return "\n".join(prefix + _joined(found[key], model) for key in deepest)
+
+
+def _leads_to(key: Any, other: Any) -> bool:
+    """Whether a value was wrong as it stands, but right as far as to something deeper inside it."""
+    return isinstance(key, tuple) and isinstance(other, tuple) and key != other and other[: len(key)] == key
+
+
+def _joined(items: list[Any], model: type) -> str:
+    """One message for the members of a union of plain types: 'input should be a valid string, or a valid list'."""
+    told = [item["msg"].removeprefix("Value error, ") for item in items]
+    others = [f"{text[:1].lower()}{text[1:]}".removeprefix("input should be ") for text in told[1:]]
+    return _one({**items[0], "msg": ", or ".join(dict.fromkeys([told[0], *others]))}, model)
 
 
 def _one(item: Any, model: type) -> str:
