@@ -60,3 +60,15 @@ def test_a_key_is_put_where_its_path_says():
     assert data == {"a": 1, "b": {"c": [1], "d": 1e-4, "e": "no toml"}}
     with pytest.raises(SettingsError, match="'a' is no section"):
         put(data, "a.b", 2)
+
+
+def test_a_key_with_a_dot_in_it_is_one_key():
+    data = {"files": {"train.en": "a", "test": "b"}}
+    change(data, "files.train.en", "c")  # found as it is
+    change(data, 'files."test.de"', "d")  # or in quotes, where it is new
+    change(data, "files.dev.en", "e")
+    assert data == {"files": {"train.en": "c", "test": "b", "test.de": "d", "dev": {"en": "e"}}}
+    with pytest.raises(
+        SettingsError, match=r"'test' is no section; a key with a dot in it goes in quotes, '\"test\.fr\"'"
+    ):
+        change(data, "files.test.fr", "f")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,6 +92,9 @@ def _is_base(path: Path) -> bool:
     return path.name.startswith("_")
 
 
+_KEY = re.compile(r'"([^"]*)"|([^."]+)')  # the parts of `a.b."c.d"`
+
+
 def merged(base: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
     """Two tables in one; where both say something, the second does, but tables in them are merged in turn."""
     both = {key: merged(base[key], data[key]) for key in base.keys() & data.keys() if _tables(base[key], data[key])}
@@ -111,14 +115,18 @@ def change(data: dict[str, Any], key: str, value: str) -> None:
 
 
 def put(data: dict[str, Any], key: str, value: Any) -> None:
-    """Set `a.b.c` to a value, making the tables on the way.
+    """Set `a.b.c` to a value, making the tables on the way; a key that holds a dot is found, or made in quotes.
 
     Raises:
         SettingsError: what stands on the way is no table.
     """
-    *sections, last = key.split(".")
-    for section in sections:
+    parts = [quoted or plain for quoted, plain in _KEY.findall(key)]
+    for place, section in enumerate(parts[:-1]):
+        if (dotted := ".".join(parts[place:])) in data:  # `files."train.en"` without the quotes
+            data[dotted] = value
+            return
         data = data.setdefault(section, {})
         if not isinstance(data, dict):
-            raise SettingsError(f"--set {key}: {section!r} is no section")
-    data[last] = value
+            hint = f"; a key with a dot in it goes in quotes, '\"{dotted}\"'"
+            raise SettingsError(f"--set {key}: {section!r} is no section{hint}")
+    data[parts[-1]] = value

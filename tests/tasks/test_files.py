@@ -187,3 +187,16 @@ def test_what_is_learnt_from_is_not_scored_on(files):
     with pytest.raises(SettingsError, match=r"is the same file for train, dev and test; name the \{split\} in it"):
         TASKS.build({"name": "pos", "files": files})
     assert TASKS.build({"name": "retrieval", "files": files}).files == files
+
+
+def test_a_language_may_stand_behind_its_split_without_quotes():
+    """TOML makes a table in a table of `train.en = "a"`."""
+    assert Holder(files={"train": {"en": "a", "de": "b"}, "test": "c"}).files == {
+        "train.en": "a",
+        "train.de": "b",
+        "test": "c",
+    }
+    with pytest.raises(SettingsError, match=r"files: 'train\.en' stands there twice"):
+        Holder(files={"train.en": "a", "train": {"en": "b"}})
+    with pytest.raises(SettingsError, match=r"files: 'trian\.en' should be a split.*did you mean 'train'"):
+        Holder(files={"trian": {"en": "b"}})

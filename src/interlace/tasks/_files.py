@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import combinations, product
 from pathlib import Path
 from string import Formatter
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, BeforeValidator
 
 from interlace.errors import DataError, did_you_mean
 from interlace.readers._hub import Address, is_hub
@@ -112,7 +112,23 @@ def check_pattern(pattern: str, filled: Iterable[str]) -> str:
     return pattern
 
 
-Files = Annotated[Named, AfterValidator(_check)]
+def _flat(files: Any) -> Any:
+    """A table whose keys are whole again: TOML reads `train.en = ..` without quotes as a table in a table."""
+    if not isinstance(files, dict):
+        return files
+    flat: dict[str, Any] = {}
+    for key, value in files.items():
+        inner = (
+            {f"{key}.{name}": pattern for name, pattern in value.items()} if isinstance(value, dict) else {key: value}
+        )
+        if twice := flat.keys() & inner.keys():
+            message = f"{min(twice)!r} stands there twice"
+            raise ValueError(message)
+        flat |= inner
+    return flat
+
+
+Files = Annotated[Named, BeforeValidator(_flat), AfterValidator(_check)]
 """One pattern for all files, or a table of patterns whose keys are a split (`"test"`) or one language's part of it
 (`"test.de"`, which goes first). Filled in: `{split}`, `{language}`, for pairs `{source}` and `{target}`, and for
 questions in another language than their passages `{context}` and `{question}`. `{language3}`, `{source3}` and
