@@ -13,7 +13,7 @@ from interlace.models.shape import Shape
 from interlace.tasks import TASKS, Tuning
 from interlace.train.cell import Cell
 from interlace.train.device import accelerator_for
-from interlace.train.tune import score_cell
+from interlace.train.tune import fits, score_cell
 
 WORDS = {"en": {"cat": "NOUN", "sees": "VERB", "big": "ADJ", "the": "DET"}, "de": {"sees": "VERB", "big": "ADJ"}}
 
@@ -224,6 +224,15 @@ def test_heads_may_read_a_lower_layer(cell):
         score_cell(cell(layer=2))
     with pytest.raises(SettingsError, match=r"tuning\.freeze = 2, but the model has 1 layers"):
         score_cell(cell(freeze=2))
+
+
+def test_the_source_counts_too_where_a_language_is_measured_by_itself(cell):
+    """Translations of the source into itself are nothing; its own perplexity is as good as any."""
+    for name, languages in (("perplexity", ["en", "de"]), ("retrieval", ["de"])):
+        task = TASKS.build({"name": name})
+        assert [item[1] for fit in fits(replace(cell(), task=task)) for item in fit.scored] == languages
+    told = TASKS.build({"name": "perplexity", "targets": ["de"]})
+    assert [fit.scored for fit in fits(replace(cell(), task=told))] == [[("zero-shot", "de")]]
 
 
 def test_a_task_may_name_its_own_languages(cell):

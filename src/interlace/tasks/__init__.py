@@ -145,6 +145,7 @@ class Task(Settings, ABC):
     greater_is_better: ClassVar[bool] = True
     others: ClassVar[dict[str, tuple[str, bool]]] = {}  # unit, and whether greater is better, of scores unlike it
 
+    by_itself: ClassVar[bool] = False  # whether a probe measures a language without the source, which then counts too
     static: ClassVar[bool] = False  # whether it can score static word vectors too: `measure_words`
     translatable: ClassVar[bool] = False  # whether gold holds for a translation of the text: translate-test
 

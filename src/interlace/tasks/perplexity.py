@@ -44,6 +44,7 @@ class Perplexity(Task):
 
     metric: ClassVar[str] = "perplexity"
     greater_is_better: ClassVar[bool] = False
+    by_itself: ClassVar[bool] = True
     others: ClassVar[dict[str, tuple[str, bool]]] = {
         **{f"{kind}perplexity per {unit}": ("", False) for kind in ("", "pseudo-") for unit in ("word", "subword")},
         **{f"{kind}bits per character": ("", False) for kind in ("", "pseudo-")},

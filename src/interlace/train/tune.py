@@ -40,6 +40,8 @@ def fits(cell: Cell) -> list[Fit]:
         SettingsError: what is right for a text says nothing of its translation in this task.
     """
     targets = cell.targets if cell.task.targets is None else cell.task.targets
+    if cell.task.by_itself and cell.task.targets is None:
+        targets = list(dict.fromkeys([cell.source, *targets]))
     if cell.task.learner() is None:  # languages one by one, so that one without data costs no other its score
         return [Fit([], [("zero-shot", language)]) for language in targets]
     if "translate-test" in cell.task.settings and not cell.task.translatable:
