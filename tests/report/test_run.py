@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
 
 from interlace.errors import DataError
+from interlace.report import write_report
 from interlace.report._run import read_runs
 
 if TYPE_CHECKING:
@@ -64,7 +66,7 @@ def test_a_missing_folder_names_the_nearest(make_run: Callable[..., Path]) -> No
 def test_no_run_and_no_run_folder(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="at least one"):
         read_runs([])
-    with pytest.raises(DataError, match=r"holds no recipe\.json"):
+    with pytest.raises(DataError, match=r"holds neither recipe\.json .* nor scores\.json"):
         read_runs([tmp_path])
 
 
@@ -79,3 +81,14 @@ def test_unknown_kinds_of_lines_are_passed_over(make_run: Callable[..., Path]) -
     (folder / "metrics.jsonl").write_text('{"kind": "diagnostics", "step": 3}\n')
     (run,) = read_runs([folder])
     assert (run.steps, run.evaluations) == ([], [])
+
+
+def test_scores_of_a_checkpoint_are_a_column_of_their_own(tmp_path: Path) -> None:
+    """`evaluate` of a plain checkpoint writes no recipe: the folder names it."""
+    (tmp_path / "xlm-r").mkdir()
+    row = {"task": "pos", "metric": "accuracy", "language": "de", "source": "en", "seed": 0, "score": 50.0}
+    (tmp_path / "xlm-r" / "scores.json").write_text(json.dumps([row]))
+    (run,) = read_runs([tmp_path / "xlm-r"])
+    assert (run.label, run.recipe, [score.score for score in run.scores]) == ("xlm-r", {}, [50.0])
+    page = write_report([tmp_path / "xlm-r"], tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "In German, xlm-r reaches 50.0" in page

@@ -82,3 +82,15 @@ def test_a_study_without_scores_has_no_tables(grid, tmp_path):
 def test_a_report_shows_what_was_pretrained_here(finished):
     study, folder, into = finished
     assert [run.name for run in finished_runs(study, folder, into)] == ["a,seed=0", "b,seed=0", "a,seed=1", "b,seed=1"]
+
+
+def test_a_report_shows_checkpoints_that_were_scored(finished):
+    """They have no recipe, as nothing was pre-trained."""
+    study, folder, into = finished
+    first, second, *_ = finished_runs(study, folder, into)
+    for run in (first, second):
+        (run / "recipe.json").unlink(missing_ok=True)
+    (second / "scores.json").unlink()
+    names = [run.name for run in finished_runs(study, folder, into)]
+    assert first.name in names
+    assert second.name not in names

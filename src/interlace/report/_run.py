@@ -29,9 +29,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Run:
-    """A run folder.
+    """A run folder, or one that holds the scores of a checkpoint: its recipe is then empty.
 
-    label: the column this run belongs to: its recipe's name, shared by runs that differ in nothing but the seed.
+    label: the column this run belongs to: its recipe's name, shared by runs that differ in nothing but the seed;
+        without a recipe the folder's name.
     style: the number of that column; it chooses colour, marker and dashes in every figure.
     """
 
@@ -69,8 +70,9 @@ def _read(folder: Path) -> Run:
     if not folder.is_dir():
         near = get_close_matches(folder.name, _neighbours(folder), n=1)
         raise DataError(f"{folder}: no such run folder" + (f"; did you mean {near[0]!r}?" if near else ""))
-    if not (folder / "recipe.json").is_file():
-        raise DataError(f"{folder}: not a run folder: it holds no recipe.json (interlace pretrain writes one)")
+    if not any((folder / name).is_file() for name in ("recipe.json", "scores.json")):
+        message = "it holds neither recipe.json (interlace pretrain writes it) nor scores.json (interlace evaluate)"
+        raise DataError(f"{folder}: not a run folder: {message}")
     metrics = list(read_metrics(folder / "metrics.jsonl"))
     recipe = read_whole(folder / "recipe.json", dict[str, Any]) or {}
     return Run(

@@ -16,7 +16,7 @@ from interlace.studies.rendering import write_tables
 from interlace.studies.results import JSON, read_results
 from interlace.studies.tables import tables
 from interlace.studies.transfer import transfer
-from interlace.train.folder import RECIPE, read_json, write_json
+from interlace.train.folder import RECIPE, SCORES, read_json, write_json
 from interlace.train.outcomes import outcomes_file
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ _TOLD = (
 
 
 def finished_runs(study: Study, folder: Path, into: Path) -> list[Path]:
-    """Run folders of finished cells that a report can show: those that were pre-trained here."""
+    """Folders of finished cells that a report can show: those that were pre-trained here, and scored checkpoints."""
     places = Places(into)
     runs = [places.cell(cell.name) for cell in cells_of(study, folder) if places.is_finished(cell)]
-    return [run for run in runs if (run / RECIPE).is_file()]
+    return [run for run in runs if (run / RECIPE).is_file() or (run / SCORES).is_file()]
