@@ -97,3 +97,16 @@ def test_equal_figures_are_level_even_without_a_spread(make_run: Callable[..., P
     text = sentences(runs)[1]
     assert f"level on part-of-speech tagging (50.0{SPACE}%)" in text
     assert "ahead" not in text
+
+
+def test_one_sentence_speaks_of_the_same_languages_throughout(tmp_path: Path) -> None:
+    """A mean over two languages is not what is reached in the one of them that another task is scored in."""
+    (tmp_path / "a").mkdir()
+    row = {"metric": "f1", "unit": "%", "source": "en", "seed": 0}
+    scores = [("ner", "de", 10), ("mlqa", "de", 30), ("mlqa", "es", 50), ("pos", "de", 60)]
+    rows = [{**row, "task": task, "language": language, "score": value} for task, language, value in scores]
+    (tmp_path / "a" / "scores.json").write_text(json.dumps(rows))
+    text = sentences([tmp_path / "a"])[1]
+    assert text.startswith("In German, a reaches 10.0")
+    assert "60.0" in text
+    assert "40.0" not in text

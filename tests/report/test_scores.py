@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlace.report import zero_shot_table
+from interlace.report import write_report, zero_shot_table
+from interlace.report._scores import unlike
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -126,3 +127,16 @@ def test_the_mean_lies_in_the_range(values: list[float], tmp_path_factory: pytes
     assert cell is not None
     assert cell.low - 1e-9 <= cell.mean <= cell.high + 1e-9
     assert (cell.low, cell.high, cell.seeds) == (min(values), max(values), len(values))
+
+
+def test_recipes_that_are_scored_on_unlike_sets_are_told(tmp_path: Path) -> None:
+    """Forty sentences of one set and a thousand of another; the count of each stands in its own cell."""
+    first = bare_run(tmp_path / "a", "a", [score("de", 50, n=40), score("es", 50)])
+    second = bare_run(tmp_path / "b", "b", [score("de", 60, n=1000), score("es", 61)])
+    table = only(zero_shot_table([first, second]))
+    german = next(line for line in table.lines if line.language == "de")
+    assert [cell and cell.items for cell in german.cells.values()] == [40, 1000]
+    assert unlike(table) == ["de"]
+    page = write_report([first, second], tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "scored on 40–1\N{NARROW NO-BREAK SPACE}000 examples a language" in page
+    assert "Recipes are not scored on the same examples in German: differences there are of those too." in page

@@ -29,7 +29,8 @@ def title(results: Sequence[TaskTable]) -> str:
 
 def summary(runs: Sequence[Run], results: Sequence[TaskTable]) -> str:
     """One sentence on the mean over the languages that were not trained on."""
-    named = [(table, line) for table in results if (line := _heart(table)) is not None][:_MOST]
+    hearts = [(table, line) for table in results if (line := _heart(table)) is not None]
+    named = [pair for pair in hearts if _place(*pair) == _place(*hearts[0])][:_MOST]
     if not named:
         names = joined([run.label for run in first_of_each(runs)])
         return f"{names}: pre-training is recorded below; no task has been scored yet."
@@ -46,7 +47,8 @@ def summary(runs: Sequence[Run], results: Sequence[TaskTable]) -> str:
 
 def _scope(named: Sequence[tuple[TaskTable, Line]], results: Sequence[TaskTable]) -> str:
     if len(named) < len(results):
-        return f"the first {counted(len(named), 'task')} of {len(results)}"
+        first = "the first " if [table for table, _ in named] == list(results[: len(named)]) else ""
+        return f"{first}{counted(len(named), 'task')} of {len(results)}"
     return "both tasks" if len(named) == 2 else f"all {counted(len(named), 'task')}"
 
 
@@ -57,8 +59,13 @@ def _heart(table: TaskTable) -> Line | None:
     return line if line is not None and any(line.cells.values()) else None
 
 
+def _place(table: TaskTable, line: Line) -> tuple[str, ...]:
+    """Which languages a line is of; one sentence speaks of the same ones throughout."""
+    return (line.language,) if line.language else (table.source, *sorted(table.averaged))
+
+
 def _where(named: Sequence[tuple[TaskTable, Line]]) -> str:
-    """Over which languages, said once; the first task's number is given where tasks cover different ones."""
+    """Over which languages, said once."""
     table, line = named[0]
     if table.unit == BLEU and not line.language:
         return f"Averaged over {counted(len(table.averaged), 'direction')}"

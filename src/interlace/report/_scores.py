@@ -166,13 +166,22 @@ def _values(scored: Iterable[tuple[Run, Score]]) -> dict[tuple[str, str], dict[_
     return values
 
 
-def _items(scored: Iterable[tuple[Run, Score]]) -> dict[str, int]:
-    """By language: the least number of examples that a score rests on."""
-    items: dict[str, int] = {}
-    for _, score in scored:
+def _items(scored: Iterable[tuple[Run, Score]]) -> dict[tuple[str, str], int]:
+    """By (recipe, language): the least number of examples that a score rests on."""
+    items: dict[tuple[str, str], int] = {}
+    for run, score in scored:
         if score.n is not None:
-            items[score.language] = min(score.n, items.get(score.language, score.n))
+            place = run.label, score.language
+            items[place] = min(score.n, items.get(place, score.n))
     return items
+
+
+def unlike(table: TaskTable) -> list[str]:
+    """Languages in which recipes are scored on different numbers of examples, and so not on the same ones."""
+    counts = {
+        line.language: {cell.items for cell in line.cells.values() if cell and cell.items} for line in table.lines
+    }
+    return [language for language, own in counts.items() if len(own) > 1]
 
 
 def _mean_of(recipe: str, languages: list[str], values: dict[tuple[str, str], dict[_Key, float]]) -> dict[_Key, float]:
@@ -188,9 +197,9 @@ def _line(
     recipes: list[str],
     values: dict[tuple[str, str], dict[_Key, float]],
     greater: bool,
-    items: dict[str, int],
+    items: dict[tuple[str, str], int],
 ) -> Line:
-    cells = {recipe: _cell(values.get((recipe, language), {}), items.get(language)) for recipe in recipes}
+    cells = {recipe: _cell(values.get((recipe, language), {}), items.get((recipe, language))) for recipe in recipes}
     return Line(
         language=language,
         source=language == source,

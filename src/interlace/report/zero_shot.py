@@ -8,7 +8,7 @@ from interlace.report import Section
 from interlace.report._columns import columns
 from interlace.report._format import BLEU, NARROW, clipped, counted, heading, joined, language_name, number, spread
 from interlace.report._other_scores import other_scores
-from interlace.report._scores import tables
+from interlace.report._scores import tables, unlike
 from interlace.report._svg import element, line, marker, picture, scale, text, ticks
 from interlace.report._templates import render
 from interlace.tasks._learnt import ALL, HELD_OUT
@@ -89,6 +89,10 @@ def _note(table: TaskTable) -> str:
         text += f" {counted(table.left_out, 'score').capitalize()} that are not finite numbers are left out."
     if not table.greater_is_better:
         text += " Lower is better."
+    if languages := [language_name(language) for language in unlike(table)]:
+        text += (
+            f" Recipes are not scored on the same examples in {joined(languages)}: differences there are of those too."
+        )
     return text + _words_asked(table) + _rests_on(table)
 
 
