@@ -21,6 +21,9 @@ from interlace.ragged import Ragged
 from interlace.tasks import TASKS
 from interlace.tasks._likelihood import running
 from interlace.tasks.perplexity import Perplexity
+from interlace.train.cell import Cell
+from interlace.train.device import accelerator_for
+from interlace.train.tune import score_cell
 
 LINES = ["the doctor reads letters", "letters", "the doctor reads the letters the doctor reads", "der arzt"]
 
@@ -101,7 +104,7 @@ def test_sentences_together_have_the_score_of_the_text(vocab, model, text, kind,
     task = Perplexity(kind=kind, per=per, max_length=12 if kind == "causal" else 48, tokens_per_batch=40)
     scores = task.measure(model(init_std=0.5), vocab, text)
     assert scores.examples.measure == "perplexity"
-    assert scores.examples.total == pytest.approx(scores["perplexity"], rel=1e-6)
+    assert scores.examples.total == pytest.approx(scores[scores.about["metric"]], rel=1e-6)
     assert not scores.examples.is_right_or_wrong
 
 
@@ -229,4 +232,15 @@ def test_an_encoder_without_its_head_has_no_perplexity(vocab, text, tmp_path):
     BertForMaskedLM(config).save_pretrained(tmp_path / "whole")
     with pytest.raises(CheckpointError, match="an encoder without its vocabulary head, so it foresees no text; take"):
         Perplexity().measure(load(tmp_path / "alone"), vocab, text)
-    assert Perplexity().measure(load(tmp_path / "whole"), vocab, text)["perplexity"] > 1
+    assert Perplexity().measure(load(tmp_path / "whole"), vocab, text)["pseudo-perplexity"] > 1
+
+
+@pytest.mark.parametrize(("kind", "name"), [("causal", "perplexity"), ("pseudo", "pseudo-perplexity")])
+def test_a_pseudo_perplexity_never_stands_among_perplexities(vocab, model, text, tmp_path, kind, name):
+    """Tables are by the metric of a row; a model that reads both ways would win any of them."""
+    (tmp_path / "de").write_text("\n".join(LINES))
+    task = Perplexity(kind=kind, files="{language}")
+    cell = Cell("ppl", task, model, vocab, tmp_path, "de", [], 0, accelerator_for("no", threads=1))
+    (row,) = score_cell(cell)
+    assert (row["metric"], row["score"]) == (name, row["scores"][f"{name} per subword"])
+    assert task.scale(name) == ("per subword", False)

@@ -21,7 +21,8 @@ Outcomes = tuple[NDArray[np.float64], NDArray[np.float64]]
 class Measured(dict[str, float]):
     """A probe's scores, and what each example got, of which the main score is made: it is `examples.total`.
 
-    about: facts for the score's row, such as how exactly it was computed. outputs: what the model wrote, a line an
+    about: facts for the score's row, such as how exactly it was computed, or `metric`, the main score's name where the
+    task's would say too little. outputs: what the model wrote, a line an
     example. samples: some of it as people read it, as `Task.samples` gives them.
     """
 

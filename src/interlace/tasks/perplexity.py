@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from interlace.tasks._likelihood import Likelihood
 
 
+NAMES = {"causal": "perplexity", "pseudo": "pseudo-perplexity", "masked": "perplexity"}  # what is no one measure
+
+
 class Perplexity(Task):
     """Perplexity of text, lower is better; words are those that the reader's splitter finds.
 
@@ -110,6 +113,8 @@ class Perplexity(Task):
     def measure(self, backbone: Backbone, vocab: Vocab, examples: Sentences) -> Measured:
         """`perplexity` in the task's unit, and all there is by its full name; shares are in percent of subwords.
 
+        With each subword masked alone the main score is `pseudo-perplexity`, so that no table sets it beside the other.
+
         `unknown` is the share that the vocabulary cannot spell, `cut` what stands beyond the longest row, `sentences`
         how many are measured.
 
@@ -131,7 +136,8 @@ class Perplexity(Task):
         cut = 1 - len(known) / len(drawn.ids.flat)
         found = self._likelihood(kind, backbone, vocab, measured, reading)
         shares = {"unknown": 100 * float((~known).mean()), "cut": 100 * cut, "sentences": float(len(measured))}
-        return Measured({**self._scores(kind, found), **shares}, self._by_sentence(kind, found, measured))
+        by_sentence = self._by_sentence(kind, found, measured)
+        return Measured({**self._scores(kind, found), **shares}, by_sentence, {"metric": NAMES[kind]})
 
     def _kind(self, backbone: Backbone) -> str:
         if self.kind == "auto":
@@ -178,13 +184,13 @@ class Perplexity(Task):
 
     def _scores(self, kind: str, found: Likelihood) -> dict[str, float]:
         """The main score, and all of them by their full names."""
-        name = {"causal": "perplexity", "pseudo": "pseudo-perplexity", "masked": "perplexity"}[kind]
+        name = NAMES[kind]
         subwords = float(found.subwords.sum())
         if kind == "masked":
             value = perplexity(found.total, subwords)
-            return {"perplexity": value, f"{name} per masked subword": value}
+            return {name: value, f"{name} per masked subword": value}
         per = {"word": float(found.words.sum()), "subword": subwords}
         values = {f"{name} per {unit}": perplexity(found.total, count) for unit, count in per.items()}
         bits = found.total / max(float(found.characters.sum()), 1) / math.log(2)
         whole = "bits per character" if kind == "causal" else "pseudo-bits per character"
-        return {"perplexity": values[f"{name} per {self.per}"], **values, whole: bits}
+        return {name: values[f"{name} per {self.per}"], **values, whole: bits}

@@ -8,6 +8,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from interlace.tasks._files import translated
+from interlace.tasks._outcomes import Measured
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -72,9 +73,10 @@ class Cell:
         """The row of one item: `count` examples count in its score, measured since `start` (of `time.perf_counter`)."""
         setting, language = item
         task = self.task
+        metric = scores.about.get("metric", task.metric) if isinstance(scores, Measured) else task.metric
         return {
             "task": self.name,
-            "metric": task.metric,
+            "metric": metric,
             "unit": task.unit,
             "greater_is_better": task.greater_is_better,
             "language": language,
@@ -82,7 +84,7 @@ class Cell:
             "setting": setting,
             **({"translations": task.translations} if setting.startswith("translate") else {}),
             "seed": self.seed,
-            "score": round(scores[task.metric], 4),
+            "score": round(scores[metric], 4),
             "n": count,
             "scores": {key: round(value, 4) for key, value in scores.items()},
             "seconds": round(time.perf_counter() - start, 3),
