@@ -107,8 +107,8 @@ def _restore(files: Sequence[Path], folder: Path, into: Path, reader: str, besid
     distorter = Distorter(record.changes, record.seed, record.of, reader, record.finds_words, blanks=False)
     _must_differ([(path, [path.name]) for path in files], META)
     with atomic_folder(into) as made:
-        about = {"language": record.of, "undone": record.language, "by": str(folder / META)}
-        about |= {"files": [restore(distorter, path, made) for path in files]}
+        written = [restore(distorter, path, made) for path in files]
+        about = {"language": record.of, "undone": record.language, "by": str(folder / META), "files": written}
         (made / META).write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     _say(about, into, as_json=as_json)
 

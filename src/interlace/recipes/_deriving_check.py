@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,14 +36,14 @@ def _in_world(recipe: Recipe, languages: list[str]) -> Iterator[str]:
 
 def _under(recipe: Recipe, root: Path) -> Iterator[str]:
     for name, language in recipe.derived.items():
-        yield from _told(lambda name=name, language=language: language.placed(root, name))
+        yield from _told(partial(language.placed, root, name))
     try:
         wanted = wanted_files(recipe, root)
     except InterlaceError as error:
         yield str(error)
         return
     for one in wanted:
-        yield from _told(lambda one=one: must_have_sources(one))
+        yield from _told(partial(must_have_sources, one))
     asked = {one.language for one in wanted}
     for name in [name for name in recipe.derived if name not in asked]:
         yield f"derived.{name}: nothing of it is asked for, by no corpus, task or dictionary"
