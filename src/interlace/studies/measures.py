@@ -121,6 +121,17 @@ def over_all(rows: Sequence[Row]) -> list[Row]:
     ]
 
 
+def held_out_words(rows: Sequence[Row]) -> dict[tuple[str, str], list[str]]:
+    """By task and main score, the systems of which it is not over all words: training has read some entries."""
+    parted = {(row["cell"], row["task"]) for row in rows if row["metric"] == "held out" and row["score"]}
+    found: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        labels = found.setdefault((row["task"], row["metric"]), [])
+        if row["main"] and (row["cell"], row["task"]) in parted and row["label"] not in labels:
+            labels.append(row["label"])
+    return found
+
+
 def _place(row: Row, metric: str) -> tuple[Any, ...]:
     return row["cell"], row["task"], row["setting"], row["language"], row["tuning_seed"], metric
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from interlace.statistics import ALPHA, holm
 from interlace.statistics.runs import mean_interval
 from interlace.studies.comparing import against, compare
-from interlace.studies.measures import OTHERS, WHOLE, averaged, scores_of, variants_of
+from interlace.studies.measures import OTHERS, WHOLE, averaged, held_out_words, scores_of, variants_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -83,7 +83,7 @@ def tables(
     """
     scores, variants = scores_of(rows, metrics), variants_of(rows)
     marked = {(one.measure, one.variant) for one in compare(rows, baseline, metrics=metrics) if one.clear}
-    view = _View(scores, variants, marked, baseline or variants[0].system, recipes, _held_out(rows))
+    view = _View(scores, variants, marked, baseline or variants[0].system, recipes, held_out_words(rows))
     groups: dict[tuple[str, str], list[Measure]] = {}
     for measure in scores:
         groups.setdefault((measure.task, measure.setting), []).append(measure)
@@ -214,17 +214,6 @@ class _View:
 def _least_p(one: int, other: int) -> float:
     """The least p of a permutation test; samples of one size may change places, and be as far apart."""
     return (2 if one == other else 1) / math.comb(one + other, one)
-
-
-def _held_out(rows: Sequence[Row]) -> dict[tuple[str, str], list[str]]:
-    """By task and main score, the systems of which it is not over all words: training has read some entries."""
-    parted = {(row["cell"], row["task"]) for row in rows if row["metric"] == "held out" and row["score"]}
-    found: dict[tuple[str, str], list[str]] = {}
-    for row in rows:
-        labels = found.setdefault((row["task"], row["metric"]), [])
-        if row["main"] and (row["cell"], row["task"]) in parted and row["label"] not in labels:
-            labels.append(row["label"])
-    return found
 
 
 def clear_best(by_variant: Mapping[Variant, Runs], measure: Measure) -> Variant | None:
