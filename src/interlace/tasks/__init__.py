@@ -18,7 +18,7 @@ from interlace.objectives import Objective
 from interlace.ragged import Ragged
 from interlace.registry import Room
 from interlace.settings import Settings
-from interlace.tasks._files import refuse_one_for_all
+from interlace.tasks._file_tables import refuse_one_for_all
 from interlace.tasks._outcomes import right_labels
 
 if TYPE_CHECKING:

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from itertools import combinations, product
 from pathlib import Path
 from string import Formatter
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import AfterValidator, BeforeValidator
 
 from interlace.errors import DataError, did_you_mean
 from interlace.readers._hub import Address, is_hub
+from interlace.tasks._file_tables import flat
 from interlace.text.codes import three_letters, two_letters
 
 if TYPE_CHECKING:
@@ -71,18 +72,6 @@ def _refuse_shared(files: dict[str, str | list[str]]) -> None:
                 raise ValueError(message)
 
 
-def refuse_one_for_all(files: Named) -> None:
-    """Refuse a pattern that names the same file whatever the split, where one split is learnt from and one scored.
-
-    Raises:
-        ValueError: there is such a pattern.
-    """
-    for pattern in [] if isinstance(files, dict) else _listing(files):
-        if "{split}" not in pattern:
-            message = f"files: {pattern!r} is the same file for train, dev and test; name the {{split}} in it, or give "
-            raise ValueError(message + 'a table of patterns, such as {train = "a.tsv[200:]", test = "a.tsv[:200]", ..}')
-
-
 def _meet(one: slice, other: slice) -> bool:
     """Whether rows of a long file are in both."""
     (first, last, _), (begin, end, _) = one.indices(_LONG), other.indices(_LONG)
@@ -112,23 +101,7 @@ def check_pattern(pattern: str, filled: Iterable[str]) -> str:
     return pattern
 
 
-def _flat(files: Any) -> Any:
-    """A table whose keys are whole again: TOML reads `train.en = ..` without quotes as a table in a table."""
-    if not isinstance(files, dict):
-        return files
-    flat: dict[str, Any] = {}
-    for key, value in files.items():
-        inner = (
-            {f"{key}.{name}": pattern for name, pattern in value.items()} if isinstance(value, dict) else {key: value}
-        )
-        if twice := flat.keys() & inner.keys():
-            message = f"{min(twice)!r} stands there twice"
-            raise ValueError(message)
-        flat |= inner
-    return flat
-
-
-Files = Annotated[Named, BeforeValidator(_flat), AfterValidator(_check)]
+Files = Annotated[Named, BeforeValidator(flat), AfterValidator(_check)]
 """One pattern for all files, or a table of patterns whose keys are a split (`"test"`) or one language's part of it
 (`"test.de"`, which goes first). Filled in: `{split}`, `{language}`, for pairs `{source}` and `{target}`, and for
 questions in another language than their passages `{context}` and `{question}`. `{language3}`, `{source3}` and
