@@ -138,7 +138,7 @@ def against(other: Iterator[int], rows: list[list[int]], vocab: Vocab, size: int
 
 def show(name: str, turns: Turns) -> None:
     """A row: rates and their ratio, the least and the median of the turns."""
-    theirs, mine = turns.theirs[WARM:], turns.mine[WARM:]
+    theirs, mine = ([size / seconds for size, seconds in side[WARM:]] for side in (turns.theirs, turns.mine))
     ratios = [ours / other for ours, other in zip(mine, theirs, strict=True)]
     rates = f"{statistics.median(mine):8.0f} {statistics.median(theirs):8.0f}"
     print(f"  {name:34} {rates}   {statistics.median(ratios):5.2f} (least {min(ratios):.2f}, most {max(ratios):.2f})")
