@@ -45,6 +45,12 @@ def test_a_language_goes_before_its_split(root):
     assert find(files, asked(root, "tr")) == root / "pos/test.tr.txt"
 
 
+def test_a_direction_goes_before_its_target(root):
+    files = {"test": "pos/test.{language}.txt", "test.en-de": "ud/zh.conllu"}
+    assert find(files, asked(root, "de", source="en")) == root / "ud/zh.conllu"
+    assert find(files, asked(root, "de", source="fr")) == root / "pos/test.de.txt"
+
+
 def test_a_missing_file_is_named_with_the_languages_there_are(root):
     with pytest.raises(DataError) as caught:
         find("pos/{split}.{language}.txt", asked(root, "fr"))

@@ -222,7 +222,8 @@ def translated(files: Named, language: str, source: str) -> Named:
 
 def _patterns(files: Named, asked: Asked) -> list[str]:
     if isinstance(files, dict):
-        for key in (f"{asked.split}.{asked.of}", asked.split):
+        pair = f"{asked.split}.{asked.source}-{asked.of}"
+        for key in (pair, f"{asked.split}.{asked.of}", asked.split):
             if key in files:
                 return _listing(files[key])
         others = _listed(_named(files, asked.split), asked.split)
