@@ -75,6 +75,17 @@ def test_a_task_that_tells_no_outcomes_is_passed_over(finished, caplog):
     assert "not compared" not in caplog.text
 
 
+def test_what_has_no_scores_is_told_below_tables(grid, tmp_path, stand_in):
+    study, folder = read_study(str(grid))
+    into = tmp_path / "study"
+    run_study(study, folder, into, only="a*")
+    assert all(
+        "Not all runs are finished: 0 of B's 2." in table.caption for table in summarise(study, folder, into)[:2]
+    )
+    run_study(study, folder, into)
+    assert not any("finished" in table.caption for table in summarise(study, folder, into))
+
+
 def test_a_study_without_scores_has_no_tables(grid, tmp_path):
     assert summarise(*read_study(str(grid)), tmp_path / "none") == []
 

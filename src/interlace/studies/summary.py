@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import math
+from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from interlace.errors import DataError
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from interlace.studies import Study
+    from interlace.studies.cells import Cell
     from interlace.studies.comparing import Comparison
     from interlace.studies.results import Row
     from interlace.studies.tables import Table
@@ -48,7 +51,8 @@ def summarise(study: Study, folder: Path, into: Path) -> list[Table]:
     if not rows:
         return []
     baseline = study.reference if any(row["system"] == study.reference for row in rows) else None
-    recipes = {cell.system: cell.recipe for cell in cells_of(study, folder)}
+    cells = cells_of(study, folder)
+    recipes = {cell.system: cell.recipe for cell in cells}
     metrics = study.evaluate.metrics
     compared = [
         *compare(rows, baseline, metrics=metrics),
@@ -56,8 +60,9 @@ def summarise(study: Study, folder: Path, into: Path) -> list[Table]:
     ]
     by_examples, reasons = _by_examples(rows, baseline, into)
     compared += by_examples
+    missing = unfinished(cells, rows)
     found = [
-        *tables(rows, study.name, baseline, recipes, metrics),
+        *(replace(one, caption=one.caption + missing) for one in tables(rows, study.name, baseline, recipes, metrics)),
         *differences(compared, study.name),
         *correlations(rows, study.name),
         *transfer(rows, study.name, recipes),
@@ -65,6 +70,17 @@ def summarise(study: Study, folder: Path, into: Path) -> list[Table]:
     write_tables(into / TABLES, found)
     write_json(into / COMPARISONS, [*map(told, compared), *reasons])
     return found
+
+
+def unfinished(cells: Sequence[Cell], rows: Sequence[Row]) -> str:
+    """A sentence for captions on the systems of which cells have no scores, having failed or not been run; or none."""
+    done = {row["cell"] for row in rows}
+    left = Counter(cell.label for cell in cells if cell.name not in done)
+    if not left:
+        return ""
+    whole = Counter(cell.label for cell in cells)
+    told = ", ".join(f"{whole[label] - count} of {label}'s {whole[label]}" for label, count in left.items())
+    return f" Not all runs are finished: {told}."
 
 
 def _by_examples(
