@@ -182,7 +182,7 @@ def test_small_recipes_train_on_every_change(name, changes, tmp_path):
 
 def test_the_treebank_of_real_data_takes_the_order_of_french(real_data):
     dev = "pos/UD_English-EWT/{language}_ewt-ud-dev.conllu"
-    less = {"corpora.treebank.train": dev, "corpora.treebank.dev": "[]", "evaluate.tasks.pos.files": dev}
+    less = {"corpora.treebank.train": dev, "corpora.treebank.dev": "[]", "evaluate.tasks.pos.files": {"dev": dev}}
     less |= {"data_root": str(real_data), "derived.en_x.changes": "syntax"}
     found = data_root(read_recipe("derived/treebank-mlm", less))
     [before], [after] = (

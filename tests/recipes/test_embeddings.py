@@ -62,7 +62,10 @@ def test_tiny_ones_run_and_are_scored(name, tmp_path):
     assert about["words"]["de"] == len(WordVectors.load(folder, "de")) > 20
     rows = evaluate(target_of(str(tmp_path / "run")))
     asked = read_recipe(name).evaluate.tasks
-    assert [(row["task"], row["language"]) for row in rows] == [(task, "de") for task in asked]
+    languages = {"word_translation": ["de"], "word_similarity": ["en", "de"]}
+    assert [(row["task"], row["language"]) for row in rows] == [
+        (task, one) for task in asked for one in languages[task]
+    ]
     assert all(row["scores"]["coverage"] > 10 for row in rows)
     assert json.loads((tmp_path / "run/scores.json").read_text()) == rows
 
@@ -205,6 +208,7 @@ def test_the_command_line_learns_and_scores(data, monkeypatch):
     where = ["--set", "evaluate.tasks.word_translation.files=d.txt", "--json"]
     (data / "s.txt").write_text("ein\thund\t0.9\nein\tkatzen\t0.2\nhund\tkatzen\t0.1\n")
     where = ["--set", "evaluate.tasks.word_similarity.files=s.txt", *where]
+    where += ["--set", 'evaluate.tasks.word_similarity.targets=["de"]']
     tasks = ["--on", "word_translation", "--on", "word_similarity"]
     scored = CliRunner().invoke(application(), ["evaluate", str(data / "run"), *tasks, *where, "--recipe", str(path)])
     assert scored.exit_code == 0, scored.output

@@ -104,7 +104,7 @@ def test_a_training_file_without_a_place_for_any_answer_is_refused(task, vocab, 
 
 
 def test_passages_and_questions_may_differ_in_language(vocab, tmp_path):
-    task = TASKS.build({"name": "mlqa", "files": "dev-context-{context}-question-{question}.json"})
+    task = TASKS.build({"name": "mlqa", "files": {"test": "dev-context-{context}-question-{question}.json"}})
     write(tmp_path / "dev-context-de-question-en.json", [(GERMAN, [question("who", ("der arzt", 0))])])
     write(tmp_path / "dev-context-de-question-de.json", [(GERMAN, [question("wer", ("der arzt", 0))])])
     mixed = task.examples("test", "de-en", vocab, tmp_path)
@@ -172,8 +172,8 @@ def test_answers_are_told_with_their_questions(task, vocab, tmp_path):
 
 def test_real_sets_can_be_answered(real_data, vocab):
     for settings, languages in [
-        ({"files": "qa/xquad/xquad.{language}.json[:200]", "normalisation": "squad"}, ["zh", "hi"]),
-        ({"files": "qa/mlqa/dev/dev-context-{context}-question-{question}.json.gz[-200:]"}, ["ar", "zh-en"]),
+        ({"files": {"test": "qa/xquad/xquad.{language}.json[:200]"}, "normalisation": "squad"}, ["zh", "hi"]),
+        ({"files": {"test": "qa/mlqa/dev/dev-context-{context}-question-{question}.json.gz[-200:]"}}, ["ar", "zh-en"]),
         ({"files": {"test": "qa/tydiqa-goldp/tydiqa.goldp.{language}.train.json.gz[:200]"}}, ["ko"]),
     ]:
         task = TASKS.build({"name": "mlqa", **settings})
