@@ -19,7 +19,7 @@ def test_the_demo_trains_scores_and_compares(tmp_path):
     )
     assert done.exit_code == 0
     names = [read_recipe(name).name for name in RECIPES]
-    assert all(name in done.stdout for name in [*names, "pos (accuracy", "retrieval", "embedding_alignment"])
+    assert all(name in done.stdout for name in [*names, "pos", "(accuracy, %)", "retrieval", "embedding_alignment"])
     assert done.stdout.rstrip().endswith("report.html")
     assert (tmp_path / "runs" / "report.html").stat().st_size > 10_000
     again = CliRunner().invoke(

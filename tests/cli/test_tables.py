@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rich.console import Console
 
 from interlace.cli._tables import comparison_table, score_table
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 
 def row(language: str, score: float, setting: str = "zero-shot", seed: int = 0) -> dict[str, object]:
@@ -20,34 +25,48 @@ def row(language: str, score: float, setting: str = "zero-shot", seed: int = 0) 
     }
 
 
-def cells(table: object) -> list[list[str]]:
+def cells(table: Table) -> list[list[str]]:
     """The body of a table, cell by cell."""
-    console = Console(width=200)
-    with console.capture() as capture:
-        console.print(table)
-    lines = [line for line in capture.get().splitlines() if line.startswith("│")]
-    return [[cell.strip() for cell in line.strip("│").split("│")] for line in lines]
+    return [list(map(str, cells)) for cells in zip(*(column.cells for column in table.columns), strict=True)]
 
 
 def test_settings_of_one_task_are_not_averaged() -> None:
     rows = [row("en", 80.0), row("en_x", 30.0), row("en_x", 70.0, "supervised")]
     assert cells(score_table(rows)) == [
-        ["pos (accuracy, %)", "80.0", "30.0", "30.0"],
-        ["pos, supervised (accuracy, %)", "–", "70.0", "70.0"],
+        ["pos\n(accuracy, %)", "80.0", "30.0", "30.0"],
+        ["pos, supervised\n(accuracy, %)", "–", "70.0", "70.0"],
     ]
 
 
 def test_seeds_are_averaged_and_recipes_stay_apart() -> None:
     one = [row("de", 30.0, seed=0), row("de", 40.0, seed=1)]
     assert cells(comparison_table({"mlm": one, "tlm": [row("de", 50.0)]})) == [
-        ["pos (accuracy, %)", "mlm", "35.0 ±7.1", "35.0 ±7.1"],
-        ["pos (accuracy, %)", "tlm", "50.0", "50.0"],
+        ["pos\n(accuracy, %)", "mlm", "35.0 ±7.1", "35.0 ±7.1"],
+        ["", "tlm", "50.0", "50.0"],
     ]
 
 
 def test_scores_over_held_out_words_say_so_beside_those_over_all() -> None:
     learnt = row("de", 30.0) | {"scores": {"accuracy": 30.0, "accuracy, all": 60.0, "held out": 50.0}}
     assert cells(comparison_table({"align_mlm": [learnt], "mlm": [row("de", 50.0)]})) == [
-        ["pos (accuracy of held-out words, %)", "align_mlm", "30.0", "30.0"],
-        ["pos (accuracy of all words, %)", "mlm", "50.0", "50.0"],
+        ["pos\n(accuracy, held-out, %)", "align_mlm", "30.0", "30.0"],
+        ["pos\n(accuracy, all, %)", "mlm", "50.0", "50.0"],
     ]
+
+
+def test_names_and_scores_stay_whole_on_a_narrow_terminal() -> None:
+    found = [
+        row(language, 50.0 + 20 * seed, seed=seed) | {"task": task}
+        for task in ("pos", "embedding_alignment")
+        for language in ("en", "de", "es", "hi")
+        for seed in (0, 1)
+    ]
+    learnt = [one | {"scores": {"accuracy": 30.0, "accuracy, all": 60.0, "held out": 50.0}} for one in found]
+    console = Console(width=80)
+    with console.capture() as capture:
+        console.print(comparison_table({"mlm": found, "align-mlm": learnt}))
+    shown = capture.get()
+    for whole in ("embedding_alignment", "(accuracy, held-out, %)", "align-mlm", "mean", "60.0", "±14.1"):
+        assert whole in shown
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "…" not in shown

@@ -23,14 +23,17 @@ def score_table(rows: Iterable[Row]) -> Table:
 
 
 def comparison_table(scores: dict[str, list[Row]]) -> Table:
-    """Tasks and recipes down, languages across, settings apart; the last column is of all languages but the source."""
+    """Tasks and recipes down, languages across, settings apart; the mean is of all languages but the source."""
     rows = [row for found in scores.values() for row in found]
     languages = list(dict.fromkeys(row["language"] for row in rows))
-    table = Table(title="Scores by language (mean over seeds, ± standard deviation)", title_justify="left")
-    for name in ("task", *(["recipe"] if len(scores) > 1 else []), *languages, "mean without source"):
-        table.add_column(name, justify="left" if name in {"task", "recipe"} else "right")
+    table = Table(title="Scores over seeds, ± standard deviation (mean: without the source)", title_justify="left")
+    for name in ("task", *(["recipe"] if len(scores) > 1 else [])):
+        table.add_column(name, no_wrap=True)
+    for name in (*languages, "mean"):
+        table.add_column(name, justify="right")
     for kind in dict.fromkeys(_kind(row) for row in rows):
         apart = _asked([row for row in rows if _kind(row) == kind]) != ALL
+        above = ""
         for recipe, found in scores.items():
             mine = [row for row in found if _kind(row) == kind]
             if mine:
@@ -38,7 +41,8 @@ def comparison_table(scores: dict[str, list[Row]]) -> Table:
                 others = [language for language in languages if language != mine[0]["source"]]
                 label = [recipe] if len(scores) > 1 else []
                 head = _head(mine[0], _asked(mine) if apart else "")
-                table.add_row(head, *label, *cells, _shown(_by_seed(mine, others)))
+                table.add_row(head if head != above else "", *label, *cells, _shown(_by_seed(mine, others)))
+                above = head
     return table
 
 
@@ -53,10 +57,10 @@ def _asked(rows: list[Row]) -> str:
 
 
 def _head(row: Row, asked: str) -> str:
-    """asked: the words that the score is over, where that is not the same for all that there is to compare."""
+    """Two short lines, for narrow terminals. asked: over which words, where that is not the same for all to compare."""
     setting = row.get("setting", "zero-shot")
     name = row["task"] if setting == "zero-shot" else f"{row['task']}, {setting}"
-    return f"{name} ({row['metric']}{asked and f' of {asked}'}, {row['unit']})"
+    return f"{name}\n({', '.join(filter(None, (row['metric'], asked.removesuffix(' words'), row['unit'])))})"
 
 
 def _by_seed(rows: list[Row], languages: list[str]) -> list[float]:
