@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from interlace.ragged import Ragged
+    from interlace.readers import Reader
     from interlace.synthetic import Chain
 
 _BY_SUFFIX = {".conllu": "conllu", ".json": "squad", ".iob": "iob", ".bio": "iob"}
@@ -103,8 +104,7 @@ class Distorter:
             DataError: the file cannot be read, or lacks what a change needs.
             SettingsError: there is no such reader, or nothing is written in its format.
         """
-        name, settings = self.reading(path)
-        reader = READERS.build({"name": name, **settings}, f"--reader {name}")
+        name, reader = self.reading(path)
         about: dict[str, Any] = {"file": path.name, "reader": name, "lines": 0, "words": 0, "notes": Counter()}
         chunks = reader.read_chunks([path], [self.language])
         with _all_open([into / name for name in self.outputs(path)[1:]]) as writers:
@@ -114,8 +114,8 @@ class Distorter:
         about["notes"] = {what: count for what, count in about["notes"].items() if count}
         return about | {"read": fingerprint(path), "written": fingerprint(into / path.name)}
 
-    def reading(self, path: Path) -> tuple[str, dict[str, Any]]:
-        """What reads a file, by name, and its settings.
+    def reading(self, path: Path) -> tuple[str, Reader]:
+        """What reads a file, and its name.
 
         Raises:
             DataError: the file is not there, or nothing says what reads it. SettingsError: there is no such reader.
@@ -123,7 +123,8 @@ class Distorter:
         name = self._reader(must_exist(path))
         fields = READERS.get(name).model_fields
         chosen = {"splitter": self.splitter, "trees": "trees" in fields and _has_trees(path)}
-        return name, {key: value for key, value in chosen.items() if key in fields}
+        settings = {key: value for key, value in chosen.items() if key in fields}
+        return name, READERS.build({"name": name, **settings}, f"--reader {name}")
 
     def _changed(self, chunks: Iterator[Any], about: dict[str, Any], writers: list[Any]) -> Iterator[Any]:
         for chunk in chunks:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from interlace.errors import DataError, SettingsError
-from interlace.readers import READERS
 from interlace.recipes._deriving_formats import write_as
 from interlace.synthetic import Chain, chain
 from interlace.text import Text, TextPairs
@@ -67,8 +66,7 @@ def restore(distorter: Distorter, path: Path, into: Path) -> dict[str, Any]:
     Raises:
         DataError: the file cannot be read. SettingsError: it holds questions, whose answers are not found again.
     """
-    name, settings = distorter.reading(path)
-    reader = READERS.build({"name": name, **settings}, f"--reader {name}")
+    name, reader = distorter.reading(path)
     about: dict[str, Any] = {"file": path.name, "reader": name, "lines": 0, "words": 0, "notes": {}}
 
     def back(text: Text) -> Text:
