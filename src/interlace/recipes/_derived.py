@@ -74,6 +74,17 @@ class DerivedLanguage(Settings):
         """The changes one after another, with files as they are named."""
         return chain({"name": name, **self.settings.get(name, {})} for name in self.changes)
 
+    def must_have_files(self, name: str) -> None:
+        """Every change must be told the files that it needs.
+
+        name: the language's own, for errors.
+
+        Raises:
+            DataError: none is named where a change needs one.
+        """
+        if lacks := self.change().lacks:
+            raise DataError(f"derived.{name}.settings: {lacks}")
+
     def placed(self, root: Path, name: str) -> Chain:
         """The changes with their files under the data root.
 
@@ -82,13 +93,11 @@ class DerivedLanguage(Settings):
         Raises:
             DataError: there is no such file, or none is named where a change needs one.
         """
-        chosen, where = self.change(), f"derived.{name}.settings"
-        if chosen.lacks:
-            raise DataError(f"{where}: {chosen.lacks}")
+        self.must_have_files(name)
         try:
-            return Chain(changes=tuple(_placed(change, root) for change in chosen.changes))
+            return Chain(changes=tuple(_placed(change, root) for change in self.change().changes))
         except DataError as error:
-            raise DataError(f"{where}: {error}") from None
+            raise DataError(f"derived.{name}.settings: {error}") from None
 
 
 def files_of(change: Change) -> Iterator[tuple[str, Path | tuple[Path, ...]]]:

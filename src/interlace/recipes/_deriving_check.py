@@ -28,8 +28,7 @@ def hindrances(recipe: Recipe) -> list[str]:
 
 def _in_world(recipe: Recipe, languages: list[str]) -> Iterator[str]:
     for name, language in recipe.derived.items():
-        if language.change().lacks:
-            yield f"derived.{name}.settings: {language.change().lacks}"
+        yield from _told(partial(language.must_have_files, name))
         if language.of not in languages:
             yield f"derived.{name}.of: the micro-world is written in {', '.join(languages)}, not in {language.of!r}"
 
