@@ -228,6 +228,13 @@ def test_a_task_says_what_it_measures(task, name):
     assert TASKS.summary(type(task).__module__.rpartition(".")[2]).endswith((".", "?", ")"))
 
 
+@pytest.mark.parametrize("name", PROBES)
+@pytest.mark.parametrize("wrong", [{"tuning": {"epochs": 7}}, {"settings": ["supervised"]}, {"held_apart": True}])
+def test_a_probe_is_told_nothing_of_training(name, wrong):
+    with pytest.raises(SettingsError, match=f"{next(iter(wrong))}: nothing is trained for this task"):
+        TASKS.build({"name": name, **wrong})
+
+
 @pytest.mark.parametrize("split", SPLITS)
 def test_examples_are_read(task, root, vocab, split):
     examples = task.examples(split, "xx", vocab, root)

@@ -151,7 +151,7 @@ class Task(Settings, ABC):
 
     targets: list[str] | None = Field(None, description="Languages it is scored in; none: those of the recipe.")
     settings: list[Setting] = Field(
-        ["zero-shot"], min_length=1, description="What is trained and scored on, one or several; probes ignore it."
+        ["zero-shot"], min_length=1, description="What is trained and scored on, one or several; probes have but this."
     )
     translations: Literal["machine", "human"] = Field(
         "machine", description="Whose translations the files hold, told beside the scores of translate-.. settings."
@@ -161,13 +161,23 @@ class Task(Settings, ABC):
         description="Leave out training rows that share a text with development or test rows of their language, and "
         "development rows that share one with test rows; the log counts them. For test sets cut out of one file.",
     )
-    tuning: Tuning = Field(default_factory=Tuning, description="How the task is fine-tuned; probes ignore it.")
+    tuning: Tuning = Field(default_factory=Tuning, description="How the task is fine-tuned; of no use to probes.")
 
     @model_validator(mode="after")
     def _splits_apart(self) -> Self:
         """What is trained is scored on other text."""
         if self.learner() is not None:
             refuse_one_for_all(getattr(self, "files", {}))
+        return self
+
+    @model_validator(mode="after")
+    def _nothing_for_naught(self) -> Self:
+        """A probe is told nothing of training: who tunes it would read a score that knows nothing of that."""
+        for name in ("settings", "held_apart", "tuning"):
+            default = type(self).model_fields[name].get_default(call_default_factory=True)
+            if self.learner() is None and getattr(self, name) != default:
+                message = f"{name}: nothing is trained for this task, so leave it out"
+                raise ValueError(message)
         return self
 
     @abstractmethod
