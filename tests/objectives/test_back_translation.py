@@ -166,6 +166,13 @@ def test_a_batch_is_translated_into_any_of_the_other_languages(monkeypatch):
     assert ways == asked
 
 
+@pytest.mark.parametrize("name", ["temperature", "top"])
+def test_what_is_for_draws_needs_draws(name):
+    with pytest.raises(ValueError, match=f"{name} = .* is for draws, but search = 'greedy'"):
+        BackTranslation.model_validate({name: 3})
+    assert BackTranslation.model_validate({name: 3, "search": "sampled"})
+
+
 def test_there_must_be_another_language(monkeypatch):
     with pytest.raises(SettingsError, match="'de' are to be translated, and there is no other language"):
         made(BackTranslation(through=["de"]))

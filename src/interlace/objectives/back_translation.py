@@ -83,6 +83,13 @@ class BackTranslation(Seq2SeqObjective):
         "a run that is given more steps when it is done is not the run that had them from the start.",
     )
 
+    def model_post_init(self, _context: Any) -> None:
+        """What is for draws is of no use to a search."""
+        for name in ("temperature", "top"):
+            if self.search == "greedy" and (value := getattr(self, name)) != type(self).model_fields[name].default:
+                message = f"{name} = {value} is for draws, but search = 'greedy'; set search = 'sampled' too"
+                raise ValueError(message)
+
     @property
     def draws(self) -> bool:  # type: ignore[override]
         """What it reads first is the sentence as it is."""
@@ -187,14 +194,13 @@ class BackTranslation(Seq2SeqObjective):
         languages = None
         if "through_language" in extra and model.decoder_language_input is not None:
             languages = extra["through_language"].expand(rows)
-        sampled = self.search == "sampled"
-        draws: Any = {"sample": True, "temperature": self.temperature, "top": self.top} if sampled else {}
+        sampled = Search(sample=True, temperature=self.temperature, top=self.top)
         order = Order(
             first=extra["through"].expand(rows),
             languages=languages,
             limits=extra["limits"],
             rules=Rules(end, pad, (*extra["never"].tolist(), *range(size, model.vocab_size))),
-            search=Search(beam=1, **draws),
+            search=sampled if self.search == "sampled" else Search(beam=1),
         )
         said = translated(model, batch.inputs, order)
         if kept is not None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from interlace.models.search import Decoding, Found, Rules
 
 _OF_DRAWS = ("temperature", "top", "seed")
+_OF_BEAMS = ("beam", "length_penalty", "penalty", "stop")
 
 
 class Search(Settings):
@@ -54,11 +55,12 @@ class Search(Settings):
         if self.n_best > most:
             what = "sample = true draws one translation" if self.sample else f"beam = {self.beam} finds no more"
             raise SettingsError(f"n_best = {self.n_best}, but {what}")
-        for name in _OF_DRAWS:
-            if not self.sample and (value := getattr(self, name)) != type(self).model_fields[name].default:
-                raise SettingsError(
-                    f"{name} = {value} is for draws, but sample = false searches; set sample = true too"
-                )
+        for name in _OF_BEAMS if self.sample else _OF_DRAWS:
+            if (value := getattr(self, name)) == type(self).model_fields[name].default:
+                continue
+            if self.sample:
+                raise SettingsError(f"{name} = {value} is for a search, but sample = true draws; leave one of them out")
+            raise SettingsError(f"{name} = {value} is for draws, but sample = false searches; set sample = true too")
 
     @property
     def compared(self) -> Penalty:
