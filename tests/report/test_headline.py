@@ -37,6 +37,15 @@ def test_a_clear_winner_on_both_tasks(two_runs: list[Path]) -> None:
     assert "pre-trained once" in care
 
 
+def test_a_run_that_is_not_finished_is_named(two_runs: list[Path]) -> None:
+    assert "not finished" not in sentences(two_runs)[2]
+    (two_runs[1] / "run.json").unlink()
+    care = sentences(two_runs)[2]
+    assert care.startswith(f"The training of {two_runs[1].name} was not finished when this page was written. Each ")
+    (two_runs[1] / "recipe.json").unlink()  # the scores of a checkpoint alone
+    assert "not finished" not in sentences(two_runs)[2]
+
+
 def test_three_seeds_are_too_few_for_a_win(two_runs: list[Path]) -> None:
     text = sentences(two_runs)[1]
     assert "mlm+tlm is above mlm by " in text

@@ -128,7 +128,19 @@ def _unit(table: TaskTable) -> str:
 
 
 def caution(runs: Sequence[Run], results: Sequence[TaskTable]) -> str:
-    """How far the summary can be trusted: how many seeds, of what."""
+    """How far the summary can be trusted: which runs are not finished, and how many seeds there are, of what."""
+    return " ".join(part for part in (_unfinished(runs), _seeds(runs, results)) if part)
+
+
+def _unfinished(runs: Sequence[Run]) -> str:
+    """A folder of scores alone has nothing to finish."""
+    names = [run.folder.name for run in runs if run.recipe and not run.facts.get("finished")]
+    if not names:
+        return ""
+    return f"The training of {joined(names)} was not finished when this page was written."
+
+
+def _seeds(runs: Sequence[Run], results: Sequence[TaskTable]) -> str:
     cells = [cell for table in results if (line := _heart(table)) for cell in line.cells.values() if cell]
     if not cells:
         return ""
