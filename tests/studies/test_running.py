@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from interlace.errors import RunError
+from interlace.errors import RunError, SettingsError
 from interlace.studies import read_study
 from interlace.studies._share import Share, gpus_here, share_of
 from interlace.studies._state import Places
@@ -169,6 +169,18 @@ def test_a_checkpoint_is_only_evaluated(run, tmp_path):
     assert call["arguments"] == [*expected, "--seeds", "1", "--into", str(run_folder)]
     rows = read_results(tmp_path / "study")
     assert {(row["model"], row["pretraining_seed"], row["tokens"]) for row in rows} == {("some/model", None, None)}
+
+
+def test_a_checkpoint_that_is_not_there_is_named_before_anything_runs(run, tmp_path):
+    absent = tmp_path / "absent"
+    changes = {"systems.c.recipe": "tiny/mlm", "systems.c.model": str(absent)}
+    with pytest.raises(SettingsError, match=rf"no such checkpoint:\n  systems\.c\.model: {absent}\n.*--only"):
+        run(changes)
+    assert not calls(tmp_path, "a,seed=0")
+    absent.mkdir()
+    assert not run(changes, only="c").failed
+    absent.rmdir()
+    assert not run(changes, only="c").failed  # what is finished needs it no more
 
 
 def test_threads_and_gpus_are_dealt(run, tmp_path, monkeypatch):

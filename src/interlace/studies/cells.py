@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from hashlib import blake2b
 from itertools import product
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from interlace.errors import SettingsError, did_you_mean
@@ -17,11 +18,11 @@ from interlace.shelves import merged, put
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
 
     from interlace.studies import Study, System
 
 _TOLD = ("about", "published", "changes")  # to readers only
+_FOLDER = ("/", "./", "../")  # what a checkpoint on the hub is never called
 _PLAIN = re.compile(r"[A-Za-z0-9_.+-]{1,40}")
 
 
@@ -80,6 +81,19 @@ def chosen(cells: Sequence[Cell], pattern: str) -> list[Cell]:
         raise SettingsError(f"--only {pattern!r} fits no cell{hint}")
     wanted = {cell.name for cell in fits} | {cell.origin for cell in fits}
     return [cell for cell in cells if cell.name in wanted]
+
+
+def must_have_models(cells: Iterable[Cell]) -> None:
+    """Checkpoints that can only be folders must be there; others may have a name on the hub.
+
+    Raises:
+        SettingsError: they are not.
+    """
+    named = dict.fromkeys((cell.system, cell.model) for cell in cells if cell.model)
+    missing = [(name, path) for name, path in named if path.startswith(_FOLDER) and not Path(path).is_dir()]
+    if missing:
+        told = "".join(f"\n  systems.{name}.model: {path}" for name, path in missing)
+        raise SettingsError(f"no such checkpoint:{told}\nleave them out by --only, or make them first")
 
 
 def _seed_of(system: System, seed: int) -> int | None:

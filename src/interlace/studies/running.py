@@ -14,7 +14,7 @@ from interlace.errors import InterlaceError, RunError
 from interlace.studies._children import Children, as_interrupts
 from interlace.studies._share import Share, share_of
 from interlace.studies._state import CELLS, EVALUATION, LOG, STUDY, TRAINING, Places
-from interlace.studies.cells import cells_of, chosen
+from interlace.studies.cells import cells_of, chosen, must_have_models
 from interlace.studies.results import JSON, collect, write_results
 from interlace.train.folder import RECIPE, locked, read_json, write_json
 
@@ -79,6 +79,7 @@ def run_study(
     every = cells_of(study, folder)
     cells = chosen(every, only)
     places = Places(into)
+    must_have_models(cell for cell in cells if not places.is_finished(cell))
     with locked(into):
         _claim(study, places)
         _must_be_the_same(cells, places, put_aside=put_aside)
