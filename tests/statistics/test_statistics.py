@@ -146,6 +146,19 @@ def test_examples_without_weight_do_not_widen_an_interval(rng):
     assert math.isnan(bootstrap(right([1]), rng).low)
 
 
+def test_examples_without_weight_are_not_counted(rng):
+    """A sparse dictionary asks few of the words that it lists."""
+    weight = np.array([1.0] * 100 + [0.0] * 900)
+    a, b = (Examples(np.array([1.0] * some + [0.0] * (1000 - some)), weight) for some in (80, 20))
+    assert bootstrap(a, rng, draws=99).n == 100
+    assert paired_bootstrap(a, b, rng, draws=99).n == 100
+    assert approximate_randomisation(a, b, rng, draws=99).n == 100
+    also = Examples(b.score, np.array([1.0] * 150 + [0.0] * 850))
+    assert paired_bootstrap(a, also, rng, draws=99).n == 150  # those that count for either
+    assert math.isnan(bootstrap(Examples(np.array([1.0, 0.0]), np.array([1.0, 0.0])), rng).low)
+    np.testing.assert_array_equal(Examples(np.array([2.0, 0.0, 3.0]), np.array([4.0, 0.0, 3.0])).each, [0.5, 1.0])
+
+
 def test_one_more_right_in_all_examples_is_told_apart(rng):
     a, b = right([1] * 90 + [0] * 10), right([1] * 60 + [0] * 40)
     interval = paired_bootstrap(a, b, rng, draws=2000)

@@ -141,6 +141,19 @@ def test_mcnemar_speaks_where_each_system_is_one_run(results, tmp_path):
     assert math.isnan(one.mcnemar)
 
 
+def test_words_that_are_not_asked_enter_no_effect_over_examples(results, tmp_path):
+    single = [one for one in results if (one["pretraining_seed"], one["language"]) == (0, "de")]
+    weight = np.array([1.0] * 100 + [0.0] * 900)
+    for one in single:
+        right = {"a": 20, "b": 80}[one["system"]]
+        score = np.array([1.0] * right + [0.0] * (1000 - right))
+        write_outcomes(outcomes_file(tmp_path / one["run"], "pos", 0), {"de": (score, weight)})
+    [one] = compare(single, "a", unit="examples", into=tmp_path)
+    assert one.difference.value == pytest.approx(60.0)
+    assert one.delta == pytest.approx(0.60)  # over all 1,000 it would be 0.06
+    assert (one.n, one.difference.n) == (100, 100)
+
+
 def test_other_examples_of_one_number_are_not_paired(results, tmp_path):
     single = [one for one in results if (one["pretraining_seed"], one["language"]) == (0, "de")]
     for one in single:

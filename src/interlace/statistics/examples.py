@@ -60,6 +60,16 @@ class Examples:
         return float(self.value(self.columns.sum(axis=1)))
 
     @property
+    def counted(self) -> NDArray[np.bool_]:
+        """(N,) which examples count; the others, such as words that are not asked, have no weight."""
+        return np.asarray(self.weight > 0)
+
+    @property
+    def each(self) -> Floats:
+        """(M,) the scores of the single examples that count."""
+        return np.asarray(self.score[self.counted] / self.weight[self.counted], np.float64)
+
+    @property
     def is_right_or_wrong(self) -> bool:
         """Whether every example that counts has the weight 1, and the score 0 or 1."""
         plain = self.counts is None and self.measure == "ratio"
@@ -81,9 +91,9 @@ def identity_of(*parts: Iterable[Any]) -> str:
 def bootstrap(a: Examples, rng: Generator, level: float = 0.95, draws: int = DRAWS) -> Interval:
     """The score with a percentile interval: would it be so on other examples? They are drawn with replacement.
 
-    nan where there is one example.
+    `n` is how many count. nan where one does.
     """
-    n = len(a.score)
+    n = int(a.counted.sum())
     if n < 2:
         return Interval(a.total, math.nan, math.nan, n)
     sums = _resampled(a.columns, rng, draws)
@@ -93,13 +103,13 @@ def bootstrap(a: Examples, rng: Generator, level: float = 0.95, draws: int = DRA
 def paired_bootstrap(a: Examples, b: Examples, rng: Generator, level: float = 0.95, draws: int = DRAWS) -> Interval:
     """Score of `a` minus that of `b` on the same examples, with a percentile interval (Koehn 2004).
 
-    Examples are drawn with replacement, the same ones for both.
+    Examples are drawn with replacement, the same ones for both; `n` is how many count for either.
     """
     _must_pair(a, b)
     sums = _resampled(np.concatenate([a.columns, b.columns]), rng, draws)
     first, second = np.split(sums, 2)
     found = a.value(first) - b.value(second)
-    return Interval(a.total - b.total, *_middle(found, level), len(a.score))
+    return Interval(a.total - b.total, *_middle(found, level), _counted(a, b))
 
 
 def _resampled(columns: Floats, rng: Generator, draws: int) -> Floats:
@@ -119,7 +129,10 @@ def _middle(found: Floats, level: float) -> tuple[float, float]:
 
 
 def approximate_randomisation(a: Examples, b: Examples, rng: Generator, draws: int = DRAWS) -> Tested:
-    """Whether two systems are alike on the same examples: their outputs are exchanged at random (Noreen 1989)."""
+    """Whether two systems are alike on the same examples: their outputs are exchanged at random (Noreen 1989).
+
+    `n` is how many examples count for either.
+    """
     _must_pair(a, b)
     n = len(a.score)
     found = a.total - b.total
@@ -131,7 +144,7 @@ def approximate_randomisation(a: Examples, b: Examples, rng: Generator, draws: i
         swapped = rng.integers(0, 2, size=(some, n), dtype=np.int8).astype(np.float64)
         sums = first + swapped @ gained  # (draws, C)
         statistics[begin : begin + some] = a.value(sums.T) - b.value((both - sums).T)
-    return Tested(found, share(statistics, found, exact=False), n, 1 / (1 + draws))
+    return Tested(found, share(statistics, found, exact=False), _counted(a, b), 1 / (1 + draws))
 
 
 def mcnemar(a: Examples, b: Examples) -> Tested:
@@ -153,6 +166,10 @@ def mcnemar(a: Examples, b: Examples) -> Tested:
     from scipy.stats import binomtest
 
     return Tested(float(min(only_a, only_b)), float(binomtest(only_a, n, 0.5).pvalue), n, min(1.0, 2.0 ** (1 - n)))
+
+
+def _counted(a: Examples, b: Examples) -> int:
+    return int((a.counted | b.counted).sum())
 
 
 def _must_pair(a: Examples, b: Examples) -> None:

@@ -40,7 +40,8 @@ class Comparison:
 
     unit: what was drawn again. p: two-sided; adjusted: by Holm's method over the systems of this measure, and not over
     tasks and languages. least: the smallest p that so few measurements can give, before adjusting. effect: Cohen's d
-    over seeds, Cliff's delta beside it; nan where they say nothing. n: how many of the unit there were. mcnemar: p of
+    over seeds, Cliff's delta beside it; nan where they say nothing. n: how many of the unit
+    there were, of examples those that count. mcnemar: p of
     that test over examples, where both are one run and examples are right or wrong; else nan.
     """
 
@@ -180,18 +181,12 @@ def _over_examples(
                 interval, tested = paired_bootstrap(a, b, rng, draws=draws), approximate_randomisation(a, b, rng, draws)
                 scale = 100.0 if measure.unit == "%" else 1.0
                 interval = Interval(interval.value * scale, interval.low * scale, interval.high * scale, interval.n)
-                effects = float("nan"), cliffs_delta(a.score / _positive(a.weight), b.score / _positive(b.weight))
+                effects = float("nan"), cliffs_delta(a.each, b.each)
                 one = _made(measure, (variant, other), interval, tested, "examples", effects)
                 single = all(len(_of(rows, measure, each)) == 1 for each in (variant, other))
                 sharp = single and a.is_right_or_wrong and b.is_right_or_wrong
                 found.append(replace(one, mcnemar=mcnemar(a, b).p) if sharp else one)
     return found
-
-
-def _positive(
-    weight: np.ndarray[tuple[int, ...], np.dtype[np.float64]],
-) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-    return np.where(weight > 0, weight, 1.0)
 
 
 def _of(rows: Sequence[Row], measure: Measure, variant: Variant) -> list[Row]:
