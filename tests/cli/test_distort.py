@@ -68,6 +68,15 @@ def test_every_format_keeps_its_form(files, tmp_path):
     assert pairs.target.lines == ["read is what?"]
 
 
+@pytest.mark.parametrize("first", ["1-2\tOldDogs", "0.1\tThe"])
+def test_trees_behind_a_range_or_a_word_left_out_are_read(files, tmp_path, first):
+    rows = TREE.replace("1\tOld", f"{first}\t_\t_\t_\t_\t_\t_\t_\t_\n1\tOld")
+    (files / "a.conllu").write_text(rows, encoding="utf-8")
+    run(files / "a.conllu", "--with", "invert", "--into", tmp_path / "out")
+    (tree,) = READERS.build({"name": "conllu", "trees": True}).read_chunks([tmp_path / "out" / "a.conllu"], ["en_x"])
+    assert tree.heads.to_lists() == [[-1, 0, 1, 0]]
+
+
 def test_a_passage_is_written_once_for_all_its_questions_in_a_row(files, tmp_path):
     questions = [PASSAGE["qas"][0] | {"id": f"q{number}"} for number in range(4)]
     other = {"context": "Anna sleeps.", "qas": questions[3:]}

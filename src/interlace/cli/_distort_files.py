@@ -182,8 +182,9 @@ class Distorter:
 
 
 def _has_trees(path: Path) -> bool:
-    """Whether the first word of a CoNLL-U file has a head."""
-    cells = next((line.split("\t") for line in read_lines(path) if line[:1].isdigit()), [])
+    """Whether the first word of a CoNLL-U file has a head; ranges (`1-2`) and words left out (`0.1`) have none."""
+    rows = (line.split("\t") for line in read_lines(path) if line[:1].isdigit())
+    cells = next((cells for cells in rows if cells[0].isdigit()), [])
     return len(cells) > _HEAD and cells[_HEAD].isdigit()
 
 
