@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from interlace.errors import DataError
+from interlace.errors import DataError, SettingsError
 from interlace.synthetic import CHANGES
 from interlace.text import Text
 
@@ -35,6 +35,12 @@ def test_the_first_words_of_a_list_stay(tmp_path):
 def test_what_becomes_of_the_others_is_set():
     found = changed(share=0.5, otherwise={"to": "ids"})
     assert any("\u1401" <= word[0] <= "\u1500" for word in found)
+
+
+def test_there_is_one_share():
+    with pytest.raises(SettingsError, match=r"otherwise: which words stay is said by overlap\.share"):
+        changed(otherwise={"share": 0.5})
+    assert changed(share=0.0, otherwise={"share": 1}) == changed(share=0.0)
 
 
 def test_words_of_a_list_are_exchanged_whatever_its_order(tmp_path):

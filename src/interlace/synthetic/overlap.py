@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from interlace.synthetic import Change, Derived
 from interlace.synthetic._lists import read_words
@@ -30,6 +30,14 @@ class Overlap(Change):
         None, description="A list of words, one a line (a tab and a count may follow), of which the first stay."
     )
     otherwise: Transliterate = Field(Transliterate(), description="What becomes of the other words.")
+
+    @field_validator("otherwise")
+    @classmethod
+    def _has_no_share(cls, otherwise: Transliterate) -> Transliterate:
+        if otherwise.share != 1:
+            message = "which words stay is said by overlap.share; leave otherwise.share out"
+            raise ValueError(message)
+        return otherwise
 
     @property
     def undoes(self) -> bool:
