@@ -154,6 +154,26 @@ def test_words_that_are_not_asked_enter_no_effect_over_examples(results, tmp_pat
     assert (one.n, one.difference.n) == (100, 100)
 
 
+def test_holm_goes_over_the_pairs_that_could_be_tested(results, tmp_path):
+    """A third system whose test examples are others costs the second nothing."""
+    single = [one for one in results if (one["pretraining_seed"], one["language"]) == (0, "de")]
+    single.append(row("c", 0, "de", 40.0))
+    wrong = np.zeros(12)
+    got = {"a": wrong, "b": wrong + 1, "c": np.zeros(11)}
+    for one in single:
+        write_outcomes(
+            outcomes_file(tmp_path / one["run"], "pos", 0), {"de": (got[one["system"]], got[one["system"]] * 0 + 1)}
+        )
+    untested = []
+    [one] = compare(single, "a", unit="examples", into=tmp_path, untested=untested.append)
+    assert one.variant.system == "b"
+    assert one.adjusted == pytest.approx(one.p)
+    assert one.clear
+    [left] = untested
+    assert (left.variant.system, left.against.system, left.measure.language) == ("c", "a", "de")
+    assert left.why.endswith("found 11 and 12")
+
+
 def test_other_examples_of_one_number_are_not_paired(results, tmp_path):
     single = [one for one in results if (one["pretraining_seed"], one["language"]) == (0, "de")]
     for one in single:

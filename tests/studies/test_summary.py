@@ -61,11 +61,33 @@ def test_what_cannot_be_compared_costs_no_other_task_and_says_why(grid, tmp_path
     summarise(study, folder, into)
     rows = [row for row in json.loads((into / "comparisons.json").read_text()) if row["resampled"] == "examples"]
     assert {row["task"] for row in rows if row["why_not"] is None} == {"retrieval"}
-    [failed] = [row for row in rows if row["why_not"]]
-    assert (failed["task"], failed["setting"]) == ("pos", "zero-shot")
-    assert failed["why_not"].endswith("found 6 and 5")
+    failed = [row for row in rows if row["why_not"]]
+    assert [(row["task"], row["setting"], row["language"]) for row in failed] == [
+        ("pos", "zero-shot", language) for language in ("en", "de", "es")
+    ]
+    assert {(row["system"], row["against"], row["p"]) for row in failed} == {("B", "a", None)}
+    assert all(row["why_not"].endswith("found 6 and 5") for row in failed)
     assert len({tuple(row) for row in rows}) == 1  # the same keys
-    assert "pos, zero-shot: systems are not compared by test examples" in caplog.text
+    assert "pos, zero-shot: B is not compared with a by test examples in en, de, es" in caplog.text
+
+
+def test_a_system_that_does_not_pair_silences_no_other(grid, tmp_path, stand_in):
+    grid.write_text(grid.read_text() + '[systems.c]\nrecipe = "tiny/weam"\n[systems.d]\nrecipe = "tiny/clm"\n')
+    study, folder = read_study(str(grid))
+    into = tmp_path / "study"
+    run_study(study, folder, into)
+    for run in finished_runs(study, folder, into):
+        if not run.name.startswith("d"):  # what it got was not kept
+            ones = np.ones(some := 5 + run.name.startswith("b")), np.ones(some)
+            write_outcomes(outcomes_file(run, "retrieval", 0), dict.fromkeys(("en", "de", "es"), ones))
+    summarise(study, folder, into)
+    rows = [row for row in json.loads((into / "comparisons.json").read_text()) if row["resampled"] == "examples"]
+    why = {row["system"]: row["why_not"] for row in rows}
+    assert set(why) == {"B", "c", "d"}
+    assert why["c"] is None
+    assert "found 6 and 5" in why["B"]
+    assert "no such file" in why["d"]
+    assert {row["holm"] for row in rows if row["system"] == "c"} == {1.0}
 
 
 def test_a_task_that_tells_no_outcomes_is_passed_over(finished, caplog):

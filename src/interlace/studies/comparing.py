@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from interlace.errors import DataError, SettingsError, did_you_mean
+from interlace.errors import SettingsError, did_you_mean
 from interlace.randomness import Purpose, generator
-from interlace.statistics import ALPHA, DRAWS, Interval, Tested, holm
-from interlace.statistics.examples import Examples, approximate_randomisation, mcnemar, paired_bootstrap
+from interlace.statistics import DRAWS, holm
 from interlace.statistics.runs import (
     cliffs_delta,
     cohens_d,
@@ -20,48 +18,19 @@ from interlace.statistics.runs import (
     permutation_test,
     sign_flip_test,
 )
+from interlace.studies._comparison import made
+from interlace.studies._over_examples import over_examples
 from interlace.studies.measures import OTHERS, scores_of, variants_of
-from interlace.train.outcomes import outcomes_file, read_outcomes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from interlace.studies._comparison import Comparison, Unit, Untested
     from interlace.studies.measures import Measure, Runs, Scores, Variant
     from interlace.studies.results import Row
 
-Unit = Literal["seeds", "examples", "languages"]
 UNITS: tuple[Unit, ...] = ("seeds", "examples", "languages")
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """A system minus the one it is tested against, in one measure.
-
-    unit: what was drawn again. p: two-sided; adjusted: by Holm's method over the systems of this measure, and not over
-    tasks and languages. least: the smallest p that so few measurements can give, before adjusting. effect: Cohen's d
-    over seeds, Cliff's delta beside it; nan where they say nothing. n: how many of the unit
-    there were, of examples those that count. mcnemar: p of
-    that test over examples, where both are one run and examples are right or wrong; else nan.
-    """
-
-    measure: Measure
-    variant: Variant
-    against: Variant
-    difference: Interval
-    p: float
-    adjusted: float
-    least: float
-    unit: Unit
-    n: int
-    effect: float
-    delta: float
-    mcnemar: float = math.nan
-
-    @property
-    def clear(self) -> bool:
-        """Whether the test tells the two apart."""
-        return self.adjusted < ALPHA
 
 
 def compare(
@@ -71,6 +40,7 @@ def compare(
     into: Path | None = None,
     draws: int = DRAWS,
     metrics: Mapping[str, Sequence[str]] = {},
+    untested: Callable[[Untested], None] | None = None,
 ) -> list[Comparison]:
     """Every system against the baseline under the same settings, in every measure.
 
@@ -90,10 +60,12 @@ def compare(
         into: the study's folder, for `examples`.
         draws: how often examples are drawn again.
         metrics: by task, which scores are compared; none: the main one.
+        untested: told of each pair that cannot be compared by examples, while the others are; none: the first of them
+            is an error.
 
     Raises:
-        SettingsError: there is no such system, unit or score. DataError: what examples got was not kept, or the systems
-            were scored on different ones.
+        SettingsError: there is no such system, unit or score. DataError: nobody is told, and what examples got was not
+            kept, or the systems were scored on different ones.
     """
     if unit not in UNITS:
         raise SettingsError(f"unit {unit!r}: expected one of {', '.join(UNITS)}")
@@ -106,7 +78,7 @@ def compare(
     if unit == "languages":
         found = _over_languages(scores, pairs)
     elif unit == "examples":
-        found = _over_examples(rows, scores, pairs, into, draws)
+        found = over_examples(rows, scores, pairs, into, draws, untested)
     else:
         found = _over_seeds(scores, pairs)
     return _adjusted(found)
@@ -142,7 +114,7 @@ def against(measure: Measure, variant: Variant, a: Runs, other: Variant, b: Runs
     x, y = list(a.values()), list(b.values())
     tested = permutation_test(x, y, generator(Purpose.STATISTICS, 0, 0, slot))
     effects = cohens_d(x, y), cliffs_delta(x, y)
-    return _made(measure, (variant, other), difference_interval(x, y), tested, "seeds", effects)
+    return made(measure, (variant, other), difference_interval(x, y), tested, "seeds", effects)
 
 
 def _over_languages(scores: Scores, pairs: Sequence[tuple[Variant, Variant]]) -> list[Comparison]:
@@ -162,76 +134,14 @@ def _over_languages(scores: Scores, pairs: Sequence[tuple[Variant, Variant]]) ->
             if by_language:
                 tested = sign_flip_test(by_language, generator(Purpose.STATISTICS, 0, 1, place))
                 effects = _ratio(by_language), float("nan")
-                found.append(_made(mean, pair, mean_interval(by_language), tested, "languages", effects))
+                found.append(made(mean, pair, mean_interval(by_language), tested, "languages", effects))
     return found
-
-
-def _over_examples(
-    rows: Sequence[Row], scores: Scores, pairs: Sequence[tuple[Variant, Variant]], into: Path | None, draws: int
-) -> list[Comparison]:
-    if into is None:
-        raise SettingsError("unit 'examples' reads what every example got: give the study's folder")
-    found = []
-    for number, measure in enumerate(measure for measure in scores if measure.main and measure.language != OTHERS):
-        got = {variant: _pooled(rows, measure, variant, into) for variant in scores[measure]}
-        for place, (variant, other) in enumerate(pairs):
-            if variant in got and other in got:
-                a, b = got[variant], got[other]
-                rng = generator(Purpose.STATISTICS, 0, 2, number * len(pairs) + place)
-                interval, tested = paired_bootstrap(a, b, rng, draws=draws), approximate_randomisation(a, b, rng, draws)
-                scale = 100.0 if measure.unit == "%" else 1.0
-                interval = Interval(interval.value * scale, interval.low * scale, interval.high * scale, interval.n)
-                effects = float("nan"), cliffs_delta(a.each, b.each)
-                one = _made(measure, (variant, other), interval, tested, "examples", effects)
-                single = all(len(_of(rows, measure, each)) == 1 for each in (variant, other))
-                sharp = single and a.is_right_or_wrong and b.is_right_or_wrong
-                found.append(replace(one, mcnemar=mcnemar(a, b).p) if sharp else one)
-    return found
-
-
-def _of(rows: Sequence[Row], measure: Measure, variant: Variant) -> list[Row]:
-    """The rows of a system's main score, one a run and fine-tuning."""
-    asked = measure.task, measure.setting, measure.language, variant.label
-    return [
-        row for row in rows if row["main"] and asked == (row["task"], row["setting"], row["language"], row["label"])
-    ]
-
-
-def _pooled(rows: Sequence[Row], measure: Measure, variant: Variant, into: Path) -> Examples:
-    """What a system got on each example, all its runs and fine-tunings together."""
-    runs = [
-        read_outcomes(
-            outcomes_file(into / row["run"], measure.task, row["tuning_seed"], measure.setting),
-            measure.language,
-            row.get("key"),
-        )
-        for row in _of(rows, measure, variant)
-    ]
-    if len({(len(run.score), run.identity) for run in runs}) > 1:
-        raise DataError(f"{variant.label}, {measure.task}, {measure.language}: runs were scored on different examples")
-    scores, weights = np.mean([run.score for run in runs], 0), np.mean([run.weight for run in runs], 0)
-    counts = [run.counts for run in runs if run.counts is not None]
-    pooled = np.mean(counts, 0) if len(counts) == len(runs) else None
-    return Examples(scores, weights, runs[0].identity, pooled, runs[0].measure)
 
 
 def _ratio(differences: Sequence[float]) -> float:
     """Cohen's d of paired differences: their mean in their standard deviations."""
     spread = float(np.std(differences, ddof=1)) if len(differences) > 1 else 0.0
     return float(np.mean(differences)) / spread if spread > 0 else float("nan")
-
-
-def _made(
-    measure: Measure,
-    pair: tuple[Variant, Variant],
-    interval: Interval,
-    tested: Tested,
-    unit: Unit,
-    effects: tuple[float, float],
-) -> Comparison:
-    return Comparison(
-        measure, *pair, interval, tested.p, tested.p, tested.least, unit, tested.n, effect=effects[0], delta=effects[1]
-    )
 
 
 def _adjusted(found: list[Comparison]) -> list[Comparison]:

@@ -12,7 +12,7 @@ from interlace.studies.tables import Column, Entry, Line, Table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from interlace.studies.comparing import Comparison, Unit
+    from interlace.studies._comparison import Comparison, Unit
     from interlace.studies.measures import Measure, Variant
 
 _UNITS: dict[Unit, str] = {"seeds": "other runs", "examples": "other examples", "languages": "other languages"}

@@ -8,7 +8,6 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from interlace.errors import DataError
 from interlace.studies._state import Places
 from interlace.studies.cells import cells_of
 from interlace.studies.comparing import compare
@@ -26,8 +25,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from interlace.studies import Study
+    from interlace.studies._comparison import Comparison, Untested
     from interlace.studies.cells import Cell
-    from interlace.studies.comparing import Comparison
+    from interlace.studies.measures import Measure, Variant
     from interlace.studies.results import Row
     from interlace.studies.tables import Table
 
@@ -86,7 +86,7 @@ def unfinished(cells: Sequence[Cell], rows: Sequence[Row]) -> str:
 def _by_examples(
     rows: Sequence[Row], baseline: str | None, into: Path
 ) -> tuple[list[Comparison], list[dict[str, Any]]]:
-    """Over examples, task by task; and of the tasks in which systems cannot be compared so, why not.
+    """Over examples, task by task; and of the systems that cannot be compared so, why not.
 
     Of a task that tells nobody what examples get, and of one that the baseline has no score in, nothing is said.
     """
@@ -100,21 +100,43 @@ def _by_examples(
         files = {outcomes_file(into / row["run"], task, row["tuning_seed"], setting) for row in some}
         if not any(file.is_file() for file in files) or all(row["system"] != baseline for row in some):
             continue
-        try:
-            found += compare(some, baseline, "examples", into, draws=_DRAWS)
-        except DataError as error:
-            log.warning("%s, %s: systems are not compared by test examples: %s", task, setting, error)
-            reasons.append({**dict.fromkeys(_TOLD), "task": task, "setting": setting, "resampled": "examples"})
-            reasons[-1]["why_not"] = str(error)
+        untested: list[Untested] = []
+        found += compare(some, baseline, "examples", into, draws=_DRAWS, untested=untested.append)
+        _warn(untested)
+        reasons += map(_not_told, untested)
     return found, reasons
+
+
+def _warn(untested: Sequence[Untested]) -> None:
+    """Once for each pair and reason, with the languages in which it is so."""
+    languages: dict[tuple[str, ...], list[str]] = {}
+    for one in untested:
+        place = one.measure.task, one.measure.setting, one.variant.label, one.against.label, one.why
+        languages.setdefault(place, []).append(one.measure.language)
+    for (task, setting, system, other, why), spoken in languages.items():
+        message = "%s, %s: %s is not compared with %s by test examples in %s: %s"
+        log.warning(message, task, setting, system, other, ", ".join(spoken), why)
+
+
+def _not_told(one: Untested) -> dict[str, Any]:
+    """A comparison that could not be made, as plain data."""
+    return {
+        **dict.fromkeys(_TOLD),
+        **_place(one.measure, one.variant, one.against),
+        "resampled": "examples",
+        "why_not": one.why,
+    }
+
+
+def _place(measure: Measure, variant: Variant, against: Variant) -> dict[str, Any]:
+    names = {key: getattr(measure, key) for key in ("task", "setting", "language", "metric", "unit")}
+    return {**names, "system": variant.label, "against": against.label}
 
 
 def told(one: Comparison) -> dict[str, Any]:
     """A comparison as plain data; what cannot be said is null."""
     data = {
-        **{key: getattr(one.measure, key) for key in ("task", "setting", "language", "metric", "unit")},
-        "system": one.variant.label,
-        "against": one.against.label,
+        **_place(one.measure, one.variant, one.against),
         "difference": one.difference.value,
         "low": one.difference.low,
         "high": one.difference.high,
