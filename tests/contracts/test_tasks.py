@@ -7,6 +7,7 @@ hangs on one word of the hypothesis, so a tiny model can learn all of it.
 from __future__ import annotations
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -173,6 +174,18 @@ FILES = {
 }
 
 
+def write_apart(root):
+    """Names of translations, scores of words, text and what was learnt: in files of their own."""
+    for split in SPLITS:
+        for language in ("en", "xx"):
+            lines = [f"{language}-{number}\t{say(words, language)}" for number, words in enumerate(sentences(split))]
+            put(root / f"named/{split}.{language}", lines)
+        put(root / f"gold/{split}", [f"en-{number}\txx-{number}" for number in range(9)])
+    put(root / "words/xx", [f"{say([word], 'xx')}\t{say(['the'], 'xx')}" for word in NOUNS])
+    put(root / "scores/xx", [str(place) for place, _ in enumerate(NOUNS)])
+    put(root / "learnt.txt", ["the\teht"])
+
+
 def put(path, lines):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -242,6 +255,34 @@ def test_examples_are_read(task, root, vocab, split):
     assert (examples.lengths > 0).all()
     again = task.examples(split, "xx", vocab, root)
     np.testing.assert_array_equal(examples.lengths, again.lengths)
+
+
+OPENED = []  # the paths that are opened while one stands here
+sys.addaudithook(lambda event, args: OPENED.append(str(args[0])) if OPENED and event == "open" else None)
+TEXT = {"candidates": "text", "learnt": "learnt.txt"}
+NAMED = {"name": "tsv", "columns": [1], "label": 0, "header": False}
+READING = [
+    *(({"name": name}, "xx") for name in TASKS.names()),
+    *(({"name": "mt"}, language) for language in ("en-xx", "xx-en")),  # both stand in the files of one
+    *(({"name": name, **TEXT}, "xx") for name in ("word_translation", "embedding_alignment")),
+    ({"name": "mining", "files": "named/{split}.{language}", "reader": NAMED, "gold": "gold/{split}"}, "xx"),
+    ({"name": "word_similarity", "files": "words/{language}", "gold": "scores/{language}"}, "xx"),
+]
+
+
+@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize(("settings", "language"), READING)
+def test_what_it_reads_is_what_it_says(settings, language, split, vocab, tmp_path):
+    """Scores are kept as long as these files hold the same, so none may be forgotten."""
+    for write in (FILES[settings["name"]], write_apart, write_perplexity):
+        write(tmp_path)
+    task = TASKS.build(settings)
+    told = set(map(str, task.read_files(split, language, tmp_path)))
+    OPENED.append("")
+    task.examples(split, language, vocab, tmp_path)
+    opened = {path for path in OPENED if path.startswith(str(tmp_path))}
+    OPENED.clear()
+    assert told == opened != set()
 
 
 def test_a_missing_language_is_named_with_what_there_is(task, name, root, vocab):

@@ -63,6 +63,42 @@ def test_a_mended_file_is_scored_anew(mine, made, tmp_path, name):
     assert {row["score"] for row in run(mine, ["pos"], seeds=1)} == {2}
 
 
+def changed(target, made, more, name, path):
+    """Whether a task under more settings is scored anew once this file has changed."""
+    asked = target.changed(change_recipe(target.recipe, {f"evaluate.tasks.{name}.{key}": more[key] for key in more}))
+    for _ in range(2):
+        run(asked, [name], seeds=1)
+    count = len(made)
+    path.write_text("mended\n")
+    run(asked, [name], seeds=1)
+    return len(made) > count
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "file"),
+    [
+        ("mt", {"targets": '["en-de"]'}, "parallel/test.en-de.de"),
+        ("mt", {"targets": '["de-en"]'}, "parallel/test.en-de.de"),
+        ("mining", {"targets": '["de"]'}, "parallel/dev.en-de.en"),  # that sets the threshold
+        ("word_translation", {"targets": '["de"]', "candidates": "text"}, "text/train.en.txt"),
+        ("word_translation", {"targets": '["de"]', "learnt": "dict/learnt"}, "dict/learnt"),
+        ("embedding_alignment", {"targets": '["de"]', "candidates": "text"}, "text/train.de.txt"),
+        ("pos", {"targets": '["de"]', "held_apart": "true", "tuning.select": "last"}, "pos/dev.en.conllu"),
+    ],
+)
+def test_all_that_a_task_reads_is_looked_at(target, made, tmp_path, name, more, file):
+    for folder, names in {
+        "parallel": [f"{split}.en-de.{side}" for split in ("dev", "test") for side in ("en", "de")],
+        "text": ["train.en.txt", "train.de.txt"],
+        "dict": ["en-de.txt", "learnt"],
+        "pos": [f"{split}.{side}.conllu" for split in ("train", "dev", "test") for side in ("en", "de")],
+    }.items():
+        (tmp_path / folder).mkdir()
+        for each in names:
+            (tmp_path / folder / each).write_text(each)
+    assert changed(target, made, more, name, tmp_path / file)
+
+
 def test_scores_outlive_their_files(mine, made, tmp_path):
     """Data that is not here, and rows of before this was written down, are no reason to score again."""
     run(mine, ["pos"], seeds=1)

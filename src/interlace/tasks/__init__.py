@@ -19,6 +19,7 @@ from interlace.ragged import Ragged
 from interlace.registry import Room
 from interlace.settings import Settings
 from interlace.tasks._file_tables import refuse_one_for_all
+from interlace.tasks._files import Asked, find_sides
 from interlace.tasks._outcomes import right_labels
 
 if TYPE_CHECKING:
@@ -200,6 +201,18 @@ class Task(Settings, ABC):
             DataError: as `examples`.
         """
         return ()
+
+    def read_files(self, split: str, language: str, root: Path) -> list[Path]:
+        """What `examples` reads, so that scores are made anew once a file has changed; one may stand there twice.
+
+        By default what `files` and `gold` name, of a task with a `source` for both sides. Who reads more says so.
+
+        Raises:
+            DataError: a file is not there.
+        """
+        asked = Asked(type(self).__name__, split, language, root, getattr(self, "source", ""))
+        named = [files for files in (getattr(self, field, None) for field in ("files", "gold")) if files]
+        return [path for files in named for path in find_sides(files, asked)]
 
     def after(self, run: Path | None) -> Task:  # noqa: ARG002 - most do not care
         """The task as it scores what a run has learnt; one that asks what training has read looks in its folder."""

@@ -33,6 +33,11 @@ log = logging.getLogger(__name__)
 _HELD_OUT = {"train": ("dev", "test"), "dev": ("test",)}
 
 
+def apart_from(task: Task, split: str) -> tuple[str, ...]:
+    """The splits whose text is read too, so that rows of this one are left out."""
+    return _HELD_OUT.get(split, ()) if task.held_apart else ()
+
+
 def held_apart(task: Task, asked: Asked, chunks: list[tuple[Path, T]]) -> list[tuple[Path, T]]:
     """The chunks, with their files, without the rows of which a text stands in held-out rows; the log counts them.
 
@@ -42,9 +47,10 @@ def held_apart(task: Task, asked: Asked, chunks: list[tuple[Path, T]]) -> list[t
     Raises:
         DataError: nothing is left.
     """
-    if not task.held_apart or asked.split not in _HELD_OUT:
+    splits = apart_from(task, asked.split)
+    if not splits:
         return chunks
-    held = {key for split in _HELD_OUT[asked.split] for key in _held_out(task, replace(asked, split=split))}
+    held = {key for split in splits for key in _held_out(task, replace(asked, split=split))}
     masks = [_apart(chunk, held) for _, chunk in chunks]
     kept = [(path, chunk.where(mask)) for (path, chunk), mask in zip(chunks, masks, strict=True) if mask.any()]
     shared = sum(int((~mask).sum()) for mask in masks)

@@ -182,6 +182,15 @@ def find_parts(files: Named, asked: Asked, language: str | None = None) -> list[
     return parts
 
 
+def find_sides(files: Named, asked: Asked) -> list[Path]:
+    """The files that `files` names, of a pair those of both sides, the target's first; they may be the same.
+
+    Raises:
+        DataError: as `find_parts`.
+    """
+    return [part.path for side in (asked.of, asked.source) if side for part in find_parts(files, asked, side)]
+
+
 def named(files: Named, asked: Asked) -> list[Path]:
     """The whole files that `files` names, whether they are there or not; data sets of the hub are left out.
 

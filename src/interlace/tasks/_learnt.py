@@ -117,6 +117,12 @@ class AsksDictionary(Task):
         task._run = run  # noqa: SLF001 - a copy of its own
         return task
 
+    def read_files(self, split: str, language: str, root: Path) -> list[Path]:
+        """The dictionary, and what was learnt of it; what a run keeps goes with its model."""
+        asked = Asked(type(self).__name__, split, language, root, getattr(self, "source", ""))
+        learnt = [part.path for part in find_parts(self.learnt, asked)] if self.learnt is not None else []
+        return [*super().read_files(split, language, root), *learnt]
+
     def learnt_of(self, asked: Asked) -> Learnt:
         """What was learnt of the dictionary that is asked for.
 

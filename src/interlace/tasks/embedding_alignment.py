@@ -92,6 +92,12 @@ class EmbeddingAlignment(AsksDictionary):
         met = subwords_of(find_parts(self.text, asked) if self.candidates == "text" else [], language, vocab)
         return Entries(source, target, words=words, learnt=self.learnt_of(asked), met=met)
 
+    def read_files(self, split: str, language: str, root: Path) -> list[Path]:
+        """The dictionary, what was learnt of it, and the text, where its subwords are candidates."""
+        asked = Asked("embedding_alignment", split, language, root, self.source)
+        text = find_parts(self.text, asked) if self.candidates == "text" else []
+        return [*super().read_files(split, language, root), *(part.path for part in text)]
+
     def measure(self, backbone: Backbone, vocab: Vocab, examples: Entries) -> Measured:
         """`p@1` over the words asked, and `coverage`, the share of the dictionary's source words that were asked.
 

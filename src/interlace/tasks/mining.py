@@ -115,6 +115,10 @@ class Mining(Task):
         scored, dev = (self._both(Asked("mining", name, language, root, self.source), vocab) for name in (split, "dev"))
         return TwoSplits(scored, dev)
 
+    def read_files(self, split: str, language: str, root: Path) -> list[Path]:
+        """Those of the split, and of the dev set, which sets the threshold."""
+        return [*super().read_files(split, language, root), *super().read_files("dev", language, root)]
+
     def texts(self, split: str, language: str, root: Path) -> list[Text]:
         """The side of `language`."""
         if language == self.source:

@@ -134,6 +134,12 @@ class Mt(Task):
         lengths = vocab.encode(sources, language=direction.source).lengths
         return Lines(direction, sources, references, lengths)
 
+    def read_files(self, split: str, language: str, root: Path) -> list[Path]:
+        """Those of both sides, of the direction itself or of the other one."""
+        direction = self.direction(language)
+        parts = self._parts(split, direction, root)
+        return [part.path for side in (direction.target, direction.source) for part in parts[side]]
+
     def texts(self, split: str, language: str, root: Path) -> list[Text]:
         """The references."""
         direction = self.direction(language)

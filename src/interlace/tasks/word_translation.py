@@ -18,7 +18,7 @@ from interlace.neighbours import Surroundings, ranks, unit
 from interlace.ragged import Ragged
 from interlace.statistics.examples import Examples, identity_of
 from interlace.tasks._dictionary import read_entries
-from interlace.tasks._files import Asked, Files, find
+from interlace.tasks._files import Asked, Files, find, find_sides
 from interlace.tasks._learnt import AsksDictionary, Learnt
 from interlace.tasks._outcomes import Measured
 from interlace.tasks._words import Reading, vectors_of, whole_words
@@ -149,6 +149,12 @@ class WordTranslation(AsksDictionary):
             one, other = (_frequent(find(self.text, asked, side), self.most) for side in (self.source, language))
             frequent = (one, other)
         return Entries((self.source, language), sides[0], sides[1], frequent, self.learnt_of(asked))
+
+    def read_files(self, split: str, language: str, root: Path) -> list[Path]:
+        """The dictionary, what was learnt of it, and the text of both languages, where its words are candidates."""
+        asked = Asked(_NAME, split, language, root, self.source)
+        text = find_sides(self.text, asked) if self.candidates == "text" else []
+        return [*super().read_files(split, language, root), *text]
 
     def measure(self, backbone: Backbone, vocab: Vocab, examples: Entries) -> dict[str, float]:
         """The scores of a model's vectors of single words."""
