@@ -74,6 +74,19 @@ def test_pre_trainings_are_what_is_tested_where_there_are_several(make_run: Call
     assert "which so few seeds cannot tell from luck (p = 0.33)" in sentences(runs)[1]  # of six seeds, but two runs
 
 
+def test_the_best_of_several_is_tested_against_each(make_run: Callable[..., Path]) -> None:
+    """Four seeds tell two recipes apart (2 / 70), and no three of them."""
+    runs = [make_run(name, gain=0.5) for name in ("a", "b", "c")]
+    for number, folder in enumerate(runs):
+        rows = [row for row in json.loads((folder / "scores.json").read_text()) if row["seed"] == 0]
+        some = [{**row, "seed": seed, "score": 50.0 + seed + 10 * number} for row in rows for seed in range(4)]
+        (folder / "scores.json").write_text(json.dumps(some))
+    text = sentences(runs)[1]
+    assert "c is above b by " in text
+    assert "(p = 0.057 after Holm)" in text
+    assert "c is ahead of b" in sentences(runs[1:])[1]
+
+
 def test_one_recipe_is_set_beside_the_source(make_run: Callable[..., Path]) -> None:
     text = sentences([make_run("mlm", gain=0.0)])[1]
     assert "mlm reaches " in text

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlace.report import write_report, zero_shot_table
-from interlace.report._scores import unlike
+from interlace.report._scores import seeds_to_tell, unlike
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -117,6 +117,35 @@ def test_one_seed_never_makes_a_difference_clear(tmp_path: Path, seeds: int) -> 
     difference = only(zero_shot_table(runs)).lines[0].differences["b"]
     assert difference is not None
     assert difference.clear is (seeds > 1)
+
+
+def seeded(tmp_path: Path, bases: dict[str, float], seeds: int) -> list[Path]:
+    """Recipes that lie apart in every seed."""
+    return [
+        bare_run(tmp_path / name, name, [score("de", base + seed, seed) for seed in range(seeds)])
+        for name, base in bases.items()
+    ]
+
+
+@pytest.mark.parametrize(("seeds", "clear"), [(4, False), (5, True)])
+def test_differences_of_several_recipes_are_corrected_for_their_number(tmp_path: Path, seeds: int, clear: bool) -> None:
+    """The least p is 2 / 70 of four seeds each, so 4 / 70 of two such tests; of five it is 2 / 252."""
+    runs = seeded(tmp_path, {"a": 10, "b": 50, "c": 90}, seeds)
+    line = only(zero_shot_table(runs)).lines[0]
+    assert [change and change.clear for change in line.differences.values()] == [clear, clear]
+    page = write_report(runs, tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "p below 0.05 after Holm over the differences of a row, and not over rows, which takes five seeds" in page
+
+
+def test_a_recipe_that_cannot_be_tested_costs_the_others_nothing(tmp_path: Path) -> None:
+    runs = [*seeded(tmp_path, {"a": 10, "b": 50}, 4), bare_run(tmp_path / "c", "c", [score("de", 90)])]
+    line = only(zero_shot_table(runs)).lines[0]
+    assert [change and change.clear for change in line.differences.values()] == [True, False]
+
+
+@pytest.mark.parametrize(("others", "seeds"), [(1, 4), (2, 5), (6, 5), (7, 6)])
+def test_seeds_that_a_difference_takes(others: int, seeds: int) -> None:
+    assert seeds_to_tell(others) == seeds
 
 
 @given(values=st.lists(st.floats(0, 100), min_size=1, max_size=8))

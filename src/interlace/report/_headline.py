@@ -102,16 +102,20 @@ def _verdict(table: TaskTable, line: Line) -> _Verdict:
     if number(cells[best].mean) == number(cells[second].mean):
         whole = f"{best} and {second} are level on {task} ({number(cells[best].mean)}{unit})"
         return _Verdict(best, second, False, gap, whole)
-    found = tested(cells[best], cells[second])
+    among = tested(cells, best)
+    found = among.get(second)
     if found is None:
         return _Verdict(
             best, second, False, gap, f"{best} is above {second} {gap}, which one seed cannot tell from luck"
         )
+    corrected = " after Holm" if len(among) > 1 else ""
     if found.least >= ALPHA:
-        few = f"which so few seeds cannot tell from luck (p = {found.p:.2g})"
+        few = f"which so few seeds cannot tell from luck (p = {found.p:.2g}{corrected})"
         return _Verdict(best, second, False, gap, f"{best} is above {second} {gap}, {few}")
     if found.p >= ALPHA:
-        whole = f"{best} and {second} cannot be told apart on {task} ({figures}; p = {found.p:.2g} over seeds)"
+        whole = (
+            f"{best} and {second} cannot be told apart on {task} ({figures}; p = {found.p:.2g} over seeds{corrected})"
+        )
         return _Verdict(best, second, False, gap, whole)
     return _Verdict(best, second, True, gap, f"{best} is ahead of {second} {gap}")
 

@@ -7,14 +7,15 @@ its range says how much a whole run varies and not how much languages differ.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import count
 from statistics import fmean
 from typing import TYPE_CHECKING
 
 from interlace.randomness import Purpose, generator
 from interlace.report._format import joined
 from interlace.report._run import read_runs
-from interlace.statistics import ALPHA
+from interlace.statistics import ALPHA, holm
 from interlace.statistics.runs import permutation_test
 from interlace.tasks._learnt import ALL, asked_words
 
@@ -47,7 +48,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Difference:
-    """A mean minus the first recipe's; `clear` where `tested` tells the two apart."""
+    """A mean minus the first recipe's; `clear` where `tested` tells the two apart, among all recipes of the line."""
 
     value: float
     clear: bool
@@ -205,7 +206,7 @@ def _line(
         source=language == source,
         cells=cells,
         best=_best(cells, greater),
-        differences={recipe: _difference(cells[recipe], cells[recipes[0]]) for recipe in recipes[1:]},
+        differences=_differences(cells, recipes[0]),
     )
 
 
@@ -229,14 +230,40 @@ def _best(cells: dict[str, Cell | None], greater: bool) -> tuple[str, ...]:
     return tuple(recipe for recipe, mean in means.items() if mean == top)
 
 
-def _difference(cell: Cell | None, other: Cell | None) -> Difference | None:
-    if cell is None or other is None:
-        return None
-    found = tested(cell, other)
-    return Difference(cell.mean - other.mean, found is not None and found.p < ALPHA)
+def _differences(cells: Mapping[str, Cell | None], first: str) -> dict[str, Difference | None]:
+    """Of each other recipe's mean from the first one's; None where either has none."""
+    base, found = cells[first], tested(cells, first)
+    clear = {other for other, result in found.items() if result.p < ALPHA}
+    return {
+        other: Difference(cell.mean - base.mean, other in clear) if cell and base else None
+        for other, cell in cells.items()
+        if other != first
+    }
 
 
-def tested(cell: Cell, other: Cell) -> Tested | None:
+def tested(cells: Mapping[str, Cell | None], one: str) -> dict[str, Tested]:
+    """By other recipe, whether it is like the one, where that can be asked.
+
+    `p` is after Holm over these recipes, as in the tables of studies; `least` is the smallest that it can be.
+    """
+    base = cells[one]
+    if base is None:
+        return {}
+    others = {other: cell for other, cell in cells.items() if cell and other != one}
+    found = {other: result for other, cell in others.items() if (result := _tested(cell, base)) is not None}
+    adjusted, least = (holm(ps) for ps in ([one.p for one in found.values()], [one.least for one in found.values()]))
+    return {
+        other: replace(result, p=p, least=smallest)
+        for (other, result), p, smallest in zip(found.items(), adjusted, least, strict=True)
+    }
+
+
+def seeds_to_tell(others: int) -> int:
+    """How many seeds a recipe takes at least to be told from one of so many others, all with as many."""
+    return next(seeds for seeds in count(2) if others * 2 / math.comb(2 * seeds, seeds) < ALPHA)
+
+
+def _tested(cell: Cell, other: Cell) -> Tested | None:
     """Whether two cells are alike, by the permutation test of studies; None where a side is one measurement.
 
     Over pre-trainings where both have several; else over seeds of fine-tuning, which says nothing of other

@@ -8,7 +8,7 @@ from interlace.report import Section
 from interlace.report._columns import columns
 from interlace.report._format import BLEU, NARROW, clipped, counted, heading, joined, language_name, number, spread
 from interlace.report._other_scores import other_scores
-from interlace.report._scores import tables, unlike
+from interlace.report._scores import seeds_to_tell, tables, unlike
 from interlace.report._svg import element, line, marker, picture, scale, text, ticks
 from interlace.report._templates import render
 from interlace.tasks._learnt import ALL, HELD_OUT
@@ -40,6 +40,8 @@ def zero_shot(runs: Sequence[Run]) -> Section:
         notes=[_note(table) for table in results],
         others=[other_scores(runs, table) for table in results],
         mean_name=_mean_name,
+        rivals=max((len(table.recipes) - 1 for table in results), default=0),
+        seeds_to_tell=lambda rivals: counted(seeds_to_tell(rivals), "seed"),
     )
     return Section("Scores by language", _lead(results), body)
 
