@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from interlace.data import Sentences
-from interlace.errors import DataError
+from interlace.errors import DataError, SettingsError
 from interlace.links.lexicon import Lexicon
 from interlace.models.traits import Traits
 from interlace.objectives import Resources
@@ -22,6 +22,7 @@ VOCAB = SimpleNamespace(
     encode_words=lambda words: Ragged.of([SPELLED.get(word, [4, 5, 6]) for word in words]),
 )  # fmt: skip
 ENTRIES = [("old", "alt"), ("doctor", "Arzt"), ("doctor", "Doktor"), ("read", "liest")]
+PLAIN = Traits("bert", 64)
 MASK = {"rate": 1, "mask_share": 1, "random_share": 0}
 
 
@@ -32,10 +33,13 @@ def sentences(lines, language="en"):
     return Sentences(Ragged.of([[ID[piece] for piece in row] for row in words]), Ragged.of(owners), language)
 
 
-def batch_of(examples, entries=ENTRIES, key=0, **settings):
+def batch_of(examples, entries=ENTRIES, key=0, more=(), traits=PLAIN, **settings):
+    """more: entries of an English-French dictionary."""
     objective = DictMlm(max_length=32, **{"masking": MASK, "probability": 1.0} | settings)
     lexicons = {("en", "de"): Lexicon.of((source, target, 1.0) for source, target in entries)}
-    prepared = objective.prepare(Resources(VOCAB, Traits("bert", 64), lexicons=lexicons))
+    if more:
+        lexicons["en", "fr"] = Lexicon.of((source, target, 1.0) for source, target in more)
+    prepared = objective.prepare(Resources(VOCAB, traits, lexicons=lexicons))
     return objective.batch(examples, prepared, 1, np.random.default_rng(key))
 
 
@@ -96,6 +100,36 @@ def test_translations_of_several_subwords_are_left_out_or_stand_by_their_first()
     entries = [("doctor", "Hausarzt"), ("old", "alt")]
     assert labels(batch_of(sentences(["old doctor"]), entries)) == ["alt", "doctor"]
     assert labels(batch_of(sentences(["old doctor"]), entries, several="first")) == ["alt", "Haus"]
+
+
+# ---- languages ----
+
+KNOWN = Traits("xlm", 64, {"en": 5, "de": 6, "fr": 7}, "langs")
+
+
+def test_a_translation_that_is_shown_has_the_id_of_its_language():
+    """As the paper's code has it; what is copied or masked keeps the text's."""
+    lines = sentences(["the old doctor", "read"])
+    batch = batch_of(lines, mode="input", traits=KNOWN, more=[("read", "liest"), ("the", "der")])
+    assert shown(batch) in (["<s> der alt Arzt </s>", "<s> liest </s>"], ["<s> der alt Doktor </s>", "<s> liest </s>"])
+    assert batch.inputs["langs"].tolist() == [[5, 7, 6, 6, 5], [5, 6, 5, 5, 5]]  # both know `liest`
+    assert batch_of(sentences(["der alt"], "de"), mode="input", traits=KNOWN).inputs["langs"].tolist() == [[6, 6, 5, 6]]
+
+
+@pytest.mark.parametrize("changed", [{"mode": "label"}, {"mode": "input", "probability": 0.0}])
+def test_without_a_translation_in_the_text_all_of_it_has_one_language(changed):
+    assert (batch_of(sentences(["the old doctor"]), traits=KNOWN, **changed).inputs["langs"] == 5).all()
+
+
+def test_a_translation_changes_no_language_that_is_not_fed():
+    assert "langs" not in batch_of(sentences(["the old"]), mode="input", traits=KNOWN, language_ids=False).inputs
+
+
+def test_words_that_the_model_cannot_tell_the_language_of_are_not_shown():
+    known = Traits("xlm", 64, {"en": 5}, "langs")
+    with pytest.raises(SettingsError, match="no language embedding for 'de'"):
+        batch_of(sentences(["the old"]), mode="input", traits=known)
+    assert labels(batch_of(sentences(["the old"]), traits=known)) == ["the", "alt"]
 
 
 # ---- shares ----

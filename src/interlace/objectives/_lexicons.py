@@ -25,7 +25,7 @@ from interlace.randomness import Purpose, generator
 from interlace.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -168,14 +168,20 @@ class Dictionaries:
 
     def learnt(self) -> dict[str, NDArray[np.int64]]:
         """By language (2, ...) words that are learnt from, and what translates each; entries are read both ways."""
+        found: dict[str, list[NDArray[np.int64]]] = {}
+        for language, _, words in self.learnt_apart():
+            found.setdefault(language, []).append(words)
+        return {language: np.concatenate(words, axis=1) for language, words in found.items()}
+
+    def learnt_apart(self) -> Iterator[tuple[str, str, NDArray[np.int64]]]:
+        """The same for one dictionary and direction after another, each with the language of the translations."""
         at = self.of(Part.DRAWN)
         both = np.stack([self.source[at], self.target[at]])
-        found: dict[str, list[NDArray[np.int64]]] = {}
         for number, dictionary in enumerate(self.drawn):
+            source, target = dictionary.languages
             mine = both[:, self.owner[at] == number]
-            for language, words in zip(dictionary.languages, (mine, mine[::-1]), strict=True):
-                found.setdefault(language, []).append(words)
-        return {language: np.concatenate(words, axis=1) for language, words in found.items()}
+            yield source, target, mine
+            yield target, source, mine[::-1]
 
 
 def draw(lexicon: Lexicon, languages: tuple[str, str], share: float, seed: int) -> Drawn:

@@ -10,10 +10,11 @@ after   <s> the [M] [M]    reads three sea     </s>     predict: alt, doctor, le
 before  <s> the old doctor reads three letters </s>
 after   <s> the alt [M]    reads three letters </s>     predict: old, doctor, letters
 
-Half of what `input` chooses and the dictionary does not know stands there as it is and is predicted all the same.
+Half of what `input` chooses and the dictionary does not know stands there as it is and is predicted all the same. Where
+the model has language embeddings, a translation that is shown has that of its own language, as in that code.
 Chaudhary et al. tell the model by a further layer which language is asked for; like ALIGN-MLM (G.4) we leave it out.
 
-Legend: N predictions; V vocabulary.
+Legend: N predictions; n some of them.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from interlace.objectives._inputs import language_id
 from interlace.objectives._translations import translations
 from interlace.objectives._with_dictionary import PreparedWithDictionary, WithDictionary
 
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PreparedDictMlm(PreparedWithDictionary):
-    """Adds by language, for each subword, the subwords that translate it."""
+    """Adds by language, for each subword, the subwords that translate it with their language ids."""
 
     translations: dict[str, Ragged]
 
@@ -74,11 +76,15 @@ class DictMlm(WithDictionary):
 
         Raises:
             DataError: there is no dictionary, or none of its entries can be used.
+            SettingsError: words of a language would be shown for which the model has no embedding.
         """
         most = 1 if self.several == "drop" else sys.maxsize
         dictionaries = self.dictionary.prepare(resources, "dict_mlm", most=most)
-        tables = translations(dictionaries, resources.vocab.size, "dict_mlm")
         text = self.for_masking(resources, "dict_mlm")
+        told = text.language_ids and self.mode == "input"
+        named = {language for one in dictionaries.drawn for language in one.languages}
+        numbers = {language: language_id(resources.traits, language) if told else 0 for language in sorted(named)}
+        tables = translations(dictionaries, resources.vocab.size, "dict_mlm", numbers)
         return PreparedDictMlm(resources.vocab, resources.traits, text, tables, dictionaries=dictionaries)
 
     def batch(self, examples: Sentences, prepared: PreparedDictMlm, step: int, rng: Generator) -> Batch:
@@ -89,34 +95,47 @@ class DictMlm(WithDictionary):
         if table is None:
             return batch
         taken = np.flatnonzero(rng.random(len(batch.labels), dtype=np.float32) < self.probability)
-        words = batch.labels[taken]
+        words = taken
         if self.whole_words:
-            known = _stands_alone(examples, batch.at[0][taken], batch.at[1][taken])
-            translated = words.copy()
-            translated[known] = _drawn(words[known], table, rng)
-        else:
-            translated = _drawn(words, table, rng)
-        return self._changed(batch, taken, translated)
-
-    def _changed(self, batch: Batch, taken: NDArray[np.int64], words: NDArray[np.int64]) -> Batch:
-        """The batch with `words` predicted, or shown, at the predictions `taken`."""
+            words = taken[_stands_alone(examples, batch.at[0][taken], batch.at[1][taken])]
+        known, drawn = _drawn(batch.labels[words], table, rng)
         if self.mode == "label":
-            labels = batch.labels.copy()
-            labels[taken] = words
-            return replace(batch, labels=labels)
-        ids = batch.inputs["input_ids"].copy()
-        ids[batch.at[0][taken], batch.at[1][taken]] = words
-        return replace(batch, inputs={**batch.inputs, "input_ids": ids})
+            return _asked(batch, words[known], drawn)
+        return _shown(batch, taken, words[known], drawn, prepared.traits.language_input)
 
 
-def _drawn(words: NDArray[np.int64], table: Ragged, rng: Generator) -> NDArray[np.int64]:
-    """One of each subword's translations, all alike likely; itself where it has none."""
+def _asked(batch: Batch, at: NDArray[np.int64], drawn: NDArray[np.int64]) -> Batch:
+    """The batch with translations as the labels of the predictions `at`."""
+    labels = batch.labels.copy()
+    labels[at] = drawn[:, 0]
+    return replace(batch, labels=labels)
+
+
+def _shown(
+    batch: Batch, taken: NDArray[np.int64], at: NDArray[np.int64], drawn: NDArray[np.int64], language_input: str | None
+) -> Batch:
+    """The batch with the words themselves shown at the predictions `taken`, and translations at those of them in `at`.
+
+    language_input: the input that says of which language a subword is; changed where it is fed.
+    """
+    rows, columns = batch.at
+    ids = batch.inputs["input_ids"].copy()
+    ids[rows[taken], columns[taken]] = batch.labels[taken]
+    ids[rows[at], columns[at]] = drawn[:, 0]
+    inputs = {**batch.inputs, "input_ids": ids}
+    if language_input in inputs:
+        languages = inputs[language_input].copy()
+        languages[rows[at], columns[at]] = drawn[:, 1]
+        inputs[language_input] = languages
+    return replace(batch, inputs=inputs)
+
+
+def _drawn(words: NDArray[np.int64], table: Ragged, rng: Generator) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """Which subwords have a translation, and (n, 2) one of each of theirs, all alike likely, with its language."""
     starts, known = table.offsets[words], table.offsets[words + 1] - table.offsets[words]
     nth = (rng.random(len(words)) * known).astype(np.int64)
-    found = words.copy()
     has = known > 0
-    found[has] = table.values[(starts + nth)[has]]
-    return found
+    return has, table.values[(starts + nth)[has]]
 
 
 def _stands_alone(examples: Sentences, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.bool_]:
