@@ -100,6 +100,20 @@ def test_other_rules_need_no_translating(mono, tmp_path):
     assert again.asked == ["altfel"]
 
 
+def test_translations_that_were_cut_short_are_made_again_once_they_are_removed(mono, tmp_path):
+    into = tmp_path / "made"
+    whole = back_translate(Backwards(), mono, into, BackTranslating())
+    rows = (into / "translations.tsv").read_text(encoding="utf-8").splitlines(keepends=True)
+    (into / "translations.tsv").write_text("".join(rows[:-1]), encoding="utf-8")
+    other = BackTranslating(filters={})  # other rules read them again
+    with pytest.raises(DataError, match=r"translations\.tsv: has fewer rows .*; remove it to translate again"):
+        back_translate(Backwards(), mono, into, other)
+    (into / "translations.tsv").unlink()
+    again = Backwards()
+    assert back_translate(again, mono, into, BackTranslating()) == whole
+    assert again.asked == LINES
+
+
 def test_other_folders_are_left_alone(mono, tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/notes").write_text("x", encoding="utf-8")

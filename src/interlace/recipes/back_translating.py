@@ -123,7 +123,7 @@ def _translate(
     Returns what they hang on.
     """
     key = {**interpreter.key(), "first": text.first}
-    known = read_json(into / _KEY)
+    known = read_json(into / _KEY) if (into / _TRANSLATED).is_file() else None
     if known is not None and known == {"text": digest_of(text), **key}:
         return dict(known)
     with resuming(text, into / _TRANSLATED, key) as result:
