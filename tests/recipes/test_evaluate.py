@@ -245,6 +245,23 @@ def test_what_stops_every_seed_is_told_once(target, monkeypatch, caplog):
     assert known == ["pos: no such file"]  # so that the look for leaks does not tell it again
 
 
+def test_a_row_says_what_was_found_of_its_test_text_and_of_whose_text_nobody_knows(target, made, monkeypatch):
+    leak = {
+        "task": "retrieval",
+        "language": "de",
+        "exact": 0.0,
+        "ngram": 1.5,
+        "n": 8,
+        "unknown": ["mbert"],
+        "shown": [],
+    }
+    monkeypatch.setattr(evaluate, "kept_leaks", lambda *_: [leak])
+    rows = run(replace(target, trained=target.recipe), ["retrieval"])
+    found = {row["language"]: row.get("leak") for row in rows}
+    assert found["de"] == {"exact": 0.0, "ngram": 1.5, "n": 8, "unknown": ["mbert"]}
+    assert found["es"] is None
+
+
 def test_a_probe_loads_its_model_once_for_all_languages(target, monkeypatch):
     loads, looks = [], []
 

@@ -11,7 +11,7 @@ import pytest
 
 from interlace.data.overlap import TestSet, leaks
 from interlace.recipes import Recipe
-from interlace.recipes.leaks import LEAKS, find_leaks, held_out, kept_leaks
+from interlace.recipes.leaks import LEAKS, find_leaks, held_out, kept_leaks, training_text
 from interlace.text import Text
 
 REAL = os.environ.get("INTERLACE_DATA", "")
@@ -83,6 +83,22 @@ def test_each_kind_of_task_is_read_as_text(folder):
         ("mlqa", "en"): (0, 2, 2),
         ("pawsx", "en"): (1, 1, 1),
     }
+
+
+@pytest.mark.parametrize(
+    ("task", "settings", "found"),
+    [
+        ("retrieval", {}, (1, 1, 2)),
+        ("mining", {}, (1, 1, 4)),  # of the sentences of both texts
+        ("mt", {}, (1, 1, 2)),
+        ("word_alignment", {"files": "{split}.{language}", "gold": "links"}, (1, 1, 2)),
+    ],
+)
+def test_the_source_side_of_a_parallel_set_is_looked_for_too(folder, task, settings, found):
+    """Of Tatoeba each pair has sentences of its own on that side."""
+    write(folder, {"test.en": f"a line of its own\n{LONG}\n", "test.de": "ganz anderer Satz hier\nund noch einer\n"})
+    small = recipe(folder, **{task: {"files": "{split}.{language}", **settings}})
+    assert look(small) == {(task, "de"): found}
 
 
 def test_rows_of_a_file_are_held_out_and_no_others(folder):
@@ -166,6 +182,63 @@ def test_what_is_known_already_is_not_told_again(folder, caplog):
     kept_leaks(folder, small, small, ["mt"], list(unread.values()))
     assert "no test data" not in caplog.text
     assert list(json.loads((folder / LEAKS).read_text())["unread"]) == ["mt.test.en-de", "mt.test.de-en"]
+
+
+# ---- what a run goes on from ----
+
+
+def begun(folder, name, start, **more):
+    """A recipe that reads a file of its own, and its finished run."""
+    made = Recipe.read(
+        {
+            "name": name,
+            "data_root": str(folder),
+            "corpora": {"own": {"languages": ["en"], "train": f"{name}.{{language}}"}},
+            "objectives": {"mlm": {}},
+            "model": {"start": str(start), **more} if start else {},
+            "evaluate": {"targets": ["en"], "tasks": {"xnli": {}}},
+        }
+    )
+    write(folder, {f"{name}.en": "nothing\n", f"runs/{name}/recipe.json": json.dumps(made.dump())})
+    (folder / "runs" / name / "model").mkdir(exist_ok=True)
+    return made
+
+
+def test_text_of_the_runs_that_a_run_goes_on_from_is_looked_at(folder, asked):
+    """A model that was trained on the test text by its parent knows it."""
+    begun(folder, "first", None)
+    begun(folder, "second", folder / "runs/first/model")
+    third = begun(folder, "third", folder / "runs/second/model")
+    write(folder, {"first.en": f"{LONG}\n"})
+    (leak,) = kept_leaks(folder, third, third)
+    assert (leak["ngram"], leak["shown"][0]["where"]) == (50, "first: own en:1")
+    assert "unknown" not in leak
+    kept_leaks(folder, third, third)
+    assert len(asked) == 1
+    (alone,) = kept_leaks(folder, begun(folder, "third", None), third)
+    assert (alone["ngram"], len(asked)) == (0, 2)
+
+
+def test_a_start_that_nobody_knows_the_text_of_is_named(folder):
+    """Nothing found in what could be looked at is not nothing found."""
+    begun(folder, "first", "xlm-roberta-base")
+    second = begun(folder, "second", folder / "runs/first/model")
+    assert [leak["unknown"] for leak in kept_leaks(folder, second, second)] == [["xlm-roberta-base"]]
+    (folder / "runs/first/recipe.json").write_text("damaged")
+    assert kept_leaks(folder, second, second)[0]["unknown"] == [str(folder / "runs/first/model")]
+
+
+def test_a_start_that_no_weight_is_taken_of_has_told_nothing(folder):
+    drawn = begun(folder, "drawn", "xlm-roberta-base", take="none")
+    assert "unknown" not in kept_leaks(folder, drawn, drawn)[0]
+
+
+def test_text_that_parent_and_child_have_read_is_read_once(folder):
+    parent = begun(folder, "parent", None)
+    child = parent.model_copy(
+        update={"model": parent.model.model_copy(update={"start": f"{folder}/runs/parent/model"})}
+    )
+    assert len(list(training_text(child))) == 1
 
 
 def test_a_damaged_development_set_is_told(folder):

@@ -93,7 +93,8 @@ def test_one_pair_of_files_serves_both_directions(root, vocab):
         found = task().examples("test", target, vocab, root)
         assert (found.sources, found.references) == (sources, references)  # the line without a translation is left out
         assert (found.lengths > 0).all()
-    assert [text.language for text in task().texts("test", "de-en", root)] == ["en"]
+    (pairs,) = task().texts("test", "de-en", root)
+    assert (pairs.source.language, pairs.target.language) == ("de", "en")
     assert task().texts("test", "en", root) == []
 
 

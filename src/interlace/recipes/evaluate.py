@@ -192,6 +192,8 @@ def _score(target: Target, identity: Identity, book: Scorebook, cells: list[Cell
 def _leaks(target: Target, names: list[str], told: list[str]) -> dict[tuple[str, str], dict[str, Any]]:
     """By task and language, what of the test text stands in the pre-training text, in percent of the examples.
 
+    `unknown` beside it names models whose text nobody could look at.
+
     told: what people know already that could not be read.
     """
     if target.trained is None:
@@ -201,8 +203,10 @@ def _leaks(target: Target, names: list[str], told: list[str]) -> dict[tuple[str,
     except InterlaceError as error:
         log.warning("test text was not looked for in the pre-training text: %s", error)
         return {}
-    shares = ("exact", "ngram", "n")
-    return {(leak["task"], leak["language"]): {"leak": {key: leak[key] for key in shares}} for leak in found}
+    facts = ("exact", "ngram", "n", "unknown")
+    return {
+        (leak["task"], leak["language"]): {"leak": {key: leak[key] for key in facts if key in leak}} for leak in found
+    }
 
 
 def _written(target: Target) -> None:

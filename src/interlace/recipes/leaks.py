@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from interlace.data.filters._sides import sides
 from interlace.data.overlap import Grams, TestSet, leaks
 from interlace.errors import InterlaceError
+from interlace.recipes._ancestry import Ancestry
 from interlace.recipes.prepare import data_key, data_root
 from interlace.tasks._files import MissingDataError
 from interlace.tasks._texts import raw_text
@@ -78,7 +79,7 @@ def held_out(recipe: Recipe, tasks: Sequence[str] = (), told: Sequence[str] = ()
 
 
 def find_leaks(trained: Recipe, sets: Mapping[Place, TestSet], grams: Grams | None = None) -> dict[Place, Leak]:
-    """How much of held-out text stands in the training text of `trained`, which is read once.
+    """How much of held-out text stands in the training text of `trained`, and of runs it goes on from; read once.
 
     Raises:
         DataError: a training file is missing or damaged.
@@ -92,14 +93,16 @@ def kept_leaks(
     """The leaks of test sets as plain data, those of development sets standing in the run's `leaks.json` beside them.
 
     What the file has of the same held-out text is taken from there; one reading of the training text answers for all
-    that is new. What could not be read stands there as `unread`, and is tried again by the next call.
+    that is new. What could not be read stands there as `unread`, and is tried again by the next call. `unknown` names
+    models that the run goes on from of whose text nothing is known, where there are such.
 
     Raises:
         DataError: as `find_leaks`.
     """
     held = held_out(asked, tasks, told)
     kept: dict[str, Any] = read_json(folder / LEAKS, {}).get("sets", {})
-    keys = {place: _key(trained, of) for place, of in held.sets.items()}
+    ancestry = Ancestry.of(trained)
+    keys = {place: _key(ancestry.recipes, of) for place, of in held.sets.items()}
     new = {place: of for place, of in held.sets.items() if kept.get(str(place), {}).get("key") != keys[place]}
     if new:
         names = ", ".join(dict.fromkeys(place.task for place in new))
@@ -111,7 +114,8 @@ def kept_leaks(
         write_json(folder / LEAKS, {"sets": kept, "unread": unread})
     found = [kept[str(place)] for place in held.sets]
     _warn(found, trained, folder / LEAKS)
-    return [leak for leak in found if leak["split"] == "test"]
+    unknown = {"unknown": ancestry.unknown} if ancestry.unknown else {}
+    return [{**leak, **unknown} for leak in found if leak["split"] == "test"]
 
 
 def _warn(found: list[dict[str, Any]], trained: Recipe, path: Path) -> None:
@@ -129,11 +133,18 @@ def _as_set(place: Place, raw: RawText) -> TestSet:
 
 
 def training_text(recipe: Recipe) -> Iterator[tuple[Text, Where]]:
-    """All training text of a recipe in chunks, both sides of translations, as it is before filters."""
-    root = data_root(recipe)
-    for name, group in recipe.corpora.items():
-        for corpus in group.trained:
-            yield from _corpus(name, group, corpus, root)
+    """All training text of a recipe in chunks, both sides of translations, as it is before filters.
+
+    That of runs that it goes on from follows, under their names; what several have read comes once.
+    """
+    met = set()
+    for each in Ancestry.of(recipe).recipes:
+        root, whose = data_root(each), "" if each is recipe else f"{each.name}: "
+        for name, group in each.corpora.items():
+            read = json.dumps([str(root), group.model_copy(update={"dev": []}).dump()], sort_keys=True)
+            for corpus in () if read in met else group.trained:
+                yield from _corpus(f"{whose}{name}", group, corpus, root)
+            met.add(read)
 
 
 def _corpus(name: str, group: CorpusGroup, corpus: str, root: Path) -> Iterator[tuple[Text, Where]]:
@@ -149,12 +160,14 @@ def _places(corpus: str, first: int) -> Where:
     return lambda row: f"{corpus}:{first + row + 1}"
 
 
-def _key(trained: Recipe, held: TestSet) -> str:
-    """Names all that the answer hangs on but for the contents of training files, which a run is done with."""
-    content = {
-        "version": _VERSION,
-        "text": {key: group.dump() for key, group in trained.corpora.items()},
-        "root": data_key(trained),
-        "held out": [dict(held.parts), dict(held.languages)],
-    }
+def _key(trained: Sequence[Recipe], held: TestSet) -> str:
+    """Names all that the answer hangs on but for the contents of training files, which a run is done with.
+
+    trained: the recipe of the run, and of those it goes on from.
+    """
+    own, *before = (
+        {"text": {key: group.dump() for key, group in each.corpora.items()}, "root": data_key(each)} for each in trained
+    )
+    content = {"version": _VERSION, **own, "held out": [dict(held.parts), dict(held.languages)]}
+    content |= {"before": before} if before else {}
     return hashlib.blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=8).hexdigest()

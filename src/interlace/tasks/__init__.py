@@ -195,7 +195,8 @@ class Task(Settings, ABC):
     def texts(self, split: str, language: str, root: Path) -> Sequence[Text | TextPairs]:  # noqa: ARG002
         """The running text of a split, as chunks, to be compared with training text; none of word lists.
 
-        Of a parallel set only the side of `language`, as the other one is the same for all languages.
+        Of a parallel set both sides: each pair may have sentences of its own. Texts of two languages that do not
+        correspond are chunks of each.
 
         Raises:
             DataError: as `examples`.

@@ -120,10 +120,11 @@ class Mining(Task):
         return [*super().read_files(split, language, root), *super().read_files("dev", language, root)]
 
     def texts(self, split: str, language: str, root: Path) -> list[Text]:
-        """The side of `language`."""
+        """Both texts; none of the source alone."""
         if language == self.source:
             return []
-        return self._side(Asked("mining", split, language, root, self.source), language)
+        asked = Asked("mining", split, language, root, self.source)
+        return [chunk for side in (self.source, language) for chunk in self._side(asked, side)]
 
     def measure(self, backbone: Backbone, vocab: Vocab, examples: TwoSplits) -> Measured:
         """`f1`, `precision` and `recall` at the dev set's threshold, and `best f1`, at the scored set's own."""

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from interlace.models.seq2seq import Seq2Seq
     from interlace.models.translator import Translator
     from interlace.tasks._files import Part
-    from interlace.text import Text
+    from interlace.text import TextPairs
 
 Longest = Annotated[int, Field(ge=8)]
 
@@ -140,12 +140,12 @@ class Mt(Task):
         parts = self._parts(split, direction, root)
         return [part.path for side in (direction.target, direction.source) for part in parts[side]]
 
-    def texts(self, split: str, language: str, root: Path) -> list[Text]:
-        """The references."""
+    def texts(self, split: str, language: str, root: Path) -> list[TextPairs]:
+        """Both sides."""
         direction = self.direction(language)
         if direction.source == direction.target:
             return []
-        return [chunk.target for chunk in self._chunks(split, direction, root)]
+        return self._chunks(split, direction, root)
 
     def direction(self, language: str) -> Direction:
         """What a target means: `en-de`, or `de` alone, from `source`."""
@@ -241,7 +241,7 @@ class Mt(Task):
         sources = [line for chunk in chunks for line in chunk.source.lines]
         return sources, [line for chunk in chunks for line in chunk.target.lines]
 
-    def _chunks(self, split: str, direction: Direction, root: Path) -> Any:
+    def _chunks(self, split: str, direction: Direction, root: Path) -> list[TextPairs]:
         """Both sides of a direction, from its own files or those of the other one."""
         parts, sides = self._parts(split, direction, root), [direction.source, direction.target]
         return read_parts_of_both("mt", self.reader, [parts[side] for side in sides], sides)

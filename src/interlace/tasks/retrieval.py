@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from interlace.data import Sentences
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
-    from interlace.text import Text
 
 
 class Retrieval(Task):
@@ -82,11 +81,11 @@ class Retrieval(Task):
             encode((chunk.source for chunk in chunks), vocab), encode((chunk.target for chunk in chunks), vocab)
         )
 
-    def texts(self, split: str, language: str, root: Path) -> list[Text]:
-        """The side of `language`."""
+    def texts(self, split: str, language: str, root: Path) -> list[TextPairs]:
+        """Both sides; none of the source alone."""
         if language == self.source:
             return []
-        return [chunk.target for chunk in self._pairs(Asked("retrieval", split, language, root, self.source))]
+        return self._pairs(Asked("retrieval", split, language, root, self.source))
 
     def measure(self, backbone: Backbone, vocab: Vocab, examples: Pairs) -> Measured:
         """`p@1` (the mean of both directions), `p@1 into target` and `p@1 into source`."""

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
     from interlace.ragged import Ragged
+    from interlace.text import TextPairs
 
 log = logging.getLogger(__name__)
 
@@ -103,6 +104,13 @@ class WordAlignment(Likeness, Task):
         if not len(gold.possible.flat):
             raise DataError(f"word_alignment: {path}: no links to compare with")
         return GoldPairs(WordPairs.of([text.pairs]), gold.sure, gold.possible)
+
+    def texts(self, split: str, language: str, root: Path) -> list[TextPairs]:
+        """Both sides; none of the source alone."""
+        if language == self.source:
+            return []
+        sides = self._sides(Asked("word_alignment", split, language, root, self.source))
+        return [read_gold_text(*sides, languages=(self.source, language)).pairs]
 
     @staticmethod
     def _doubt(path: Path, gold: Gold, asked: Asked) -> None:
