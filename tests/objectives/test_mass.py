@@ -153,6 +153,32 @@ def test_unswitched_rows_are_those_of_plain_mass(vocab):
     assert [vocab.decode(row) for row in shown] == [vocab.decode(pairs.source.ids[0])] * 8
 
 
+def test_a_switched_row_that_would_not_fit_stays_as_it_was(vocab):
+    rules = {"source_share": 0, "target_share": 0, "switch_fraction": 0.6}
+    pairs = switched_pairs(vocab, 200)
+    sides = [side.ids[0].tolist() for side in (pairs.source, pairs.target)]
+    most = max(map(len, sides)) + 2
+    free = _read(vocab, switched(pairs, vocab, _all_masked(rules, 256)))
+    batch = switched(pairs, vocab, _all_masked(rules, most))
+    long = 0
+    for row, (ids, before) in enumerate(zip(_read(vocab, batch), free, strict=True)):
+        if len(before) <= most:
+            assert ids == before
+            continue
+        hidden = np.flatnonzero(np.array(ids) == vocab.mask)
+        assert ids[1 : hidden[0]] + batch.labels[batch.at[0] == row].tolist() + ids[hidden[-1] + 1 : -1] in sides
+        long += 1
+    assert long > 10
+
+
+def _all_masked(rules, longest):
+    return Mass(switched=True, switching=rules, max_length=longest, **ALL_MASKED)
+
+
+def _read(vocab, batch):
+    return [row[row != vocab.pad].tolist() for row in batch.inputs["input_ids"]]
+
+
 def test_what_is_switched_is_read_from_pairs_with_phrases(vocab):
     mass = Mass(switched=True)
     assert (mass.reads, mass.needs) == (Pairs, {"phrases"})

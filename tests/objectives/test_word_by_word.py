@@ -39,7 +39,8 @@ def sentences(lines, language="en"):
 
 
 def batch_of(lines, language="en", key=0, step=1, **settings):
-    objective = Denoise(max_length=32, **{"noise": {"shuffle": 0, "drop": 0, "blank": 0}, "translated": 1} | settings)
+    plain = {"max_length": 32, "noise": {"shuffle": 0, "drop": 0, "blank": 0}, "translated": 1}
+    objective = Denoise(**plain | settings)
     lexicons = {("en", "de"): Lexicon.of((source, target, 1.0) for source, target in ENTRIES)}
     prepared = objective.prepare(Resources(VOCAB, Traits("bert", 64), lexicons=lexicons))
     return objective.batch(sentences(lines, language), prepared, step, np.random.default_rng(key))
@@ -94,6 +95,14 @@ def test_without_a_dictionary_the_cure_is_named():
         Denoise(translated=1).prepare(Resources(VOCAB, Traits("bert", 64)))
 
 
+def test_a_row_stops_growing_where_it_is_full():
+    """Two doctors become four subwords; all that is to be written is still read."""
+    batch = batch_of(["doctor doctor old doctor", "doctor"], max_length=8)
+    assert read(batch) == ["<s> Haus ##arzt Haus ##arzt alt doctor </s>", "<s> Haus ##arzt </s>"]
+    tight = batch_of(["the doctor doctor ##s old the the"], max_length=9)  # `doctor ##s` becomes one, and makes room
+    assert read(tight) in [[f"<s> the doctor {one} alt the the </s>"] for one in ("Doktor", "Arzt")]
+
+
 # ---- against a plain loop ----
 
 pieces = st.integers(6, 9)
@@ -112,7 +121,25 @@ def test_a_plain_loop_makes_the_same(rows, translations):
     table = WordTable(spelled, numbers, Ragged.of([[len(own) + number] for number in numbers]))
     ids = Ragged.of([np.array([piece for word in row for piece in word], np.int32) for row in rows])
     owners = Ragged.of([np.array([i for i, word in enumerate(row) for _ in word], np.int32) for row in rows])
-    found = word_by_word(Sentences(ids, owners, "en"), table, 1.0, np.random.default_rng(0))
+    found = word_by_word(Sentences(ids, owners, "en"), table, 1.0, np.random.default_rng(0), 100)
     expected = [[translations.get(tuple(word), word) for word in row] for row in rows]
     assert [row.tolist() for row in found.ids] == [[piece for word in row for piece in word] for row in expected]
     assert [row.tolist() for row in found.words] == [[i for i, w in enumerate(row) for _ in w] for row in expected]
+
+
+@given(
+    st.lists(st.lists(words, max_size=6), max_size=5),
+    st.dictionaries(words.map(tuple), words, min_size=1, max_size=8),
+    st.integers(0, 12),
+)
+def test_no_row_grows_beyond_its_room(rows, translations, room):
+    own = list(translations)
+    spelled = Ragged.of([np.array(word, np.int32) for word in [*own, *translations.values()]])
+    numbers = np.arange(len(own))
+    table = WordTable(spelled, numbers, Ragged.of([[len(own) + number] for number in numbers]))
+    ids = Ragged.of([np.array([piece for word in row for piece in word], np.int32) for row in rows])
+    owners = Ragged.of([np.array([i for i, word in enumerate(row) for _ in word], np.int32) for row in rows])
+    found = word_by_word(Sentences(ids, owners, "en"), table, 1.0, np.random.default_rng(0), room)
+    assert (found.lengths <= np.maximum(ids.lengths, room)).all()
+    for row, words in enumerate(found.words):
+        assert sorted(set(words.tolist())) == list(range(len(rows[row])))  # each is still there

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from interlace.data import Sentences
 from interlace.errors import DataError
-from interlace.objectives._fragments import spans
+from interlace.objectives._fragments import spans, within
 from interlace.objectives._switching import Choices, switch
-from interlace.objectives._switching_rows import gathered
+from interlace.objectives._switching_rows import SwitchedRows, gathered
 from interlace.ragged import Ragged
 
 if TYPE_CHECKING:
@@ -22,10 +23,10 @@ if TYPE_CHECKING:
     from interlace.data import Pairs
     from interlace.objectives._switching import Switched, Switching
     from interlace.objectives._switching_forms import Forms
-    from interlace.objectives._switching_rows import SwitchedRows
     from interlace.randomness import Generator
 
     Span = tuple[NDArray[np.int64], NDArray[np.int64]]
+    _Rows = tuple[SwitchedRows, NDArray[np.bool_]]
 
 
 @dataclass(frozen=True)
@@ -45,12 +46,12 @@ class SwitchedFragments:
 
 
 def switched_fragments(
-    pairs: Pairs, rules: Switching, share: float, at_edge: float, forms: Forms, rng: Generator
+    pairs: Pairs, rules: Switching, share: float, at_edge: float, forms: Forms, rng: Generator, room: int
 ) -> SwitchedFragments:
     """Switch every pair, and choose a fragment of each matrix sentence in whole words.
 
     A fragment that would cut a replaced phrase in two takes all of it: its words have no places of their own in the
-    switched row.
+    switched row. A row that phrases make longer than `room` subwords stays as it was: cut, it could lose its fragment.
 
     Raises:
         DataError: the pairs have no phrases.
@@ -67,9 +68,28 @@ def switched_fragments(
         Ragged.concatenate([getattr(side, column) for side in (pairs.source, pairs.target)]).take(places)
         for column in ("ids", "words")
     )
-    return SwitchedFragments(
-        rows, _hidden(rows.sentences.words, switched, span), switched.matrix, original, _subwords(words, span)
+    hidden = _hidden(rows.sentences.words, switched, span)
+    span = _subwords(words, span)
+    sides = np.repeat(switched.matrix, original.lengths)
+    plain = SwitchedRows(Sentences(original, words, pairs.source.language), sides)
+    rows, hidden = _fitting((rows, hidden), (plain, within(original, *span)), room)
+    return SwitchedFragments(rows, hidden, switched.matrix, original, span)
+
+
+def _fitting(switched: _Rows, plain: _Rows, room: int) -> _Rows:
+    """Switched rows and what is hidden in them; those of more than `room` subwords as they were before."""
+    fits = switched[0].sentences.lengths <= room
+    if fits.all():
+        return switched
+    which = np.arange(len(fits)) + np.where(fits, 0, len(fits))
+    texts = [rows.sentences for rows, _ in (switched, plain)]
+    ids, words = (Ragged.concatenate([getattr(text, name) for text in texts]).take(which) for name in ("ids", "words"))
+    offsets = Ragged.concatenate([text.ids for text in texts]).offsets
+    sides, hidden = (
+        Ragged(np.concatenate(columns), offsets).take(which).values
+        for columns in ([rows.sides for rows, _ in (switched, plain)], [hidden for _, hidden in (switched, plain)])
     )
+    return SwitchedRows(Sentences(ids, words, texts[0].language), sides), hidden
 
 
 def _whole(span: Span, switched: Switched) -> Span:

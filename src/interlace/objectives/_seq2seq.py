@@ -64,7 +64,8 @@ class Writing:
 class Seq2SeqObjective(Objective):
     """Write a sentence after reading one. Subclass, lay both out in `batch`, and hand them to `laid_out`.
 
-    Nothing is cut: a sentence without its end would teach to stop anywhere, so rows that do not fit are left out.
+    Nothing is cut: a sentence without its end would teach to stop anywhere, so rows that do not fit are left out. What
+    makes a row longer, as translated words do, stops where the row is full.
     """
 
     backbone = "seq2seq"

@@ -70,11 +70,13 @@ def _table(pairs: NDArray[np.int64], words: Ragged) -> WordTable:
     return WordTable(words, own, Ragged.from_lengths(distinct[1], counts))
 
 
-def word_by_word(sentences: Sentences, table: WordTable, share: float, rng: Generator) -> Sentences:
+def word_by_word(sentences: Sentences, table: WordTable, share: float, rng: Generator, room: int) -> Sentences:
     """The sentences with a share of their words shown as a translation, where the table has one.
 
     Of several translations each is as likely. Words keep their order and their numbers. A word is known as it is
     spelled inside a line; where a vocabulary spells it otherwise at a line's start, it stays there.
+
+    room: most subwords of a row; where one is full, the words behind are read as they are, so that none is cut off.
     """
     ids, units = sentences.ids.flat, Units.of(sentences, "word")
     if not len(ids):
@@ -85,6 +87,10 @@ def word_by_word(sentences: Sentences, table: WordTable, share: float, rng: Gene
     chosen = np.flatnonzero(known >= 0)
     nth = (rng.random(len(chosen)) * table.others.lengths[known[chosen]]).astype(np.int64)
     put = table.others.flat[table.others.offsets[known[chosen]] + nth]
+    growth = np.zeros(len(starts), np.int64)
+    growth[chosen] = table.words.lengths[put] - lengths[chosen]
+    fits = _fits(growth, units.rows, room - sentences.lengths)[chosen]
+    chosen, put = chosen[fits], put[fits]
     # All words, their own first and then what is put in for some, and of these the one that each comes to be.
     both = Ragged.concatenate([Ragged.from_lengths(ids, lengths), table.words.take(put)])
     which = np.arange(len(starts))
@@ -93,6 +99,17 @@ def word_by_word(sentences: Sentences, table: WordTable, share: float, rng: Gene
     per_row = np.bincount(units.rows, words.lengths, minlength=len(sentences)).astype(np.int64)
     owners = np.repeat(sentences.words.flat[starts], words.lengths)
     return Sentences(Ragged.from_lengths(words.flat, per_row), Ragged.from_lengths(owners, per_row), sentences.language)
+
+
+def _fits(growth: NDArray[np.int64], rows: NDArray[np.int64], free: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """(U,) up to which words their rows have not grown by more than is `free` in each.
+
+    Words behind these may be taken in all the same, once others have made room: a run of words that is left out would
+    have made its row longer.
+    """
+    grown = np.cumsum(growth)
+    before = np.append(0, grown)[np.searchsorted(rows, np.arange(len(free)))]  # of the rows above
+    return np.asarray(grown - before[rows] <= free[rows])
 
 
 def _keys(ids: NDArray[np.int32], starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.uint64]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 from pydantic import Field
 
 from interlace.data import Sentences
-from interlace.data.layout import single
+from interlace.data.layout import SPECIALS, single
 from interlace.objectives._lexicons import Dictionary
 from interlace.objectives._masking import Rate
 from interlace.objectives._noise import Noise
@@ -85,6 +85,6 @@ class Denoise(Seq2SeqObjective):
         vocab, language = prepared.vocab, examples.language
         writing = written_rows(examples.ids, vocab.target(language), vocab, self.max_length)
         if (table := prepared.translations.get(language)) and (share := value_at(self.translated, step)):
-            examples = word_by_word(examples, table, share, rng)
+            examples = word_by_word(examples, table, share, rng, self.max_length - SPECIALS)
         noised = self.noise.apply(examples, vocab, step, rng)
         return self.laid_out(single(noised, vocab, self.max_length), (language,), writing, (language,), prepared)

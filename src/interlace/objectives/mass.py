@@ -21,7 +21,7 @@ import numpy as np
 from pydantic import Field
 
 from interlace.data import Pairs, Sentences
-from interlace.data.layout import single
+from interlace.data.layout import SPECIALS, single
 from interlace.objectives import Masking
 from interlace.objectives._fragments import spans, within, written_fragments
 from interlace.objectives._mass_switched import switched_fragments
@@ -120,7 +120,8 @@ class Mass(Seq2SeqObjective):
 
     def _switched(self, pairs: Pairs, prepared: PreparedMass, forms: Forms, rng: Generator) -> Batch:
         """The same, of switched rows whose fragment is that of the sentence they were made from."""
-        found = switched_fragments(pairs, self.switching, self.share, self.at_edge, forms, rng)
+        room = self.max_length - SPECIALS
+        found = switched_fragments(pairs, self.switching, self.share, self.at_edge, forms, rng, room)
         rows = replace(found.rows, sentences=self._hidden(found.rows.sentences, found.hidden, prepared, rng))
         languages = (pairs.source.language, pairs.target.language)
         vocab = prepared.vocab
