@@ -26,7 +26,8 @@ def distortion():
         yield importlib.import_module("distortion")
 
 
-def test_the_loop_and_the_change_make_the_same_lines_links_and_labels(distortion):
+@pytest.mark.parametrize("to", ["script", "ids"])
+def test_the_loop_and_the_change_make_the_same_lines_links_and_labels(distortion, to):
     rng = np.random.default_rng(0)
     lines = [
         "".join(rng.choice(["", "", " ", " ", "  "]) + rng.choice(PIECES) for _ in range(n % 14)) for n in range(2000)
@@ -35,10 +36,15 @@ def test_the_loop_and_the_change_make_the_same_lines_links_and_labels(distortion
     counts = text.words.lengths.tolist()
     text.tags["pos"] = [rng.choice(["X", "PROPN"], count).tolist() for count in counts]
     text.tags["names"] = [distortion.named(tags) for tags in text.tags["pos"]]
-    derived = chain(["invert"]).apply(text)
-    types = {word for row in range(len(text)) for word in text.tokens(row)}
-    same = distortion.plain(text, {word: word for word in types})
-    assert derived.text.lines == same.text.lines
-    assert derived.text.words == same.text.words
-    assert derived.text.tags == same.text.tags
-    assert derived.links == same.links
+    change = chain(["invert", {"name": "transliterate", "to": to}])
+    distortion.must_be_same(change.apply(text), distortion.plain(text, distortion.new_words(text, change)))
+
+
+def test_a_loop_that_makes_something_else_is_told(distortion):
+    text = Text.of(["one two three"], "en", "unicode")
+    change = chain(["invert", "transliterate"])
+    with pytest.raises(SystemExit, match="the loop made other text"):
+        distortion.must_be_same(change.apply(text), chain(["invert"]).apply(text))
+    other = chain(["permute", "invert"]).apply(text, 1)
+    with pytest.raises(SystemExit, match="the loop made other links"):
+        distortion.must_be_same(other, chain(["invert"]).apply(chain(["permute"]).apply(text, 1).text))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 
 import pytest
 from hypothesis import given
@@ -87,6 +88,16 @@ def test_a_word_is_the_same_in_every_text():
     one = changed(["the dog sees the cat", "a cat"], to="ids", share=0.6).lines
     other = changed(["a cat", "cats", "the dog sees the cat"], to="ids", share=0.6).lines
     assert one == [other[2], other[0]]
+
+
+@pytest.mark.parametrize("name", ["transliterate", "overlap"])
+def test_a_word_is_made_once_for_all_parts_of_a_text(monkeypatch, name):
+    made, own = Counter(), Opaque.__call__
+    monkeypatch.setattr(Opaque, "__call__", lambda opaque, word: made.update([word]) or own(opaque, word))
+    settings = {"to": "ids"} if name == "transliterate" else {"share": 0.0, "otherwise": {"to": "ids"}}
+    text = Text.of([f"dogs {animal} bark ." for animal in ("cats", "owls")] * 7_500, "en")
+    CHANGES.build({"name": name, **settings}).apply(text, 4711)
+    assert made == Counter(["dogs", "cats", "owls", "bark"])
 
 
 def test_a_share_is_one():

@@ -11,7 +11,8 @@ from hashlib import shake_128
 
 _FIRST = 0x1401  # Canadian syllabics: 256 letters without case, whose script writes blanks between words
 _ROUNDS = 4  # from four on, both halves hang on all of the word (Luby and Rackoff 1988)
-_LETTERS = frozenset(range(_FIRST, _FIRST + 256))
+_SYLLABLES = "".join(map(chr, range(_FIRST, _FIRST + 256)))
+_LETTERS = frozenset(_SYLLABLES)
 
 
 class Opaque:
@@ -25,15 +26,14 @@ class Opaque:
 
     def __call__(self, word: str) -> str:
         """The word for which this one is exchanged."""
-        if word and all(ord(letter) in _LETTERS for letter in word):
+        if word and _LETTERS.issuperset(word):
             data = self._decoded(bytes(ord(letter) - _FIRST for letter in word))
             try:
                 original = data.decode("utf-8", "surrogatepass")
             except UnicodeDecodeError:
                 return word  # no word becomes this one
-            return word if all(ord(letter) in _LETTERS for letter in original) else original
-        data = self._encoded(word.encode("utf-8", "surrogatepass"))
-        return "".join(chr(_FIRST + byte) for byte in data)
+            return word if _LETTERS.issuperset(original) else original
+        return self._encoded(word.encode("utf-8", "surrogatepass")).decode("latin-1").translate(_SYLLABLES)
 
     def _encoded(self, data: bytes) -> bytes:
         data = data.translate(self._there)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
@@ -13,9 +14,11 @@ from interlace.synthetic._opaque import Opaque
 from interlace.synthetic._respelling import exchanged, some_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from interlace.text import Text
+
+_REMEMBERED = 1 << 18  # words; some 90 MB
 
 
 class Transliterate(Change):
@@ -59,12 +62,21 @@ class Transliterate(Change):
         """What each of these words becomes where it changes."""
         if self.to == "script":
             return exchanged_letters(words, self.script)
-        # A word of syllables goes the way back, which may end at what no splitter finds, or what is kept: it stays.
-        new = zip(words, map(Opaque(key), words), strict=True)
-        return [other if _is_word(other) and self._changes(one, other) else one for one, other in new]
+        return list(map(_opaque(key, self.keep_marks), words))
 
-    def _changes(self, one: str, other: str) -> bool:
-        return not self.keep_marks or (_spells(one) and _spells(other))
+
+@lru_cache(maxsize=2)
+def _opaque(key: int, keep_marks: bool) -> Callable[[str], str]:
+    """What each word becomes; kept for as many words as large texts have, for parts of a text share most of theirs."""
+    return lru_cache(maxsize=_REMEMBERED)(partial(_exchanged, Opaque(key), keep_marks))
+
+
+def _exchanged(opaque: Opaque, keep_marks: bool, word: str) -> str:
+    if keep_marks and not _spells(word):
+        return word
+    # A word of syllables goes the way back, which may end at what no splitter finds, or what is kept: it stays.
+    other = opaque(word)
+    return other if _is_word(other) and (not keep_marks or _spells(other)) else word
 
 
 def _is_word(text: str) -> bool:
