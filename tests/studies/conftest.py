@@ -15,6 +15,8 @@ name = "grid"
 baseline = "a"
 seeds = [0, 1]
 set.train.threads = 1
+set.evaluate.tasks.retrieval.targets = ["en", "de", "es"]
+set.evaluate.tasks.pos.targets = ["de", "es"]
 evaluate.tasks = ["retrieval"]
 evaluate.seeds = 1
 [systems.a]
@@ -58,11 +60,15 @@ else:
     for task in rest[rest.index("--on") + 1].split(","):
         for seed in range(int(rest[rest.index("--seeds") + 1])):
             for language, score in (("en", 90.0), ("de", 50.0 + recipe["seed"]), ("es", 40.0)):
-                rows.append({"task": task, "metric": "p@1", "unit": "%", "greater_is_better": True,
-                             "setting": "zero-shot", "language": language, "source": "en", "seed": seed,
+                settings = recipe["evaluate"]["tasks"][task].get("settings", ["zero-shot"])
+                rows += [{"task": task, "metric": "p@1", "unit": "%", "greater_is_better": True,
+                             "setting": setting, "language": language, "source": "en", "seed": seed,
                              "score": score + seed, "n": 10, "seconds": 0.5,
-                             "scores": {"p@1": score + seed, "other": 1.0}})
-    (into / "scores.json").write_text(json.dumps(rows))
+                             "scores": {"p@1": score + seed, "other": 1.0}} for setting in settings]
+    place = lambda row: [row[key] for key in ("task", "seed", "setting", "language")]
+    known, path = [place(row) for row in rows], into / "scores.json"
+    kept = [row for row in (json.loads(path.read_text()) if path.exists() else []) if place(row) not in known]
+    path.write_text(json.dumps(kept + rows))
 '''
 
 

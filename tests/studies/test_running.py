@@ -140,6 +140,20 @@ def test_another_evaluation_keeps_the_model(run, tmp_path):
     assert {(row["task"], row["tuning_seed"]) for row in read_results(tmp_path / "study")} == {("pos", 0)}
 
 
+def test_languages_and_settings_that_are_no_longer_asked_for_leave_no_results(run, tmp_path):
+    """Their scores stay in the cells, where they may be asked for again."""
+    both = {"evaluate.tasks": '["pos"]', "set.evaluate.tasks.pos.settings": '["zero-shot", "supervised"]'}
+    run(both)
+    rows = read_results(tmp_path / "study")
+    assert {(row["setting"], row["language"]) for row in rows} == {
+        *(("zero-shot", language) for language in ("en", "de", "es")),
+        *(("supervised", language) for language in ("de", "es")),
+    }
+    run({"evaluate.tasks": '["pos"]', "set.evaluate.tasks.pos.targets": '["de"]'})
+    rows = read_results(tmp_path / "study")
+    assert {(row["setting"], row["language"]) for row in rows} == {("zero-shot", "en"), ("zero-shot", "de")}
+
+
 def test_a_system_that_left_the_study_left_its_results_too(run, grid, tmp_path):
     run()
     grid.write_text(grid.read_text().replace('[systems.b]\nrecipe = "tiny/mlm-tlm"\nlabel = "B"\n', ""))

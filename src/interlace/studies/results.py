@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from interlace.errors import DataError
+from interlace.studies._asked import asked_of
 from interlace.text.lines import atomic, must_exist
 from interlace.train.folder import RUN, SCORES, read_json, write_json
 
@@ -43,7 +44,10 @@ _SCORED = ("task", "source", "language", "n", "seconds", "translations", "tuning
 
 
 def collect(study: Study, cells: Sequence[Cell], places: Places) -> list[Row]:
-    """The rows of all cells that are finished under the settings they have now, in the study's order."""
+    """The rows of all cells that are finished under the settings they have now, in the study's order.
+
+    Scores outlive what was asked: of tasks, settings, languages and seeds that the study has dropped there are none.
+    """
     return [row for cell in cells if places.is_finished(cell) for row in _rows(study, cell, places)]
 
 
@@ -52,8 +56,10 @@ def _rows(study: Study, cell: Cell, places: Places) -> Iterator[Row]:
     home = run if cell.model or places.is_trained(cell.name) or not cell.origin else places.cell(cell.origin)
     about = _about(study, cell, state, read_json(home / RUN) or {})
     about["run"] = run.relative_to(places.into).as_posix()
+    asked = {name: asked_of(cell.recipe, name) for name in cell.tasks}
     for score in read_json(run / SCORES, []):
-        if score["task"] in cell.tasks and score["seed"] < cell.tuning_seeds:
+        item = score.get("setting") or ZERO_SHOT, score["language"]
+        if item in asked.get(score["task"], ()) and score["seed"] < cell.tuning_seeds:
             task = cell.recipe.evaluate.task(score["task"])
             for metric, value in {score["metric"]: score["score"], **score.get("scores", {})}.items():
                 yield _ordered({**about, **_measured(score, metric, value, task)}, cell.axes)
