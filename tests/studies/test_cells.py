@@ -148,7 +148,8 @@ def test_another_recipe_may_say_how_all_are_measured(grid):
     changes = {"evaluate.recipe": "judge.toml", "evaluate.tasks": '["retrieval", "pud"]'}
     [cell, *_] = cells(grid, **changes)
     assert cell.tasks == ("retrieval", "pud")
-    assert (cell.recipe.evaluate.targets, list(cell.recipe.evaluate.tasks)) == (["de"], ["pud"])
+    assert cell.recipe.evaluate.targets == ["de"]
+    assert list(cell.recipe.evaluate.tasks) == ["pud", "retrieval", "pos"]  # its own, and what the study sets
     with pytest.raises(SettingsError, match="no task 'pdu'"):
         cells(grid, **changes | {"evaluate.tasks": '["pdu"]'})
 
