@@ -167,6 +167,13 @@ def test_several_rates_without_a_rule_are_refused():
         Tuning(learning_rate=[1e-5, 2e-5], select="last")
 
 
+@pytest.mark.parametrize("looks", [{"checks": 4}, {"patience": 2}])
+def test_looks_that_nothing_judges_are_refused(looks):
+    with pytest.raises(SettingsError, match=f"tuning.{next(iter(looks))} would do nothing"):
+        Tuning(select="last", **looks)
+    assert Tuning(select="mean-dev", **looks)
+
+
 def test_a_collapsed_model_is_told_and_stopped(cell, root, caplog):
     assert not any(row["tuning"]["collapsed"] for row in score_cell(cell(epochs=4)))
     rng = np.random.default_rng(1)

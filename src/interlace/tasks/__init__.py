@@ -74,9 +74,17 @@ class Tuning(Settings):
     layer: int | None = Field(None, description="The layer that heads read, from 0, the embeddings; none: the last.")
 
     def model_post_init(self, _context: Any) -> None:
-        """Several learning rates need a rule that chooses."""
-        if self.select == "last" and len(self.rates) > 1:
+        """Several learning rates, and looks on the way, need a rule that judges."""
+        if self.select != "last":
+            return
+        if len(self.rates) > 1:
             raise SettingsError("tuning.select = 'last' cannot choose among several learning rates; name a dev rule")
+        for name, asked in {"checks": self.checks > 1, "patience": self.patience is not None}.items():
+            if asked:
+                raise SettingsError(
+                    f"tuning.select = 'last' looks at no dev set, so tuning.{name} would do nothing; leave it out, or "
+                    "name a dev rule"
+                )
 
     @property
     def rates(self) -> list[float]:
