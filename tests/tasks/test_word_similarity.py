@@ -78,6 +78,16 @@ def test_pairs_without_vectors_are_left_out_or_half_alike(tmp_path):
     assert scored(tmp_path, vectors, uncovered="midpoint", midpoint=1)["spearman"] == pytest.approx(40)
 
 
+def test_the_centre_is_that_of_the_words_in_the_pairs(tmp_path):
+    """Moved as a whole, and with a word that stands in no pair, a language's vectors are compared as before."""
+    put(tmp_path / "similarity/en.tsv", SIMLEX)
+    plain = at("en", old=0, new=170, smart=40, clever=41, hard=80, tough=100)
+    moved = WordVectors("en", [*plain.words, "odd"], np.vstack([plain.vectors + 5, np.full((1, 2), -99, np.float32)]))
+    one, other = (scored(tmp_path, [vectors], centre=True) for vectors in (plain, moved))
+    assert one == pytest.approx(other, abs=1e-3)
+    assert one["pearson"] != pytest.approx(scored(tmp_path, [plain])["pearson"], abs=0.1)
+
+
 def test_too_few_pairs_are_no_score(tmp_path):
     put(tmp_path / "similarity/en.tsv", SIMLEX)
     with pytest.raises(DataError, match="1 of 3 pairs in 'en' have vectors for both words; 3 at least"):

@@ -107,6 +107,20 @@ def test_centring_removes_what_a_language_has_in_common(root):
     assert scored(folder, (english, moved), centre=True)["mean distance"] == pytest.approx(0, abs=1e-6)
 
 
+def test_words_that_nobody_asks_for_do_not_move_the_centre(root):
+    """Of a model none but the dictionary's words are read, and static vectors are compared with it."""
+    english = at("en", cat=0, dog=90)
+    vectors = [english, WordVectors("de", ["Katze", "Hund"], english.vectors + np.array([-9, 4], np.float32))]
+    folder = root(("cat", "Katze"), ("dog", "Hund"))
+    more = [
+        WordVectors(
+            side.language, [*side.words, "x"], np.vstack([side.vectors, np.full((1, 2), 7 * number, np.float32)])
+        )
+        for number, side in enumerate(vectors, 1)
+    ]
+    assert scored(folder, more, centre=True) == pytest.approx(scored(folder, vectors, centre=True))
+
+
 def test_languages_without_vectors_and_oneself_are_refused(root):
     with pytest.raises(DataError, match="no word vectors of 'de'; there are: en"):
         scored(root(("cat", "Katze")), [at("en", cat=0)])

@@ -105,6 +105,14 @@ def _text(units: NDArray[Any], *, by_bytes: bool) -> str:
     return "".join(map(chr, units.tolist()))
 
 
+def centred(vectors: WordVectors, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+    """(n, H) all vectors less the mean of these rows, each counted once.
+
+    What else a file of static vectors holds has no say, since of a model none but the words in play are read.
+    """
+    return np.asarray(vectors.vectors - vectors.vectors[np.unique(rows)].mean(axis=0), np.float32)
+
+
 def vectors_of(task: str, vectors: Mapping[str, WordVectors], language: str) -> WordVectors:
     """The vectors of one language.
 

@@ -17,7 +17,7 @@ from interlace.neighbours import unit
 from interlace.tasks import Task
 from interlace.tasks._files import Asked, Files, find
 from interlace.tasks._similarity_files import read_apart, read_table
-from interlace.tasks._words import Reading, vectors_of
+from interlace.tasks._words import Reading, centred, vectors_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -75,7 +75,7 @@ class WordSimilarity(Task):
     )
     midpoint: float = Field(0.5, ge=-1, le=1, description="The cosine that stands for half alike.")
     fold: bool = Field(True, description="Look a word up in any case where static vectors lack it as written.")
-    centre: bool = Field(False, description="Subtract each language's mean over all words in play first.")
+    centre: bool = Field(False, description="Subtract each language's mean over its words in the pairs first.")
     reading: Reading = Field(default_factory=Reading, description="How a word's vector is read off a model.")
 
     def examples(self, split: str, language: str, vocab: Vocab | None, root: Path) -> Any:  # noqa: ARG002 - words stay words
@@ -111,13 +111,25 @@ class WordSimilarity(Task):
                 f"have vectors for both words; {_LEAST} at least are needed"
             )
         found = np.full(len(examples), self.midpoint)
-        tables = [side.vectors - side.vectors.mean(axis=0) if self.centre else side.vectors for side in sides]
+        tables = self._tables(sides, rows)
         one, other = (unit(table[own[known]]) for table, own in zip(tables, rows, strict=True))
         found[known] = (one * other).sum(axis=1)
         counted = known if self.uncovered == "left out" else np.ones_like(known)
         if np.ptp(examples.scores[counted]) == 0:
             raise DataError(f"{_NAME}: all {counted.sum()} pairs have the score {examples.scores[counted][0]:g}")
         return {**correlations(found[counted], examples.scores[counted]), "coverage": 100 * float(known.mean())}
+
+    def _tables(self, sides: list[WordVectors], rows: list[NDArray[np.int64]]) -> list[NDArray[np.float32]]:
+        """(n, H) of each side, the vectors as they are compared.
+
+        rows: those of the first and of the second words, -1 where there is none; one language has one mean.
+        """
+        if not self.centre:
+            return [side.vectors for side in sides]
+        played = [own[own >= 0] for own in rows]
+        if sides[0] is sides[1]:
+            played = [np.concatenate(played)] * 2
+        return [centred(side, own) for side, own in zip(sides, played, strict=True)]
 
 
 def correlations(found: NDArray[np.float64], gold: NDArray[np.float64]) -> dict[str, float]:

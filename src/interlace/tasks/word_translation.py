@@ -21,7 +21,7 @@ from interlace.tasks._dictionary import read_entries
 from interlace.tasks._files import Asked, Files, find, find_sides
 from interlace.tasks._learnt import AsksDictionary, Learnt
 from interlace.tasks._outcomes import Measured
-from interlace.tasks._words import Reading, vectors_of, whole_words
+from interlace.tasks._words import Reading, centred, vectors_of, whole_words
 from interlace.text.lines import read_lines
 
 if TYPE_CHECKING:
@@ -123,7 +123,9 @@ class WordTranslation(AsksDictionary):
     neighbours: int = Field(10, ge=1, description="k of CSLS (Conneau et al. 2018, section 2.3: 10).")
     identical: bool = Field(True, description="Also ask entries written alike on both sides; their share is told.")
     centre: bool = Field(
-        False, description="Subtract each language's mean over all words in play first (MUSE: center)."
+        False,
+        description="Subtract each language's mean first, over the words asked, their translations and other "
+        "candidates (MUSE: center, over all vectors).",
     )
     fold: bool = Field(
         True, description="Look a word up in any case where static vectors lack it as written (MUSE is in lower case)."
@@ -180,9 +182,10 @@ class WordTranslation(AsksDictionary):
         sides = [vectors_of(_NAME, vectors, language).top(self.most) for language in examples.languages]
         found = self._found(sides[0], sides[1], examples)
         rows = np.unique(found[:, :2], axis=0)
-        tables = [side.vectors - side.vectors.mean(axis=0) if self.centre else side.vectors for side in sides]
         around = [self._in_play(side, frequent, rows[:, number])
                   for number, (side, frequent) in enumerate(zip(sides, examples.frequent, strict=True))]  # fmt: skip
+        tables = [centred(side, play) if self.centre else side.vectors
+                  for side, play in zip(sides, around, strict=True)]  # fmt: skip
         asked, words = np.unique(rows[:, 0], return_inverse=True)
         gold = _gold(words, np.searchsorted(around[1], rows[:, 1]))
         queries, candidates, others = unit(tables[0][asked]), unit(tables[1][around[1]]), unit(tables[0][around[0]])
