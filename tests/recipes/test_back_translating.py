@@ -127,6 +127,8 @@ def test_other_folders_are_left_alone(mono, tmp_path):
 def test_settings_are_checked():
     with pytest.raises(SettingsError, match="did you mean 'ratio'"):
         BackTranslating.read({"filters": {"ration": {}}})
+    with pytest.raises(SettingsError, match="search: n_best = 2, but only the best translation"):
+        BackTranslating.read({"search": {"n_best": 2}})
     with pytest.raises(SettingsError, match="tag 'two words': expected one word"):
         BackTranslating.read({"tag": "two words"})
     assert json.loads(json.dumps(BackTranslating().dump()))["tag"] == ""

@@ -160,13 +160,26 @@ def test_a_round_trip_is_scored_as_it_was_read_and_by_the_tasks_settings(tmp_pat
 
 @pytest.mark.parametrize(
     ("settings", "expected"),
-    [({}, [14, None]), ({"max_length": 20}, [18, 18]), ({"max_length": {"de-en": 9}}, [None, 7])],
+    [({}, [14, None]), ({"max_length": 20}, [18, 18]), ({"max_length": {"de-en": 9}}, [14, 7])],
 )
 def test_sources_are_cut_where_the_run_learnt_to_read_them(root, vocab, model, says, settings, expected):
     asked = says(by_dictionary)
     into = task(round_trip=True, **settings).learnt({"en-de": 14})
     into.measure(model, vocab, into.examples("test", "de", vocab, root))
     assert [each["longest"] for each in asked] == expected
+
+
+def test_limits_are_of_directions_that_are_translated():
+    with pytest.raises(SettingsError, match=r"mt: max_length names 'en-dd', no direction here; did you mean 'en-de'"):
+        task(targets=["de"], max_length={"en-dd": 64})
+    assert task(targets=["de"], max_length={"en-de": 64, "de-en": 64})  # and back, for round trips
+    with pytest.raises(SettingsError, match=r"max_length names 'de', no direction here; there are: de-en, en-de"):
+        task(max_length={"de": 64}).learnt({"en-de": 14})
+
+
+def test_more_than_the_best_translation_is_of_no_use():
+    with pytest.raises(SettingsError, match=r"search: n_best = 3, but only the best translation .*; leave it out"):
+        task(search={"n_best": 3})
 
 
 def test_signatures_say_how_it_was_scored(root, vocab, model, says):

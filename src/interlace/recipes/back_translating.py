@@ -20,7 +20,7 @@ from pydantic import Field, field_validator
 
 from interlace.data.filters import Sieve, build_filters
 from interlace.errors import DataError, SettingsError
-from interlace.models.search.settings import Search
+from interlace.models.search.settings import BestOnly, Search
 from interlace.readers._common import plain_pairs
 from interlace.recipes._resuming import digest_of, resuming
 from interlace.settings import Settings
@@ -46,7 +46,7 @@ _FULL = "1"  # marks translations that are as long as they may be, and hardly ev
 class BackTranslating(Settings):
     """What is made of text, and which pairs are kept."""
 
-    search: Search = Field(default_factory=Search, description="How translations are searched for, or drawn.")
+    search: BestOnly = Field(default_factory=Search, description="How translations are searched for, or drawn.")
     tag: str = Field(
         "",
         description="A word in front of each made sentence, such as '<BT>' (Caswell et al. 2019). Text "

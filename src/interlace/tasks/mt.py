@@ -8,17 +8,18 @@ print that kind (Conneau & Lample 2019 by `multi-bleu.perl`, Romanian without di
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from interlace.errors import DataError, SettingsError
-from interlace.models.search.settings import Search
+from interlace.models.search.settings import BestOnly, Search
 from interlace.statistics.examples import Examples, identity_of
 from interlace.tasks import Task
 from interlace.tasks._bleu import Bleu, Tokenise, bleu, chrf, copied, length_ratio, tokenised_bleu
 from interlace.tasks._files import Asked, Files, MissingDataError, find_parts
+from interlace.tasks._longest import Longest, must_name, with_learnt, without_specials
 from interlace.tasks._outcomes import Measured
 from interlace.tasks._read import read_parts_of_both
 from interlace.text.normalise import Normalise
@@ -37,10 +38,7 @@ if TYPE_CHECKING:
     from interlace.tasks._files import Part
     from interlace.text import TextPairs
 
-Longest = Annotated[int, Field(ge=8)]
-
 _SHOWN = 12  # translations kept for people
-_SPECIALS = 2  # subwords round a source
 
 
 @dataclass(frozen=True)
@@ -93,12 +91,14 @@ class Mt(Task):
         "other direction serve too.",
     )
     reader: dict[str, Any] | str = Field("lines", description="What reads the files, such as 'lines' or 'tsv'.")
-    search: Search = Field(default_factory=Search, description="How translations are searched for (ALM: a beam of 8).")
-    max_length: Longest | dict[str, Longest] | None = Field(
+    search: BestOnly = Field(
+        default_factory=Search, description="How translations are searched for (ALM: a beam of 8)."
+    )
+    max_length: Longest = Field(
         None,
         description="Longest source in subwords, specials included, at most the model's own; longer ones are read in "
-        "pieces, as `interlace translate` does. A number, or a table by direction; none: the longest that the run "
-        "learnt to translate in the direction, else the model's own.",
+        "pieces, as `interlace translate` does. A number, or a table by direction; none, or where the table does not "
+        "say: the longest that the run learnt to translate in the direction, else the model's own.",
     )
     tokens_per_batch: int = Field(16_384, ge=16, description="Padded source subwords in a batch, times the beam.")
     tokenise: Tokenise = Field("auto", description="What a word is to sacreBLEU; 'auto': its own for the language.")
@@ -120,6 +120,12 @@ class Mt(Task):
     def _is_splitter(cls, splitter: str) -> str:
         SPLITTERS.get(splitter)
         return splitter
+
+    @model_validator(mode="after")
+    def _knows_its_directions(self) -> Self:
+        if self.targets is not None:
+            must_name(self.max_length, (str(self.direction(target)) for target in self.targets))
+        return self
 
     def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> Any:
         """The raw lines of both sides, without those where one is empty."""
@@ -174,9 +180,14 @@ class Mt(Task):
         return measured
 
     def learnt(self, longest: Mapping[str, int]) -> Mt:
-        """The task for a model that has learnt sources of so many subwords, without specials, by direction."""
-        known = {direction: most + _SPECIALS for direction, most in longest.items()}
-        return self.model_copy(update={"max_length": known}) if self.max_length is None else self
+        """The task for a model that has learnt sources of so many subwords, without specials, by direction.
+
+        Raises:
+            SettingsError: `max_length` names another direction, and no `targets` do.
+        """
+        if self.targets is None:
+            must_name(self.max_length, longest)
+        return self.model_copy(update={"max_length": with_learnt(self.max_length, longest)})
 
     def _round_trip(
         self, model: Seq2Seq, vocab: Vocab, back: Direction, outputs: list[str], sources: list[str]
@@ -190,17 +201,14 @@ class Mt(Task):
     def _translator(self, model: Seq2Seq, vocab: Vocab, direction: Direction) -> Translator:
         from interlace.models.translator import Translator
 
-        search = self.search.model_copy(update={"n_best": 1})
-        most = self.max_length.get(str(direction)) if isinstance(self.max_length, dict) else self.max_length
-        longest = None if most is None else most - _SPECIALS
         return Translator(
             [model],
             vocab,
             direction.source,
             direction.target,
-            search,
+            self.search,
             tokens=self.tokens_per_batch,
-            longest=longest,
+            longest=without_specials(self.max_length, str(direction)),
         )
 
     def _scored(self, examples: Lines, outputs: list[str], pieces: float) -> Measured:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from interlace.errors import SettingsError
 from interlace.models.search.penalty import Form, Penalty
@@ -102,3 +102,13 @@ class Search(Settings):
         if self.beam == 1:
             return greedy(decoding, first, limits, rules)
         return beam(decoding, first, limits, rules, self.beam, penalty=self.compared, stop=self.stop)
+
+
+def _best_only(search: Search) -> Search:
+    if search.n_best > 1:
+        message = f"n_best = {search.n_best}, but only the best translation of a sentence is used here; leave it out"
+        raise ValueError(message)
+    return search
+
+
+BestOnly = Annotated[Search, AfterValidator(_best_only)]  # for those who take one translation of a sentence
