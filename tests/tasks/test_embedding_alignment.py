@@ -174,3 +174,26 @@ def test_words_that_cannot_be_asked_weigh_nothing(dictionary, vocab, model):
     found = measured(root, vocab, aligned(vocab, model(), PAIRS[:2])).examples
     assert found.weight.tolist() == [0, 1, 1, 1]  # quixotic, reads, the, doctor
     assert found.score.tolist()[2:] == [1, 1]
+
+
+def test_language_embeddings_are_added_as_the_model_adds_them(dictionary, vocab, model):
+    root, backbone = dictionary(*PAIRS), aligned(vocab, model("en", "de"), PAIRS)
+    with torch.no_grad():
+        backbone.language_table[:] = 0.0
+        backbone.language_table[backbone.traits.languages["en"]] = 10 * torch.eye(backbone.width)[0]
+    assert measured(root, vocab, backbone)["p@1"] == 25  # all English words lie by the first
+    assert measured(root, vocab, backbone, language_ids=False)["p@1"] == 100
+    with torch.no_grad():
+        backbone.language_table[:] = 10 * torch.eye(backbone.width)[0]
+    assert measured(root, vocab, backbone)["p@1"] == 100
+
+
+def test_a_language_without_an_embedding_leaves_both_sides_as_they_are(dictionary, vocab, model):
+    root, backbone = dictionary(*PAIRS), aligned(vocab, model("en"), PAIRS)
+    with torch.no_grad():
+        backbone.language_table[:] = 10 * torch.eye(backbone.width)[0]
+    assert measured(root, vocab, backbone)["p@1"] == 100
+    with pytest.raises(SettingsError, match="no language embedding for 'de'"):
+        measured(root, vocab, backbone, language_ids=True)
+    with pytest.raises(SettingsError, match="embedding_alignment: language_ids = true, but"):
+        measured(root, vocab, aligned(vocab, model(), PAIRS), language_ids=True)

@@ -79,6 +79,12 @@ class Backbone(nn.Module):
         return weight
 
     @property
+    def language_table(self) -> Tensor:
+        """(L, H) the language embeddings, a row an id of `traits.languages`; (0, H) where the model has none."""
+        found = self.family.language_embedding(self.model)
+        return self.table.new_zeros(0, self.width) if found is None else found.weight
+
+    @property
     def vocab_size(self) -> int:
         """Rows of the table; may exceed the tokenizer's where a checkpoint was padded."""
         return int(self.table.shape[0])

@@ -1,7 +1,7 @@
-"""Do translations stand next to each other in the input table? P@1 by cosine (ALIGN-MLM, section 3.3).
+"""Do translations stand next to each other in the input table? P@1 by cosine (ALIGN-MLM, section 5).
 
-The score looks at the table alone: no context, nothing trained. Words are taken as they are written inside a sentence
-(after a blank), since that is how pre-training met most of them. ALIGN-MLM's languages share no subword; real ones do,
+The score looks at the table alone, and at what a model with language embeddings adds to it: no context, nothing trained.
+Words are taken as they are written inside a sentence (after a blank), since that is how pre-training met most of them. ALIGN-MLM's languages share no subword; real ones do,
 and a word that both write alike is one row, nearest to itself before any learning. So by default a word's own row is
 no candidate, and words whose translations are all written alike are not asked; `identical` changes that.
 """
@@ -17,6 +17,7 @@ from pydantic import Field
 from interlace.data import Pairs, Sentences
 from interlace.errors import DataError
 from interlace.neighbours import ranks, unit
+from interlace.objectives import Switch, language_id, wants_languages
 from interlace.ragged import Ragged
 from interlace.statistics.examples import Examples, identity_of
 from interlace.tasks._dictionary import read_entries
@@ -77,6 +78,11 @@ class EmbeddingAlignment(AsksDictionary):
         "single", description="Words of several subwords: left out (ALIGN-MLM), or the mean of their rows."
     )
     identical: bool = Field(False, description="Also ask words whose translation is written alike (the same row).")
+    language_ids: Switch = Field(
+        "auto",
+        description="Add each side's language embedding to its rows, as the model does (ALIGN-MLM's script, for XLM); "
+        "'auto': where the model has one for both.",
+    )
 
     def model_post_init(self, _context: Any) -> None:
         """Text and vocabulary hold rows, not means of rows."""
@@ -122,7 +128,8 @@ class EmbeddingAlignment(AsksDictionary):
         table = backbone.table.detach().float().cpu().numpy()
         rows = self._rows(targets.take(np.flatnonzero(target_fits)), examples.met, vocab)
         kept = np.flatnonzero(usable)
-        found = self._hits(table, rows, sources.take(kept), targets.take(kept))
+        sides = self._language_vectors(backbone, examples)
+        found = self._hits(table, sides, rows, sources.take(kept), targets.take(kept))
         spelt = [[side[entry] for entry in kept] for side in examples.words]
         parts = examples.learnt.parts(numbered(sources.take(kept))[0], *spelt)
         where = f"embedding_alignment, {examples.source.language}-{examples.target.language}"
@@ -140,7 +147,28 @@ class EmbeddingAlignment(AsksDictionary):
             rows = rows[np.isin(rows, met) | np.isin(rows, targets.flat)]
         return Ragged.from_lengths(rows, np.ones(len(rows), np.int64))
 
-    def _hits(self, table: NDArray[np.float32], rows: Ragged, sources: Ragged, targets: Ragged) -> NDArray[np.bool_]:
+    def _language_vectors(self, backbone: Backbone, examples: Entries) -> tuple[NDArray[np.float32], ...]:
+        """(H,) what is added to the rows of the words asked, and to those of the candidates.
+
+        Raises:
+            SettingsError: they are asked for, and the model has none.
+        """
+        languages = (examples.source.language, examples.target.language)
+        wanted = wants_languages(self.language_ids, backbone.traits, "embedding_alignment")
+        known = backbone.traits.languages
+        if not wanted or (self.language_ids == "auto" and not known.keys() >= set(languages)):
+            return (np.zeros(backbone.width, np.float32),) * 2
+        vectors = backbone.language_table.detach().float().cpu().numpy()
+        return tuple(vectors[language_id(backbone.traits, language)] for language in languages)
+
+    def _hits(
+        self,
+        table: NDArray[np.float32],
+        sides: tuple[NDArray[np.float32], ...],
+        rows: Ragged,
+        sources: Ragged,
+        targets: Ragged,
+    ) -> NDArray[np.bool_]:
         """A truth value a distinct source word: is one of its targets nearest?"""
         numbers, first = numbered(sources)
         asked = sources.take(first)
@@ -150,7 +178,8 @@ class EmbeddingAlignment(AsksDictionary):
         gold = Ragged.from_lengths(entries[:, 1], np.bincount(entries[:, 0]))
         own = [[place[key]] if (key := row.tobytes()) in place else [] for row in asked]
         barred = None if self.identical else Ragged.of(own, np.int64)
-        places = ranks(unit(means(table, asked)), unit(means(table, rows)), gold, barred=barred)
+        queries, near = (unit(means(table, words) + side) for words, side in zip((asked, rows), sides, strict=True))
+        places = ranks(queries, near, gold, barred=barred)
         return np.asarray(places == 1)
 
 
