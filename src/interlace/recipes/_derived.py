@@ -27,7 +27,7 @@ class DerivedLanguage(Settings):
     changes: list[str] = Field(
         min_length=1,
         description="What is done to each sentence, in this order; a list, or names joined by '+'. Tang et al. (2022, "
-        "section 3) write the last one first: 'invert+transliterate' is their T_trans after T_inv.",
+        "section 4) write the last one first: 'invert+transliterate' is their T_trans after T_inv.",
     )
     settings: dict[str, dict[str, Any]] = Field(
         {},

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Overlap(Change):
-    """Words transliterated, but for a share of the vocabulary (Tang et al. 2022, table 4: 0, 25 and 50 %).
+    """Words transliterated, but for a share of the vocabulary (Tang et al. 2022, table 7: 0, 25 and 50 %).
 
     Without a list of words the share is drawn from all types by key. With one, words out of it change, and of those in
     it the first stay: from a list that is sorted by frequency, the most frequent ones.

@@ -1,6 +1,6 @@
 """Which entries of a dictionary training has read: a score over those tells of memory, one over others of alignment.
 
-ALIGN-MLM (Tang et al. 2022, section 3.3) scores pairs that it pulled together along with others. Here a word is *seen*
+ALIGN-MLM (Tang et al. 2022, section 5) scores pairs that it pulled together along with others. Here a word is *seen*
 where an entry of it was learnt from, and *held out* where neither it nor one of its translations stands in what was
 learnt from. A word between the two only counts among all.
 """
