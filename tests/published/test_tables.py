@@ -5,10 +5,14 @@ from __future__ import annotations
 import math
 from statistics import fmean
 
+import numpy as np
 import pytest
 
 from interlace.errors import DataError
 from interlace.published import Table, lookup, paper, papers, rows, tables
+from interlace.tasks import TASKS
+from interlace.tasks._answers import Normaliser, compare_all
+from interlace.tasks.word_similarity import correlations
 
 ROUNDING = 0.054  # figures are rounded, and so is their mean
 EVERY = [row for name in papers() for row in paper(name).rows()]
@@ -146,6 +150,22 @@ def test_all_tables_of_results_are_there():
         "xlm": ["1", "2", "3", "4", "5"],
     }
     assert "no figure is printed" in paper("alm").figures[-1].about
+
+
+def test_every_score_that_is_said_to_be_like_ours_is_told_by_its_task():
+    beside = {  # scores that a task tells beside those it names
+        "mlqa": compare_all([], [], Normaliser("squad", "en")),
+        "word_similarity": correlations(np.array([1.0, 2.0]), np.array([1.0, 2.0])),
+    }
+    said = {(table.task, table.score) for name in papers() for table in tables(name) if table.score}
+    assert len(said) > 6
+    for name, score in said:
+        task = TASKS.get(name)
+        assert score in {task.metric, *task.others, *beside.get(name, ())}, name
+
+
+def test_align_mlm_tags_are_measured_by_f1_and_ours_are_not():
+    assert {(table.metric, table.score) for table in tables("align_mlm") if table.task == "pos"} == {("F1", "")}
 
 
 def test_align_mlm_scores_dev_sets():

@@ -53,6 +53,17 @@ def test_the_papers_rows_stand_below_with_all_their_measures():
     assert cells(theirs) == ["95.0", "56.5", "38.5", "0.3", None, None]
 
 
+def test_the_caption_names_the_papers_score_where_it_is_another():
+    """Theirs of POS is F1, ours accuracy; of XNLI both are accuracy."""
+    pos = scored("mlm", 0, 80.0, 50.0, {"p@1": 10.0})
+    both = [*pos, *({**one, "task": "xnli"} for one in pos if one["task"] == "pos")]
+    [table] = transfer(both, "t", {"mlm": MLM})
+    assert table.caption.endswith("not to be set against ours. Their pos is F1, ours accuracy.")
+    assert "Their" not in transfer(both, "t")[0].caption
+    [alike] = transfer([one for one in both if one["task"] != "pos"], "t", {"mlm": MLM})
+    assert alike.caption.endswith("not to be set against ours.")
+
+
 def test_tables_of_other_changes_stay_apart():
     two = [{"where": f"Tang et al. 2022, table {number}, DICT-MLM, 25 %"} for number in (4, 5)]
     recipe = Recipe.read({"name": "r", "published": two})

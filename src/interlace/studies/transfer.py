@@ -13,7 +13,7 @@ from interlace.studies.results import ZERO_SHOT
 from interlace.studies.tables import Column, Entry, Line, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from interlace.published import Row as PublishedRow
     from interlace.recipes import Recipe
@@ -55,8 +55,9 @@ def transfer(rows: Sequence[Row], title: str, recipes: Mapping[str, Recipe] = {}
         for variant in variants_of(rows)
         if any(entries := [*_scored(scores, variant, language, list(tasks)), *_aligned(scores, variant, language)])
     ]
-    theirs = list(_theirs(recipes, [task for task, _ in tasks]))
-    caption = _CAPTION + _leaks(rows) + (_THEIRS if theirs else "")
+    places = _places(recipes)
+    theirs = list(_theirs(places, [task for task, _ in tasks]))
+    caption = _CAPTION + _leaks(rows) + (_THEIRS + _other_scores(places, tasks) if theirs else "")
     return [Table("transfer", f"{title}: transfer and alignment", tuple(columns), (*lines, *theirs), caption)]
 
 
@@ -99,10 +100,21 @@ def _entry(runs: Runs | None) -> Entry | None:
     return Entry(f"{fmean(runs.values()):.1f}") if runs else None
 
 
-def _theirs(recipes: Mapping[str, Recipe], tasks: list[str]) -> Iterator[Line]:
+def _other_scores(places: Iterable[Sequence[PublishedRow]], tasks: Iterable[tuple[str, str]]) -> str:
+    """Of which tasks the papers' figures are another score than the one at the head of the column."""
+    told = {
+        f" Their {task} is {row.table.metric}, ours {metric}.": None
+        for task, metric in tasks
+        for row in (row for found in places for row in found)
+        if row.table.task == task and row.table.score != metric and not row.scores.keys().isdisjoint(_SETTINGS)
+    }
+    return "".join(told)
+
+
+def _theirs(places: Iterable[Sequence[PublishedRow]], tasks: list[str]) -> Iterator[Line]:
     """The papers' rows that recipes name; what several tables print of one system stands side by side."""
     asked = [*((task, setting) for task in tasks for setting in _SETTINGS), (_PROBE, "mean")]
-    for found in _places(recipes):
+    for found in places:
         figures = {(row.table.task, column): value for row in found for column, value in row.scores.items()}
         entries = [None if one not in figures else Entry(f"{figures[one]:.1f}") for one in asked]
         if any(entries):
