@@ -2,7 +2,7 @@
 
 Nothing is trained, nothing is drawn and dropout is off, so a run ends with the same weights with and without them.
 
-    alignment/en-de        % of words whose nearest neighbour in the input table is a translation (ALIGN-MLM, 3.3)
+    alignment/en-de        % of words whose nearest neighbour in the input table is a translation (ALIGN-MLM, 5)
     align_mlm/drawn/p@1    the same of the entries an objective learns from, and of `held-out` ones
     retrieval/en-de        % of English sentences whose nearest German one is their translation (XTREME's Tatoeba)
     gap/en-de              mean cosine of translations minus that of all other combinations
