@@ -28,6 +28,21 @@ QUESTIONS = {
 RECIPE = read_recipe("evaluation/hub").evaluate
 
 
+@pytest.mark.parametrize(
+    ("name", "longest", "epochs", "rate"),
+    [
+        ("xnli", 128, 5, 2e-5),
+        ("pawsx", 128, 5, 2e-5),
+        ("panx", 128, 10, 2e-5),
+        ("pos", 128, 10, 2e-5),
+        ("xquad", 384, 3, 3e-5),
+    ],
+)
+def test_rows_epochs_and_rates_are_those_of_xtreme_s_scripts(name, longest, epochs, rate):
+    task = RECIPE.task(name)
+    assert (task.max_length, task.tuning.epochs, task.tuning.learning_rate) == (longest, epochs, rate)
+
+
 @pytest.fixture(scope="module")
 def vocab():
     return Vocab.learn({"en": ["the quick brown fox jumps over the lazy dog"] * 20}, size=300)

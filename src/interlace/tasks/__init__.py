@@ -55,7 +55,7 @@ mean, each language's own (a model a language); or none does, and the last weigh
 
 
 class Tuning(Settings):
-    """How a task is fine-tuned; the defaults are XTREME's where a task names no others."""
+    """How a task is fine-tuned: by AdamW, with a learning rate that rises and falls linearly."""
 
     learning_rate: Rate | Annotated[list[Rate], Field(min_length=1)] = Field(
         2e-5, description="Peak learning rate of AdamW; of several, the one that `select` prefers (XTREME: 2e-5)."
