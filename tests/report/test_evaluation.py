@@ -204,6 +204,21 @@ def test_a_fine_tuning_that_languages_share_counts_once(make_run):
     assert "38 161" in [word.replace("\u202f", " ") for word in found]  # 4,915,200 subwords in 128.8 s
 
 
+def test_a_fine_tuning_that_languages_chose_weights_of_at_several_checks_counts_once(make_run):
+    """Under per-language-dev: 60 s is a part of the 90 s; another learning rate is another training."""
+    folder = make_run("mlm", gain=0.0)
+    told = {"de": (60.0, 1e-5), "tr": (90.0, 1e-5), "hi": (30.0, 5e-6)}
+    change(folder, "scores.json", lambda rows: [
+        {**row, "key": "k", "tuning": dict(zip(("seconds", "learning_rate"), told[row["language"]], strict=True))}
+        for row in rows if (row["task"], row["seed"]) == ("pos", 0) and row["language"] in told
+    ])  # fmt: skip
+    section = cost(read_runs([folder]))
+    assert "2 min 0 s" in words_of(section)
+    assert section.lead.startswith("Pre-training, fine-tuning and scoring took ")
+    change(folder, "scores.json", lambda rows: [{**row, "setting": "supervised"} for row in rows])
+    assert "3 min 0 s" in words_of(cost(read_runs([folder])))  # a training for each language
+
+
 # ---- before and after ----
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from interlace.report import Section
 from interlace.report._format import NOTHING, count, duration
 from interlace.report._templates import render
+from interlace.train.selection import ALONE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +24,8 @@ def cost(runs: Sequence[Run]) -> Section:
     spent = [sum(seconds) for seconds in zip(*(_seconds(run) for run in runs), strict=True)]
     total = ["together", "", "", _counted(sum(run.facts.tokens or 0 for run in runs)), *map(_lasted, spent)]
     total.insert(5, "")
-    lead = f"All that is on this page took {duration(sum(spent))}." if sum(spent) else "No timings were recorded."
+    told = f"Pre-training, fine-tuning and scoring took {duration(sum(spent))}, as far as it is counted below."
+    lead = told if sum(spent) else "No timings were recorded."
     return Section("What it took", lead, render("cost", heads=_HEADS, rows=rows, total=total if len(runs) > 1 else []))
 
 
@@ -42,13 +44,23 @@ def _name(run: Run) -> str:
 
 
 def _seconds(run: Run) -> tuple[float, float, float]:
-    """Pre-training, fine-tuning, scoring. Languages that share a fine-tuning tell its time each."""
-    tuned = {_fit(score): float(score.tuning.get("seconds") or 0.0) for score in run.scores if score.tuning}
+    """Pre-training, fine-tuning, scoring.
+
+    Languages that share a fine-tuning each tell its time up to the check that chose their weights; the last of these
+    counts, as it holds the others.
+    """
+    tuned: dict[tuple[object, ...], float] = {}
+    for score in run.scores:
+        if score.tuning:
+            fit = _fit(score)
+            tuned[fit] = max(tuned.get(fit, 0.0), float(score.tuning.get("seconds") or 0.0))
     return run.facts.seconds.get("training", 0.0), sum(tuned.values()), sum(score.seconds for score in run.scores)
 
 
 def _fit(score: Score) -> tuple[object, ...]:
-    return score.task, score.seed, score.tuning.get("learning_rate"), score.tuning.get("seconds")
+    """Whose rows rest on one training."""
+    alone = score.language if score.setting in ALONE else ""
+    return score.task, score.seed, score.key, alone, score.tuning.get("learning_rate")
 
 
 def _counted(value: float | None) -> str:
