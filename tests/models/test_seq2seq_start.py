@@ -278,6 +278,17 @@ def test_a_shape_and_a_start_are_one_too_many(words: Any) -> None:
 
 
 @pytest.mark.parametrize("take", ["none", "embeddings"])
+def test_a_decoder_takes_nothing_where_there_is_no_start(take: Any) -> None:
+    for table in ("own", "shared"):
+        with pytest.raises(SettingsError, match="a decoder with a 'shape' of its own takes nothing; leave it out"):
+            DecoderSettings.read({"shape": {}, "take": take, "table": table}, "model.decoder")
+        decoder = {"take": take, "table": table}
+        with pytest.raises(SettingsError, match=f"take = '{take}' speaks of a 'start', and neither side has one"):
+            ModelSettings.read({"shape": {}, "decoder": decoder}, "model")
+        assert ModelSettings.read({"shape": {}, "decoder": {"start": "runs/mlm", **decoder}}, "model")
+
+
+@pytest.mark.parametrize("take", ["none", "embeddings"])
 def test_an_encoder_alone_may_take_less_too(take: Any, words: Any, tmp_path: Path) -> None:
     start = checkpoint(tmp_path, "bert", words, 7)
     backbone = settings_of("bert", start=start, take=take).build(words, LANGUAGES, 1)

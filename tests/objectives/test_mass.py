@@ -97,6 +97,11 @@ def test_shares_beyond_one_are_refused():
         Mass(mask_share=0.8, random_share=0.3)
 
 
+def test_rules_for_phrases_are_refused_where_none_are_moved():
+    with pytest.raises(SettingsError, match=r"none are; set switched = true too"):
+        Mass(switching={"longest": 3})
+
+
 @pytest.fixture(scope="module")
 def vocab():
     text = ["today the old doctor reads three letters", "heute liest der alte Arzt drei Briefe"]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlace.data import Sentences
-from interlace.errors import DataError
+from interlace.errors import DataError, SettingsError
 from interlace.links.lexicon import Lexicon
 from interlace.models.traits import Traits
 from interlace.objectives import Resources
@@ -101,6 +101,13 @@ def test_a_row_stops_growing_where_it_is_full():
     assert read(batch) == ["<s> Haus ##arzt Haus ##arzt alt doctor </s>", "<s> Haus ##arzt </s>"]
     tight = batch_of(["the doctor doctor ##s old the the"], max_length=9)  # `doctor ##s` becomes one, and makes room
     assert read(tight) in [[f"<s> the doctor {one} alt the the </s>"] for one in ("Doktor", "Arzt")]
+
+
+def test_a_dictionary_is_refused_where_no_word_is_translated():
+    with pytest.raises(SettingsError, match=r"none are translated; set translated too"):
+        Denoise(dictionary={"vectors": "runs/words"})
+    evaluated = Denoise(translated=1, dictionary={"vectors": "runs/words"}).for_evaluation()
+    assert evaluated.needs == frozenset()
 
 
 # ---- against a plain loop ----

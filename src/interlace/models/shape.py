@@ -78,6 +78,9 @@ class DecoderSettings(Settings):
         if self.shape is not None and (self.start is not None or self.layers is not None):
             message = "model.decoder: give either 'shape', of a fresh decoder, or 'start' and 'layers'"
             raise ValueError(message)
+        if self.shape is not None and self.take != "whole":
+            message = f"take = {self.take!r}, but a decoder with a 'shape' of its own takes nothing; leave it out"
+            raise ValueError(message)
 
 
 class ModelSettings(Settings):
@@ -113,7 +116,9 @@ class ModelSettings(Settings):
         None, description="Of a translation model: its decoder; none: begun like the encoder, and with its table."
     )
     attention: Attention = Field(
-        "auto", description="Attention kernel; 'auto': sdpa where the model has it, and a quicker one on a CPU."
+        "auto",
+        description="Attention kernel of the encoder; 'auto': sdpa where the model has it, and a quicker one on a CPU. "
+        "A decoder always has those.",
     )
 
     def model_post_init(self, _context: object) -> None:
@@ -123,6 +128,10 @@ class ModelSettings(Settings):
             raise ValueError(message)
         if self.start is None and self.take != "whole":
             message = f"take = {self.take!r} speaks of a 'start'; there is none"
+            raise ValueError(message)
+        decoder = self.decoder
+        if self.start is None and decoder is not None and decoder.start is None and decoder.take != "whole":
+            message = f"decoder.take = {decoder.take!r} speaks of a 'start', and neither side has one; leave it out"
             raise ValueError(message)
         if self.languages == "embeddings" and self.shape is not None and self.shape.family == "modernbert":
             message = "languages = 'embeddings': the modernbert family cannot take language embeddings"

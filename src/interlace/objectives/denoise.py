@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pydantic import Field
 
@@ -57,6 +57,12 @@ class Denoise(Seq2SeqObjective):
         "al. 2018).",
     )
     dictionary: Dictionary = Field(default_factory=Dictionary, description="Which words translate which.")
+
+    def model_post_init(self, _context: Any) -> None:
+        """A dictionary is of use where words are translated."""
+        if not self.needs and self.dictionary != Dictionary():
+            message = "dictionary says which words translate which, and none are translated; set translated too"
+            raise ValueError(message)
 
     @property
     def needs(self) -> frozenset[str]:  # type: ignore[override]

@@ -93,8 +93,11 @@ class Mass(Seq2SeqObjective):
         return frozenset({"phrases", "known"} if self.switching.target_choice == "table_argmax" else {"phrases"})
 
     def model_post_init(self, _context: Any) -> None:
-        """The two shares must leave a share that stays as it is."""
+        """The two shares must leave a share that stays as it is; nothing is said of phrases where none are moved."""
         self._masking()
+        if not self.switched and self.switching != Switching():
+            message = "switching says which phrases are exchanged, and none are; set switched = true too"
+            raise ValueError(message)
 
     def prepare(self, resources: Resources) -> PreparedMass:
         """How the decoder is shown fragments, and forms of words where some are moved."""
