@@ -75,6 +75,32 @@ def test_results_are_tidy(run, tmp_path):
     assert pq.read_table(tmp_path / "study" / "results.parquet").to_pylist() == rows
 
 
+def test_a_length_is_neither_good_nor_bad(run, tmp_path):
+    import pyarrow.parquet as pq
+
+    changes = {"evaluate.tasks": '["mt"]', "set.evaluate.tasks.mt.targets": '["en-de"]'}
+    run(changes, only="a")
+    scores = dict.fromkeys(("bleu", "chrf", "copied words", "length ratio"), 1.0)
+    row = {
+        "task": "mt",
+        "seed": 0,
+        "source": "en",
+        "language": "en-de",
+        "metric": "bleu",
+        "score": 1.0,
+        "scores": scores,
+    }
+    (tmp_path / "study" / "cells" / "a,seed=0" / "scores.json").write_text(json.dumps([row]))
+    run(changes, only="a")
+    rows = pq.read_table(tmp_path / "study" / "results.parquet").to_pylist()
+    assert {row["metric"]: row["greater_is_better"] for row in rows} == {
+        "bleu": True,
+        "chrf": True,
+        "copied words": False,
+        "length ratio": None,
+    }
+
+
 def test_a_cell_that_fails_stops_no_other_and_is_tried_again(run, tmp_path):
     outcome = run({"systems.a.set.about": "refuse"}, jobs=2)
     assert outcome.failed == {f"a,seed={seed}": "error: text.en: no such file" for seed in (0, 1)}

@@ -62,6 +62,13 @@ def test_only_what_the_test_tells_apart_is_bold_or_marked(found):
     assert "told apart from A" in pos.caption
 
 
+def test_where_neither_is_better_nothing_is_bold(results):
+    """Of translations that are too long and too short, none is the better for it; that they differ is marked."""
+    _, pos = tables([{**one, "greater_is_better": None} for one in results], "A & B", "a")
+    assert not any(cell(pos, label, "de").bold for label in "AB")
+    assert cell(pos, "B", "de").marked
+
+
 def test_two_that_are_alike_at_the_top_are_not_bold(results):
     twin = [{**one, "system": "c", "label": "C"} for one in results if one["system"] == "b"]
     _, pos = tables([*results, *twin], "t", "a")

@@ -25,7 +25,8 @@ WHOLE = ", all"  # behind a metric: over all that was asked, where the main scor
 class Measure:
     """A task in a setting and language; `language` is `OTHERS` for the mean of all but the source's.
 
-    main: whether the metric is the task's main score, of which outcomes tell what each example got.
+    greater_is_better: None where neither more nor less is. main: whether the metric is the task's main score, of which
+    outcomes tell what each example got.
     """
 
     task: str
@@ -34,7 +35,7 @@ class Measure:
     metric: str
     unit: str
     source: str
-    greater_is_better: bool
+    greater_is_better: bool | None
     main: bool = True
 
     @property
@@ -101,7 +102,7 @@ def _differences(scores: Scores) -> Scores:
             if variant in supervised
         }
         if lost := {variant: runs for variant, runs in lost.items() if runs}:
-            less = not measure.greater_is_better
+            less = None if measure.greater_is_better is None else not measure.greater_is_better
             found[replace(measure, setting=DIFFERENCE, greater_is_better=less, main=False)] = lost
     return found
 

@@ -11,7 +11,7 @@ from interlace.text.lines import atomic, must_exist
 from interlace.train.folder import RUN, SCORES, read_json, write_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
     from pathlib import Path
 
     from interlace.studies import Study
@@ -37,7 +37,7 @@ KINDS: dict[str, str] = {
 """Columns and their Arrow types; a column an axis stands behind `label`. `low` and `high`: the middle 95 % of the main
 score over test examples drawn again, where what each got is known. `seconds`: of predicting and scoring;
 `tuning` (what was selected) and `leak` (test text seen in training) are tables, as JSON text in the Parquet file;
-`key` names the model and settings that a score is of."""
+`key` names the model and settings that a score is of; `greater_is_better` is empty where neither is."""
 
 # What a score's row has as well:
 _SCORED = ("task", "source", "language", "n", "seconds", "translations", "tuning", "leak", "key")
@@ -87,6 +87,7 @@ def _about(study: Study, cell: Cell, state: State, run: dict[str, Any]) -> Row:
 def _measured(score: Row, metric: str, value: float, task: Task) -> Row:
     main = metric == score["metric"]
     unit, greater = task.scale(metric)
+    neutral: Collection[str] = getattr(task, "neutral", ())  # few tasks have scores of no direction
     return {
         **{key: score.get(key) for key in _SCORED},
         "setting": score.get("setting") or ZERO_SHOT,
@@ -94,7 +95,7 @@ def _measured(score: Row, metric: str, value: float, task: Task) -> Row:
         "metric": metric,
         "main": main,
         "unit": score.get("unit", "%") if main else unit,
-        "greater_is_better": score.get("greater_is_better", True) if main else greater,
+        "greater_is_better": score.get("greater_is_better", True) if main else None if metric in neutral else greater,
         "score": value,
         **({key: score.get(key) for key in ("low", "high")} if main else {}),
     }

@@ -217,8 +217,8 @@ def _least_p(one: int, other: int) -> float:
 
 
 def clear_best(by_variant: Mapping[Variant, Runs], measure: Measure) -> Variant | None:
-    """The best of them, if tests over runs tell it apart from each of the others."""
-    if len(by_variant) < 2:
+    """The best of them, if there is a best, and tests over runs tell it apart from each of the others."""
+    if len(by_variant) < 2 or measure.greater_is_better is None:
         return None
     sign = 1 if measure.greater_is_better else -1
     best = max(by_variant, key=lambda variant: sign * fmean(by_variant[variant].values()))

@@ -82,6 +82,7 @@ class Mt(Task):
         "in pieces": ("%", False),
         "length ratio": ("", True),
     }
+    neutral: ClassVar[frozenset[str]] = frozenset({"length ratio"})  # neither more nor less is better: 1 is best
 
     source: str = Field("en", description="The language translated from, where a target names no direction.")
     files: Files = Field(
