@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from interlace.text.lines import read_lines
 
 if TYPE_CHECKING:
@@ -22,7 +24,8 @@ def concepts(recipe: Recipe, root: Path) -> list[dict[str, str]]:
         return []
     tables = {target: _table(root / pattern.format(source=source, target=target)) for target in others}
     shared = [word for word in tables[others[0]] if all(word in table for table in tables.values())]
-    chosen = shared[:: max(1, len(shared) // MOST)][:MOST]
+    places = np.linspace(0, len(shared) - 1, min(MOST, len(shared))).round().astype(np.int64).tolist()
+    chosen = [shared[place] for place in places]
     return [{source: word, **{target: tables[target][word] for target in others}} for word in chosen]
 
 
