@@ -13,10 +13,11 @@ if TYPE_CHECKING:
 # Layers are numbered in a list of modules; XLM has four such lists, one a part of a layer.
 _LAYER = re.compile(r"(?:^|\.)(?:layers?|attentions|layer_norm[12]|ffns)\.(\d+)\.")
 _TABLES = ("embeddings.", "position_embeddings.", "lang_embeddings.", "layer_norm_emb.")
+_LAST = ("final_norm.",)  # ModernBERT's, behind the last layer
 
 
 def freeze(backbone: Backbone, layers: int) -> int:
-    """Take the embeddings and the lowest `layers` layers out of training; 0 freezes the embeddings alone.
+    """Take the embeddings and the lowest `layers` layers out of training; 0: the embeddings alone, all: the encoder.
 
     Returns:
         How many parameters are frozen.
@@ -27,10 +28,10 @@ def freeze(backbone: Backbone, layers: int) -> int:
     there = int(backbone.model.config.num_hidden_layers)
     if layers > there:
         raise SettingsError(f"tuning.freeze = {layers}, but the model has {there} layers")
-    frozen = 0
+    frozen, outside = 0, _TABLES + (_LAST if layers == there else ())
     for name, parameter in backbone.model.base_model.named_parameters():
         layer = _LAYER.search(name)
-        if int(layer[1]) < layers if layer else name.startswith(_TABLES):
+        if int(layer[1]) < layers if layer else name.startswith(outside):
             parameter.requires_grad_(requires_grad=False)
             frozen += parameter.numel()
     return frozen
