@@ -50,6 +50,14 @@ def test_marks_may_move():
     assert inverted("a b . c", keep_final_punct=False, sentence_split="line") == "c . b a"
 
 
+def test_a_mark_that_moves_touches_no_stranger_wherever_it_comes_to_stand():
+    """Of five words the third is where it was."""
+    assert inverted("He left. She stayed", keep_final_punct=False, sentence_split="line") == "stayed She . left He"
+    assert (
+        inverted("He left. She stayed on", keep_final_punct=False, sentence_split="line") == "on stayed She . left He"
+    )
+
+
 def test_only_what_cannot_be_told_apart_again_cannot_be_undone():
     undoes = {
         (split, keep): CHANGES.build({"name": "invert", "sentence_split": split, "keep_final_punct": keep}).undoes

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from interlace.synthetic import chain
+from interlace.synthetic import CHANGES, chain
 from interlace.text import Text
 
 WORDS = st.sampled_from(
@@ -45,6 +45,24 @@ def test_the_same_splitter_finds_the_same_words_and_the_way_back(changes, splitt
         if changes in (["invert"], ["permute"]):
             assert Counter(derived.tokens(row)) == Counter(text.tokens(row))
     assert Text.of(back.lines, "en", splitter).words == back.words
+
+
+@pytest.mark.parametrize("name", ["invert", "permute"])
+@pytest.mark.parametrize(("split", "keep"), [("marks", True), ("period", True), ("line", False)])
+@given(lines=LINES)
+@example(lines=["  ''  \u2026\u300dwww.x.com/?q=a.b  3.5  \u4e2d"])
+@example(lines=["e\u0301  \u3002!(e\u0301 \ufb01"])
+@settings(max_examples=60)
+def test_every_setting_that_undoes_finds_the_way_back(name, split, keep, lines):
+    change = CHANGES.build({"name": name, "sentence_split": split, "keep_final_punct": keep})
+    assert change.undoes
+    text = Text.of(lines, "en", "unicode")
+    derived = change.apply(text, 3).text
+    again = Text.of(derived.lines, "en", "unicode")
+    assert again.words == derived.words
+    back = change.undo(again, 3)
+    assert [back.tokens(row) for row in range(len(text))] == [text.tokens(row) for row in range(len(text))]
+    assert Text.of(back.lines, "en", "unicode").words == back.words
 
 
 def test_words_of_scripts_without_blanks_are_parted_where_their_new_spelling_needs_it():

@@ -90,15 +90,18 @@ class Layout:
         return np.repeat(self.lines[:-1], np.diff(self.offsets))
 
 
-def reordered(layout: Layout, order: NDArray[np.int64]) -> Derived:
+def reordered(layout: Layout, order: NDArray[np.int64], left_out: NDArray[np.bool_]) -> Derived:
     """The words of each line in another order, all labels with them.
 
-    Words touch only where they did so in this order before, or where both are of a script without blanks.
+    Words touch only where they did so in this order before, where both are of a script without blanks, or where the
+    second is an end mark that was left out of the order.
 
     order: (W,) the word, counted over all lines, that comes to stand at each place; no word leaves its line.
+    left_out: (W,) words that had to stay at their place; others may have come to stand there again.
     """
     text = layout.text
-    lines, spans = _written(layout.gaps, order, layout.codes, layout.starts, layout.ends, _strangers(layout, order))
+    strangers = _strangers(layout, order, left_out)
+    lines, spans = _written(layout.gaps, order, layout.codes, layout.starts, layout.ends, strangers)
     places = np.empty(len(order), np.int64)
     places[order] = np.arange(len(order))
     to = places - layout.bases
@@ -167,12 +170,12 @@ def _in_place(
     return Derived(derived, same_words(text))
 
 
-def _strangers(layout: Layout, order: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _strangers(layout: Layout, order: NDArray[np.int64], left_out: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """(W,) whether the word at each place has come to stand behind one that it must not touch.
 
-    An end mark that stayed may touch another word than before, but for one letter behind a period, with which it would
-    look like an abbreviation. Scripts without blanks stay without; but what closes a quotation would close another one
-    right behind a mark or a quote.
+    An end mark that was left out of the order may touch another word than before, but for one letter behind a period,
+    with which it would look like an abbreviation. Scripts without blanks stay without; but what closes a quotation
+    would close another one right behind a mark or a quote.
     """
     codes, starts, ends = layout.codes, layout.starts, layout.ends
     apart = np.zeros(len(order), np.bool_)
@@ -183,12 +186,23 @@ def _strangers(layout: Layout, order: NDArray[np.int64]) -> NDArray[np.bool_]:
     at = np.flatnonzero(apart & ~taken_along[order])
     before, words = order[at - 1], order[at]
     first, last = at_starts(codes, starts[words]), at_ends(codes, starts[before], ends[before])
-    stays = (words == at) & (first & MARK > 0) & (last & (RUN | LETTER) > 0)
+    stays = left_out[words] & (first & MARK > 0) & (last & (RUN | LETTER) > 0)
     touch = stays & (alone | (ends - starts > 1))[before]
     tight = (first & last & TIGHT > 0) & (first & EXTENDS == 0)
     touch |= tight & ~((first & CLOSER > 0) & (last & (CLOSER | MARK) > 0))
     apart[at[touch]] = False
+    apart[_opening(layout, order, left_out)] = True
     return apart
+
+
+def _opening(layout: Layout, order: NDArray[np.int64], left_out: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Quotes right behind an end mark that open what follows, and are still there.
+
+    With something else behind it, such a quote would close what the mark ends.
+    """
+    follows = left_out[:-1] & ~left_out[1:] & (layout.starts[1:] == layout.ends[:-1])
+    at = np.flatnonzero(follows & (order[1:] == np.arange(1, len(order)))) + 1
+    return at[at_starts(layout.codes, layout.starts[at]) & CLOSER > 0]
 
 
 def _grown_together(

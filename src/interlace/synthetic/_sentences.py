@@ -46,6 +46,14 @@ class Sentences(NamedTuple):
     ends: NDArray[np.int64]
     joined: NDArray[np.bool_]
 
+    @property
+    def left_out(self) -> NDArray[np.bool_]:
+        """(W,) the words in no run, which stay where they are."""
+        steps = np.zeros(len(self.joined) + 1, np.int8)  # no two runs begin, or end, at one word
+        steps[self.starts] += 1
+        steps[self.ends] -= 1
+        return np.cumsum(steps[:-1]) == 0
+
 
 def sentences(layout: Layout, split: Split, *, keep: bool) -> Sentences:
     """The sentences of all lines.

@@ -58,7 +58,7 @@ class Galactic(Change):
         """
         if self.lacks:
             raise DataError(self.lacks)
-        forest_of(text)  # names what is missing
+        forest = forest_of(text)
         book = _book(stamps(self.permuted))
         layout = Layout(text)
         order = np.empty(len(layout.starts), np.int64)
@@ -71,7 +71,7 @@ class Galactic(Change):
                 where = ", ".join(map(str, self.permuted))
                 raise DataError(f"no sentence with the tree of {line[:80]!r} stands in {where}")
             order[start:stop] = start + _matched(own, shapes, found)
-        return reordered(layout, order)
+        return reordered(layout, order, forest.final & (order == np.arange(len(order))))
 
 
 def _heads(text: Text, row: int) -> list[int]:

@@ -31,5 +31,6 @@ class Invert(Change):
 
         layout = Layout(text)
         order = np.arange(layout.offsets[-1])
-        reverse(*sentences(layout, self.sentence_split, keep=self.keep_final_punct), order)
-        return reordered(layout, order)
+        found = sentences(layout, self.sentence_split, keep=self.keep_final_punct)
+        reverse(*found, order)
+        return reordered(layout, order, found.left_out)

@@ -47,4 +47,4 @@ class Permute(Change):
         hash_words(layout.codes, layout.starts, layout.ends, np.uint64(key), hashes)
         order = np.arange(len(hashes))
         shuffle(*found, hashes, back, order)
-        return reordered(layout, order)
+        return reordered(layout, order, found.left_out)

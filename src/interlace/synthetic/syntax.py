@@ -69,7 +69,7 @@ class Syntax(Change):
         layout = Layout(text)
         forest = parsed(text, self.trees)
         order, crowded = _drawn(layout, forest, [models[tag] for tag in self.heads], self.heads, key)
-        derived = reordered(layout, order)
+        derived = reordered(layout, order, forest.final)
         if crowded:
             derived.text.notes["heads with too many dependents to order"] = crowded
         return derived
