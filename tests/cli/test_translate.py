@@ -9,12 +9,14 @@ import subprocess
 import time
 from contextlib import suppress
 
+import huggingface_hub
 import pytest
 from typer.testing import CliRunner
 
 from interlace.cli import application
 from interlace.errors import DataError, RunError, SettingsError
 from interlace.models.translator import Translator
+from interlace.recipes.translate import Interpreter
 from interlace.text.lines import read_lines, write_lines
 from little_translators import LINES, little_model, little_run, little_vocab
 
@@ -263,6 +265,16 @@ def test_other_settings_or_another_text_begin_anew(run_folder, source, expected,
         assert begun[0] == 0
         assert "starts anew" in caplog.text
     assert list(read_lines(into)) == [expected[1], *expected[1:], *expected * 2]
+
+
+def test_models_of_the_hub_are_told_apart_by_their_weights(vocab, tmp_path, monkeypatch):
+    """By name they have no files here, and a file of the one's translations is none of the other's."""
+    for seed, name in enumerate(("one", "two")):
+        little_model("bert", vocab, seed).save_pretrained(tmp_path / "hub" / name, vocab)
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", lambda name, **_: str(tmp_path / name))
+    keys = [Interpreter([name], "en", "de").key() for name in ("hub/one", "hub/two")]
+    assert all(key["models"] for key in keys)
+    assert keys[0]["models"] != keys[1]["models"]
 
 
 def test_two_commands_do_not_write_one_file(run_folder, source):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from interlace.data.cache import content_key
 from interlace.data.vocab import Vocab
 from interlace.errors import DataError, SettingsError, did_you_mean
+from interlace.models._files import find
 from interlace.recipes._directions import directions, longest_of, must_be_trained
 from interlace.recipes.evaluate import target_of
 from interlace.train.folder import RECIPE
@@ -121,7 +122,7 @@ class Interpreter:
         models = [model.to(self._accelerator.device) for model in models]
         self.translator = Translator(models, vocab, source, target, search, rows=rows, tokens=tokens, longest=longest)
         self.source = source
-        self._folders = [Path(speaker.folder) for speaker in speakers]
+        self._folders = [find(speaker.folder) for speaker in speakers]
         self._precision = resolved(precision)
 
     def key(self) -> dict[str, Any]:
