@@ -52,7 +52,8 @@ class Sentences(NamedTuple):
         steps = np.zeros(len(self.joined) + 1, np.int8)  # no two runs begin, or end, at one word
         steps[self.starts] += 1
         steps[self.ends] -= 1
-        return np.cumsum(steps[:-1]) == 0
+        stay: NDArray[np.bool_] = np.cumsum(steps[:-1]) == 0
+        return stay
 
 
 def sentences(layout: Layout, split: Split, *, keep: bool) -> Sentences:
