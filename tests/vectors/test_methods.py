@@ -115,6 +115,17 @@ def test_the_adversary_needs_nothing():
     assert [len(history) for history in told["games"]] == [3, 3]
 
 
+def test_no_rotation_is_refined_twice(monkeypatch):
+    """Two games, each refined to be judged, and two by chance."""
+    refined, begun = Sides.refined, []
+    monkeypatch.setattr(Sides, "refined", lambda sides, rotation: begun.append(rotation) or refined(sides, rotation))
+    learnt = Muse(adversary=GAME | {"epochs": 1}, chances=2, mapping=Mapping(normalise=[])).fit(
+        Sources(given=languages())
+    )
+    assert len({rotation.tobytes() for rotation in begun}) == len(begun) == 4
+    assert len(learnt.about["mappings"]["xx"]["criterion"]) == 1 + Mapping().rounds
+
+
 def test_languages_with_nothing_in_common_are_told_apart(caplog):
     pair = languages()
     noise = np.random.default_rng(3).normal(size=(COUNT, WIDTH)).astype(np.float32)

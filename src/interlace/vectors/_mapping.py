@@ -28,6 +28,11 @@ if TYPE_CHECKING:
     from interlace.vectors import Sources, Watch
 
     Floats = NDArray[np.float32]
+    Refined = tuple[Floats, list[float]]
+    """A rotation, and the criterion before and after each round that led to it."""
+
+    Start = Callable[["Sides"], tuple[Refined, dict[str, Any]]]
+    """Finds a rotation and refines it, and tells how it went."""
 
 log = logging.getLogger(__name__)
 
@@ -92,7 +97,7 @@ class Sides:
         found, _ = nearest(moved, others, Surroundings.csls(others, moved, self.mapping.neighbours))
         return float((moved * others[found]).sum(axis=1).mean())
 
-    def refined(self, rotation: Floats) -> tuple[Floats, list[float]]:
+    def refined(self, rotation: Floats) -> Refined:
         """The best rotation by the criterion of all rounds, and the criterion before the first and after each."""
         best, history = rotation, [self.criterion(rotation)]
         for _ in range(self.mapping.rounds):
@@ -131,9 +136,9 @@ def mapped(
     mapping: Mapping,
     seed: int,
     watch: Watch | None,
-    start: Callable[[Sides], tuple[Floats, dict[str, Any]]],
+    start: Start,
 ) -> Learnt:
-    """Vectors of each language alone, all but the pivot's then rotated by `start` and refined.
+    """Vectors of each language alone, all but the pivot's then rotated as `start` finds.
 
     Raises:
         DataError: two languages differ in width. SettingsError: the pivot is none of the languages.
@@ -151,9 +156,8 @@ def mapped(
         if own.width != pivot.width:
             raise DataError(f"vectors of {language!r} are {own.width} wide, those of {mapping.pivot!r} {pivot.width}")
         sides = Sides(own, pivot, mapping)
-        first, told = start(sides)
-        watch(f"refining {language} onto {mapping.pivot}", 0, mapping.rounds)
-        rotation, history = sides.refined(first)
+        watch(f"rotating {language} onto {mapping.pivot}", 0, mapping.rounds)
+        (rotation, history), told = start(sides)
         alone[language] = own.moved(own.vectors @ rotation)
         about[language] = {**told, "criterion": [round(value, 4) for value in history]}
         log.info("%s onto %s: criterion %.3f, refined %.3f", language, mapping.pivot, history[0], max(history))

@@ -13,9 +13,8 @@ from interlace.errors import DataError
 from interlace.vectors._mapping import Mapped, Sides, mapped
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from interlace.vectors import Learnt, Sources, Watch
+    from interlace.vectors._mapping import Refined
 
 
 class Identical(Mapped):
@@ -26,7 +25,7 @@ class Identical(Mapped):
         return mapped(sources, self.skipgram, self.mapping, seed, watch, _start)
 
 
-def _start(sides: Sides) -> tuple[NDArray[np.float32], dict[str, Any]]:
+def _start(sides: Sides) -> tuple[Refined, dict[str, Any]]:
     """Every word that both have.
 
     Raises:
@@ -39,4 +38,4 @@ def _start(sides: Sides) -> tuple[NDArray[np.float32], dict[str, Any]]:
             f"identical: {sides.source.language!r} and {sides.target.language!r} write no word alike; procrustes takes "
             "a dictionary, and muse needs neither"
         )
-    return sides.solved(rows, others[rows]), {"entries": len(rows)}
+    return sides.refined(sides.solved(rows, others[rows])), {"entries": len(rows)}

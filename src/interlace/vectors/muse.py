@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from interlace.vectors import Watch
+    from interlace.vectors._mapping import Refined
 
     Floats = NDArray[np.float32]
 
@@ -54,7 +55,7 @@ class _Start:
     seed: int
     watch: Watch
 
-    def __call__(self, sides: Sides) -> tuple[Floats, dict[str, Any]]:
+    def __call__(self, sides: Sides) -> tuple[Refined, dict[str, Any]]:
         """The rotation that comes to the best criterion by refinement, and how it went."""
         games = [
             self.settings.adversary.play(sides, self.seed, game, self.watch)
@@ -68,7 +69,7 @@ class _Start:
         chance = self._chance(sides)
         told = {"games": [[round(value, 4) for value in history] for _, history in games], "chance": round(chance, 4)}
         told |= {"agreement": agreement, "converged": _judged(sides, reached[best], chance, agreement)}
-        return games[best][0], told
+        return refined[best], told
 
     def _chance(self, sides: Sides) -> float:
         """The best criterion that refinement reaches from random rotations."""

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from interlace.links.lexicon import Lexicon
     from interlace.vectors import Learnt, Sources, Watch, WordVectors
+    from interlace.vectors._mapping import Refined
 
 
 class Procrustes(Mapped):
@@ -27,9 +28,9 @@ class Procrustes(Mapped):
     def fit(self, sources: Sources, seed: int = 0, watch: Watch | None = None) -> Learnt:
         """Learn each language alone, and rotate it by its dictionary with the pivot, in whichever direction it is."""
 
-        def start(sides: Sides) -> tuple[NDArray[np.float32], dict[str, Any]]:
+        def start(sides: Sides) -> tuple[Refined, dict[str, Any]]:
             rows, others = self._entries(sides.source, sides.target, sources)
-            return sides.solved(rows, others), {"entries": len(rows)}
+            return sides.refined(sides.solved(rows, others)), {"entries": len(rows)}
 
         return mapped(sources, self.skipgram, self.mapping, seed, watch, start)
 
