@@ -13,6 +13,7 @@ from interlace.cli import application
 from interlace.errors import CheckpointError, DataError, RunError, SettingsError
 from interlace.models.build import load
 from interlace.recipes import averaging, read_recipe
+from interlace.recipes import pretrain as recipes_pretrain
 from interlace.recipes.averaging import average
 from interlace.recipes.pretrain import pretrain
 
@@ -102,6 +103,43 @@ def test_a_run_without_checkpoints_is_named(run, tmp_path):
     shutil.rmtree(run / "checkpoints")
     with pytest.raises(SettingsError, match="keeps no checkpoints"):
         average(run, tmp_path / "mean", 1)
+
+
+@pytest.fixture
+def stopped(small, tmp_path, monkeypatch):
+    """Makes a run of checkpoints at 2, 4, .., 10 that stops early; its best step is named."""
+
+    def make(best, keep):
+        costs = [9.0, 9.0, 9.0, 9.0, 9.0]
+        costs[best // 2 - 1] = 5.0
+        given = iter(costs)
+        monkeypatch.setattr(recipes_pretrain, "perplexities", lambda *_: {"perplexity/mean": next(given)})
+        changes = {"steps": "10", "evaluate_every": "2", "patience": "5", "checkpoint_every": "2", "keep": str(keep)}
+        pretrain(read_recipe(str(small), {f"train.{key}": value for key, value in changes.items()}), tmp_path / "run")
+        return tmp_path / "run"
+
+    return make
+
+
+def test_a_best_checkpoint_that_stands_apart_is_none_of_the_last(stopped, tmp_path, caplog):
+    run = stopped(best=4, keep=2)
+    assert sorted(path.name[-2:] for path in (run / "checkpoints").iterdir()) == ["04", "08", "10"]
+    with pytest.raises(SettingsError, match=r"keeps 2 checkpoints \(steps 8, 10\) besides its best one, of step 4"):
+        average(run, tmp_path / "mean", 3)
+    average(run, tmp_path / "mean", 2)
+    assert json.loads((tmp_path / "mean/averaged.json").read_text())["steps"] == [8, 10]
+    assert "step 4 is the best, and the run's model; those averaged came later: 8, 10" in caplog.text
+    assert "takes it in" not in caplog.text
+
+
+def test_a_best_checkpoint_among_the_last_is_averaged_where_it_is_asked_for(stopped, tmp_path, caplog):
+    run = stopped(best=6, keep=3)
+    average(run, tmp_path / "mean", 2)
+    assert "those averaged came later: 8, 10; --last 3 takes it in" in caplog.text
+    caplog.clear()
+    average(run, tmp_path / "mean", 3)
+    assert not [each for each in caplog.records if each.name == averaging.__name__]
+    assert json.loads((tmp_path / "mean/averaged.json").read_text())["steps"] == [6, 8, 10]
 
 
 def test_what_cannot_be_averaged_is_refused(run, tmp_path):

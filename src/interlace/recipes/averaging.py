@@ -1,11 +1,14 @@
 """The mean of a run's last checkpoints as a model: often better than the last one, at no cost of training.
 
 Vaswani et al. (2017, section 6.1) score the mean of the last 5 checkpoints of a translation model, 20 of a big one.
+With early stopping a run also keeps its best checkpoint, which others may separate from the last ones: where they are
+gone, it is none of these.
 Heads of objectives stay behind, as in any exported model.
 """
 
 from __future__ import annotations
 
+import logging
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from torch import Tensor, nn
+
+log = logging.getLogger(__name__)
 
 AVERAGED = "averaged.json"
 _OWN = "backbone."  # what the model's weights are called in a checkpoint, beside the heads
@@ -59,6 +64,27 @@ def _chosen(run: Path, last: int) -> tuple[Recipe, list[Path], list[int]]:
     """The run's recipe, the files of weights of its last checkpoints, and their steps."""
     from interlace.train import checkpoint
 
+    recipe, folder = _finished(run), run / "checkpoints"
+    steps = checkpoint.steps_in(folder)
+    if not steps:
+        raise SettingsError(f"{run}: keeps no checkpoints, whose mean is asked for")
+    best, apart = _best(recipe, checkpoint.path_of(folder, steps[-1]) / checkpoint.STATE), ""
+    if len(steps) > recipe.train.keep and steps[0] == best:
+        steps, apart = steps[1:], f" besides its best one, of step {best}, which others followed that are gone"
+    if not 1 <= last <= len(steps):
+        there, what = ", ".join(map(str, steps)), "1 checkpoint" if len(steps) == 1 else f"{len(steps)} checkpoints"
+        raise SettingsError(
+            f"--last {last}: {run} keeps {what} (steps {there}){apart}; train with --set train.keep={last} "
+            f"for more, or say --last {len(steps)}"
+        )
+    chosen = steps[-last:]
+    if best and best < chosen[0]:
+        _tell_later(run, best, chosen, len(steps) - steps.index(best) if best in steps else None)
+    return recipe, [checkpoint.weights_of(checkpoint.path_of(folder, step)) for step in chosen], chosen
+
+
+def _finished(run: Path) -> Recipe:
+    """The recipe of a finished run of a model."""
     found = read_json(run / RECIPE)
     if found is None:
         what = "no run folder" if run.exists() else "no such folder"
@@ -68,18 +94,21 @@ def _chosen(run: Path, last: int) -> tuple[Recipe, list[Path], list[int]]:
     recipe = Recipe.read(found, str(run / RECIPE))
     if recipe.embeddings:
         raise SettingsError(f"{run}: word vectors, of which there are no checkpoints")
-    folder = run / "checkpoints"
-    steps = checkpoint.steps_in(folder)
-    if not steps:
-        raise SettingsError(f"{run}: keeps no checkpoints, whose mean is asked for")
-    if not 1 <= last <= len(steps):
-        there, what = ", ".join(map(str, steps)), "1 checkpoint" if len(steps) == 1 else f"{len(steps)} checkpoints"
-        raise SettingsError(
-            f"--last {last}: {run} keeps {what} (steps {there}); train with --set train.keep={last} "
-            f"for more, or say --last {len(steps)}"
-        )
-    steps = steps[-last:]
-    return recipe, [checkpoint.weights_of(checkpoint.path_of(folder, step)) for step in steps], steps
+    return recipe
+
+
+def _best(recipe: Recipe, state: Path) -> int | None:
+    """The step whose weights early stopping made the run's model; none where it had no say."""
+    evaluation = (read_json(state) or {}).get("evaluation") or {}
+    return evaluation.get("best_step") or None if recipe.train.patience else None
+
+
+def _tell_later(run: Path, best: int, chosen: list[int], last: int | None) -> None:
+    """Say that all that is averaged came behind the best step; `last` would take that in."""
+    later = ", ".join(f"{step:,}" for step in chosen)
+    cure = "" if last is None else f"; --last {last} takes it in"
+    message = "%s: by early stopping step %s is the best, and the run's model; those averaged came later: %s%s"
+    log.warning(message, run, f"{best:,}", later, cure)
 
 
 def _fill(backbone: nn.Module, files: Sequence[Path]) -> None:
