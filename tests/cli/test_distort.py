@@ -1,6 +1,7 @@
 """`interlace distort`: what it writes, what it says of it, and what it refuses."""
 
 import json
+import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -125,6 +126,19 @@ def test_a_language_is_known_by_the_files_name(files, tmp_path):
     run(files / "dev.hi.txt", "--with", "invert", "--into", tmp_path / "out")
     assert (tmp_path / "out" / "dictionary.hi-hi_x.txt").is_file()
     assert list(read_lines(tmp_path / "out" / "dev.hi.txt")) == ["दो एक"]
+
+
+def test_a_language_that_nobody_named_is_told(files, tmp_path):
+    write_lines(files / "this.or.txt", ["now"])
+    changed = ["--with", "invert", "--into", tmp_path / "out"]
+    told = run(files / "this.or.txt", *changed).stderr
+    assert re.search(r"^language 'or', by the name of .*this\.or\.txt; --language names another$", told, re.MULTILINE)
+    assert (
+        "language 'en', for no file's name says one; --language names another\n"
+        in run(files / "qa.json", *changed).stderr
+    )
+    assert "language 'en'" not in run(files / "this.or.txt", *changed, "--language", "en").stderr
+    assert "by the name" not in run(files / "this.or.txt", *changed, "--json").stderr
 
 
 def test_blanks_part_all_words(files, tmp_path):

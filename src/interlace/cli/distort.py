@@ -72,12 +72,14 @@ def distort(
     from interlace.text.lines import atomic_folder, must_be_replaceable, write_lines
 
     chosen = _chain(changes, settings)
-    own = language or _language(files)
+    own, why = (language, "") if language else _language(files)
     derived = _called(name, own)
     must_be_replaceable(into, META, "folder of a derived language")
     distorter = Distorter(chosen, seed, own, reader, splitter, blanks)
     words = f"dictionary.{own}-{derived}.txt"
     _must_differ([(path, distorter.outputs(path)) for path in files], words)
+    if why and not as_json:
+        notes.print(f"language {own!r}, {why}; --language names another", highlight=False, soft_wrap=True)
     with atomic_folder(into) as folder:
         written = [distorter.write(path, folder) for path in files]
         dictionary = distorter.became.entries()
@@ -143,8 +145,8 @@ def _put(fields: dict[str, Any], keys: list[str], member: Any, value: str) -> No
     fields[keys[-1]] = [one.strip() for one in value.split(",") if one.strip()] if several else value
 
 
-def _language(files: Sequence[Path]) -> str:
-    """The language that the files' names say, else English.
+def _language(files: Sequence[Path]) -> tuple[str, str]:
+    """The language that the files' names say, else English, and why: `or` in `this.or.txt` need not be Odia.
 
     Raises:
         DataError: they say several; there is one dictionary, and one name for what they become.
@@ -159,7 +161,10 @@ def _language(files: Sequence[Path]) -> str:
             f"{first} is in {one!r} and {second} in {other!r}, by their names; distort the files of each language "
             "apart, or say by --language what all of them are in"
         )
-    return next(iter(said), _USUAL_LANGUAGE)
+    if not said:
+        return _USUAL_LANGUAGE, "for no file's name says one"
+    ((found, path),) = said.items()
+    return found, f"by the name of {path}"
 
 
 def _called(name: str, own: str) -> str:
