@@ -162,6 +162,19 @@ def test_checks_within_an_epoch(cell, checks):
     assert len(weights) == 6
 
 
+@pytest.mark.parametrize("positions", [8, 32])
+def test_a_batch_holds_the_rows_that_the_model_reads_of_its_subwords(cell, root, positions):
+    """80 sentences of 24 words: cut at 8 positions, 16 of them are 128 padded subwords, of 26 there are 4."""
+    line = "".join(f"{number}\tthe\t_\tDET" + "\t_" * 6 + "\n" for number in range(1, 25))
+    (root / "train.en.conllu").write_text(f"{line}\n" * 80)
+    seen = []
+    made = cell(epochs=1, seen=seen)
+    backbone = made.load()
+    backbone.traits = replace(backbone.traits, max_length=positions)
+    score_cell(replace(made, load=lambda: backbone))
+    assert [step.tokens for step in seen] == {8: [128] * 5, 32: [104] * 20}[positions]
+
+
 def test_several_rates_without_a_rule_are_refused():
     with pytest.raises(SettingsError, match="cannot choose among several learning rates"):
         Tuning(learning_rate=[1e-5, 2e-5], select="last")

@@ -61,9 +61,8 @@ class Tuned:
             rows = learner.rows(examples, prepared)
             for remark in learner.remarks(rows, prepared):
                 log.info("%s (%s): %s", cell.name, language, remark)
-            plan = BucketPlan(
-                rows.lengths, tuning.tokens_per_batch, seed=cell.seed, max_length=learner.max_length, overhead=3
-            )
+            longest = min(learner.max_length, prepared.traits.max_length)
+            plan = BucketPlan(rows.lengths, tuning.tokens_per_batch, seed=cell.seed, max_length=longest, overhead=3)
             corpus = Bucketed(rows, plan)
             least.append(least_of(learner.asked(rows)))
             sources.append(Source(cell.name, language, learner, prepared, corpus, size=len(examples)))
