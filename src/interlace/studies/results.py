@@ -11,7 +11,7 @@ from interlace.text.lines import atomic, must_exist
 from interlace.train.folder import RUN, SCORES, read_json, write_json
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from interlace.studies import Study
@@ -87,7 +87,7 @@ def _about(study: Study, cell: Cell, state: State, run: dict[str, Any]) -> Row:
 def _measured(score: Row, metric: str, value: float, task: Task) -> Row:
     main = metric == score["metric"]
     unit, greater = task.scale(metric)
-    neutral: Collection[str] = getattr(task, "neutral", ())  # few tasks have scores of no direction
+    direction = None if metric in task.neutral else greater
     return {
         **{key: score.get(key) for key in _SCORED},
         "setting": score.get("setting") or ZERO_SHOT,
@@ -95,7 +95,7 @@ def _measured(score: Row, metric: str, value: float, task: Task) -> Row:
         "metric": metric,
         "main": main,
         "unit": score.get("unit", "%") if main else unit,
-        "greater_is_better": score.get("greater_is_better", True) if main else None if metric in neutral else greater,
+        "greater_is_better": score.get("greater_is_better", True) if main else direction,
         "score": value,
         **({key: score.get(key) for key in ("low", "high")} if main else {}),
     }

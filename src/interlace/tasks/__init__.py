@@ -153,6 +153,7 @@ class Task(Settings, ABC):
     unit: ClassVar[str] = "%"
     greater_is_better: ClassVar[bool] = True
     others: ClassVar[dict[str, tuple[str, bool]]] = {}  # unit, and whether greater is better, of scores unlike it
+    neutral: ClassVar[frozenset[str]] = frozenset()  # those of `others` of which neither more nor less is better
 
     by_itself: ClassVar[bool] = False  # whether a probe measures a language without the source, which then counts too
     static: ClassVar[bool] = False  # whether it can score static word vectors too: `measure_words`
