@@ -1,6 +1,6 @@
 """Do translations stand next to each other in the input table? P@1 by cosine (ALIGN-MLM, section 5).
 
-The score looks at the table alone, and at what a model with language embeddings adds to it: no context, nothing trained.
+The score looks at the table alone, and at what language embeddings add to it: no context, nothing trained.
 Words are taken as they are written inside a sentence (after a blank), since that is how pre-training met most of them.
 ALIGN-MLM's languages share no subword; real ones do, and a word that both write alike is one row, nearest to itself
 before any learning. So by default a word's own row is no candidate, and words whose translations are all written alike
