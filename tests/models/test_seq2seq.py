@@ -64,6 +64,25 @@ def test_steps_give_what_the_whole_row_gives(family: str, vocab: Any) -> None:
     assert memory.length == 20
 
 
+@pytest.mark.parametrize("family", ["bert", "roberta"])
+def test_a_row_may_begin_at_any_place(family: str, vocab: Any) -> None:
+    """As the end of a longer row whose first part nothing sees: the table of positions moved up, row by row."""
+    model = pair(family, vocab)
+    states, mask = source(model)
+    inputs = target(model)
+    places = torch.tensor([0, 5, 28])
+    with torch.no_grad():
+        found = model.decode(states, mask, inputs, places)
+        plain = model.decode(states, mask, inputs)
+        table = model.decoder.model.base_model.embeddings.position_embeddings.weight
+        before = table.clone()
+        for row, place in enumerate(places.tolist()):
+            table.copy_(before.roll(-place, 0))
+            expected = model.decode(states, mask, inputs)[row]
+            torch.testing.assert_close(found[row], expected, atol=1e-5, rtol=1e-5)
+    assert not torch.allclose(found[1], plain[1], atol=1e-3)
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize(
     "rows",

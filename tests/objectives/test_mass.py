@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,7 +18,7 @@ from interlace.objectives._fragments import spans
 from interlace.objectives.mass import Mass
 from interlace.ragged import Ragged
 from interlace.randomness import Purpose, generator
-from little_seq2seq import NAMED, PLAIN, VOCAB, WORDS, sentences, texts
+from little_seq2seq import NAMED, PLAIN, VOCAB, WORDS, model, sentences, texts
 
 LINE = "the old doctor reads three letters"
 ALL_MASKED = {"mask_share": 1, "random_share": 0}
@@ -47,35 +48,71 @@ def test_fragments_start_anywhere_and_at_the_edges_as_often_as_asked():
     assert shares[1:5] == pytest.approx(0.1, abs=0.01)
 
 
-def test_the_fragment_alone_is_written():
-    batch = made(Mass(**ALL_MASKED), sentences([LINE]), ROTARY, key=3)
-    read = texts(batch.inputs["input_ids"])[0].split()[1:-1]
-    hidden = [place for place, word in enumerate(read) if word == "[M]"]
-    fragment = [LINE.split()[place] for place in hidden]
-    assert len(fragment) == 3
-    assert hidden == list(range(hidden[0], hidden[0] + 3))
-    assert [WORDS[number] for number in batch.labels] == fragment
-    assert texts(batch.extra["decoder_ids"]) == [" ".join(["<2en>", *fragment[:-1]])]
-    assert batch.at[1].tolist() == [0, 1, 2]
-    assert batch.counts == {"mass": 3}
+def hidden_in(batch, row=0):
+    """Where a row that is all masked where it is hidden has its fragment, and whether that ends the sentence."""
+    read = texts(batch.inputs["input_ids"])[row].split()[1:-1]
+    places = [place for place, word in enumerate(read) if word == "[M]"]
+    assert places == list(range(places[0], places[-1] + 1))
+    return places, places[-1] == len(read) - 1
+
+
+@pytest.mark.parametrize("decoder", ["placed", "fragment"])
+def test_the_fragment_alone_is_written_and_the_end_where_it_ends_its_sentence(decoder):
+    ends = 0
+    for key in range(20):
+        batch = made(Mass(**ALL_MASKED, decoder=decoder), sentences([LINE]), key=key)
+        places, at_end = hidden_in(batch)
+        fragment = [LINE.split()[place] for place in places] + ["</s>"] * at_end
+        assert len(places) == 3
+        assert [WORDS[number] for number in batch.labels] == fragment
+        assert texts(batch.extra["decoder_ids"]) == [" ".join(["<2en>", *fragment[:-1]])]
+        assert batch.at[1].tolist() == list(range(len(fragment)))
+        assert batch.counts == {"mass": len(fragment)}
+        assert batch.extra.get("decoder_first") == ([places[0]] if decoder == "placed" else None)
+        ends += at_end
+    assert 0 < ends < 20
 
 
 def test_masks_before_the_fragment_put_its_subwords_at_their_places():
     """Figure 1 of the paper: what predicts place i stands in the decoder's column i, and reads place i - 1."""
     for key in range(12):
         batch = made(Mass(**ALL_MASKED, decoder="masked"), sentences([LINE, "the doctor"]), NAMED, key)
-        read = texts(batch.inputs["input_ids"])[0].split()[1:-1]
-        first = read.index("[M]")
+        places, at_end = hidden_in(batch)
+        first = places[0]
         shown = texts(batch.extra["decoder_ids"])[0].split()
-        assert shown == ["<2en>", *["[M]"] * first, *LINE.split()[first : first + 2]][: first + 3]
-        assert batch.at[1][:3].tolist() == [first, first + 1, first + 2]
+        assert shown == ["<2en>", *["[M]"] * first, *LINE.split()[first : first + 2 + at_end]][: first + 3 + at_end]
+        assert batch.at[1][: 3 + at_end].tolist() == list(range(first, first + 3 + at_end))
         assert (batch.extra["decoder_languages"] == 2).all()
 
 
-def test_where_places_have_vectors_masks_stand_before():
-    text = sentences([LINE] * 30)
-    assert "[M]" in " ".join(texts(made(Mass(), text, PLAIN).extra["decoder_ids"]))
-    assert "[M]" not in " ".join(texts(made(Mass(), text, ROTARY).extra["decoder_ids"]))
+def test_people_are_shown_a_fragment_at_its_places():
+    placed, masked = (Mass(**ALL_MASKED, decoder=decoder) for decoder in ("placed", "masked"))
+    facts = [mass.facts(made(mass, sentences([LINE]), key=3), VOCAB).lines for mass in (placed, masked)]
+    assert facts[0]["next"] == facts[1]["next"]
+
+
+def test_places_of_fragments_reach_the_decoder():
+    """Two batches that differ in nothing else."""
+    batch = made(Mass(**ALL_MASKED), sentences([LINE]), key=1).to(torch.device("cpu"))
+    assert batch.extra["decoder_first"].tolist() != [0]
+    moved = replace(batch, extra={**batch.extra, "decoder_first": torch.zeros(1, dtype=torch.int64)})
+    for family, same in (("bert", False), ("modernbert", True)):
+        net = model(family, init_std=0.3)
+        one, two = (Mass().loss(net, torch.nn.ModuleDict(), each)["mass"].total.item() for each in (batch, moved))
+        assert (one == pytest.approx(two, rel=1e-5)) == same
+
+
+@pytest.mark.parametrize("decoder", ["placed", "fragment", "masked"])
+def test_a_batch_is_charged_for_what_is_read_and_written(decoder):
+    rng, longest = np.random.default_rng(0), 40
+    mass = Mass(decoder=decoder, max_length=longest)
+    for length in (1, 2, 7, 20, longest - 2):
+        words = " ".join(rng.choice(LINE.split(), length))
+        batch = made(mass, sentences([words] * 50), key=length)
+        found = batch.inputs["input_ids"].shape[1] + batch.extra["decoder_ids"].shape[1]
+        (charged,) = mass.row_costs(np.array([length]))
+        assert found <= charged <= found + 8
+    assert mass.pair_costs(np.array([20]), np.array([9])).tolist() == mass.row_costs(np.array([20])).tolist()
 
 
 def test_the_encoder_sees_masks_random_subwords_and_some_as_they_are():
@@ -88,8 +125,8 @@ def test_the_encoder_sees_masks_random_subwords_and_some_as_they_are():
 
 def test_an_empty_sentence_has_no_fragment():
     batch = made(Mass(), sentences(["", "the"]), PLAIN)
-    assert batch.labels.tolist() == [WORDS.index("the")]
-    assert batch.at[0].tolist() == [1]
+    assert batch.labels.tolist() == [WORDS.index("the"), VOCAB.end]
+    assert batch.at[0].tolist() == [1, 1]
 
 
 def test_shares_beyond_one_are_refused():
@@ -134,7 +171,7 @@ def test_a_switched_row_writes_what_stood_in_the_original(vocab):
         hidden = np.flatnonzero(real == vocab.mask)
         assert hidden.tolist() == list(range(hidden[0], hidden[-1] + 1))
         before, after = vocab.decode(real[: hidden[0]]).split(), vocab.decode(real[hidden[-1] + 1 :]).split()
-        fragment = vocab.decode(batch.labels[batch.at[0] == row]).split()
+        fragment = vocab.decode(_written(vocab, batch, row)).split()
         language = vocab.tokens(batch.extra["decoder_ids"][row, :1])[0]
         matrix, other = originals if language == "<2en>" else originals[::-1]
         start = next(place for place in range(7) if matrix[place : place + len(fragment)] == fragment)
@@ -154,7 +191,8 @@ def test_unswitched_rows_are_those_of_plain_mass(vocab):
     batch = switched(pairs, vocab, Mass(switched=True, switching={"source_share": 1, "target_share": 0}, **ALL_MASKED))
     shown = batch.inputs["input_ids"].copy()
     columns = np.concatenate([np.flatnonzero(row == vocab.mask) for row in shown])
-    shown[np.repeat(np.arange(8), (shown == vocab.mask).sum(axis=1)), columns] = batch.labels
+    labels = batch.labels[batch.labels != vocab.end]
+    shown[np.repeat(np.arange(8), (shown == vocab.mask).sum(axis=1)), columns] = labels
     assert [vocab.decode(row) for row in shown] == [vocab.decode(pairs.source.ids[0])] * 8
 
 
@@ -171,13 +209,18 @@ def test_a_switched_row_that_would_not_fit_stays_as_it_was(vocab):
             assert ids == before
             continue
         hidden = np.flatnonzero(np.array(ids) == vocab.mask)
-        assert ids[1 : hidden[0]] + batch.labels[batch.at[0] == row].tolist() + ids[hidden[-1] + 1 : -1] in sides
+        assert ids[1 : hidden[0]] + _written(vocab, batch, row) + ids[hidden[-1] + 1 : -1] in sides
         long += 1
     assert long > 10
 
 
 def _all_masked(rules, longest):
     return Mass(switched=True, switching=rules, max_length=longest, **ALL_MASKED)
+
+
+def _written(vocab, batch, row):
+    """The fragment of a row without an end."""
+    return [number for number in batch.labels[batch.at[0] == row].tolist() if number != vocab.end]
 
 
 def _read(vocab, batch):

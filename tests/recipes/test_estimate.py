@@ -90,6 +90,16 @@ def unpaired(objectives, **train):
     return Recipe.read({**masked, **UNPAIRED, "objectives": objectives, "train": {**masked["train"], **train}}, "here")
 
 
+def test_of_fragments_alone_fewer_subwords_are_written_and_predicted():
+    def states(**objectives):
+        cost = estimate(unpaired(objectives)).cost
+        return cost.memory - 16 * cost.parameters
+
+    whole = states(denoise={})
+    assert states(mass={"decoder": "masked"}) == whole
+    assert whole - states(mass={}) > 0.9 * (16 / 32 - 17 / 49) * 1024 * 502 * 4  # scores of the vocabulary alone
+
+
 @pytest.mark.parametrize(
     ("objectives", "seconds"),
     [

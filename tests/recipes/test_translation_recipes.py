@@ -153,14 +153,14 @@ def test_mass_hides_fragments_of_one_language_or_of_switched_sentences():
 
 @pytest.mark.parametrize("name", [name for name in NAMES if "unmt" in name] + MASS)
 def test_a_batch_holds_as_much_text_as_the_papers(name):
-    """XLM's code, of which MASS's is a copy, counts single sentences once; here they are read and written."""
+    """XLM's code, of which MASS's is a copy, counts single sentences once; here they are read and, or half, written."""
     recipe, paper = read_recipe(name), 2000 if "unmt" in name else 3000
     assert f"{paper} " in " ".join(recipe.changes) or "MASS's fragments and batch" in " ".join(recipe.changes)
     for each in map(recipe.objective, recipe.objectives):
         lengths = np.array([20, 30, 40])
         costs = each.pair_costs(lengths, lengths) if each.reads is Pairs else each.row_costs(lengths)
         held = recipe.train.tokens_per_batch * (lengths + 4) / costs  # subwords of text where all rows are so long
-        assert held == pytest.approx(paper)
+        assert held == pytest.approx(paper, rel=0.03 if name in MASS else 1e-9)  # fragments are whole subwords
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if "/mt-ro-en" in name])

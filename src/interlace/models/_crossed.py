@@ -62,8 +62,8 @@ class Crossed(nn.Module, ABC):
         """Share of attention weights dropped while training."""
 
     @abstractmethod
-    def embed(self, ids: Tensor, languages: Tensor | None, first: int) -> Tensor:
-        """(B, T, H) what the first layer reads; the row's subwords stand at `first` and on."""
+    def embed(self, ids: Tensor, languages: Tensor | None, first: int | Tensor) -> Tensor:
+        """(B, T, H) what the first layer reads; subwords stand at `first` and on, a number or (B,) one of each row."""
 
     @abstractmethod
     def places(self, states: Tensor, first: int) -> Any:
@@ -105,12 +105,20 @@ class Crossed(nn.Module, ABC):
         """(N, V) from (N, H), by the model's own whole head."""
         return self.family.logits(self.model, states)
 
-    def forward(self, source: Tensor, mask: Tensor | None, ids: Tensor, languages: Tensor | None) -> Tensor:
+    def forward(
+        self,
+        source: Tensor,
+        mask: Tensor | None,
+        ids: Tensor,
+        languages: Tensor | None,
+        first: Tensor | None = None,
+    ) -> Tensor:
         """(B, T, H) states of all subwords of `ids` (B, T), each of which sees those before it.
 
-        source: (B, L, H) states of the encoder; mask: (B, L) true where they are real, or None.
+        source: (B, L, H) states of the encoder; mask: (B, L) true where they are real, or None. first: (B,) where each
+        row begins, or None; distances are the same wherever that is, so `places` need not know.
         """
-        states = self.embed(ids, languages, 0)
+        states = self.embed(ids, languages, 0 if first is None else first)
         places = self.places(states, 0)
         seen = None if mask is None else mask.bool()[:, None, None]
         for layer in range(self.depth):
@@ -175,10 +183,13 @@ class BertDecoder(Crossed):
         """Share of attention weights dropped while training."""
         return float(self.config.attention_probs_dropout_prob)
 
-    def embed(self, ids: Tensor, languages: Tensor | None, first: int) -> Tensor:
+    def embed(self, ids: Tensor, languages: Tensor | None, first: int | Tensor) -> Tensor:
         """Word, position and language vectors, normed."""
-        start = self.family.first_position(self.config) + first
+        start = self.family.first_position(self.config)
         places = torch.arange(start, start + ids.shape[1], device=ids.device)[None]
+        places = places + (first if isinstance(first, int) else first[:, None])
+        if not isinstance(first, int):
+            places = places.clamp(max=self.config.max_position_embeddings - 1)  # padding may stand further on
         rows = torch.zeros_like(ids) if languages is None else languages
         embedded: Tensor = self.model.base_model.embeddings(input_ids=ids, token_type_ids=rows, position_ids=places)
         return embedded

@@ -61,8 +61,8 @@ class ModernDecoder(Crossed):
         """Share of attention weights dropped while training."""
         return float(self.config.attention_dropout)
 
-    def embed(self, ids: Tensor, languages: Tensor | None, first: int) -> Tensor:  # noqa: ARG002 - it has no languages
-        """Word vectors, normed."""
+    def embed(self, ids: Tensor, languages: Tensor | None, first: int | Tensor) -> Tensor:  # noqa: ARG002
+        """Word vectors, normed; it has no languages, and places come in later."""
         embedded: Tensor = self.model.base_model.embeddings(input_ids=ids)
         return embedded
 

@@ -61,13 +61,17 @@ class Seq2Seq(Backbone):
         """Whether both sides read one table of subwords."""
         return self.decoder.model.get_input_embeddings().weight is self.table
 
-    def decode(self, states: Tensor, mask: Tensor | None, inputs: dict[str, Tensor]) -> Tensor:
+    def decode(
+        self, states: Tensor, mask: Tensor | None, inputs: dict[str, Tensor], first: Tensor | None = None
+    ) -> Tensor:
         """(B, T, H) states from which `logits` tells what comes next, each subword seeing those before it.
 
         Args:
             states: (B, L, H) of the encoder.
             mask: (B, L) true (or 1) where they are real; none: all are.
             inputs: `input_ids` (B, T), padded on the right, and the language input of `decoder_language_input` (B, T).
+            first: (B,) the place at which each row begins, where it is a fragment; a family that knows distances alone
+                does without. None: all begin at the first.
 
         Raises:
             SettingsError: an input that the decoder would ignore, or a row that is too long.
@@ -76,7 +80,7 @@ class Seq2Seq(Backbone):
         if foreign:
             raise SettingsError(f"this {self.decoder.family.name} decoder cannot read {min(foreign)!r}")
         self._must_fit(inputs["input_ids"].shape[1])
-        found: Tensor = self.decoder(states, mask, inputs["input_ids"], self._languages(inputs))
+        found: Tensor = self.decoder(states, mask, inputs["input_ids"], self._languages(inputs), first)
         return found
 
     def logits(self, states: Tensor) -> Tensor:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from interlace.objectives._seq2seq import Writing
+from interlace.ragged import Ragged
 
 if TYPE_CHECKING:
     from typing import Any
@@ -17,13 +18,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from interlace.data.vocab import Vocab
-    from interlace.ragged import Ragged
     from interlace.randomness import Generator
 
+    Span = tuple[NDArray[np.int64], NDArray[np.int64]]
 
-def spans(
-    lengths: NDArray[Any], share: float, at_edge: float, rng: Generator
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+
+def spans(lengths: NDArray[Any], share: float, at_edge: float, rng: Generator) -> Span:
     """(B,) where a fragment of each row starts and stops: `share` of the row, at least one place of a row that has any.
 
     at_edge: share of rows whose fragment begins the row or ends it, evenly; the others' start anywhere.
@@ -43,14 +43,9 @@ def within(rows: Ragged, starts: NDArray[np.int64], stops: NDArray[np.int64]) ->
 
 
 def written_fragments(
-    ids: Ragged,
-    span: tuple[NDArray[np.int64], NDArray[np.int64]],
-    targets: NDArray[np.int64],
-    vocab: Vocab,
-    *,
-    masked: bool,
+    ids: Ragged, span: Span, targets: NDArray[np.int64], vocab: Vocab, *, masked: bool, placed: bool
 ) -> Writing:
-    """What predicts the fragment: `[target] x_u .. x_(v-1)`, and nothing behind it; no end is predicted.
+    """What predicts the fragment: `[target] x_u .. x_(v-1)`; where it ends its sentence, the end is predicted too.
 
     Args:
         ids: whole rows.
@@ -59,18 +54,28 @@ def written_fragments(
         vocab: whose mask and padding are shown.
         masked: put a mask for every subword before the fragment, so that each of its subwords stands at its own place
             (Song et al. 2019, figure 1); what is behind the fragment is seen by no prediction and left out.
+        placed: say from which place on the fragment stands, in place of the masks (section 4.1).
     """
     starts, stops = span
+    stops = stops + ((stops == ids.lengths) & (starts < stops))  # the end is a place like any other
     before = starts if masked else np.zeros_like(starts)
-    lengths = np.maximum(before + stops - starts, 1)
+    ends = before + stops - starts
+    lengths = np.maximum(ends, 1)
     shown = np.full((len(ids), int(lengths.max(initial=1))), vocab.pad, np.int64)
     columns = np.arange(shown.shape[1])
     if masked:
         shown[columns < lengths[:, None]] = vocab.mask
     shown[:, 0] = targets
-    labels = ids.flat[within(ids, starts, stops)].astype(np.int64)
-    asked = (columns >= before[:, None]) & (columns < (before + stops - starts)[:, None])
+    whole = _ended(ids, vocab.end)
+    labels = whole.flat[within(whole, starts, stops)].astype(np.int64)
+    asked = (columns >= before[:, None]) & (columns < ends[:, None])
     rows, places = np.nonzero(asked)
-    inner = places + 1 < (before + stops - starts)[rows]  # the last one is not read by any prediction
+    inner = places + 1 < ends[rows]  # the last one is not read by any prediction
     shown[rows[inner], places[inner] + 1] = labels[inner]
-    return Writing(shown, lengths, (rows, places), labels, np.zeros(len(ids), np.int8))
+    first = starts.astype(np.int64) if placed else None
+    return Writing(shown, lengths, (rows, places), labels, np.zeros(len(ids), np.int8), first)
+
+
+def _ended(ids: Ragged, end: int) -> Ragged:
+    """The rows, each with its end."""
+    return Ragged.from_lengths(np.insert(ids.flat, ids.offsets[1:] - ids.offsets[0], end), ids.lengths + 1)

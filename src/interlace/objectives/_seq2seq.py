@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from pydantic import Field
 
-from interlace.data.layout import MOST_SPECIALS
 from interlace.errors import SettingsError
 from interlace.objectives import Batch, Facts, Objective, Prepared, Term, pieces, placed
 from interlace.objectives._inputs import Switch, encoder_inputs, language_id, tokens_by_language, wants_languages
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from interlace.objectives import Resources
     from interlace.ragged import Ragged
 
-DECODER_IDS, DECODER_LANGUAGES = "decoder_ids", "decoder_languages"
+DECODER_IDS, DECODER_LANGUAGES, DECODER_FIRST = "decoder_ids", "decoder_languages", "decoder_first"
 PLAIN = "nll"
 
 
@@ -52,6 +51,7 @@ class Writing:
     lengths: (B,) how many of each row are real.
     at: (N,) rows and (N,) columns of the predictions. labels: (N,) what comes there.
     sides: (B,) which of the targets each row is written in.
+    first: (B,) the place where each row begins; None: all do at the first.
     """
 
     ids: NDArray[np.int64]
@@ -59,6 +59,7 @@ class Writing:
     at: tuple[NDArray[np.int64], NDArray[np.int64]]
     labels: NDArray[np.int64]
     sides: NDArray[np.int8]
+    first: NDArray[np.int64] | None = None
 
 
 class Seq2SeqObjective(Objective):
@@ -92,12 +93,17 @@ class Seq2SeqObjective(Objective):
 
     def pair_costs(self, source: NDArray[Any], target: NDArray[Any]) -> NDArray[Any]:
         """As a row that is read and one that is written, both padded to the longer, so that both sides fit."""
-        costs: NDArray[Any] = np.minimum(np.maximum(source, target) + MOST_SPECIALS, self.max_length)
-        return 2 * costs
+        return self.row_costs(np.maximum(source, target))
 
     def row_costs(self, lengths: NDArray[Any]) -> NDArray[Any]:
         """Read and written."""
-        return 2 * super().row_costs(lengths)
+        read = super().row_costs(lengths)
+        costs: NDArray[Any] = read + self.written(read)
+        return costs
+
+    def written(self, read: NDArray[Any]) -> NDArray[Any]:
+        """(n,) subwords that are written, at most, where so many are read, specials included: all of them again."""
+        return read
 
     def for_evaluation(self) -> Self:
         """The same, scored by the likelihood of what is right."""
@@ -121,6 +127,8 @@ class Seq2SeqObjective(Objective):
             prepared: of this objective.
         """
         extra = {DECODER_IDS: writing.ids}
+        if writing.first is not None:
+            extra[DECODER_FIRST] = writing.first
         if prepared.language_ids:
             ids = np.array([language_id(prepared.traits, target) for target in targets], np.int64)
             extra[DECODER_LANGUAGES] = np.broadcast_to(ids[writing.sides][:, None], writing.ids.shape).copy()
@@ -162,15 +170,18 @@ class Seq2SeqObjective(Objective):
         written = {"input_ids": batch.extra[DECODER_IDS]}
         if DECODER_LANGUAGES in batch.extra and model.decoder_language_input is not None:
             written[model.decoder_language_input] = batch.extra[DECODER_LANGUAGES]
-        hidden: Tensor = model.decode(states, inputs.get("attention_mask"), written)  # (B, T, H)
+        first = batch.extra.get(DECODER_FIRST)
+        hidden: Tensor = model.decode(states, inputs.get("attention_mask"), written, first)  # (B, T, H)
         return hidden[batch.at]
 
     def facts(self, batch: Batch, vocab: Vocab) -> Facts:
-        """What the decoder reads, and what it must say next; columns are those of the decoder."""
+        """What the decoder reads, and what it must say next; columns are the places that it takes them to stand at."""
         ids = batch.extra[DECODER_IDS]
+        first = batch.extra.get(DECODER_FIRST, np.zeros(len(ids), np.int64))
         rows, columns = np.nonzero(ids != vocab.pad)
-        written = placed(rows, columns, pieces(vocab, ids[rows, columns]))
-        return Facts({"writes": written, "next": placed(*batch.at, pieces(vocab, batch.labels))})
+        written = placed(rows, columns + first[rows], pieces(vocab, ids[rows, columns]))
+        rows, columns = batch.at
+        return Facts({"writes": written, "next": placed(rows, columns + first[rows], pieces(vocab, batch.labels))})
 
 
 def written_rows(ids: Ragged, target: int, vocab: Vocab, max_length: int) -> Writing:

@@ -33,20 +33,17 @@ from interlace.ragged import Ragged
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from interlace.data.vocab import Vocab
     from interlace.objectives import Batch, Resources
+    from interlace.objectives._fragments import Span
+    from interlace.objectives._seq2seq import Writing
     from interlace.randomness import Generator
-
-ROTARY = {"modernbert"}  # families whose decoder knows distances alone, so that a fragment need not stand at its place
 
 
 @dataclass(frozen=True)
 class PreparedMass(PreparedSeq2Seq):
-    """Adds how fragments are shown, and the forms of words that are moved.
+    """Adds the forms of words that are moved; None where nothing is switched."""
 
-    masked: whether masks stand before a fragment. forms: None where nothing is switched.
-    """
-
-    masked: bool
     forms: Forms | None
 
 
@@ -72,10 +69,11 @@ class Mass(Seq2SeqObjective):
         0.8, ge=0, le=1, description="Share of the fragment that the encoder sees as the mask (MASS, section 4.1: 0.8)."
     )
     random_share: float = Field(0.1, ge=0, le=1, description="Share seen as a random subword (MASS, section 4.1: 0.1).")
-    decoder: Literal["auto", "fragment", "masked"] = Field(
-        "auto",
-        description="What the decoder reads: the fragment alone, or masks before it too, so that every subword stands "
-        "at its own place (MASS, figure 1). 'auto': masks where the model has learnt a vector a place.",
+    decoder: Literal["placed", "fragment", "masked"] = Field(
+        "placed",
+        description="What the decoder reads: the fragment at its own places (MASS, section 4.1), the same as if its "
+        "sentence began there, or masks before it too (figure 1). modernbert knows distances alone, to which the first "
+        "two are one.",
     )
     switched: bool = Field(False, description="Exchange phrases of what is read for their translations (as `alm`).")
     switching: Switching = Field(default_factory=Switching, description="Which ones and how many, where switched.")
@@ -99,12 +97,15 @@ class Mass(Seq2SeqObjective):
             message = "switching says which phrases are exchanged, and none are; set switched = true too"
             raise ValueError(message)
 
+    def written(self, read: NDArray[Any]) -> NDArray[Any]:
+        """The fragment, and what may stand before it."""
+        return read if self.decoder == "masked" else np.minimum(read, np.ceil(self.share * read).astype(np.int64) + 1)
+
     def prepare(self, resources: Resources) -> PreparedMass:
-        """How the decoder is shown fragments, and forms of words where some are moved."""
+        """The forms of words, where some are moved."""
         prepared = super().prepare(resources)
-        masked = resources.traits.family not in ROTARY if self.decoder == "auto" else self.decoder == "masked"
         forms = Forms(resources.vocab) if self.switched else None
-        return PreparedMass(prepared.vocab, prepared.traits, prepared.language_ids, masked, forms)
+        return PreparedMass(prepared.vocab, prepared.traits, prepared.language_ids, forms)
 
     def batch(self, examples: Sentences | Pairs, prepared: PreparedMass, step: int, rng: Generator) -> Batch:  # noqa: ARG002
         """Hide a fragment of every row.
@@ -118,7 +119,7 @@ class Mass(Seq2SeqObjective):
         span = spans(examples.lengths, self.share, self.at_edge, rng)
         read = self._hidden(examples, within(examples.ids, *span), prepared, rng)
         targets = np.full(len(examples), vocab.target(language))
-        writing = written_fragments(examples.ids, span, targets, vocab, masked=prepared.masked)
+        writing = self._writing(examples.ids, span, targets, vocab)
         return self.laid_out(single(read, vocab, self.max_length), (language,), writing, (language,), prepared)
 
     def _switched(self, pairs: Pairs, prepared: PreparedMass, forms: Forms, rng: Generator) -> Batch:
@@ -129,9 +130,13 @@ class Mass(Seq2SeqObjective):
         languages = (pairs.source.language, pairs.target.language)
         vocab = prepared.vocab
         targets = np.array([vocab.target(language) for language in languages])[found.matrix]
-        writing = written_fragments(found.original, found.span, targets, vocab, masked=prepared.masked)
-        writing = replace(writing, sides=found.matrix)
+        writing = replace(self._writing(found.original, found.span, targets, vocab), sides=found.matrix)
         return self.laid_out(rows.laid_out(vocab, self.max_length), languages, writing, languages, prepared)
+
+    def _writing(self, ids: Ragged, span: Span, targets: NDArray[np.int64], vocab: Vocab) -> Writing:
+        return written_fragments(
+            ids, span, targets, vocab, masked=self.decoder == "masked", placed=self.decoder == "placed"
+        )
 
     def _hidden(
         self, sentences: Sentences, hidden: NDArray[np.bool_], prepared: PreparedMass, rng: Generator

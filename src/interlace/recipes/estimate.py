@@ -14,9 +14,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from interlace.data._kinds import ROLES, whole_words
 from interlace.data.vocab import Vocab
 from interlace.errors import InterlaceError
+from interlace.objectives._seq2seq import Seq2SeqObjective
 from interlace.recipes._deriving_check import hindrances
 from interlace.recipes._estimate_back_translation import Translating, shares
 from interlace.recipes._translating import tokenizer_of
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     import torch
 
     from interlace.models.backbone import Backbone
+    from interlace.objectives import Objective
     from interlace.recipes import Recipe
 
 _SECONDS = 2.0  # of measuring, after a first update
@@ -169,7 +173,8 @@ def _vocab(recipe: Recipe) -> Vocab:
 class _Trial:
     """Updates of the recipe's model on random subwords, in rows as long as its objectives allow.
 
-    A translation model reads rows and writes as long ones, all of which it predicts; both sides count.
+    A translation model reads rows and writes such as its objectives ask for, all of which it predicts; both sides
+    count.
     """
 
     def __init__(self, recipe: Recipe, backbone: Backbone, vocab: int, device: torch.device) -> None:
@@ -177,8 +182,8 @@ class _Trial:
         longest = max(objective.max_length for objective in objectives)
         self._length = min(longest, backbone.traits.max_length or longest)
         self._predicted = 1.0 if recipe.seq2seq else max(_predicted(objective) for objective in objectives)
-        self._writes = recipe.seq2seq
-        self._row = 2 * self._length if self._writes else self._length
+        self._written = max(map(self._writes, objectives)) if recipe.seq2seq else 0
+        self._row = self._length + self._written
         self._most = max(recipe.train.tokens_per_batch // self._row, 1)
         self._backbone, self._vocab, self._device = backbone, vocab, device
         self._optimiser = recipe.train.optimise.build(backbone)
@@ -206,20 +211,26 @@ class _Trial:
         self._timed(translating.loss(1, self._device))
         return self._timed(translating.loss(self._rows, self._device)) / (self._rows * translating.row)
 
+    def _writes(self, objective: Objective) -> int:
+        """Subwords that an objective writes of a row; one that only reads writes none."""
+        if not isinstance(objective, Seq2SeqObjective):
+            return 0
+        return int(objective.written(np.array([self._length]))[0])
+
     def _update(self, rows: int) -> float:
         """Seconds of one update on random subwords."""
         import torch
         from torch.nn.functional import cross_entropy
 
-        shape, count = (rows, self._length), max(round(rows * self._length * self._predicted), 1)
-        ids = torch.randint(self._vocab, shape, device=self._device)
-        at = torch.randint(rows * self._length, (count,), device=self._device)
+        ids = torch.randint(self._vocab, (rows, self._length), device=self._device)
+        asked = rows * (self._written or self._length)
+        at = torch.randint(asked, (max(round(asked * self._predicted), 1),), device=self._device)
 
         def loss() -> torch.Tensor:
             states = self._backbone.encode({"input_ids": ids})
-            if self._writes:
+            if self._written:
                 model: Any = self._backbone
-                states = model.decode(states, None, {"input_ids": ids})
+                states = model.decode(states, None, {"input_ids": ids[:, : self._written]})
             logits = self._backbone.logits(states.flatten(0, 1)[at])
             return cross_entropy(logits, ids.flatten()[at])
 
