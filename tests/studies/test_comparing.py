@@ -13,7 +13,7 @@ from interlace.studies.comparing import compare
 from interlace.studies.measures import OTHERS, averaged, scores_of
 from interlace.train.outcomes import outcomes_file, read_outcomes
 from interlace.train.outcomes import write_outcomes as keep
-from study_rows import row, write_outcomes
+from study_rows import row, with_dictionary, write_outcomes
 
 
 def by_language(found):
@@ -59,6 +59,47 @@ def test_other_scores_are_compared_where_they_are_named(results):
     assert averaged(scores_of(both, {"pos": ["loss"]}), found[1].measure) == ["de", "es"]
     with pytest.raises(SettingsError, match=r"evaluate.metrics: pos has no score 'los'; did you mean 'loss'"):
         compare(both, "a", metrics={"pos": ["los"]})
+
+
+@pytest.mark.parametrize("shares", [{"b": 40.0}, {"a": 20.0, "b": 40.0}])
+@pytest.mark.parametrize("metrics", [{}, {"pos": ["accuracy"]}])
+def test_systems_that_left_out_other_words_are_compared_over_all(results, shares, metrics):
+    """B has 60 in German of the words it was not shown, 65 of all; A 50, or 55 where it was shown some others."""
+    rows = with_dictionary(results, shares)
+    found = by_language(compare(rows, "a", metrics=metrics))
+    assert {one.measure.metric for one in found.values()} == {"accuracy, all"}
+    assert found["de"].difference.value == pytest.approx((10 if "a" in shares else 15) - 0.1)
+    [mean] = compare(rows, "a", "languages", metrics=metrics)
+    assert mean.measure.metric == "accuracy, all"
+    assert mean.difference.value == pytest.approx(found[OTHERS].difference.value)
+
+
+@pytest.mark.parametrize("shares", [{}, {"a": 40.0, "b": 40.0}, {"b": 0.0}])
+def test_systems_that_left_out_the_same_words_are_compared_by_the_main_score(results, shares):
+    """None, the same dictionary, or one that holds all: then the main score is over all words too."""
+    found = by_language(compare(with_dictionary(results, shares), "a"))
+    assert {one.measure.metric for one in found.values()} == {"accuracy"}
+    assert found["de"].difference.value == pytest.approx(9.9)
+
+
+def test_one_run_that_was_shown_some_words_is_enough(results):
+    first = [one for one in results if one["pretraining_seed"] == 0]
+    rows = [*with_dictionary(first, {"b": 40.0}), *(one for one in results if one["pretraining_seed"])]
+    assert {one.measure.metric for one in compare(rows, "a")} == {"accuracy, all"}
+
+
+def test_a_checkpoint_without_a_dictionary_is_unlike_a_system_with_one(results):
+    rows = [*with_dictionary([one for one in results if one["system"] == "b"], {"b": 40.0}), row("m", None, "de", 55.0)]
+    assert {one.measure.metric for one in compare(rows, "b")} == {"accuracy, all"}
+
+
+def test_over_examples_the_words_of_the_main_score_are_compared(results, tmp_path):
+    """Systems that were asked other words are kept apart by the examples themselves."""
+    single = [one for one in results if (one["pretraining_seed"], one["language"]) == (0, "de")]
+    for one in single:
+        write_outcomes(outcomes_file(tmp_path / one["run"], "pos", 0), {"de": (np.ones(5), np.ones(5))})
+    [one] = compare(with_dictionary(single, {"b": 40.0}), "a", "examples", tmp_path, draws=99)
+    assert one.measure.metric == "accuracy"
 
 
 def test_fine_tunings_of_one_run_are_one_measurement(results):

@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from interlace.studies._words import over_all
 from interlace.studies.comparing import compare
 from interlace.studies.correlating import correlations
 from interlace.studies.differences import differences
-from interlace.studies.measures import over_all, scores_of
+from interlace.studies.measures import scores_of
 from interlace.studies.rendering import html, latex, markdown
 from interlace.train.outcomes import outcomes_file
-from study_rows import row, write_outcomes
+from study_rows import row, with_dictionary, write_outcomes
 
 
 @pytest.fixture
@@ -61,6 +62,14 @@ def test_single_runs_are_tested_by_mcnemar_too(results, tmp_path):
     [table] = differences(compare(single, "a", "examples", tmp_path, draws=99), "t")
     assert table.columns[-1].name == "McNemar"
     assert shown(table, "de")[-1] == "0.031"  # six of six: 2 / 64
+
+
+def test_a_caption_says_what_scores_over_all_words_are(results):
+    told = "are over all words asked, those too that training has read in a dictionary"
+    [over_all] = differences(compare(with_dictionary(results, {"b": 40.0}), "a"), "t")
+    assert told in over_all.caption
+    assert {line.entries[0].text for line in over_all.lines} == {"accuracy, all"}
+    assert told not in differences(compare(results, "a"), "t")[0].caption
 
 
 def test_all_forms_can_be_written(compared):

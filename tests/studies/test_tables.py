@@ -12,7 +12,7 @@ from rich.console import Console
 from interlace.recipes import Recipe, read_recipe
 from interlace.studies.rendering import groups, html, latex, markdown, terminal, write_tables
 from interlace.studies.tables import Column, tables
-from study_rows import row
+from study_rows import with_dictionary
 
 
 @pytest.fixture
@@ -115,12 +115,33 @@ def test_the_least_p_is_that_of_the_systems_with_the_fewest_runs(results):
     assert "With 1 run of a system no p is below 1:" in tables(alone, "t")[1].caption
 
 
-def test_a_caption_says_whose_score_leaves_out_words_of_a_dictionary(results):
-    told = "accuracy of pos is over held-out words, of which training has read no entry of a dictionary, for B; for"
-    parts = [row("b", 0, "de", score, metric="held out", main=False) for score in (40.0, 0.0)]
-    assert told in tables([*results, parts[0]], "t")[1].caption
-    assert "held-out words" not in tables([*results, parts[1]], "t")[1].caption  # it has none to leave out
-    assert "held-out words" not in tables(results, "t")[1].caption
+def test_scores_over_other_words_are_set_against_each_other_over_all(results):
+    """A, without a dictionary, has 50 in German; B has 60 of the words it was not shown and 65 of all."""
+    main, pos = tables(with_dictionary(results, {"b": 40.0}), "t", "a")
+    over_held_out, whole = (place for place, column in enumerate(pos.columns) if column.name == "de")
+    rows = {line.label: [line.entries[place] for place in (over_held_out, whole)] for line in pos.lines}
+    assert {label: [entry.text for entry in entries] for label, entries in rows.items()} == {
+        "A": ["50.0", "50.0"],
+        "B": ["60.0", "65.0"],
+    }
+    assert [entry.bold for entry in rows["B"]] == [False, True]
+    assert [entry.marked for entry in rows["B"]] == [False, True]
+    told = "accuracy of pos is over held-out words, of which training has read no entry of a dictionary, for B; not"
+    assert told in main.caption
+    assert told in pos.caption
+
+
+def test_systems_of_one_dictionary_are_compared_by_the_words_held_out(results):
+    _, pos = tables(with_dictionary(results, {"a": 40.0, "b": 40.0}), "t", "a")
+    assert (cell(pos, "A", "de").text, cell(pos, "B", "de").text, cell(pos, "B", "de").bold) == ("50.0", "60.0", True)
+    assert [column.name for column in pos.columns].count("de") == 1
+    assert "held-out words" not in pos.caption
+
+
+@pytest.mark.parametrize("shares", [{}, {"b": 0.0}])
+def test_where_no_words_are_held_out_nothing_is_said_of_it(results, shares):
+    """Of a system that has read all words the score is over all."""
+    assert "held-out words" not in tables(with_dictionary(results, shares), "t")[1].caption
 
 
 def test_missing_scores_leave_a_dash(results):

@@ -8,6 +8,7 @@ import numpy as np
 from safetensors.numpy import save_file
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 
@@ -20,6 +21,20 @@ def row(system: str, seed: int | None, language: str, score: float, **more: Any)
         "score": score, "n": 100, "run": f"cells/{system},seed={seed}",
     }  # fmt: skip
     return {**fixed, **more}
+
+
+def with_dictionary(rows: Sequence[dict[str, Any]], shares: dict[str, float]) -> list[dict[str, Any]]:
+    """The rows as a probe of words has them, with what systems that have read a dictionary tell beside the main score.
+
+    shares: by system, the percent of the words that it has read nothing of. Over all words it has 5 points more.
+    """
+    more = [
+        {**one, "metric": name, "main": False, "score": score}
+        for one in rows
+        if (share := shares.get(one["system"])) is not None
+        for name, score in ((f"{one['metric']}, all", one["score"] + 5), ("held out", share))
+    ]
+    return [*rows, *more]
 
 
 def write_outcomes(path: Path, languages: dict[str, tuple[Any, Any]]) -> None:

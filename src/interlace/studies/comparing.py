@@ -20,6 +20,7 @@ from interlace.statistics.runs import (
 )
 from interlace.studies._comparison import made
 from interlace.studies._over_examples import over_examples
+from interlace.studies._words import filled, over_same
 from interlace.studies.measures import OTHERS, scores_of, variants_of
 
 if TYPE_CHECKING:
@@ -53,6 +54,9 @@ def compare(
     - `languages`: would it be so in other languages? Signs of the differences by language are turned; one comparison a
       task.
 
+    Of a task whose words some systems have read in a dictionary, and others not, runs are compared by the score over
+    all words (`p@1, all`). Over examples the main score stays, for systems that were asked other words do not pair.
+
     Args:
         rows: as `read_results` gives them.
         baseline: a system's name; none: the first in the rows.
@@ -73,6 +77,9 @@ def compare(
     systems = list(dict.fromkeys(variant.system for variant in variants))
     if baseline is not None and baseline not in systems:
         raise SettingsError(f"there is no system {baseline!r} in the results{did_you_mean(baseline, systems)}")
+    if unit != "examples":
+        rows = filled(rows)
+        metrics = over_same(rows, metrics)
     scores = scores_of(rows, metrics)
     pairs = [(variant, other) for variant in variants if (other := reference(variant, variants, baseline)) is not None]
     if unit == "languages":

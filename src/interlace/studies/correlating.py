@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from interlace.published import rows as published
 from interlace.statistics.ranking import spearman
-from interlace.studies.measures import DIFFERENCE, OTHERS, over_all, scores_of
+from interlace.studies._words import over_all
+from interlace.studies.measures import DIFFERENCE, OTHERS, scores_of
 from interlace.studies.tables import Column, Entry, Line, Table
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from interlace.statistics import ALPHA
+from interlace.studies._words import WHOLE
 from interlace.studies.measures import OTHERS
 from interlace.studies.tables import Column, Entry, Line, Table
 
@@ -22,6 +23,10 @@ _CAPTION = (
     "paired bootstrap and approximate randomisation over the test examples of these very runs. Other languages: "
     f"Student's interval, and signs of the differences turned. Bold: p < {ALPHA}. McNemar: its exact p, unadjusted, "
     "where two single runs are set against each other; behind p, how many there were of what was drawn."
+)
+_WORDS = (
+    f" Scores named {WHOLE!r} are over all words asked, those too that training has read in a dictionary, so that all "
+    "systems answer the same ones; other examples are of scores that may leave those out."
 )
 
 
@@ -61,6 +66,7 @@ def _table(name: str, title: str, found: Sequence[Comparison]) -> Table:
         lines.append(Line(f"{variant.label} \u2212 {other.label}", tuple(entries)))
     others = any(measure.language == OTHERS for measure, _ in rows)
     caption = _CAPTION + " others: the mean of the languages that the task is not tuned on." * others
+    caption += _WORDS * any(measure.metric.endswith(WHOLE) for measure, _ in rows)
     return Table(f"differences.{name}", f"{title}: differences in {name}", tuple(columns), tuple(lines), caption)
 
 

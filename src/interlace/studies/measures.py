@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 OTHERS = ""  # as a language: the mean of the languages that a task is not tuned on
 SUPERVISED = "supervised"
 DIFFERENCE = "difference"  # as a setting: supervised minus zero-shot, what transfer loses (Tang et al. 2022, section 3)
-WHOLE = ", all"  # behind a metric: over all that was asked, where the main score leaves out what training has read
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,13 @@ Scores = dict[Measure, dict[Variant, Runs]]
 
 def variants_of(rows: Iterable[Row]) -> list[Variant]:
     """All variants, in the order of the rows."""
-    return list(dict.fromkeys(_variant(row) for row in rows))
+    return list(dict.fromkeys(variant_of(row) for row in rows))
+
+
+def variant_of(row: Row) -> Variant:
+    """The system of a row, under its settings."""
+    axes = tuple((key, None if value is None else str(value)) for key, value in row.items() if key not in KINDS)
+    return Variant(row["system"], row["label"], axes)
 
 
 def scores_of(rows: Sequence[Row], metrics: Mapping[str, Sequence[str]] = {}) -> Scores:
@@ -81,7 +86,7 @@ def scores_of(rows: Sequence[Row], metrics: Mapping[str, Sequence[str]] = {}) ->
         if row["metric"] in metrics[row["task"]] if row["task"] in metrics else row["main"]:
             fixed = row["pretraining_seed"] is None
             seed = row["tuning_seed"] if fixed else row["pretraining_seed"]
-            by_seed = cells.setdefault(_measure(row), {}).setdefault(_variant(row), defaultdict(list))
+            by_seed = cells.setdefault(_measure(row), {}).setdefault(variant_of(row), defaultdict(list))
             by_seed[seed].append(row["score"])
     scores: Scores = {
         measure: {variant: {seed: fmean(all_) for seed, all_ in runs.items()} for variant, runs in found.items()}
@@ -105,36 +110,6 @@ def _differences(scores: Scores) -> Scores:
             less = None if measure.greater_is_better is None else not measure.greater_is_better
             found[replace(measure, setting=DIFFERENCE, greater_is_better=less, main=False)] = lost
     return found
-
-
-def over_all(rows: Sequence[Row]) -> list[Row]:
-    """Main scores over all that was asked: where any run tells those apart from what it has not learnt from.
-
-    So a run with a dictionary and one without are scored on the same words, as papers score them.
-    """
-    told = {_place(row, row["metric"]): row["score"] for row in rows}
-    parted = {row["task"] for row in rows if row["metric"].endswith(WHOLE)}
-    main = [row for row in rows if row["main"] and row["task"] in parted]
-    return [
-        {**row, "metric": name, "score": told.get(_place(row, name), row["score"])}
-        for row in main
-        for name in [row["metric"] + WHOLE]
-    ]
-
-
-def held_out_words(rows: Sequence[Row]) -> dict[tuple[str, str], list[str]]:
-    """By task and main score, the systems of which it is not over all words: training has read some entries."""
-    parted = {(row["cell"], row["task"]) for row in rows if row["metric"] == "held out" and row["score"]}
-    found: dict[tuple[str, str], list[str]] = {}
-    for row in rows:
-        labels = found.setdefault((row["task"], row["metric"]), [])
-        if row["main"] and (row["cell"], row["task"]) in parted and row["label"] not in labels:
-            labels.append(row["label"])
-    return found
-
-
-def _place(row: Row, metric: str) -> tuple[Any, ...]:
-    return row["cell"], row["task"], row["setting"], row["language"], row["tuning_seed"], metric
 
 
 def _must_know(rows: Sequence[Row], metrics: Mapping[str, Sequence[str]]) -> None:
@@ -202,8 +177,3 @@ def _measure(row: Row) -> Measure:
         row["greater_is_better"],
         row["main"],
     )
-
-
-def _variant(row: Row) -> Variant:
-    axes = tuple((key, None if value is None else str(value)) for key, value in row.items() if key not in KINDS)
-    return Variant(row["system"], row["label"], axes)

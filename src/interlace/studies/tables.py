@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from interlace.statistics import ALPHA, holm
 from interlace.statistics.runs import mean_interval
+from interlace.studies._words import filled, mixed, over_same, unlike, words_asked
 from interlace.studies.comparing import against, compare
-from interlace.studies.measures import OTHERS, WHOLE, averaged, held_out_words, scores_of, variants_of
+from interlace.studies.measures import OTHERS, averaged, scores_of, variants_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -81,9 +82,10 @@ def tables(
         recipes: of each system, for what papers publish of it.
         metrics: by task, which scores are shown; none: the main one.
     """
-    scores, variants = scores_of(rows, metrics), variants_of(rows)
+    rows = filled(rows)
+    scores, variants = scores_of(rows, over_same(rows, metrics, beside=True)), variants_of(rows)
     marked = {(one.measure, one.variant) for one in compare(rows, baseline, metrics=metrics) if one.clear}
-    view = _View(scores, variants, marked, baseline or variants[0].system, recipes, held_out_words(rows))
+    view = _View(scores, variants, marked, baseline or variants[0].system, recipes, unlike(rows))
     groups: dict[tuple[str, str], list[Measure]] = {}
     for measure in scores:
         groups.setdefault((measure.task, measure.setting), []).append(measure)
@@ -105,7 +107,7 @@ class _View:
     marked: set[tuple[Measure, Variant]]
     baseline: str
     recipes: Mapping[str, Recipe]
-    held_out: Mapping[tuple[str, str], Sequence[str]]
+    unlike: Mapping[str, Sequence[str]]
 
     def main(self, title: str, groups: Sequence[Sequence[Measure]]) -> Table:
         """By task the source language and the mean of the others, or the other where there is one."""
@@ -145,7 +147,11 @@ class _View:
         return replace(table, columns=(*table.columns, means), lines=(*lines, *theirs), caption=table.caption + note)
 
     def _table(self, name: str, title: str, measures: Sequence[Measure], task: str) -> Table:
-        best = {measure: clear_best(self.scores[measure], measure) for measure in measures}
+        apart = mixed(measures, self.unlike)
+        best = {
+            measure: None if (measure.task, measure.metric) in apart else clear_best(self.scores[measure], measure)
+            for measure in measures
+        }
         shown = [variant for variant in self.variants if task == "" or any(variant in self.scores[m] for m in measures)]
         columns = [Column("", "runs"), *(Column(_head(measure), measure.language or "others") for measure in measures)]
         lines = [
@@ -184,17 +190,7 @@ class _View:
             ]
         means = {", ".join(averaged(self.scores, measure)): None for measure in measures if measure.language == OTHERS}
         parts += [f"others: the mean of {' or of '.join(means)}."] if means else []
-        return " ".join([*parts, *self._words_asked(measures)])
-
-    def _words_asked(self, measures: Sequence[Measure]) -> Iterator[str]:
-        """Where a main score is not over the same words of a dictionary for all systems."""
-        for task, metric in dict.fromkeys((measure.task, measure.metric) for measure in measures):
-            held = self.held_out.get((task, metric), ())
-            if 0 < len(held) < len(self.variants):
-                yield (
-                    f"{metric} of {task} is over held-out words, of which training has read no entry of a dictionary, "
-                    f"for {', '.join(held)}; for the others it is over all words, as {metric + WHOLE!r} is for all."
-                )
+        return " ".join([*parts, *words_asked(measures, self.unlike)])
 
     def _too_few(self, measures: Sequence[Measure]) -> list[str]:
         """Of the systems with the fewest runs, which limit what any test can find."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from interlace.studies.measures import DIFFERENCE, OTHERS, SUPERVISED, WHOLE, scores_of, variants_of
+from interlace.studies._words import WHOLE
+from interlace.studies.measures import DIFFERENCE, OTHERS, SUPERVISED, scores_of, variants_of
 from interlace.studies.results import ZERO_SHOT
 from interlace.studies.tables import Column, Entry, Line, Table
 
