@@ -164,15 +164,15 @@ def test_checks_within_an_epoch(cell, checks):
 
 @pytest.mark.parametrize("positions", [8, 32])
 def test_a_batch_holds_the_rows_that_the_model_reads_of_its_subwords(cell, root, positions):
-    """80 sentences of 24 words: cut at 8 positions, 16 of them are 128 padded subwords, of 26 there are 4."""
+    """Of 80 sentences of 24 words, with two specials, 5 come to 130 padded subwords; cut at 8 positions, 16 do."""
     line = "".join(f"{number}\tthe\t_\tDET" + "\t_" * 6 + "\n" for number in range(1, 25))
     (root / "train.en.conllu").write_text(f"{line}\n" * 80)
     seen = []
-    made = cell(epochs=1, seen=seen)
+    made = cell(epochs=1, seen=seen, tokens_per_batch=130)
     backbone = made.load()
     backbone.traits = replace(backbone.traits, max_length=positions)
     score_cell(replace(made, load=lambda: backbone))
-    assert [step.tokens for step in seen] == {8: [128] * 5, 32: [104] * 20}[positions]
+    assert [step.tokens for step in seen] == {8: [128] * 5, 32: [130] * 16}[positions]
 
 
 def test_several_rates_without_a_rule_are_refused():

@@ -70,8 +70,13 @@ def predict_all(
 
 def buckets(examples: Any, prepared: Prepared, max_length: int, tokens_per_batch: int) -> Iterator[NDArray[np.int64]]:
     """The rows of each batch: rows of like length together, so that little is padding; every row once."""
-    inner = getattr(examples, "examples", examples)
+    plan = bucket_plan(examples, prepared, max_length, tokens_per_batch)
+    return (plan.batch(index)[0] for index in range(len(plan)))
+
+
+def bucket_plan(rows: Any, prepared: Prepared, max_length: int, tokens_per_batch: int, *, seed: int = 0) -> BucketPlan:
+    """Batches of rows as long as the model reads them, with its specials; longer ones are cut."""
+    inner = getattr(rows, "examples", rows)
     overhead = 2 + (len(prepared.vocab.between) if isinstance(inner, Pairs) else 0)
     longest = min(max_length, prepared.traits.max_length)
-    plan = BucketPlan(examples.lengths, tokens_per_batch, overhead=overhead, max_length=longest)
-    return (plan.batch(index)[0] for index in range(len(plan)))
+    return BucketPlan(rows.lengths, tokens_per_batch, seed=seed, overhead=overhead, max_length=longest)

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from interlace.data.sampling import BucketPlan
 from interlace.models.freezing import freeze
 from interlace.objectives import Resources
 from interlace.ragged import Ragged
-from interlace.tasks._predict import predict_all
+from interlace.tasks._predict import bucket_plan, predict_all
 from interlace.train.collapse import collapsed, least_of
 from interlace.train.loop import Learning, Progress, Training, steps
 from interlace.train.mixture import Mixture, Source
@@ -61,8 +60,7 @@ class Tuned:
             rows = learner.rows(examples, prepared)
             for remark in learner.remarks(rows, prepared):
                 log.info("%s (%s): %s", cell.name, language, remark)
-            longest = min(learner.max_length, prepared.traits.max_length)
-            plan = BucketPlan(rows.lengths, tuning.tokens_per_batch, seed=cell.seed, max_length=longest, overhead=3)
+            plan = bucket_plan(rows, prepared, learner.max_length, tuning.tokens_per_batch, seed=cell.seed)
             corpus = Bucketed(rows, plan)
             least.append(least_of(learner.asked(rows)))
             sources.append(Source(cell.name, language, learner, prepared, corpus, size=len(examples)))
