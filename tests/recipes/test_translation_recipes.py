@@ -67,6 +67,19 @@ def test_unsupervised_translation(start, other):
     assert strips == (("strip",) * 2 if other == "ro" else ("keep",) * 2)
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_what_differs_is_said_of_those_that_it_is_true_of(name):
+    """Lists of changes are said anew by who adds to one, so each is looked at by itself."""
+    recipe = read_recipe(name)
+    said = " ".join(recipe.changes)
+    assert ("vectors of subwords by themselves" in said) == name.endswith("-emb")
+    assert ("iterations of four updates" in said) == ("denoise" in recipe.objectives)
+    assert ("of back-translation holds 1000 subwords" in said) == (
+        {"translation", "back_translation"} <= set(recipe.objectives)
+    )
+    assert ("8192 padded subwords of both sides" in said) == name.startswith("alm/")
+
+
 def sides(start):
     return dict(zip(("encoder", "decoder"), start.split("-"), strict=True))
 

@@ -65,7 +65,7 @@ class DecoderSettings(Settings):
     take: Take = Field(
         "whole",
         description="What is taken of the start: all its layers and its head, its table of subwords alone "
-        "('embeddings', XLM's EMB), or no weight. Cross-attention is always drawn fresh.",
+        "('embeddings'), or no weight. Cross-attention is always drawn fresh.",
     )
     shape: Shape | None = Field(None, description="Shape of a fresh decoder; none: that of the start or the encoder.")
     layers: int | None = Field(None, ge=1, description="How many layers, the lowest of its start; none: all.")

@@ -79,8 +79,8 @@ class Seq2SeqObjective(Objective):
         0.0,
         ge=0,
         lt=1,
-        description="Share of a label's weight spread evenly over all rows of the table, specials too, as fairseq's "
-        "and torch's (XLM: none).",
+        description="Share of a label's weight spread evenly over all rows of the table, specials and the "
+        "label too, as torch's; fairseq's spreads it over the others (XLM: none).",
     )
     language_ids: Switch = Field(
         "auto", description="Feed the language id of each subword to both sides; 'auto': where there are embeddings."

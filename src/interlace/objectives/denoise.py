@@ -43,7 +43,7 @@ class Denoise(Seq2SeqObjective):
 
     Reads: single sentences of one language a batch; with `translated` a dictionary.
     Relations: `mass` hides one span and writes it alone; `back_translation` reads the model's own translation.
-    Terms: `denoise`. XLM lets its weight fall: `weight = "0:1,100000:0.1,300000:0"`.
+    Terms: `denoise`. XLM lets its weight fall: `weight = "0:1,100000:0.1,300000:0"`, by iterations of four updates.
     """
 
     reads = Sentences

@@ -44,8 +44,8 @@ class Translation(Seq2SeqObjective):
         0.1,
         ge=0,
         lt=1,
-        description="Share of a label's weight spread evenly over all rows of the table, specials too, as fairseq's "
-        "and torch's (Vaswani et al. 2017: 0.1).",
+        description="Share of a label's weight spread evenly over all rows of the table, specials and the "
+        "label too, as torch's; fairseq's spreads it over the others (Vaswani et al. 2017: 0.1).",
     )
 
     @property

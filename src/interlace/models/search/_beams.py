@@ -61,7 +61,7 @@ class Looked:
 class Growing:
     """Hypotheses that go on.
 
-    sums: (B, G) log-probabilities, best first; -inf where there are fewer than G. said: (B, G, T) their subwords.
+    sums: (B, G) log-probabilities, best first; -inf where there are fewer than G. ids: (B, G, T) their subwords.
     """
 
     sums: Tensor
