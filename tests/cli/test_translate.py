@@ -170,6 +170,7 @@ def test_a_long_line_is_refused_by_number_where_that_is_asked_for(run_folder, tm
 def test_what_may_be_cut_short_is_told(run_folder, caplog):
     translate(run_folder, *DIRECTION, "--set", "max_extra=0", "--set", "max_ratio=0.5", text=as_text(LINES))
     assert "translations are as long as they may be" in caplog.text
+    assert "see --set max_ratio=3 (the model writes at most 63 subwords)" in caplog.text
 
 
 # ---- files ----

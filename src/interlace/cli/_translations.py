@@ -95,7 +95,7 @@ class Work:
                 done += len(window)
                 if watch is not None:
                     watch("translating", done, total)
-        _tell(done, counts)
+        self._tell(done, counts)
         if into is not None:
             output.print(str(into), soft_wrap=True, highlight=False)
 
@@ -112,7 +112,7 @@ class Work:
             for window in self._windows(result.lines, str(source.path), source.first + result.done):
                 result.write(window.lines, self.form.rows(window), window.counts())
                 watch("translating", result.done, len(source))
-        _tell(result.done, result.counts)
+        self._tell(result.done, result.counts)
         output.print(str(into), soft_wrap=True, highlight=False)
 
     def _windows(self, lines: Iterable[str], name: str, first: int = 0) -> Iterator[Window]:
@@ -122,6 +122,16 @@ class Work:
             yield from self.interpreter.windows(lines, self.window, first, cut=self.cut)
         except LongLineError as error:
             raise DataError(f"{name}, {error}; --long cut translates it in pieces") from None
+
+    def _tell(self, lines: int, counts: Mapping[str, int]) -> None:
+        """What people should know of how lines were translated."""
+        if pieces := counts.get("pieces", 0):
+            message = "%s of %s lines were longer than the model reads, and were translated in pieces"
+            log.warning(message, f"{pieces:,}", f"{lines:,}")
+        if full := counts.get("full", 0):
+            message = "%s of %s translations are as long as they may be, perhaps cut short: see --set max_ratio=3%s"
+            clipped = f" (the model writes at most {self.interpreter.translator.most:,} subwords)"
+            log.warning(message, f"{full:,}", f"{lines:,}", clipped)
 
 
 def _is_standard_input(path: Path) -> bool:
@@ -139,13 +149,3 @@ def saying() -> Iterator[None]:
     except KeyboardInterrupt:  # Typer turns it into exit code 130 without a word
         notes.print("stopped; the same command goes on from what is saved", highlight=False)
         raise
-
-
-def _tell(lines: int, counts: Mapping[str, int]) -> None:
-    """What people should know of how lines were translated."""
-    if pieces := counts.get("pieces", 0):
-        message = "%s of %s lines were longer than the model reads, and were translated in pieces"
-        log.warning(message, f"{pieces:,}", f"{lines:,}")
-    if full := counts.get("full", 0):
-        message = "%s of %s translations are as long as they may be and perhaps cut short: see --set max_ratio=3"
-        log.warning(message, f"{full:,}", f"{lines:,}")

@@ -28,9 +28,7 @@ def back_translate(
     into: Annotated[Path, typer.Option("--into", help="Folder for both sides: train.LANGUAGE.")],
     source: Annotated[str, typer.Option("--from", metavar="LANGUAGE", help="The language of the text.")] = "",
     target: Annotated[str, typer.Option("--to", metavar="LANGUAGE", help="The language translated into.")] = "",
-    tag: Annotated[
-        str, typer.Option("--tag", help="A word in front of each made sentence, such as <BT>; ordinary text.")
-    ] = "",
+    tag: _Tag = "",
     sets: _Sets = [],
     batch: Batch = None,
     tokens: Tokens = None,
