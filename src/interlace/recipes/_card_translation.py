@@ -27,7 +27,9 @@ def origin(recipe: Recipe) -> str:
     if not recipe.seq2seq or decoder is None:
         return ""
     if decoder.shape is not None or decoder.take == "none":
-        return " Its decoder was drawn fresh."
+        trained = decoder.table == "shared" and recipe.model.start is not None and recipe.model.take != "none"
+        but = ", but for the table of subwords, which is the encoder's" if trained else ""
+        return f" Its decoder was drawn fresh{but}."
     what = "" if decoder.take == "whole" else "the table of subwords of "
     return f" Its decoder began from {what}`{leaf(decoder.start)}`." if decoder.start is not None else ""
 
