@@ -71,7 +71,8 @@ class Seq2Seq(Backbone):
             mask: (B, L) true (or 1) where they are real; none: all are.
             inputs: `input_ids` (B, T), padded on the right, and the language input of `decoder_language_input` (B, T).
             first: (B,) the place at which each row begins, where it is a fragment; a family that knows distances alone
-                does without. None: all begin at the first.
+                does without. None: all begin at the first. Whoever gives it sees to it that no row ends behind
+                `longest_target`: looking would stop a GPU at every step.
 
         Raises:
             SettingsError: an input that the decoder would ignore, or a row that is too long.
