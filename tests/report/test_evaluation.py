@@ -93,6 +93,15 @@ def test_rules_and_leaks_are_told_below_their_table(make_run):
     text = write_report([folder], folder / "report.html").read_text(encoding="utf-8")
     assert "Weights were chosen by mean-dev." in text
     assert "Of up to 3.4\u202f% of a language" in text
+    assert "is not known" not in text
+
+
+def test_models_in_whose_text_nobody_could_look_are_named(make_run):
+    folder = make_run("mlm", gain=0.0)
+    leak = {"exact": 0.0, "ngram": 0.0, "n": 8, "unknown": ["bert-base-multilingual-cased"]}
+    change(folder, "scores.json", lambda rows: [{**row, "leak": leak} for row in rows])
+    text = write_report([folder], folder / "report.html").read_text(encoding="utf-8")
+    assert "What bert-base-multilingual-cased read before is not known, and was not looked into." in text
 
 
 # ---- the map ----

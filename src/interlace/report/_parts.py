@@ -52,11 +52,15 @@ class Diagnosis(_Part):
 
 
 class Leak(_Part):
-    """Percent of the test examples that stand in the pre-training text: whole, or `n` words of them in a row."""
+    """Percent of the test examples that stand in the pre-training text: whole, or `n` words of them in a row.
+
+    unknown: models that the run went on from, of whose text nothing is known.
+    """
 
     exact: float
     ngram: float
     n: int = 0
+    unknown: tuple[str, ...] = ()
 
 
 class Score(_Part):

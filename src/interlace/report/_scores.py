@@ -70,8 +70,9 @@ class TaskTable:
     """One task in one setting. `mean` averages `averaged`, the others that every recipe has scores for.
 
     rules: how the weights were chosen, each once. leak: per cent of the test examples of a language that share words in
-    a row with the pre-training text, the most of any language and recipe; None where nobody looked. asked: by recipe,
-    over which words of a dictionary the score is; empty where it is over all of them for every recipe.
+    a row with the pre-training text, the most of any language and recipe; None where nobody looked. unread: models that
+    recipes go on from, in whose text nobody could look. asked: by recipe, over which words of a dictionary the score
+    is; empty where it is over all of them for every recipe.
     """
 
     task: str
@@ -88,6 +89,7 @@ class TaskTable:
     translations: str = ""
     rules: tuple[str, ...] = ()
     leak: float | None = None
+    unread: tuple[str, ...] = ()
     asked: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -146,6 +148,7 @@ def _table(scored: list[tuple[Run, Score]]) -> TaskTable:
         translations=joined(list(dict.fromkeys(score.translations for _, score in scored if score.translations))),
         rules=tuple(dict.fromkeys(str(score.tuning["rule"]) for _, score in scored if "rule" in score.tuning)),
         leak=max((score.leak.ngram for _, score in scored if score.leak), default=None),
+        unread=tuple(dict.fromkeys(name for _, score in scored if score.leak for name in score.leak.unknown)),
         asked=_asked(first.metric, recipes, scored),
     )
 

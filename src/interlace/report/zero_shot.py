@@ -121,6 +121,8 @@ def _rests_on(table: TaskTable) -> str:
             f" Of up to {number(table.leak)}{NARROW}% of a language's examples several words in a row stand in the"
             " pre-training text."
         )
+    if table.unread:
+        text += f" What {joined(table.unread)} read before is not known, and was not looked into."
     return text
 
 
