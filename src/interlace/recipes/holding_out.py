@@ -103,7 +103,7 @@ def _translated(recipe: Recipe, materials: Materials, traits: Traits, longest: i
 def _written(recipe: Recipe, longest: int) -> Objective | None:
     """What measures a model by sentences of one language, which it writes after reading something else.
 
-    A run of fragments alone predicts no end and no whole sentence, so it is measured by fragments, of sentences as they
+    A run of fragments alone writes no whole sentence, so it is measured by fragments, of sentences as they
     are. Back-translation is measured by noise: what it reads itself hangs on the model.
     """
     if recipe.objectives.keys() & {"denoise", "back_translation"}:
