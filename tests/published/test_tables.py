@@ -152,6 +152,15 @@ def test_all_tables_of_results_are_there():
     assert "no figure is printed" in paper("alm").figures[-1].about
 
 
+def test_the_figures_of_align_mlm_are_said_to_be_what_they_show():
+    """Section 5 reads differences off figure 2, such as about 0 in its first plot, and table 3 extends it."""
+    one, two, three = paper("align_mlm").figures
+    assert [one.number, two.number, three.number] == ["1", "2", "3"]
+    assert "The method" in one.about
+    assert two.about.startswith("The difference of supervised and zero-shot scores")
+    assert "Table 3" in two.about
+
+
 def test_every_score_that_is_said_to_be_like_ours_is_told_by_its_task():
     beside = {  # scores that a task tells beside those it names
         "mlqa": compare_all([], [], Normaliser("squad", "en")),

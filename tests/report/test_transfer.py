@@ -10,7 +10,7 @@ import pytest
 from interlace.report._parts import Facts, Score
 from interlace.report._run import Run
 from interlace.report._transfer_points import points_of
-from interlace.report.transfer import transfer
+from interlace.report.transfer import _rows, _short, transfer
 
 
 def run(label, changes, *, supervised, zero_shot, alignment=None, whole=None, folder="x"):
@@ -53,25 +53,58 @@ def test_points_are_means_over_runs_and_seeds(runs):
     assert points["MLM", "Trans"].alignment == 60.0
 
 
-def test_the_section_draws_the_papers_three_figures(runs):
+def test_the_section_draws_the_papers_figures_2_and_3_and_two_of_ours(runs):
     section = transfer(runs)
     pictures = re.findall(r'<svg[^>]*aria-label="([^"]*)"', str(section.body))
-    assert [words.split(":")[0] for words in pictures] == [
-        "Part-of-speech tagging",
-        "Zero-shot scores, Trans",
-        "Zero-shot scores, Trans + Inv",
-        "Loss against alignment",
+    assert [words.split(": ")[:2] for words in pictures[:2]] == [  # figure 2
+        ["Trans", "supervised minus zero-shot"],
+        ["Trans + Inv", "supervised minus zero-shot"],
     ]
-    assert "ALIGN, Trans + Inv, Part-of-speech tagging: supervised 91.0, zero-shot 66.0, lost 25.0" in pictures[2]
+    assert pictures[2].startswith("Part-of-speech tagging: what transfer loses: MLM, Trans,")
+    assert [words.split(": ")[:2] for words in pictures[3:5]] == [
+        ["Trans", "zero-shot scores"],
+        ["Trans + Inv", "zero-shot scores"],
+    ]
+    assert pictures[5].startswith("Loss against alignment")  # figure 3
+    assert len(pictures) == 6
+    assert "ALIGN, Trans + Inv, Part-of-speech tagging: supervised 91.0, zero-shot 66.0, lost 25.0" in pictures[1]
     assert "nan" not in str(section.body)
     # alignment 60, 5, 70, 65 and losses 5, 50, 2, 25: ranks 2 1 4 3 and 3 1 4 2
     assert "Part-of-speech tagging 0.80" in str(section.body)
 
 
-def test_bars_are_as_high_as_their_scores(runs):
-    body = str(transfer(runs).body)
-    heights = [float(height) for height in re.findall(r'<rect[^>]*height="([0-9.]+)"', body)]
-    assert heights == pytest.approx([134 * score / 100 for score in (85, 88, 40, 66)], abs=0.01)
+def bars(section):
+    """Height and upper end of every bar, in the order of the figures."""
+    found = re.findall(r'<rect[^>]* y="([0-9.-]+)"[^>]* height="([0-9.]+)"', str(section.body))
+    return [(float(height), float(y)) for y, height in found]
+
+
+def test_bars_are_as_high_as_their_differences_and_scores(runs):
+    """Differences stand on one scale over all changes, whose end is the largest; scores on one of 100."""
+    heights = [height for height, _ in bars(transfer(runs))]
+    assert heights[:4] == pytest.approx([134 * loss / 50 for loss in (5, 2, 50, 25)], abs=0.01)
+    assert heights[4:] == pytest.approx([134 * score / 100 for score in (85, 88, 40, 66)], abs=0.01)
+
+
+def test_what_transfer_gains_hangs_below_zero():
+    """A loss of 10 and one of -10 on a scale from 190 (-10) to 56 (10), whose middle is nothing lost."""
+    section = transfer(
+        [run("MLM", TRANS, supervised=[90], zero_shot=[80]), run("XLM", TRANS, supervised=[80], zero_shot=[90])]
+    )
+    assert bars(section)[:2] == [pytest.approx((67, 56)), pytest.approx((67, 123))]
+    assert "201" in re.findall(r'<text x="[0-9.]+" y="([0-9.]+)"[^>]*>\N{MINUS SIGN}10</text>', str(section.body))
+
+
+@pytest.mark.parametrize(
+    ("value", "wide", "told"), [(-0.2, 24.8, "\N{MINUS SIGN}0.2"), (-0.2, 15, "0"), (43.3, 26, "43")]
+)
+def test_a_small_difference_has_a_digit_more_where_there_is_room(value, wide, told):
+    assert _short(value, wide) == told
+
+
+def test_long_names_of_tasks_take_two_rows():
+    assert list(_rows("xnli", 110)) == [(0, "Natural language"), (1, "inference")]
+    assert list(_rows("xnli", 330)) == [(0, "Natural language inference")]
 
 
 def test_runs_without_both_scores_leave_a_sentence(runs):

@@ -1,18 +1,22 @@
-"""Transfer to derived languages: what it loses, zero-shot scores, and alignment (Tang et al. 2022, figures 1 to 3)."""
+"""Transfer to derived languages: what it loses, zero-shot scores, and alignment (Tang et al. 2022, figures 2 and 3).
+
+Figure 1 of the paper is of its method. What each objective loses over all changes, and zero-shot scores, are ours.
+"""
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from interlace.report import Section
 from interlace.report._format import number, task_name
-from interlace.report._svg import element, line, marker, picture, scale, text, text_width, ticks
+from interlace.report._svg import STYLES, element, line, marker, picture, scale, text, text_width, ticks
 from interlace.report._templates import render
 from interlace.report._transfer_points import points_of
 from interlace.statistics.ranking import spearman
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from markupsafe import Markup
 
@@ -23,6 +27,8 @@ _WIDTH, _RIGHT = 380.0, 366.0
 _ROW, _TOP = 26.0, 40.0
 _TYPE = 12.0
 _DISC = 1  # the style whose mark is a filled circle
+_LABEL = 11.0  # from the end of a bar that goes down to the foot of its number
+_SMALL = 10.0  # below it a difference's first digit behind the point matters
 _LEAST = 4  # points: of three, no order says anything
 
 
@@ -34,8 +40,10 @@ def transfer(runs: Sequence[Run]) -> Section:
         return Section("Transfer to derived languages", lead, render("figures", figures=[], note=""))
     tasks = list(dict.fromkeys(point.task for point in points))
     of_tasks = [[point for point in points if point.task == task] for task in tasks]
-    pictures = [_losses(some) for some in of_tasks]
-    pictures += [_scores(points, change) for change in dict.fromkeys(point.change for point in points)]
+    changes = dict.fromkeys(point.change for point in points)
+    pictures = [_differences(points, change) for change in changes]
+    pictures += [_losses(some) for some in of_tasks]
+    pictures += [_scores(points, change) for change in changes]
     pictures += [_scatter(aligned) for some in of_tasks if (aligned := [p for p in some if p.alignment is not None])]
     lead = (
         "Supervised scores are of models tuned on the derived language itself, zero-shot ones of models tuned on the"
@@ -78,8 +86,8 @@ def _keys(styles: dict[str, int], y: float, shape: int | None = None, colour: in
 
 
 def _losses(points: Sequence[Point]) -> Markup:
-    """Figure 1 of the paper: what each objective loses, a mark a change."""
-    title = f"{task_name(points[0].task)}: supervised minus zero-shot"
+    """What each objective loses in one task, a mark a change, with the range of its runs."""
+    title = f"{task_name(points[0].task)}: what transfer loses"
     rows, styles = _styles(points, lambda point: point.objective), _styles(points, lambda point: point.change)
     left = 10 + max(text_width(row, _TYPE) for row in rows)
     values = [value for point in points for value in point.lost]
@@ -100,28 +108,62 @@ def _losses(points: Sequence[Point]) -> Markup:
     return picture(_WIDTH, bottom + 16, spoken, parts, "dots")
 
 
+def _differences(points: Sequence[Point], change: str) -> Markup:
+    """Figure 2 of the paper: what is lost after one change; all changes on one scale, which may go below nothing."""
+    losses = [point.loss for point in points]
+    title = f"{change}: supervised minus zero-shot"
+    return _bars(points, change, title, lambda point: point.loss, (min(0.0, *losses), max(1.0, *losses)))
+
+
 def _scores(points: Sequence[Point], change: str) -> Markup:
-    """Figure 2 of the paper: zero-shot scores after one change, bars of objectives side by side for each task."""
+    """Zero-shot scores after one change."""
+    return _bars(points, change, f"{change}: zero-shot scores", lambda point: point.zero_shot, (0.0, 100.0))
+
+
+def _bars(
+    points: Sequence[Point], change: str, title: str, height: Callable[[Point], float], ends: tuple[float, float]
+) -> Markup:
+    """Bars of objectives side by side for each task, up or down from nothing."""
     styles = _styles(points, lambda point: point.objective)
     shown = [point for point in points if point.change == change]
     tasks = _styles(shown, lambda point: point.task)
-    up, base = scale(0.0, 100.0, 190.0, 56.0), 190.0
-    parts = [text(0, 14, f"{change}: zero-shot scores", "title"), *_keys(styles, 34, shape=_DISC)]
-    for value in (0, 25, 50, 75, 100):
-        parts += [line(30, up(value), _RIGHT, up(value), "grid"), text(24, up(value) + 4, value, "tick", "end")]
+    low, high = ends
+    top, bottom = 56.0, 190.0 + (_LABEL if low < 0 else 0.0)
+    up = scale(low, high, 190.0, top)
+    parts = [text(0, 14, title, "title"), *_keys(styles, 34, shape=_DISC)]
+    for value in ticks(low, high, 4):
+        parts.append(line(30, up(value), _RIGHT, up(value), "rule" if value == 0 else "grid"))
+        parts.append(text(24, up(value) + 4, number(value, 0), "tick", "end"))
     group = (_RIGHT - 36) / len(tasks)
-    wide = min(26.0, group * 0.8 / max(len(styles), 1))
+    wide = min(26.0, group * 0.9 / max(len(styles), 1))
     for task, place in tasks.items():
         middle = 36 + group * (place + 0.5)
-        parts.append(text(middle, base + 16, task_name(task), "tick", "middle"))
+        parts += [text(middle, bottom + 16 + 13 * row, name, "tick", "middle") for row, name in _rows(task, group)]
         for point in (one for one in shown if one.task == task):
             x = middle + (styles[point.objective] - len(styles) / 2) * wide
-            size = {"x": x + 1, "y": up(point.zero_shot), "width": wide - 2, "height": base - up(point.zero_shot)}
-            title = element("title", _told(point))
-            parts.append(element("rect", title, class_=f"c{styles[point.objective] % 8} full", **size))
-            parts.append(text(x + wide / 2, up(point.zero_shot) - 3, number(point.zero_shot, 0), "tick", "middle"))
-    spoken = f"Zero-shot scores, {change}: " + "; ".join(map(_told, shown))
-    return picture(_WIDTH, base + 24, spoken, parts, "dots")
+            value = height(point)
+            size = {"x": x + 1, "y": up(max(value, 0.0)), "width": wide - 2, "height": abs(up(value) - up(0.0))}
+            parts.append(element("rect", element("title", _told(point)), class_=_fill(styles, point), **size))
+            beyond = up(value) + (_LABEL if value < 0 else -3)
+            parts.append(text(x + wide / 2, beyond, _short(value, wide), "tick", "middle"))
+    spoken = f"{title}: " + "; ".join(map(_told, shown))
+    below = 24 + 13 * max(row for task in tasks for row, _ in _rows(task, group))
+    return picture(_WIDTH, bottom + below, spoken, parts, "dots")
+
+
+def _rows(task: str, wide: float) -> Iterable[tuple[int, str]]:
+    """The task's name in as many rows as its place is narrow."""
+    return enumerate(wrap(task_name(task), int(wide / text_width("x", 11)), break_on_hyphens=False))
+
+
+def _fill(styles: dict[str, int], point: Point) -> str:
+    return f"c{styles[point.objective] % STYLES} full"
+
+
+def _short(value: float, wide: float) -> str:
+    """A number above a bar: a small one with a digit behind the point, where the bar is wide enough."""
+    precise = number(value, 1)
+    return precise if abs(value) < _SMALL and text_width(precise, 11) <= wide + 1 else number(value, 0)
 
 
 def _scatter(points: Sequence[Point]) -> Markup:
@@ -131,7 +173,7 @@ def _scatter(points: Sequence[Point]) -> Markup:
     low, high = min(0.0, *losses), max(1.0, *losses)
     room = (high - low) * 0.08
     across, up = scale(0.0, 100.0, 40.0, _RIGHT - 10), scale(low - room, high + room, 222.0, 62.0)
-    parts = [text(0, 14, f"{task_name(points[0].task)}: loss against alignment (%)", "title")]
+    parts = [text(0, 14, f"{task_name(points[0].task)}: loss by alignment (%)", "title")]
     parts += [*_keys(colours, 34, shape=_DISC), *_keys(shapes, 52, colour=0)]
     for value in ticks(low, high, 4):
         parts += [line(40, up(value), _RIGHT, up(value), "grid")]
