@@ -116,19 +116,25 @@ pieces = st.integers(6, 9)
 words = st.lists(pieces, min_size=1, max_size=3)
 
 
-@given(
-    st.lists(st.lists(words, max_size=6), max_size=5),
-    st.dictionaries(words.map(tuple), words, min_size=1, max_size=8),
-)
-def test_a_plain_loop_makes_the_same(rows, translations):
-    """One translation a word, so that nothing is drawn."""
+def made(rows, translations):
+    """Rows of words, each its subwords, and the table of their translations, one a word."""
     own = list(translations)
     spelled = Ragged.of([np.array(word, np.int32) for word in [*own, *translations.values()]])
     numbers = np.arange(len(own))
     table = WordTable(spelled, numbers, Ragged.of([[len(own) + number] for number in numbers]))
     ids = Ragged.of([np.array([piece for word in row for piece in word], np.int32) for row in rows])
     owners = Ragged.of([np.array([i for i, word in enumerate(row) for _ in word], np.int32) for row in rows])
-    found = word_by_word(Sentences(ids, owners, "en"), table, 1.0, np.random.default_rng(0), 100)
+    return Sentences(ids, owners, "en"), table
+
+
+@given(
+    st.lists(st.lists(words, max_size=6), max_size=5),
+    st.dictionaries(words.map(tuple), words, min_size=1, max_size=8),
+)
+def test_a_plain_loop_makes_the_same(rows, translations):
+    """One translation a word, so that nothing is drawn."""
+    sentences, table = made(rows, translations)
+    found = word_by_word(sentences, table, 1.0, np.random.default_rng(0), 100)
     expected = [[translations.get(tuple(word), word) for word in row] for row in rows]
     assert [row.tolist() for row in found.ids] == [[piece for word in row for piece in word] for row in expected]
     assert [row.tolist() for row in found.words] == [[i for i, w in enumerate(row) for _ in w] for row in expected]
@@ -140,13 +146,8 @@ def test_a_plain_loop_makes_the_same(rows, translations):
     st.integers(0, 12),
 )
 def test_no_row_grows_beyond_its_room(rows, translations, room):
-    own = list(translations)
-    spelled = Ragged.of([np.array(word, np.int32) for word in [*own, *translations.values()]])
-    numbers = np.arange(len(own))
-    table = WordTable(spelled, numbers, Ragged.of([[len(own) + number] for number in numbers]))
-    ids = Ragged.of([np.array([piece for word in row for piece in word], np.int32) for row in rows])
-    owners = Ragged.of([np.array([i for i, word in enumerate(row) for _ in word], np.int32) for row in rows])
-    found = word_by_word(Sentences(ids, owners, "en"), table, 1.0, np.random.default_rng(0), room)
-    assert (found.lengths <= np.maximum(ids.lengths, room)).all()
+    sentences, table = made(rows, translations)
+    found = word_by_word(sentences, table, 1.0, np.random.default_rng(0), room)
+    assert (found.lengths <= np.maximum(sentences.lengths, room)).all()
     for row, words in enumerate(found.words):
         assert sorted(set(words.tolist())) == list(range(len(rows[row])))  # each is still there
