@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -54,13 +53,15 @@ def over_examples(
             try:
                 theirs, ours = (_there(got[each]) for each in reversed(pair))  # what the baseline lacks is told first
                 one = _tested(measure, pair, ours, theirs, rng, draws)
+                single = all(len(_of(rows, measure, each)) == 1 for each in pair)
+                if single and ours.is_right_or_wrong and theirs.is_right_or_wrong:
+                    one = replace(one, mcnemar=mcnemar(ours, theirs).p)
             except DataError as error:
                 if untested is None:
                     raise
                 untested(Untested(measure, *pair, str(error)))
                 continue
-            single = all(len(_of(rows, measure, each)) == 1 for each in pair)
-            found.append(one if single else replace(one, mcnemar=math.nan))
+            found.append(one)
     return found
 
 
@@ -72,8 +73,7 @@ def _tested(
     scale = 100.0 if measure.unit == "%" else 1.0
     interval = Interval(interval.value * scale, interval.low * scale, interval.high * scale, interval.n)
     effects = float("nan"), cliffs_delta(a.each, b.each)
-    one = made(measure, pair, interval, tested, "examples", effects)
-    return replace(one, mcnemar=mcnemar(a, b).p) if a.is_right_or_wrong and b.is_right_or_wrong else one
+    return made(measure, pair, interval, tested, "examples", effects)
 
 
 def _pooled_or_why(rows: Sequence[Row], measure: Measure, variant: Variant, into: Path) -> Examples | DataError:
