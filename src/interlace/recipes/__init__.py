@@ -207,6 +207,11 @@ class Recipe(Settings):
             names = [self.evaluate.source, *(self.evaluate.targets or (self.world.languages if self.world else []))]
         return list(dict.fromkeys(language for name in names for language in name.split("-")))
 
+    @property
+    def targets(self) -> list[str]:
+        """What is scored where a task names no targets: those of the evaluation, else all languages but its source."""
+        return self.evaluate.targets or [language for language in self.languages if language != self.evaluate.source]
+
     def must_train(self) -> None:
         """Refuse a recipe that only says how to evaluate.
 

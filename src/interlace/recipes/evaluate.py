@@ -231,8 +231,7 @@ def _cell(
         vocab=vocab,
         root=data_root(recipe),
         source=recipe.evaluate.source,
-        targets=recipe.evaluate.targets
-        or [language for language in recipe.languages if language != recipe.evaluate.source],
+        targets=recipe.targets,
         seed=seed,
         accelerator=accelerator,
         watch=watch,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from interlace.train.selection import fits_of
+from interlace.train.selection import fits_of_task
 
 if TYPE_CHECKING:
     from interlace.recipes import Recipe
@@ -14,13 +14,7 @@ if TYPE_CHECKING:
 def asked_of(recipe: Recipe, name: str) -> set[Item]:
     """(setting, language) that a recipe's task is scored in.
 
-    The same as `train.tune.fits` says of a loaded model; it is said here without loading one, nor torch.
+    Said without a model, nor torch.
     """
-    settings, task = recipe.evaluate, recipe.evaluate.task(name)
-    targets = task.targets
-    if targets is None:
-        targets = settings.targets or [language for language in recipe.languages if language != settings.source]
-        targets = [settings.source, *targets] if task.by_itself else targets
-    if task.learner() is None:
-        return {("zero-shot", language) for language in targets}
-    return {item for fit in fits_of(task.settings, settings.source, targets) for item in fit.scored}
+    fits = fits_of_task(recipe.evaluate.task(name), recipe.evaluate.source, recipe.targets)
+    return {item for fit in fits for item in fit.scored}

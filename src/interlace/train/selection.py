@@ -12,7 +12,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from interlace.tasks import Rule, Setting
+    from interlace.tasks import Rule, Setting, Task
 
 Item = tuple["Setting", str]  # a setting and the language that is scored in it
 ALONE: tuple[Setting, ...] = ("supervised", "translate-train")  # settings with a fine-tuning for each language
@@ -57,6 +57,20 @@ class Group:
         better = (mean if greater else -mean) > self.best
         self.best, self.since = (mean if greater else -mean, 0) if better else (self.best, self.since + 1)
         return better
+
+
+def fits_of_task(task: Task, source: str, targets: list[str]) -> list[Fit]:
+    """The fine-tunings of a task; of a probe, one without training for each language.
+
+    targets: what is scored where the task names none.
+    """
+    if task.targets is not None:
+        targets = task.targets
+    elif task.by_itself:
+        targets = list(dict.fromkeys([source, *targets]))
+    if task.learner() is None:  # languages one by one, so that one without data costs no other its score
+        return [Fit([], [("zero-shot", language)]) for language in targets]
+    return fits_of(task.settings, source, targets)
 
 
 def fits_of(settings: list[Setting], source: str, targets: list[str]) -> list[Fit]:

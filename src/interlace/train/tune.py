@@ -13,7 +13,7 @@ from interlace.ragged import Ragged
 from interlace.tasks._outcomes import Measured
 from interlace.train._tuned import Tuned
 from interlace.train.predictions import keep_measured
-from interlace.train.selection import Fit, fits_of, groups_of
+from interlace.train.selection import Fit, fits_of_task, groups_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,14 +39,9 @@ def fits(cell: Cell) -> list[Fit]:
     Raises:
         SettingsError: what is right for a text says nothing of its translation in this task.
     """
-    targets = cell.targets if cell.task.targets is None else cell.task.targets
-    if cell.task.by_itself and cell.task.targets is None:
-        targets = list(dict.fromkeys([cell.source, *targets]))
-    if cell.task.learner() is None:  # languages one by one, so that one without data costs no other its score
-        return [Fit([], [("zero-shot", language)]) for language in targets]
     if "translate-test" in cell.task.settings and not cell.task.translatable:
         raise SettingsError(f"{cell.name}: translate-test is for tasks with one label a text, not for this one")
-    return fits_of(cell.task.settings, cell.source, targets)
+    return fits_of_task(cell.task, cell.source, cell.targets)
 
 
 def score_fit(cell: Cell, fit: Fit) -> list[Score]:
