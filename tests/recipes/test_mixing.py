@@ -5,7 +5,7 @@ import json
 import pytest
 from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer
 
-from interlace.errors import SettingsError
+from interlace.errors import DataError, SettingsError
 from interlace.recipes import Recipe, read_recipe
 from interlace.recipes.pretrain import pretrain
 from little_world import WORLD
@@ -24,8 +24,8 @@ SMALL = WORLD | {
 
 @pytest.fixture
 def run(tmp_path):
-    def train(name, changes):
-        into = tmp_path / "run"
+    def train(name, changes, folder="run"):
+        into = tmp_path / folder
         pretrain(read_recipe(name, SMALL | changes), into)
         rows = [json.loads(line) for line in (into / "metrics.jsonl").read_text().splitlines()]
         return into, [row for row in rows if row["kind"] == "step"], rows[-1]["scores"]
@@ -69,6 +69,30 @@ def test_a_causal_run_ends_with_a_model_that_writes(run):
     ids = AutoTokenizer.from_pretrained(into / "model")("the", return_tensors="pt").input_ids[:, :-1]
     written = model.generate(ids, max_new_tokens=5, do_sample=False)
     assert written.shape[1] > ids.shape[1]
+
+
+def test_rows_are_filled_with_whole_sentences_and_pairs(run):
+    changes = {"train.steps": "8", "train.tokens_per_batch": "512"}
+    changes |= {"model.shape.max_length": "128", "objectives.tlm.max_length": "128"}
+    _, single, _ = run("tiny/mlm-tlm", changes)
+    _, filled, _ = run(
+        "tiny/mlm-tlm", changes | {f"objectives.{name}.filled": "true" for name in ("mlm", "tlm")}, "filled"
+    )
+    a_row = [
+        {
+            name: sum(step["tokens"] for step in steps if step["objective"] == name)
+            / sum(step["rows"] for step in steps if step["objective"] == name)
+            for name in ("mlm", "tlm")
+        }
+        for steps in (single, filled)
+    ]
+    assert a_row[0]["mlm"] == 64 > a_row[1]["mlm"] > 52  # none is cut, so some room is left
+    assert a_row[0]["tlm"] < 64 < a_row[1]["tlm"] < 128
+
+
+def test_sentences_that_fill_no_row_whole_are_told_of(run):
+    with pytest.raises(DataError, match=r"rows of 'en' are longer than 6 subwords; raise mlm\.max_length"):
+        run("tiny/mlm", {"train.steps": "3", "objectives.mlm.max_length": "8", "objectives.mlm.filled": "true"})
 
 
 def test_too_many_passes_are_refused_before_the_first_update(run):

@@ -71,7 +71,7 @@ def single(sentences: Sentences, vocab: Vocab, max_length: int) -> Layout:
 def joined(pairs: Pairs, vocab: Vocab, max_length: int) -> Layout:
     """`[begin] A [end] B [end]` (with the vocabulary's own glue between) a row; the longer side is cut first."""
     glue = vocab.between
-    room = max_length - 2 - len(glue)
+    room = max_length - SPECIALS - len(glue)
     first, second = _fair(pairs.source.lengths, pairs.target.lengths, room)
     a_ids, a_words = _cut(pairs.source, first)
     b_ids, b_words = _cut(pairs.target, second)
@@ -87,6 +87,11 @@ def joined(pairs: Pairs, vocab: Vocab, max_length: int) -> Layout:
     layout.ids[rows, lengths - 1] = vocab.end
     layout.sides[rows, lengths - 1] = 1
     return layout
+
+
+def half(vocab: Vocab, max_length: int) -> int:
+    """Subwords of either side that `joined` has room for, however long the other is."""
+    return (max_length - SPECIALS - len(vocab.between)) // 2
 
 
 def _fair(first: NDArray[Any], second: NDArray[Any], room: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

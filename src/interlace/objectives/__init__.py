@@ -41,6 +41,7 @@ __all__ = [
     "Examples",
     "Facts",
     "MaskedObjective",
+    "MaskedText",
     "Masking",
     "Objective",
     "Prepared",
@@ -182,6 +183,13 @@ class Objective(Settings, ABC):
         """What people should know about how it reads these examples, told once before training."""
         return []
 
+    def room(self, vocab: Vocab) -> int | None:  # noqa: ARG002 - most rows are not filled
+        """Subwords of a side of a row that whole sentences, or whole pairs, fill one after another; None: they do not.
+
+        See `interlace.data.filled`.
+        """
+        return None
+
     def pair_costs(self, source: NDArray[Any], target: NDArray[Any]) -> NDArray[Any]:
         """(n,) subwords, padding and specials included, that pairs of sides this long take in a batch.
 
@@ -220,5 +228,5 @@ from interlace.objectives._inputs import (  # noqa: E402
     wants_restart,
 )
 from interlace.objectives._lexicons import Dictionaries, Dictionary  # noqa: E402
-from interlace.objectives._masked import MaskedObjective, PreparedMasked  # noqa: E402
+from interlace.objectives._masked import MaskedObjective, MaskedText, PreparedMasked  # noqa: E402
 from interlace.objectives._masking import Masking  # noqa: E402

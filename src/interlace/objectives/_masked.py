@@ -1,17 +1,23 @@
-"""What all objectives share that predict masked subwords: the masking, what it counts, and how it is measured."""
+"""What all objectives share that predict masked subwords: the masking, what it counts, and how it is measured.
+
+`MaskedText` is of those that read running text in one language.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from pydantic import Field
 
+from interlace.data import Sentences
+from interlace.data.layout import SPECIALS
 from interlace.objectives import Objective, Prepared
 from interlace.objectives._inputs import Switch, wants_languages
 from interlace.objectives._masking import Masking, Tables
 
 if TYPE_CHECKING:
+    from interlace.data.vocab import Vocab
     from interlace.objectives import Resources
 
 
@@ -50,3 +56,20 @@ class MaskedObjective(Objective):
     def for_evaluation(self) -> Self:
         """The same with the evaluation's masking."""
         return self.model_copy(update={"masking": self.masking.for_evaluation()})
+
+
+class MaskedText(MaskedObjective):
+    """Predict masked subwords of running text. Subclass, and lay rows out in `batch`."""
+
+    reads: ClassVar[type] = Sentences
+    streams: ClassVar[bool] = True
+
+    filled: bool = Field(
+        False,
+        description="Fill rows with whole sentences and cut none (Tang et al. 2022, appendix G.3, for XLM and "
+        "DICT-MLM); false: rows are cut out of running text.",
+    )
+
+    def room(self, vocab: Vocab) -> int | None:  # noqa: ARG002 - all vocabularies have as many specials
+        """A row without its specials, where whole sentences fill it."""
+        return self.max_length - SPECIALS if self.filled else None

@@ -7,8 +7,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from interlace.data import Sentences
-from interlace.objectives import MaskedObjective, Prepared, PreparedMasked, Switch
+from interlace.objectives import MaskedText, Prepared, PreparedMasked, Switch
 from interlace.objectives._lexicons import Dictionary
 from interlace.objectives.mlm import Mlm
 
@@ -20,11 +19,9 @@ class PreparedWithDictionary(Prepared):
     text: PreparedMasked
 
 
-class WithDictionary(MaskedObjective):
+class WithDictionary(MaskedText):
     """Subclass, and change the batches of `mlm`."""
 
-    reads = Sentences
-    streams = True
     needs: ClassVar[frozenset[str]] = frozenset({"lexicon"})
 
     language_ids: Switch = Field(

@@ -8,24 +8,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from interlace.data import Sentences
 from interlace.data.layout import single
-from interlace.objectives import MaskedObjective, encoder_inputs
+from interlace.objectives import MaskedText, encoder_inputs
 
 if TYPE_CHECKING:
+    from interlace.data import Sentences
     from interlace.objectives import Batch, PreparedMasked, Resources
     from interlace.randomness import Generator
 
 
-class Mlm(MaskedObjective):
+class Mlm(MaskedText):
     """Predict masked subwords from both sides.
 
     Reads: one language a batch, full rows of any number of consecutive sentences.
     Relations: `tlm` is the same on the two sides of a translation.
     """
 
-    reads = Sentences
-    streams = True
     term: ClassVar[str] = "mlm"
 
     def prepare(self, resources: Resources) -> PreparedMasked:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 from pydantic import Field
 
 from interlace.data import Pairs
-from interlace.data.layout import joined
+from interlace.data.layout import half, joined
 from interlace.objectives import (
     MaskedObjective,
     PreparedMasked,
@@ -25,6 +25,7 @@ from interlace.objectives import (
 )
 
 if TYPE_CHECKING:
+    from interlace.data.vocab import Vocab
     from interlace.objectives import Batch, Resources
     from interlace.randomness import Generator
 
@@ -49,6 +50,16 @@ class Tlm(MaskedObjective):
     reset_positions: Switch = Field(
         "auto", description="Restart positions on the second side (XLM); 'auto': where language ids tell sides apart."
     )
+
+    filled: bool = Field(
+        False,
+        description="Fill each half of a row with whole pairs, one after another (Tang et al. 2022, appendix G.3: 256 "
+        "subwords beside 256); false: a row holds one pair.",
+    )
+
+    def room(self, vocab: Vocab) -> int | None:
+        """Half a row without its specials, where whole pairs fill it."""
+        return half(vocab, self.max_length) if self.filled else None
 
     def prepare(self, resources: Resources) -> PreparedTlm:
         """Resolve the switches; a model that cannot do what is asked is refused."""

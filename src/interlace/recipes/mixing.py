@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from interlace.data import Pairs
+from interlace.data.filled import Filled, side_lengths
+from interlace.data.layout import SPECIALS
 from interlace.data.packing import Streams
 from interlace.data.parallel import ParallelCorpus
 from interlace.data.sampling import BucketPlan, StreamPlan
@@ -19,8 +21,6 @@ from interlace.train.mixture import Mixture, Source
 from interlace.train.plans import Bucketed, Streamed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from interlace.models.traits import Traits
@@ -94,23 +94,25 @@ def _resources(
 
 
 def _plan(recipe: Recipe, objective: Objective, materials: Materials, corpus: str, number: int) -> Plan:
-    data, budget = materials.readable[corpus], recipe.train.tokens_per_batch
-    if objective.streams and not isinstance(data, ParallelCorpus):
+    data: Any = materials.readable[corpus]
+    budget = recipe.train.tokens_per_batch
+    room = objective.room(materials.vocab)
+    if room is not None:
+        data = Filled(data, room, materials.vocab.end, _fitting(objective, corpus, data, room))
+    elif objective.streams and not isinstance(data, ParallelCorpus):
         streams = Streams(data, objective.max_length - 2, materials.vocab.end)
         if len(streams) == 0:
             raise DataError(f"corpus {corpus!r} holds less than one row of {objective.max_length} subwords")
         return Streamed(streams, StreamPlan(len(streams), budget, objective.max_length, recipe.seed, number))
-    sides = list(data.side_lengths) if isinstance(data, ParallelCorpus) else [data.lengths]
-    rows = _whole_rows(objective, corpus, sides) if objective.whole else None
-    sides = sides if rows is None else [side[rows] for side in sides]
+    rows = _fitting(objective, corpus, data, objective.max_length - SPECIALS) if objective.whole else None
+    sides = side_lengths(data) if rows is None else [side[rows] for side in side_lengths(data)]
     costs = objective.pair_costs(*sides) if len(sides) == 2 else objective.row_costs(*sides)
     return Bucketed(data, BucketPlan(costs, budget, seed=recipe.seed, corpus=number), rows)
 
 
-def _whole_rows(objective: Objective, corpus: str, sides: Sequence[NDArray[Any]]) -> NDArray[np.int64] | None:
-    """The rows whose every side fits the objective's longest row; None: all of them."""
-    room = objective.max_length - 2
-    fits = np.logical_and.reduce([side <= room for side in sides])
+def _fitting(objective: Objective, corpus: str, data: Any, room: int) -> NDArray[np.int64] | None:
+    """The rows whose every side fits into so many subwords; None: all of them."""
+    fits = np.logical_and.reduce([side <= room for side in side_lengths(data)])
     if fits.all():
         return None
     about = f"{len(fits) - fits.sum():,} of {len(fits):,} rows of {corpus!r} are longer than {room} subwords"

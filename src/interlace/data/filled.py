@@ -1,0 +1,127 @@
+"""Rows filled with whole sentences, or with whole translations: as many as fit, one after another, and none is cut.
+
+    sentences   the cat sat | it slept | then the dog came
+    rows of 6   the cat sat </s> it slept | then the dog came
+
+Of translations both sides of a row hold the same pairs, each side so many subwords at most (Tang et al. 2022, appendix
+G.3). Streams (`packing`) waste nothing but cut sentences at a row's edge, and two languages at different words.
+
+Legend: n sentences of a batch; T their subwords.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from interlace.data import Pairs, Sentences
+from interlace.ragged import Ragged
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from interlace.data.corpus import Corpus
+    from interlace.data.parallel import ParallelCorpus
+
+
+class Filled:
+    """The rows of a corpus, joined.
+
+    corpus: sentences or pairs. room: subwords of a side of a row, separators between sentences included.
+    separator: what stands between two sentences.
+    rows: numbers of those that are read, each of whose sides fits the room; none: all of them.
+    """
+
+    def __init__(
+        self,
+        corpus: Corpus | ParallelCorpus | Sentences | Pairs,
+        room: int,
+        separator: int,
+        rows: NDArray[np.int64] | None = None,
+    ) -> None:
+        self.room, self.separator = room, separator
+        self._corpus = corpus
+        self._rows = np.arange(len(corpus)) if rows is None else rows
+        sides = [lengths[self._rows].astype(np.int64) for lengths in side_lengths(corpus)]
+        self._bounds = _bounds(sides, room)
+        first, stop = self._bounds[:-1], self._bounds[1:]
+        self.side_lengths = [
+            np.add.reduceat(side, first) + (stop - first - 1) if len(first) else side[:0] for side in sides
+        ]
+
+    def __len__(self) -> int:
+        return len(self._bounds) - 1
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """(rows,) subwords of all sides together, separators between sentences included."""
+        total: NDArray[np.int64] = np.sum(self.side_lengths, axis=0)
+        return total
+
+    def take(self, rows: NDArray[Any] | Sequence[int]) -> Any:
+        """The named rows, `Sentences` or `Pairs` as the corpus is; of pairs without their links and phrases.
+
+        Words are numbered afresh in each row and side; a separator's is -1.
+        """
+        rows = np.asarray(rows, np.int64)
+        first, stop = self._bounds[:-1][rows], self._bounds[1:][rows]
+        members = Ragged.from_lengths(np.empty(0, np.int64), stop - first)
+        places = np.repeat(first - members.offsets[:-1], stop - first) + np.arange(members.offsets[-1])
+        found: Sentences | Pairs = self._corpus.take(self._rows[places])
+        if isinstance(found, Sentences):
+            return _joined(found, members.lengths, self.separator)
+        source, target = (_joined(side, members.lengths, self.separator) for side in (found.source, found.target))
+        return Pairs(source, target)
+
+
+def side_lengths(corpus: Any) -> list[NDArray[Any]]:
+    """(rows,) subwords of each side of pairs, or of the one side that sentences have."""
+    if isinstance(corpus, Pairs):
+        return [corpus.source.lengths, corpus.target.lengths]
+    return list(getattr(corpus, "side_lengths", None) or [corpus.lengths])
+
+
+def _bounds(sides: Sequence[NDArray[np.int64]], room: int) -> NDArray[np.int64]:
+    """(rows + 1,) the sentence that each row begins with, and behind the last one their count."""
+    count = len(sides[0])
+    following = np.full(count, count, np.int64)  # the sentence that a row which begins here leaves for the next one
+    for lengths in sides:
+        stops = np.cumsum(lengths + 1)  # a separator behind each sentence; behind the last of a row it needs no room
+        fitting = np.searchsorted(stops, stops - lengths + room, side="right")
+        np.minimum(following, fitting, out=following)
+    steps, bounds = following.tolist(), [0]
+    while bounds[-1] < count:
+        bounds.append(steps[bounds[-1]])
+    return np.asarray(bounds, np.int64)
+
+
+def _joined(sentences: Sentences, members: NDArray[np.int64], separator: int) -> Sentences:
+    """Sentences as rows, each of the next so many, with separators between.
+
+    members: (rows,) sentences of each row; no row has none.
+    """
+    lengths, lasts = sentences.lengths, np.cumsum(members) - 1
+    parted = np.ones(len(lengths), np.int64)  # separators behind each sentence
+    parted[lasts] = 0
+    separators = np.cumsum(parted) - parted  # before each sentence
+    text = np.arange(lengths.sum()) + np.repeat(separators, lengths)  # (T,) where each subword comes to stand
+    ids = np.full(len(text) + parted.sum(), separator, np.int32)
+    words = np.full(len(ids), -1, np.int32)
+    ids[text] = sentences.ids.flat
+    own = sentences.words.flat
+    words[text] = np.where(own >= 0, own + np.repeat(_words_before(sentences, members), lengths), -1)
+    sizes = np.add.reduceat(lengths + parted, lasts - members + 1) if len(members) else members
+    return Sentences(Ragged.from_lengths(ids, sizes), Ragged.from_lengths(words, sizes), sentences.language)
+
+
+def _words_before(sentences: Sentences, members: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(n,) words that stand before each sentence in its row."""
+    counts = np.zeros(len(sentences), np.int64)
+    np.maximum.at(counts, sentences.words.rows(), sentences.words.flat + 1)
+    before = np.cumsum(counts) - counts
+    firsts = np.cumsum(members) - members
+    found: NDArray[np.int64] = before - np.repeat(before[firsts], members)
+    return found
