@@ -87,7 +87,6 @@ def _about(study: Study, cell: Cell, state: State, run: dict[str, Any]) -> Row:
 def _measured(score: Row, metric: str, value: float, task: Task) -> Row:
     main = metric == score["metric"]
     unit, greater = task.scale(metric)
-    direction = None if metric in task.neutral else greater
     return {
         **{key: score.get(key) for key in _SCORED},
         "setting": score.get("setting") or ZERO_SHOT,
@@ -95,7 +94,7 @@ def _measured(score: Row, metric: str, value: float, task: Task) -> Row:
         "metric": metric,
         "main": main,
         "unit": score.get("unit", "%") if main else unit,
-        "greater_is_better": score.get("greater_is_better", True) if main else direction,
+        "greater_is_better": score.get("greater_is_better", True) if main else greater,
         "score": value,
         **({key: score.get(key) for key in ("low", "high")} if main else {}),
     }

@@ -49,6 +49,9 @@ Setting = Literal["zero-shot", "supervised", "translate-train", "translate-train
 source's training text translated into the language that is scored, or into all of them together; the source language
 alone, with the test text translated into it."""
 
+Scale = tuple[str, bool | None]
+"""The unit of a score, and whether greater is better; None where neither more nor less is."""
+
 Rule = Literal["english-dev", "mean-dev", "per-language-dev", "last"]
 """Whose development set chooses the weights and the learning rate: the source language's, that of all languages on the
 mean, each language's own (a model a language); or none does, and the last weights count."""
@@ -152,8 +155,7 @@ class Task(Settings, ABC):
     metric: ClassVar[str]  # name of the main score, a key of what `score` or `measure` returns
     unit: ClassVar[str] = "%"
     greater_is_better: ClassVar[bool] = True
-    others: ClassVar[dict[str, tuple[str, bool]]] = {}  # unit, and whether greater is better, of scores unlike it
-    neutral: ClassVar[frozenset[str]] = frozenset()  # those of `others` of which neither more nor less is better
+    others: ClassVar[dict[str, Scale]] = {}  # those of scores unlike the main one
 
     by_itself: ClassVar[bool] = False  # whether a probe measures a language without the source, which then counts too
     static: ClassVar[bool] = False  # whether it can score static word vectors too: `measure_words`
@@ -239,8 +241,8 @@ class Task(Settings, ABC):
         """
         raise NotImplementedError
 
-    def scale(self, metric: str) -> tuple[str, bool]:
-        """The unit of one of its scores, and whether greater is better; what stands behind a comma says of what."""
+    def scale(self, metric: str) -> Scale:
+        """That of one of its scores; what stands behind a comma says of what."""
         return self.others.get(metric.split(", ", maxsplit=1)[0], (self.unit, self.greater_is_better))
 
     @property

@@ -16,7 +16,7 @@ from pydantic import Field, field_validator, model_validator
 from interlace.errors import DataError, SettingsError
 from interlace.models.search.settings import BestOnly, Search
 from interlace.statistics.examples import Examples, identity_of
-from interlace.tasks import Task
+from interlace.tasks import Scale, Task
 from interlace.tasks._bleu import Bleu, Tokenise, bleu, chrf, copied, length_ratio, tokenised_bleu
 from interlace.tasks._files import Asked, Files, MissingDataError, find_parts
 from interlace.tasks._longest import Longest, must_name, with_learnt, without_specials
@@ -75,14 +75,13 @@ class Mt(Task):
 
     metric: ClassVar[str] = "bleu"
     unit: ClassVar[str] = "BLEU"
-    others: ClassVar[dict[str, tuple[str, bool]]] = {
+    others: ClassVar[dict[str, Scale]] = {
         "chrf": ("chrF", True),
         "copied lines": ("%", False),
         "copied words": ("%", False),
         "in pieces": ("%", False),
-        "length ratio": ("", True),
+        "length ratio": ("", None),  # 1 is best
     }
-    neutral: ClassVar[frozenset[str]] = frozenset({"length ratio"})  # neither more nor less is better: 1 is best
 
     source: str = Field("en", description="The language translated from, where a target names no direction.")
     files: Files = Field(

@@ -17,7 +17,7 @@ from interlace.data import Labelled
 from interlace.errors import DataError, did_you_mean
 from interlace.objectives import Switch
 from interlace.ragged import Ragged
-from interlace.tasks import Task, Tuning
+from interlace.tasks import Scale, Task, Tuning
 from interlace.tasks._apart import held_apart
 from interlace.tasks._entities import by_row, compare, entities, tag_numbers
 from interlace.tasks._files import Asked, Files
@@ -43,7 +43,7 @@ class Ner(Task):
     """F1 over entities, in percent; words cut off beyond the longest row are outside, so their entities are missed."""
 
     metric: ClassVar[str] = "f1"
-    others: ClassVar[dict[str, tuple[str, bool]]] = dict.fromkeys(("opened", "unread"), ("%", False))
+    others: ClassVar[dict[str, Scale]] = dict.fromkeys(("opened", "unread"), ("%", False))
 
     files: Files = Field(
         "ner/{split}.{language}.tsv",

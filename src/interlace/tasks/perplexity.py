@@ -17,7 +17,7 @@ from interlace.errors import CheckpointError, DataError, SettingsError
 from interlace.objectives import Switch
 from interlace.randomness import Purpose, generator
 from interlace.statistics.examples import Examples, identity_of
-from interlace.tasks import Task
+from interlace.tasks import Scale, Task
 from interlace.tasks._encode import encode
 from interlace.tasks._files import Asked, Files, find_parts
 from interlace.tasks._held_out import perplexity
@@ -48,7 +48,7 @@ class Perplexity(Task):
     metric: ClassVar[str] = "perplexity"
     greater_is_better: ClassVar[bool] = False
     by_itself: ClassVar[bool] = True
-    others: ClassVar[dict[str, tuple[str, bool]]] = {
+    others: ClassVar[dict[str, Scale]] = {
         **{f"{kind}perplexity per {unit}": ("", False) for kind in ("", "pseudo-") for unit in ("word", "subword")},
         **{f"{kind}bits per character": ("", False) for kind in ("", "pseudo-")},
         **dict.fromkeys(("unknown", "cut"), ("%", False)),

@@ -14,7 +14,7 @@ from pydantic import Field
 from interlace.data import Labelled
 from interlace.errors import DataError, did_you_mean
 from interlace.objectives import Switch
-from interlace.tasks import Task, Tuning
+from interlace.tasks import Scale, Task, Tuning
 from interlace.tasks._apart import held_apart
 from interlace.tasks._files import Asked, Files
 from interlace.tasks._read import log_notes
@@ -40,7 +40,7 @@ class Pos(Task):
     """Accuracy over words, in percent; a word cut off beyond the longest row is wrong."""
 
     metric: ClassVar[str] = "accuracy"
-    others: ClassVar[dict[str, tuple[str, bool]]] = {"unread": ("%", False)}
+    others: ClassVar[dict[str, Scale]] = {"unread": ("%", False)}
 
     files: Files = Field(
         "pos/{split}.{language}.conllu",

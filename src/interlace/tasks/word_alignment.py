@@ -19,7 +19,7 @@ from interlace.links import WordPairs
 from interlace.links.agreement import Agreement, by_pair
 from interlace.links.formats import FORMATS, Gold, read_gold, read_gold_text
 from interlace.statistics.examples import Examples, identity_of
-from interlace.tasks import Task
+from interlace.tasks import Scale, Task
 from interlace.tasks._files import Asked, Files, find, find_parts
 from interlace.tasks._outcomes import Measured
 from interlace.tasks._read import log_notes
@@ -61,7 +61,7 @@ class WordAlignment(Likeness, Task):
 
     metric: ClassVar[str] = "aer"
     greater_is_better: ClassVar[bool] = False
-    others: ClassVar[dict[str, tuple[str, bool]]] = dict.fromkeys(("precision", "recall", "f1"), ("%", True))
+    others: ClassVar[dict[str, Scale]] = dict.fromkeys(("precision", "recall", "f1"), ("%", True))
 
     source: str = Field("en", description="The language of the source words; the other one is the language asked for.")
     files: Files = Field(

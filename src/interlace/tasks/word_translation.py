@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
+    from interlace.tasks import Scale
     from interlace.vectors import WordVectors
 
 _NAME = "word_translation"
@@ -103,7 +104,7 @@ class WordTranslation(AsksDictionary):
 
     metric: ClassVar[str] = "p@1 csls"
     static: ClassVar[bool] = True
-    others: ClassVar[dict[str, tuple[str, bool]]] = {"mean cosine": ("cosine", True), "mean distance": ("L2", False)}
+    others: ClassVar[dict[str, Scale]] = {"mean cosine": ("cosine", True), "mean distance": ("L2", False)}
 
     source: str = Field("en", description="The language of the words asked; candidates are in the language asked for.")
     files: Files = Field(
