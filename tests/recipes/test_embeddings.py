@@ -16,6 +16,7 @@ from interlace.vectors import WordVectors
 
 STATIC = [name for name in shipped_recipes() if read_recipe(name).embeddings]
 TINY = [name for name in STATIC if name.startswith("tiny/")]
+WORDS = [name for name in TINY if read_recipe(name).embeddings.units == "words"]  # of subwords: test_embedding_tables
 TABLE_5 = {"xlm/concat": [0.36, 4.89, 0.52], "xlm/muse": [0.38, 5.13, 0.65]}
 SMALL = {
     "world.languages": '["en", "de"]',
@@ -48,7 +49,7 @@ def test_there_is_one_of_each_method():
     assert {read_recipe(name).embeddings.name for name in TINY} == {"concat", "identical", "muse", "procrustes"}
 
 
-@pytest.mark.parametrize("name", TINY)
+@pytest.mark.parametrize("name", WORDS)
 def test_tiny_ones_run_and_are_scored(name, tmp_path):
     folder = pretrain(read_recipe(name, SMALL | QUICK.get(name, {})), tmp_path / "run")
     assert sorted(path.name for path in folder.iterdir()) == [
@@ -176,6 +177,8 @@ def test_no_more_of_given_vectors_is_read_than_is_used(data):
         ({"name": "concta"}, "no method of word vectors .*did you mean 'concat'"),
         ({"name": "concat", "skipgram": {"widht": 3}}, "did you mean 'width'"),
         ({"name": "muse", "vectors": "{lang}.vec"}, "nothing fills in {lang}"),
+        ({"name": "muse", "units": "subwords"}, "muse learns each language by itself.* all text together: concat$"),
+        ({"name": "concat", "units": "subword"}, "should be 'words' or 'subwords'"),
     ],
 )
 def test_wrong_sections_are_explained(section, message):

@@ -72,7 +72,7 @@ def test_what_differs_is_said_of_those_that_it_is_true_of(name):
     """Lists of changes are said anew by who adds to one, so each is looked at by itself."""
     recipe = read_recipe(name)
     said = " ".join(recipe.changes)
-    assert ("vectors of subwords by themselves" in said) == name.endswith("-emb")
+    assert ("learnt by gensim in place of fastText" in said) == name.endswith("-emb")
     assert ("iterations of four updates" in said) == ("denoise" in recipe.objectives)
     assert ("of back-translation holds 1000 subwords" in said) == (
         {"translation", "back_translation"} <= set(recipe.objectives)
@@ -89,11 +89,33 @@ def taken(recipe):
     model, decoder = recipe.model, recipe.model.decoder
 
     def named(start, take):
+        if model.vectors is not None and start is None:
+            return model.vectors.split("/")[1].split("-")[1]
         if start is None or take == "none":
             return "random"
-        return "emb" if take == "embeddings" else start.split("/")[1].split("-")[1]
+        return start.split("/")[1].split("-")[1]
 
     return {"encoder": named(model.start, model.take), "decoder": named(decoder.start or model.start, decoder.take)}
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_what_emb_begins_from(other):
+    """Vectors of the same text and subwords as every other row's start, learnt as Lample et al. (2018b) do."""
+    name = f"xlm/emb-en-{other}"
+    vectors, model = read_recipe(name), read_recipe(f"xlm/unmt-en-{other}-emb")
+    masked = read_recipe(f"xlm/mlm-en-{other}")
+    assert (vectors.vocab, vectors.normalise) == (masked.vocab, masked.normalise)
+    assert vectors.corpora["text"].train == masked.corpora["text"].train
+    assert vectors.languages == masked.languages == model.languages
+    learnt = vectors.embeddings.method().skipgram
+    assert (vectors.embeddings.name, vectors.embeddings.units) == ("concat", "subwords")
+    assert (learnt.window, learnt.negatives, learnt.epochs, learnt.least) == (5, 10, 10, 1)  # their get_data_enfr.sh
+    assert learnt.width == model.model.shape.width == 1024
+    assert model.model.vectors == f"runs/{vectors.name}/vectors"
+    assert (model.model.vectors_spread, model.model.decoder.table) == ("own", "own")
+    random = read_recipe(f"xlm/unmt-en-{other}-random-random")
+    assert (model.model.shape, model.train, model.objectives) == (random.model.shape, random.train, random.objectives)
+    assert figures(name) == figures(f"xlm/unmt-en-{other}-emb")
 
 
 @pytest.mark.parametrize("kind", SUPERVISED)

@@ -22,9 +22,9 @@ ROOMS_BY_FLOOR = (
         *("neighbours", "statistics"),
     ),
     ("text", "links", "published"),
-    ("data", "readers"),
+    ("data", "readers", "vectors"),
     ("models", "synthetic", "world"),
-    ("objectives", "align", "vectors"),
+    ("objectives", "align"),
     ("tasks",),
     ("train",),
     ("recipes", "studies", "report"),
@@ -40,7 +40,7 @@ NEIGHBOURS = {  # exceptions: a room and the one contract it may know on its own
     ("studies", "recipes.provenance"),  # which tells them apart
     ("__main__", "cli"),  # the door and what is behind it
 }
-LIGHT = {*ROOMS_BY_FLOOR[0], *ROOMS_BY_FLOOR[1], *ROOMS_BY_FLOOR[2], "world", "synthetic", "align", "vectors"}
+LIGHT = {*ROOMS_BY_FLOOR[0], *ROOMS_BY_FLOOR[1], *ROOMS_BY_FLOOR[2], "world", "synthetic", "align"}
 HEAVY = {"torch", "transformers", "accelerate"}
 PRINTERS = {"cli", "__main__"}
 PICKLERS = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "shelve", "marshal"}

@@ -4,11 +4,11 @@ import gzip
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from interlace.errors import DataError
-from interlace.vectors import WordVectors, languages_in
+from interlace.vectors import WordVectors, is_text_file, languages_in
 
 WORDS = ["der", "Hund", "hund", "São\u00a0Paulo"]
 
@@ -42,6 +42,20 @@ def test_a_damaged_file_is_named(vectors, tmp_path):
     (tmp_path / "de.safetensors").write_bytes(b"none")
     with pytest.raises(DataError, match=r"de\.safetensors: damaged word vectors"):
         WordVectors.load(tmp_path, "de")
+
+
+@given(st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\n")), min_size=1, unique=True))
+@example(["\ufeffa", "\r", "a\r\r", " ", "\ufeff", "\x85", "\u2028 b", ""])  # what readers of lines lose or part by
+def test_a_folder_keeps_whatever_a_subword_may_be(tmp_path_factory, words):
+    folder = tmp_path_factory.mktemp("kept")
+    odd = WordVectors("subwords", words, np.zeros((len(words), 2), np.float32))
+    odd.save(folder)
+    same(WordVectors.load(folder, "subwords"), odd)
+
+
+def test_files_are_told_from_folders_by_name():
+    found = [is_text_file(name) for name in ("cc.en.300.vec", "en.vec.gz", "all.txt", "runs/emb/vectors", "runs/v1.5/")]
+    assert found == [True, True, True, False, False]
 
 
 def test_as_many_words_as_vectors_each_once():

@@ -27,6 +27,7 @@ class Backbone(nn.Module):
     model: a transformers model with a masked-language-model head.
     carried: weights of the original checkpoint that this model has no place for (a pooler), written back at export.
     notes: what a person should know about how it was made.
+    begun: plain data on what its weights began as, beyond what settings say; for the records of a run.
     causal: whether it reads from left to right where a call does not say, and is exported as a causal model.
     fresh_head: whether weights of its vocabulary head were drawn by chance, so that it predicts nothing yet.
     """
@@ -46,6 +47,7 @@ class Backbone(nn.Module):
         self.traits: Traits = traits_of(model.config)
         self.carried = carried or {}
         self.notes = notes
+        self.begun: dict[str, Any] = {}
         self.causal = causal
         self.fresh_head = fresh_head
 

@@ -93,6 +93,17 @@ class ModelSettings(Settings):
         "vocabulary, but no weight ('none').",
     )
     shape: Shape | None = Field(None, description="Shape of a fresh model, where there is no start.")
+    vectors: str | None = Field(
+        None,
+        description="Vectors of subwords that the tables of a fresh model begin with (EMB in XLM's table 2): the "
+        "`vectors/` of a run whose [embeddings] has units = 'subwords', with its tokenizer, or a file in the text "
+        "format of fastText (.vec). Rows without one stay drawn.",
+    )
+    vectors_spread: Literal["drawn", "own"] = Field(
+        "drawn",
+        description="Spread about zero of the rows that begin with 'vectors': 'drawn', scaled by one number to that of "
+        "drawn rows, init_std; or their 'own' (XLM's code).",
+    )
     languages: Literal["none", "embeddings"] = Field(
         "none", description="'embeddings': a vector a language added to every subword (XLM, section 3.1)."
     )
@@ -142,6 +153,22 @@ class ModelSettings(Settings):
         if self.language_copies and self.languages == "none":
             message = "language_copies gives languages an embedding: set languages = 'embeddings'"
             raise ValueError(message)
+        self._check_vectors()
+
+    def _check_vectors(self) -> None:
+        """Vectors are for tables that nothing else begins."""
+        if self.vectors is None:
+            if self.vectors_spread != "drawn":
+                message = f"vectors_spread = {self.vectors_spread!r} speaks of 'vectors'; there are none"
+                raise ValueError(message)
+            return
+        if self.start is not None:
+            message = "give either 'start' or 'vectors', not both: a checkpoint has its own table of subwords"
+            raise ValueError(message)
+        decoder = self.decoder
+        if decoder and decoder.start is not None and decoder.take != "none" and decoder.table == "shared":
+            message = "'vectors' and decoder.start each give a table of subwords, and both sides share one"
+            raise ValueError(f"{message}; set decoder.table = 'own'")
 
     def build(
         self, vocab: Vocab, languages: Sequence[str], seed: int = 0, *, causal: bool = False, seq2seq: bool = False
@@ -154,15 +181,22 @@ class ModelSettings(Settings):
         Raises:
             CheckpointError: the start is missing, damaged, or does not fit the vocabulary.
             SettingsError: the family of the start cannot take language embeddings or be a decoder, it lacks a language
-                named here, or encoder and decoder do not fit.
+                named here, encoder and decoder do not fit, or the vectors have another width.
+            DataError: there are no vectors, or none of a subword of the vocabulary.
         """
+        from interlace.models import _vectors
+        from interlace.models._seq2seq_start import begin
+
+        built = begin(self, vocab, languages, seed) if seq2seq else self._alone(vocab, languages, seed, causal=causal)
+        if self.vectors is not None:
+            _vectors.begin(built, self, vocab)
+        return built
+
+    def _alone(self, vocab: Vocab, languages: Sequence[str], seed: int, *, causal: bool) -> Backbone:
+        """An encoder without a decoder."""
         from interlace.models.build import redrawn
         from interlace.models.seq2seq import Seq2Seq
 
-        if seq2seq:
-            from interlace.models._seq2seq_start import begin
-
-            return begin(self, vocab, languages, seed)
         found = self.encoder(vocab, languages, seed, causal=causal)
         if isinstance(found, Seq2Seq):
             found = found.encoder

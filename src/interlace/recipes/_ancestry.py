@@ -23,7 +23,7 @@ class Ancestry:
 
     @classmethod
     def of(cls, recipe: Recipe) -> Ancestry:
-        """Follow the starts of encoder and decoder as long as each is the model of a run folder."""
+        """Follow the starts of encoder, decoder and table as long as each is what a run folder holds."""
         recipes, unknown = [recipe], list[str]()
         for each in recipes:  # which grows
             for start in _starts(each):
@@ -41,10 +41,12 @@ def _starts(recipe: Recipe) -> Iterator[str]:
     for settings in (recipe.model, decoder) if decoder else (recipe.model,):
         if settings.start is not None and settings.take != "none":
             yield settings.start
+    if recipe.model.vectors is not None:
+        yield recipe.model.vectors
 
 
 def _recipe_of(start: str) -> Recipe | None:
-    """The recipe of the run whose model this is; None where it is none of a run, or the recipe cannot be read."""
+    """The recipe of the run whose model or vectors these are; None where no run has them, or it cannot be read."""
     path = Path(start).expanduser().resolve().parent / RECIPE
     try:
         found = read_json(path) if Path(start).expanduser().is_dir() else None

@@ -1,8 +1,8 @@
-"""The `[embeddings]` section of recipes: word vectors in place of a model, as baselines of the same comparison."""
+"""The `[embeddings]` section of recipes: vectors of words as baselines, or those of subwords to begin a model with."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -12,9 +12,14 @@ from interlace.vectors import METHODS, Method
 
 
 class EmbeddingSettings(Settings):
-    """Which word vectors are learnt from the corpora. The method's own settings stand beside these in the section."""
+    """Which vectors are learnt from the corpora. The method's own settings stand beside these in the section."""
 
     name: str = Field("concat", description="A method of word vectors: see `interlace list vectors`.")
+    units: Literal["words", "subwords"] = Field(
+        "words",
+        description="What has a vector: the words of each language, or the subwords of [vocab] over the text of all "
+        "languages together, for a model's table to begin with (Lample et al. 2018b, section 4; XLM's EMB).",
+    )
     vectors: str | None = Field(
         None,
         description="Vectors of each language that exist already, in the text format of word2vec and fastText, as a "
@@ -62,6 +67,12 @@ class EmbeddingSettings(Settings):
         if "texts" in needs and self.vectors is not None:
             message = f"{self.name} learns from text, so embeddings.vectors is of no use to it"
             raise ValueError(message)
+        if self.units == "subwords" and not self.method().joint:
+            joint = ", ".join(name for name in METHODS.names() if METHODS.get(name).joint)
+            message = (
+                f"units = 'subwords': {self.name} learns each language by itself, and a subword that two write would"
+            )
+            raise ValueError(f"{message} have two vectors; these learn from all text together: {joint}")
 
     def method(self) -> Method:
         """The method with its settings."""

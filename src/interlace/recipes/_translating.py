@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from interlace.errors import SettingsError
+from interlace.vectors import is_text_file
 
 if TYPE_CHECKING:
     from interlace.recipes import Recipe
@@ -25,6 +26,10 @@ def check_translating(recipe: Recipe) -> None:
 
 
 def tokenizer_of(recipe: Recipe) -> str | None:
-    """The folder or hub name whose tokenizer a recipe uses, a decoder's where only that has a start; None: its own."""
-    decoder = recipe.model.decoder
-    return recipe.vocab.start or recipe.model.start or (decoder.start if decoder is not None else None)
+    """The folder or hub name whose tokenizer a recipe uses; None: its own.
+
+    That of the model's start, of the decoder's where only that has one, or of vectors that a fresh model begins with.
+    """
+    model, decoder = recipe.model, recipe.model.decoder
+    beside = model.vectors if model.vectors is not None and not is_text_file(model.vectors) else None
+    return recipe.vocab.start or model.start or (decoder.start if decoder is not None else None) or beside

@@ -14,7 +14,8 @@ class VocabSettings(Settings):
 
     start: str | None = Field(
         None,
-        description="Folder or hub name of a tokenizer; none: the checkpoint's that the model starts from, if any.",
+        description="Folder or hub name of a tokenizer; none: the checkpoint's that the model starts from, or that of "
+        "model.vectors, if any.",
     )
     size: int = Field(8000, ge=300, description="Subwords to learn, specials included (XLM: 95k for 15 languages).")
     alpha: float = Field(0.5, ge=0, le=1, description="Exponent of language sampling while learning (XLM: 0.5).")

@@ -50,7 +50,7 @@ def write_card(into: Path, about: dict[str, Any] | None = None) -> Path | None:
     config = json.loads((into / "model" / "config.json").read_text(encoding="utf-8"))
     sections = [
         _head(recipe, config),
-        _title(recipe),
+        _title(recipe, about),
         _loading(recipe, config),
         _data(recipe, about),
         _vocabulary(recipe),
@@ -89,7 +89,7 @@ def _base(recipe: Recipe) -> str | None:
     return start
 
 
-def _title(recipe: Recipe) -> str:
+def _title(recipe: Recipe, about: dict[str, Any]) -> str:
     start = recipe.model.start
     if start is None:
         origin = "It was trained from scratch"
@@ -98,8 +98,17 @@ def _title(recipe: Recipe) -> str:
         origin = (
             f"It goes on from [{base}](https://huggingface.co/{base})" if base else f"It goes on from `{leaf(start)}`"
         )
-    said = f"{origin} with interlace, on {', '.join(recipe.languages)}.{decoder_origin(recipe)}"
+    said = f"{origin} with interlace, on {', '.join(recipe.languages)}.{decoder_origin(recipe)}{_table(about)}"
     return "\n\n".join(part for part in (f"# {recipe.name}", recipe.about, said) if part)
+
+
+def _table(about: dict[str, Any]) -> str:
+    """What its table of subwords began with, where that was learnt by itself."""
+    began = about.get("begun", {}).get("vectors")
+    if began is None:
+        return ""
+    share = f"{whole(began['rows'])} of {whole(began['of'])} rows of its table of subwords"
+    return f" When training began, {share} were vectors that had been learnt by themselves."
 
 
 def _loading(recipe: Recipe, config: dict[str, Any]) -> str:

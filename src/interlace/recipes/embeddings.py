@@ -1,7 +1,8 @@
 """Run a recipe of word vectors: the same corpora, normalisation, words and filters as a model would learn from.
 
 The words of each language go through a file in the cache, a line a line with blanks between, because methods read
-them again and again. A killed run starts anew; what it had made of the text is found again.
+them again and again; subwords come out of the very corpora that a model reads. A killed run starts anew; what it had
+made of the text is found again.
 """
 
 from __future__ import annotations
@@ -19,17 +20,19 @@ from interlace.errors import DataError, SettingsError
 from interlace.links.lexicon import Lexicon
 from interlace.objectives._lexicons import Drawn, Part, draw
 from interlace.recipes._claim import claim, finished
+from interlace.recipes._embedding_subwords import subwords_of
 from interlace.recipes._text import text_key, training_lines, training_pairs
 from interlace.recipes.lexicons import write_drawn
 from interlace.recipes.prepare import data_root
 from interlace.tasks import TASKS
 from interlace.text.lines import atomic_folder, read_lines, writing
 from interlace.train.folder import RUN, locked, write_json
-from interlace.vectors import Sources, WordVectors, languages_in, nobody
+from interlace.vectors import SUBWORDS, Sources, WordVectors, languages_in, nobody
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from interlace.data.vocab import Vocab
     from interlace.recipes import CorpusGroup, Recipe
     from interlace.recipes._embeddings import EmbeddingSettings
     from interlace.tasks import Task
@@ -43,6 +46,8 @@ VECTORS = "vectors"
 
 def learn_vectors(recipe: Recipe, into: Path, watch: Watch | None = None) -> Path:
     """Learn the word vectors that the recipe's `[embeddings]` say, into the folder `into`; returns its `vectors/`.
+
+    Vectors of subwords stand there beside their tokenizer.
 
     Raises:
         RunError: the folder is in use, or holds a run of another recipe.
@@ -60,12 +65,15 @@ def learn_vectors(recipe: Recipe, into: Path, watch: Watch | None = None) -> Pat
         start = time.perf_counter()
         drawn = _drawn(recipe, settings)
         write_drawn({f"embeddings.{one.name}": one for one in drawn}, into)
-        sources = replace(_sources(recipe, settings), dictionaries={one.languages: _learnt(one) for one in drawn})
+        sources, vocab = _sources(recipe, settings)
+        sources = replace(sources, dictionaries={one.languages: _learnt(one) for one in drawn})
         prepared = time.perf_counter()
         learnt = settings.method().fit(sources, recipe.seed, watch or nobody)
         with atomic_folder(into / VECTORS) as folder:
             for vectors in learnt.vectors.values():
                 vectors.save(folder)
+            if vocab is not None:
+                vocab.save_files(folder)
         seconds = {"data": prepared - start, "training": time.perf_counter() - prepared}
         write_json(into / RUN, _described(recipe, learnt, seconds))
     return into / VECTORS
@@ -109,18 +117,22 @@ def static_vectors(folder: str, tasks: Mapping[str, Task]) -> dict[str, WordVect
 # ---- what methods learn from ----
 
 
-def _sources(recipe: Recipe, settings: EmbeddingSettings) -> Sources:
+def _sources(recipe: Recipe, settings: EmbeddingSettings) -> tuple[Sources, Vocab | None]:
+    """Texts or vectors by language; or the text of all in subwords, and the vocabulary."""
     root = data_root(recipe)
     if settings.vectors is not None:
         paths = {language: root / settings.vectors.format(language=language) for language in recipe.languages}
         most = settings.method().most
-        return Sources(given={of: WordVectors.read(path, of, most) for of, path in paths.items()})
+        return Sources(given={of: WordVectors.read(path, of, most) for of, path in paths.items()}), None
     if not recipe.corpora:
         raise SettingsError(
             f"recipe {recipe.name!r} has no [corpora] to learn word vectors from; or name files of vectors in "
             "embeddings.vectors"
         )
-    return Sources(texts={language: _words(recipe, language, root) for language in recipe.languages})
+    if settings.units == "subwords":
+        vocab, lines = subwords_of(recipe)
+        return Sources(texts={SUBWORDS: lines}), vocab
+    return Sources(texts={language: _words(recipe, language, root) for language in recipe.languages}), None
 
 
 def _drawn(recipe: Recipe, settings: EmbeddingSettings) -> list[Drawn]:

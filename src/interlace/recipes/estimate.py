@@ -19,6 +19,7 @@ import numpy as np
 from interlace.data._kinds import ROLES, whole_words
 from interlace.data.vocab import Vocab
 from interlace.errors import InterlaceError
+from interlace.models._vectors import read
 from interlace.objectives._seq2seq import Seq2SeqObjective
 from interlace.recipes._deriving_check import hindrances
 from interlace.recipes._estimate_back_translation import Translating, shares
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     import torch
 
     from interlace.models.backbone import Backbone
+    from interlace.models.shape import ModelSettings
     from interlace.objectives import Objective
     from interlace.recipes import Recipe
 
@@ -130,8 +132,8 @@ def _cost(recipe: Recipe, subwords: int) -> Cost:
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     if recipe.train.threads:
         torch.set_num_threads(recipe.train.threads)
-    vocab = _vocab(recipe)
-    backbone = recipe.model.build(vocab, recipe.languages, recipe.seed, causal=recipe.causal, seq2seq=recipe.seq2seq)
+    vocab, model = _vocab(recipe), _model(recipe)
+    backbone = model.build(vocab, recipe.languages, recipe.seed, causal=recipe.causal, seq2seq=recipe.seq2seq)
     trial = _Trial(recipe, backbone.to(device).train(), vocab.size, device)
     rate, kept = trial.run()
     written = sum(
@@ -168,6 +170,14 @@ def _vocab(recipe: Recipe) -> Vocab:
         words = (f"w{number}" for number in range(recipe.vocab.size - len(ROLES)))
         vocab = Vocab(whole_words(words), ROLES, {}, "of as many words")
     return vocab.with_targets(recipe.languages) if recipe.seq2seq else vocab
+
+
+def _model(recipe: Recipe) -> ModelSettings:
+    """The model; vectors of subwords that are yet to be learnt are only looked at."""
+    if recipe.model.vectors is None or tokenizer_of(recipe):
+        return recipe.model
+    read(recipe.model)
+    return recipe.model.model_copy(update={"vectors": None})
 
 
 class _Trial:

@@ -61,8 +61,8 @@ def sides_of(corpora: Mapping[str, AnyCorpus]) -> dict[str, Corpus]:
     }
 
 
-def prepare(recipe: Recipe) -> Materials:
-    """Everything from the cache, built where it is not there yet.
+def prepare(recipe: Recipe, *, dev: bool = True) -> Materials:
+    """Everything from the cache, built where it is not there yet; without `dev` no held-out text.
 
     Raises:
         DataError: the data root is missing or a file is not as its reader expects.
@@ -71,20 +71,20 @@ def prepare(recipe: Recipe) -> Materials:
     vocab = _vocab(recipe, root).normalising(recipe.normalise)
     vocab = vocab.with_targets(recipe.languages) if recipe.seq2seq else vocab
     train: dict[str, AnyCorpus] = {}
-    dev: dict[str, AnyCorpus] = {}
+    held_out: dict[str, AnyCorpus] = {}
     groups: dict[str, list[str]] = {}
     for name, group in recipe.corpora.items():
         groups[name] = []
         for corpus in [*group.languages, *group.pairs]:
-            key = f"{name}:{corpus}" if corpus in train or corpus in dev else corpus
+            key = f"{name}:{corpus}" if corpus in train or corpus in held_out else corpus
             groups[name].append(key)
             if group.train:
                 train[key] = built = _corpus(recipe, group, corpus, "train", root, vocab)
                 if isinstance(built, ParallelCorpus) and (wanted := needs(recipe, name, key)):
                     train[key] = beside(recipe, group, corpus, root, built, wanted)
-            if group.dev:
-                dev[key] = _corpus(recipe, group, corpus, "dev", root, vocab)
-    return Materials(root, vocab, train, dev, groups)
+            if group.dev and dev:
+                held_out[key] = _corpus(recipe, group, corpus, "dev", root, vocab)
+    return Materials(root, vocab, train, held_out, groups)
 
 
 def data_root(recipe: Recipe) -> Path:

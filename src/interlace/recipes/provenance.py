@@ -42,6 +42,7 @@ def describe(
         "precision": training.accelerator.mixed_precision,
         "processes": training.accelerator.num_processes,
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
+        **({"begun": model.backbone.begun} if model.backbone.begun else {}),
         "steps": progress.done,
         "stopped": progress.reason,
         "tokens": total,

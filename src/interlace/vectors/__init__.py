@@ -2,6 +2,7 @@
 
 A method is settings; `fit` takes lines of words, or vectors that exist already, and gives vectors of each language in
 one common space. Words stand in order of frequency, the most frequent first, as in the files of word2vec and fastText.
+A vocabulary's subwords can stand in the place of words: what a model's table begins with.
 """
 
 from __future__ import annotations
@@ -21,13 +22,14 @@ from interlace.settings import Settings
 from interlace.text.lines import must_exist, read_lines, write_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from interlace.links.lexicon import Lexicon
 
 Watch = Callable[[str, int, int], None]  # what is done, steps done, steps in all
+SUBWORDS = "subwords"  # stands for all languages, where vectors are of a vocabulary's subwords, which they share
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,7 @@ class WordVectors:
 
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        write_lines(folder / f"{self.language}.words", self.words)
+        write_lines(folder / f"{self.language}.words", _as_lines(self.words))
         save_file({"vectors": np.ascontiguousarray(self.vectors)}, folder / f"{self.language}{_SUFFIX}")
 
     @classmethod
@@ -143,6 +145,18 @@ class WordVectors:
         write_vec(Path(path), self.words, self.vectors)
 
 
+def _as_lines(words: Sequence[str]) -> Iterator[str]:
+    """Lines that are read back as these words: a file's first mark and a line's last return are lost in reading."""
+    for number, word in enumerate(words):
+        mark = "\ufeff" if not number and word.startswith("\ufeff") else ""
+        yield f"{mark}{word}\r" if word.endswith("\r") else mark + word
+
+
+def is_text_file(name: str) -> bool:
+    """Whether vectors of that name are a file of `WordVectors.read`; else they are a folder of `WordVectors.save`."""
+    return Path(name).suffix in _TEXT_SUFFIXES
+
+
 def languages_in(folder: Path | str) -> list[str]:
     """The languages whose vectors a folder holds."""
     return sorted(path.stem for path in Path(folder).glob(f"*{_SUFFIX}"))
@@ -178,6 +192,7 @@ class Method(Settings, ABC):
     """A way to word vectors of several languages in one space. Its fields are its settings."""
 
     needs: ClassVar[frozenset[str]] = frozenset()  # {"dictionaries"}, {"texts"}: what it cannot do without
+    joint: ClassVar[bool] = False  # whether it learns from all texts together, so that one text is enough
 
     @property
     def name(self) -> str:
@@ -207,3 +222,4 @@ def nobody(what: str, done: int, steps: int) -> None:
 
 METHODS: Room[Any] = Room(__name__, "method of word vectors", Method)
 _SUFFIX = ".safetensors"
+_TEXT_SUFFIXES = {".vec", ".txt", ".gz"}

@@ -24,6 +24,7 @@ class Concat(Method):
     """Vectors of the words of each language, from one model of all their texts."""
 
     needs: ClassVar[frozenset[str]] = frozenset({"texts"})
+    joint: ClassVar[bool] = True
 
     skipgram: SkipGram = Field(default_factory=SkipGram, description="How fastText learns.")
 

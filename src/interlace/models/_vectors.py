@@ -1,0 +1,125 @@
+"""Tables of subwords that begin with vectors which were learnt by themselves: EMB in XLM's table 2.
+
+Lample et al. (2018b, section 4) learn them by fastText on the subwords of both languages' text together. XLM's code
+copies them into the tables of both sides and into the head, as they are.
+
+Legend: n subwords with a vector, H width.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from interlace.errors import DataError, SettingsError
+from interlace.models.shape import Shape
+from interlace.text.lines import must_exist
+from interlace.vectors import SUBWORDS, WordVectors, is_text_file, languages_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+    from torch import Tensor
+
+    from interlace.data.vocab import Vocab
+    from interlace.models.backbone import Backbone
+    from interlace.models.shape import ModelSettings
+
+
+def begin(backbone: Backbone, settings: ModelSettings, vocab: Vocab) -> None:
+    """Give a fresh model's tables the vectors that `settings` name, in place; rows of other subwords stay drawn.
+
+    A decoder that begins from a checkpoint keeps the table of that. `notes` and `begun` tell how many rows there are.
+
+    Raises:
+        SettingsError: the vectors have another width than the model.
+        DataError: there are none, they are no subwords of `vocab`, or nothing but zeros.
+    """
+    import torch
+
+    vectors = read(settings)
+    rows, found = _matched(vectors, vocab, settings.vectors)
+    scale = _scale(found, settings, backbone)
+    with torch.no_grad():
+        for table in _tables(backbone, settings):
+            table[torch.from_numpy(rows)] = torch.from_numpy(found * np.float32(scale)).to(table)
+    of = backbone.vocab_size
+    backbone.begun["vectors"] = {"rows": len(rows), "of": of, "scale": round(scale, 6)}
+    told = f"{len(rows):,} of {of:,} rows of the table ({len(rows) / of:.1%}) begin with vectors of {settings.vectors}"
+    backbone.notes += (f"{told}, times {scale:.4g}; the other rows are drawn",)
+
+
+def read(settings: ModelSettings) -> WordVectors:
+    """The vectors that `settings` name, of the model's width.
+
+    Raises:
+        SettingsError: they have another width. DataError: there are none of subwords, or they are damaged.
+    """
+    name = str(settings.vectors)
+    path, width = Path(name).expanduser(), (settings.shape or Shape()).width
+    vectors = WordVectors.read(path, SUBWORDS) if is_text_file(name) else _kept(path)
+    if vectors.width != width:
+        message = f"model.vectors = {name!r}: they are {vectors.width} wide, the model {width}"
+        raise SettingsError(
+            f"{message}; set model.shape.width, or embeddings.skipgram.width where the vectors are learnt"
+        )
+    return vectors
+
+
+def _kept(folder: Path) -> WordVectors:
+    """Vectors of subwords that a recipe has learnt."""
+    if folder.is_dir() and SUBWORDS not in (there := languages_in(folder)):
+        run = languages_in(folder / "vectors")
+        if SUBWORDS in run:
+            raise DataError(f"{folder}: a run; name its vectors, {folder / 'vectors'}")
+        held = f"holds vectors of words ({', '.join(there or run)})" if there or run else "holds no vectors"
+        raise DataError(
+            f"{folder}: {held}; a model's table begins with those of subwords, from a recipe with "
+            "embeddings.units = 'subwords'"
+        )
+    must_exist(folder / f"{SUBWORDS}.safetensors", "file of vectors")
+    return WordVectors.load(folder, SUBWORDS)
+
+
+def _matched(vectors: WordVectors, vocab: Vocab, name: str | None) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """(n,) ids of the subwords that have a vector, and (n, H) those; by what the tokenizer calls them."""
+    known = vocab.tokenizer.get_vocab(with_added_tokens=True)
+    ids = np.array([known.get(word, -1) for word in vectors.words], np.int64)
+    if not (ids >= 0).any():
+        theirs, ours = ", ".join(map(repr, vectors.words[:3])), ", ".join(map(repr, vocab.tokens(vocab.ordinary[-3:])))
+        raise DataError(
+            f"{name}: has vectors of {theirs}, but no subword of the model, such as {ours}, is among its "
+            f"{len(vectors):,}; name the tokenizer that they were learnt with in vocab.start"
+        )
+    return ids[ids >= 0], vectors.vectors[ids >= 0]
+
+
+def _scale(vectors: NDArray[np.float32], settings: ModelSettings, backbone: Backbone) -> float:
+    """What vectors are multiplied by."""
+    spread = float(np.sqrt(np.square(vectors, dtype=np.float64).mean()))
+    if not 0 < spread < np.inf:
+        raise DataError(f"{settings.vectors}: the vectors of all subwords are zero, or hold what is no number")
+    return float(backbone.model.config.initializer_range) / spread if settings.vectors_spread == "drawn" else 1.0
+
+
+def _tables(backbone: Backbone, settings: ModelSettings) -> list[Tensor]:
+    """What has a row a subword on the sides that are fresh, for reading and for predicting; tied tensors once."""
+    found = [table for model in _fresh(backbone, settings) for table in _of(model)]
+    return list({table.data_ptr(): table for table in found}.values())
+
+
+def _fresh(backbone: Backbone, settings: ModelSettings) -> Iterator[Any]:
+    from interlace.models.seq2seq import Seq2Seq
+
+    yield backbone.model
+    decoding = settings.decoder
+    if isinstance(backbone, Seq2Seq) and (decoding is None or decoding.start is None or decoding.take == "none"):
+        yield backbone.decoder.model
+
+
+def _of(model: Any) -> Iterator[Tensor]:
+    yield model.get_input_embeddings().weight
+    yield model.get_output_embeddings().weight

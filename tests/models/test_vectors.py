@@ -1,0 +1,194 @@
+"""Tables that begin with vectors of subwords: which rows, on which sides, how large, and what is refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+import torch
+
+from interlace.data.vocab import Vocab
+from interlace.errors import DataError, SettingsError
+from interlace.models._vectors import read
+from interlace.models.build import Shape, fresh
+from interlace.models.seq2seq import Seq2Seq
+from interlace.models.shape import DecoderSettings, ModelSettings
+from interlace.vectors import SUBWORDS, WordVectors
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LINES = ["the old doctor reads three letters", "der alte Arzt liest drei Briefe", "a cat and a dog in a house"]
+WORDS = ["\u2581the", "\u2581der", "elsewhere"]
+SPREAD = 0.1
+# Two of the three are subwords; of their 16 numbers two are 2, so their spread about zero is sqrt(8 / 16), and 0.1 over
+# that makes each 2 the fifth of the root of two.
+VECTORS = np.zeros((3, 8), np.float32)
+VECTORS[0, 0] = VECTORS[1, 3] = 2
+VECTORS[2] = 7
+SCALED = 0.2 * 2**0.5
+
+
+@pytest.fixture(scope="module")
+def vocab() -> Vocab:
+    learnt = Vocab.learn({"en": LINES * 3}, size=120, kind="bpe").with_targets(["en", "de"])
+    assert {*WORDS[:2]} < {*learnt.tokenizer.get_vocab()}
+    return learnt
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    into = tmp_path_factory.mktemp("run") / "vectors"
+    WordVectors(SUBWORDS, WORDS, VECTORS).save(into)
+    return into
+
+
+def shape(family: str = "bert", **more: Any) -> Shape:
+    return Shape(
+        **{"family": family, "layers": 1, "width": 8, "heads": 2, "max_length": 16, "init_std": SPREAD, **more}
+    )
+
+
+def settings_of(vectors: Any, family: str = "bert", **more: Any) -> ModelSettings:
+    return ModelSettings(**{"shape": shape(family), "vectors": str(vectors), **more})
+
+
+def plain(settings: ModelSettings, vocab: Vocab, **how: Any) -> Any:
+    """The same model, drawn throughout."""
+    return settings.model_copy(update={"vectors": None}).build(vocab, (), 3, **how)
+
+
+def rows_of(vocab: Vocab) -> list[int]:
+    return [vocab.tokenizer.token_to_id(word) for word in WORDS[:2]]
+
+
+def is_begun(table: torch.Tensor, drawn: torch.Tensor, vocab: Vocab, value: float = SCALED) -> bool:
+    """Whether it is the table that was drawn but for the two rows."""
+    expected = drawn.clone()
+    for row, place in zip(rows_of(vocab), (0, 3), strict=True):
+        expected[row] = 0
+        expected[row, place] = value
+    return not torch.equal(expected, drawn) and torch.allclose(table, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta", "modernbert"])
+def test_rows_are_the_vectors_with_the_spread_of_drawn_rows(family: str, vocab: Vocab, folder: Path) -> None:
+    settings = settings_of(folder, family)
+    model, drawn = settings.build(vocab, (), 3), plain(settings, vocab)
+    assert is_begun(model.table, drawn.table, vocab)
+    theirs = drawn.model.state_dict()
+    others = {name for name, each in model.model.state_dict().items() if not torch.equal(each, theirs[name])}
+    assert all(model.model.state_dict()[name].data_ptr() == model.table.data_ptr() for name in others)
+    assert model.begun == {"vectors": {"rows": 2, "of": vocab.size, "scale": pytest.approx(SCALED / 2, abs=1e-6)}}
+    share = f"2 of {vocab.size} rows of the table ({2 / vocab.size:.1%}) begin with vectors of {folder}, times 0.1414"
+    assert model.notes == (f"{share}; the other rows are drawn",)
+
+
+def test_rows_can_be_the_vectors_as_they_are(vocab: Vocab, folder: Path) -> None:
+    settings = settings_of(folder, vectors_spread="own")
+    assert is_begun(settings.build(vocab, (), 3).table, plain(settings, vocab).table, vocab, value=2.0)
+
+
+def test_a_head_of_its_own_begins_with_them_too(vocab: Vocab, folder: Path) -> None:
+    settings = settings_of(folder, shape=shape(tie=False))
+    model, drawn = settings.build(vocab, (), 3).model, plain(settings, vocab).model
+    assert is_begun(model.get_input_embeddings().weight, drawn.get_input_embeddings().weight, vocab)
+    assert is_begun(model.get_output_embeddings().weight, drawn.get_output_embeddings().weight, vocab)
+
+
+def test_a_file_of_vectors_does_as_well(vocab: Vocab, folder: Path, tmp_path: Path) -> None:
+    WordVectors(SUBWORDS, WORDS, VECTORS).write(tmp_path / "some.vec")
+    model = settings_of(tmp_path / "some.vec").build(vocab, (), 3)
+    assert torch.equal(model.table, settings_of(folder).build(vocab, (), 3).table)
+
+
+# ---- translation models ----
+
+
+@pytest.mark.parametrize("family", ["bert", "modernbert"])
+@pytest.mark.parametrize("table", ["shared", "own"])
+@pytest.mark.parametrize("decoder", [{}, {"shape": shape("bert", layers=2)}])
+def test_both_sides_begin_with_them(
+    family: str, table: Any, decoder: dict[str, Any], vocab: Vocab, folder: Path
+) -> None:
+    settings = settings_of(folder, family, decoder=DecoderSettings(table=table, **decoder))
+    model, drawn = settings.build(vocab, (), 3, seq2seq=True), plain(settings, vocab, seq2seq=True)
+    assert isinstance(model, Seq2Seq)
+    assert model.shared == (table == "shared")
+    assert is_begun(model.table, drawn.table, vocab)
+    for which in ("get_input_embeddings", "get_output_embeddings"):
+        ours, theirs = (getattr(each.decoder.model, which)().weight for each in (model, drawn))
+        assert is_begun(ours, theirs, vocab)
+    assert model.begun["vectors"]["rows"] == 2
+
+
+def test_a_decoder_with_a_start_keeps_its_own_table(vocab: Vocab, folder: Path, tmp_path: Path) -> None:
+    start = fresh(shape(), vocab, (), 9).save_pretrained(tmp_path / "start", vocab)
+    vocab = Vocab.load(start)
+    decoder = DecoderSettings(start=str(start), table="own")
+    model: Any = settings_of(folder, decoder=decoder).build(vocab, (), 3, seq2seq=True)
+    drawn = fresh(shape(), vocab, (), 9)
+    assert torch.equal(model.decoder.model.get_input_embeddings().weight, drawn.table)
+    assert is_begun(model.table, plain(settings_of(folder), vocab).table, vocab)
+    taking_none = decoder.model_copy(update={"take": "none"})
+    model = settings_of(folder, decoder=taking_none).build(vocab, (), 3, seq2seq=True)
+    table = model.decoder.model.get_input_embeddings().weight
+    assert table[rows_of(vocab)[0]].tolist() == pytest.approx([SCALED, *[0] * 7])
+
+
+# ---- what is refused ----
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"start": "m", "vectors": "v"}, "either 'start' or 'vectors'"),
+        ({"start": "m", "take": "none", "vectors": "v"}, "either 'start' or 'vectors'"),
+        ({"vectors": "v", "decoder": {"start": "m"}}, r"both sides share one; set decoder\.table = 'own'"),
+        ({"vectors_spread": "own"}, "speaks of 'vectors'; there are none"),
+    ],
+)
+def test_settings_that_give_a_table_twice_or_never(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        ModelSettings.read(settings, "model")
+
+
+def test_vectors_of_another_width(vocab: Vocab, folder: Path) -> None:
+    settings = settings_of(folder, shape=shape(width=16))
+    with pytest.raises(
+        SettingsError, match=r"they are 8 wide, the model 16; set model\.shape\.width, or embeddings\.skip"
+    ):
+        settings.build(vocab, (), 3)
+
+
+def test_vectors_of_no_subword_that_there_is(vocab: Vocab, tmp_path: Path) -> None:
+    WordVectors(SUBWORDS, ["one", "two"], VECTORS[:2]).save(tmp_path)
+    with pytest.raises(
+        DataError, match=r"vectors of 'one', 'two', but no subword of the model, .* its 2; name the token"
+    ):
+        settings_of(tmp_path).build(vocab, (), 3)
+
+
+@pytest.mark.parametrize("value", [0, np.nan])
+def test_vectors_without_a_size(value: float, vocab: Vocab, tmp_path: Path) -> None:
+    WordVectors(SUBWORDS, WORDS, np.full((3, 8), value, np.float32)).save(tmp_path)
+    with pytest.raises(DataError, match="are zero, or hold what is no number"):
+        settings_of(tmp_path).build(vocab, (), 3)
+
+
+def test_places_without_vectors_of_subwords(folder: Path, tmp_path: Path) -> None:
+    WordVectors("de", ["Hund"], VECTORS[:1]).save(tmp_path / "words" / "vectors")
+    (tmp_path / "empty").mkdir()
+    for name, message in {
+        folder.parent: r"a run; name its vectors, .*vectors$",
+        tmp_path / "words" / "vectors": r"holds vectors of words \(de\); .* embeddings\.units = 'subwords'",
+        tmp_path / "words": r"holds vectors of words \(de\)",
+        tmp_path / "empty": "holds no vectors; a model's table begins",
+        tmp_path
+        / "epmty"
+        / "vectors": r"no such file of vectors; the folder .*epmty does not exist; did you mean 'empty'",
+        tmp_path / "none.vec": "no such file",
+    }.items():
+        with pytest.raises(DataError, match=message):
+            read(settings_of(name))
