@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from interlace.cli import output
+from interlace.cli import notes, output
 
 
 def report(
@@ -17,4 +17,6 @@ def report(
     """Write one self-contained HTML page from one or several runs."""
     from interlace.report import write_report
 
-    output.print(str(write_report(runs, into)), soft_wrap=True, highlight=False)
+    with notes.status(f"writing the report of {len(runs)} runs"):
+        page = write_report(runs, into)
+    output.print(str(page), soft_wrap=True, highlight=False)

@@ -108,7 +108,8 @@ def _report(runs: list[Path], page: Path, *, as_json: bool) -> None:
     from interlace.report import write_report
 
     try:
-        write_report(runs, page)
+        with notes.status(f"writing the report of {len(runs)} runs"):
+            write_report(runs, page)
     except DataError as error:  # tables stand whether or not a page can be made of the runs
         notes.print(f"no report: {error}", highlight=False, markup=False, soft_wrap=True)
         return
