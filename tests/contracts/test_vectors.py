@@ -8,6 +8,7 @@ import pytest
 from interlace.errors import DataError, SettingsError
 from interlace.links.lexicon import Lexicon
 from interlace.vectors import METHODS, Sources, WordVectors
+from interlace.vectors.concat import Mixed
 
 SKIPGRAM = {"width": 8, "least": 1, "epochs": 2, "buckets": 100}
 MAPPING = {"normalise": [], "neighbours": 2, "rounds": 2}
@@ -69,6 +70,18 @@ def test_equal_seeds_give_equal_vectors_and_others_do_not(method):
     one, two, other = (method.fit(TEXT, seed).vectors["de"].vectors for seed in (0, 0, 1))
     np.testing.assert_array_equal(one, two)
     assert not np.array_equal(one, other)
+
+
+def test_one_text_of_all_is_enough_for_those_that_learn_jointly_and_for_no_other(method):
+    """Then a word of two languages has one vector: the same that both have where the languages are told apart."""
+    joined = Sources(texts={"all": Mixed(SENTENCES)})
+    if not method.joint:
+        with pytest.raises(SettingsError, match=r"mapping\.pivot = 'en', but there are no vectors or text of it"):
+            method.fit(joined)
+        return
+    found, apart = method.fit(joined).vectors["all"], method.fit(TEXT).vectors
+    for language, vectors in apart.items():
+        np.testing.assert_array_equal(found.vectors[found.find(vectors.words)], vectors.vectors, language)
 
 
 def test_it_tells_how_far_it_is(method):
