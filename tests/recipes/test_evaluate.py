@@ -12,7 +12,7 @@ from interlace.data.vocab import Vocab
 from interlace.errors import CheckpointError, DataError, RunError, SettingsError
 from interlace.models.build import config_of
 from interlace.models.shape import Shape
-from interlace.recipes import Recipe, change_recipe, evaluate, read_recipe
+from interlace.recipes import Recipe, _scored_under, change_recipe, evaluate, read_recipe
 from interlace.recipes.evaluate import Target, _open, _task
 from interlace.recipes.evaluate import evaluate as run
 from interlace.tasks.pos import Pos
@@ -97,6 +97,28 @@ def test_all_that_a_task_reads_is_looked_at(target, made, tmp_path, name, more, 
         for each in names:
             (tmp_path / folder / each).write_text(each)
     assert changed(target, made, more, name, tmp_path / file)
+
+
+def test_conditions_are_the_same_for_two_models_and_not_for_two_settings(mine, made, tmp_path):
+    def conditions(target):
+        return {row["conditions"] for row in run(target, ["pos"], seeds=2)}
+
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "model.safetensors").write_bytes(b"two")
+    other = replace(mine, model=str(tmp_path / "other"), into=tmp_path / "others")
+    longer = mine.changed(change_recipe(mine.recipe, {"evaluate.tasks.pos.tuning.epochs": "7"}))
+    assert conditions(mine) == conditions(other) != conditions(longer)
+    assert len(conditions(mine)) == 1
+
+
+def test_rows_of_before_conditions_were_told_get_theirs_and_are_not_made_again(mine, made):
+    run(mine, ["pos"], seeds=1)
+    book = mine.into / "scores.json"
+    before = book.read_text()
+    book.write_text(json.dumps([{**row, "conditions": ""} for row in json.loads(before)]))
+    run(mine, ["pos"], seeds=1)
+    assert json.loads(book.read_text()) == json.loads(before)
+    assert len(made) == 1
 
 
 def test_scores_outlive_their_files(mine, made, tmp_path):
@@ -269,10 +291,10 @@ def test_a_probe_loads_its_model_once_for_all_languages(target, monkeypatch):
         cell.measure  # noqa: B018 - loads the model where it has not been loaded
         return [{"task": cell.name, "seed": 0, "setting": "zero-shot", "language": fit.scored[0][1], "score": 1}]
 
-    real = evaluate.find
+    real = _scored_under.find
     monkeypatch.setattr(evaluate, "score_fit", scored)
     monkeypatch.setattr(evaluate, "load", lambda model, _vocab: loads.append(model) or MagicMock())
-    monkeypatch.setattr(evaluate, "find", lambda model: looks.append(model) or real(model))
+    monkeypatch.setattr(_scored_under, "find", lambda model: looks.append(model) or real(model))
     monkeypatch.setattr(evaluate.Vocab, "load", lambda _: None)
     monkeypatch.setattr(evaluate, "data_root", lambda _: Path("nowhere"))
     assert len(run(target, ["retrieval"])) == 3

@@ -93,6 +93,25 @@ def test_one_name_for_two_recipes_is_told_apart_by_folder(tmp_path: Path) -> Non
     assert only(zero_shot_table(runs)).recipes == ["same (w64)", "same (w128)"]
 
 
+def test_runs_share_a_column_where_they_were_scored_alike_whatever_their_recipes_asked_then(tmp_path: Path) -> None:
+    def table(*conditions: str) -> list[str]:
+        runs = [
+            bare_run(
+                tmp_path / f"{'-'.join(conditions)}{seed}",
+                "same",
+                [score("de", seed, conditions=condition)],
+                seed,
+                evaluate={"seeds": seed},
+            )
+            for seed, condition in enumerate(conditions)
+        ]
+        return only(zero_shot_table(runs)).recipes
+
+    assert table("x", "x") == ["same"]
+    assert table("x", "y") == ["same (x-y0)", "same (x-y1)"]
+    assert table("", "") == ["same (-0)", "same (-1)"]  # scores of old, which only have the recipe
+
+
 def test_lower_is_better_where_the_task_says_so(tmp_path: Path) -> None:
     runs = [
         bare_run(tmp_path / name, name, [score("de", value, greater_is_better=False)])

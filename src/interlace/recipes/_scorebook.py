@@ -8,7 +8,7 @@ from interlace.errors import RunError
 from interlace.train.folder import SCORES, read_json, write_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from interlace.train.cell import Score
@@ -58,20 +58,27 @@ class Scorebook:
         self._rows = others + [{**row, "key": key, "files": files} for row in rows]
         self._write()
 
+    def tell(self, places: Collection[Place], conditions: str) -> None:
+        """Write into the rows at these places under which conditions they were scored, but for the model."""
+        self._change({**row, "conditions": conditions} if place_of(row) in places else row for row in self._rows)
+
     def add(self, facts: Mapping[tuple[str, str], Mapping[str, Any]]) -> None:
         """Write facts about the test text of a task and language into its rows; translated text is another text."""
-        before = self._rows
-        self._rows = [
+        self._change(
             row if row.get("setting") == "translate-test" else {**row, **facts.get((row["task"], row["language"]), {})}
-            for row in before
-        ]
-        if self._rows != before:
-            self._write()
+            for row in self._rows
+        )
 
     def rows_asked(self) -> list[Score]:
         """The rows at the places asked for."""
         wanted = set(self.asked)
         return [row for row in self._rows if place_of(row) in wanted]
+
+    def _change(self, rows: Iterable[Score]) -> None:
+        """Take these in the place of all, and write only what is news."""
+        before, self._rows = self._rows, list(rows)
+        if self._rows != before:
+            self._write()
 
     def _write(self) -> None:
         if self._writes:

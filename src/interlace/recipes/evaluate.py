@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import inspect
-import json
 import logging
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -12,22 +9,21 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from interlace.data.cache import content_key
 from interlace.data.vocab import Vocab
 from interlace.errors import DataError, InterlaceError, RunError
-from interlace.models._files import find
 from interlace.models.build import load
 from interlace.recipes import Recipe
 from interlace.recipes._directions import longest_learnt
 from interlace.recipes._scorebook import Scorebook
 from interlace.recipes._scored_files import files_key
+from interlace.recipes._scored_under import conditions_of, identity_of, key_of
 from interlace.recipes.card import write_card
 from interlace.recipes.embeddings import VECTORS, static_vectors
 from interlace.recipes.leaks import kept_leaks
-from interlace.recipes.prepare import data_key, data_root
+from interlace.recipes.prepare import data_root
 from interlace.tasks.mt import Mt
 from interlace.train.cell import Cell
-from interlace.train.device import accelerator_for, resolved
+from interlace.train.device import accelerator_for
 from interlace.train.folder import RECIPE, RUN, locked, read_json
 from interlace.train.tune import fits, score_fit
 
@@ -37,14 +33,12 @@ if TYPE_CHECKING:
     from accelerate import Accelerator
 
     from interlace.models.backbone import Backbone
+    from interlace.recipes._scored_under import Identity
     from interlace.tasks import Task
     from interlace.train.cell import Score
     from interlace.train.loop import Step
-    from interlace.train.selection import Fit
 
 log = logging.getLogger(__name__)
-
-Identity = list[str] | str  # hashes of a model's files, or its name where there are none
 
 
 @dataclass(frozen=True)
@@ -118,7 +112,7 @@ def evaluate(
     accelerator = accelerator_for(train.precision, train.threads)
     vectors = static_vectors(target.model, tasks)
     vocab: Any = Vocab.load(target.model) if vectors is None else None
-    identity = _identity(target.model)
+    identity = identity_of(target.model)
     failures: list[InterlaceError] = []
     with locked(target.into) if accelerator.is_main_process else nullcontext():
         book = Scorebook(target.into, lambda: _written(target), writes=accelerator.is_main_process)
@@ -165,7 +159,7 @@ class IncompleteError(RunError):
 
 def _score(target: Target, identity: Identity, book: Scorebook, cells: list[Cell]) -> list[InterlaceError]:
     """What is missing of one task, a cell a seed; what cannot be scored is told and costs the rest nothing."""
-    planned = [(cell, fit, _key(target, identity, cell, fit)) for cell in cells for fit in fits(cell)]
+    planned = [(cell, fit, key_of(target.recipe, identity, cell, fit)) for cell in cells for fit in fits(cell)]
     if not planned:
         name = cells[0].name
         raise DataError(f"{name}: no language to score it in; name some: --set 'evaluate.tasks.{name}.targets=[..]'")
@@ -175,6 +169,7 @@ def _score(target: Target, identity: Identity, book: Scorebook, cells: list[Cell
     for cell, fit, key in planned:
         places = [(cell.name, cell.seed, *item) for item in fit.scored]
         files = files_key(cell, fit)
+        conditions = conditions_of(target.recipe, cell, fit)
         if not book.holds(places, key, files):
             log.info("%s: scoring %s, seed %d", target.recipe.name, cell.name, cell.seed)
             try:
@@ -185,6 +180,7 @@ def _score(target: Target, identity: Identity, book: Scorebook, cells: list[Cell
                     log.warning("%s, seed %d: %s", cell.name, cell.seed, error)
                     failures.append(error)
                 continue
+        book.tell(places, conditions)
         book.asked += places
     return failures
 
@@ -248,34 +244,3 @@ def _open(model: str, task: Task, vocab: Vocab | None = None) -> Backbone:
 
     found = load(model, vocab)
     return found.encoder if isinstance(found, Seq2Seq) and task.learner() is not None else found
-
-
-def _key(target: Target, identity: Identity, cell: Cell, fit: Fit) -> str:
-    """Names all that the scores of a fine-tuning depend on beside the seed and the contents of its files."""
-    recipe, task = target.recipe, cell.task
-    content: dict[str, Any] = {
-        "model": identity,
-        "task": cell.name,
-        "settings": {key: value for key, value in task.dump().items() if key not in {"settings", "targets"}},
-        "code": _code(task),
-        "source": cell.source,
-        "trained": fit.trained,
-        "judges": sorted({fit.judge_of(item) for item in fit.scored}) if task.tuning.select == "mean-dev" else [],
-        "data": data_key(recipe),
-        "precision": resolved(recipe.train.precision),
-        "processes": cell.accelerator.num_processes if fit.trained else 1,
-    }
-    return hashlib.blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=8).hexdigest()
-
-
-def _code(task: Task) -> str:
-    """The content of a guest's file; our own tasks are known by their settings."""
-    kind = type(task)
-    return "" if kind.__module__.startswith("interlace.") else content_key(Path(inspect.getfile(kind)))
-
-
-def _identity(model: str) -> Identity:
-    """The content of a model's folder; of a model of the hub, of the revision that is here."""
-    folder = find(model)
-    kept = [path for name in ("*.safetensors", "*/model.safetensors", "tokenizer.json") for path in folder.glob(name)]
-    return [content_key(path) for path in sorted(kept)] or model

@@ -27,12 +27,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+_OTHER = {"seed", "evaluate", "about", "changes", "published"}  # what columns do not differ in
+
+
 @dataclass(frozen=True)
 class Run:
     """A run folder, or one that holds the scores of a checkpoint: its recipe is then empty.
 
-    label: the column this run belongs to: its recipe's name, shared by runs that differ in nothing but the seed;
-        without a recipe the folder's name.
+    label: the column this run belongs to: its recipe's name, shared by runs that differ in nothing but the seed and
+        were scored under the same conditions; without a recipe the folder's name.
     style: the number of that column; it chooses colour, marker and dashes in every figure.
     """
 
@@ -101,21 +104,38 @@ def _neighbours(folder: Path) -> list[str]:
 
 
 def _labelled(runs: list[Run]) -> list[Run]:
-    """Runs of one name whose recipes differ in more than the seed get their folder's name beside it."""
-    kinds = {
-        name: {json.dumps(_without_seed(run.recipe), sort_keys=True) for run in runs if run.label == name}
-        for name in {run.label for run in runs}
-    }
+    """Runs of one name get their folder's name beside it where they do not make one column."""
+    by_name: dict[str, list[Run]] = {}
+    for run in runs:
+        by_name.setdefault(run.label, []).append(run)
+    apart = {name for name, some in by_name.items() if not _alike(some)}
     labels = [
-        run.label if len(kinds[run.label]) == 1 or run.label == run.folder.name else f"{run.label} ({run.folder.name})"
+        f"{run.label} ({run.folder.name})" if run.label in apart and run.label != run.folder.name else run.label
         for run in runs
     ]
     columns = list(dict.fromkeys(labels))
     return [replace(run, label=label, style=columns.index(label)) for run, label in zip(runs, labels, strict=True)]
 
 
-def _without_seed(recipe: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in recipe.items() if key != "seed"}
+def _alike(runs: Sequence[Run]) -> bool:
+    """Whether they were trained alike but for the seed, and scored alike wherever several were.
+
+    A run's `evaluate` section may be older than its scores, so it only counts for scores that do not tell more.
+    """
+    if len({json.dumps(_trained(run.recipe), sort_keys=True) for run in runs}) > 1:
+        return False
+    conditions: dict[tuple[str, str, str], set[str]] = {}
+    for run in runs:
+        section = json.dumps(run.recipe.get("evaluate"), sort_keys=True)
+        for score in run.scores:
+            place = score.task, score.setting, score.language
+            conditions.setdefault(place, set()).add(score.conditions or section)
+    return all(len(some) == 1 for some in conditions.values())
+
+
+def _trained(recipe: dict[str, Any]) -> dict[str, Any]:
+    """The part of a recipe that a model comes from."""
+    return {key: value for key, value in recipe.items() if key not in _OTHER}
 
 
 def first_of_each(runs: Sequence[Run]) -> list[Run]:
