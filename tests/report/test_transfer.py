@@ -9,6 +9,7 @@ import pytest
 
 from interlace.report._parts import Facts, Score
 from interlace.report._run import Run
+from interlace.report._svg import text_width
 from interlace.report._transfer_points import points_of
 from interlace.report.transfer import _rows, _short, transfer
 
@@ -112,3 +113,13 @@ def test_runs_without_both_scores_leave_a_sentence(runs):
     section = transfer([alone])
     assert section.lead.startswith("No run has supervised and zero-shot scores")
     assert "<svg" not in str(section.body)
+
+
+def test_keys_that_are_too_many_for_a_line_take_another_and_nothing_is_cut(runs):
+    many = [run(f"objective {number}", TRANS, supervised=[90], zero_shot=[80 - number]) for number in range(8)]
+    few, section = str(transfer(runs).body), str(transfer(many).body)
+    keys = re.findall(r'<text x="([0-9.]+)" y="([0-9.]+)" class="tick">objective (\d)</text>', section)
+    assert {y for _, y, _ in keys} >= {"34", "52"}
+    assert all(float(x) + text_width("objective 0", 11) <= 380 for x, _, _ in keys)
+    assert "<g transform" in section
+    assert "<g transform" not in few
