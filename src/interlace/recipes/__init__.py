@@ -123,7 +123,9 @@ class Recipe(Settings):
     vocab: VocabSettings = Field(default_factory=VocabSettings, description="The vocabulary.")
     model: ModelSettings = Field(default_factory=ModelSettings, description="The backbone.")
     objectives: dict[str, ObjectiveEntry] = Field({}, description="The mixture, by objective; none: it only evaluates.")
-    embeddings: EmbeddingSettings | None = Field(None, description="Word vectors learnt in place of a model.")
+    embeddings: EmbeddingSettings | None = Field(
+        None, description="Vectors of words or subwords learnt in place of a model."
+    )
     train: TrainSettings = Field(default_factory=TrainSettings, description="How long and how fast.")
     export: ExportSettings = Field(default_factory=ExportSettings, description="How the model is written.")
     evaluate: EvaluationSettings = Field(default_factory=EvaluationSettings, description="What the model is for.")
