@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlace.report import write_report, zero_shot_table
+from interlace.report import SECTIONS, write_report, zero_shot_table
+from interlace.report._run import read_runs
 from interlace.report._scores import seeds_to_tell, unlike
 
 if TYPE_CHECKING:
@@ -188,3 +190,17 @@ def test_recipes_that_are_scored_on_unlike_sets_are_told(tmp_path: Path) -> None
     page = write_report([first, second], tmp_path / "page.html").read_text(encoding="utf-8")
     assert "scored on 40–1\N{NARROW NO-BREAK SPACE}000 examples a language" in page
     assert "Recipes are not scored on the same examples in German: differences there are of those too." in page
+
+
+@pytest.mark.parametrize("count", [8, 9])
+def test_more_recipes_than_marks_stand_below_each_other(tmp_path: Path, count: int) -> None:
+    """With nine, two recipes would have the same mark; then marks are languages."""
+    runs = [
+        bare_run(tmp_path / f"r{number}", f"recipe {number}", [score("en", 90), score("de", 50 + number)])
+        for number in range(count)
+    ]
+    body = str(SECTIONS.get("zero_shot")(read_runs([*runs])).body)
+    named = re.findall(r'<text x="0" y="[0-9.]+" class="tick">(recipe \d|\d)</text>', body)
+    assert len(named) == (9 if count == 9 else 0)
+    assert ('class="keys"' in body) is (count == 8)
+    assert ("German: 50" in body) is (count == 9)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from interlace.report import Section
 from interlace.report._format import number, task_name
+from interlace.report._key_lines import LINE, below, key_lines
 from interlace.report._svg import STYLES, element, line, marker, picture, scale, text, text_width, ticks
 from interlace.report._templates import render
 from interlace.report._transfer_points import points_of
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 _WIDTH, _RIGHT = 380.0, 366.0
 _ROW, _TOP = 26.0, 40.0
-_KEYS = 18.0  # from a line of keys to the next
 _TYPE = 12.0
 _DISC = 1  # the style whose mark is a filled circle
 _LABEL = 11.0  # from the end of a bar that goes down to the foot of its number
@@ -76,29 +76,6 @@ def _styles(points: Sequence[Point], kind: Callable[[Point], str]) -> dict[str, 
     return {name: style for style, name in enumerate(dict.fromkeys(map(kind, points)))}
 
 
-def _keys(
-    styles: dict[str, int], y: float, shape: int | None = None, colour: int | None = None
-) -> tuple[list[Markup], float]:
-    """Marks with their names, in as many lines below the title as they take; all of one shape or colour where told.
-
-    With it, by how much that is more than one line.
-    """
-    parts, x, more = [], 6.0, 0.0
-    for name, style in styles.items():
-        wide = 22 + text_width(name, 11)
-        if x > 6 and x + wide - 13 > _WIDTH:
-            x, more = 6.0, more + _KEYS
-        mark = marker(x, y + more - 4, style if shape is None else shape, colour=style if colour is None else colour)
-        parts += [mark, text(x + 9, y + more, name, "tick")]
-        x += wide
-    return parts, more
-
-
-def _below(keys: Sequence[Markup], drawn: Iterable[Markup], more: float) -> list[Markup]:
-    """A title and keys, and below them what is drawn as if they took one line."""
-    return [*keys, element("g", *drawn, transform=f"translate(0 {more:g})")] if more else [*keys, *drawn]
-
-
 def _losses(points: Sequence[Point]) -> Markup:
     """What each objective loses in one task, a mark a change, with the range of its runs."""
     title = f"{task_name(points[0].task)}: what transfer loses"
@@ -107,7 +84,7 @@ def _losses(points: Sequence[Point]) -> Markup:
     values = [value for point in points for value in point.lost]
     low, high = min(0.0, *values), max(1.0, *values)
     across, bottom = scale(low, high, left, _RIGHT), _TOP + 20 + _ROW * len(rows)
-    keys, more = _keys(styles, 34)
+    keys, more = key_lines(styles, 34, _WIDTH)
     parts: list[Markup] = []
     for value in ticks(low, high, 5):
         parts += [line(across(value), _TOP + 8, across(value), bottom - 8, "grid")]
@@ -120,7 +97,7 @@ def _losses(points: Sequence[Point]) -> Markup:
         parts.append(element("line", class_=f"whisker c{styles[point.change] % 8}", **ends))
         parts.append(marker(across(point.loss), y, styles[point.change], _told(point)))
     spoken = f"{title}: " + "; ".join(map(_told, points))
-    whole = _below([text(0, 14, title, "title"), *keys], parts, more)
+    whole = below([text(0, 14, title, "title"), *keys], parts, more)
     return picture(_WIDTH, bottom + 16 + more, spoken, whole, "dots")
 
 
@@ -146,7 +123,7 @@ def _bars(
     low, high = ends
     top, bottom = 56.0, 190.0 + (_LABEL if low < 0 else 0.0)
     up = scale(low, high, 190.0, top)
-    keys, more = _keys(styles, 34, shape=_DISC)
+    keys, more = key_lines(styles, 34, _WIDTH, shape=_DISC)
     parts: list[Markup] = []
     for value in ticks(low, high, 4):
         parts.append(line(30, up(value), _RIGHT, up(value), "rule" if value == 0 else "grid"))
@@ -164,9 +141,9 @@ def _bars(
             beyond = up(value) + (_LABEL if value < 0 else -3)
             parts.append(text(x + wide / 2, beyond, _short(value, wide), "tick", "middle"))
     spoken = f"{title}: " + "; ".join(map(_told, shown))
-    below = 24 + 13 * max(row for task in tasks for row, _ in _rows(task, group))
-    whole = _below([text(0, 14, title, "title"), *keys], parts, more)
-    return picture(_WIDTH, bottom + below + more, spoken, whole, "dots")
+    names = 24 + 13 * max(row for task in tasks for row, _ in _rows(task, group))
+    whole = below([text(0, 14, title, "title"), *keys], parts, more)
+    return picture(_WIDTH, bottom + names + more, spoken, whole, "dots")
 
 
 def _rows(task: str, wide: float) -> Iterable[tuple[int, str]]:
@@ -191,8 +168,8 @@ def _scatter(points: Sequence[Point]) -> Markup:
     low, high = min(0.0, *losses), max(1.0, *losses)
     room = (high - low) * 0.08
     across, up = scale(0.0, 100.0, 40.0, _RIGHT - 10), scale(low - room, high + room, 222.0, 62.0)
-    named, more = _keys(colours, 34, shape=_DISC)
-    changed, further = _keys(shapes, 34 + _KEYS + more, colour=0)
+    named, more = key_lines(colours, 34, _WIDTH, shape=_DISC)
+    changed, further = key_lines(shapes, 34 + LINE + more, _WIDTH, colour=0)
     keys = [text(0, 14, f"{task_name(points[0].task)}: loss by alignment (%)", "title"), *named, *changed]
     parts: list[Markup] = []
     for value in ticks(low, high, 4):
@@ -203,7 +180,7 @@ def _scatter(points: Sequence[Point]) -> Markup:
         x, y = across(point.alignment or 0.0), up(point.loss)
         parts.append(marker(x, y, shapes[point.change], _told(point), colour=colours[point.objective]))
     spoken = "Loss against alignment: " + "; ".join(map(_told, points))
-    return picture(_WIDTH, 246 + more + further, spoken, _below(keys, parts, more + further), "dots")
+    return picture(_WIDTH, 246 + more + further, spoken, below(keys, parts, more + further), "dots")
 
 
 def _told(point: Point) -> str:

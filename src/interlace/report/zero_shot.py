@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from interlace.report import Section
+from interlace.report._by_recipe import by_recipe, is_needed
 from interlace.report._columns import columns
 from interlace.report._format import BLEU, NARROW, clipped, counted, heading, joined, language_name, number, spread
 from interlace.report._other_scores import other_scores
@@ -35,6 +36,7 @@ def zero_shot(runs: Sequence[Run]) -> Section:
         "zero_shot",
         results=results,
         keys=keys,
+        marked=len(keys) > 1 and not all(map(is_needed, results)),
         figures=[_figure(table, keys) for table in results],
         names=[heading(table.task, table.setting) for table in results],
         notes=[_note(table) for table in results],
@@ -128,6 +130,8 @@ def _rests_on(table: TaskTable) -> str:
 
 def _figure(table: TaskTable, keys: dict[str, Column]) -> Markup:
     """Languages down, score across, a mark a recipe; the mean of the others under a rule."""
+    if is_needed(table):
+        return by_recipe(table, keys, _domain(table))
     rows = [*table.lines, *([table.mean] if table.mean else [])]
     low, high = _domain(table)
     across = scale(low, high, _LEFT, _RIGHT)
