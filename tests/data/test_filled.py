@@ -53,9 +53,11 @@ def test_rows_that_are_left_out_are_in_no_row():
 
 
 def _slow(sides, room):
-    """Members of each row, filled pair by pair."""
+    """Members of each row, filled pair by pair; where a side has nothing, there is nothing to learn."""
     found = []
     for row, lengths in enumerate(zip(*sides, strict=True)):
+        if not min(lengths):
+            continue
         trial = [*(found[-1] if found else []), row]
         sums = [sum(side[member] for member in trial) + len(trial) - 1 for side in sides]
         if found and max(sums) <= room:
@@ -87,10 +89,15 @@ def test_rows_are_as_a_loop_fills_them(lengths, room, data):
         assert all((np.diff(row[row >= 0]) == 1).all() for row in side.words)
 
 
-def test_no_row_of_nothing():
-    filled = Filled(_sentences([]), 5, END)
+@pytest.mark.parametrize("text", [[], [[], []]])
+def test_no_row_of_nothing(text):
+    filled = Filled(_sentences(text), 5, END)
     assert len(filled) == 0
     assert filled.lengths.tolist() == []
+
+
+def test_lines_of_nothing_take_no_room():
+    assert _rows(Filled(_sentences([[], [1, 2], [], [3], []]), 4, END).take([0]))[0] == [[1, 2, END, 3]]
 
 
 @pytest.mark.parametrize("rows", [[], [0], [1, 0, 1]])

@@ -32,7 +32,8 @@ class Filled:
 
     corpus: sentences or pairs. room: subwords of a side of a row, separators between sentences included.
     separator: what stands between two sentences.
-    rows: numbers of those that are read, each of whose sides fits the room; none: all of them.
+    rows: numbers of those that are read, each of whose sides fits the room; none: all of them. Where a side has no
+        subword there is nothing to learn, and they are left out.
     """
 
     def __init__(
@@ -44,8 +45,10 @@ class Filled:
     ) -> None:
         self.room, self.separator = room, separator
         self._corpus = corpus
-        self._rows = np.arange(len(corpus)) if rows is None else rows
-        sides = [lengths[self._rows].astype(np.int64) for lengths in side_lengths(corpus)]
+        sides = side_lengths(corpus)
+        spoken = np.flatnonzero(np.logical_and.reduce([side > 0 for side in sides]))
+        self._rows = spoken if rows is None else np.intersect1d(spoken, rows, assume_unique=True)
+        sides = [lengths[self._rows].astype(np.int64) for lengths in sides]
         self._bounds = _bounds(sides, room)
         first, stop = self._bounds[:-1], self._bounds[1:]
         self.side_lengths = [
@@ -86,15 +89,13 @@ def side_lengths(corpus: Any) -> list[NDArray[Any]]:
 
 def _bounds(sides: Sequence[NDArray[np.int64]], room: int) -> NDArray[np.int64]:
     """(rows + 1,) the sentence that each row begins with, and behind the last one their count."""
-    count = len(sides[0])
-    following = np.full(count, count, np.int64)  # the sentence that a row which begins here leaves for the next one
-    for lengths in sides:
-        stops = np.cumsum(lengths + 1)  # a separator behind each sentence; behind the last of a row it needs no room
-        fitting = np.searchsorted(stops, stops - lengths + room, side="right")
-        np.minimum(following, fitting, out=following)
-    steps, bounds = following.tolist(), [0]
-    while bounds[-1] < count:
-        bounds.append(steps[bounds[-1]])
+    count, bounds = len(sides[0]), [0]
+    stops = [np.cumsum(lengths + 1) for lengths in sides]  # a separator behind each sentence
+    while (first := bounds[-1]) < count:
+        before = [int(stop[first - 1]) if first else 0 for stop in stops]
+        # behind a row's last sentence the separator needs no room
+        ends = [np.searchsorted(stop, base + room + 1, side="right") for stop, base in zip(stops, before, strict=True)]
+        bounds.append(int(min(ends)))
     return np.asarray(bounds, np.int64)
 
 

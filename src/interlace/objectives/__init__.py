@@ -183,7 +183,7 @@ class Objective(Settings, ABC):
         """What people should know about how it reads these examples, told once before training."""
         return []
 
-    def room(self, vocab: Vocab) -> int | None:  # noqa: ARG002 - most rows are not filled
+    def filled_to(self, vocab: Vocab) -> int | None:  # noqa: ARG002 - most rows are not filled
         """Subwords of a side of a row that whole sentences, or whole pairs, fill one after another; None: they do not.
 
         See `interlace.data.filled`.

@@ -66,10 +66,10 @@ class MaskedText(MaskedObjective):
 
     filled: bool = Field(
         False,
-        description="Fill rows with whole sentences and cut none (Tang et al. 2022, appendix G.3, for XLM and "
-        "DICT-MLM); false: rows are cut out of running text.",
+        description="Fill rows with whole sentences and cut none, the same together in every epoch (Tang et al. 2022, "
+        "appendix G.3, for XLM and DICT-MLM); false: rows are cut out of running text.",
     )
 
-    def room(self, vocab: Vocab) -> int | None:  # noqa: ARG002 - all vocabularies have as many specials
+    def filled_to(self, vocab: Vocab) -> int | None:  # noqa: ARG002 - all vocabularies have as many specials
         """A row without its specials, where whole sentences fill it."""
         return self.max_length - SPECIALS if self.filled else None

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 class Mlm(MaskedText):
     """Predict masked subwords from both sides.
 
-    Reads: one language a batch, full rows of any number of consecutive sentences.
+    Reads: one language a batch, rows of any number of consecutive sentences: full ones, whose cuts move from epoch to
+        epoch, or with `filled` whole sentences, the same together in every epoch.
     Relations: `tlm` is the same on the two sides of a translation.
     """
 

@@ -53,11 +53,11 @@ class Tlm(MaskedObjective):
 
     filled: bool = Field(
         False,
-        description="Fill each half of a row with whole pairs, one after another (Tang et al. 2022, appendix G.3: 256 "
-        "subwords beside 256); false: a row holds one pair.",
+        description="Fill each half of a row with whole pairs, one after another, the same together in every epoch "
+        "(Tang et al. 2022, appendix G.3: 256 subwords beside 256); false: a row holds one pair.",
     )
 
-    def room(self, vocab: Vocab) -> int | None:
+    def filled_to(self, vocab: Vocab) -> int | None:
         """Half a row without its specials, where whole pairs fill it."""
         return half(vocab, self.max_length) if self.filled else None
 

@@ -96,7 +96,7 @@ def _resources(
 def _plan(recipe: Recipe, objective: Objective, materials: Materials, corpus: str, number: int) -> Plan:
     data: Any = materials.readable[corpus]
     budget = recipe.train.tokens_per_batch
-    room = objective.room(materials.vocab)
+    room = objective.filled_to(materials.vocab)
     if room is not None:
         data = Filled(data, room, materials.vocab.end, _fitting(objective, corpus, data, room))
     elif objective.streams and not isinstance(data, ParallelCorpus):
