@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 LINES = ["the old doctor reads three letters", "der alte Arzt liest drei Briefe", "a cat and a dog in a house"]
 WORDS = ["\u2581the", "\u2581der", "elsewhere"]
 SPREAD = 0.1
-# Two of the three are subwords; of their 16 numbers two are 2, so their spread about zero is sqrt(8 / 16), and 0.1 over
-# that makes each 2 the fifth of the root of two.
+# Two of the three are subwords; of their 16 numbers two are 2, so their spread about zero is sqrt(8 / 16). Scaled to
+# that of a table each 2 is as many of the table's as two times the root of two.
 VECTORS = np.zeros((3, 8), np.float32)
 VECTORS[0, 0] = VECTORS[1, 3] = 2
 VECTORS[2] = 7
-SCALED = 0.2 * 2**0.5
+SCALED = 2 * 2**0.5
 
 
 @pytest.fixture(scope="module")
@@ -63,8 +63,13 @@ def rows_of(vocab: Vocab) -> list[int]:
     return [vocab.tokenizer.token_to_id(word) for word in WORDS[:2]]
 
 
-def is_begun(table: torch.Tensor, drawn: torch.Tensor, vocab: Vocab, value: float = SCALED) -> bool:
+def spread_of(table: torch.Tensor) -> float:
+    return float(table.square().mean().sqrt())
+
+
+def is_begun(table: torch.Tensor, drawn: torch.Tensor, vocab: Vocab, value: float | None = None) -> bool:
     """Whether it is the table that was drawn but for the two rows."""
+    value = SCALED * spread_of(drawn) if value is None else value
     expected = drawn.clone()
     for row, place in zip(rows_of(vocab), (0, 3), strict=True):
         expected[row] = 0
@@ -80,9 +85,11 @@ def test_rows_are_the_vectors_with_the_spread_of_drawn_rows(family: str, vocab: 
     theirs = drawn.model.state_dict()
     others = {name for name, each in model.model.state_dict().items() if not torch.equal(each, theirs[name])}
     assert all(model.model.state_dict()[name].data_ptr() == model.table.data_ptr() for name in others)
-    assert model.begun == {"vectors": {"rows": 2, "of": vocab.size, "scale": pytest.approx(SCALED / 2, abs=1e-6)}}
-    share = f"2 of {vocab.size} rows of the table ({2 / vocab.size:.1%}) begin with vectors of {folder}, times 0.1414"
-    assert model.notes == (f"{share}; the other rows are drawn",)
+    scale = SCALED / 2 * spread_of(drawn.table)
+    assert scale == pytest.approx(SCALED / 2 * SPREAD, rel=0.2)
+    assert model.begun == {"vectors": {"rows": 2, "of": vocab.size, "scale": pytest.approx(scale, abs=1e-6)}}
+    share = f"2 of {vocab.size} rows of the table ({2 / vocab.size:.1%}) begin with vectors of {folder}"
+    assert model.notes == (f"{share}, times {scale:.4g}; the other rows are drawn",)
 
 
 def test_rows_can_be_the_vectors_as_they_are(vocab: Vocab, folder: Path) -> None:
@@ -134,7 +141,31 @@ def test_a_decoder_with_a_start_keeps_its_own_table(vocab: Vocab, folder: Path, 
     taking_none = decoder.model_copy(update={"take": "none"})
     model = settings_of(folder, decoder=taking_none).build(vocab, (), 3, seq2seq=True)
     table = model.decoder.model.get_input_embeddings().weight
-    assert table[rows_of(vocab)[0]].tolist() == pytest.approx([SCALED, *[0] * 7])
+    drawn_table = plain(settings_of(folder, decoder=taking_none), vocab, seq2seq=True).decoder.model
+    assert is_begun(table, drawn_table.get_input_embeddings().weight, vocab)
+
+
+def test_a_decoder_that_is_drawn_wider_begins_wider(vocab: Vocab, folder: Path) -> None:
+    decoder = DecoderSettings(table="own", shape=shape(init_std=10 * SPREAD))
+    model: Any = settings_of(folder, decoder=decoder).build(vocab, (), 3, seq2seq=True)
+    rows = [each[rows_of(vocab)] for each in (model.table, model.decoder.model.get_input_embeddings().weight)]
+    assert spread_of(rows[1]) / spread_of(rows[0]) == pytest.approx(10, rel=0.2)
+
+
+def test_special_subwords_stay_drawn_even_where_there_is_a_vector(vocab: Vocab, tmp_path: Path) -> None:
+    special = vocab.tokens(vocab.specials)
+    WordVectors(SUBWORDS, [*WORDS, *special], np.vstack([VECTORS, np.ones((len(special), 8), np.float32)])).save(
+        tmp_path
+    )
+    settings = settings_of(tmp_path)
+    assert is_begun(settings.build(vocab, (), 3).table, plain(settings, vocab).table, vocab)
+
+
+def test_a_file_that_hardly_fits_is_told_of(vocab: Vocab, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    names = [*WORDS[:2], *map(str, range(100, 130))]
+    WordVectors(SUBWORDS, names, np.ones((len(names), 8), np.float32)).save(tmp_path)
+    settings_of(tmp_path).build(vocab, (), 3)
+    assert "of its 32 vectors 2 are of subwords that the model has; is the tokenizer theirs" in caplog.text
 
 
 # ---- what is refused ----

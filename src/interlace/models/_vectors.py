@@ -8,6 +8,7 @@ Legend: n subwords with a vector, H width.
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
     from interlace.models.backbone import Backbone
     from interlace.models.shape import ModelSettings
 
+log = logging.getLogger(__name__)
+
+_FEW = 0.1  # of a file's vectors: with fewer, it is likely one of another tokenizer
+
 
 def begin(backbone: Backbone, settings: ModelSettings, vocab: Vocab) -> None:
     """Give a fresh model's tables the vectors that `settings` name, in place; rows of other subwords stay drawn.
@@ -42,14 +47,21 @@ def begin(backbone: Backbone, settings: ModelSettings, vocab: Vocab) -> None:
 
     vectors = read(settings)
     rows, found = _matched(vectors, vocab, settings.vectors)
-    scale = _scale(found, settings, backbone)
+    spread, scales = _spread(found, settings), list[float]()
     with torch.no_grad():
         for table in _tables(backbone, settings):
-            table[torch.from_numpy(rows)] = torch.from_numpy(found * np.float32(scale)).to(table)
+            drawn = float(table.square().mean().sqrt())  # of each table its own: a head may be drawn otherwise
+            scales.append(drawn / spread if settings.vectors_spread == "drawn" else 1.0)
+            table[torch.from_numpy(rows)] = torch.from_numpy(found * np.float32(scales[-1])).to(table)
     of = backbone.vocab_size
-    backbone.begun["vectors"] = {"rows": len(rows), "of": of, "scale": round(scale, 6)}
+    backbone.begun["vectors"] = {"rows": len(rows), "of": of, "scale": round(scales[0], 6)}
     told = f"{len(rows):,} of {of:,} rows of the table ({len(rows) / of:.1%}) begin with vectors of {settings.vectors}"
-    backbone.notes += (f"{told}, times {scale:.4g}; the other rows are drawn",)
+    backbone.notes += (f"{told}, times {scales[0]:.4g}; the other rows are drawn",)
+    if len(rows) < _FEW * len(vectors):
+        log.warning(
+            "%s: of its %s vectors %s are of subwords that the model has; is the tokenizer theirs (vocab.start)?",
+            settings.vectors, f"{len(vectors):,}", f"{len(rows):,}",
+        )  # fmt: skip
 
 
 def read(settings: ModelSettings) -> WordVectors:
@@ -71,6 +83,11 @@ def read(settings: ModelSettings) -> WordVectors:
 
 def _kept(folder: Path) -> WordVectors:
     """Vectors of subwords that a recipe has learnt."""
+    if folder.is_file():
+        raise DataError(
+            f"{folder}: vectors are read from a folder that a recipe with embeddings.units = 'subwords' has written, "
+            "or from the text format of fastText (.vec, .vec.gz or .txt), which its programs write beside .bin"
+        )
     if folder.is_dir() and SUBWORDS not in (there := languages_in(folder)):
         run = languages_in(folder / "vectors")
         if SUBWORDS in run:
@@ -88,6 +105,7 @@ def _matched(vectors: WordVectors, vocab: Vocab, name: str | None) -> tuple[NDAr
     """(n,) ids of the subwords that have a vector, and (n, H) those; by what the tokenizer calls them."""
     known = vocab.tokenizer.get_vocab(with_added_tokens=True)
     ids = np.array([known.get(word, -1) for word in vectors.words], np.int64)
+    ids[np.isin(ids, vocab.specials)] = -1
     if not (ids >= 0).any():
         theirs, ours = ", ".join(map(repr, vectors.words[:3])), ", ".join(map(repr, vocab.tokens(vocab.ordinary[-3:])))
         raise DataError(
@@ -97,12 +115,12 @@ def _matched(vectors: WordVectors, vocab: Vocab, name: str | None) -> tuple[NDAr
     return ids[ids >= 0], vectors.vectors[ids >= 0]
 
 
-def _scale(vectors: NDArray[np.float32], settings: ModelSettings, backbone: Backbone) -> float:
-    """What vectors are multiplied by."""
+def _spread(vectors: NDArray[np.float32], settings: ModelSettings) -> float:
+    """The root of the mean square of all their numbers."""
     spread = float(np.sqrt(np.square(vectors, dtype=np.float64).mean()))
     if not 0 < spread < np.inf:
         raise DataError(f"{settings.vectors}: the vectors of all subwords are zero, or hold what is no number")
-    return float(backbone.model.config.initializer_range) / spread if settings.vectors_spread == "drawn" else 1.0
+    return spread
 
 
 def _tables(backbone: Backbone, settings: ModelSettings) -> list[Tensor]:

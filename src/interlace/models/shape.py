@@ -102,7 +102,7 @@ class ModelSettings(Settings):
     vectors_spread: Literal["drawn", "own"] = Field(
         "drawn",
         description="Spread about zero of the rows that begin with 'vectors': 'drawn', scaled by one number to that of "
-        "drawn rows, init_std; or their 'own' (XLM's code).",
+        "the table's drawn rows; or their 'own' (XLM's code).",
     )
     languages: Literal["none", "embeddings"] = Field(
         "none", description="'embeddings': a vector a language added to every subword (XLM, section 3.1)."

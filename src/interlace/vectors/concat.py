@@ -41,7 +41,8 @@ class Concat(Method):
                     f"concat: no word of {language!r} stands in its text {self.skipgram.least} times; lower "
                     "'skipgram.least', or give more text"
                 )
-        spoken = self.skipgram.train(" + ".join(words), Mixed(sources.texts), seed, watch)
+        alone = next(iter(sources.texts.values())) if len(words) == 1 else None
+        spoken = self.skipgram.train(" + ".join(words), alone or Mixed(sources.texts), seed, watch)
         return Learnt({language: spoken.of(language, known) for language, known in words.items()})
 
 
