@@ -113,7 +113,8 @@ def test_a_run_begins_with_them_and_says_so(data, caplog):
         folder = pretrain(recipe, data / "run")
     model, vocab, learnt = load(folder), Vocab.load(folder), WordVectors.load(vectors, SUBWORDS)
     rows = [vocab.tokenizer.token_to_id(word) for word in learnt.words]
-    scale = 0.1 / np.sqrt((learnt.vectors**2).mean())
+    drawn = recipe.model.model_copy(update={"vectors": None}).build(vocab, ("en",), recipe.seed).table.detach()
+    scale = float(drawn.square().mean().sqrt()) / np.sqrt((learnt.vectors**2).mean())
     np.testing.assert_allclose(model.table.detach().numpy()[rows], scale * learnt.vectors, atol=1e-6)
     about = json.loads((data / "run/run.json").read_text())
     assert about["begun"]["vectors"] == {"rows": len(rows), "of": vocab.size, "scale": pytest.approx(scale, abs=1e-6)}
@@ -134,6 +135,42 @@ def test_they_are_part_of_whose_run_it_is(data):
             pretrain(change_recipe(recipe, change), data / "run")
 
 
+def test_a_run_goes_on_with_what_it_began_with(data):
+    """Vectors were learnt anew meanwhile: other numbers change nothing, other subwords would change all words."""
+    vectors = learn_vectors(recipe_of(data), data / "emb")
+    recipe = model_of(data, vectors)
+    recipe = change_recipe(recipe, {"train.steps": "4", "train.checkpoint_every": "1"})
+
+    def stop(step):
+        if step.index == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        pretrain(recipe, data / "run", stop)
+    began = json.loads((data / "run" / "began.json").read_text())["begun"]
+    kept = WordVectors.load(vectors, SUBWORDS)
+    WordVectors(SUBWORDS, kept.words[:3], kept.vectors[:3] * 5).save(vectors)
+    tokenizer = (vectors / "tokenizer.json").read_text()
+    other = json.loads(tokenizer)
+    first, last = min(other["model"]["vocab"].items(), key=lambda item: -item[1]), kept.words[0]
+    other["model"]["vocab"] |= {first[0]: other["model"]["vocab"][last], last: first[1]}
+    (vectors / "tokenizer.json").write_text(json.dumps(other))
+    with pytest.raises(RunError, match="this run began with other subwords than"):
+        pretrain(recipe, data / "run")
+    (vectors / "tokenizer.json").write_text(tokenizer)
+    pretrain(recipe, data / "run")
+    assert json.loads((data / "run" / "run.json").read_text())["begun"] == began
+
+
+def test_a_run_in_the_place_of_its_vectors_is_told_so_and_so_is_a_binary_file(data):
+    vectors = learn_vectors(recipe_of(data), data / "emb")
+    with pytest.raises(DataError, match="a run; name its vectors"):
+        pretrain(model_of(data, vectors.parent), data / "run")
+    (data / "cc.bin").write_bytes(b"no text")
+    with pytest.raises(DataError, match=r"cc\.bin: vectors are read from a folder .* the text format of fastText"):
+        pretrain(model_of(data, data / "cc.bin"), data / "run")
+
+
 def test_text_that_they_have_read_is_text_that_the_model_has_read(data):
     vectors = learn_vectors(recipe_of(data), data / "emb")
     recipe = model_of(data, vectors)
@@ -152,7 +189,7 @@ def test_a_folder_brings_its_tokenizer_and_a_file_none(data):
 
 
 def test_what_is_wrong_is_found_before_training(data):
-    with pytest.raises(DataError, match="emb/vectors: no such tokenizer"):
+    with pytest.raises(DataError, match=r"emb/vectors/subwords\.safetensors: no such file of vectors"):
         pretrain(model_of(data, data / "emb/vectors"), data / "run")
     vectors = learn_vectors(recipe_of(data), data / "emb")
     wide = MODEL["model"] | {"vectors": str(vectors), "shape": {"width": 16, "heads": 1, "layers": 1}}

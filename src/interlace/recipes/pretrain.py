@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from interlace.errors import SettingsError
 from interlace.models.languages import must_know
 from interlace.objectives._lexicon_scores import dictionary_scores
+from interlace.recipes._began import hold_to_beginning
 from interlace.recipes._card_data import data_of
 from interlace.recipes._claim import claim, finished
 from interlace.recipes._link_samples import sample_links
@@ -122,6 +123,8 @@ def _run(recipe: Recipe, into: Path, accelerator: Accelerator, watch: Callable[[
     backbone = recipe.model.build(
         materials.vocab, recipe.languages, recipe.seed, causal=recipe.causal, seq2seq=recipe.seq2seq
     )
+    if accelerator.is_main_process:
+        hold_to_beginning(into, materials.vocab, backbone)
     for note in backbone.notes:
         log.info("%s", note)
     before = concept_vectors(backbone, materials.vocab, concepts(recipe, materials.root))
