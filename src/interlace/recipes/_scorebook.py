@@ -52,14 +52,14 @@ class Scorebook:
         """Forget the rows of a task under other keys; it is written with the next row."""
         self._rows = [row for row in self._rows if row["task"] != task or row.get("key") in keys]
 
-    def put(self, places: Collection[Place], key: str, rows: Sequence[Score], files: str = "") -> None:
-        """Take rows in, in place of what stood at these places."""
+    def put(self, places: Collection[Place], key: str, rows: Sequence[Score], files: str = "", under: str = "") -> None:
+        """Take rows in, in place of what stood at these places; `under`: their conditions."""
         others = [row for row in self._rows if place_of(row) not in places]
-        self._rows = others + [{**row, "key": key, "files": files} for row in rows]
+        self._rows = others + [{**row, "key": key, "files": files, "conditions": under} for row in rows]
         self._write()
 
     def tell(self, places: Collection[Place], conditions: str) -> None:
-        """Write into the rows at these places under which conditions they were scored, but for the model."""
+        """Write into rows of before they were told under which conditions they were scored, but for the model."""
         self._change({**row, "conditions": conditions} if place_of(row) in places else row for row in self._rows)
 
     def add(self, facts: Mapping[tuple[str, str], Mapping[str, Any]]) -> None:

@@ -31,12 +31,15 @@ def key_of(recipe: Recipe, identity: Identity, cell: Cell, fit: Fit) -> str:
         "precision": resolved(recipe.train.precision),
         "processes": cell.accelerator.num_processes if fit.trained else 1,
     }
-    return _hashed({"model": identity, **machine, **_conditions(recipe, cell.task, cell, fit)})
+    data = data_key(recipe)
+    return _hashed({"model": identity, "data": data, **machine, **_conditions(cell.task, cell, fit)})
 
 
 def conditions_of(recipe: Recipe, cell: Cell, fit: Fit) -> str:
-    """Names the same without the model, the machine, and what the task has found out about the run."""
-    return _hashed(_conditions(recipe, recipe.evaluate.task(cell.name), cell, fit))
+    """Names the same without the model, the machine, where data stands, and what the task found out about the run."""
+    told = recipe.dump()
+    made = {"world": told["world"], "derived": told["derived"]}
+    return _hashed({**made, **_conditions(recipe.evaluate.task(cell.name), cell, fit)})
 
 
 def identity_of(model: str) -> Identity:
@@ -46,7 +49,7 @@ def identity_of(model: str) -> Identity:
     return [content_key(path) for path in sorted(kept)] or model
 
 
-def _conditions(recipe: Recipe, task: Task, cell: Cell, fit: Fit) -> dict[str, Any]:
+def _conditions(task: Task, cell: Cell, fit: Fit) -> dict[str, Any]:
     return {
         "task": cell.name,
         "settings": {key: value for key, value in task.dump().items() if key not in {"settings", "targets"}},
@@ -54,7 +57,6 @@ def _conditions(recipe: Recipe, task: Task, cell: Cell, fit: Fit) -> dict[str, A
         "source": cell.source,
         "trained": fit.trained,
         "judges": sorted({fit.judge_of(item) for item in fit.scored}) if task.tuning.select == "mean-dev" else [],
-        "data": data_key(recipe),
     }
 
 

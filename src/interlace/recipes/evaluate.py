@@ -174,7 +174,7 @@ def _score(target: Target, identity: Identity, book: Scorebook, cells: list[Cell
             log.info("%s: scoring %s, seed %d", target.recipe.name, cell.name, cell.seed)
             try:
                 rows = score_fit(keyed[cell.seed, key], fit)  # a probe's languages share its model
-                book.put(places, key, rows, files)
+                book.put(places, key, rows, files, conditions)
             except InterlaceError as error:
                 if str(error) not in map(str, failures):  # one file may be missed by every seed, and both directions
                     log.warning("%s, seed %d: %s", cell.name, cell.seed, error)

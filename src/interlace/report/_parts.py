@@ -69,7 +69,8 @@ class Score(_Part):
     setting: what was trained on and scored. translations: whose, where there are any. seconds: of scoring alone.
     tuning: how the weights were chosen (`rule`), and the `seconds` and `tokens` of the fine-tuning that they are from.
     signatures: how some of the scores were computed. low, high: of the main one, over test examples.
-    key: names the model, the settings and the fine-tuning that the score is of; conditions: the latter two.
+    key: names the model, the settings and the fine-tuning that the score is of; conditions: the latter two;
+    files: what the task's files held.
     scores: others that were measured beside it, by name.
     """
 
@@ -93,6 +94,7 @@ class Score(_Part):
     high: float | None = None
     key: str = ""
     conditions: str = ""
+    files: str = ""
 
 
 class Wrong(_Part):

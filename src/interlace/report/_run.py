@@ -104,33 +104,54 @@ def _neighbours(folder: Path) -> list[str]:
 
 
 def _labelled(runs: list[Run]) -> list[Run]:
-    """Runs of one name get their folder's name beside it where they do not make one column."""
-    by_name: dict[str, list[Run]] = {}
+    """With columns; where runs of one name make several, each has a folder's name behind it."""
+    groups: list[list[Run]] = []
     for run in runs:
-        by_name.setdefault(run.label, []).append(run)
-    apart = {name for name, some in by_name.items() if not _alike(some)}
-    labels = [
-        f"{run.label} ({run.folder.name})" if run.label in apart and run.label != run.folder.name else run.label
-        for run in runs
-    ]
-    columns = list(dict.fromkeys(labels))
-    return [replace(run, label=label, style=columns.index(label)) for run, label in zip(runs, labels, strict=True)]
+        group = next((some for some in groups if all(_alike(run, other) for other in some)), None)
+        groups.append([run]) if group is None else group.append(run)
+    named = [group[0].label for group in groups]
+    folders = _shortest([group[0].folder for group in groups])
+    column = {
+        run.folder: name if named.count(name) == 1 or name == folder else f"{name} ({folder})"
+        for group, name, folder in zip(groups, named, folders, strict=True)
+        for run in group
+    }
+    styles = {label: style for style, label in enumerate(dict.fromkeys(column[run.folder] for run in runs))}
+    return [replace(run, label=column[run.folder], style=styles[column[run.folder]]) for run in runs]
 
 
-def _alike(runs: Sequence[Run]) -> bool:
-    """Whether they were trained alike but for the seed, and scored alike wherever several were.
+def _shortest(folders: Sequence[Path]) -> list[str]:
+    """As many of their last parts as tell them apart."""
+    parts = [folder.resolve().parts for folder in folders]
+    for count in range(1, max(map(len, parts)) + 1):
+        names = ["/".join(part[-count:]) for part in parts]
+        if len(set(names)) == len(names):
+            return names
+    return names
+
+
+def _alike(one: Run, other: Run) -> bool:
+    """Whether two runs are of one name, trained alike but for the seed, and scored alike wherever both were.
 
     A run's `evaluate` section may be older than its scores, so it only counts for scores that do not tell more.
+    Checkpoints without a recipe are each their own.
     """
-    if len({json.dumps(_trained(run.recipe), sort_keys=True) for run in runs}) > 1:
+    if one.label != other.label or not one.recipe or _trained(one.recipe) != _trained(other.recipe):
         return False
-    conditions: dict[tuple[str, str, str], set[str]] = {}
-    for run in runs:
-        section = json.dumps(run.recipe.get("evaluate"), sort_keys=True)
-        for score in run.scores:
-            place = score.task, score.setting, score.language
-            conditions.setdefault(place, set()).add(score.conditions or section)
-    return all(len(some) == 1 for some in conditions.values())
+    theirs = _measured(other)
+    return all(
+        conditions == theirs[place][0] and (not files or not theirs[place][1] or files == theirs[place][1])
+        for place, (conditions, files) in _measured(one).items()
+        if place in theirs
+    )
+
+
+def _measured(run: Run) -> dict[tuple[str, str, str], tuple[str, str]]:
+    """By task, setting and language: under which conditions, and what the files held where that is known."""
+    section = json.dumps(run.recipe.get("evaluate"), sort_keys=True)
+    return {
+        (score.task, score.setting, score.language): (score.conditions or section, score.files) for score in run.scores
+    }
 
 
 def _trained(recipe: dict[str, Any]) -> dict[str, Any]:
