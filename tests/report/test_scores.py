@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from interlace.report import SECTIONS, write_report, zero_shot_table
 from interlace.report._run import read_runs
 from interlace.report._scores import seeds_to_tell, unlike
+from interlace.report._svg import text_width
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -112,6 +113,32 @@ def test_runs_share_a_column_where_they_were_scored_alike_whatever_their_recipes
     assert table("x", "x") == ["same"]
     assert table("x", "y") == ["same (x-y0)", "same (x-y1)"]
     assert table("", "") == ["same (-0)", "same (-1)"]  # scores of old, which only have the recipe
+    assert table("z", "w", "z") == ["same (z-w-z0)", "same (z-w-z1)"]  # the first and the third are one column
+
+
+def test_scores_of_other_files_and_runs_in_folders_of_one_name_are_kept_apart(tmp_path: Path) -> None:
+    def table(name: str, *rows: dict[str, Any], **recipe: Any) -> list[str]:
+        runs = []
+        for number, row in enumerate(rows):
+            (tmp_path / f"{name}{number}").mkdir()
+            runs.append(bare_run(tmp_path / f"{name}{number}" / "mlm", "mlm", [row], number, **recipe))
+        return only(zero_shot_table(runs)).recipes
+
+    alike = {"conditions": "x"}
+    assert table("a", score("de", 1, files="f", **alike), score("de", 2, files="g", **alike)) == [
+        "mlm (a0/mlm)",
+        "mlm (a1/mlm)",
+    ]
+    assert table("b", score("de", 1, files="f", **alike), score("de", 2, files="", **alike)) == ["mlm"]
+
+
+def test_checkpoints_without_a_recipe_are_each_their_own(tmp_path: Path) -> None:
+    runs = []
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        runs.append(bare_run(tmp_path / name / "mbert", "", [score("de", 1)]))
+        (runs[-1] / "recipe.json").unlink()
+    assert only(zero_shot_table(runs)).recipes == ["mbert (a/mbert)", "mbert (b/mbert)"]
 
 
 def test_lower_is_better_where_the_task_says_so(tmp_path: Path) -> None:
@@ -204,3 +231,23 @@ def test_more_recipes_than_marks_stand_below_each_other(tmp_path: Path, count: i
     assert len(named) == (9 if count == 9 else 0)
     assert ('class="keys"' in body) is (count == 8)
     assert ("German: 50" in body) is (count == 9)
+    assert body.count("accuracy in %</text>") == 1
+
+
+def test_marks_that_repeat_are_seen_also_where_a_recipe_has_no_score(tmp_path: Path) -> None:
+    """Eight columns, but the ninth style: its mark is the first one's."""
+    runs = [
+        bare_run(tmp_path / f"r{number}", f"recipe {number}", [] if number == 3 else [score("de", 50 + number)])
+        for number in range(9)
+    ]
+    assert 'class="keys"' not in str(SECTIONS.get("zero_shot")(read_runs(runs)).body)
+
+
+def test_the_mean_of_the_others_is_a_mark_and_long_names_are_cut_in_the_middle(tmp_path: Path) -> None:
+    names = [f"{'ALIGN-MLM-' * 6}{number}" for number in range(9)]
+    scores = [score("en", 90), score("de", 50), score("tr", 70)]
+    body = str(SECTIONS.get("zero_shot")(read_runs([bare_run(tmp_path / n, n, scores) for n in names])).body)
+    assert body.count("Mean of others: 60") == 9
+    drawn = re.findall(r'<text x="0" y="[0-9.]+" class="tick">([^<]*)</text>', body)
+    assert len(set(drawn)) == 9
+    assert max(text_width(name, 11) for name in drawn) <= 380

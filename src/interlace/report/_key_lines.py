@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from interlace.report._svg import element, marker, text, text_width
+from interlace.report._svg import element, fitted, marker, text, text_width
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -31,7 +31,8 @@ def key_lines(
         The parts, and how much lower than one line the last one ends.
     """
     parts, x, more = [], _LEFT, 0.0
-    for name, style in styles.items():
+    for whole, style in styles.items():
+        name = fitted(whole, _TYPE, width - _LEFT - 9)
         wide = 22 + text_width(name, _TYPE)
         if x > _LEFT and x + wide - 13 > width:
             x, more = _LEFT, more + LINE

@@ -135,6 +135,16 @@ def text_width(words: str, size: float) -> float:
     return sum(wide) * size
 
 
+def fitted(words: str, size: float, width: float) -> str:
+    """A name as far as that width has room for it, cut in the middle: its end may be what tells it from others."""
+    if text_width(words, size) <= width:
+        return words
+    kept = len(words)
+    while kept > 2 and text_width(words[: (kept + 1) // 2] + "\u2026" + words[-(kept // 2) :], size) > width:
+        kept -= 1
+    return words[: (kept + 1) // 2] + "\u2026" + words[-(kept // 2) :]
+
+
 def apart(wanted: Sequence[float], least: float, low: float, high: float) -> list[float]:
     """Positions as near as may be to those wanted, in the same order, at least `least` apart and within [low, high]."""
     order = sorted(range(len(wanted)), key=lambda index: wanted[index])

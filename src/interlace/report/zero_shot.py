@@ -36,7 +36,7 @@ def zero_shot(runs: Sequence[Run]) -> Section:
         "zero_shot",
         results=results,
         keys=keys,
-        marked=len(keys) > 1 and not all(map(is_needed, results)),
+        marked=len(keys) > 1 and not all(is_needed(table, keys) for table in results),
         figures=[_figure(table, keys) for table in results],
         names=[heading(table.task, table.setting) for table in results],
         notes=[_note(table) for table in results],
@@ -130,15 +130,16 @@ def _rests_on(table: TaskTable) -> str:
 
 def _figure(table: TaskTable, keys: dict[str, Column]) -> Markup:
     """Languages down, score across, a mark a recipe; the mean of the others under a rule."""
-    if is_needed(table):
-        return by_recipe(table, keys, _domain(table))
+    name = heading(table.task, table.setting)
+    unit = f" in {table.unit}" if table.unit and table.unit != table.metric else ""
+    title = f"{name}, {table.metric}{unit}"
+    if is_needed(table, keys):
+        return by_recipe(table, keys, title, _domain(table), _mean_name(table))
     rows = [*table.lines, *([table.mean] if table.mean else [])]
     low, high = _domain(table)
     across = scale(low, high, _LEFT, _RIGHT)
     bottom = _TOP + _ROW * len(rows) + (8 if table.mean else 0)
-    name = heading(table.task, table.setting)
-    unit = f" in {table.unit}" if table.unit and table.unit != table.metric else ""
-    parts = [text(0, 14, f"{name}, {table.metric}{unit}", "title")]
+    parts = [text(0, 14, title, "title")]
     for value in ticks(low, high, 5):
         parts += [line(across(value), _TOP - 12, across(value), bottom - 8, "grid")]
         parts += [text(across(value), bottom + 8, number(value, 0 if value.is_integer() else 1), "tick", "middle")]
