@@ -64,7 +64,7 @@ def rows_of(vocab: Vocab) -> list[int]:
 
 
 def spread_of(table: torch.Tensor) -> float:
-    return float(table.square().mean().sqrt())
+    return float(table.detach().square().mean().sqrt())
 
 
 def is_begun(table: torch.Tensor, drawn: torch.Tensor, vocab: Vocab, value: float | None = None) -> bool:
