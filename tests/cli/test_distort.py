@@ -131,13 +131,14 @@ def test_a_language_is_known_by_the_files_name(files, tmp_path):
 def test_a_language_that_nobody_named_is_told(files, tmp_path):
     write_lines(files / "this.or.txt", ["now"])
     changed = ["--with", "invert", "--into", tmp_path / "out"]
+    again = ["--with", "invert", "--into", tmp_path / "again"]
     told = run(files / "this.or.txt", *changed).stderr
     assert re.search(r"^language 'or', by the name of .*this\.or\.txt; --language names another$", told, re.MULTILINE)
     assert (
         "language 'en', for no file's name says one; --language names another\n"
-        in run(files / "qa.json", *changed).stderr
+        in run(files / "qa.json", "--with", "invert", "--into", tmp_path / "questions").stderr
     )
-    assert "language 'en'" not in run(files / "this.or.txt", *changed, "--language", "en").stderr
+    assert "language 'en'" not in run(files / "this.or.txt", *again, "--language", "en").stderr
     assert "by the name" not in run(files / "this.or.txt", *changed, "--json").stderr
 
 
@@ -218,6 +219,31 @@ def test_a_folder_without_a_record_undoes_nothing(files, tmp_path):
     assert (tmp_path / "out" / "a.en.txt").is_file()
 
 
+def test_nothing_is_lost_in_the_folder_that_is_written(files, tmp_path):
+    """Only what these very files came to before is replaced."""
+    into = tmp_path / "out"
+
+    def distort(*names, folder=into):
+        return run(*(files / name for name in names), "--with", "invert", "--into", folder)
+
+    distort("a.en.txt", "qa.json")
+    assert distort("a.en.txt", "qa.json").exit_code == 0
+    with pytest.raises(
+        DataError, match=r"out: holds qa\.json, which this would not write again; give a new folder, or all"
+    ):
+        distort("a.en.txt")
+    (into / "NOTES").write_text("mine")
+    with pytest.raises(DataError, match=r"out: holds NOTES, which this would not write again"):
+        distort("a.en.txt", "qa.json")
+    assert (into / "NOTES").read_text() == "mine"
+    with pytest.raises(SettingsError, match="holds what is read"):
+        run(into / "a.en.txt", "--with", "invert", "--into", into)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "meta.json").write_text('{"a": 1}')
+    with pytest.raises(DataError, match=r"its meta\.json is of something else"):
+        distort("a.en.txt", folder=tmp_path / "other")
+
+
 def test_word_order_is_learnt_from_a_treebank_and_parses_of_plain_text_are_found(files, tmp_path):
     """In the treebank adjectives follow their noun, and verbs come first."""
     other = TREE.replace("# text = Old dogs bark.\n", "")
@@ -266,7 +292,7 @@ def test_files_are_looked_at_before_they_are_written(files, tmp_path):
     write_lines(files / "other.tsv", ["x\ty"])
     with pytest.raises(DataError, match="name what reads it by --reader"):
         run(files / "other.tsv", "--with", "invert", "--into", tmp_path / "out")
-    with pytest.raises(DataError, match="give a new folder"):
+    with pytest.raises(SettingsError, match="holds what is read; give another folder"):
         run(files / "a.en.txt", "--with", "invert", "--into", files)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +14,7 @@ from interlace.cli import Code, Json, notes, output, take_guests
 from interlace.cli._options import parse_changes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from interlace.synthetic import Chain
 
@@ -33,7 +34,7 @@ _Undo = Annotated[
     Path | None,
     typer.Option("--undo", metavar="FOLDER", help="Change files of this folder's language back, in place of --with."),
 ]
-_Into = Annotated[Path, typer.Option("--into", help="The folder to write.")]
+_Into = Annotated[Path, typer.Option("--into", help="The folder to write: a new one, or that of these files before.")]
 _Set = Annotated[
     list[str],
     typer.Option("--set", help="A setting of a change: --set transliterate.to=ids; lists as a,b (repeatable)."),
@@ -69,15 +70,15 @@ def distort(
         _restore(files, undo, into, reader, [option for option, value in given.items() if value], as_json=as_json)
         return
     from interlace.cli._distort_files import Distorter
-    from interlace.text.lines import atomic_folder, must_be_replaceable, write_lines
+    from interlace.text.lines import atomic_folder, write_lines
 
     chosen = _chain(changes, settings)
     own, why = (language, "") if language else _language(files)
     derived = _called(name, own)
-    must_be_replaceable(into, META, "folder of a derived language")
     distorter = Distorter(chosen, seed, own, reader, splitter, blanks)
     words = f"dictionary.{own}-{derived}.txt"
     _must_differ([(path, distorter.outputs(path)) for path in files], words)
+    _must_lose_nothing(into, {words, *chain.from_iterable(map(distorter.outputs, files))}, files)
     if why and not as_json:
         notes.print(f"language {own!r}, {why}; --language names another", highlight=False, soft_wrap=True)
     with atomic_folder(into) as folder:
@@ -98,14 +99,12 @@ def _restore(files: Sequence[Path], folder: Path, into: Path, reader: str, besid
     from interlace.cli._distort_files import Distorter
     from interlace.cli._distort_undo import Record, restore
     from interlace.errors import SettingsError
-    from interlace.text.lines import atomic_folder, must_be_replaceable
+    from interlace.text.lines import atomic_folder
 
     if beside:
         raise SettingsError(f"{beside[0]}: {folder / META} says what is undone; leave it out beside --undo")
     record = Record.read(folder / META)
-    must_be_replaceable(into, META, "folder of a derived language")
-    if into.resolve() in {folder.resolve(), *(path.resolve().parent for path in files)}:
-        raise SettingsError(f"--into {into}: holds what is read; give another folder")
+    _must_lose_nothing(into, {path.name for path in files}, [*files, folder / META])
     distorter = Distorter(record.changes, record.seed, record.of, reader, record.finds_words, blanks=False)
     _must_differ([(path, [path.name]) for path in files], META)
     with atomic_folder(into) as made:
@@ -196,6 +195,30 @@ def _must_differ(outputs: Sequence[tuple[Path, list[str]]], dictionary: str) -> 
             if name in names:
                 raise DataError(f"{what} and {names[name]} would both be written as {name}; distort them apart")
             names[name] = what
+
+
+def _must_lose_nothing(into: Path, names: Collection[str], read: Iterable[Path]) -> None:
+    """Only what these very files came to before is replaced.
+
+    Raises:
+        SettingsError: the folder holds what is read.
+        DataError: it holds what would not be written again.
+    """
+    from interlace.errors import DataError, SettingsError
+    from interlace.text.lines import must_be_replaceable
+    from interlace.train.folder import read_json
+
+    if into.resolve() in {path.resolve().parent for path in read}:
+        raise SettingsError(f"--into {into}: holds what is read; give another folder")
+    must_be_replaceable(into, META, "folder of a derived language")
+    there = {path.name for path in into.iterdir()} if into.is_dir() else set()
+    record = read_json(into / META)
+    if META in there and not (isinstance(record, dict) and {"language", "files"} <= set(record)):
+        raise DataError(f"{into}: its {META} is of something else; give a new folder")
+    if lost := sorted(there - {*names, META}):
+        raise DataError(
+            f"{into}: holds {lost[0]}, which this would not write again; give a new folder, or all files in one command"
+        )
 
 
 def _about(chosen: Chain, seed: int, own: str, name: str, splitter: str, *, blanks: bool) -> dict[str, Any]:
