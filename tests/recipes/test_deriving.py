@@ -375,3 +375,9 @@ def test_columns_of_ones_own_are_refused(tmp_path):
         write_as(READERS.build({"name": "iob", "token": 1}), tmp_path / "x", [])
     with pytest.raises(SettingsError, match="'tsv' reads cannot be made"):
         write_as(READERS.build("tsv"), tmp_path / "x", [])
+
+
+def test_a_variable_that_is_not_set_is_named_once(tmp_path, monkeypatch):
+    monkeypatch.delenv("SOME_DATA", raising=False)
+    asked = recipe(tmp_path).model_copy(update={"data_root": "$SOME_DATA"})
+    assert hindrances(asked) == ["data_root = '$SOME_DATA': the environment variable is not set"]

@@ -23,6 +23,8 @@ def hindrances(recipe: Recipe) -> list[str]:
     if recipe.world is not None:
         return list(dict.fromkeys(_in_world(recipe, recipe.world.languages)))
     root = Path(os.path.expandvars(recipe.data_root or ".")).expanduser().resolve()
+    if "$" in root.name and not root.is_dir():  # of each file in it there would be the same to say
+        return [f"data_root = {recipe.data_root!r}: the environment variable is not set"]
     return list(dict.fromkeys(_under(recipe, root)))
 
 
