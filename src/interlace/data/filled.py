@@ -43,20 +43,17 @@ class Filled:
         separator: int,
         rows: NDArray[np.int64] | None = None,
     ) -> None:
-        self.room, self.separator = room, separator
-        self._corpus = corpus
+        self._corpus, self._separator = corpus, separator
         sides = side_lengths(corpus)
         spoken = np.flatnonzero(np.logical_and.reduce([side > 0 for side in sides]))
-        self._rows = spoken if rows is None else np.intersect1d(spoken, rows, assume_unique=True)
-        sides = [lengths[self._rows].astype(np.int64) for lengths in sides]
-        self._bounds = _bounds(sides, room)
-        first, stop = self._bounds[:-1], self._bounds[1:]
-        self.side_lengths = [
-            np.add.reduceat(side, first) + (stop - first - 1) if len(first) else side[:0] for side in sides
-        ]
+        read = spoken if rows is None else np.intersect1d(spoken, rows, assume_unique=True)
+        sides = [lengths[read].astype(np.int64) for lengths in sides]
+        self._members = Ragged(read, _bounds(sides, room))
+        first, separators = self._members.offsets[:-1], self._members.lengths - 1
+        self.side_lengths = [np.add.reduceat(side, first) + separators if len(first) else side[:0] for side in sides]
 
     def __len__(self) -> int:
-        return len(self._bounds) - 1
+        return len(self._members)
 
     @property
     def lengths(self) -> NDArray[np.int64]:
@@ -69,14 +66,11 @@ class Filled:
 
         Words are numbered afresh in each row and side; a separator's is -1.
         """
-        rows = np.asarray(rows, np.int64)
-        first, stop = self._bounds[:-1][rows], self._bounds[1:][rows]
-        members = Ragged.from_lengths(np.empty(0, np.int64), stop - first)
-        places = np.repeat(first - members.offsets[:-1], stop - first) + np.arange(members.offsets[-1])
-        found: Sentences | Pairs = self._corpus.take(self._rows[places])
+        members = self._members.take(rows)
+        found: Sentences | Pairs = self._corpus.take(members.flat)
         if isinstance(found, Sentences):
-            return _joined(found, members.lengths, self.separator)
-        source, target = (_joined(side, members.lengths, self.separator) for side in (found.source, found.target))
+            return _joined(found, members.lengths, self._separator)
+        source, target = (_joined(side, members.lengths, self._separator) for side in (found.source, found.target))
         return Pairs(source, target)
 
 

@@ -71,8 +71,7 @@ def single(sentences: Sentences, vocab: Vocab, max_length: int) -> Layout:
 def joined(pairs: Pairs, vocab: Vocab, max_length: int) -> Layout:
     """`[begin] A [end] B [end]` (with the vocabulary's own glue between) a row; the longer side is cut first."""
     glue = vocab.between
-    room = max_length - SPECIALS - len(glue)
-    first, second = _fair(pairs.source.lengths, pairs.target.lengths, room)
+    first, second = _fair(pairs.source.lengths, pairs.target.lengths, _room(vocab, max_length))
     a_ids, a_words = _cut(pairs.source, first)
     b_ids, b_words = _cut(pairs.target, second)
     lengths = first + second + 2 + len(glue)
@@ -91,7 +90,12 @@ def joined(pairs: Pairs, vocab: Vocab, max_length: int) -> Layout:
 
 def half(vocab: Vocab, max_length: int) -> int:
     """Subwords of either side that `joined` has room for, however long the other is."""
-    return (max_length - SPECIALS - len(vocab.between)) // 2
+    return _room(vocab, max_length) // 2
+
+
+def _room(vocab: Vocab, max_length: int) -> int:
+    """Subwords of both sides together that `joined` has room for."""
+    return max_length - SPECIALS - len(vocab.between)
 
 
 def _fair(first: NDArray[Any], second: NDArray[Any], room: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

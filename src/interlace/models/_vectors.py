@@ -70,9 +70,10 @@ def read(settings: ModelSettings) -> WordVectors:
     Raises:
         SettingsError: they have another width. DataError: there are none of subwords, or they are damaged.
     """
+    must_be_there(settings)
     name = str(settings.vectors)
     path, width = Path(name).expanduser(), (settings.shape or Shape()).width
-    vectors = WordVectors.read(path, SUBWORDS) if is_text_file(name) else _kept(path)
+    vectors = WordVectors.read(path, SUBWORDS) if is_text_file(name) else WordVectors.load(path, SUBWORDS)
     if vectors.width != width:
         message = f"model.vectors = {name!r}: they are {vectors.width} wide, the model {width}"
         raise SettingsError(
@@ -81,8 +82,15 @@ def read(settings: ModelSettings) -> WordVectors:
     return vectors
 
 
-def _kept(folder: Path) -> WordVectors:
-    """Vectors of subwords that a recipe has learnt."""
+def must_be_there(settings: ModelSettings) -> None:
+    """What can be told of the vectors without reading them, which may be long.
+
+    Raises:
+        DataError: there are none of subwords, as a recipe has learnt them or in a text file.
+    """
+    folder = Path(str(settings.vectors)).expanduser()
+    if is_text_file(str(settings.vectors)):
+        return
     if folder.is_file():
         raise DataError(
             f"{folder}: vectors are read from a folder that a recipe with embeddings.units = 'subwords' has written, "
@@ -98,7 +106,6 @@ def _kept(folder: Path) -> WordVectors:
             "embeddings.units = 'subwords'"
         )
     must_exist(folder / f"{SUBWORDS}.safetensors", "file of vectors")
-    return WordVectors.load(folder, SUBWORDS)
 
 
 def _matched(vectors: WordVectors, vocab: Vocab, name: str | None) -> tuple[NDArray[np.int64], NDArray[np.float32]]:

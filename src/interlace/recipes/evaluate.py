@@ -170,7 +170,9 @@ def _score(target: Target, identity: Identity, book: Scorebook, cells: list[Cell
         places = [(cell.name, cell.seed, *item) for item in fit.scored]
         files = files_key(cell, fit)
         conditions = conditions_of(target.recipe, cell, fit)
-        if not book.holds(places, key, files):
+        if book.holds(places, key, files):
+            book.tell(places, conditions)
+        else:
             log.info("%s: scoring %s, seed %d", target.recipe.name, cell.name, cell.seed)
             try:
                 rows = score_fit(keyed[cell.seed, key], fit)  # a probe's languages share its model
@@ -180,7 +182,6 @@ def _score(target: Target, identity: Identity, book: Scorebook, cells: list[Cell
                     log.warning("%s, seed %d: %s", cell.name, cell.seed, error)
                     failures.append(error)
                 continue
-        book.tell(places, conditions)
         book.asked += places
     return failures
 

@@ -16,7 +16,7 @@ from interlace.data.extension import Extension, extended
 from interlace.data.parallel import ParallelCorpus
 from interlace.data.vocab import Vocab
 from interlace.errors import DataError
-from interlace.models._vectors import read as read_vectors
+from interlace.models._vectors import must_be_there
 from interlace.recipes._text import filters_of, text_key, training_lines, training_pairs, words_key
 from interlace.recipes._translating import tokenizer_of
 from interlace.recipes._vocab import VocabSettings
@@ -128,7 +128,7 @@ def _vocab(recipe: Recipe, root: Path) -> Vocab:
     if start is None:
         return _learnt(recipe, root)
     if start == recipe.model.vectors:
-        read_vectors(recipe.model)  # what is wrong with them says more than that no tokenizer lies beside them
+        must_be_there(recipe.model)  # what is wrong with them says more than that no tokenizer lies beside them
     vocab = Vocab.load(start)
     if recipe.vocab.size not in {VocabSettings().size, vocab.size}:
         log.warning(
