@@ -6,7 +6,7 @@ These are the ways in which back-translation fails.
 from __future__ import annotations
 
 import logging
-from collections import deque
+from collections import defaultdict, deque
 from dataclasses import dataclass, field
 from statistics import fmean
 from typing import TYPE_CHECKING
@@ -27,30 +27,32 @@ WINDOW = 100  # steps of back-translation
 class Copying:
     """Warns when, over some time, most of what a model writes stood in what it read, or is far too short or too long.
 
-    Of each it warns again only after it got better.
-    seen: shares and ratios of the last steps. told: what was warned of.
+    Each language that it reads is looked at by itself: one direction may collapse beside a sound one. Of each kind of
+    failure it warns again only after it got better.
+    seen: shares and ratios of the last steps, by corpus. told: what was warned of, by corpus.
     """
 
     most: float = MOST
     lengths: tuple[float, float] = LENGTHS
     window: int = WINDOW
-    seen: deque[tuple[float, float]] = field(default_factory=deque)
-    told: set[str] = field(default_factory=set)
+    seen: defaultdict[str, deque[tuple[float, float]]] = field(default_factory=lambda: defaultdict(deque))
+    told: dict[str, set[str]] = field(default_factory=dict)
 
     def __call__(self, step: Step) -> None:
         """Look at a step of back-translation."""
         if COPIED not in step.losses:
             return
-        self.seen.append((step.losses[COPIED], step.losses[LENGTH]))
-        if len(self.seen) < self.window:
+        seen = self.seen[step.corpus]
+        seen.append((step.losses[COPIED], step.losses[LENGTH]))
+        if len(seen) < self.window:
             return
-        share, ratio = (fmean(values) for values in zip(*self.seen, strict=True))
-        self.seen.popleft()
+        share, ratio = (fmean(values) for values in zip(*seen, strict=True))
+        seen.popleft()
         wrong = self._wrong(share, ratio)
         for kind, message in wrong.items():
-            if kind not in self.told:
-                log.warning("step %d: over %d steps, %s", step.index, self.window, message)
-        self.told = set(wrong)
+            if kind not in self.told.get(step.corpus, ()):
+                log.warning("step %d: over %d steps that read %s, %s", step.index, self.window, step.corpus, message)
+        self.told[step.corpus] = set(wrong)
 
     def _wrong(self, share: float, ratio: float) -> dict[str, str]:
         """What is wrong, by its kind, and what may help."""
