@@ -212,6 +212,19 @@ def test_every_direction_that_is_learnt_from_pairs_can_be_measured():
         assert set(directions(recipe)) <= held, name
 
 
+@pytest.mark.parametrize("name", [name for name in NAMES if "unmt" in name or "-bt-" in name] + MASS)
+def test_every_language_is_read_alike_as_in_the_authors_code(name):
+    """XLM's code, and MASS's, take a step of each language in every iteration, however much text it has."""
+    assert read_recipe(name).train.language_alpha == "0"
+
+
+def test_the_rate_of_alms_translation_falls_as_in_the_paper_that_it_names():
+    for tag in ("en-de", "de-en"):
+        optimise = read_recipe(f"alm/mt-{tag}-alm").train.optimise
+        assert (optimise.schedule, optimise.warmup) == ("inverse_sqrt", 4000)
+        assert "lower-cased" in " ".join(read_recipe(f"alm/mt-{tag}-alm").changes) or tag == "en-de"
+
+
 def both(pairs):
     for pair in pairs:
         source, target = pair.split("-")
