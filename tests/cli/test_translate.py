@@ -143,8 +143,22 @@ def test_a_long_line_is_translated_in_pieces_cut_where_sentences_end(run_folder,
     whole, parts = rows[0]["translations"][0], [row["translations"][0] for row in apart]
     for key in ("logprob", "length"):
         assert whole[key] == pytest.approx(sum(part[key] for part in parts), abs=1e-3)
-    assert whole["score"] == pytest.approx(whole["logprob"] / whole["length"], abs=1e-3)
+    assert whole["score"] == pytest.approx(sum(part["score"] for part in parts) / 2, abs=1e-3)
     assert "1 of 2 lines were longer than the model reads, and were translated in pieces" in caplog.text
+
+
+def test_the_best_translation_of_a_line_in_pieces_stands_first_and_does_not_hang_on_how_many_are_asked_for(run_folder):
+    text = as_text(
+        [f"the old doctor reads three letters in the {word} house. " * 8 for word in ("big", "young", "red")]
+    )
+    alone = json_rows(translate(run_folder, *DIRECTION, "--json", text=text))
+    several = json_rows(translate(run_folder, *DIRECTION, "--json", "--n-best", 4, text=text))
+    assert min(row["pieces"] for row in several) > 1
+    assert [best(row) for row in several] == [best(row) for row in alone]
+    for row in several:
+        scores = [one["score"] for one in row["translations"]]
+        assert len(scores) == 4
+        assert scores == sorted(scores, reverse=True)
 
 
 def json_rows(done):
@@ -165,6 +179,20 @@ def test_a_long_line_is_refused_by_number_where_that_is_asked_for(run_folder, tm
     with pytest.raises(DataError, match=r"a\.en, line 2: "):
         translate(run_folder, *DIRECTION, "--long", "refuse", "--input", tmp_path / "a.en", "--into", tmp_path / "a.de")
     assert not (tmp_path / "a.de").exists()
+
+
+def test_lines_that_the_vocabulary_cannot_spell_are_told(run_folder, caplog):
+    translate(run_folder, *DIRECTION, text=as_text(["the cat", "the 猫 and the 犬", "a dog"]))
+    assert "1 of 3 lines hold characters that the vocabulary lacks" in caplog.text
+    caplog.clear()
+    translate(run_folder, *DIRECTION, text=as_text(["the cat"]))
+    assert "the vocabulary lacks" not in caplog.text
+
+
+def test_nothing_comes_of_an_empty_file(run_folder, tmp_path):
+    (tmp_path / "a.en").write_text("")
+    translate(run_folder, *DIRECTION, "--input", tmp_path / "a.en", "--into", tmp_path / "a.de")
+    assert (tmp_path / "a.de").read_text() == ""
 
 
 def test_what_may_be_cut_short_is_told(run_folder, caplog):

@@ -92,6 +92,19 @@ def test_nothing_special_is_said_and_the_unknown_only_where_asked(models, vocab)
     assert not set(found.ids[found.ids != vocab.pad].tolist()) & set(rules.never)
 
 
+def test_an_unknown_that_is_asked_for_is_written(vocab):
+    model = little_model("bert", vocab)
+    with torch.no_grad():
+        model.decoder.model.get_output_embeddings().bias[vocab.unk] = 50.0
+    (mark,) = vocab.tokens([vocab.unk])
+    silent, told = (
+        Translator([model], vocab, "en", "de", Search(unknown=asked)).lines(LINES) for asked in (False, True)
+    )
+    assert all(mark not in one.text for one in silent)
+    assert [one.text.count(mark) for one in told] == [one.hypotheses[0].length - 1 for one in told]
+    assert max(one.text.count(mark) for one in told) > 3
+
+
 def test_the_target_language_reaches_the_decoder(vocab):
     model = little_model("bert", vocab, languages=("en", "de"))
     ids = vocab.encode(LINES, language="en").ids

@@ -37,7 +37,8 @@ def test_a_text_with_fewer_lines_than_parts_is_named(tmp_path):
         Part(1, 3).lines_of(tmp_path / "a")
     (tmp_path / "a").write_text("")
     with pytest.raises(DataError, match=r"a: the file is empty"):
-        Part(1, 1).lines_of(tmp_path / "a")
+        Part(1, 2).lines_of(tmp_path / "a")
+    assert list(Part(1, 1).lines_of(tmp_path / "a")) == []
 
 
 # ---- going on ----

@@ -128,6 +128,11 @@ class Work:
         if pieces := counts.get("pieces", 0):
             message = "%s of %s lines were longer than the model reads, and were translated in pieces"
             log.warning(message, f"{pieces:,}", f"{lines:,}")
+        if unknown := counts.get("unknown", 0):
+            message = (
+                "%s of %s lines hold characters that the vocabulary lacks, and are read with an unknown subword there"
+            )
+            log.warning(message, f"{unknown:,}", f"{lines:,}")
         if full := counts.get("full", 0):
             message = "%s of %s translations are as long as they may be, perhaps cut short: see --set max_ratio=3%s"
             clipped = f" (the model writes at most {self.interpreter.translator.most:,} subwords)"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,7 +39,7 @@ log = logging.getLogger(__name__)
 class Hypothesis:
     """A translation.
 
-    score: by which it is ordered, its log-probability divided by the length's penalty.
+    score: by which it is ordered, its log-probability divided by the length's penalty; of a line in pieces, their mean.
     logprob: of all its subwords and ends. length: their number. full: whether it is as long as it might be.
     """
 
@@ -54,10 +55,12 @@ class Translated:
     """What was found for a line, best first; a line without a subword has one empty hypothesis.
 
     pieces: into how many the line was cut; 0 where there was nothing to translate.
+    unknown: subwords of the line that stand for what the vocabulary cannot spell.
     """
 
     hypotheses: tuple[Hypothesis, ...]
     pieces: int = 1
+    unknown: int = 0
 
     @property
     def text(self) -> str:
@@ -132,8 +135,9 @@ class Translator:
         """
         parts, owners = self._parts(lines, first, cut=cut)
         made = self._translated(parts, owners + first)
-        starts = np.searchsorted(owners, np.arange(len(lines) + 1))
-        return [self._whole(made[starts[row] : starts[row + 1]]) for row in range(len(lines))]
+        starts = np.searchsorted(owners, np.arange(len(lines) + 1)).tolist()
+        strange = np.bincount(owners[parts.rows()[parts.flat == self.vocab.unk]], minlength=len(lines)).tolist()
+        return [self._whole(made[starts[row] : starts[row + 1]], strange[row]) for row in range(len(lines))]
 
     def _parts(self, lines: Sequence[str], first: int, *, cut: bool) -> tuple[Ragged, NDArray[np.int64]]:
         """A row of subwords for each piece of each line that has any, and which line it is of.
@@ -228,7 +232,8 @@ class Translator:
         rows, ranks = np.nonzero(kept)
         ids = found.ids.cpu().numpy()
         said = [ids[row, rank, : lengths[row, rank]].tolist() for row, rank in zip(rows, ranks, strict=True)]
-        texts = iter(self.vocab.tokenizer.decode_batch(said, skip_special_tokens=True))
+        hidden = not self.settings.unknown  # nothing special is ever said, but the unknown where that is asked for
+        texts = iter(self.vocab.tokenizer.decode_batch(said, skip_special_tokens=hidden))
         for row in range(len(lengths)):
             yield [
                 self._hypothesis(next(texts), float(logprobs[row, rank]), int(lengths[row, rank]), int(limits[row]))
@@ -239,20 +244,23 @@ class Translator:
         line = " ".join(text.split("\n")).strip()
         return Hypothesis(line, self.settings.compared.score(logprob, length + 1), logprob, length + 1, length >= limit)
 
-    def _whole(self, parts: list[list[Hypothesis]]) -> Translated:
-        """Of a line, from the hypotheses of its pieces: rank for rank, a piece that has too few gives its last."""
+    def _whole(self, parts: list[list[Hypothesis]], unknown: int) -> Translated:
+        """Of a line, from the hypotheses of its pieces: rank for rank, a piece that has too few gives its last.
+
+        The mean of the pieces' scores falls with the rank as each of them does; a score of the whole might not.
+        """
         if not parts:
             return Translated((Hypothesis("", 0.0, 0.0, 0),), 0)
         if len(parts) == 1:
-            return Translated(tuple(parts[0]))
+            return Translated(tuple(parts[0]), unknown=unknown)
         hypotheses = []
         for rank in range(max(map(len, parts))):
             chosen = [part[min(rank, len(part) - 1)] for part in parts]
             logprob, length = sum(one.logprob for one in chosen), sum(one.length for one in chosen)
             text = joined([one.text for one in chosen], self.target)
-            score = self.settings.compared.score(logprob, length)
+            score = fmean(one.score for one in chosen)
             hypotheses.append(Hypothesis(text, score, logprob, length, any(one.full for one in chosen)))
-        return Translated(tuple(hypotheses), len(parts))
+        return Translated(tuple(hypotheses), len(parts), unknown)
 
 
 def _verbatim(vocab: Vocab) -> Vocab:

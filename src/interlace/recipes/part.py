@@ -42,10 +42,10 @@ class Part:
         """This part of a file.
 
         Raises:
-            DataError: the file cannot be read, or has fewer lines than there are parts.
+            DataError: the file cannot be read, or has fewer lines than there are parts, if these are several.
         """
         total = count_lines(path)
-        if total < self.of:
+        if total < self.of > 1:
             what = f"its lines ({total}) are too few for {self.of} parts" if total else "the file is empty"
             raise DataError(f"{path}: {what}")
         return Stretch(path, total * (self.number - 1) // self.of, total * self.number // self.of)

@@ -172,8 +172,12 @@ class Window:
         return len(self.lines)
 
     def counts(self) -> dict[str, int]:
-        """How many lines were translated in pieces, and how many translations are as long as they might be."""
+        """How many lines were translated in pieces, hold what the vocabulary cannot spell, or came out at full length.
+
+        Full length is as long as a translation might be.
+        """
         return {
+            "unknown": sum(one.unknown > 0 for one in self.translations),
             "pieces": sum(one.pieces > 1 for one in self.translations),
             "full": sum(one.hypotheses[0].full for one in self.translations),
         }
