@@ -14,8 +14,12 @@ from interlace.errors import CheckpointError, DataError, RunError, SettingsError
 from interlace.models.build import load
 from interlace.recipes import averaging, read_recipe
 from interlace.recipes import pretrain as recipes_pretrain
+from interlace.recipes._claim import finished
 from interlace.recipes.averaging import average
+from interlace.recipes.evaluate import evaluate, target_of
 from interlace.recipes.pretrain import pretrain
+from interlace.recipes.translate import Speaker
+from interlace.report import write_report
 
 SHAPE = "layers = 1, width = 16, heads = 2, max_length = 32"
 WRITES = {"objectives": "{ translation = { max_length = 32 } }"}
@@ -52,7 +56,7 @@ def test_every_weight_is_the_mean_of_the_checkpoints(run, tmp_path):
     found = json.loads(CliRunner().invoke(application(), command, catch_exceptions=False).stdout)
     assert (found["steps"], found["run"]) == ([4, 6], "small")
     one, two = stored(run, 4), stored(run, 6)
-    backbone = load(tmp_path / "mean")
+    backbone = load(tmp_path / "mean/model")
     masked = not hasattr(backbone, "decoder")
     compared = []
     for name, tensor in backbone.named_parameters():
@@ -64,13 +68,13 @@ def test_every_weight_is_the_mean_of_the_checkpoints(run, tmp_path):
     assert len(compared) > 10
     assert masked or sum("decoder" in name for name in compared) > 10
     if masked:
-        AutoModelForMaskedLM.from_pretrained(tmp_path / "mean")
+        AutoModelForMaskedLM.from_pretrained(tmp_path / "mean/model")
 
 
 @every_kind
 def test_one_checkpoint_is_the_model_itself(run, tmp_path):
     average(run, tmp_path / "mean", 1)
-    mean, last = (saved(folder) for folder in (tmp_path / "mean", run / "model"))
+    mean, last = (saved(folder) for folder in (tmp_path / "mean/model", run / "model"))
     assert mean.keys() == last.keys()
     for name, tensor in mean.items():
         torch.testing.assert_close(tensor, last[name])
@@ -95,7 +99,7 @@ def test_one_that_was_killed_does_not_stand_in_the_way(run, tmp_path, monkeypatc
 def test_where_nothing_may_be_written_is_told_before_anything_is_read(tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/notes").write_text("x")
-    with pytest.raises(DataError, match="mine: holds something that is no averaged model"):
+    with pytest.raises(DataError, match="mine: holds something that is no averaged run"):
         average(tmp_path / "nowhere", tmp_path / "mine")
 
 
@@ -148,7 +152,7 @@ def test_what_cannot_be_averaged_is_refused(run, tmp_path):
         average(run, into, 5)
     with pytest.raises(DataError, match="no such folder"):
         average(tmp_path / "nowhere", into)
-    with pytest.raises(DataError, match="model: holds something that is no averaged model"):
+    with pytest.raises(DataError, match="model: holds something that is no averaged run"):
         average(run, run / "model", 2)
     weights = run / "checkpoints/step-00000004/model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1] + b"x")
@@ -158,3 +162,28 @@ def test_what_cannot_be_averaged_is_refused(run, tmp_path):
     with pytest.raises(RunError, match="not finished"):
         average(run, into, 1)
     assert not into.exists()
+
+
+def test_an_averaged_run_knows_what_its_run_knew(tmp_path, small):
+    """How text was normalised, which directions were learnt, how long a source was; and it is scored as a run is."""
+    changes = {
+        "train.steps": "4",
+        "train.checkpoint_every": "2",
+        "evaluate": '{ source = "en", targets = ["en-xx"], tasks = { mt = { files = "pairs.{language}" } } }',
+        "normalise.romanian": "strip",
+        "objectives": '{ translation = { max_length = 24, directions = "forward" } }',
+    }
+    pretrain(read_recipe(str(small), changes), tmp_path / "run")
+    folder = average(tmp_path / "run", tmp_path / "mean", 2)
+    before, after = (Speaker.of(str(each)) for each in (tmp_path / "run", folder))
+    assert after.recipe.normalise.romanian == "strip"
+    assert after.known() == before.known() == ["en-xx"]
+    assert after.longest("en", "xx") == before.longest("en", "xx") == 22
+    with pytest.raises(SettingsError, match="it learnt en-xx"):
+        after.must_know("xx", "en")
+    assert (after.recipe.name, finished(folder)) == ("small-mean-of-2", True)
+    assert "The mean of the checkpoints of steps 2, 4." in (folder / "model/README.md").read_text()
+    (row,) = evaluate(target_of(str(folder)), ["mt"])
+    assert row["language"] == "en-xx"
+    page = write_report([tmp_path / "run", folder], tmp_path / "report.html").read_text()
+    assert "small-mean-of-2" in page

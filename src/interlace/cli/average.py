@@ -1,4 +1,4 @@
-"""The mean of a run's last checkpoints, as a model."""
+"""The mean of a run's last checkpoints, as a run."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from interlace.cli import Code, Json, notes, output, take_guests
 
 def average(
     run: Annotated[Path, typer.Argument(help="A finished run's folder.")],
-    into: Annotated[Path, typer.Option("--into", help="Folder for the model.")],
+    into: Annotated[Path, typer.Option("--into", help="Folder for the averaged run.")],
     last: Annotated[int, typer.Option("--last", min=1, help="How many of the last checkpoints.")] = 5,
     code: Code = [],
     as_json: Json = False,
 ) -> None:
-    """Average the weights of a run's last checkpoints into a model that opens like any other."""
+    """Average the weights of a run's last checkpoints into a finished run, with its model in model/."""
     take_guests(code)
     from interlace.recipes.averaging import AVERAGED
     from interlace.recipes.averaging import average as mean
@@ -26,7 +26,7 @@ def average(
     mean(run, into, last)
     made = json.loads((into / AVERAGED).read_text(encoding="utf-8"))
     if as_json:
-        output.print_json(json.dumps({"model": str(into), **made}))
+        output.print_json(json.dumps({"model": str(into / "model"), **made}))
         return
     steps = ", ".join(f"{step:,}" for step in made["steps"])
     one = len(made["steps"]) == 1

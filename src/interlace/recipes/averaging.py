@@ -1,20 +1,24 @@
-"""The mean of a run's last checkpoints as a model: often better than the last one, at no cost of training.
+"""The mean of a run's last checkpoints as a finished run: often better than the last one, at no cost of training.
 
 Vaswani et al. (2017, section 6.1) score the mean of the last 5 checkpoints of a translation model, 20 of a big one.
 With early stopping a run also keeps its best checkpoint, which others may separate from the last ones: where they are
 gone, it is none of these.
-Heads of objectives stay behind, as in any exported model.
+Heads of objectives stay behind, as in any exported model. The recipe goes along, and what the run kept of its
+dictionaries: a model alone would not know which directions it learnt, nor what was done to its text.
 """
 
 from __future__ import annotations
 
 import logging
+import shutil
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from interlace.data.vocab import Vocab
 from interlace.errors import CheckpointError, DataError, RunError, SettingsError
 from interlace.recipes import Recipe
+from interlace.recipes.card import write_card
+from interlace.tasks._learnt import KEPT
 from interlace.text.lines import atomic_folder, must_be_replaceable
 from interlace.train.folder import RECIPE, RUN, read_json, write_json
 
@@ -31,20 +35,21 @@ _OWN = "backbone."  # what the model's weights are called in a checkpoint, besid
 
 
 def average(run: Path, into: Path, last: int = 5) -> Path:
-    """Write the mean of the weights of the last checkpoints of a finished run as a model folder.
+    """Write the mean of the weights of the last checkpoints of a finished run as a run that is finished too.
 
-    Memory holds the model and one weight at a time. `averaged.json` in the folder names run and steps.
+    Memory holds the model and one weight at a time. `averaged.json` in the folder names run and steps. Its recipe is
+    the run's under another name, so that reports show both.
 
     Args:
         run: the run's folder.
-        into: where; an averaged model that stands there is replaced, anything else is refused.
+        into: where; an averaged run that stands there is replaced, anything else is refused.
         last: how many checkpoints.
 
     Raises:
         DataError: there is no run, or `into` holds other things. RunError: it is not finished.
         SettingsError: it keeps fewer checkpoints, or learnt no model. CheckpointError: one is damaged, or another's.
     """
-    must_be_replaceable(into, AVERAGED, "averaged model")
+    must_be_replaceable(into, AVERAGED, "averaged run")
     recipe, files, steps = _chosen(run, last)
     import torch
 
@@ -55,9 +60,21 @@ def average(run: Path, into: Path, last: int = 5) -> Path:
     with torch.no_grad():
         _fill(backbone, files)
     with atomic_folder(into) as partial:
-        backbone.save_pretrained(partial, vocab, fold_language=recipe.export.fold_language)
+        backbone.save_pretrained(partial / "model", vocab, fold_language=recipe.export.fold_language)
+        _take_along(run, partial, recipe, steps)
         write_json(partial / AVERAGED, {"run": recipe.name, "folder": run.name, "steps": steps})
     return into
+
+
+def _take_along(run: Path, into: Path, recipe: Recipe, steps: list[int]) -> None:
+    """What makes the folder a run: its recipe, the facts of its training and its dictionaries."""
+    said = f"The mean of the checkpoints of steps {', '.join(f'{step:,}' for step in steps)}."
+    about = " ".join(part for part in (recipe.about, said) if part)
+    write_json(into / RECIPE, {**recipe.dump(), "name": f"{recipe.name}-mean-of-{len(steps)}", "about": about})
+    if (run / KEPT).is_dir():
+        shutil.copytree(run / KEPT, into / KEPT)
+    write_json(into / RUN, {**(read_json(run / RUN) or {}), "averaged": steps})
+    write_card(into)
 
 
 def _chosen(run: Path, last: int) -> tuple[Recipe, list[Path], list[int]]:
