@@ -36,7 +36,8 @@ CPU = torch.device("cpu")
 LEARNERS = [name for name in TASKS.names() if TASKS.build(name).learner() is not None]
 PROBES = [name for name in TASKS.names() if name not in LEARNERS]
 for_learners = pytest.mark.parametrize("name", LEARNERS, indirect=True)
-NO_TRANSLATIONS = {"mt", "perplexity", "word_alignment"}  # probes whose own tests say what a perfect model is
+WRITERS = {"mt", "round_trip"}  # an encoder alone cannot write
+NO_TRANSLATIONS = {*WRITERS, "perplexity", "word_alignment"}  # probes whose own tests say what a perfect model is
 for_probes = pytest.mark.parametrize("name", PROBES, indirect=True)
 for_translations = pytest.mark.parametrize(
     "name", [name for name in PROBES if name not in NO_TRANSLATIONS], indirect=True
@@ -166,6 +167,7 @@ FILES = {
     "retrieval": write_retrieval,
     "mining": write_retrieval,
     "mt": write_retrieval,
+    "round_trip": write_perplexity,
     "perplexity": write_perplexity,
     "word_alignment": write_word_alignment,
     "embedding_alignment": write_embedding_alignment,
@@ -237,7 +239,7 @@ def test_every_setting_is_explained(task):
 
 def test_a_task_says_what_it_measures(task, name):
     assert task.metric
-    assert task.unit == "%" or name in {"mt", "perplexity"}
+    assert task.unit == "%" or name in {*WRITERS, "perplexity"}
     assert TASKS.summary(type(task).__module__.rpartition(".")[2]).endswith((".", "?", ")"))
 
 
@@ -263,7 +265,7 @@ TEXT = {"candidates": "text", "learnt": "learnt.txt"}
 NAMED = {"name": "tsv", "columns": [1], "label": 0, "header": False}
 READING = [
     *(({"name": name}, "xx") for name in TASKS.names()),
-    *(({"name": "mt"}, language) for language in ("en-xx", "xx-en")),  # both stand in the files of one
+    *(({"name": name}, language) for name in ("mt", "round_trip") for language in ("en-xx", "xx-en")),
     *(({"name": name, **TEXT}, "xx") for name in ("word_translation", "embedding_alignment")),
     ({"name": "mining", "files": "named/{split}.{language}", "reader": NAMED, "gold": "gold/{split}"}, "xx"),
     ({"name": "word_similarity", "files": "words/{language}", "gold": "scores/{language}"}, "xx"),
@@ -286,8 +288,9 @@ def test_what_it_reads_is_what_it_says(settings, language, split, vocab, tmp_pat
 
 
 def test_a_missing_language_is_named_with_what_there_is(task, name, root, vocab):
+    missing = "xy-xx" if name == "round_trip" else "xy"  # it reads what it translates from
     with pytest.raises(DataError, match=rf"(?s){name}.*'xy'.*test data in: .*xx") as caught:
-        task.examples("test", "xy", vocab, root)
+        task.examples("test", missing, vocab, root)
     assert "xy" in str(caught.value).split("there is no file ")[1].split(";")[0]
 
 
@@ -491,7 +494,7 @@ def test_a_wrong_model_scores_less(name, task, root, vocab, backbone):
 @for_probes
 def test_measuring_changes_nothing_and_repeats(name, task, root, vocab, backbone):
     examples = task.examples("test", "xx", vocab, root)
-    if name == "mt":  # an encoder alone cannot write
+    if name in WRITERS:
         backbone = join(backbone, fresh_decoder(backbone.model.config, 0))
     before = {key: value.clone() for key, value in backbone.state_dict().items()}
     backbone.train()

@@ -3,17 +3,23 @@
 import json
 import logging
 import subprocess
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
 
+from interlace.data.vocab import Vocab
 from interlace.errors import SettingsError
-from interlace.recipes import Recipe, read_recipe
+from interlace.models.build import load
+from interlace.recipes import Recipe, read_recipe, scoring
 from interlace.recipes.mixing import build_mixture
 from interlace.recipes.prepare import prepare
 from interlace.recipes.pretrain import pretrain
+from interlace.recipes.scoring import dev_scores
 from interlace.tasks.mt import Mt
+from interlace.tasks.round_trip import RoundTrip
 
 BOTH = """
 [objectives.denoise]
@@ -164,7 +170,8 @@ def test_a_run_may_stop_and_choose_its_weights_by_bleu(unsupervised, tmp_path, m
     def judged(task, backbone, vocab, examples):
         found = measure(task, backbone, vocab, examples)
         asked.append((str(examples.direction), len(examples), task.search.beam, backbone.training))
-        found["bleu"] = next(bleu)
+        worth = next(bleu)
+        found.examples = SimpleNamespace(columns=np.zeros((1, 1)), value=lambda _sums: worth)
         return found
 
     monkeypatch.setattr(Mt, "measure", judged)
@@ -197,6 +204,53 @@ def test_a_run_may_stop_and_choose_its_weights_by_bleu(unsupervised, tmp_path, m
     assert "and BLEU of greedy translations, after step 4" in card
 
 
+def test_a_run_without_a_translation_may_stop_by_round_trips(unsupervised, tmp_path, monkeypatch):
+    """Each of three processes translates its own lines, and each comes to the score of all of them."""
+    changes = {
+        "train.stop_by": "round-trip",
+        "train.patience": "3",
+        "train.evaluate_every": "4",
+        "evaluate.tasks.round_trip.files": "dev.{language}",
+    }
+    recipe = read_recipe(str(unsupervised), changes)
+    pretrain(recipe, tmp_path / "run")
+    scores = [row["scores"] for row in records(tmp_path / "run", "evaluation")]
+    names = ("round-trip/en-xx", "round-trip/xx-en")
+    assert [row["round-trip/mean"] for row in scores] == [
+        pytest.approx(sum(row[name] for name in names) / 2, abs=1e-3) for row in scores
+    ]
+    card = (tmp_path / "run/model/README.md").read_text()
+    assert "and BLEU of round trips, after step" in card
+    assert "round-trip" in card
+
+    materials, vocab = prepare(recipe), Vocab.load(tmp_path / "run/model")
+    monkeypatch.setattr(RoundTrip, "_said", lambda *arguments: [said(line) for line in arguments[-1]])
+    model, made = load(tmp_path / "run/model", vocab), []
+    whole = dev_scores(recipe, materials, SimpleNamespace(process_index=0, num_processes=1))(model)
+    assert 0 < whole["round-trip/mean"] < 100
+    for rank in range(3):
+        process = SimpleNamespace(process_index=rank, num_processes=3)
+        monkeypatch.setattr(scoring, "gather_object", lambda mine: made.append(mine[0]) or mine)
+        dev_scores(recipe, materials, process)(model)
+    assert len({len(examples.score) for examples in made}) <= 2
+    by_direction = [made[0::2], made[1::2]]
+    monkeypatch.setattr(scoring, "gather_object", lambda _mine: by_direction.pop(0))
+    assert dev_scores(recipe, materials, process)(model) == whole
+
+
+def said(line):
+    """A translation that loses a word here and there."""
+    words = line.split()
+    return SimpleNamespace(text=" ".join(words[: len(words) - len(line) % 2]), pieces=1)
+
+
+def test_round_trips_need_a_way_back(small, tmp_path):
+    objectives = '{ translation = { max_length = 32, directions = "forward" } }'
+    recipe = read_recipe(str(small), {"train.stop_by": "round-trip", "objectives": objectives})
+    with pytest.raises(SettingsError, match=r"stop_by = 'round-trip': en-xx is learnt and the way back is not"):
+        pretrain(recipe, tmp_path / "run")
+
+
 def test_what_translates_nothing_cannot_be_stopped_by_bleu(small, tmp_path):
     recipe = read_recipe(str(small), {"train.stop_by": "bleu"})
     with pytest.raises(SettingsError, match=r"train\.stop_by = 'bleu': no objective of the recipe translates"):
@@ -210,9 +264,12 @@ def test_two_processes_translate_their_own_rows_and_end_with_one_model(python, u
     arguments = ["-m", "interlace", "pretrain", str(unsupervised), "--into"]
     subprocess.run([python, *arguments, str(tmp_path / "one")], check=True, capture_output=True)
     torchrun = [python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    two = [*torchrun, *arguments, str(tmp_path / "two"), "--set", "train.micro_batches=1"]
+    judged = ["train.stop_by=round-trip", "evaluate.tasks.round_trip.files=dev.{language}", "train.patience=9"]
+    sets = [part for change in ["train.micro_batches=1", *judged] for part in ("--set", change)]
+    two = [*torchrun, *arguments, str(tmp_path / "two"), *sets]
     subprocess.run(two, check=True, capture_output=True)
     one, other = weights(tmp_path / "one"), weights(tmp_path / "two")
     assert set(one) == set(other)
     for name, weight in one.items():
         torch.testing.assert_close(weight, other[name], rtol=1e-4, atol=1e-6, msg=name)
+    assert all("round-trip/mean" in row["scores"] for row in records(tmp_path / "two", "evaluation"))

@@ -158,6 +158,34 @@ def test_a_round_trip_is_scored_as_it_was_read_and_by_the_tasks_settings(tmp_pat
     assert cased.measure(model, vocab, into.examples("test", "ro-en", vocab, tmp_path))["round-trip bleu"] < 30
 
 
+def test_a_round_trip_needs_no_translations(tmp_path, vocab, model, says):
+    """It is what the task `mt` finds beside BLEU; here "letters" gets lost on the way there."""
+    asked = says(lambda line, source, target: by_dictionary(line.replace("letters", ""), source, target))
+    (tmp_path / "test.en").write_text("\n".join([*ENGLISH, " "]) + "\n", encoding="utf-8")
+    (tmp_path / "test.de").write_text("\n".join([*GERMAN, " "]) + "\n", encoding="utf-8")
+    beside = task(files="test.{language}", round_trip=True)
+    expected = beside.measure(model, vocab, beside.examples("test", "en-de", vocab, tmp_path))
+    (tmp_path / "test.de").unlink()
+    alone = TASKS.build({"name": "round_trip", "files": "test.{language}"})
+    lines = alone.examples("test", "en-de", vocab, tmp_path)
+    assert (lines.sources, str(lines.direction)) == (ENGLISH, "en-de")
+    scores = alone.measure(model, vocab, lines)
+    for name in ("round-trip bleu", "copied lines", "copied words"):
+        assert scores[name] == pytest.approx(expected[name])
+    assert 5 < scores["round-trip bleu"] < 90
+    assert scores.about["signatures"]["round-trip bleu"] == expected.about["signatures"]["round-trip bleu"]
+    assert scores["round-trip bleu"] == pytest.approx(scores.examples.total)
+    assert [each["direction"] for each in asked] == ["en-de", "de-en"] * 2
+    assert {sample["gold"] for sample in scores.samples} == set(ENGLISH)
+    assert scores.outputs == asked[-1]["lines"]
+    few = alone.model_copy(update={"most_sentences": 2}).examples("test", "en-de", vocab, tmp_path)
+    assert few.sources == ENGLISH[:2]
+    with pytest.raises(DataError, match=r"there is no file .*test\.de"):
+        alone.examples("test", "de-en", vocab, tmp_path)
+    with pytest.raises(SettingsError, match=r"^round_trip: this model only reads"):
+        alone.measure(model.encoder, vocab, lines)
+
+
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [({}, [14, None]), ({"max_length": 20}, [18, 18]), ({"max_length": {"de-en": 9}}, [14, 7])],

@@ -51,10 +51,11 @@ class TrainSettings(Settings):
     patience: int = Field(
         0, ge=0, description="Evaluations without a better one before stopping, which ends with the best; 0: never."
     )
-    stop_by: Literal["perplexity", "bleu"] = Field(
+    stop_by: Literal["perplexity", "bleu", "round-trip"] = Field(
         "perplexity",
         description="What patience and the best checkpoint go by: mean perplexity, or mean BLEU of greedy translations "
-        "of the dev text of the task mt, in all directions that are learnt (XLM's code, without supervision).",
+        "of the dev text of the task mt, in all directions that are learnt (XLM's code, without supervision), or of "
+        "round trips of that of the task round_trip, which needs no translations (Lample et al. 2018a).",
     )
     checkpoint_every: int = Field(0, ge=0, description="Steps between checkpoints; 0: only at the end.")
     keep: int = Field(2, ge=1, description="Newest checkpoints kept, beside the best.")

@@ -31,6 +31,7 @@ CARD = "README.md"
 _HUB_NAME = re.compile(r"[\w][\w.-]*(/[\w][\w.-]*)?")
 _CODE = re.compile(r"[a-z]{2,3}")
 _PLACE = "FOLDER-OR-HUB-NAME"
+_JUDGED = {"bleu": ", and BLEU of greedy translations,", "round-trip": ", and BLEU of round trips,"}
 
 
 def write_card(into: Path, about: dict[str, Any] | None = None) -> Path | None:
@@ -234,11 +235,11 @@ def _perplexities(recipe: Recipe, about: dict[str, Any], into: Path) -> str:
     found: dict[str, dict[str, str]] = {}
     for name, value in last["scores"].items():
         kind, _, language = name.rpartition("/")
-        if kind.endswith("perplexity") or kind == "bleu":
+        if kind.endswith("perplexity") or kind in _JUDGED:
             found.setdefault(kind.replace("_", " "), {})[language] = f"{value:.2f}"
     languages = list(dict.fromkeys(language for row in found.values() for language in row))
     rows = [[kind, *(row.get(language, "") for language in languages)] for kind, row in found.items()]
-    bleu = ", and BLEU of greedy translations," if "bleu" in found else ""
+    bleu = "".join(said for kind, said in _JUDGED.items() if kind in found)
     said = f"## Held-out text\n\nPerplexity {unit}{bleu} after step {last['step']}.\n\n"
     return said + table(["", *languages], rows) if rows else ""
 

@@ -21,7 +21,7 @@ from interlace.recipes.card import write_card
 from interlace.recipes.embeddings import VECTORS, static_vectors
 from interlace.recipes.leaks import kept_leaks
 from interlace.recipes.prepare import data_root
-from interlace.tasks.mt import Mt
+from interlace.tasks._translating import Translating
 from interlace.train.cell import Cell
 from interlace.train.device import accelerator_for
 from interlace.train.folder import RECIPE, RUN, locked, read_json
@@ -137,7 +137,7 @@ def evaluate(
 def _task(target: Target, name: str) -> Task:
     """A task of the recipe as it scores this model; lines are translated as `interlace translate` does it."""
     task = target.recipe.evaluate.task(name).after(target.run)
-    if not isinstance(task, Mt) or target.trained is None:
+    if not isinstance(task, Translating) or target.trained is None:
         return task
     learnt = longest_learnt(target.trained)
     asked = [str(task.direction(language)) for language in task.targets or target.recipe.evaluate.targets]

@@ -25,7 +25,7 @@ from interlace.recipes.lexicons import keep_dictionaries
 from interlace.recipes.mixing import build_mixture
 from interlace.recipes.prepare import prepare
 from interlace.recipes.provenance import describe
-from interlace.recipes.scoring import DevBleu, dev_bleu
+from interlace.recipes.scoring import JUDGES, DevScores, dev_scores
 from interlace.train import checkpoint
 from interlace.train.copying import Copying
 from interlace.train.device import accelerator_for
@@ -176,7 +176,7 @@ def _observers(
             append_line(into / METRICS, row)
         accelerator.log(row["scores"], step=row["step"])
 
-    scored = dev_bleu(recipe, materials) if train.stop_by == "bleu" else None
+    scored = dev_scores(recipe, materials, accelerator) if train.stop_by in JUDGES else None
     evaluation = (
         Evaluation(
             measure=_measuring(training, rows, scored),
@@ -199,8 +199,8 @@ def _observers(
     return [*observers, Checkpoints(folder, train.checkpoint_every, train.keep, training, progress, evaluation)]
 
 
-def _measuring(training: Training, rows: list[HeldOut], scored: DevBleu | None) -> Callable[[], dict[str, float]]:
-    """What measures the model as it is: perplexities, its dictionaries, and BLEU where the run goes by that."""
+def _measuring(training: Training, rows: list[HeldOut], scored: DevScores | None) -> Callable[[], dict[str, float]]:
+    """What measures the model as it is: perplexities, its dictionaries, and translations where the run goes by them."""
     accelerator = training.accelerator
     backbone = accelerator.unwrap_model(training.model).backbone
     known = {source.objective: source.prepared.dictionaries for source in training.mixture.sources}

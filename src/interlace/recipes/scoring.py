@@ -1,12 +1,17 @@
-"""BLEU of a translation run while it learns: of greedy translations of the dev text that its task `mt` names."""
+"""A translation run scored while it learns: greedy translations of the dev text that one of its tasks names.
+
+By BLEU, as XLM's code stops unsupervised translation, or by BLEU of round trips, which needs no translations at all
+(Lample et al. 2018a). All processes translate, each its own lines, and all come to the same score.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from accelerate.utils import gather_object
 
 from interlace.errors import SettingsError
 from interlace.recipes._directions import longest_learnt
@@ -14,52 +19,76 @@ from interlace.recipes._directions import longest_learnt
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from accelerate import Accelerator
+
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
     from interlace.recipes import Recipe
     from interlace.recipes.prepare import Materials
-    from interlace.tasks.mt import Lines, Mt
+    from interlace.tasks._translating import Sources, Translating
+
+JUDGES = {
+    "bleu": "mt",
+    "round-trip": "round_trip",
+}  # by what early stopping goes, and the task whose main score that is
 
 
 @dataclass(frozen=True)
-class DevBleu:
-    """Scores a model as it is. sets: lines by direction, such as `en-de`."""
+class DevScores:
+    """Scores a model as it is.
 
-    task: Mt
+    by: a key of `JUDGES`. sets: lines by direction, such as `en-de`.
+    """
+
+    by: str
+    task: Translating
     vocab: Vocab
-    sets: Mapping[str, Lines]
+    sets: Mapping[str, Sources]
+    accelerator: Accelerator
 
     def __call__(self, backbone: Backbone) -> dict[str, float]:
-        """`bleu/XX-YY` for each direction, and `bleu/mean`."""
-        found = {name: self.task.measure(backbone, self.vocab, lines)["bleu"] for name, lines in self.sets.items()}
-        return {f"bleu/{name}": round(value, 3) for name, value in {**found, "mean": fmean(found.values())}.items()}
+        """`bleu/XX-YY`, or `round-trip/XX-YY`, for each direction, and the mean."""
+        found = {name: self._score(backbone, lines) for name, lines in self.sets.items()}
+        return {
+            f"{self.by}/{name}": round(value, 3) for name, value in {**found, "mean": fmean(found.values())}.items()
+        }
+
+    def _score(self, backbone: Backbone, lines: Sources) -> float:
+        """Of all lines, from the counts that every process makes of its own."""
+        mine = lines.part(slice(self.accelerator.process_index, None, self.accelerator.num_processes))
+        measured: Any = self.task.measure(backbone, self.vocab, mine) if len(mine) else None
+        made = gather_object([None if measured is None else measured.examples])
+        known = [examples for examples in made if examples is not None]
+        return float(known[0].value(np.sum([examples.columns.sum(axis=1) for examples in known], axis=0)))
 
 
-def dev_bleu(recipe: Recipe, materials: Materials) -> DevBleu:
+def dev_scores(recipe: Recipe, materials: Materials, accelerator: Accelerator) -> DevScores:
     """The scorer of a recipe's run: in every direction that it learns, so many lines as `evaluate_tokens` hold.
 
-    What only `interlace evaluate` is asked for is left out: beams, round trips and the words of tokenised BLEU.
+    What only `interlace evaluate` is asked for is left out: beams, round trips beside BLEU and the words of tokenised
+    BLEU.
 
     Raises:
-        SettingsError: nothing of it translates.
+        SettingsError: nothing of it translates, or not back.
         DataError: the dev text of a direction is not there.
     """
-    learnt = longest_learnt(recipe)
+    by, learnt = recipe.train.stop_by, longest_learnt(recipe)
     if not learnt:
-        raise SettingsError("train.stop_by = 'bleu': no objective of the recipe translates; stop by perplexity")
-    task: Any = recipe.evaluate.task("mt")
+        raise SettingsError(f"train.stop_by = {by!r}: no objective of the recipe translates; stop by perplexity")
+    one_way = [name for name in learnt if "-".join(reversed(name.split("-"))) not in learnt]
+    if by == "round-trip" and one_way:
+        raise SettingsError(
+            f"train.stop_by = 'round-trip': {one_way[0]} is learnt and the way back is not; stop by bleu"
+        )
+    task: Any = recipe.evaluate.task(JUDGES[by])
     search = task.search.model_copy(update={"beam": 1, "n_best": 1, "sample": False})
-    task = task.learnt(learnt).model_copy(update={"search": search, "round_trip": False, "splitter": "blanks"})
+    quick = {"round_trip": False, "splitter": "blanks"} if by == "bleu" else {}
+    task = task.learnt(learnt).model_copy(update={"search": search, **quick})
     sets = {name: task.examples("dev", name, materials.vocab, materials.root) for name in learnt}
-    return DevBleu(task, materials.vocab, {name: _first(lines, recipe) for name, lines in sets.items()})
+    first = {name: lines.part(slice(_count(lines, recipe))) for name, lines in sets.items()}
+    return DevScores(by, task, materials.vocab, first, accelerator)
 
 
-def _first(lines: Lines, recipe: Recipe) -> Lines:
-    """The first lines, at least one."""
-    count = int((np.cumsum(lines.lengths) - lines.lengths < recipe.train.evaluate_tokens).sum())
-    return replace(
-        lines,
-        sources=lines.sources[:count],
-        references=lines.references[:count],
-        lengths=lines.lengths[:count],
-    )
+def _count(lines: Sources, recipe: Recipe) -> int:
+    """How many of the first lines are scored, at least one."""
+    return int((np.cumsum(lines.lengths) - lines.lengths < recipe.train.evaluate_tokens).sum())

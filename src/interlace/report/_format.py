@@ -21,6 +21,7 @@ _TASKS = {
     "embedding_alignment": "Alignment of the input table",
     "mlqa": "Question answering",
     "mt": "Translation",
+    "round_trip": "Round trips",
     "ner": "Named entities",
     "paws_x": "Paraphrases",
     "pawsx": "Paraphrases",

@@ -23,8 +23,10 @@ _UNITS = {  # but for `perplexity`, whose unit the run tells
     "causal_perplexity": "perplexity per subword, from left to right",
     "perplexity_per_word": "perplexity per word, from left to right",
     "bleu": "BLEU of greedy translations of development text",
+    "round-trip": "BLEU of development text that was translated and translated back",
     "bits_per_character": "bits per character, from left to right",
 }
+_JUDGED = {"bleu", "round-trip"}
 _MOST = 12  # panels of one figure; further languages are named and left out
 
 
@@ -43,7 +45,7 @@ def perplexity(runs: Sequence[Run]) -> Section:
         if figures
         else "No evaluation was recorded during pre-training."
     )
-    if "bleu" in kinds:
+    if _JUDGED & set(kinds):
         lead += " Of BLEU, higher is better."
     several = len(columns(runs)) > 1
     return Section(_heading(kinds), lead, render("panels", figures=figures, keys=columns(runs), several=several))
@@ -51,7 +53,7 @@ def perplexity(runs: Sequence[Run]) -> Section:
 
 def _heading(kinds: Sequence[str]) -> str:
     """What is shown; a run that is steered by BLEU has that beside perplexity, or alone."""
-    if "bleu" not in kinds:
+    if not _JUDGED & set(kinds):
         return "Perplexity"
     return "BLEU" if len(kinds) == 1 else "Perplexity and BLEU"
 
@@ -67,7 +69,7 @@ def _figure(runs: Sequence[Run], kind: str, names: list[str]) -> dict[str, objec
     if curves:
         span = domain([curve for lines in curves.values() for curve in lines], log="perplexity" in kind)
         panels = [panel(_title(name), curves[name], span, unit) for name in shown]
-    where = "in each direction" if kind == "bleu" else "on the evaluation text of each language"
+    where = "in each direction" if kind in _JUDGED else "on the evaluation text of each language"
     caption = f"{unit[:1].upper()}{unit[1:]}, {where}."
     return {"panels": panels, "caption": caption, "hidden": [_title(name) for name in curves if name not in shown]}
 

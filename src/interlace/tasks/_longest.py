@@ -23,7 +23,7 @@ def with_learnt(asked: Longest, learnt: Mapping[str, int]) -> Longest:
     return {direction: most + SPECIALS for direction, most in learnt.items()} | (asked or {})
 
 
-def must_name(asked: Longest, directions: Iterable[str]) -> None:
+def must_name(task: str, asked: Longest, directions: Iterable[str]) -> None:
     """Refuse limits of directions that nobody translates in.
 
     directions: those that are known; their ways back are too, for round trips.
@@ -39,7 +39,7 @@ def must_name(asked: Longest, directions: Iterable[str]) -> None:
     for direction in asked:
         if direction not in known:
             hint = did_you_mean(direction, known)
-            raise SettingsError(f"mt: max_length names {direction!r}, no direction here{hint}")
+            raise SettingsError(f"{task}: max_length names {direction!r}, no direction here{hint}")
 
 
 def without_specials(asked: Longest, direction: str) -> int | None:

@@ -10,6 +10,6 @@ if TYPE_CHECKING:
 
 
 def cost_of(scores: Mapping[str, float], by: str) -> float:
-    """What early stopping lowers: the mean of perplexity, or minus that of `bleu`; infinite where it is missing."""
-    mean = scores.get(f"{by}/mean", -math.inf if by == "bleu" else math.inf)
-    return -mean if by == "bleu" else mean
+    """What early stopping lowers: the mean of perplexity, or minus that of a BLEU; infinite where it is missing."""
+    sign = 1 if by == "perplexity" else -1
+    return sign * scores.get(f"{by}/mean", sign * math.inf)

@@ -22,6 +22,12 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_MISSING = {
+    "perplexity": "perplexity has not fallen",
+    "bleu": "BLEU has not risen",
+    "round-trip": "BLEU of round trips has not risen",
+}
+
 
 class Observer(Protocol):
     """Anything that looks at steps."""
@@ -75,7 +81,7 @@ class Evaluation:
 
     measure: returns scores by name, among them the mean of what it goes by.
     patience: evaluations without improvement before the run is stopped; 0 never stops.
-    by: `perplexity` or `bleu`.
+    by: `perplexity`, `bleu` or `round-trip`.
     best: the lowest cost so far, as `cost_of` has it.
     """
 
@@ -103,7 +109,7 @@ class Evaluation:
             self.bad += 1
         if self.patience and self.bad >= self.patience:
             self.progress.stop = True
-            missing = "BLEU has not risen" if self.by == "bleu" else "perplexity has not fallen"
+            missing = _MISSING[self.by]
             self.progress.reason = f"{missing} for {self.bad} evaluations"
 
     def state(self) -> dict[str, Any]:
