@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from interlace.ragged import Ragged
+    from interlace.randomness import Generator
 
     Floats = NDArray[np.float32]
     Places = NDArray[np.int64]
@@ -109,6 +110,25 @@ def nearest(
         places[rows] = first[:, 0].cpu().numpy()
         margins[rows] = scores.gather(1, first)[:, 0].cpu().numpy()
     return places, margins
+
+
+def nearest_drawn(
+    queries: Floats, candidates: Floats, around: Surroundings, share: float, rng: Generator
+) -> tuple[Places, Places, float]:
+    """(p,) queries and (p,) the nearest to each among a share of the candidates, drawn anew for every query.
+
+    Queries for which none was drawn are left out. The last number is the mean margin of the nearest among all.
+    """
+    import torch
+
+    places, there, total = np.zeros(len(queries), np.int64), np.zeros(len(queries), bool), 0.0
+    for rows, scores in _blocks(queries, candidates, around):
+        total += float(scores.amax(dim=1).sum())
+        hidden = torch.from_numpy(rng.random(tuple(scores.shape), np.float32) >= share).to(scores.device)
+        best = scores.masked_fill_(hidden, -torch.inf).max(dim=1)
+        places[rows], there[rows] = best.indices.cpu().numpy(), best.values.isfinite().cpu().numpy()
+    found = np.flatnonzero(there)
+    return found, places[found], total / max(len(queries), 1)
 
 
 def ranks(

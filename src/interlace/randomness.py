@@ -28,7 +28,9 @@ class Purpose(IntEnum):
     ALIGN = 10  # samplers of word links: step is the view, slot the direction
     DICTIONARY = 11  # which entries: slot 0 of a whole run, step names the languages; slot 1 of a step
     SWITCH = 12  # code-switched text: step is a block's first pair, slot the copy and its direction
-    VECTORS = 13  # static word vectors: step is the game, slot 0 networks, 1 words, 2 random rotations, 3 fastText
+    VECTORS = (
+        13  # static word vectors: step is the game; slots: networks, words, random rotations, fastText, drawn pairs
+    )
     STATISTICS = 14  # tests and intervals: step is the unit that is drawn again, slot the comparison
     CHANGE = 15  # derived languages: step is the change, by its name
     DECODE = 16  # translations that are drawn: step is the line, slot its piece

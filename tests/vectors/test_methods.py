@@ -76,6 +76,25 @@ def test_refinement_mends_a_bad_start_and_keeps_the_best_by_the_criterion():
     assert history[0] < 0.998 < max(history)
 
 
+def test_rounds_on_drawn_pairs_get_away_from_a_start_that_refinement_alone_does_not_mend():
+    """Every twentieth word is paired with its translation, the others with whatever comes."""
+    rng, count, width = np.random.default_rng(8), 300, 20
+    vectors = rng.normal(0, 1, (count, width)) * np.linspace(2, 0.3, width)
+    turn = np.linalg.qr(rng.normal(0, 1, (width, width)))[0]
+    english = WordVectors("en", [f"w{row}" for row in range(count)], unit(vectors))
+    other = WordVectors("xx", [f"x{row}" for row in range(count)], unit(vectors @ turn))
+    paired = np.where(np.arange(count) % 20 == 0, np.arange(count), rng.permutation(count))
+    right = {}
+    for drawn in (1.0, 0.1):
+        sides = Sides(other, english, Mapping(normalise=[], drawn=drawn, patience=5, rounds=10))
+        found, history = sides.refined(sides.solved(np.arange(count), paired))
+        assert sides.criterion(found) == pytest.approx(max(history))
+        places, _ = nearest(unit(other.vectors @ found), english.vectors)
+        right[drawn] = float((places == np.arange(count)).mean())
+    assert right[1.0] < 0.2
+    assert right[0.1] > 0.99
+
+
 def test_normalising_is_done_in_turn():
     vectors = np.array([[3.0, 0.0], [0.0, 4.0]], np.float32)
     np.testing.assert_allclose(Mapping(normalise=["unit"]).normalised(vectors), [[1, 0], [0, 1]])

@@ -18,6 +18,7 @@ from interlace.errors import DataError, SettingsError, did_you_mean
 from interlace.neighbours import Surroundings, mutual, nearest, unit
 from interlace.settings import Settings
 from interlace.vectors import Learnt, Method, WordVectors, nobody
+from interlace.vectors._self_learning import self_learnt
 from interlace.vectors._skipgram import SkipGram
 
 if TYPE_CHECKING:
@@ -49,6 +50,19 @@ class Mapping(Settings):
     rounds: int = Field(
         5, ge=0, description="Refinements: Procrustes on mutual nearest words (Conneau et al. 2018, section 2.2)."
     )
+    drawn: float = Field(
+        1.0,
+        gt=0,
+        le=1,
+        description="Below 1, before these refinements: pairs are found, in both directions, among this share of all "
+        "similarities, drawn anew each round; it doubles whenever they have not come nearer for `patience` rounds. It "
+        "leads away from a poor start, such as few words that both languages write alike (Artetxe et al. 2018, section 3.3: "
+        "0.1).",
+    )
+    drawn_on: int = Field(
+        20_000, ge=2, description="Words of each language that such rounds may pair, the most frequent (there: 20,000)."
+    )
+    patience: int = Field(50, ge=1, description="Rounds without coming nearer, of such rounds (there: 50).")
     refined_on: int = Field(
         15_000, ge=2, description="Words of each language that refinement may pair, the most frequent (MUSE: 15,000)."
     )
@@ -79,6 +93,7 @@ class Sides:
     source: WordVectors
     target: WordVectors
     mapping: Mapping
+    seed: int = 0
 
     def induced(self, rotation: Floats) -> tuple[NDArray[Any], NDArray[Any]]:
         """Rows of frequent words that are each other's nearest by CSLS."""
@@ -98,8 +113,16 @@ class Sides:
         return float((moved * others[found]).sum(axis=1).mean())
 
     def refined(self, rotation: Floats) -> Refined:
-        """The best rotation by the criterion of all rounds, and the criterion before the first and after each."""
+        """The best rotation by the criterion of all rounds, and the criterion before the first and after each.
+
+        Rounds on drawn pairs count as one, the first.
+        """
         best, history = rotation, [self.criterion(rotation)]
+        if self.mapping.drawn < 1:
+            best, rounds = self_learnt(self, rotation)
+            rotation, found = best, self.criterion(best)
+            log.info("%d rounds on drawn pairs: criterion %.3f, before %.3f", rounds, found, history[0])
+            history.append(found)
         for _ in range(self.mapping.rounds):
             rows, others = self.induced(rotation)
             if not len(rows):
@@ -155,7 +178,7 @@ def mapped(
             continue
         if own.width != pivot.width:
             raise DataError(f"vectors of {language!r} are {own.width} wide, those of {mapping.pivot!r} {pivot.width}")
-        sides = Sides(own, pivot, mapping)
+        sides = Sides(own, pivot, mapping, seed)
         watch(f"rotating {language} onto {mapping.pivot}", 0, mapping.rounds)
         (rotation, history), told = start(sides)
         alone[language] = own.moved(own.vectors @ rotation)
