@@ -56,8 +56,8 @@ class Mapping(Settings):
         le=1,
         description="Below 1, before these refinements: pairs are found, in both directions, among this share of all "
         "similarities, drawn anew each round; it doubles whenever they have not come nearer for `patience` rounds. It "
-        "leads away from a poor start, such as few words that both languages write alike (Artetxe et al. 2018, section 3.3: "
-        "0.1).",
+        "leads away from a poor start, such as few words that both languages write alike (Artetxe et al. 2018, section "
+        "3.3: 0.1).",
     )
     drawn_on: int = Field(
         20_000, ge=2, description="Words of each language that such rounds may pair, the most frequent (there: 20,000)."
