@@ -10,6 +10,7 @@ import pytest
 from safetensors.torch import load_file
 
 from interlace.recipes import read_recipe, shipped_recipes
+from interlace.recipes.embeddings import learn_vectors
 from interlace.recipes.evaluate import evaluate, target_of
 from interlace.recipes.prepare import prepare
 from interlace.recipes.pretrain import pretrain
@@ -31,14 +32,14 @@ QUICK = {
 
 @pytest.fixture(scope="module")
 def captions(tmp_path_factory):
-    """A folder laid out as that of Multi30k: 400 captions of made-up words, and few to measure by."""
+    """A folder laid out as that of Multi30k: 400 captions of made-up words and a number, and few to measure by."""
     folder = tmp_path_factory.mktemp("data") / "parallel/multi30k"
     folder.mkdir(parents=True)
     rng = np.random.default_rng(0)
     for split, count in {"train": 400, "val": 12, "test_2016_flickr": 8}.items():
         rows = rng.integers(30, size=(count, 5))
         for language in ("en", "de", "fr"):
-            lines = [" ".join(f"{language}{word}" for word in row) for row in rows]
+            lines = [" ".join([*(f"{language}{word}" for word in row), str(row[0])]) for row in rows]
             (folder / f"{split}.{language}.gz").write_bytes(gzip.compress("\n".join([*lines, ""]).encode()))
     return folder.parent.parent
 
@@ -91,9 +92,15 @@ def test_halves_hold_no_two_captions_of_one_picture(captions):
     assert (first, second) == (":14500", "14500:")
 
 
-def test_without_a_pair_from_a_start(captions, tmp_path):
+@pytest.mark.parametrize("start", ["mlm", "align"])
+def test_without_a_pair_from_a_start(start, captions, tmp_path):
     halves = {"corpora.english.rows": '":200"', "corpora.others.rows": '"200:"'}
-    start = pretrain(made("mt/multi30k-halves-mlm", captions, **halves), tmp_path / "start")
+    settings = dict(halves)
+    if start == "align":
+        words = {**halves, "data_root": json.dumps(str(captions)), "embeddings.skipgram.width": "8"}
+        learn_vectors(read_recipe("mt/multi30k-halves-words", words), tmp_path / "words")
+        settings["objectives.align_mlm.dictionary.vectors"] = json.dumps(str(tmp_path / "words"))
+    start = pretrain(made(f"mt/multi30k-halves-{start}", captions, **settings), tmp_path / "start")
     begun = {**halves, "model.start": json.dumps(str(start))}
     run = tmp_path / "run"
     pretrain(made("mt/multi30k-unmt-en-de", captions, **begun), run)
@@ -110,3 +117,6 @@ def test_every_recipe_says_what_it_shows():
         assert recipe.about.endswith(".")
         assert recipe.data_root == "$INTERLACE_DATA"
         assert recipe.seq2seq == ("-en-" in name)
+        if "unmt" in name or "halves" in name:  # all of them read the same text, alike
+            assert recipe.normalise.lower_case
+            assert {group.rows for group in recipe.corpora.values() if group.train} == {":14500", "14500:"}

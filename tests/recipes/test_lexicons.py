@@ -107,6 +107,11 @@ def test_words_nearest_to_each_other_are_entries(root, vectors, inside):
     assert entries(found["en-de"]) == set(list(zip(EN, DE, strict=True))[:7])
 
 
+def test_only_so_many_frequent_words_are_looked_at(root, vectors):
+    found = drawn(recipe(root, {"vectors": str(vectors), "among": 3}))
+    assert entries(found["en-de"]) == set(list(zip(EN, DE, strict=True))[:3])
+
+
 def test_vectors_need_no_links(root, vectors):
     materials = prepare(recipe(root, {"vectors": str(vectors)}, align=None))
     assert materials.train["en-de"].aligned is None

@@ -59,6 +59,12 @@ class Dictionary(Settings):
         description="In place of files: a run of word vectors (`[embeddings]`), or a folder of some; words that are "
         "each other's nearest there, by CSLS, are the entries. Those of `identical` and `muse` need no translation.",
     )
+    among: int = Field(
+        15_000,
+        ge=2,
+        description="With vectors: words of each language that are looked at, the most frequent (MUSE: 15,000). Rare "
+        "ones of a small text mostly find wrong translations.",
+    )
     pairs: list[str] = Field(
         [], description="Pairs of languages such as 'en-de'; none: all pairs of the recipe's languages that have one."
     )

@@ -115,7 +115,9 @@ def _induced(settings: Dictionary, where: str, folder: Path, wanted: list[_Pair]
             "needed; make some by `interlace pretrain` with a recipe that has [embeddings]"
         )
     vectors = {language: WordVectors.load(folder, language) for pair in usable for language in pair}
-    found = {(source, target): induced(vectors[source], vectors[target]) for source, target in usable}
+    found = {
+        (source, target): induced(vectors[source], vectors[target], most=settings.among) for source, target in usable
+    }
     for (source, target), lexicon in found.items():
         log.info("%s-%s: %d words of %s are each other's nearest", source, target, len(lexicon), folder)
     return found
