@@ -17,7 +17,7 @@ def row(language, bleu, seed=0, **more):
     scores = {"bleu": bleu, "chrf": 50.0, "tokenised bleu": bleu + 2, "copied words": 9.0, "length ratio": 0.985}
     about = {"task": "mt", "metric": "bleu", "unit": "BLEU", "language": language, "source": "en", "seed": seed}
     signatures = {"bleu": SIGNATURE, "tokenised bleu": "tok:moses"}
-    return {**about, "score": bleu, "scores": scores, "signatures": signatures, **more}
+    return {**about, "score": bleu, "scores": scores, "signatures": signatures} | more
 
 
 @pytest.fixture
@@ -68,3 +68,12 @@ def test_without_translations_a_sentence_says_so(runs):
     section = translation(runs(one=[{**row("de", 50.0), "task": "pos", "metric": "accuracy", "unit": "%"}]))
     assert section.lead == "No translation has been scored."
     assert cells(section) == []
+
+
+def test_round_trips_stand_in_a_table_of_their_own(runs):
+    trip = {"round-trip bleu": 61.0, "round-trip chrf": 70.0, "copied words": 12.0}
+    about = {"task": "round_trip", "metric": "round-trip bleu", "scores": trip, "score": 61.0}
+    found = cells(translation(runs(one=[row("en-de", 30.0), row("en-de", 61.0, **about)])))
+    second = found[16:]
+    assert second[2:5] == ["round trip", "round trip, chrF", "copied words, %"]
+    assert second[6:] == ["English – German", "one", "61.0", "70.0", "12.0", ""]

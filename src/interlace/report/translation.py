@@ -21,6 +21,7 @@ _COLUMNS = {  # score: what its column is called, and digits
     "chrf": ("chrF", 1),
     "tokenised bleu": ("tokenised BLEU", 1),
     "round-trip bleu": ("round trip", 1),
+    "round-trip chrf": ("round trip, chrF", 1),
     "copied words": ("copied words, %", 1),
     "copied words, references": ("in references, %", 1),
     "length ratio": ("length", 2),
@@ -43,13 +44,20 @@ def translation(runs: Sequence[Run]) -> Section:
     for run in runs:
         by_run[run.label] += [score for score in run.scores if score.unit == BLEU]
     every = [score for scores in by_run.values() for score in scores]
+    tasks = [_task(by_run, task) for task in dict.fromkeys(score.task for score in every)]
+    return Section("Translation", _lead(every), render("translation", tasks=tasks))
+
+
+def _task(by_run: dict[str, list[Score]], task: str) -> dict[str, object]:
+    """A table with those columns that any of its scores has."""
+    every = [score for scores in by_run.values() for score in scores if score.task == task]
     columns = [name for name in _COLUMNS if any(name in score.scores for score in every)]
-    tasks = [
-        {"name": task, "rows": _rows(by_run, task, columns), "signatures": _signatures(every, task)}
-        for task in dict.fromkeys(score.task for score in every)
-    ]
-    names = [_COLUMNS[name][0] for name in columns]
-    return Section("Translation", _lead(every), render("translation", tasks=tasks, columns=names))
+    return {
+        "name": task,
+        "columns": [_COLUMNS[name][0] for name in columns],
+        "rows": _rows(by_run, task, columns),
+        "signatures": _signatures(every),
+    }
 
 
 def _lead(scores: Sequence[Score]) -> str:
@@ -89,15 +97,14 @@ def _row(label: str, direction: str, found: Sequence[Score], columns: Sequence[s
     return _Row(label, language_name(direction), figures, interval)
 
 
-def _signatures(scores: Sequence[Score], task: str) -> list[tuple[str, str]]:
+def _signatures(scores: Sequence[Score]) -> list[tuple[str, str]]:
     """Each score's signature, with the directions that it is of where they differ."""
     found: dict[tuple[str, str], list[str]] = {}
     for score in scores:
-        if score.task == task:
-            for name, signature in score.signatures.items():
-                directions = found.setdefault((_COLUMNS.get(name, (name,))[0], signature), [])
-                if score.language not in directions:
-                    directions.append(score.language)
+        for name, signature in score.signatures.items():
+            directions = found.setdefault((_COLUMNS.get(name, (name,))[0], signature), [])
+            if score.language not in directions:
+                directions.append(score.language)
     several = len({name for name, _ in found}) < len(found)
     return [
         (f"{name} ({joined([language_name(one) for one in directions])})" if several else name, signature)
