@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from interlace.cli import application
-from interlace.errors import DataError, RunError, SettingsError
+from interlace.errors import CheckpointError, DataError, RunError, SettingsError
 from interlace.models.translator import Translator
 from interlace.recipes.translate import Interpreter
 from interlace.text.lines import read_lines, write_lines
@@ -433,7 +433,7 @@ def test_a_run_must_be_finished_and_there(run_folder, vocab, tmp_path):
     (unfinished / "run.json").unlink()
     with pytest.raises(RunError, match="not finished"):
         translate(unfinished, *DIRECTION)
-    with pytest.raises(DataError, match="no such"):
+    with pytest.raises(CheckpointError, match="no such folder"):
         translate(tmp_path / "nowhere", *DIRECTION)
     shutil.rmtree(little_run(tmp_path / "emptied", vocab) / "model")
     with pytest.raises(RunError, match=r"emptied/model: missing, though the run is finished; remove .*run\.json and"):

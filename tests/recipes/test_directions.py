@@ -2,10 +2,11 @@
 
 import pytest
 
-from interlace.errors import SettingsError
+from interlace.errors import DataError, SettingsError
 from interlace.recipes import Recipe
-from interlace.recipes._directions import directions, must_be_trained
-from interlace.recipes.translate import Speaker, longest_of
+from interlace.recipes._directions import directions, longest_of
+from interlace.recipes._knowledge import KNOWLEDGE, Knowledge
+from interlace.recipes.translate import Speaker
 
 CORPORA = {
     "pairs": {"pairs": ["en-de", "en-tr"], "train": ["a.{language}"]},
@@ -56,13 +57,13 @@ def test_the_first_objective_that_learns_a_direction_is_told():
 
 def test_an_untrained_direction_is_refused_with_those_there_are():
     recipe = Recipe.read({"name": "r", "corpora": CORPORA, "objectives": {"translation": {"corpora": ["en-de"]}}})
-    must_be_trained(recipe, "de", "en")
+    Knowledge.of(recipe).must_cover("de", "en")
     with pytest.raises(
         SettingsError, match=r"'r' was not trained to translate de-tr: it learnt en-de, de-en; --anyway"
     ):
-        must_be_trained(recipe, "de", "tr")
+        Knowledge.of(recipe).must_cover("de", "tr")
     with pytest.raises(SettingsError, match=r"no objective of it translates"):
-        must_be_trained(Recipe(name="r"), "de", "tr")
+        Knowledge.of(Recipe(name="r")).must_cover("de", "tr")
 
 
 def test_the_longest_row_is_that_of_objectives_that_learn_the_direction():
@@ -73,8 +74,21 @@ def test_the_longest_row_is_that_of_objectives_that_learn_the_direction():
     }
     recipe = Recipe.read({"name": "r", "corpora": CORPORA, "objectives": objectives})
     assert [longest_of(recipe, *pair) for pair in (("de", "en"), ("en", "de"), ("en", "tr"))] == [14, 30, None]
-    speaker = Speaker("r", "r/model", recipe)
+    speaker = Speaker("r", "r/model", Knowledge.of(recipe))
     assert speaker.longest("de", "en") == 14
     assert speaker.longest("en", "de") == 30  # back-translation writes German from English
     assert speaker.longest("en", "tr") is None
     assert Speaker("m", "m", None).longest("en", "de") is None
+
+
+def test_what_a_model_learnt_is_read_as_it_was_written(tmp_path):
+    objectives = {"translation": {"max_length": 16}}
+    data = {"name": "r", "corpora": CORPORA, "objectives": objectives, "normalise": {"romanian": "strip"}}
+    known = Knowledge.of(Recipe.read(data))
+    assert Knowledge.read(tmp_path) is None
+    known.write(tmp_path)
+    assert Knowledge.read(tmp_path) == known
+    for text in ('{"name": "r"}', '{"name": "r", "normalise": {"romanian": "x"}, "longest": {}}', "[1]"):
+        (tmp_path / KNOWLEDGE).write_text(text)
+        with pytest.raises(DataError, match=r"interlace\.json: damaged"):
+            Knowledge.read(tmp_path)

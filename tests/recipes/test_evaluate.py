@@ -13,6 +13,7 @@ from interlace.errors import CheckpointError, DataError, RunError, SettingsError
 from interlace.models.build import config_of
 from interlace.models.shape import Shape
 from interlace.recipes import Recipe, _scored_under, change_recipe, evaluate, read_recipe
+from interlace.recipes._knowledge import Knowledge
 from interlace.recipes.evaluate import Target, _open, _task
 from interlace.recipes.evaluate import evaluate as run
 from interlace.tasks.pos import Pos
@@ -311,7 +312,7 @@ def test_a_probe_loads_its_model_once_for_all_languages(target, monkeypatch):
     assert len(looks) == 1  # of a model of the hub, each look may ask the network
 
 
-def test_a_test_set_is_translated_up_to_what_the_run_learnt_in_each_direction():
+def test_a_test_set_is_translated_up_to_what_the_run_learnt_in_each_direction(tmp_path):
     corpora = {"pairs": {"pairs": ["en-de"], "train": ["a.{language}"]}}
     objectives = {
         "translation": {"directions": "forward", "max_length": 16},
@@ -323,10 +324,13 @@ def test_a_test_set_is_translated_up_to_what_the_run_learnt_in_each_direction():
     finished = Target("r/model", trained, Path("r"), trained)
     assert _task(finished, "mt").max_length == {"en-de": 16, "de-en": 32}
     assert _task(finished, "short").max_length == 12
-    assert _task(replace(finished, trained=None), "mt").max_length is None  # nobody knows: the model's own
+    alone = replace(finished, trained=None, model=str(tmp_path))
+    assert _task(alone, "mt").max_length is None  # nobody knows: the model's own
+    Knowledge.of(trained).write(tmp_path)
+    assert _task(alone, "mt").max_length == {"en-de": 16, "de-en": 32}
 
 
-def test_a_direction_that_was_never_learnt_is_told(caplog):
+def test_a_direction_that_was_never_learnt_is_told(caplog, tmp_path):
     corpora = {"pairs": {"pairs": ["en-de"], "train": ["a.{language}"]}}
     evaluated = {"targets": ["en-de", "de-en"], "tasks": {"mt": {}}}
     objectives = {"translation": {"directions": "forward"}}
@@ -334,7 +338,7 @@ def test_a_direction_that_was_never_learnt_is_told(caplog):
     _task(Target("r/model", trained, Path("r"), trained), "mt")
     assert "mt: the run never learnt to translate de-en, so a score there is of guesses; it learnt en-de" in caplog.text
     caplog.clear()
-    _task(Target("r/model", trained, None, None), "mt")  # a model of somebody else's
+    _task(Target(str(tmp_path), trained, None, None), "mt")  # a model of somebody else's
     assert not caplog.text
 
 

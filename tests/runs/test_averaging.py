@@ -176,12 +176,17 @@ def test_an_averaged_run_knows_what_its_run_knew(tmp_path, small):
     pretrain(read_recipe(str(small), changes), tmp_path / "run")
     folder = average(tmp_path / "run", tmp_path / "mean", 2)
     before, after = (Speaker.of(str(each)) for each in (tmp_path / "run", folder))
-    assert after.recipe.normalise.romanian == "strip"
+    assert after.knowledge.normalise.romanian == "strip"
     assert after.known() == before.known() == ["en-xx"]
     assert after.longest("en", "xx") == before.longest("en", "xx") == 22
     with pytest.raises(SettingsError, match="it learnt en-xx"):
         after.must_know("xx", "en")
-    assert (after.recipe.name, finished(folder)) == ("small-mean-of-2", True)
+    assert (after.knowledge.name, finished(folder)) == ("small-mean-of-2", True)
+    shutil.copytree(folder / "model", tmp_path / "copied")
+    copied = Speaker.of(str(tmp_path / "copied"))  # even a copy of the model alone
+    assert (copied.known(), copied.knowledge.normalise) == (after.known(), after.knowledge.normalise)
+    with pytest.raises(SettingsError, match="it learnt en-xx"):
+        copied.must_know("xx", "en")
     assert "The mean of the checkpoints of steps 2, 4." in (folder / "model/README.md").read_text()
     (row,) = evaluate(target_of(str(folder)), ["mt"])
     assert row["language"] == "en-xx"

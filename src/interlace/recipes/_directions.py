@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from interlace.data import Pairs
-from interlace.errors import SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,21 +45,6 @@ def longest_learnt(recipe: Recipe) -> dict[str, int]:
     """What `longest_of` says of every direction that is learnt, by its name, such as `en-de`."""
     found = {f"{source}-{target}": longest_of(recipe, source, target) for source, target in learners(recipe)}
     return {direction: longest for direction, longest in found.items() if longest is not None}
-
-
-def must_be_trained(recipe: Recipe, source: str, target: str) -> None:
-    """Refuse a direction that no objective learns.
-
-    Raises:
-        SettingsError: names those there are.
-    """
-    there = directions(recipe)
-    if (source, target) in there:
-        return
-    known = ", ".join(f"{one}-{other}" for one, other in there)
-    trained = f"it learnt {known}" if known else "no objective of it translates"
-    message = f"{recipe.name!r} was not trained to translate {source}-{target}: {trained}"
-    raise SettingsError(f"{message}; --anyway translates all the same")
 
 
 def _learnt(recipe: Recipe, name: str) -> Iterator[tuple[str, str]]:

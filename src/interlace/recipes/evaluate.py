@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from interlace.data.vocab import Vocab
 from interlace.errors import DataError, InterlaceError, RunError
+from interlace.models._files import find
 from interlace.models.build import load
 from interlace.recipes import Recipe
-from interlace.recipes._directions import longest_learnt
+from interlace.recipes._knowledge import Knowledge
 from interlace.recipes._scorebook import Scorebook
 from interlace.recipes._scored_files import files_key
 from interlace.recipes._scored_under import conditions_of, identity_of, key_of
@@ -137,9 +138,12 @@ def evaluate(
 def _task(target: Target, name: str) -> Task:
     """A task of the recipe as it scores this model; lines are translated as `interlace translate` does it."""
     task = target.recipe.evaluate.task(name).after(target.run)
-    if not isinstance(task, Translating) or target.trained is None:
+    if not isinstance(task, Translating):
         return task
-    learnt = longest_learnt(target.trained)
+    known = Knowledge.of(target.trained) if target.trained is not None else Knowledge.read(find(target.model))
+    if known is None:
+        return task
+    learnt = known.longest
     asked = [str(task.direction(language)) for language in task.targets or target.recipe.evaluate.targets]
     if guessed := [direction for direction in asked if direction not in learnt]:
         log.warning(

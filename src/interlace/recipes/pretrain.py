@@ -15,6 +15,7 @@ from interlace.objectives._lexicon_scores import dictionary_scores
 from interlace.recipes._began import hold_to_beginning
 from interlace.recipes._card_data import data_of
 from interlace.recipes._claim import claim, finished
+from interlace.recipes._knowledge import Knowledge
 from interlace.recipes._link_samples import sample_links
 from interlace.recipes.card import write_card
 from interlace.recipes.concepts import concepts
@@ -250,7 +251,7 @@ def _finish(
     model: Learning = training.accelerator.unwrap_model(training.model)
     _take_best(into, model, recipe)
     backbone: Backbone = model.backbone.eval()
-    _export(backbone, into, materials, recipe.export.fold_language)
+    _export(backbone, into, materials, recipe)
     write_json(into / SAMPLES, draw_samples(training.mixture, materials.vocab))
     words = concepts(recipe, materials.root)
     write_json(into / EMBEDDING, embedding_picture(backbone, materials.vocab, words))
@@ -273,9 +274,11 @@ def _take_best(into: Path, model: Learning, recipe: Recipe) -> None:
         checkpoint.load(checkpoint.path_of(folder, best), model)
 
 
-def _export(backbone: Backbone, into: Path, materials: Materials, fold_language: str | None) -> None:
+def _export(backbone: Backbone, into: Path, materials: Materials, recipe: Recipe) -> None:
     shutil.rmtree(into / "model", ignore_errors=True)
-    backbone.save_pretrained(into / "model", materials.vocab, fold_language=fold_language)
+    backbone.save_pretrained(into / "model", materials.vocab, fold_language=recipe.export.fold_language)
+    if recipe.seq2seq:
+        Knowledge.of(recipe).write(into / "model")
 
 
 def _recorded(path: Path) -> Iterator[dict[str, Any]]:

@@ -11,7 +11,7 @@ from interlace.data.cache import content_key
 from interlace.data.vocab import Vocab
 from interlace.errors import DataError, SettingsError, did_you_mean
 from interlace.models._files import find
-from interlace.recipes._directions import directions, longest_of, must_be_trained
+from interlace.recipes._knowledge import Knowledge
 from interlace.recipes.evaluate import target_of
 from interlace.train.folder import RECIPE
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from interlace.models.search.settings import Search
     from interlace.models.seq2seq import Seq2Seq
     from interlace.models.translator import Translated
-    from interlace.recipes import Recipe
     from interlace.text.normalise import Normalise
 
 
@@ -29,20 +28,20 @@ if TYPE_CHECKING:
 class Speaker:
     """A translation model on disk.
 
-    name: as people gave it. folder: of the model. recipe: of its run; None for a plain model, of which nobody knows
-    what it learnt.
+    name: as people gave it. folder: of the model. knowledge: what it learnt; None where nobody knows.
     """
 
     name: str
     folder: str
-    recipe: Recipe | None
+    knowledge: Knowledge | None
 
     @classmethod
     def of(cls, name: str) -> Speaker:
         """From the folder of a finished run, or of a model.
 
         Raises:
-            RunError: the run is not finished. SettingsError: it learnt word vectors. DataError: neither stands there.
+            RunError: the run is not finished. SettingsError: it did not learn to write. DataError: neither is there.
+            CheckpointError: a model of the hub cannot be had.
         """
         path = Path(name)
         _must_be_a_place(path)
@@ -50,11 +49,15 @@ class Speaker:
         found = target_of(str(run), into=path)
         if found.trained is not None and found.trained.embeddings:
             raise SettingsError(f"{name}: word vectors, which translate nothing")
-        return cls(name, found.model, found.trained)
+        if found.trained is None:
+            return cls(name, found.model, Knowledge.read(find(found.model)))
+        if not found.trained.seq2seq:
+            raise SettingsError(_only_reads(name))
+        return cls(name, found.model, Knowledge.of(found.trained))
 
     def known(self) -> list[str]:
         """The directions it was trained in, such as `en-de`; none where nobody knows."""
-        return [] if self.recipe is None else ["-".join(direction) for direction in directions(self.recipe)]
+        return [] if self.knowledge is None else list(self.knowledge.longest)
 
     def must_know(self, source: str, target: str) -> None:
         """Refuse a direction it was not trained in.
@@ -62,15 +65,12 @@ class Speaker:
         Raises:
             SettingsError: names those that it was trained in.
         """
-        if self.recipe is None:
-            return
-        if not self.recipe.seq2seq:
-            raise SettingsError(_only_reads(self.name))
-        must_be_trained(self.recipe, source, target)
+        if self.knowledge is not None:
+            self.knowledge.must_cover(source, target)
 
     def longest(self, source: str, target: str) -> int | None:
-        """Most subwords of a sentence that it learnt to translate, as `longest_of` has it; none: not known."""
-        return None if self.recipe is None else longest_of(self.recipe, source, target)
+        """Most subwords of a sentence that it learnt to translate; none: not known."""
+        return None if self.knowledge is None else self.knowledge.longest.get(f"{source}-{target}")
 
 
 class Interpreter:
@@ -212,7 +212,7 @@ def _normalisation(speakers: Sequence[Speaker]) -> Normalise | None:
     Raises:
         SettingsError: it was not the same; one of them would read what it never learnt.
     """
-    known = [(speaker.name, speaker.recipe.normalise) for speaker in speakers if speaker.recipe is not None]
+    known = [(speaker.name, speaker.knowledge.normalise) for speaker in speakers if speaker.knowledge is not None]
     for name, normalise in known[1:]:
         first, other = known[0][1].dump(), normalise.dump()
         differ = [f"{key} = {first[key]!r} and {other[key]!r}" for key in first if first[key] != other[key]]
