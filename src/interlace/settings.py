@@ -114,8 +114,16 @@ def _one(item: Any, model: type) -> str:
     if item["type"] == "missing":
         return f"key {path!r} is required"
     message = item["msg"].removeprefix("Value error, ")
-    found = "" if isinstance(item["input"], dict) else f" (found {item['input']!r})"
+    told = isinstance(item["input"], dict) or f"found {item['input']!r}" in message
+    found = "" if told else f" (found {item['input']!r})"
+    if item["type"] == "literal_error" and "did you mean" in (near := did_you_mean(str(item["input"]), _choices(item))):
+        found += near
     return f"{path}: {message[:1].lower()}{message[1:]}{found}" if path else message
+
+
+def _choices(item: Any) -> list[str]:
+    """What a literal may be, as pydantic names it: 'a', 'b' or 'c'."""
+    return re.findall(r"'([^']*)'", str(item.get("ctx", {}).get("expected", "")))
 
 
 def _keys_at(model: Any, path: tuple[int | str, ...]) -> list[str]:

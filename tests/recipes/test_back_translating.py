@@ -26,7 +26,7 @@ class Backwards:
         self.stop, self.asked, self.numbers = stop, [], []
 
     def key(self):
-        return {"models": ["backwards"]}
+        return {"models": ["backwards"], "direction": [self.translator.source, self.translator.target]}
 
     def windows(self, lines, size, first=0):
         for line in lines:
@@ -122,6 +122,15 @@ def test_other_folders_are_left_alone(mono, tmp_path):
     with pytest.raises(DataError, match="no pair of it and its translation is left: 6 dropped as empty"):
         back_translate(Backwards(lambda _: ""), mono, tmp_path / "made", BackTranslating())
     assert not list((tmp_path / "made").glob("train.*"))
+
+
+def test_another_direction_in_the_same_folder_is_told(mono, tmp_path, caplog):
+    back_translate(Backwards(), mono, tmp_path / "made", BackTranslating())
+    turned = Backwards()
+    turned.translator.source, turned.translator.target = turned.translator.target, turned.translator.source
+    assert "make way" not in caplog.text
+    back_translate(turned, mono, tmp_path / "made", BackTranslating())
+    assert "made: held back-translations from ro to en, which make way" in caplog.text
 
 
 def test_settings_are_checked():

@@ -16,6 +16,7 @@ from interlace.recipes import Recipe, _scored_under, change_recipe, evaluate, re
 from interlace.recipes._knowledge import Knowledge
 from interlace.recipes.evaluate import Target, _open, _task
 from interlace.recipes.evaluate import evaluate as run
+from interlace.studies._asked import asked_of
 from interlace.tasks.pos import Pos
 
 
@@ -328,6 +329,19 @@ def test_a_test_set_is_translated_up_to_what_the_run_learnt_in_each_direction(tm
     assert _task(alone, "mt").max_length is None  # nobody knows: the model's own
     Knowledge.of(trained).write(tmp_path)
     assert _task(alone, "mt").max_length == {"en-de": 16, "de-en": 32}
+
+
+def test_all_directions_that_were_learnt_are_scored_where_nobody_names_any(tmp_path):
+    data = {"name": "r", "corpora": {"pairs": {"pairs": ["en-de"], "train": ["a.{language}"]}}}
+    data |= {"objectives": {"translation": {}}, "evaluate": {"tasks": {"mt": {}, "pos": {}}}}
+    recipe = Recipe.read(data)
+    both = ["en-de", "de-en"]
+    assert _task(Target("r/model", recipe, Path("r"), recipe), "mt").targets == both
+    assert _task(Target("r/model", recipe, Path("r"), recipe), "pos").targets is None
+    assert asked_of(recipe, "mt") == {("zero-shot", direction) for direction in both}  # a study looks for the same
+    named = Recipe.read(data | {"evaluate": {"targets": ["de"], "tasks": {"mt": {}}}})
+    assert _task(Target("r/model", named, Path("r"), named), "mt").targets is None
+    assert asked_of(named, "mt") == {("zero-shot", "de")}
 
 
 def test_a_direction_that_was_never_learnt_is_told(caplog, tmp_path):

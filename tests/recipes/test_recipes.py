@@ -203,6 +203,20 @@ def test_what_is_only_told_does_not_make_another_run():
     assert differences(one, other | {"seed": 3}) == ["seed was 0, is 3"]
 
 
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"objectives.mlm.weigth": "1"}, r"objectives\.mlm: unknown key 'weigth'; did you mean 'weight'\?"),
+        ({"objectives.mlm.max_lenght": "64"}, r"objectives\.mlm: unknown key 'max_lenght'; did you mean 'max_length'"),
+        ({"train.stop_by": '"perplexty"'}, r"'perplexity', .*\(found 'perplexty'\); did you mean 'perplexity'\?$"),
+        ({"objectives.mlm.weight": '"0:1,abc"'}, r"^(?!.*found '0:1,abc'.*found '0:1,abc')"),
+    ],
+)
+def test_a_misspelt_key_or_value_is_told_with_the_nearest_right_one(changes, message):
+    with pytest.raises(SettingsError, match=message):
+        read_recipe("tiny/mlm", changes)
+
+
 def test_a_run_s_recipe_is_changed_by_the_same_keys_as_a_file(tmp_path):
     path = tmp_path / "recipe.json"
     path.write_text(json.dumps(read_recipe("tiny/mlm").dump()))

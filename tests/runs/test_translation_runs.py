@@ -244,18 +244,15 @@ def said(line):
     return SimpleNamespace(text=" ".join(words[: len(words) - len(line) % 2]), pieces=1)
 
 
-def test_round_trips_need_a_way_back(small, tmp_path):
+def test_round_trips_need_a_way_back(small):
     objectives = '{ translation = { max_length = 32, directions = "forward" } }'
-    recipe = read_recipe(str(small), {"train.stop_by": "round-trip", "objectives": objectives})
     with pytest.raises(SettingsError, match=r"stop_by = 'round-trip': en-xx is learnt and the way back is not"):
-        pretrain(recipe, tmp_path / "run")
+        read_recipe(str(small), {"train.stop_by": "round-trip", "objectives": objectives})
 
 
-def test_what_translates_nothing_cannot_be_stopped_by_bleu(small, tmp_path):
-    recipe = read_recipe(str(small), {"train.stop_by": "bleu"})
+def test_what_translates_nothing_cannot_be_stopped_by_bleu(small):
     with pytest.raises(SettingsError, match=r"train\.stop_by = 'bleu': no objective of the recipe translates"):
-        pretrain(recipe, tmp_path / "run")
-    assert not list((tmp_path / "run").glob("checkpoints/*"))
+        read_recipe(str(small), {"train.stop_by": "bleu"})
 
 
 @pytest.mark.slow

@@ -161,6 +161,10 @@ class Recipe(Settings):
 
     def _check_objective(self, name: str, known: list[str]) -> None:
         """Its settings, its weight, and whether it finds what it reads among the corpora `known`."""
+        keys = {*OBJECTIVES.get(name).model_fields, *ObjectiveEntry.model_fields} - {"settings"}
+        for key in self.objectives[name].settings:
+            if key not in keys:
+                raise SettingsError(f"objectives.{name}: unknown key {key!r}{did_you_mean(key, keys)}")
         pairs = self.objective(name).reads is Pairs
         weight = self.objectives[name].weight
         if self.train.alternate and not {0.0, 1.0} >= set(values_of(weight)):

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from interlace.recipes import Recipe
+    from interlace.tasks._translating import Translating
 
 KNOWLEDGE = "interlace.json"
 
@@ -56,6 +57,12 @@ class Knowledge:
         """Into a model's folder."""
         known = {"name": self.name, "normalise": self.normalise.dump(), "longest": dict(self.longest)}
         write_json(folder / KNOWLEDGE, known)
+
+    def directed(self, task: Translating, recipe: Recipe) -> Translating:
+        """The task as the recipe scores it: where nobody names targets, in all directions that were learnt."""
+        if task.targets is not None or recipe.evaluate.targets or not self.longest:
+            return task
+        return task.model_copy(update={"targets": list(self.longest)})
 
     def must_cover(self, source: str, target: str) -> None:
         """Refuse a direction that was not learnt.

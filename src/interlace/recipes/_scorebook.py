@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 from interlace.errors import RunError
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from interlace.train.cell import Score
+
+log = logging.getLogger(__name__)
 
 Place = tuple[Any, ...]  # task, seed, setting, language
 
@@ -50,7 +53,14 @@ class Scorebook:
 
     def drop(self, task: str, keys: Collection[str]) -> None:
         """Forget the rows of a task under other keys; it is written with the next row."""
-        self._rows = [row for row in self._rows if row["task"] != task or row.get("key") in keys]
+        kept = [row for row in self._rows if row["task"] != task or row.get("key") in keys]
+        if dropped := len(self._rows) - len(kept):
+            log.warning(
+                "%s: scores (%d) of another model, other settings or other targets make way; to keep both, give one a "
+                "table of its own, [evaluate.tasks.NAME] with task = %r",
+                task, dropped, task,
+            )  # fmt: skip
+        self._rows = kept
 
     def put(self, places: Collection[Place], key: str, rows: Sequence[Score], files: str = "", under: str = "") -> None:
         """Take rows in, in place of what stood at these places; `under`: their conditions."""

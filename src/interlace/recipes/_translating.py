@@ -5,24 +5,39 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from interlace.errors import SettingsError
+from interlace.recipes._directions import longest_learnt
 from interlace.vectors import is_text_file
 
 if TYPE_CHECKING:
     from interlace.recipes import Recipe
+
+JUDGES = {"bleu": "mt", "round-trip": "round_trip"}  # what early stopping goes by -> the task whose main score it is
 
 
 def check_translating(recipe: Recipe) -> None:
     """Refuse what says nothing beside a recipe's objectives.
 
     Raises:
-        SettingsError: a decoder that no objective trains, or an export that a translation model does not have.
+        SettingsError: a decoder that no objective trains, an export that a translation model does not have, or stopping
+            by translations that are not learnt, or not back.
     """
+    if recipe.train.stop_by in JUDGES:
+        _must_be_judged(recipe)
     if recipe.model.decoder is not None and recipe.objectives and not recipe.seq2seq:
         message = "[model.decoder] describes a decoder, but no objective of the recipe writes"
         raise SettingsError(f"{message}; add one that does, such as [objectives.translation], or leave it out")
     if recipe.export.fold_language is not None and recipe.seq2seq:
         message = "export.fold_language: a translation model reads one language and writes another"
         raise SettingsError(f"{message}; leave it out")
+
+
+def _must_be_judged(recipe: Recipe) -> None:
+    by, learnt = recipe.train.stop_by, longest_learnt(recipe)
+    if recipe.objectives and not learnt:
+        raise SettingsError(f"train.stop_by = {by!r}: no objective of the recipe translates; stop by perplexity")
+    one_way = [name for name in learnt if "-".join(reversed(name.split("-"))) not in learnt]
+    if by == "round-trip" and one_way:
+        raise SettingsError(f"train.stop_by = {by!r}: {one_way[0]} is learnt and the way back is not; stop by 'bleu'")
 
 
 def tokenizer_of(recipe: Recipe) -> str | None:

@@ -109,6 +109,8 @@ def back_translate(
     if found is not None and found["key"] == asked and all(path.is_file() for path in sides.values()):
         log.info("%s: all is there; nothing to do", into)
         return dict(found)
+    if found is not None and (found["from"], found["to"]) != (source, target):
+        log.warning("%s: held back-translations from %s to %s, which make way", into, found["from"], found["to"])
     counts = _write(text, into / _TRANSLATED, (source, target), sides, settings)
     made = {"from": source, "to": target, "pairs": counts.pop("pairs"), "dropped": dict(counts), "key": asked}
     write_json(into / MADE, made)

@@ -143,7 +143,7 @@ def _task(target: Target, name: str) -> Task:
     known = Knowledge.of(target.trained) if target.trained is not None else Knowledge.read(find(target.model))
     if known is None:
         return task
-    learnt = known.longest
+    task, learnt = known.directed(task, target.recipe), known.longest
     asked = [str(task.direction(language)) for language in task.targets or target.recipe.evaluate.targets]
     if guessed := [direction for direction in asked if direction not in learnt]:
         log.warning(

@@ -17,6 +17,7 @@ from interlace.recipes._card_data import data_of
 from interlace.recipes._claim import claim, finished
 from interlace.recipes._knowledge import Knowledge
 from interlace.recipes._link_samples import sample_links
+from interlace.recipes._translating import JUDGES
 from interlace.recipes.card import write_card
 from interlace.recipes.concepts import concepts
 from interlace.recipes.diagnosing import diagnosing
@@ -26,7 +27,7 @@ from interlace.recipes.lexicons import keep_dictionaries
 from interlace.recipes.mixing import build_mixture
 from interlace.recipes.prepare import prepare
 from interlace.recipes.provenance import describe
-from interlace.recipes.scoring import JUDGES, DevScores, dev_scores
+from interlace.recipes.scoring import DevScores, dev_scores
 from interlace.train import checkpoint
 from interlace.train.copying import Copying
 from interlace.train.device import accelerator_for
@@ -271,6 +272,7 @@ def _take_best(into: Path, model: Learning, recipe: Recipe) -> None:
     state = read_json(checkpoint.path_of(folder, checkpoint.steps_in(folder)[-1]) / checkpoint.STATE)
     best = (state.get("evaluation") or {}).get("best_step")
     if recipe.train.patience and best and best in checkpoint.steps_in(folder):
+        log.info("the model is that of step %d, the best by %s", best, recipe.train.stop_by)
         checkpoint.load(checkpoint.path_of(folder, best), model)
 
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from accelerate.utils import gather_object
 
-from interlace.errors import SettingsError
 from interlace.recipes._directions import longest_learnt
+from interlace.recipes._translating import JUDGES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,11 +26,6 @@ if TYPE_CHECKING:
     from interlace.recipes import Recipe
     from interlace.recipes.prepare import Materials
     from interlace.tasks._translating import Sources, Translating
-
-JUDGES = {
-    "bleu": "mt",
-    "round-trip": "round_trip",
-}  # by what early stopping goes, and the task whose main score that is
 
 
 @dataclass(frozen=True)
@@ -69,17 +64,9 @@ def dev_scores(recipe: Recipe, materials: Materials, accelerator: Accelerator) -
     BLEU.
 
     Raises:
-        SettingsError: nothing of it translates, or not back.
         DataError: the dev text of a direction is not there.
     """
     by, learnt = recipe.train.stop_by, longest_learnt(recipe)
-    if not learnt:
-        raise SettingsError(f"train.stop_by = {by!r}: no objective of the recipe translates; stop by perplexity")
-    one_way = [name for name in learnt if "-".join(reversed(name.split("-"))) not in learnt]
-    if by == "round-trip" and one_way:
-        raise SettingsError(
-            f"train.stop_by = 'round-trip': {one_way[0]} is learnt and the way back is not; stop by bleu"
-        )
     task: Any = recipe.evaluate.task(JUDGES[by])
     search = task.search.model_copy(update={"beam": 1, "n_best": 1, "sample": False})
     quick = {"round_trip": False, "splitter": "blanks"} if by == "bleu" else {}

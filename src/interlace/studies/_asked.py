@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from interlace.recipes._knowledge import Knowledge
+from interlace.tasks._translating import Translating
 from interlace.train.selection import fits_of_task
 
 if TYPE_CHECKING:
@@ -16,5 +18,8 @@ def asked_of(recipe: Recipe, name: str) -> set[Item]:
 
     Said without a model, nor torch.
     """
-    fits = fits_of_task(recipe.evaluate.task(name), recipe.evaluate.source, recipe.targets)
+    task = recipe.evaluate.task(name)
+    if isinstance(task, Translating):
+        task = Knowledge.of(recipe).directed(task, recipe)
+    fits = fits_of_task(task, recipe.evaluate.source, recipe.targets)
     return {item for fit in fits for item in fit.scored}

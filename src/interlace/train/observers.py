@@ -102,6 +102,8 @@ class Evaluation:
             return
         scores = self.measure()
         self.record({"kind": "evaluation", "step": step.index, "scores": scores})
+        means = ", ".join(f"{name.partition('/')[0]} {scores[name]:.2f}" for name in scores if name.endswith("/mean"))
+        log.info("step %d: %s", step.index, means or "measured")
         cost = cost_of(scores, self.by)
         if cost < self.best:
             self.best, self.best_step, self.bad = cost, step.index, 0

@@ -53,7 +53,8 @@ class Search(Settings):
         """What is asked for must be there to be found."""
         most = 1 if self.sample else self.beam
         if self.n_best > most:
-            what = "sample = true draws one translation" if self.sample else f"beam = {self.beam} finds no more"
+            of_beam = f"beam = {self.beam} finds no more; ask for beam = {self.n_best}"
+            what = "sample = true draws one translation" if self.sample else of_beam
             raise SettingsError(f"n_best = {self.n_best}, but {what}")
         for name in _OF_BEAMS if self.sample else _OF_DRAWS:
             if (value := getattr(self, name)) == type(self).model_fields[name].default:
