@@ -16,6 +16,7 @@ from interlace.recipes._corpora import CorpusGroup
 from interlace.recipes._derived import DerivedLanguage, check_derived
 from interlace.recipes._embeddings import EmbeddingSettings
 from interlace.recipes._files import RECIPES, change, find_recipe, merged, read, shipped_recipes
+from interlace.recipes._knowledge import Knowledge
 from interlace.recipes._published import Published
 from interlace.recipes._train import TrainSettings
 from interlace.recipes._translating import check_translating, tokenizer_of
@@ -24,6 +25,7 @@ from interlace.schedules import Schedule, values_of, within
 from interlace.settings import Settings
 from interlace.tasks import TASKS, Task
 from interlace.tasks._files import check_pattern
+from interlace.tasks._translating import Translating
 from interlace.text.normalise import Normalise
 from interlace.text.words import SPLITTERS
 from interlace.world import World
@@ -212,6 +214,11 @@ class Recipe(Settings):
         if not names:
             names = [self.evaluate.source, *(self.evaluate.targets or (self.world.languages if self.world else []))]
         return list(dict.fromkeys(language for name in names for language in name.split("-")))
+
+    def task(self, name: str) -> Task:
+        """A task of the evaluation as a run of this recipe is scored: in which directions, where nobody names any."""
+        task = self.evaluate.task(name)
+        return Knowledge.of(self).directed(task, self) if isinstance(task, Translating) else task
 
     @property
     def targets(self) -> list[str]:

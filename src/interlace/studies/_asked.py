@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from interlace.recipes._knowledge import Knowledge
-from interlace.tasks._translating import Translating
 from interlace.train.selection import fits_of_task
 
 if TYPE_CHECKING:
@@ -18,8 +16,5 @@ def asked_of(recipe: Recipe, name: str) -> set[Item]:
 
     Said without a model, nor torch.
     """
-    task = recipe.evaluate.task(name)
-    if isinstance(task, Translating):
-        task = Knowledge.of(recipe).directed(task, recipe)
-    fits = fits_of_task(task, recipe.evaluate.source, recipe.targets)
+    fits = fits_of_task(recipe.task(name), recipe.evaluate.source, recipe.targets)
     return {item for fit in fits for item in fit.scored}
