@@ -70,3 +70,8 @@ def test_names_and_scores_stay_whole_on_a_narrow_terminal() -> None:
         assert whole in shown
     assert max(map(len, shown.splitlines())) <= 80
     assert "…" not in shown
+
+
+def test_the_mean_is_said_to_leave_out_the_source_where_that_is_there() -> None:
+    assert "without the source" in str(score_table([row("en", 80.0), row("de", 40.0)]).title)
+    assert "without the source" not in str(score_table([row("en-de", 80.0), row("de-en", 40.0)]).title)

@@ -26,7 +26,9 @@ def comparison_table(scores: dict[str, list[Row]]) -> Table:
     """Tasks and recipes down, languages across, settings apart; the mean is of all languages but the source."""
     rows = [row for found in scores.values() for row in found]
     languages = list(dict.fromkeys(row["language"] for row in rows))
-    table = Table(title="Scores over seeds, ± standard deviation (mean: without the source)", title_justify="left")
+    of_source = any(row["language"] == row["source"] for row in rows)
+    said = " (mean: without the source)" if of_source else ""
+    table = Table(title=f"Scores over seeds, ± standard deviation{said}", title_justify="left")
     for name in ("task", *(["recipe"] if len(scores) > 1 else [])):
         table.add_column(name, no_wrap=True)
     for name in (*languages, "mean"):
