@@ -118,12 +118,15 @@ def test_the_first_pass_of_back_translation_is_in_the_hours(monkeypatch, objecti
     assert cost.translating == pytest.approx(1 - 0.001 / seconds)
 
 
-def test_a_recipe_of_one_language_is_told_of():
+def test_what_a_run_would_refuse_is_refused():
+    """A file that is not there may still come; a model that cannot be will not."""
     alone = unpaired({"back_translation": {}}).dump()
     alone["corpora"]["text"]["languages"] = ["en"]
-    found = estimate(Recipe.read(alone))
-    assert found.cost is None
-    assert "sentences in 'en' are to be translated, and there is no other language" in found.notes[0]
+    with pytest.raises(SettingsError, match="sentences in 'en' are to be translated, and there is no other language"):
+        estimate(Recipe.read(alone))
+    narrow = read_recipe("tiny/mt", {"model.decoder": '{ shape = { family = "modernbert", width = 32, heads = 2 } }'})
+    with pytest.raises(SettingsError, match="the decoder's 32; give model.decoder a start or a shape of that width"):
+        estimate(narrow)
 
 
 def test_the_first_pass_is_measured():

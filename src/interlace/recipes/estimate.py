@@ -18,7 +18,7 @@ import numpy as np
 
 from interlace.data._kinds import ROLES, whole_words
 from interlace.data.vocab import Vocab
-from interlace.errors import InterlaceError
+from interlace.errors import InterlaceError, SettingsError
 from interlace.models._vectors import read
 from interlace.objectives._seq2seq import Seq2SeqObjective
 from interlace.recipes._deriving_check import hindrances
@@ -91,13 +91,15 @@ def estimate(recipe: Recipe) -> Estimate:
     """Look at the files, build the model and time it. Takes seconds, or a minute for models of billions.
 
     Raises:
-        SettingsError: the recipe trains nothing.
+        SettingsError: the recipe trains nothing, or describes a model that cannot be.
     """
     recipe.must_train()
     train, notes = recipe.train, []
     a_step = train.tokens_per_batch * train.micro_batches
     try:
         cost = _cost(recipe, a_step * train.steps)
+    except SettingsError:
+        raise  # the run would be refused too; what is not there yet may come
     except InterlaceError as error:
         cost = None
         notes.append(f"the model cannot be measured: {error}")
