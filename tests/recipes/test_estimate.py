@@ -125,7 +125,7 @@ def test_what_a_run_would_refuse_is_refused():
     with pytest.raises(SettingsError, match="sentences in 'en' are to be translated, and there is no other language"):
         estimate(Recipe.read(alone))
     narrow = read_recipe("tiny/mt", {"model.decoder": '{ shape = { family = "modernbert", width = 32, heads = 2 } }'})
-    with pytest.raises(SettingsError, match="the decoder's 32; give model.decoder a start or a shape of that width"):
+    with pytest.raises(SettingsError, match=r"the decoder's 32; give model.decoder a start or a shape of that width"):
         estimate(narrow)
 
 
