@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from interlace.data.vocab import Vocab
+    from interlace.models.backbone import Backbone
     from interlace.recipes import Recipe
     from interlace.tasks._translating import Translating
 
@@ -76,3 +78,10 @@ class Knowledge:
         trained = f"it learnt {known}" if known else "no objective of it translates"
         message = f"{self.name!r} was not trained to translate {source}-{target}: {trained}"
         raise SettingsError(f"{message}; --anyway translates all the same")
+
+
+def export(backbone: Backbone, vocab: Vocab, recipe: Recipe, folder: Path) -> None:
+    """Write a model as a folder by itself, with what it knows beside it where it translates."""
+    backbone.save_pretrained(folder, vocab, fold_language=recipe.export.fold_language)
+    if recipe.seq2seq:
+        Knowledge.of(recipe).write(folder)

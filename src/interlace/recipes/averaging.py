@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from interlace.data.vocab import Vocab
 from interlace.errors import CheckpointError, DataError, RunError, SettingsError
 from interlace.recipes import Recipe
-from interlace.recipes._knowledge import Knowledge
+from interlace.recipes._knowledge import export
 from interlace.recipes.card import write_card
 from interlace.tasks._learnt import KEPT
 from interlace.text.lines import atomic_folder, must_be_replaceable
@@ -61,9 +61,7 @@ def average(run: Path, into: Path, last: int = 5) -> Path:
     with torch.no_grad():
         _fill(backbone, files)
     with atomic_folder(into) as partial:
-        backbone.save_pretrained(partial / "model", vocab, fold_language=recipe.export.fold_language)
-        if recipe.seq2seq:
-            Knowledge.of(recipe).write(partial / "model")
+        export(backbone, vocab, recipe, partial / "model")
         _take_along(run, partial, recipe, steps)
         write_json(partial / AVERAGED, {"run": recipe.name, "folder": run.name, "steps": steps})
     return into

@@ -15,7 +15,7 @@ from interlace.objectives._lexicon_scores import dictionary_scores
 from interlace.recipes._began import hold_to_beginning
 from interlace.recipes._card_data import data_of
 from interlace.recipes._claim import claim, finished
-from interlace.recipes._knowledge import Knowledge
+from interlace.recipes._knowledge import export
 from interlace.recipes._link_samples import sample_links
 from interlace.recipes._translating import JUDGES
 from interlace.recipes.card import write_card
@@ -278,9 +278,7 @@ def _take_best(into: Path, model: Learning, recipe: Recipe) -> None:
 
 def _export(backbone: Backbone, into: Path, materials: Materials, recipe: Recipe) -> None:
     shutil.rmtree(into / "model", ignore_errors=True)
-    backbone.save_pretrained(into / "model", materials.vocab, fold_language=recipe.export.fold_language)
-    if recipe.seq2seq:
-        Knowledge.of(recipe).write(into / "model")
+    export(backbone, materials.vocab, recipe, into / "model")
 
 
 def _recorded(path: Path) -> Iterator[dict[str, Any]]:
