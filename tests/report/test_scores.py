@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from interlace.report import SECTIONS, write_report, zero_shot_table
 from interlace.report._run import read_runs
-from interlace.report._scores import seeds_to_tell, unlike
+from interlace.report._scores import seeds_to_tell
 from interlace.report._svg import text_width
 
 if TYPE_CHECKING:
@@ -213,10 +213,30 @@ def test_recipes_that_are_scored_on_unlike_sets_are_told(tmp_path: Path) -> None
     table = only(zero_shot_table([first, second]))
     german = next(line for line in table.lines if line.language == "de")
     assert [cell and cell.items for cell in german.cells.values()] == [40, 1000]
-    assert unlike(table) == ["de"]
+    assert table.unlike == ("de",)
     page = write_report([first, second], tmp_path / "page.html").read_text(encoding="utf-8")
     assert "scored on 40–1\N{NARROW NO-BREAK SPACE}000 examples a language" in page
     assert "Recipes are not scored on the same examples in German: differences there are of those too." in page
+
+
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [(("ab", "ab"), ()), (("ab", "cd"), ("de",)), (("ab", ""), ()), (("", ""), ())],
+    ids=["same", "others", "one unknown", "unknown"],
+)
+def test_as_many_examples_may_be_others(names: tuple[str, str], told: tuple[str, ...], tmp_path: Path) -> None:
+    runs = [
+        bare_run(tmp_path / name, name, [score("de", 50, n=40, examples=asked), score("es", 50, examples="ef")])
+        for name, asked in zip("ab", names, strict=True)
+    ]
+    assert only(zero_shot_table(runs)).unlike == told
+
+
+def test_seeds_of_both_recipes_may_be_of_other_examples(tmp_path: Path) -> None:
+    """Such as words that training left out, which its seed draws."""
+    rows = [score("de", 50, seed, examples=f"drawn {seed}") for seed in (0, 1)]
+    runs = [bare_run(tmp_path / name, name, rows) for name in "ab"]
+    assert only(zero_shot_table(runs)).unlike == ()
 
 
 @pytest.mark.parametrize("count", [8, 9])

@@ -156,6 +156,7 @@ def test_a_probe_that_tells_outcomes_keeps_them_and_gets_an_interval(tmp_path, v
     got = Examples(np.array([1.0, 0.5, 0.0]), np.ones(3), "three lines")
     found = keep_measured(tmp_path, cell, ("zero-shot", "de"), Measured({"p@1": 50.0}, got))
     assert 0 <= found["low"] < 50 < found["high"] <= 100
+    assert found["examples"] == "three lines"
     read = read_outcomes(outcomes_file(tmp_path, "retrieval", 0), "de", "model")
     assert (read.total, read.identity) == (0.5, "three lines")
     assert keep_measured(tmp_path, cell, ("zero-shot", "es"), {"p@1": 1.0}) == {}

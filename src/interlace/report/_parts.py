@@ -70,7 +70,7 @@ class Score(_Part):
     tuning: how the weights were chosen (`rule`), and the `seconds` and `tokens` of the fine-tuning that they are from.
     signatures: how some of the scores were computed. low, high: of the main one, over test examples.
     key: names the model, the settings and the fine-tuning that the score is of; conditions: the latter two;
-    files: what the task's files held.
+    files: what the task's files held; examples: names the test examples themselves, "" where nobody said.
     scores: others that were measured beside it, by name.
     """
 
@@ -95,6 +95,7 @@ class Score(_Part):
     key: str = ""
     conditions: str = ""
     files: str = ""
+    examples: str = ""
 
 
 class Wrong(_Part):

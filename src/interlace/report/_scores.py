@@ -72,7 +72,8 @@ class TaskTable:
     rules: how the weights were chosen, each once. leak: per cent of the test examples of a language that share words in
     a row with the pre-training text, the most of any language and recipe; None where nobody looked. unread: models that
     recipes go on from, in whose text nobody could look. asked: by recipe, over which words of a dictionary the score
-    is; empty where it is over all of them for every recipe.
+    is; empty where it is over all of them for every recipe. unlike: languages in which recipes are scored on other
+    examples than each other.
     """
 
     task: str
@@ -91,6 +92,7 @@ class TaskTable:
     leak: float | None = None
     unread: tuple[str, ...] = ()
     asked: Mapping[str, str] = field(default_factory=dict)
+    unlike: tuple[str, ...] = ()
 
 
 def zero_shot_table(runs: Sequence[Path]) -> list[TaskTable]:
@@ -150,6 +152,7 @@ def _table(scored: list[tuple[Run, Score]]) -> TaskTable:
         leak=max((score.leak.ngram for _, score in scored if score.leak), default=None),
         unread=tuple(dict.fromkeys(name for _, score in scored if score.leak for name in score.leak.unknown)),
         asked=_asked(first.metric, recipes, scored),
+        unlike=tuple(language for language in languages if _differ(language, scored)),
     )
 
 
@@ -180,12 +183,15 @@ def _items(scored: Iterable[tuple[Run, Score]]) -> dict[tuple[str, str], int]:
     return items
 
 
-def unlike(table: TaskTable) -> list[str]:
-    """Languages in which recipes are scored on different numbers of examples, and so not on the same ones."""
-    counts = {
-        line.language: {cell.items for cell in line.cells.values() if cell and cell.items} for line in table.lines
-    }
-    return [language for language, own in counts.items() if len(own) > 1]
+def _differ(language: str, scored: list[tuple[Run, Score]]) -> bool:
+    """Whether recipes' scores in a language are of unlike numbers of examples, or of examples of other names."""
+    counts: dict[str, set[int]] = {}
+    names: dict[str, set[str]] = {}
+    for run, score in scored:
+        if score.language == language:
+            counts.setdefault(run.label, set()).add(score.n or 0)
+            names.setdefault(run.label, set()).add(score.examples)
+    return any(len({frozenset(one) for one in found.values() if all(one)}) > 1 for found in (counts, names))
 
 
 def _mean_of(recipe: str, languages: list[str], values: dict[tuple[str, str], dict[_Key, float]]) -> dict[_Key, float]:

@@ -9,7 +9,7 @@ from interlace.report._by_recipe import by_recipe, is_needed
 from interlace.report._columns import columns
 from interlace.report._format import BLEU, NARROW, clipped, counted, heading, joined, language_name, number, spread
 from interlace.report._other_scores import other_scores
-from interlace.report._scores import seeds_to_tell, tables, unlike
+from interlace.report._scores import seeds_to_tell, tables
 from interlace.report._svg import element, line, marker, picture, scale, text, ticks
 from interlace.report._templates import render
 from interlace.tasks._learnt import ALL, HELD_OUT
@@ -93,7 +93,7 @@ def _note(table: TaskTable) -> str:
         text += f" {counted(table.left_out, 'score').capitalize()} that are not finite numbers are left out."
     if not table.greater_is_better:
         text += " Lower is better."
-    if languages := [language_name(language) for language in unlike(table)]:
+    if languages := [language_name(language) for language in table.unlike]:
         text += (
             f" Recipes are not scored on the same examples in {joined(languages)}: differences there are of those too."
         )

@@ -158,11 +158,11 @@ class Tuned:
             start = time.perf_counter()
             predictions, gold = self.predict(tests[item])
             scores = self.cell.task.score(tests[item], predictions, gold)
-            ends = {}
+            told = {}
             if self.cell.into and self.cell.accelerator.is_main_process:
-                ends = keep_predictions(self.cell.into, self.cell, item, tests[item], predictions, gold)
+                told = keep_predictions(self.cell.into, self.cell, item, tests[item], predictions, gold)
             row = self.cell.row(item, scores, len(tests[item]), start)
-            rows.append({**row, **ends, "tuning": group.found})
+            rows.append({**row, **told, "tuning": group.found})
         return rows
 
 

@@ -38,13 +38,13 @@ if TYPE_CHECKING:
 _SHOWN = 12  # wrong examples kept of a language
 
 
-def keep_predictions(run: Path, cell: Cell, item: Item, examples: Any, predictions: Any, gold: Any) -> dict[str, float]:
+def keep_predictions(run: Path, cell: Cell, item: Item, examples: Any, predictions: Any, gold: Any) -> dict[str, Any]:
     """Write what was predicted for one language beside that of the other languages; files appear whole or not at all.
 
     What the files hold from another model or under other settings (`cell.key`) is dropped.
 
     Returns:
-        `low` and `high` of the score, for its row.
+        `low` and `high` of the score and a name of the `examples`, for its row.
     """
     setting, language = item
     path = outcomes_file(run, cell.name, cell.seed, setting)
@@ -58,14 +58,14 @@ def keep_predictions(run: Path, cell: Cell, item: Item, examples: Any, predictio
     shown |= {"wrong": len(wrong), "samples": _samples(cell, examples, predictions, gold, wrong)}
     write_outcomes(path, language, got, cell.key, arrays=arrays, classes=cell.task.classes)
     _write_shown(path.with_suffix(".json"), cell, item, shown)
-    return interval_of(got, cell.task.unit)
+    return _told(got, cell)
 
 
-def keep_measured(run: Path, cell: Cell, item: Item, scores: dict[str, float]) -> dict[str, float]:
+def keep_measured(run: Path, cell: Cell, item: Item, scores: dict[str, float]) -> dict[str, Any]:
     """Write what examples got in a probe that tells it, as `keep_predictions` does of what is tuned.
 
     Returns:
-        `low` and `high` of the score, for its row; empty where the probe tells scores alone.
+        as `keep_predictions`; empty where the probe tells scores alone.
     """
     if not isinstance(scores, Measured):
         return {}
@@ -78,7 +78,11 @@ def keep_measured(run: Path, cell: Cell, item: Item, scores: dict[str, float]) -
         wrong = int((scores.examples.score < scores.examples.weight).sum())
         shown = {"n": len(scores.outputs), "wrong": wrong, "samples": scores.samples}
         _write_shown(path.with_suffix(".json"), cell, item, shown)
-    return interval_of(scores.examples, cell.task.unit)
+    return _told(scores.examples, cell)
+
+
+def _told(got: Examples, cell: Cell) -> dict[str, Any]:
+    return interval_of(got, cell.task.unit) | ({"examples": got.identity} if got.identity else {})
 
 
 def _one_line(text: str) -> str:

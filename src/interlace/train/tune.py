@@ -60,11 +60,11 @@ def _probed(cell: Cell, fit: Fit) -> list[Score]:
         examples = cell.test(item)
         scores = cell.measure(examples)
         into = cell.into if cell.accelerator.is_main_process else None
-        ends = keep_measured(into, cell, item, scores) if into else {}
+        told = keep_measured(into, cell, item, scores) if into else {}
         count, about = len(examples), {}
         if isinstance(scores, Measured):
             count, about = int((scores.examples.weight > 0).sum()), scores.about
-        rows.append({**cell.row(item, scores, count, start), **about, **ends})
+        rows.append({**cell.row(item, scores, count, start), **about, **told})
     return rows
 
 
