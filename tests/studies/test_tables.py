@@ -37,6 +37,16 @@ def cell(table, label, name):
     return next(line for line in table.lines if line.label == label).entries[place]
 
 
+def test_a_mean_is_of_others_only_where_the_source_is_scored(results):
+    """Translation is scored in directions: none of them is what a model was tuned on."""
+    directions = {"de": "en-de", "es": "de-en"}
+    rows = [{**row, "language": directions[row["language"]]} for row in results if row["language"] in directions]
+    main, _ = tables(rows, "t", "a")
+    assert [column.name for column in main.columns] == ["runs", "mean"]
+    assert "mean: the mean of en-de, de-en." in main.caption
+    assert "others" not in main.caption
+
+
 def test_the_main_table_has_the_source_and_the_mean_of_the_others(found):
     main, pos = found
     assert [(column.group, column.name) for column in main.columns] == [

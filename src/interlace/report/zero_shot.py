@@ -42,6 +42,7 @@ def zero_shot(runs: Sequence[Run]) -> Section:
         notes=[_note(table) for table in results],
         others=[other_scores(runs, table) for table in results],
         mean_name=_mean_name,
+        sourced=any(row.source for table in results for row in table.lines),
         rivals=max((len(table.recipes) - 1 for table in results), default=0),
         seeds_to_tell=lambda rivals: counted(seeds_to_tell(rivals), "seed"),
     )
@@ -74,7 +75,9 @@ def _cells(table: TaskTable) -> list[Cell]:
 
 def _mean_name(table: TaskTable) -> str:
     others = sum(not row.source for row in table.lines)
-    return "Mean of others" if len(table.averaged) == others else f"Mean of {len(table.averaged)} shared"
+    if len(table.averaged) < others:
+        return f"Mean of {len(table.averaged)} shared"
+    return "Mean of others" if others < len(table.lines) else "Mean"
 
 
 def _note(table: TaskTable) -> str:

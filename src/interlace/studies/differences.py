@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from interlace.statistics import ALPHA
 from interlace.studies._words import WHOLE
-from interlace.studies.measures import OTHERS
+from interlace.studies.measures import OTHERS, spoken
 from interlace.studies.tables import Column, Entry, Line, Table
 
 if TYPE_CHECKING:
@@ -55,17 +55,17 @@ def _table(name: str, title: str, found: Sequence[Comparison]) -> Table:
     for unit in units:
         more = ["McNemar"] if sharp and unit == "examples" else []
         columns += [Column(_UNITS[unit], head) for head in ("difference", "95 %", "p (n)", *more)]
-    lines = []
+    lines, measures = [], [measure for measure, _ in rows]
     for (measure, variant), by_unit in rows.items():
-        entries: list[Entry | None] = [Entry(measure.metric), Entry(measure.language or "others")]
+        entries: list[Entry | None] = [Entry(measure.metric), Entry(spoken(measure, measures))]
         for unit in units:
             entries += _entries(got := by_unit.get(unit))
             if sharp and unit == "examples":
                 entries.append(None if got is None or math.isnan(got.mcnemar) else Entry(_p(got.mcnemar)))
         other = next(iter(by_unit.values())).against
         lines.append(Line(f"{variant.label} \u2212 {other.label}", tuple(entries)))
-    others = any(measure.language == OTHERS for measure, _ in rows)
-    caption = _CAPTION + " others: the mean of the languages that the task is not tuned on." * others
+    means = {spoken(measure, measures) for measure in measures if measure.language == OTHERS}
+    caption = _CAPTION + " others: the mean of the languages that the task is not tuned on." * ("others" in means)
     caption += _WORDS * any(measure.metric.endswith(WHOLE) for measure, _ in rows)
     return Table(f"differences.{name}", f"{title}: differences in {name}", tuple(columns), tuple(lines), caption)
 

@@ -150,6 +150,12 @@ def averaged(scores: Scores, mean: Measure) -> list[str]:
     return [measure.language for measure in alike if everybody == set(scores[measure])]
 
 
+def spoken(measure: Measure, among: Iterable[Measure]) -> str:
+    """What a table calls the language: a mean is one of others only where the source has a score of its own."""
+    has_source = any(_group(one) == _group(measure) and one.is_source for one in among)
+    return measure.language or ("others" if has_source else "mean")
+
+
 def _ordered(scores: Scores, metrics: Mapping[str, Sequence[str]]) -> Scores:
     """Task by task, and in it score by score as they are named: the source, the mean of the others, the others."""
     rank = {tables: place for place, tables in enumerate(dict.fromkeys((m.task, m.setting) for m in scores))}

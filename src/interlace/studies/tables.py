@@ -12,7 +12,7 @@ from interlace.statistics import ALPHA, holm
 from interlace.statistics.runs import mean_interval
 from interlace.studies._words import filled, mixed, over_same, unlike, words_asked
 from interlace.studies.comparing import against, compare
-from interlace.studies.measures import OTHERS, averaged, scores_of, variants_of
+from interlace.studies.measures import OTHERS, averaged, scores_of, spoken, variants_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -153,7 +153,7 @@ class _View:
             for measure in measures
         }
         shown = [variant for variant in self.variants if task == "" or any(variant in self.scores[m] for m in measures)]
-        columns = [Column("", "runs"), *(Column(_head(measure), measure.language or "others") for measure in measures)]
+        columns = [Column("", "runs"), *(Column(_head(measure), spoken(measure, self.scores)) for measure in measures)]
         lines = [
             Line(variant.label, (self._runs(variant, measures), *(self._entry(m, variant, best[m]) for m in measures)))
             for variant in shown
@@ -188,8 +188,12 @@ class _View:
                 f"†: told apart from {base} by that test (Holm over the systems, and not over columns).",
                 *self._too_few(measures),
             ]
-        means = {", ".join(averaged(self.scores, measure)): None for measure in measures if measure.language == OTHERS}
-        parts += [f"others: the mean of {' or of '.join(means)}."] if means else []
+        means: dict[str, dict[str, None]] = {}
+        for measure in measures:
+            if measure.language == OTHERS:
+                over = ", ".join(averaged(self.scores, measure))
+                means.setdefault(spoken(measure, self.scores), {})[over] = None
+        parts += [f"{name}: the mean of {' or of '.join(over)}." for name, over in means.items()]
         return " ".join([*parts, *words_asked(measures, self.unlike)])
 
     def _too_few(self, measures: Sequence[Measure]) -> list[str]:
