@@ -163,7 +163,13 @@ def test_files_that_are_missing_are_told(tmp_path):
     found = estimate(recipe.model_copy(update={"corpora": {"text": group}}))
     assert (found.text.files, found.text.bytes) == (2, 7)
     assert found.text.missing == [str(tmp_path / "train.de")]
-    assert found.notes == [f"1 of 2 files are not there, such as {tmp_path / 'train.de'}"]
+    missing = tmp_path / "train.de"
+    assert found.notes == [f"1 of 2 files are not there: {missing}: no such file; did you mean 'train.en'?"]
+
+
+def test_word_vectors_have_no_estimate():
+    with pytest.raises(SettingsError, match=r"learns word vectors, .* the command without --dry-run"):
+        estimate(read_recipe("tiny/emb"))
 
 
 def test_what_keeps_a_derived_language_from_being_made_is_told():

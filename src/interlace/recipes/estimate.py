@@ -18,13 +18,14 @@ import numpy as np
 
 from interlace.data._kinds import ROLES, whole_words
 from interlace.data.vocab import Vocab
-from interlace.errors import InterlaceError, SettingsError
+from interlace.errors import DataError, InterlaceError, SettingsError
 from interlace.models._vectors import read
 from interlace.objectives._seq2seq import Seq2SeqObjective
 from interlace.recipes._deriving_check import hindrances
 from interlace.recipes._estimate_back_translation import Translating, shares
 from interlace.recipes._translating import tokenizer_of
 from interlace.schedules import values_of
+from interlace.text.lines import must_exist
 from interlace.train.device import resolved
 
 if TYPE_CHECKING:
@@ -93,6 +94,9 @@ def estimate(recipe: Recipe) -> Estimate:
     Raises:
         SettingsError: the recipe trains nothing, or describes a model that cannot be.
     """
+    if recipe.embeddings is not None:
+        message = f"recipe {recipe.name!r} learns word vectors, whose cost is not measured"
+        raise SettingsError(f"{message}; the command without --dry-run learns them, in minutes where text is short")
     recipe.must_train()
     train, notes = recipe.train, []
     a_step = train.tokens_per_batch * train.micro_batches
@@ -105,9 +109,17 @@ def estimate(recipe: Recipe) -> Estimate:
         notes.append(f"the model cannot be measured: {error}")
     text = _text(recipe)
     if text is not None and text.missing:
-        notes.append(f"{len(text.missing)} of {text.files} files are not there, such as {text.missing[0]}")
+        notes.append(f"{len(text.missing)} of {text.files} files are not there: {_why(text.missing[0])}")
     notes += hindrances(recipe)
     return Estimate(recipe.name, train.steps, a_step, a_step * train.steps, text, cost, notes)
+
+
+def _why(path: str) -> str:
+    """That a file is missing, with the nearest that is there."""
+    try:
+        return str(must_exist(path))
+    except DataError as error:
+        return str(error)
 
 
 def _text(recipe: Recipe) -> Text | None:
