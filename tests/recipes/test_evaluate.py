@@ -263,19 +263,23 @@ def test_what_cannot_be_scored_costs_the_rest_nothing(target, monkeypatch):
         run(target, ["pos"], seeds=1)
 
 
-def test_what_stops_every_seed_is_told_once(target, monkeypatch, caplog):
-    def scored(cell, fit):
-        raise DataError(f"{cell.name}: no such file")
+def test_what_stops_every_seed_is_told_once(target, made, monkeypatch, caplog):
+    others, known = evaluate.score_fit, []
 
-    known = []
+    def scored(cell, fit):
+        if cell.name == "pos":
+            raise DataError("pos: no such file")
+        return others(cell, fit)
+
     monkeypatch.setattr(evaluate, "score_fit", scored)
-    monkeypatch.setattr(evaluate.Vocab, "load", lambda _: None)
-    monkeypatch.setattr(evaluate, "data_root", lambda _: Path("nowhere"))
-    monkeypatch.setattr(evaluate, "kept_leaks", lambda *given: known.extend(given[-1]) or [])
+    monkeypatch.setattr(evaluate, "kept_leaks", lambda *given: known.append(given[-1]) or [])
     with pytest.raises(DataError, match=r"^pos: no such file$"):
         run(replace(target, trained=target.recipe), ["pos"], seeds=3)
     assert caplog.text.count("no such file") == 1
-    assert known == ["pos: no such file"]  # so that the look for leaks does not tell it again
+    assert not known  # without a score, no leak is looked for
+    with pytest.raises(evaluate.IncompleteError):
+        run(replace(target, trained=target.recipe), ["pos", "retrieval"], seeds=3)
+    assert known == [["pos: no such file"]]  # so that the look for leaks does not tell it again
 
 
 def test_a_row_says_what_was_found_of_its_test_text_and_of_whose_text_nobody_knows(target, made, monkeypatch):

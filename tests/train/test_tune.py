@@ -320,6 +320,15 @@ def test_a_missing_file_is_found_before_training(cell):
     assert not seen
 
 
+def test_of_many_missing_files_the_first_are_told(cell):
+    with pytest.raises(DataError) as caught:
+        score_cell(cell(targets=("de", "fr", "tr", "zh", "hi", "ar")))
+    assert [f"no test data in '{language}'" in str(caught.value) for language in ("fr", "tr", "zh", "hi", "ar")] == [
+        True, True, True, False, False,
+    ]  # fmt: skip
+    assert "; and 2 more, of ar, hi; to score the others:" in str(caught.value)
+
+
 SIGNS = {"entailment": "always", "neutral": "maybe", "contradiction": "never"}
 GERMAN = {"always": "immer", "maybe": "wohl", "never": "nie"}
 

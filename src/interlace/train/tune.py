@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_MOST = 3  # reasons that a message spells out
+
 
 def score_cell(cell: Cell) -> list[Score]:
     """A row a setting and language: fine-tuned where the task trains, measured as it is where not.
@@ -122,7 +124,7 @@ def _read(cell: Cell, wanted: list[tuple[str, Any]]) -> dict[tuple[str, Any], An
     """The examples of all splits and languages.
 
     Raises:
-        DataError: some cannot be read; says which, all of them at once, and how to leave languages out.
+        DataError: some cannot be read; says which, of many the first, and how to leave languages out.
     """
     found: dict[tuple[str, Any], Any] = {}
     errors: dict[str, set[str]] = {}  # whose data each is of
@@ -133,7 +135,9 @@ def _read(cell: Cell, wanted: list[tuple[str, Any]]) -> dict[tuple[str, Any], An
             errors.setdefault(str(error), set()).add(_language(split, what))
     if not errors:
         return found
-    raise DataError("; ".join(errors) + _cure(cell, found, set().union(*errors.values())))
+    first, more = list(errors)[:_MOST], list(errors.values())[_MOST:]
+    others = f"; and {len(more)} more, of {', '.join(sorted(set().union(*more)))}" if more else ""
+    raise DataError("; ".join(first) + others + _cure(cell, found, set().union(*errors.values())))
 
 
 def _language(split: str, what: Any) -> str:
