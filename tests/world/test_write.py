@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,7 +34,7 @@ def _lines(path: Path) -> list[str]:
     return content.removesuffix("\n").split("\n")
 
 
-def _read(reader: str, path: Path | list[Path], *languages: str):
+def _read(reader: str | dict[str, Any], path: Path | list[Path], *languages: str):
     (chunk,) = READERS.build(reader).read_chunks(path if isinstance(path, list) else [path], list(languages))
     return chunk
 
@@ -47,6 +48,7 @@ def test_the_folder_holds_what_it_says(folder: Path) -> None:
     assert about["counts"]["text/train.de.txt"] == 80
     assert about["counts"]["parallel/train.en-de.links"] == 60
     assert about["counts"]["nli/train.en.tsv"] == 45
+    assert about["counts"]["pawsx/train-tr.tsv"] == 45
     assert about["counts"]["qa/dev.en.json"] == 24
 
 
@@ -61,7 +63,7 @@ def test_a_language_less_changes_no_other_file(folder: Path, tmp_path: Path) -> 
     fewer = SMALL.model_copy(update={"languages": ["en", "de"]})
     write_world(fewer, tmp_path / "fewer")
     for path in (tmp_path / "fewer").rglob("*"):
-        same = (path.name != "world.json" and path.suffix != ".tsv") or path.parent.name in ("nli", "ner")
+        same = (path.name != "world.json" and path.suffix != ".tsv") or path.parent.name in ("nli", "ner", "pawsx")
         if path.is_file() and same:
             assert path.read_bytes() == (folder / path.relative_to(tmp_path / "fewer")).read_bytes(), path.name
 
@@ -188,6 +190,19 @@ def test_dictionaries_are_pairs_of_words(folder: Path, code: str) -> None:
     assert all(one <= other for one, other in pairwise(forth))
 
 
+def test_paraphrases_are_the_same_in_all_languages(folder: Path) -> None:
+    for split, count in (("train", 45), ("test", 24)):
+        labels = set()
+        for code in CODES:
+            rows = [line.split("\t") for line in _lines(folder / f"pawsx/{split}-{code}.tsv")]
+            reader = {"name": "tsv", "columns": [0, 1], "label": 2, "header": False}  # as the task reads XTREME's files
+            pairs = _read(reader, folder / f"pawsx/{split}-{code}.tsv", code, code)
+            assert [*zip(pairs.source.lines, pairs.target.lines, pairs.labels, strict=True)] == [*map(tuple, rows)]
+            labels.add(tuple(pairs.labels))
+        (common,) = labels
+        assert (common.count("1"), common.count("0")) == (count - count // 2, count // 2)
+
+
 @pytest.mark.parametrize("code", CODES)
 def test_nothing_held_out_is_trained_on(folder: Path, code: str) -> None:
     """A sentence has one scene, so scenes are apart where sentences are."""
@@ -205,6 +220,7 @@ def _said(folder: Path, code: str, splits: tuple[str, ...]) -> set[str]:
             if path.parent.name in ("text", "parallel") and path.suffix in (".txt", f".{code}"):
                 said |= set(_lines(path)) if f".{code}" in path.name else set()
         said |= {row.split("\t")[part] for row in _lines(folder / f"nli/{split}.{code}.tsv")[1:] for part in (2, 3)}
+        said |= {side for row in _lines(folder / f"pawsx/{split}-{code}.tsv") for side in row.split("\t")[:2]}
         said |= {line[9:] for line in _lines(folder / f"pos/{split}.{code}.conllu") if line.startswith("# text = ")}
         passages = json.loads((folder / f"qa/{split}.{code}.json").read_text(encoding="utf-8"))["data"]
         stop = language(code).realise(sample(1)[0]).words[-1].form

@@ -21,7 +21,7 @@ def world(
         float, typer.Option("--habits", min=0.0, max=3.0, help="How unevenly words are drawn; natural text: about 1.")
     ] = 0.0,
 ) -> None:
-    """Write the micro-world: text, translations with gold links, tags, names, NLI, questions, dictionaries."""
+    """Write the micro-world: text, translations with gold links, tags, names, NLI, paraphrases, questions, words."""
     from interlace.world import World, write_world
 
     chosen: dict[str, Any] = {"seed": seed, "habits": habits}

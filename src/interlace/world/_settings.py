@@ -31,7 +31,7 @@ class World(Settings):
     sentences: int = Field(12_000, ge=1, description="Training lines of plain text a language, from scenes of its own.")
     pairs: int = Field(8_000, ge=1, description="Training pairs of English and each other language.")
     labelled: int = Field(2_000, ge=1, description="Training sentences with parts of speech and names, a language.")
-    nli: int = Field(3_000, ge=1, description="Training pairs of premise and hypothesis, the same in all languages.")
+    nli: int = Field(3_000, ge=1, description="Training pairs of premise and hypothesis; as many for paraphrases.")
     questions: int = Field(1_000, ge=1, description="Training questions on short passages, the same in all languages.")
     dev: int = Field(500, ge=1, description="Held-out items of each kind for choosing, the same in all languages.")
     test: int = Field(500, ge=1, description="Held-out items of each kind for testing, the same in all languages.")

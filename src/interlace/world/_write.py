@@ -18,6 +18,7 @@ from interlace.text.lines import atomic_folder
 from interlace.world import _formats, language, links, sample
 from interlace.world._dictionary import entries
 from interlace.world._inference import inferences
+from interlace.world._paraphrases import paraphrases
 from interlace.world._questions import paragraph, passages
 from interlace.world._scenes import SPLITS
 from interlace.world._settings import PIVOT, stream
@@ -84,6 +85,7 @@ class _Writer:
         self._side_by_side()
         for split in SPLITS:
             self._inference(split)
+            self._paraphrases(split)
             self._questions(split)
 
     def _inference(self, split: str) -> None:
@@ -96,6 +98,15 @@ class _Writer:
             ]
             self._file(f"nli/{split}.{code}.tsv", _formats.table(_XNLI, rows), len(rows))
             self._trees(f"nli/{split}.{code}", list(chain.from_iterable(said)))
+
+    def _paraphrases(self, split: str) -> None:
+        pairs = paraphrases(self.world.size("nli", split), split, self.world.seed, self.world.habits)
+        for code in self.world.languages:
+            said = [_realised(code, [pair.first, pair.second]) for pair in pairs]
+            rows = [
+                f"{first.text}\t{second.text}\t{pair.same:d}" for pair, (first, second) in zip(pairs, said, strict=True)
+            ]
+            self._file(f"pawsx/{split}-{code}.tsv", rows, len(rows))
 
     def _questions(self, split: str) -> None:
         count = self.world.size("questions", split)
