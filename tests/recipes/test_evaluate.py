@@ -272,14 +272,14 @@ def test_what_stops_every_seed_is_told_once(target, made, monkeypatch, caplog):
         return others(cell, fit)
 
     monkeypatch.setattr(evaluate, "score_fit", scored)
-    monkeypatch.setattr(evaluate, "kept_leaks", lambda *given: known.append(given[-1]) or [])
+    monkeypatch.setattr(evaluate, "kept_leaks", lambda *given: known.append(given[-2:]) or [])
     with pytest.raises(DataError, match=r"^pos: no such file$"):
         run(replace(target, trained=target.recipe), ["pos"], seeds=3)
     assert caplog.text.count("no such file") == 1
     assert not known  # without a score, no leak is looked for
     with pytest.raises(evaluate.IncompleteError):
         run(replace(target, trained=target.recipe), ["pos", "retrieval"], seeds=3)
-    assert known == [["pos: no such file"]]  # so that the look for leaks does not tell it again
+    assert known == [(["retrieval"], ["pos: no such file"])]  # what is not scored is not looked for, nor told again
 
 
 def test_a_row_says_what_was_found_of_its_test_text_and_of_whose_text_nobody_knows(target, made, monkeypatch):

@@ -232,6 +232,19 @@ def test_as_many_examples_may_be_others(names: tuple[str, str], told: tuple[str,
     assert only(zero_shot_table(runs)).unlike == told
 
 
+def test_a_mean_of_directions_is_no_mean_of_others(tmp_path: Path) -> None:
+    run = bare_run(tmp_path / "a", "a", [score("en-de", 50), score("de-en", 60)])
+    page = write_report([run], tmp_path / "page.html").read_text(encoding="utf-8")
+    assert re.search(r'<th scope="row">Mean</th>', page)
+    assert "the source language" not in page.split("<figcaption>", 1)[1].split("</figcaption>")[0]
+
+
+def test_a_score_that_is_no_number_is_of_no_examples(tmp_path: Path) -> None:
+    rows = [[score("de", value, examples=name)] for value, name in ((50, "ab"), (float("nan"), "cd"))]
+    runs = [bare_run(tmp_path / name, name, its) for name, its in zip("ab", rows, strict=True)]
+    assert only(zero_shot_table(runs)).unlike == ()
+
+
 def test_seeds_of_both_recipes_may_be_of_other_examples(tmp_path: Path) -> None:
     """Such as words that training left out, which its seed draws."""
     rows = [score("de", 50, seed, examples=f"drawn {seed}") for seed in (0, 1)]

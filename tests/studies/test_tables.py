@@ -10,6 +10,8 @@ import pytest
 from rich.console import Console
 
 from interlace.recipes import Recipe, read_recipe
+from interlace.studies.comparing import compare
+from interlace.studies.differences import differences
 from interlace.studies.rendering import groups, html, latex, markdown, terminal, write_tables
 from interlace.studies.tables import Column, tables
 from study_rows import with_dictionary
@@ -45,6 +47,10 @@ def test_a_mean_is_of_others_only_where_the_source_is_scored(results):
     assert [column.name for column in main.columns] == ["runs", "mean"]
     assert "mean: the mean of en-de, de-en." in main.caption
     assert "others" not in main.caption
+    (told,) = differences(compare(rows, "a"), "t")
+    assert {line.entries[1].text for line in told.lines} == {"mean", "en-de", "de-en"}
+    assert "mean: that of all languages or directions" in told.caption
+    assert "others:" not in told.caption
 
 
 def test_the_main_table_has_the_source_and_the_mean_of_the_others(found):

@@ -79,17 +79,29 @@ def test_what_says_something_else_is_not_true_alike() -> None:
         differ = any(one != other for one, other in worlds if None not in (one, other))
         assert not (same and differ)
         apart += differ
-    assert apart > 0.9 * sum(not same for *_, same in told)
+    assert apart > 0.8 * sum(not same for *_, same in told)  # the others presuppose something else, "the small ring"
 
 
-@pytest.mark.parametrize(("side", "most"), [("first", 0.58), ("second", 0.58)])
-def test_one_side_alone_says_little(side: str, most: float) -> None:
+@pytest.mark.parametrize("side", ["first", "second"])
+def test_one_side_alone_says_little(side: str) -> None:
     english = language("en")
     train, test = ([english.realise(getattr(pair, side)).text for pair in pairs(*size)] for size in SIZES)
     known, asked = ([pair.same for pair in pairs(*size)] for size in SIZES)
     counts = CountVectorizer(token_pattern=r"\w+", ngram_range=(1, 2))
     model = LogisticRegression(max_iter=300).fit(counts.fit_transform(train), known)
-    assert model.score(counts.transform(test), asked) < most
+    assert model.score(counts.transform(test), asked) < 0.58
+
+
+@pytest.mark.parametrize("code", LANGUAGES.names())
+def test_words_without_their_order_say_nothing_where_nothing_is_inflected(code: str) -> None:
+    """English keeps its words by choice. Cases and agreement change those of German and Turkish most."""
+    most = {"en": 0.5, "zh": 0.5}.get(code, 0.9)
+    right = 0
+    for first, second, same in pairs(*SIZES[0]):
+        sides = ([word.form.lower() for word in language(code).realise(scene).words] for scene in (first, second))
+        one, other = map(Counter, sides)
+        right += (one == other) == same
+    assert right / SIZES[0][0] <= most
 
 
 @pytest.mark.parametrize("code", LANGUAGES.names())

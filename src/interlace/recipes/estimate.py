@@ -92,7 +92,7 @@ def estimate(recipe: Recipe) -> Estimate:
     """Look at the files, build the model and time it. Takes seconds, or a minute for models of billions.
 
     Raises:
-        SettingsError: the recipe trains nothing, or describes a model that cannot be.
+        SettingsError: the recipe trains nothing, or word vectors, or describes a model that cannot be.
     """
     if recipe.embeddings is not None:
         message = f"recipe {recipe.name!r} learns word vectors, whose cost is not measured"

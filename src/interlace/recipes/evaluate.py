@@ -127,7 +127,8 @@ def evaluate(
             except InterlaceError as error:
                 failures.append(error)
         if accelerator.is_main_process and target.trained is not None and book.asked:
-            book.add(_leaks(target, names, [str(failure) for failure in failures]))
+            scored = {place[0] for place in book.asked}
+            book.add(_leaks(target, [name for name in names if name in scored], [str(failure) for failure in failures]))
     if failures and not book.asked:
         raise failures[0]
     if failures:

@@ -152,7 +152,7 @@ def _table(scored: list[tuple[Run, Score]]) -> TaskTable:
         leak=max((score.leak.ngram for _, score in scored if score.leak), default=None),
         unread=tuple(dict.fromkeys(name for _, score in scored if score.leak for name in score.leak.unknown)),
         asked=_asked(first.metric, recipes, scored),
-        unlike=tuple(language for language in languages if _differ(language, scored)),
+        unlike=tuple(language for language in languages if _differ(language, finite)),
     )
 
 

@@ -97,8 +97,9 @@ def _note(table: TaskTable) -> str:
     if not table.greater_is_better:
         text += " Lower is better."
     if languages := [language_name(language) for language in table.unlike]:
+        what = "examples, cut into the same subwords," if "subword" in table.unit else "examples"
         text += (
-            f" Recipes are not scored on the same examples in {joined(languages)}: differences there are of those too."
+            f" Recipes are not scored on the same {what} in {joined(languages)}: differences there are of those too."
         )
     return text + _words_asked(table) + _rests_on(table)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from interlace.statistics import ALPHA
 from interlace.studies._words import WHOLE
-from interlace.studies.measures import OTHERS, spoken
+from interlace.studies.measures import OTHERS
 from interlace.studies.tables import Column, Entry, Line, Table
 
 if TYPE_CHECKING:
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from interlace.studies.measures import Measure, Variant
 
 _UNITS: dict[Unit, str] = {"seeds": "other runs", "examples": "other examples", "languages": "other languages"}
+_MEANS = {
+    "others": " others: the mean of the languages that the task is not tuned on.",
+    "mean": " mean: that of all languages or directions that are scored.",
+}
 _CAPTION = (
     "A system minus the one behind the dash, with a 95 % interval and p after Holm over the systems of a row's score "
     "and language (not over rows). Other runs: Welch's interval and a permutation test over runs. Other examples: a "
@@ -55,17 +59,17 @@ def _table(name: str, title: str, found: Sequence[Comparison]) -> Table:
     for unit in units:
         more = ["McNemar"] if sharp and unit == "examples" else []
         columns += [Column(_UNITS[unit], head) for head in ("difference", "95 %", "p (n)", *more)]
-    lines, measures = [], [measure for measure, _ in rows]
+    lines = []
     for (measure, variant), by_unit in rows.items():
-        entries: list[Entry | None] = [Entry(measure.metric), Entry(spoken(measure, measures))]
+        entries: list[Entry | None] = [Entry(measure.metric), Entry(measure.name)]
         for unit in units:
             entries += _entries(got := by_unit.get(unit))
             if sharp and unit == "examples":
                 entries.append(None if got is None or math.isnan(got.mcnemar) else Entry(_p(got.mcnemar)))
         other = next(iter(by_unit.values())).against
         lines.append(Line(f"{variant.label} \u2212 {other.label}", tuple(entries)))
-    means = {spoken(measure, measures) for measure in measures if measure.language == OTHERS}
-    caption = _CAPTION + " others: the mean of the languages that the task is not tuned on." * ("others" in means)
+    means = {measure.name for measure, _ in rows if measure.language == OTHERS}
+    caption = _CAPTION + "".join(_MEANS[name] for name in sorted(means))
     caption += _WORDS * any(measure.metric.endswith(WHOLE) for measure, _ in rows)
     return Table(f"differences.{name}", f"{title}: differences in {name}", tuple(columns), tuple(lines), caption)
 

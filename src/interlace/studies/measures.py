@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,7 @@ class Measure:
     """A task in a setting and language; `language` is `OTHERS` for the mean of all but the source's.
 
     greater_is_better: None where neither more nor less is. main: whether the metric is the task's main score, of which
-    outcomes tell what each example got.
+    outcomes tell what each example got. of_others: whether the source has a score beside a mean.
     """
 
     task: str
@@ -36,6 +36,12 @@ class Measure:
     source: str
     greater_is_better: bool | None
     main: bool = True
+    of_others: bool = field(default=True, compare=False)
+
+    @property
+    def name(self) -> str:
+        """What tables call the language."""
+        return self.language or ("others" if self.of_others else "mean")
 
     @property
     def is_source(self) -> bool:
@@ -126,11 +132,12 @@ def _means(scores: Scores) -> Scores:
         if not measure.is_source:
             groups[_group(measure)].append(measure)
     means: Scores = {}
+    sourced = {_group(measure) for measure in scores if measure.is_source}
     for found in groups.values():
         everybody = {variant for measure in found for variant in scores[measure]}
         shared = [measure for measure in found if everybody == set(scores[measure])]
         if len(shared) > 1:
-            means[replace(shared[0], language=OTHERS)] = {
+            means[replace(shared[0], language=OTHERS, of_others=_group(shared[0]) in sourced)] = {
                 variant: _mean_of([scores[measure][variant] for measure in shared]) for variant in scores[shared[0]]
             }
     return means
@@ -148,12 +155,6 @@ def averaged(scores: Scores, mean: Measure) -> list[str]:
     ]
     everybody = {variant for measure in alike for variant in scores[measure]}
     return [measure.language for measure in alike if everybody == set(scores[measure])]
-
-
-def spoken(measure: Measure, among: Iterable[Measure]) -> str:
-    """What a table calls the language: a mean is one of others only where the source has a score of its own."""
-    has_source = any(_group(one) == _group(measure) and one.is_source for one in among)
-    return measure.language or ("others" if has_source else "mean")
 
 
 def _ordered(scores: Scores, metrics: Mapping[str, Sequence[str]]) -> Scores:

@@ -12,7 +12,7 @@ from interlace.statistics import ALPHA, holm
 from interlace.statistics.runs import mean_interval
 from interlace.studies._words import filled, mixed, over_same, unlike, words_asked
 from interlace.studies.comparing import against, compare
-from interlace.studies.measures import OTHERS, averaged, scores_of, spoken, variants_of
+from interlace.studies.measures import OTHERS, averaged, scores_of, variants_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -139,7 +139,7 @@ class _View:
         ]
         if not theirs:
             return table
-        means = Column("", "mean")
+        means = Column("", "their mean")
         lines = [replace(line, entries=(*line.entries, None)) for line in table.lines]
         note = f" Rows in italics are the papers' ({THEIRS}: other data and models), not to be set against ours."
         remarks = {remark for recipe in self.recipes.values() for remark in _remarks(recipe, measures)}
@@ -153,7 +153,7 @@ class _View:
             for measure in measures
         }
         shown = [variant for variant in self.variants if task == "" or any(variant in self.scores[m] for m in measures)]
-        columns = [Column("", "runs"), *(Column(_head(measure), spoken(measure, self.scores)) for measure in measures)]
+        columns = [Column("", "runs"), *(Column(_head(measure), measure.name) for measure in measures)]
         lines = [
             Line(variant.label, (self._runs(variant, measures), *(self._entry(m, variant, best[m]) for m in measures)))
             for variant in shown
@@ -192,7 +192,7 @@ class _View:
         for measure in measures:
             if measure.language == OTHERS:
                 over = ", ".join(averaged(self.scores, measure))
-                means.setdefault(spoken(measure, self.scores), {})[over] = None
+                means.setdefault(measure.name, {})[over] = None
         parts += [f"{name}: the mean of {' or of '.join(over)}." for name, over in means.items()]
         return " ".join([*parts, *words_asked(measures, self.unlike)])
 

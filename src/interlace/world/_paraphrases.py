@@ -2,7 +2,8 @@
 
 The second sentence always has its time elsewhere, so that moved words alone tell nothing: beside that it says what the
 first says, or two participants have changed places, determiners or qualities. Every first sentence has something that
-could be exchanged, and it is a matter of chance what becomes of it.
+could be exchanged so that English keeps all its words, and it is a matter of chance what becomes of it. Where cases or
+agreement change words of other languages, there these tell some of the others from paraphrases.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ from itertools import count as naturals
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from interlace.randomness import Purpose, generator
+from interlace.world import language
 from interlace.world._edits import Edits
 from interlace.world._sampling import sample
 from interlace.world._scenes import SPLITS, problems, split_of
-from interlace.world._settings import stream
+from interlace.world._settings import PIVOT, stream
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,35 +43,42 @@ def paraphrases(count: int, split: str, seed: int = 0, habits: float = 0.0) -> l
     """`count` pairs in random order, half of them paraphrases, a pure function of the arguments."""
     rng = generator(Purpose.WORLD, seed, list(SPLITS).index(split), stream("pawsx/changes"))
     edits = Edits(rng)
-    left = {True: count - count // 2, False: count // 2}
-    pairs: dict[Scene, Paraphrase] = {}
-    for scene in _scenes(split, seed, habits):
+    left = {True: max(0, count - count // 2), False: max(0, count // 2)}
+    pairs: list[Paraphrase] = []
+    tried: set[Scene] = set()  # who has many exchanges would have many chances to become no paraphrase
+    scenes = _scenes(split, seed, habits)
+    while len(pairs) < count:
         taken = 0
-        for first in _near(scene, split, edits):
+        for first in _near(next(scenes), split, edits):
+            if first in tried:
+                continue
+            tried.add(first)
             same = left[True] > edits.below(left[True] + left[False])
-            pair = None if first in pairs else _pair(first, same, split, edits)
+            pair = _pair(first, same, split, edits)
             if pair is not None:
-                pairs[first] = pair
+                pairs.append(pair)
                 left[same] -= 1
                 taken += 1
-            if taken == _SHARE or not any(left.values()):
+            if taken == _SHARE or len(pairs) == count:
                 break
-        if not any(left.values()):
-            break
-    kept = list(pairs.values())
-    return [kept[place] for place in rng.permutation(len(kept)).tolist()]
+    return [pairs[place] for place in rng.permutation(len(pairs)).tolist()]
 
 
 def exchanged(scene: Scene) -> list[Scene]:
-    """What is said of the same words when two participants change places, determiners or qualities."""
+    """What English says with the same words when two participants change places, determiners or qualities."""
     found: list[Scene] = []
+    words = _words(scene)
     for (one, first), (other, second) in combinations(scene.phrases(), 2):
         for changed in _exchanges(first, second, together={one, other} == {"subject", "companion"}):
             roles: dict[str, Any] = dict(zip((one, other), changed, strict=True))
             new = scene._replace(**roles)
-            if new != scene and not problems(new):
+            if new != scene and not problems(new) and _words(new) == words:
                 found.append(new)
     return found
+
+
+def _words(scene: Scene) -> list[str]:
+    return sorted(word.form.lower() for word in language(PIVOT).realise(scene).words)
 
 
 def _exchanges(first: Phrase, second: Phrase, *, together: bool) -> Iterator[tuple[Phrase, Phrase]]:
