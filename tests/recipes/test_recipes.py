@@ -57,7 +57,7 @@ def few_captions(real_data, tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", ["adapt/multi30k-mixture", "adapt/multi30k-dict-mlm"])  # all there is in the others
-@pytest.mark.skipif("INTERLACE_DATA" not in os.environ, reason="no real data here")
+@pytest.mark.skipif(not os.environ.get("INTERLACE_DATA"), reason="no real data here")
 def test_real_ones_train(name, few_captions, tmp_path):
     quick = SHORT | {"vocab.size": "4000", "align.name": "diagonal", "data_root": json.dumps(str(few_captions))}
     pretrain(read_recipe(name, quick), tmp_path / "run")

@@ -8,24 +8,22 @@ on the way, fine-tuning, and building the data.
 
 from __future__ import annotations
 
-import os
 import time
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from interlace.data._kinds import ROLES, whole_words
 from interlace.data.vocab import Vocab
-from interlace.errors import DataError, InterlaceError, SettingsError
+from interlace.errors import InterlaceError, SettingsError
 from interlace.models._vectors import read
 from interlace.objectives._seq2seq import Seq2SeqObjective
 from interlace.recipes._deriving_check import hindrances
 from interlace.recipes._estimate_back_translation import Translating, shares
+from interlace.recipes._estimate_text import training_files
 from interlace.recipes._translating import tokenizer_of
 from interlace.schedules import values_of
-from interlace.text.lines import must_exist
 from interlace.train.device import resolved
 
 if TYPE_CHECKING:
@@ -37,18 +35,10 @@ if TYPE_CHECKING:
     from interlace.models.shape import ModelSettings
     from interlace.objectives import Objective
     from interlace.recipes import Recipe
+    from interlace.recipes._estimate_text import Text
 
 _SECONDS = 2.0  # of measuring, after a first update
 _WEIGHTS = 16  # bytes a parameter in float32: itself, its gradient, two moments
-
-
-@dataclass(frozen=True)
-class Text:
-    """Files of training text: how many, bytes of those that are there, and the paths of the others."""
-
-    files: int
-    bytes: int
-    missing: list[str]
 
 
 @dataclass(frozen=True)
@@ -107,37 +97,11 @@ def estimate(recipe: Recipe) -> Estimate:
     except InterlaceError as error:
         cost = None
         notes.append(f"the model cannot be measured: {error}")
-    text = _text(recipe)
+    text = training_files(recipe)
     if text is not None and text.missing:
-        notes.append(f"{len(text.missing)} of {text.files} files are not there: {_why(text.missing[0])}")
+        notes.append(text.told)
     notes += hindrances(recipe)
     return Estimate(recipe.name, train.steps, a_step, a_step * train.steps, text, cost, notes)
-
-
-def _why(path: str) -> str:
-    """That a file is missing, with the nearest that is there."""
-    try:
-        return str(must_exist(path))
-    except DataError as error:
-        return str(error)
-
-
-def _text(recipe: Recipe) -> Text | None:
-    """None for the micro-world, which is written when it is wanted."""
-    if recipe.world is not None:
-        return None
-    root = Path(os.path.expandvars(recipe.data_root or ".")).expanduser()
-    made = recipe.derived  # of other files, which are counted
-    named = [
-        file
-        for group in recipe.corpora.values()
-        for corpus in (*group.languages, *group.pairs)
-        if not made.keys() & set(corpus.split("-"))
-        for file in group.files("train", corpus, root)
-    ]
-    files = list(dict.fromkeys(named))
-    here = [file for file in files if file.is_file()]
-    return Text(len(files), sum(file.stat().st_size for file in here), [str(f) for f in files if f not in set(here)])
 
 
 def _cost(recipe: Recipe, subwords: int) -> Cost:
