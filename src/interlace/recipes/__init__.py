@@ -232,7 +232,8 @@ class Recipe(Settings):
             SettingsError: it has no corpora or no objectives.
         """
         if self.embeddings:
-            raise SettingsError(f"recipe {self.name!r} learns word vectors, and trains no model")
+            message = f"recipe {self.name!r} learns word vectors, and trains no model"
+            raise SettingsError(f"{message}; the command without --dry-run learns them")
         for section, there in (("corpora", self.corpora), ("objectives", self.objectives)):
             if not there:
                 message = f"recipe {self.name!r} has no [{section}], so there is nothing to train"

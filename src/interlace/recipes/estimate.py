@@ -84,9 +84,6 @@ def estimate(recipe: Recipe) -> Estimate:
     Raises:
         SettingsError: the recipe trains nothing, or word vectors, or describes a model that cannot be.
     """
-    if recipe.embeddings is not None:
-        message = f"recipe {recipe.name!r} learns word vectors, whose cost is not measured"
-        raise SettingsError(f"{message}; the command without --dry-run learns them, in minutes where text is short")
     recipe.must_train()
     train, notes = recipe.train, []
     a_step = train.tokens_per_batch * train.micro_batches
