@@ -96,12 +96,16 @@ def test_one_side_alone_says_little(side: str) -> None:
 def test_words_without_their_order_say_nothing_where_nothing_is_inflected(code: str) -> None:
     """English keeps its words by choice. Cases and agreement change those of German and Turkish most."""
     most = {"en": 0.5, "zh": 0.5}.get(code, 0.9)
-    right = 0
+    right = right_but_for_commas = 0
     for first, second, same in pairs(*SIZES[0]):
         sides = ([word.form.lower() for word in language(code).realise(scene).words] for scene in (first, second))
         one, other = map(Counter, sides)
         right += (one == other) == same
+        for side in (one, other):
+            del side["，"]  # stands behind a time in front, and hides that classifiers change
+        right_but_for_commas += (one == other) == same
     assert right / SIZES[0][0] <= most
+    assert right_but_for_commas / SIZES[0][0] <= {"zh": 0.65}.get(code, most)
 
 
 @pytest.mark.parametrize("code", LANGUAGES.names())

@@ -2,8 +2,8 @@
 
 The second sentence always has its time elsewhere, so that moved words alone tell nothing: beside that it says what the
 first says, or two participants have changed places, determiners or qualities. Every first sentence has something that
-could be exchanged so that English keeps all its words, and it is a matter of chance what becomes of it. Where cases or
-agreement change words of other languages, there these tell some of the others from paraphrases.
+could be exchanged so that English keeps all its words, and it is a matter of chance what becomes of it. Where case,
+agreement or classifiers change words of other languages, these tell some of the rest from paraphrases.
 """
 
 from __future__ import annotations
