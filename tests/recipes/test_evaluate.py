@@ -12,7 +12,7 @@ from interlace.data.vocab import Vocab
 from interlace.errors import CheckpointError, DataError, RunError, SettingsError
 from interlace.models.build import config_of
 from interlace.models.shape import Shape
-from interlace.recipes import Recipe, _scored_under, change_recipe, evaluate, read_recipe
+from interlace.recipes import Recipe, change_recipe, evaluate, read_recipe, scored_files
 from interlace.recipes._knowledge import Knowledge
 from interlace.recipes.evaluate import Target, _open, _task
 from interlace.recipes.evaluate import evaluate as run
@@ -306,10 +306,10 @@ def test_a_probe_loads_its_model_once_for_all_languages(target, monkeypatch):
         cell.measure  # noqa: B018 - loads the model where it has not been loaded
         return [{"task": cell.name, "seed": 0, "setting": "zero-shot", "language": fit.scored[0][1], "score": 1}]
 
-    real = _scored_under.find
+    real = scored_files.find
     monkeypatch.setattr(evaluate, "score_fit", scored)
     monkeypatch.setattr(evaluate, "load", lambda model, _vocab: loads.append(model) or MagicMock())
-    monkeypatch.setattr(_scored_under, "find", lambda model: looks.append(model) or real(model))
+    monkeypatch.setattr(scored_files, "find", lambda model: looks.append(model) or real(model))
     monkeypatch.setattr(evaluate.Vocab, "load", lambda _: None)
     monkeypatch.setattr(evaluate, "data_root", lambda _: Path("nowhere"))
     assert len(run(target, ["retrieval"])) == 3

@@ -14,10 +14,10 @@ from interlace.errors import SettingsError
 from interlace.models.build import load
 from interlace.models.seq2seq import Seq2Seq
 from interlace.recipes import Recipe, read_recipe
-from interlace.recipes._scored_under import identity_of
 from interlace.recipes.evaluate import _open
 from interlace.recipes.prepare import prepare
 from interlace.recipes.pretrain import pretrain
+from interlace.recipes.scored_files import model_key
 from interlace.tasks.perplexity import Perplexity
 from interlace.tasks.pos import Pos
 
@@ -78,13 +78,13 @@ def test_a_finished_model_opens_with_its_vocabulary(small: Path, tmp_path: Path)
 def test_scores_are_of_the_weights_of_both_sides(small: Path, tmp_path: Path) -> None:
     """A model of two folders has no weights beside its configuration; what is scored anew hangs on all of them."""
     model = pretrain(translating(small, "modernbert"), tmp_path / "run")
-    before = identity_of(str(model))
+    before = model_key(str(model))
     for side in ("encoder", "decoder"):
         path = model / side / "model.safetensors"
         tensors = load_file(path)
         name = next(iter(tensors))
         save_file({**tensors, name: tensors[name] + 1}, path)
-        assert identity_of(str(model)) != before
+        assert model_key(str(model)) != before
         save_file(tensors, path)
 
 

@@ -127,3 +127,13 @@ def test_a_report_shows_checkpoints_that_were_scored(finished):
     names = [run.name for run in finished_runs(study, folder, into)]
     assert first.name in names
     assert second.name not in names
+
+
+def test_captions_tell_of_cells_that_other_code_has_scored(finished, tmp_path):
+    study, folder, into = finished
+    assert "unlike code" not in summarise(study, folder, into)[0].caption
+    rows = json.loads((into / "results.json").read_text())
+    for row in rows:
+        row["commit"] = "0123" if row["cell"] == "a,seed=0" else "4567"
+    (into / "results.json").write_text(json.dumps(rows))
+    assert "Runs are of unlike code: 1 of 0123, 3 of 4567." in summarise(study, folder, into)[0].caption

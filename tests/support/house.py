@@ -37,7 +37,8 @@ NEIGHBOURS = {  # exceptions: a room and the one contract it may know on its own
     ("links", "text.types"),  # which they count as types
     ("links", "text.lines"),  # and are read from and written to lines
     ("studies", "recipes"),  # a study's systems are recipes,
-    ("studies", "recipes.provenance"),  # which tells them apart
+    ("studies", "recipes.provenance"),  # which tells them apart,
+    ("studies", "recipes.scored_files"),  # and knows what their scores rest on
     ("__main__", "cli"),  # the door and what is behind it
 }
 LIGHT = {*ROOMS_BY_FLOOR[0], *ROOMS_BY_FLOOR[1], *ROOMS_BY_FLOOR[2], "world", "synthetic", "align"}

@@ -1,6 +1,6 @@
 """What a score depends on: the model, and the conditions that another model must be scored under to be compared to it.
 
-The content of a task's files is told apart from both (`_scored_files`).
+The content of a task's files is told apart from both (`scored_files`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from interlace.data.cache import content_key
-from interlace.models._files import find
 from interlace.recipes.prepare import data_key
 from interlace.train.device import resolved
 
@@ -22,17 +21,18 @@ if TYPE_CHECKING:
     from interlace.train.cell import Cell
     from interlace.train.selection import Fit
 
-Identity = list[str] | str  # hashes of a model's files, or its name where there are none
 
+def key_of(recipe: Recipe, model: str, cell: Cell, fit: Fit) -> str:
+    """Names all that the scores of a fine-tuning depend on beside the seed and the contents of its files.
 
-def key_of(recipe: Recipe, identity: Identity, cell: Cell, fit: Fit) -> str:
-    """Names all that the scores of a fine-tuning depend on beside the seed and the contents of its files."""
+    model: its `model_key`.
+    """
     machine = {
         "precision": resolved(recipe.train.precision),
         "processes": cell.accelerator.num_processes if fit.trained else 1,
     }
     data = data_key(recipe)
-    return _hashed({"model": identity, "data": data, **machine, **_conditions(cell.task, cell, fit)})
+    return _hashed({"model": model, "data": data, **machine, **_conditions(cell.task, cell, fit)})
 
 
 def conditions_of(recipe: Recipe, cell: Cell, fit: Fit) -> str:
@@ -42,17 +42,11 @@ def conditions_of(recipe: Recipe, cell: Cell, fit: Fit) -> str:
     return _hashed({**made, **_conditions(recipe.evaluate.task(cell.name), cell, fit)})
 
 
-def identity_of(model: str) -> Identity:
-    """The content of a model's folder; of a model of the hub, of the revision that is here."""
-    folder = find(model)
-    kept = [path for name in ("*.safetensors", "*/model.safetensors", "tokenizer.json") for path in folder.glob(name)]
-    return [content_key(path) for path in sorted(kept)] or model
-
-
 def _conditions(task: Task, cell: Cell, fit: Fit) -> dict[str, Any]:
     return {
         "task": cell.name,
         "settings": {key: value for key, value in task.dump().items() if key not in {"settings", "targets"}},
+        "version": task.version,
         "code": _code(task),
         "source": cell.source,
         "trained": fit.trained,
@@ -61,7 +55,7 @@ def _conditions(task: Task, cell: Cell, fit: Fit) -> dict[str, Any]:
 
 
 def _code(task: Task) -> str:
-    """The content of a guest's file; our own tasks are known by their settings."""
+    """The content of a guest's file; our own tasks are known by their version and settings."""
     kind = type(task)
     return "" if kind.__module__.startswith("interlace.") else content_key(Path(inspect.getfile(kind)))
 

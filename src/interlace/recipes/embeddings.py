@@ -26,7 +26,7 @@ from interlace.recipes.lexicons import write_drawn
 from interlace.recipes.prepare import data_root
 from interlace.tasks import TASKS
 from interlace.text.lines import atomic_folder, read_lines, writing
-from interlace.train.folder import RUN, locked, write_json
+from interlace.train.folder import RUN, VECTORS, locked, write_json
 from interlace.vectors import SUBWORDS, Sources, WordVectors, languages_in, nobody
 
 if TYPE_CHECKING:
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from interlace.vectors import Learnt, Watch
 
 log = logging.getLogger(__name__)
-
-VECTORS = "vectors"
 
 
 def learn_vectors(recipe: Recipe, into: Path, watch: Watch | None = None) -> Path:

@@ -16,16 +16,16 @@ from interlace.models.build import load
 from interlace.recipes import Recipe
 from interlace.recipes._knowledge import Knowledge
 from interlace.recipes._scorebook import Scorebook
-from interlace.recipes._scored_files import files_key
-from interlace.recipes._scored_under import conditions_of, identity_of, key_of
+from interlace.recipes._scored_under import conditions_of, key_of
 from interlace.recipes.card import write_card
-from interlace.recipes.embeddings import VECTORS, static_vectors
+from interlace.recipes.embeddings import static_vectors
 from interlace.recipes.leaks import kept_leaks
 from interlace.recipes.prepare import data_root
+from interlace.recipes.scored_files import files_key, model_key
 from interlace.tasks._translating import Translating
 from interlace.train.cell import Cell
 from interlace.train.device import accelerator_for
-from interlace.train.folder import RECIPE, RUN, locked, read_json
+from interlace.train.folder import RECIPE, RUN, VECTORS, locked, read_json
 from interlace.train.tune import fits, score_fit
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from accelerate import Accelerator
 
     from interlace.models.backbone import Backbone
-    from interlace.recipes._scored_under import Identity
     from interlace.tasks import Task
     from interlace.train.cell import Score
     from interlace.train.loop import Step
@@ -113,7 +112,7 @@ def evaluate(
     accelerator = accelerator_for(train.precision, train.threads)
     vectors = static_vectors(target.model, tasks)
     vocab: Any = Vocab.load(target.model) if vectors is None else None
-    identity = identity_of(target.model)
+    model = model_key(target.model)
     failures: list[InterlaceError] = []
     with locked(target.into) if accelerator.is_main_process else nullcontext():
         book = Scorebook(target.into, lambda: _written(target), writes=accelerator.is_main_process)
@@ -123,7 +122,7 @@ def evaluate(
                     replace(_cell(target, name, task, vocab, seed, accelerator, watch(name, seed)), vectors=vectors)
                     for seed in range((seeds or settings.seeds) if task.learner() else 1)
                 ]
-                failures += _score(target, identity, book, cells)
+                failures += _score(target, model, book, cells)
             except InterlaceError as error:
                 failures.append(error)
         if accelerator.is_main_process and target.trained is not None and book.asked:
@@ -162,9 +161,9 @@ class IncompleteError(RunError):
         self.rows = rows
 
 
-def _score(target: Target, identity: Identity, book: Scorebook, cells: list[Cell]) -> list[InterlaceError]:
+def _score(target: Target, model: str, book: Scorebook, cells: list[Cell]) -> list[InterlaceError]:
     """What is missing of one task, a cell a seed; what cannot be scored is told and costs the rest nothing."""
-    planned = [(cell, fit, key_of(target.recipe, identity, cell, fit)) for cell in cells for fit in fits(cell)]
+    planned = [(cell, fit, key_of(target.recipe, model, cell, fit)) for cell in cells for fit in fits(cell)]
     if not planned:
         name = cells[0].name
         raise DataError(f"{name}: no language to score it in; name some: --set 'evaluate.tasks.{name}.targets=[..]'")
@@ -173,7 +172,7 @@ def _score(target: Target, identity: Identity, book: Scorebook, cells: list[Cell
     failures: list[InterlaceError] = []
     for cell, fit, key in planned:
         places = [(cell.name, cell.seed, *item) for item in fit.scored]
-        files = files_key(cell, fit)
+        files = files_key(cell.task, cell.source, cell.root, fit)
         conditions = conditions_of(target.recipe, cell, fit)
         if book.holds(places, key, files):
             book.tell(places, conditions)

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from interlace import __version__
 from interlace.errors import RunError
+from interlace.recipes.scored_files import scored_keys
 from interlace.text.lines import atomic
-from interlace.train.folder import RECIPE, RUN, SCORES, read_json, write_json
+from interlace.train.folder import RECIPE, RUN, SCORES, VECTORS, read_json, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +28,7 @@ class State:
     """`cell.json`.
 
     state: `waiting`, `running`, `stopped`, `failed` or `finished`; error: the last line of the log of what failed.
-    seconds: by stage, all attempts together.
+    seconds: by stage, all attempts together. scored: what its model and files held.
     """
 
     state: str = "waiting"
@@ -38,6 +39,7 @@ class State:
     commit: str = ""
     training: dict[str, Any] = field(default_factory=dict)
     evaluation: dict[str, Any] = field(default_factory=dict)
+    scored: dict[str, str] = field(default_factory=dict)
 
 
 class Places:
@@ -71,11 +73,25 @@ class Places:
         write_json(self.cell(cell.name) / CELL, {**told, **also, **vars(state)})
 
     def is_finished(self, cell: Cell) -> bool:
-        """Whether nothing is left to do, under the settings that the study has now."""
+        """Whether nothing is left to do, under the settings that the study has now.
+
+        Scores of another model, or of files that have changed since, are made again; of what is gone, they stay.
+        """
         state = self.state(cell)
         asked = (state.training, state.evaluation) == (cell.training, cell.evaluation)
         has_model = bool(cell.model or cell.origin) or self.is_trained(cell.name)
-        return state.state == "finished" and asked and has_model and (self.cell(cell.name) / SCORES).is_file()
+        if state.state != "finished" or not asked or not has_model or not (self.cell(cell.name) / SCORES).is_file():
+            return False
+        return all(key in {"", state.scored.get(what, key)} for what, key in self.scored(cell).items())
+
+    def scored(self, cell: Cell) -> dict[str, str]:
+        """What the model and the files hold that a cell's scores rest on; "" where nobody can tell."""
+        kind = VECTORS if cell.recipe.embeddings else "model"
+        return scored_keys(cell.model or str(self.home(cell) / kind), cell.recipe, cell.tasks)
+
+    def home(self, cell: Cell) -> Path:
+        """The run whose model a cell scores, where it is pre-trained here: its own, or that of its origin."""
+        return self.cell(cell.origin if cell.origin and not self.is_trained(cell.name) else cell.name)
 
     def standing(self, cell: Cell) -> str:
         """`waiting`, `running`, `stopped`, `failed`, `finished`, or `changed` where the study says otherwise now."""

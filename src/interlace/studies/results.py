@@ -53,7 +53,7 @@ def collect(study: Study, cells: Sequence[Cell], places: Places) -> list[Row]:
 
 def _rows(study: Study, cell: Cell, places: Places) -> Iterator[Row]:
     run, state = places.cell(cell.name), places.state(cell)
-    home = run if cell.model or places.is_trained(cell.name) or not cell.origin else places.cell(cell.origin)
+    home = run if cell.model else places.home(cell)
     about = _about(study, cell, state, read_json(home / RUN) or {})
     about["run"] = run.relative_to(places.into).as_posix()
     asked = {name: asked_of(cell.recipe, name) for name in cell.tasks}

@@ -232,6 +232,7 @@ class _Runner:
                 self.places.keep(cell, state)
                 return None if code is None else why
         state.state, state.finished = "finished", datetime.now(UTC).isoformat(timespec="seconds")
+        state.scored = self.places.scored(cell)
         self.places.keep(cell, state)
         return None
 

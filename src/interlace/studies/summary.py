@@ -60,7 +60,7 @@ def summarise(study: Study, folder: Path, into: Path) -> list[Table]:
     ]
     by_examples, reasons = _by_examples(rows, baseline, into)
     compared += by_examples
-    missing = unfinished(cells, rows)
+    missing = unfinished(cells, rows) + unlike_code(rows)
     found = [
         *(replace(one, caption=one.caption + missing) for one in tables(rows, study.name, baseline, recipes, metrics)),
         *differences(compared, study.name),
@@ -81,6 +81,15 @@ def unfinished(cells: Sequence[Cell], rows: Sequence[Row]) -> str:
     whole = Counter(cell.label for cell in cells)
     told = ", ".join(f"{whole[label] - count} of {label}'s {whole[label]}" for label, count in left.items())
     return f" Not all runs are finished: {told}."
+
+
+def unlike_code(rows: Sequence[Row]) -> str:
+    """A sentence for captions on the commits that scored the cells, or none where it was one."""
+    by_cell = {row["cell"]: row["commit"] or "no known commit" for row in rows}
+    counts = Counter(by_cell.values())
+    if len(counts) < 2:
+        return ""
+    return f" Runs are of unlike code: {', '.join(f'{count} of {commit}' for commit, count in counts.items())}."
 
 
 def _by_examples(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-RECIPE, RUN, METRICS, SAMPLES, SCORES, EMBEDDING, LINKS, WORDS = (
+RECIPE, RUN, METRICS, SAMPLES, SCORES, EMBEDDING, LINKS, WORDS, VECTORS = (
     "recipe.json",
     "run.json",
     "metrics.jsonl",
@@ -27,6 +27,7 @@ RECIPE, RUN, METRICS, SAMPLES, SCORES, EMBEDDING, LINKS, WORDS = (
     "embedding.json",
     "links.json",
     "words.safetensors",
+    "vectors",
 )
 
 
