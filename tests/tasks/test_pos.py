@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from interlace.data import Labelled
 from interlace.errors import DataError
 from interlace.ragged import Ragged
 from interlace.tasks import TASKS
@@ -63,12 +64,17 @@ def test_a_word_left_out_of_the_line_is_counted(tmp_path, vocab, caplog):
         examples = Pos().examples("test", "en", vocab, tmp_path)
     assert [TAGS[tag] for tag in examples.tags[0]] == ["ADP", "NOUN"]
     assert "1 words of multiword tokens left out" in caplog.text
+    scores = Pos().score(examples, examples.tags, examples.tags)
+    assert scores == {"accuracy": 100.0, "unread": 0.0, "left out": pytest.approx(100 / 3)}
+    some = Pos(files="pos/{split}.{language}.conllu[:1]").examples("test", "en", vocab, tmp_path)
+    assert some.left_out is None  # of some rows of a file nobody knows
 
 
 def test_unread_words_are_wrong():
     gold = Ragged.of([[1, 2, -1], [3, 4]])
     predictions = Ragged.of([[1, 9, -1], [3, -1]])
-    assert Pos().score(None, predictions, gold) == {"accuracy": 50.0, "unread": 25.0}
+    examples = Labelled([], tags=gold)
+    assert Pos().score(examples, predictions, gold) == {"accuracy": 50.0, "unread": 25.0}
 
 
 def test_settings_reach_the_learner():

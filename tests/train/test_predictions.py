@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -139,6 +139,16 @@ def test_the_same_test_set_is_known_again_and_another_is_not(tmp_path, xnli):
 
     assert identity([0, 1, 2]) == identity([0, 1, 2], "es")
     assert identity([0, 1, 2]) != identity([2, 1, 0])
+
+
+def test_other_sentences_with_the_same_labels_are_other_examples(tmp_path, xnli):
+    cell, examples = xnli
+    turned = replace(examples, examples=Pairs(examples.examples.source, examples.examples.source))
+    found = [
+        keep_predictions(tmp_path, cell, ("zero-shot", "de"), some, some.labels, some.labels)["examples"]
+        for some in (examples, examples, turned)
+    ]
+    assert found[0] == found[1] != found[2]
 
 
 def test_tags_tell_where_sentences_end(tmp_path, vocab):

@@ -117,11 +117,13 @@ class Labelled:
 
     tags: n rows of int32, a tag a word (-1: not scored), or None.
     labels: (n,) int32, a label a row, or None.
+    left_out: words of these sentences that have a tag and stand nowhere in them; None where nobody counted them.
     """
 
     examples: Sentences | Pairs
     tags: Ragged | None = None
     labels: NDArray[np.int32] | None = None
+    left_out: int | None = None
 
     def __len__(self) -> int:
         return len(self.examples)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from interlace.text import Text
 
+LEFT_OUT = "words of multiword tokens left out"  # a note: how many
 _COLUMNS = 10
 _ID = re.compile(r"(\d+)(?:-(\d+)|\.(\d+))?")
 _TEXT = re.compile(r"#\s*text\s*=\s?(.*)")
@@ -141,7 +142,7 @@ def _sentence(tokens: list[_Token], stated: str | None, notes: Counter[str]) -> 
             parts = [other for other in tokens[place + 1 :] if not other.several and other.first <= token.last]
             words = parts if _same("".join(part.form for part in parts), token.form) else parts[:1]
             if len(words) < len(parts):
-                notes["words of multiword tokens left out"] += len(parts) - len(words)
+                notes[LEFT_OUT] += len(parts) - len(words)
                 found.left_out.extend((part, parts[0].first) for part in parts[1:])
         start = len(line)
         for word in words:

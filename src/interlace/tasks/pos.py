@@ -1,7 +1,8 @@
 """Part-of-speech tagging with the universal tags, zero-shot from the source language (Universal Dependencies; XTREME).
 
-Every gold word is scored by itself, the way treebanks count words. Words of contractions that stand nowhere in the line
-(German `am` = an + dem: the second one) are left out by the CoNLL-U reader, which counts them.
+Every gold word that stands in the line is scored by itself, the way treebanks count words. Words of contractions that
+stand nowhere in it (German `am` = an + dem: the second one) are not asked; scores tell their share (`left out`), which
+programs that read a treebank's words in place of its text do ask: 1.6 % of German's PUD, 2.4 % of French's.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ from pydantic import Field
 from interlace.data import Labelled
 from interlace.errors import DataError, did_you_mean
 from interlace.objectives import Switch
+from interlace.readers.conllu import LEFT_OUT
 from interlace.tasks import Scale, Task, Tuning
 from interlace.tasks._apart import held_apart
-from interlace.tasks._files import Asked, Files
+from interlace.tasks._files import Asked, Files, find_parts
 from interlace.tasks._read import log_notes
-from interlace.tasks._tagged import encode_tagged, read_tagged, tag_ids
+from interlace.tasks._tagged import Chunks, encode_tagged, read_tagged, tag_ids
 from interlace.tasks._tagging import Tagger
 
 if TYPE_CHECKING:
@@ -40,7 +42,7 @@ class Pos(Task):
     """Accuracy over words, in percent; a word cut off beyond the longest row is wrong."""
 
     metric: ClassVar[str] = "accuracy"
-    others: ClassVar[dict[str, Scale]] = {"unread": ("%", False)}
+    others: ClassVar[dict[str, Scale]] = dict.fromkeys(("unread", "left out"), ("%", False))
 
     files: Files = Field(
         "pos/{split}.{language}.conllu",
@@ -63,7 +65,12 @@ class Pos(Task):
         log_notes("pos", path, [{"words without a tag, not scored": int((tags.flat < 0).sum())}])
         if (tags.flat < 0).all():
             raise DataError(f"pos: {path}: no word has a tag")
-        return Labelled(encode_tagged(chunks, vocab), tags=tags)
+        return Labelled(encode_tagged(chunks, vocab), tags=tags, left_out=self._left_out(asked, chunks))
+
+    def _left_out(self, asked: Asked, chunks: Chunks) -> int | None:
+        """Readers count them by the file, so that of some rows of a file nobody knows."""
+        whole = not any(part.rows for part in find_parts(self.files, asked))
+        return sum(chunk.notes.get(LEFT_OUT, 0) for _, chunk in chunks) if whole else None
 
     def texts(self, split: str, language: str, root: Path) -> list[Text]:
         """The sentences."""
@@ -80,14 +87,20 @@ class Pos(Task):
             classes=len(TAGS), dropout=self.dropout, max_length=self.max_length, language_ids=self.language_ids
         )
 
-    def score(self, examples: Any, predictions: Predictions, gold: Predictions) -> dict[str, float]:  # noqa: ARG002
-        """`accuracy`, and `unread`, the share of words that have no prediction and are therefore wrong."""
+    def score(self, examples: Any, predictions: Predictions, gold: Predictions) -> dict[str, float]:
+        """`accuracy`, and `unread`, the share of words that have no prediction and are therefore wrong.
+
+        Also `left out`, the share of all gold words that are not asked since they stand nowhere in the text, where
+        whole files are scored.
+        """
         found, right = (np.asarray(side.flat) for side in (predictions, gold))
         scored = right >= 0
-        return {
+        scores = {
             "accuracy": 100 * float((found == right)[scored].mean()),
             "unread": 100 * float((found[scored] < 0).mean()),
         }
+        lost = examples.left_out
+        return scores if lost is None else {**scores, "left out": 100 * lost / (lost + int(scored.sum()))}
 
 
 def _strange(tag: str) -> str:

@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from interlace.data import Labelled, Pairs
 from interlace.data.questions import Questions
 from interlace.ragged import Ragged
 from interlace.statistics.examples import Examples, identity_of
 from interlace.tasks._outcomes import Measured
+from interlace.tasks.retrieval import words_a_line
 from interlace.text.lines import atomic
 from interlace.train.folder import read_json, write_json
 from interlace.train.outcomes import _UNSAFE, interval_of, outcomes_file, stays, write_outcomes
@@ -91,13 +93,18 @@ def _one_line(text: str) -> str:
 
 
 def _identity(examples: Any, gold: Any) -> str:
-    """Names the examples by what is right for them, whatever vocabulary cut them; empty where that cannot be said."""
+    """Names the examples by what is right for them, whatever vocabulary cut them; empty where that cannot be said.
+
+    Those with a label each by their lengths in words as well: test sets of two languages may have the same labels.
+    """
     if isinstance(examples, Questions):
         return identity_of(examples.ids, *examples.answers)
     if isinstance(gold, Ragged):
         return identity_of(gold.lengths, gold.flat)
     labels = isinstance(gold, np.ndarray) and np.issubdtype(gold.dtype, np.integer)
-    return identity_of(gold) if labels else ""
+    pairs = examples.examples if isinstance(examples, Labelled) else None
+    sides = (pairs.source, pairs.target) if isinstance(pairs, Pairs) else ()
+    return identity_of(gold, *map(words_a_line, sides)) if labels else ""
 
 
 def _classes(predictions: Any, gold: Any) -> Arrays:
