@@ -151,6 +151,17 @@ def test_other_sentences_with_the_same_labels_are_other_examples(tmp_path, xnli)
     assert found[0] == found[1] != found[2]
 
 
+def test_hypotheses_of_one_premise_are_drawn_together(tmp_path, xnli, vocab):
+    cell, _ = xnli
+    sides = [
+        vocab.encode_text(Text.of(lines, "en"))
+        for lines in (["he sleeps", "a dog", "he sleeps"], ["a dog", "the cat", "the dog"])
+    ]
+    examples = Labelled(Pairs(*sides), labels=np.array([0, 1, 2], np.int32))
+    path = keep(tmp_path, cell, examples, examples.labels)
+    assert read_outcomes(path, "de").groups.tolist() == [0, 1, 0]
+
+
 def test_tags_tell_where_sentences_end(tmp_path, vocab):
     cell = Cell("ner", TASKS.build({"name": "ner", "types": ["PER"]}), vocab)
     sentences = vocab.encode_text(Text.of(["the cat sees", "he sleeps"], "en"))

@@ -37,6 +37,8 @@ class Examples:
     measure: how sums make the score, a key of `MEASURES`; BLEU's is 0 to 100, a perplexity is that of nats by words.
     counts: where more is summed than two columns, what is summed in place of score and weight, which then only tell how
     single examples did.
+    groups: which examples are drawn, or exchanged, together: questions of one passage and hypotheses of one premise are
+    right or wrong together, and drawn one by one they would seem to tell more than they do. None: each by itself.
     """
 
     score: Floats  # (N,)
@@ -44,11 +46,16 @@ class Examples:
     identity: str = ""
     counts: Floats | None = None  # (N, C)
     measure: str = "ratio"
+    groups: NDArray[np.int64] | None = None  # (N,) numbers from 0
 
     @property
     def columns(self) -> Floats:
         """(C, N) what is summed over examples."""
         return np.stack([self.score, self.weight]) if self.counts is None else self.counts.T
+
+    def drawn(self, groups: NDArray[np.int64] | None) -> Floats:
+        """(C, G) sums of the columns over each group; (C, N) the columns where every example is one."""
+        return self.columns if groups is None else np.stack([np.bincount(groups, row) for row in self.columns])
 
     def value(self, sums: Floats) -> Floats:
         """(...) scores of (C, ...) sums of the columns."""
@@ -89,24 +96,26 @@ def identity_of(*parts: Iterable[Any]) -> str:
 
 
 def bootstrap(a: Examples, rng: Generator, level: float = 0.95, draws: int = DRAWS) -> Interval:
-    """The score with a percentile interval: would it be so on other examples? They are drawn with replacement.
+    """The score with a percentile interval: would it be so on other examples?
 
-    `n` is how many count. nan where one does.
+    They, or their groups, are drawn with replacement. `n` is how many examples count. nan where one does, or all are of
+    one group.
     """
-    n = int(a.counted.sum())
-    if n < 2:
+    n, drawn = int(a.counted.sum()), a.drawn(a.groups)
+    if n < 2 or drawn.shape[1] < 2:
         return Interval(a.total, math.nan, math.nan, n)
-    sums = _resampled(a.columns, rng, draws)
+    sums = _resampled(drawn, rng, draws)
     return Interval(a.total, *_middle(a.value(sums), level), n)
 
 
 def paired_bootstrap(a: Examples, b: Examples, rng: Generator, level: float = 0.95, draws: int = DRAWS) -> Interval:
     """Score of `a` minus that of `b` on the same examples, with a percentile interval (Koehn 2004).
 
-    Examples are drawn with replacement, the same ones for both; `n` is how many count for either.
+    Examples, or their groups, are drawn with replacement, the same ones for both; `n` is how many examples count for
+    either.
     """
     _must_pair(a, b)
-    sums = _resampled(np.concatenate([a.columns, b.columns]), rng, draws)
+    sums = _resampled(np.concatenate([a.drawn(a.groups), b.drawn(a.groups)]), rng, draws)
     first, second = np.split(sums, 2)
     found = a.value(first) - b.value(second)
     return Interval(a.total - b.total, *_middle(found, level), _counted(a, b))
@@ -131,17 +140,17 @@ def _middle(found: Floats, level: float) -> tuple[float, float]:
 def approximate_randomisation(a: Examples, b: Examples, rng: Generator, draws: int = DRAWS) -> Tested:
     """Whether two systems are alike on the same examples: their outputs are exchanged at random (Noreen 1989).
 
-    `n` is how many examples count for either.
+    Those of a group are exchanged together. `n` is how many examples count for either.
     """
     _must_pair(a, b)
-    n = len(a.score)
+    ours, theirs = a.drawn(a.groups), b.drawn(a.groups)
     found = a.total - b.total
-    gained = (b.columns - a.columns).T  # (N, C) what the first system gains where the two are exchanged
-    first, both = a.columns.sum(axis=1), (a.columns + b.columns).sum(axis=1)
+    gained = (theirs - ours).T  # (G, C) what the first system gains where the two are exchanged
+    first, both = ours.sum(axis=1), (ours + theirs).sum(axis=1)
     statistics = np.empty(draws)
     for begin in range(0, draws, _BLOCK):
         some = min(_BLOCK, draws - begin)
-        swapped = rng.integers(0, 2, size=(some, n), dtype=np.int8).astype(np.float64)
+        swapped = rng.integers(0, 2, size=(some, len(gained)), dtype=np.int8).astype(np.float64)
         sums = first + swapped @ gained  # (draws, C)
         statistics[begin : begin + some] = a.value(sums.T) - b.value((both - sums).T)
     return Tested(found, share(statistics, found, exact=False), _counted(a, b), 1 / (1 + draws))
@@ -149,6 +158,8 @@ def approximate_randomisation(a: Examples, b: Examples, rng: Generator, draws: i
 
 def mcnemar(a: Examples, b: Examples) -> Tested:
     """Whether two systems err alike: the exact test over the examples that only one of them gets right (McNemar 1947).
+
+    It takes every example for one by itself, whatever group it is of.
 
     Its statistic is how many of these the system gets right that gets fewer.
 

@@ -112,4 +112,4 @@ def _pooled(rows: Sequence[Row], measure: Measure, variant: Variant, into: Path)
     scores, weights = np.mean([run.score for run in runs], 0), np.mean([run.weight for run in runs], 0)
     counts = [run.counts for run in runs if run.counts is not None]
     pooled = np.mean(counts, 0) if len(counts) == len(runs) else None
-    return Examples(scores, weights, runs[0].identity, pooled, runs[0].measure)
+    return Examples(scores, weights, runs[0].identity, pooled, runs[0].measure, runs[0].groups)

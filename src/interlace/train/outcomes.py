@@ -18,6 +18,8 @@ Where the score is no ratio of two sums, the metadata names the `measure` that m
 exponential of the ratio. BLEU's sums stand in `LANGUAGE.counts`, float32 (examples, 10): both lengths, n-grams that
 match and n-grams that there are.
 
+Examples that are drawn together, such as the questions of one passage, have one number in `LANGUAGE.groups`, int32.
+
 Its metadata says of each language (`about`) under which `key` it was scored, that of the score's row, and the
 `identity` of the examples: a hash of what is right for them. Examples pair only where identities agree.
 """
@@ -107,6 +109,8 @@ def write_outcomes(
         about[language]["measure"] = examples.measure
     if examples.counts is not None:
         new["counts"] = examples.counts.astype(np.float32)
+    if examples.groups is not None:
+        new["groups"] = examples.groups.astype(np.int32)
     new |= arrays or {}
     kept |= {f"{language}.{part}": np.ascontiguousarray(values) for part, values in new.items()}
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -138,8 +142,11 @@ def read_outcomes(path: Path, language: str, key: str | None = None) -> Examples
                 raise DataError(f"{path}: holds no language {language!r}{did_you_mean(language, known)}")
             score, weight = (file.get_tensor(f"{language}.{part}").astype(np.float64) for part in ("score", "weight"))
             about = _about(file.metadata()).get(language, {})
-            counted = f"{language}.counts" in file.keys()  # noqa: SIM118 - no mapping
-            counts = file.get_tensor(f"{language}.counts").astype(np.float64) if counted else None
+            more = {
+                part: file.get_tensor(f"{language}.{part}").astype(kind)
+                for part, kind in (("counts", np.float64), ("groups", np.int64))
+                if f"{language}.{part}" in file.keys()  # noqa: SIM118 - no mapping
+            }
     except (SafetensorError, ValueError) as error:
         raise DataError(f"{path}: damaged: {error}") from error
     _check(path, language, score, weight)
@@ -148,7 +155,7 @@ def read_outcomes(path: Path, language: str, key: str | None = None) -> Examples
             f"{path}: {language}: what another model, or this one under other settings, got; run "
             "`interlace evaluate` again"
         )
-    return Examples(score, weight, about.get("identity", ""), counts, about.get("measure", "ratio"))
+    return Examples(score, weight, about.get("identity", ""), measure=about.get("measure", "ratio"), **more)
 
 
 def _about(metadata: dict[str, str] | None) -> dict[str, dict[str, str]]:

@@ -51,7 +51,7 @@ def keep_predictions(run: Path, cell: Cell, item: Item, examples: Any, predictio
     setting, language = item
     path = outcomes_file(run, cell.name, cell.seed, setting)
     score, weight = cell.task.outcomes(examples, predictions, gold)
-    got = Examples(score, weight, _identity(examples, gold))
+    got = Examples(score, weight, _identity(examples, gold), groups=_groups(examples))
     arrays = _classes(predictions, gold) if cell.task.classes else {}
     shown: dict[str, Any] = {"n": len(score)}
     if cell.task.classes:
@@ -105,6 +105,17 @@ def _identity(examples: Any, gold: Any) -> str:
     pairs = examples.examples if isinstance(examples, Labelled) else None
     sides = (pairs.source, pairs.target) if isinstance(pairs, Pairs) else ()
     return identity_of(gold, *map(words_a_line, sides)) if labels else ""
+
+
+def _groups(examples: Any) -> NDArray[np.int64] | None:
+    """(n,) the passage of each question, the first sentence of each pair; None of what has nothing in common."""
+    if isinstance(examples, Questions):
+        return np.unique(examples.owners, return_inverse=True)[1]
+    if not isinstance(examples, Labelled) or not isinstance(examples.examples, Pairs):
+        return None
+    known: dict[bytes, int] = {}
+    rows = examples.examples.source.ids
+    return np.array([known.setdefault(np.asarray(row).tobytes(), len(known)) for row in rows], np.int64)
 
 
 def _classes(predictions: Any, gold: Any) -> Arrays:
