@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from interlace.data import Sentences
+from interlace.data.vocab import Vocab
 from interlace.ragged import Ragged
 from interlace.tasks._likelihood import running
-from interlace.tasks._sizes import size_of, size_of_rows
+from interlace.tasks._sizes import shortened, size_of, size_of_rows, sizes_of, spelt
 from interlace.text import Text
 
 LINES = ["the doctor reads letters", "letters", "the doctor"]
@@ -43,3 +45,25 @@ def test_rows_of_separators_alone(vocab):
     rows = Sentences(Ragged.of([[vocab.end], []]), Ragged.of([[-1], []]), "en")
     assert size_of_rows(rows, vocab) == (1, 1)
     assert np.all(rows.words.flat < 0)
+
+
+@pytest.mark.parametrize("kind", ["byte-bpe", "wordpiece", "unigram"])
+def test_characters_are_those_of_the_line_in_every_kind_of_vocabulary(kind):
+    """A WordPiece vocabulary decodes to blanks between Chinese characters, bytes to parts of them."""
+    lines = ["黑队的防守很好。", "the doctor, who reads", " 我 reads  "]
+    vocab = Vocab.learn({"zh": lines * 30}, size=300, kind=kind)
+    text = spelt([Text.of(lines, "zh")], vocab)
+    assert not np.isin(text.ids.flat, vocab.specials).any()
+    words, characters = sizes_of(text, vocab)
+    assert characters.tolist() == [len(line.strip()) for line in lines]
+    assert words[1] == 4
+    assert sizes_of(text.take([1, 0]), vocab)[1].tolist() == characters[[1, 0]].tolist()
+    parts = [sizes_of(shortened(text, length), vocab)[1] for length in (1, 2, 100)]
+    assert (parts[0] <= parts[1]).all()
+    assert parts[2].tolist() == characters.tolist()
+
+
+def test_what_is_unknown_has_no_characters():
+    vocab = Vocab.learn({"en": ["the doctor"] * 30}, size=100, kind="wordpiece")
+    text = spelt([Text.of(["the 黑 doctor"], "en")], vocab)
+    assert sizes_of(text, vocab)[1].tolist() == [len("the doctor")]

@@ -145,14 +145,6 @@ def running(text: Sentences, length: int, context: int, separator: int) -> tuple
     return rows, begins - starts
 
 
-def shortened(text: Sentences, length: int) -> Sentences:
-    """The first `length` subwords of each sentence."""
-    keep = text.ids.columns() < length
-    kept = np.minimum(text.lengths, length)
-    ids, words = (Ragged.from_lengths(side.flat[keep], kept) for side in (text.ids, text.words))
-    return Sentences(ids, words, text.language)
-
-
 def _alike(lengths: NDArray[np.int64], budget: int) -> Iterator[NDArray[np.int64]]:
     """Rows of like length together, the longest first, in batches of at most `budget` padded subwords."""
     order = np.argsort(-lengths, kind="stable")

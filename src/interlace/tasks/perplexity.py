@@ -7,6 +7,7 @@ pseudo-perplexity, with each subword alone masked: lower than a perplexity from 
 
 from __future__ import annotations
 
+import logging
 import math
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -18,13 +19,12 @@ from interlace.objectives import Switch
 from interlace.randomness import Purpose, generator
 from interlace.statistics.examples import Examples, identity_of
 from interlace.tasks import Scale, Task
-from interlace.tasks._encode import encode
 from interlace.tasks._files import Asked, Files, find_parts
 from interlace.tasks._held_out import perplexity
-from interlace.tasks._likelihood import Reading, causal, masked, pseudo, shortened
+from interlace.tasks._likelihood import Reading, causal, masked, pseudo
 from interlace.tasks._outcomes import Measured
 from interlace.tasks._read import log_notes, read_parts
-from interlace.tasks._sizes import known_subwords
+from interlace.tasks._sizes import known_subwords, shortened, spelt
 from interlace.text import Text
 
 if TYPE_CHECKING:
@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from interlace.tasks._likelihood import Likelihood
 
 
+log = logging.getLogger(__name__)
+
+_MUCH = 5.0  # percent of unknown subwords above which a warning says so
 NAMES = {"causal": "perplexity", "pseudo": "pseudo-perplexity", "masked": "perplexity"}  # what is no one measure
 
 
@@ -98,7 +101,7 @@ class Perplexity(Task):
     def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> Sentences:
         """The lines that hold text; others are counted and left out."""
         parts = find_parts(self.files, Asked("perplexity", split, language, root))
-        text = encode(self.texts(split, language, root), vocab)
+        text = spelt(self.texts(split, language, root), vocab)
         there = np.bincount(text.words.rows()[text.words.flat >= 0], minlength=len(text)) > 0
         log_notes("perplexity", parts[0].path, [{"lines without text left out": int((~there).sum())}])
         if not there.any():
@@ -132,10 +135,16 @@ class Perplexity(Task):
         known = known_subwords(measured, vocab)
         if not known.any():
             raise DataError(f"perplexity: the vocabulary spells nothing of the text in {examples.language!r}")
+        unknown = 100 * float((~known).mean())
+        if unknown > _MUCH:
+            log.warning(
+                "perplexity: the vocabulary cannot spell %.0f %% of the subwords in %r, so the score is of the others",
+                unknown, examples.language,
+            )  # fmt: skip
         reading = Reading(longest, self.tokens_per_batch, self.language_ids)
         cut = 1 - len(known) / len(drawn.ids.flat)
         found = self._likelihood(kind, backbone, vocab, measured, reading)
-        shares = {"unknown": 100 * float((~known).mean()), "cut": 100 * cut, "sentences": float(len(measured))}
+        shares = {"unknown": unknown, "cut": 100 * cut, "sentences": float(len(measured))}
         by_sentence = self._by_sentence(kind, found, measured)
         return Measured({**self._scores(kind, found), **shares}, by_sentence, {"metric": NAMES[kind]})
 
