@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlace.report import SECTIONS, write_report, zero_shot_table
+from interlace.report._cells import runs_to_tell
 from interlace.report._run import read_runs
-from interlace.report._scores import seeds_to_tell
 from interlace.report._svg import text_width
 
 if TYPE_CHECKING:
@@ -158,42 +158,90 @@ def test_scores_that_are_no_numbers_are_left_out_and_counted(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("seeds", [1, 4])
 def test_one_seed_never_makes_a_difference_clear(tmp_path: Path, seeds: int) -> None:
-    runs = [
-        bare_run(tmp_path / name, name, [score("de", base + seed, seed) for seed in range(seeds)])
-        for name, base in (("a", 10), ("b", 90))
-    ]
-    difference = only(zero_shot_table(runs)).lines[0].differences["b"]
+    difference = only(zero_shot_table(seeded(tmp_path, {"a": 10, "b": 90}, seeds))).lines[0].differences["b"]
     assert difference is not None
     assert difference.clear is (seeds > 1)
 
 
-def seeded(tmp_path: Path, bases: dict[str, float], seeds: int) -> list[Path]:
-    """Recipes that lie apart in every seed."""
-    return [
-        bare_run(tmp_path / name, name, [score("de", base + seed, seed) for seed in range(seeds)])
-        for name, base in bases.items()
-    ]
+def seeded(tmp_path: Path, bases: dict[str, float], seeds: int, runs: int = 0) -> list[Path]:
+    """Systems that lie apart in every seed: checkpoints, or so many pre-trainings of each."""
+    folders = []
+    for name, base in bases.items():
+        for run in range(runs or 1):
+            scores = [score("de", base + seed + run / 10, seed) for seed in range(seeds)]
+            folders.append(bare_run(tmp_path / f"{name}{run if runs else ''}", name, scores, run))
+            if not runs:
+                (folders[-1] / "recipe.json").unlink()
+    return folders
+
+
+def german(folders: list[Path]) -> dict[str, bool]:
+    """By other recipe, whether it is told apart from the first in German."""
+    found = only(zero_shot_table(folders)).lines[0].differences
+    return {recipe: difference.clear for recipe, difference in found.items() if difference}
+
+
+def test_fine_tunings_of_one_pre_training_tell_nothing_apart(tmp_path: Path) -> None:
+    """Five of each are p = 2 / 252; but they share one pre-training, so the test has one value of each."""
+    folders = seeded(tmp_path, {"a": 10, "b": 90}, 5, runs=1)
+    assert german(folders) == {"b": False}
+    page = write_report(folders, tmp_path / "page.html").read_text(encoding="utf-8")
+    assert (
+        "a permutation test over pre-trainings tells apart (p below 0.05, which takes four pre-trainings each" in page
+    )
+    assert "or rests on one. A pre-training&#39;s score is the mean over its fine-tunings." in page
+    assert "fine-tunings alone" not in page
+
+
+def test_nested_values_are_not_independent_where_sides_are_unlike(tmp_path: Path) -> None:
+    """Three pre-trainings with two fine-tunings each against one with five, or against a checkpoint."""
+    many = seeded(tmp_path, {"a": 10}, 2, runs=3)
+    assert german([*many, *seeded(tmp_path, {"b": 90}, 5, runs=1), *seeded(tmp_path, {"c": 90}, 5)]) == {
+        "b": False,
+        "c": False,
+    }
+
+
+def test_pre_trainings_tell_systems_apart_and_checkpoints_are_told_by_fine_tunings(tmp_path: Path) -> None:
+    trained = seeded(tmp_path, {"a": 10, "b": 90}, 1, runs=4)
+    assert german(trained) == {"b": True}
+    checkpoints = seeded(tmp_path, {"c": 10, "d": 90}, 4)
+    assert german(checkpoints) == {"d": True}
+    page = write_report(checkpoints, tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "over fine-tunings alone tells apart" in page
+    assert "Fine-tunings alone say nothing of other pre-trainings." in page
+    page = write_report([*checkpoints, *trained], tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "over pre-trainings (of two checkpoints that were not pre-trained here: over fine-tunings alone)" in page
+
+
+def test_a_mean_is_over_pre_trainings_however_often_each_was_tuned(tmp_path: Path) -> None:
+    first = bare_run(tmp_path / "a1", "a", [score("de", 10, 0), score("de", 20, 1), score("de", 30, 2)], 1)
+    cell = only(zero_shot_table([first, bare_run(tmp_path / "a2", "a", [score("de", 60)], 2)])).lines[0].cells["a"]
+    assert cell is not None
+    assert (cell.mean, cell.low, cell.high, cell.seeds) == (40, 10, 60, 4)
 
 
 @pytest.mark.parametrize(("seeds", "clear"), [(4, False), (5, True)])
 def test_differences_of_several_recipes_are_corrected_for_their_number(tmp_path: Path, seeds: int, clear: bool) -> None:
-    """The least p is 2 / 70 of four seeds each, so 4 / 70 of two such tests; of five it is 2 / 252."""
+    """The least p is 2 / 70 of four runs each, so 4 / 70 of two such tests; of five it is 2 / 252."""
     runs = seeded(tmp_path, {"a": 10, "b": 50, "c": 90}, seeds)
     line = only(zero_shot_table(runs)).lines[0]
     assert [change and change.clear for change in line.differences.values()] == [clear, clear]
     page = write_report(runs, tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "p below 0.05 after Holm over the differences of a row, and not over rows, which takes five seeds" in page
+    assert (
+        "p below 0.05 after Holm over the differences of a row, and not over rows, which takes five fine-tunings each"
+        in page
+    )
 
 
 def test_a_recipe_that_cannot_be_tested_costs_the_others_nothing(tmp_path: Path) -> None:
     runs = [*seeded(tmp_path, {"a": 10, "b": 50}, 4), bare_run(tmp_path / "c", "c", [score("de", 90)])]
-    line = only(zero_shot_table(runs)).lines[0]
-    assert [change and change.clear for change in line.differences.values()] == [True, False]
+    assert german(runs) == {"b": True, "c": False}
 
 
 @pytest.mark.parametrize(("others", "seeds"), [(1, 4), (2, 5), (6, 5), (7, 6)])
 def test_seeds_that_a_difference_takes(others: int, seeds: int) -> None:
-    assert seeds_to_tell(others) == seeds
+    assert runs_to_tell(others) == seeds
 
 
 @given(values=st.lists(st.floats(0, 100), min_size=1, max_size=8))

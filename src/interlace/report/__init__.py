@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 from interlace.errors import DataError
 from interlace.registry import Room
+from interlace.report._cells import Cell, Difference
 from interlace.report._figure_files import write_figures
 from interlace.report._page import page
 from interlace.report._run import Run, read_runs
-from interlace.report._scores import Cell, Difference, Line, TaskTable, zero_shot_table
+from interlace.report._scores import Line, TaskTable, zero_shot_table
 from interlace.text.lines import atomic
 
 if TYPE_CHECKING:

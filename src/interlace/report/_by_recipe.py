@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
     from markupsafe import Markup
 
+    from interlace.report._cells import Cell
     from interlace.report._columns import Column
-    from interlace.report._scores import Cell, Line, TaskTable
+    from interlace.report._scores import Line, TaskTable
 
 _WIDTH, _LEFT, _RIGHT = 380.0, 12.0, 366.0
 _TOP, _ROW = 68.0, 32.0

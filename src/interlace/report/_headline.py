@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from interlace.report._cells import tested, unit_between
 from interlace.report._format import BLEU, counted, joined, language_name, number, task_in_text
 from interlace.report._run import first_of_each
-from interlace.report._scores import tested
 from interlace.statistics import ALPHA
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from interlace.report._cells import Cell
     from interlace.report._run import Run
-    from interlace.report._scores import Cell, Line, TaskTable
+    from interlace.report._scores import Line, TaskTable
 
 _MOST = 3  # tasks named in the summary; the tables hold all
 
@@ -103,20 +105,19 @@ def _verdict(table: TaskTable, line: Line) -> _Verdict:
         whole = f"{best} and {second} are level on {task} ({number(cells[best].mean)}{unit})"
         return _Verdict(best, second, False, gap, whole)
     among = tested(cells, best)
-    found = among.get(second)
+    found, unit = among.get(second), unit_between(cells[best], cells[second])
     if found is None:
-        return _Verdict(
-            best, second, False, gap, f"{best} is above {second} {gap}, which one seed cannot tell from luck"
-        )
+        few = f"which one {unit} cannot tell from luck"
+        return _Verdict(best, second, False, gap, f"{best} is above {second} {gap}, {few}")
     corrected = " after Holm" if len(among) > 1 else ""
     if found.least >= ALPHA:
-        few = f"which so few seeds cannot tell from luck (p = {found.p:.2g}{corrected})"
+        few = f"which so few {unit}s cannot tell from luck (p = {found.p:.2g}{corrected})"
         return _Verdict(best, second, False, gap, f"{best} is above {second} {gap}, {few}")
     if found.p >= ALPHA:
-        whole = (
-            f"{best} and {second} cannot be told apart on {task} ({figures}; p = {found.p:.2g} over seeds{corrected})"
+        p = f"p = {found.p:.2g} over {unit}s{corrected}"
+        return _Verdict(
+            best, second, False, gap, f"{best} and {second} cannot be told apart on {task} ({figures}; {p})"
         )
-        return _Verdict(best, second, False, gap, whole)
     return _Verdict(best, second, True, gap, f"{best} is ahead of {second} {gap}")
 
 
@@ -153,10 +154,13 @@ def _seeds(runs: Sequence[Run], results: Sequence[TaskTable]) -> str:
         return "Each figure is a single measurement without a spread; other seeds may order the recipes differently."
     single = " where a range is given, and a single measurement elsewhere" if fewest == 1 else ""
     text = f"Each figure is the mean of {'up to ' if fewest < most else ''}{counted(most, 'seed')}{single}."
-    labels = [run.label for run in runs]
-    if min(labels.count(label) for label in labels) > 1:
+    times = Counter(run.label for run in runs)
+    once = [label for label, count in times.items() if count == 1]
+    if not once:
         return text
-    luck = "a recipe was pre-trained once, so part of a difference may be the luck of one pre-training."
+    luck = "so part of a difference may be the luck of one pre-training."
+    if len(once) < len(times):
+        return f"{text} {joined(once)} {'was' if len(once) == 1 else 'were'} pre-trained once, {luck}"
     return f"{text} The seeds vary fine-tuning only: " + (
-        luck if len(set(labels)) > 1 else "pre-training was done once."
+        f"a recipe was pre-trained once, {luck}" if len(once) > 1 else "pre-training was done once."
     )

@@ -7,51 +7,24 @@ its range says how much a whole run varies and not how much languages differ.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
-from itertools import count
+from dataclasses import dataclass, field
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from interlace.randomness import Purpose, generator
+from interlace.report._cells import Cell, Difference, differences
 from interlace.report._format import joined
 from interlace.report._run import read_runs
-from interlace.statistics import ALPHA, holm
-from interlace.statistics.runs import permutation_test
 from interlace.tasks._learnt import ALL, asked_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from interlace.report._parts import Score
     from interlace.report._run import Run
-    from interlace.statistics import Tested
 
+_Place = tuple[str, str]  # a recipe and a language
 _Key = tuple[str, int]  # a run's folder and a seed: one measurement
-
-
-@dataclass(frozen=True)
-class Cell:
-    """Mean over seeds with the least and greatest seed; `items` is how many examples the least was scored on.
-
-    values: of each seed. runs: of each pre-training, the mean over its seeds.
-    """
-
-    mean: float
-    low: float
-    high: float
-    seeds: int
-    items: int | None = None
-    values: tuple[float, ...] = ()
-    runs: tuple[float, ...] = ()
-
-
-@dataclass(frozen=True)
-class Difference:
-    """A mean minus the first recipe's; `clear` where `tested` tells the two apart, among all recipes of the line."""
-
-    value: float
-    clear: bool
 
 
 @dataclass(frozen=True)
@@ -125,16 +98,17 @@ def _table(scored: list[tuple[Run, Score]]) -> TaskTable:
     finite = [(run, score) for run, score in scored if math.isfinite(score.score)]
     spoken = dict.fromkeys(score.language for _, score in scored)
     languages = sorted(spoken, key=lambda language: language != first.source)  # stable: the source first
-    values = _values(finite)
+    known = _Known(
+        _values(finite), _items(scored), _intervals(finite), {run.label for run, _ in scored if not run.recipe}
+    )
     averaged = [
         language
         for language in languages
-        if language != first.source and all((recipe, language) in values for recipe in recipes)
+        if language != first.source and all((recipe, language) in known.values for recipe in recipes)
     ]
     greater = first.greater_is_better
-    items = _items(scored)
-    lines = [_line(language, first.source, recipes, values, greater, items) for language in languages]
-    means = {(recipe, ""): _mean_of(recipe, averaged, values) for recipe in recipes} if len(averaged) > 1 else {}
+    lines = [_line(language, first.source, recipes, known, greater) for language in languages]
+    means = {(recipe, ""): _mean_of(recipe, averaged, known.values) for recipe in recipes if len(averaged) > 1}
     return TaskTable(
         task=first.task,
         metric=first.metric,
@@ -143,7 +117,7 @@ def _table(scored: list[tuple[Run, Score]]) -> TaskTable:
         greater_is_better=greater,
         recipes=recipes,
         lines=lines,
-        mean=_line("", first.source, recipes, means, greater, {}) if means else None,
+        mean=_line("", first.source, recipes, _Known(means, {}, {}, known.checkpoints), greater) if means else None,
         averaged=averaged,
         left_out=len(scored) - len(finite),
         setting=first.setting,
@@ -165,22 +139,62 @@ def _asked(metric: str, recipes: list[str], scored: list[tuple[Run, Score]]) -> 
     return told if set(told.values()) != {ALL} else {}
 
 
-def _values(scored: Iterable[tuple[Run, Score]]) -> dict[tuple[str, str], dict[_Key, float]]:
+@dataclass(frozen=True)
+class _Known:
+    """What cells are made of: the score of each measurement, and of how many examples; the last two as in `Cell`."""
+
+    values: Mapping[_Place, dict[_Key, float]]
+    items: Mapping[_Place, int]
+    intervals: Mapping[_Place, tuple[float, float]]
+    checkpoints: Collection[str]
+
+    def cell(self, place: _Place) -> Cell | None:
+        """None where nothing was scored."""
+        measured = self.values.get(place, {})
+        if not measured:
+            return None
+        by_run: dict[str, list[float]] = {}
+        for (run, _), score in measured.items():
+            by_run.setdefault(run, []).append(score)
+        runs, values = tuple(fmean(each) for each in by_run.values()), tuple(measured.values())
+        return Cell(
+            fmean(runs),
+            min(values),
+            max(values),
+            len(values),
+            self.items.get(place),
+            values,
+            runs,
+            place[0] in self.checkpoints,
+            self.intervals.get(place) if len(values) == 1 else None,
+        )
+
+
+def _values(scored: Iterable[tuple[Run, Score]]) -> dict[_Place, dict[_Key, float]]:
     """By (recipe, language): the score of each measurement."""
-    values: dict[tuple[str, str], dict[_Key, float]] = {}
+    values: dict[_Place, dict[_Key, float]] = {}
     for run, score in scored:
         values.setdefault((run.label, score.language), {})[(str(run.folder), score.seed)] = score.score
     return values
 
 
-def _items(scored: Iterable[tuple[Run, Score]]) -> dict[tuple[str, str], int]:
+def _items(scored: Iterable[tuple[Run, Score]]) -> dict[_Place, int]:
     """By (recipe, language): the least number of examples that a score rests on."""
-    items: dict[tuple[str, str], int] = {}
+    items: dict[_Place, int] = {}
     for run, score in scored:
         if score.n is not None:
             place = run.label, score.language
             items[place] = min(score.n, items.get(place, score.n))
     return items
+
+
+def _intervals(scored: Iterable[tuple[Run, Score]]) -> dict[_Place, tuple[float, float]]:
+    """By (recipe, language): the interval over examples of a measurement, where it was told."""
+    return {
+        (run.label, score.language): (score.low, score.high)
+        for run, score in scored
+        if score.low is not None and score.high is not None and math.isfinite(score.low + score.high)
+    }
 
 
 def _differ(language: str, scored: list[tuple[Run, Score]]) -> bool:
@@ -194,40 +208,22 @@ def _differ(language: str, scored: list[tuple[Run, Score]]) -> bool:
     return any(len({frozenset(one) for one in found.values() if all(one)}) > 1 for found in (counts, names))
 
 
-def _mean_of(recipe: str, languages: list[str], values: dict[tuple[str, str], dict[_Key, float]]) -> dict[_Key, float]:
+def _mean_of(recipe: str, languages: list[str], values: Mapping[_Place, dict[_Key, float]]) -> dict[_Key, float]:
     """By measurement: the mean over the languages; measurements that lack one of them are left out."""
     each = [values[recipe, language] for language in languages]
     whole = [key for key in each[0] if all(key in scores for scores in each)]
     return {key: fmean(scores[key] for scores in each) for key in whole}
 
 
-def _line(
-    language: str,
-    source: str,
-    recipes: list[str],
-    values: dict[tuple[str, str], dict[_Key, float]],
-    greater: bool,
-    items: dict[tuple[str, str], int],
-) -> Line:
-    cells = {recipe: _cell(values.get((recipe, language), {}), items.get((recipe, language))) for recipe in recipes}
+def _line(language: str, source: str, recipes: list[str], known: _Known, greater: bool) -> Line:
+    cells = {recipe: known.cell((recipe, language)) for recipe in recipes}
     return Line(
         language=language,
         source=language == source,
         cells=cells,
         best=_best(cells, greater),
-        differences=_differences(cells, recipes[0]),
+        differences=differences(cells, recipes[0]),
     )
-
-
-def _cell(measured: dict[_Key, float], items: int | None) -> Cell | None:
-    scores = list(measured.values())
-    if not scores:
-        return None
-    by_run: dict[str, list[float]] = {}
-    for (run, _), score in measured.items():
-        by_run.setdefault(run, []).append(score)
-    runs = tuple(fmean(each) for each in by_run.values())
-    return Cell(fmean(scores), min(scores), max(scores), len(scores), items, tuple(scores), runs)
 
 
 def _best(cells: dict[str, Cell | None], greater: bool) -> tuple[str, ...]:
@@ -237,48 +233,3 @@ def _best(cells: dict[str, Cell | None], greater: bool) -> tuple[str, ...]:
         return ()
     top = max(means.values()) if greater else min(means.values())
     return tuple(recipe for recipe, mean in means.items() if mean == top)
-
-
-def _differences(cells: Mapping[str, Cell | None], first: str) -> dict[str, Difference | None]:
-    """Of each other recipe's mean from the first one's; None where either has none."""
-    base, found = cells[first], tested(cells, first)
-    clear = {other for other, result in found.items() if result.p < ALPHA}
-    return {
-        other: Difference(cell.mean - base.mean, other in clear) if cell and base else None
-        for other, cell in cells.items()
-        if other != first
-    }
-
-
-def tested(cells: Mapping[str, Cell | None], one: str) -> dict[str, Tested]:
-    """By other recipe, whether it is like the one, where that can be asked.
-
-    `p` is after Holm over these recipes, as in the tables of studies; `least` is the smallest that it can be.
-    """
-    base = cells[one]
-    if base is None:
-        return {}
-    others = {other: cell for other, cell in cells.items() if cell and other != one}
-    found = {other: result for other, cell in others.items() if (result := _tested(cell, base)) is not None}
-    adjusted, least = (holm(ps) for ps in ([one.p for one in found.values()], [one.least for one in found.values()]))
-    return {
-        other: replace(result, p=p, least=smallest)
-        for (other, result), p, smallest in zip(found.items(), adjusted, least, strict=True)
-    }
-
-
-def seeds_to_tell(others: int) -> int:
-    """How many seeds a recipe takes at least to be told from one of so many others, all with as many."""
-    return next(seeds for seeds in count(2) if others * 2 / math.comb(2 * seeds, seeds) < ALPHA)
-
-
-def _tested(cell: Cell, other: Cell) -> Tested | None:
-    """Whether two cells are alike, by the permutation test of studies; None where a side is one measurement.
-
-    Over pre-trainings where both have several; else over seeds of fine-tuning, which says nothing of other
-    pre-trainings.
-    """
-    a, b = (cell.runs, other.runs) if min(len(cell.runs), len(other.runs)) > 1 else (cell.values, other.values)
-    if min(len(a), len(b)) < 2:
-        return None
-    return permutation_test(a, b, generator(Purpose.STATISTICS, 0, 4))

@@ -14,9 +14,10 @@ from interlace.report._templates import render
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from interlace.report._cells import Cell
     from interlace.report._matrix import Drawing
     from interlace.report._run import Run
-    from interlace.report._scores import Cell, TaskTable
+    from interlace.report._scores import TaskTable
 
 
 def heat_map(runs: Sequence[Run]) -> Section:

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 from interlace.report import Section
 from interlace.report._by_recipe import by_recipe, is_needed
+from interlace.report._cells import FINE_TUNING, PRE_TRAINING, runs_to_tell, unit_between
 from interlace.report._columns import columns
 from interlace.report._format import BLEU, NARROW, clipped, counted, heading, joined, language_name, number, spread
 from interlace.report._other_scores import other_scores
-from interlace.report._scores import seeds_to_tell, tables
+from interlace.report._scores import tables
 from interlace.report._svg import element, line, marker, picture, scale, text, ticks
 from interlace.report._templates import render
+from interlace.statistics import ALPHA
 from interlace.tasks._learnt import ALL, HELD_OUT
 
 if TYPE_CHECKING:
@@ -19,9 +21,10 @@ if TYPE_CHECKING:
 
     from markupsafe import Markup
 
+    from interlace.report._cells import Cell
     from interlace.report._columns import Column
     from interlace.report._run import Run
-    from interlace.report._scores import Cell, Line, TaskTable
+    from interlace.report._scores import Line, TaskTable
 
 _WIDTH, _LEFT, _RIGHT = 380.0, 104.0, 366.0
 _TOP, _ROW = 40.0, 27.0
@@ -43,10 +46,35 @@ def zero_shot(runs: Sequence[Run]) -> Section:
         others=[other_scores(runs, table) for table in results],
         mean_name=_mean_name,
         sourced=any(row.source for table in results for row in table.lines),
-        rivals=max((len(table.recipes) - 1 for table in results), default=0),
-        seeds_to_tell=lambda rivals: counted(seeds_to_tell(rivals), "seed"),
+        brackets=_brackets(results),
     )
     return Section("Scores by language", _lead(results), body)
+
+
+def _brackets(results: Sequence[TaskTable]) -> str:
+    """What a difference in brackets means: over what it was tested, and how many that takes; "" where there is none."""
+    rivals = max((len(table.recipes) - 1 for table in results), default=0)
+    if rivals < 1:
+        return ""
+    cells = [line.cells for table in results for line in table.lines]
+    pairs = [
+        (one, other) for row in cells if (one := next(iter(row.values()))) for other in [*row.values()][1:] if other
+    ]
+    units = {unit_between(*pair) for pair in pairs}
+    alone = f"{FINE_TUNING}s alone"
+    over = f"{PRE_TRAINING}s"
+    if FINE_TUNING in units:
+        over += f" (of two checkpoints that were not pre-trained here: over {alone})"
+    least = counted(runs_to_tell(rivals), FINE_TUNING if units == {FINE_TUNING} else PRE_TRAINING)
+    several = " after Holm over the differences of a row, and not over rows" if rivals > 1 else ""
+    tests = f"a permutation test over {alone if units == {FINE_TUNING} else over} tells apart"
+    limits = f"p below {ALPHA}{several}, which takes {least} each"
+    parts = [f"A difference in brackets is none that {tests} ({limits}), or rests on one."]
+    if FINE_TUNING in units:
+        parts.append(f"{alone.capitalize()} say nothing of other {PRE_TRAINING}s.")
+    if any(len(cell.values) > len(cell.runs) for pair in pairs for cell in pair if not cell.checkpoint):
+        parts.append(f"A {PRE_TRAINING}'s score is the mean over its {FINE_TUNING}s.")
+    return " ".join(parts)
 
 
 def _lead(results: Sequence[TaskTable]) -> str:
