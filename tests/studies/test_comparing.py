@@ -110,10 +110,22 @@ def test_fine_tunings_of_one_run_are_one_measurement(results):
     assert list(german.values())[0][0] == 51.0  # noqa: RUF015 - the first system's first seed
 
 
-def test_a_checkpoint_counts_by_its_fine_tunings(results):
-    fixed = [row("m", None, "de", 55.0 + seed, tuning_seed=seed) for seed in range(3)]
-    one = next(one for one in compare([*results, *fixed], "a") if one.variant.system == "m")
-    assert one.n == 3
+def tuned(system, base, seeds):
+    """A checkpoint that was not pre-trained here, with so many fine-tunings."""
+    return [row(system, None, "de", base + seed, tuning_seed=seed) for seed in range(seeds)]
+
+
+def test_fine_tunings_of_a_checkpoint_are_no_pre_trainings(results):
+    """Four pre-trainings against eight fine-tunings would be p = 1 / 495; against one checkpoint it is a fifth."""
+    one = next(one for one in compare([*results, *tuned("m", 90.0, 8)], "a") if one.variant.system == "m")
+    assert (one.n, one.p, one.clear) == (1, pytest.approx(0.2), False)
+    assert one.difference.value == pytest.approx(93.5 - 50.05)
+    assert math.isnan(one.difference.low)
+
+
+def test_checkpoints_are_compared_by_their_fine_tunings():
+    [one] = compare([*tuned("m", 55.0, 4), *tuned("n", 95.0, 4)], "m")
+    assert (one.n, one.p, one.clear) == (4, pytest.approx(2 / 70), True)
 
 
 def test_the_mean_goes_over_the_languages_that_all_have(results):

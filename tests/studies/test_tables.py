@@ -14,7 +14,7 @@ from interlace.studies.comparing import compare
 from interlace.studies.differences import differences
 from interlace.studies.rendering import groups, html, latex, markdown, terminal, write_tables
 from interlace.studies.tables import Column, tables
-from study_rows import with_dictionary
+from study_rows import row, with_dictionary
 
 
 @pytest.fixture
@@ -129,6 +129,22 @@ def test_the_least_p_is_that_of_the_systems_with_the_fewest_runs(results):
     assert "With 1 run of one system and 2 of another no p is below 0.33:" in tables(few, "t")[1].caption
     alone = [one for one in results if one["pretraining_seed"] < 1]
     assert "With 1 run of a system no p is below 1:" in tables(alone, "t")[1].caption
+
+
+def test_a_caption_says_which_runs_are_fine_tunings_of_a_checkpoint(results):
+    """Eight of them against four pre-trainings are one run against four: at best a fifth."""
+    fixed = [row("m", None, "de", 90.0 + seed, tuning_seed=seed) for seed in range(8)]
+    _, pos = tables([*results, *fixed], "t", "a")
+    assert (
+        "Not pre-trained here: M. A run of these is a fine-tuning and says nothing of other pre-trainings"
+        in pos.caption
+    )
+    assert "With 1 run of one system and 4 of another no p is below 0.2" in pos.caption
+    assert not cell(pos, "M", "de").marked
+    assert not cell(pos, "M", "de").bold
+    assert "Not pre-trained here" not in tables(results, "t", "a")[1].caption
+    (told,) = differences(compare([*results, *fixed], "a"), "t")
+    assert "Not pre-trained here: M." in told.caption
 
 
 def test_scores_over_other_words_are_set_against_each_other_over_all(results):

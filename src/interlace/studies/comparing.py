@@ -21,7 +21,7 @@ from interlace.statistics.runs import (
 from interlace.studies._comparison import made
 from interlace.studies._over_examples import over_examples
 from interlace.studies._words import filled, over_same
-from interlace.studies.measures import OTHERS, scores_of, variants_of
+from interlace.studies.measures import OTHERS, comparable, scores_of, variants_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -48,7 +48,8 @@ def compare(
     The unit says what the answer is about:
 
     - `seeds`: would it be so in other runs? Welch's interval and a permutation test over runs. Two runs with one seed
-      share little, so they are not paired.
+      share little, so they are not paired. Beside systems pre-trained here a checkpoint is one run; between two
+      checkpoints the runs are fine-tunings, which say nothing of other pre-trainings.
     - `examples`: would it be so on other test sentences, of these very runs? Paired bootstrap and approximate
       randomisation, of main scores. Needs `into`, the study's folder, whose runs keep what every example got.
     - `languages`: would it be so in other languages? Signs of the differences by language are turned; one comparison a
@@ -118,7 +119,7 @@ def _over_seeds(scores: Scores, pairs: Sequence[tuple[Variant, Variant]]) -> lis
 
 def against(measure: Measure, variant: Variant, a: Runs, other: Variant, b: Runs, slot: int = 0) -> Comparison:
     """One comparison over seeds, not yet adjusted."""
-    x, y = list(a.values()), list(b.values())
+    x, y = comparable(variant, a, other), comparable(other, b, variant)
     tested = permutation_test(x, y, generator(Purpose.STATISTICS, 0, 0, slot))
     effects = cohens_d(x, y), cliffs_delta(x, y)
     return made(measure, (variant, other), difference_interval(x, y), tested, "seeds", effects)

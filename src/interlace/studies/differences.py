@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from interlace.statistics import ALPHA
 from interlace.studies._words import WHOLE
 from interlace.studies.measures import OTHERS
-from interlace.studies.tables import Column, Entry, Line, Table
+from interlace.studies.tables import Column, Entry, Line, Table, of_checkpoints
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,6 +70,8 @@ def _table(name: str, title: str, found: Sequence[Comparison]) -> Table:
         lines.append(Line(f"{variant.label} \u2212 {other.label}", tuple(entries)))
     means = {measure.name for measure, _ in rows if measure.language == OTHERS}
     caption = _CAPTION + "".join(_MEANS[name] for name in sorted(means))
+    sides = [side for one in found for side in (one.variant, one.against)]
+    caption += "".join(f" {sentence}" for sentence in of_checkpoints(sides))
     caption += _WORDS * any(measure.metric.endswith(WHOLE) for measure, _ in rows)
     return Table(f"differences.{name}", f"{title}: differences in {name}", tuple(columns), tuple(lines), caption)
 

@@ -51,11 +51,15 @@ class Measure:
 
 @dataclass(frozen=True)
 class Variant:
-    """A system under one combination of settings; `axes` as (key, value as text)."""
+    """A system under one combination of settings; `axes` as (key, value as text).
+
+    checkpoint: whether it is one that was not pre-trained here, of which a run is a fine-tuning.
+    """
 
     system: str
     label: str
     axes: tuple[tuple[str, str | None], ...]
+    checkpoint: bool = False
 
 
 Runs = dict[Any, float]  # seed -> score
@@ -70,14 +74,14 @@ def variants_of(rows: Iterable[Row]) -> list[Variant]:
 def variant_of(row: Row) -> Variant:
     """The system of a row, under its settings."""
     axes = tuple((key, None if value is None else str(value)) for key, value in row.items() if key not in KINDS)
-    return Variant(row["system"], row["label"], axes)
+    return Variant(row["system"], row["label"], axes, checkpoint=row["pretraining_seed"] is None)
 
 
 def scores_of(rows: Sequence[Row], metrics: Mapping[str, Sequence[str]] = {}) -> Scores:
     """The scores that are compared: one number a pre-training, the mean over its fine-tunings.
 
-    A checkpoint that is not pre-trained here counts once a fine-tuning seed. The mean of the other languages is taken
-    over those for which all systems have scores, within each run.
+    A checkpoint that is not pre-trained here counts once a fine-tuning seed; `comparable` sets it beside others. The
+    mean of the other languages is taken over those for which all systems have scores, within each run.
 
     Args:
         rows: as `read_results` gives them.
@@ -100,6 +104,16 @@ def scores_of(rows: Sequence[Row], metrics: Mapping[str, Sequence[str]] = {}) ->
     }
     scores |= _differences(scores)
     return _ordered(scores | _means(scores), metrics)
+
+
+def comparable(variant: Variant, runs: Runs, other: Variant) -> list[float]:
+    """A system's values for a test against another one: one a pre-training.
+
+    Fine-tunings of a checkpoint share one pre-training: they stand for themselves beside those of another checkpoint,
+    and beside pre-trainings their mean is one value.
+    """
+    values = list(runs.values())
+    return [fmean(values)] if variant.checkpoint and not other.checkpoint else values
 
 
 def _differences(scores: Scores) -> Scores:

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 from interlace.statistics import ALPHA, holm
 from interlace.statistics.runs import mean_interval
+from interlace.studies._theirs import figures, in_a_word, remarks
 from interlace.studies._words import filled, mixed, over_same, unlike, words_asked
 from interlace.studies.comparing import against, compare
-from interlace.studies.measures import OTHERS, averaged, scores_of, variants_of
+from interlace.studies.measures import OTHERS, averaged, comparable, scores_of, variants_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from interlace.published import Row as PublishedRow
     from interlace.recipes import Recipe
     from interlace.studies.measures import Measure, Runs, Scores, Variant
     from interlace.studies.results import Row
@@ -117,7 +117,7 @@ class _View:
             others = means or [measure for measure in group if not measure.is_source]
             measures += [*(measure for measure in group if measure.is_source), *others]
         table = self._table("main", title, measures, "")
-        told = {system: _in_a_word(recipe, measures) for system, recipe in self.recipes.items()}
+        told = {system: in_a_word(recipe, measures) for system, recipe in self.recipes.items()}
         if not any(told.values()):
             return table
         lines = [
@@ -132,18 +132,18 @@ class _View:
         """All languages of a task, and below them what papers print."""
         table = self._table(name, title, measures, measures[0].task)
         theirs = [
-            line
+            Line(label, (None, *(None if figure is None else Entry(f"{figure:g}") for figure in found)), theirs=True)
             for system in dict.fromkeys(variant.system for variant in self.variants)
             if system in self.recipes
-            for line in _theirs(self.recipes[system], measures)
+            for label, found in figures(self.recipes[system], measures)
         ]
         if not theirs:
             return table
         means = Column("", "their mean")
         lines = [replace(line, entries=(*line.entries, None)) for line in table.lines]
         note = f" Rows in italics are the papers' ({THEIRS}: other data and models), not to be set against ours."
-        remarks = {remark for recipe in self.recipes.values() for remark in _remarks(recipe, measures)}
-        note += "".join(f" {remark}" for remark in sorted(remarks))
+        told = {remark for recipe in self.recipes.values() for remark in remarks(recipe, measures)}
+        note += "".join(f" {remark}" for remark in sorted(told))
         return replace(table, columns=(*table.columns, means), lines=(*lines, *theirs), caption=table.caption + note)
 
     def _table(self, name: str, title: str, measures: Sequence[Measure], task: str) -> Table:
@@ -175,8 +175,10 @@ class _View:
 
     def _caption(self, measures: Sequence[Measure]) -> str:
         known = {variant.system: variant.label for variant in reversed(self.variants)}
+        shown = [variant for variant in self.variants if any(variant in self.scores[measure] for measure in measures)]
         parts = [
-            "Means over runs ± half of their 95 % interval (Student's t); a run's score is its fine-tunings' mean."
+            "Means over runs ± half of their 95 % interval (Student's t); a run's score is its fine-tunings' mean.",
+            *of_checkpoints(shown),
         ]
         if len(self.variants) > 1:
             base = known.get(self.baseline, self.baseline)
@@ -198,7 +200,7 @@ class _View:
 
     def _too_few(self, measures: Sequence[Measure]) -> list[str]:
         """Of the systems with the fewest runs, which limit what any test can find."""
-        by_system = [list(map(len, self.scores[measure].values())) for measure in measures]
+        by_system = [_counts(self.scores[measure]) for measure in measures]
         fewest = [sorted(counts)[:2] for counts in by_system if len(counts) > 1]
         if not fewest:
             return []
@@ -209,6 +211,24 @@ class _View:
         runs = f"{one} run{'s' * (one > 1)}"
         sizes = f"{runs} of a system" if one == other else f"{runs} of one system and {other} of another"
         return [f"With {sizes} no p is below {least:.2g}: few differences can be told apart, or none."]
+
+
+def of_checkpoints(variants: Iterable[Variant]) -> list[str]:
+    """A sentence for captions on systems of which a run is something else; none where all were pre-trained here."""
+    labels = list(dict.fromkeys(variant.label for variant in variants if variant.checkpoint))
+    if not labels:
+        return []
+    told = (
+        f"Not pre-trained here: {'; '.join(labels)}. A run of these is a fine-tuning and says nothing of other "
+        "pre-trainings; tests against a system that was pre-trained here take their mean for one run."
+    )
+    return [told]
+
+
+def _counts(by_variant: Mapping[Variant, Runs]) -> list[int]:
+    """How many values each system has in a test against one that was pre-trained here, where there is one."""
+    trained = next((variant for variant in by_variant if not variant.checkpoint), None)
+    return [len(comparable(variant, runs, trained or variant)) for variant, runs in by_variant.items()]
 
 
 def _least_p(one: int, other: int) -> float:
@@ -243,53 +263,3 @@ def _range(counts: Sequence[int]) -> str:
     if not counts:
         return "0"
     return str(min(counts)) if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
-
-
-def _in_a_word(recipe: Recipe, measures: Sequence[Measure]) -> str:
-    """The papers' own means of what we measure."""
-    asked = {(measure.task, measure.setting, measure.metric) for measure in measures}
-    told = [
-        f"{_named(row)} {row.scores['mean']:g} ({row.where})"
-        for row in _published(recipe)
-        if "mean" in row.printed and any(row.fits(*ours) for ours in asked)
-    ]
-    return "; ".join(told)
-
-
-def _theirs(recipe: Recipe, measures: Sequence[Measure]) -> list[Line]:
-    """What papers print of this task and setting, in the columns of our scores of the same name."""
-    lines = []
-    for row in _published(recipe):
-        fitting = [row.fits(measure.task, measure.setting, measure.metric) for measure in measures]
-        if not any(fitting):
-            continue
-        figures = [
-            row.scores.get(measure.language) if fits and measure.language else None
-            for measure, fits in zip(measures, fitting, strict=True)
-        ]
-        entries = [None if figure is None else Entry(f"{figure:g}") for figure in [*figures, row.scores.get("mean")]]
-        if any(entries):
-            lines.append(Line(f"{row.where} ({_named(row)})", (None, *entries), theirs=True))
-    return lines
-
-
-def _remarks(recipe: Recipe, measures: Sequence[Measure]) -> Iterator[str]:
-    """What to know before reading papers' figures beside ours: their unit where it is not ours, and their notes."""
-    for row in _published(recipe):
-        table = row.table
-        units = {measure.unit for measure in measures if row.fits(measure.task, measure.setting, measure.metric)}
-        if not units:
-            continue
-        unit = "" if table.unit in units else f"the unit is {table.unit}, ours {' and '.join(sorted(units))}"
-        told = "; ".join(filter(None, [unit, table.note.removesuffix(".")]))
-        if told:
-            yield f"{row.cite}, table {table.number}: {told}."
-
-
-def _published(recipe: Recipe) -> Iterator[PublishedRow]:
-    for place in recipe.published:
-        yield from place.rows()
-
-
-def _named(row: PublishedRow) -> str:
-    return ", ".join(filter(None, [row.table.task, row.setting, row.table.metric]))
