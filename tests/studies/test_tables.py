@@ -186,10 +186,10 @@ def test_what_papers_print_of_a_task_and_setting_is_marked_as_theirs(results, re
     main, xnli = tables([{**one, "task": "xnli"} for one in results], "t", "a", recipes)
     assert main.columns[-1].name == "theirs, another scale"
     [place] = [said.where for said in recipes["b"].published if "cross-lingual" in said.where]
-    assert cell(main, "B", "theirs, another scale").text == f"xnli, zero-shot, accuracy 75.6 ({place})"
+    assert cell(main, "B", "theirs, another scale").text == f"xnli, zero-shot, accuracy, %: 75.6 ({place})"
     assert cell(main, "A", "theirs, another scale") is None
     [theirs] = [line for line in xnli.lines if line.theirs]
-    assert theirs.label == f"{place} (xnli, zero-shot, accuracy)"
+    assert theirs.label == f"{place} (xnli, zero-shot, accuracy, %)"
     assert [entry and entry.text for entry in theirs.entries] == [None, "85.2", None, "78", "79.2", "75.6"]
     assert "not to be set against ours" in xnli.caption
 
@@ -206,20 +206,52 @@ def test_what_papers_measure_otherwise_stands_in_no_table(results, recipes):
         assert not any(column.is_text for table in found for column in table.columns)
 
 
-def test_a_unit_that_is_not_ours_is_told_beside_the_papers_figures(results):
-    change = {"task": "perplexity", "metric": "perplexity", "unit": "per subword", "greater_is_better": False}
-    nepali = [{**one, **change, "language": "ne"} for one in results if one["language"] == "de"]
-    _, table = tables(nepali, "t", "a", {"b": read_recipe("xlm/clm-ne")})
+def of_nepali(results):
+    """What `perplexity` tells: its main score a subword, and beside it that a word."""
+    subword = {"metric": "perplexity", "unit": "per subword"}
+    word = {"metric": "perplexity per word", "unit": "", "main": False}
+    shared = {"task": "perplexity", "language": "ne", "greater_is_better": False}
+    return [{**one, **shared, **each} for each in (subword, word) for one in results if one["language"] == "de"]
+
+
+def test_papers_figures_stand_below_our_score_of_their_name_though_another_is_the_main_one(results):
+    main, table = tables(of_nepali(results), "t", "a", {"b": read_recipe("xlm/clm-ne")})
+    assert [column.group for column in main.columns] == ["", "perplexity (perplexity, per subword)"]
+    heads = ["perplexity (perplexity, per subword)", "perplexity (perplexity per word)"]
+    assert [column.group for column in table.columns] == ["", *heads, ""]
     [theirs] = [line for line in table.lines if line.theirs]
-    assert [entry and entry.text for entry in theirs.entries][-2:] == ["157.2", None]
-    assert "table 4: the unit is not named, ours per subword; A rerun got" in table.caption
-    assert "so it is likely a word." in table.caption
+    assert [entry and entry.text for entry in theirs.entries] == [None, None, "157.2", None]
+    assert theirs.label.endswith("(perplexity, perplexity, not named, likely per word)")
+
+
+def test_a_unit_that_is_not_ours_is_told_beside_the_papers_figures(results):
+    _, table = tables(of_nepali(results), "t", "a", {"b": read_recipe("xlm/clm-ne")})
+    unit = "Unit: not named, likely per word; ours: perplexity per word, which is not the same."
+    told = f"table 4 (perplexity, perplexity): {unit} Selection: averaged perplexity over languages. A rerun got"
+    assert told in table.caption
+
+
+def test_selection_and_errata_are_told_beside_the_papers_figures(results, recipes):
+    tuned = [{**one, "task": "xnli", "tuning": {"rule": "mean-dev"}} for one in results]
+    main, xnli = tables(tuned, "t", "a", recipes)
+    for table in (main, xnli):
+        assert "of which language is not in the paper; ours: mean-dev." in table.caption
+        assert "Chinese equals what the table prints for XLM" in table.caption
+    console = Console(file=StringIO(), width=120)
+    console.print(main.caption)
+    for text in (markdown(xnli), latex(xnli), html(xnli), " ".join(console.file.getvalue().split())):
+        assert "ours: mean-dev" in text
+    exact = [{**one, "task": "mlqa", "metric": "exact"} for one in results]
+    assert (
+        "Wrong in print: AVG(zero-shot) is the mean of es, de, zh and AVG(all)"
+        in tables(exact, "t", "a", recipes)[1].caption
+    )
 
 
 def test_each_score_has_the_figures_of_its_own_name(results, recipes):
     both = [{**one, "task": "mlqa", "metric": metric} for metric in ("f1", "exact") for one in results]
     theirs = [line for line in tables(both, "t", "a", recipes)[1].lines if line.theirs]
-    assert [line.label.rpartition(", ")[2] for line in theirs] == ["exact match)", "F1)"]
+    assert [line.label.split(", ")[-2] for line in theirs] == ["exact match", "F1"]
     exact, f1 = ([entry and entry.text for entry in line.entries] for line in theirs)
     assert sorted(filter(None, exact)) == sorted(["66.7", "49.7", "49.6", "51.9"])
     assert not set(filter(None, f1)) & set(filter(None, exact))

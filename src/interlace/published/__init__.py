@@ -56,6 +56,24 @@ class Row:
         """Whether figures may stand beside our scores of that name: a paper's row without a setting fits any."""
         return (self.table.task, self.table.score) == (task, score) and self.setting in {"", setting}
 
+    def remarks(self, units: Collection[str], rules: Collection[str]) -> list[str]:
+        """What to know before reading the row beside our scores: of the table, and of the row where there is a note.
+
+        Args:
+            units: of our scores; where one is not the table's, that is said.
+            rules: by which our scores' weights were chosen; none: nothing was tuned.
+        """
+        table, parts = self.table, []
+        if others := [unit for unit in units if unit != table.unit]:
+            parts.append(f"Unit: {table.unit}; ours: {' and '.join(sorted(others))}, which is not the same.")
+        if table.selection or rules:
+            ours = f"; ours: {' and '.join(rules)}" if rules else ""
+            parts.append(f"Selection: {table.selection or 'not named'}{ours}.")
+        parts += [table.note] if table.note else []
+        parts += [f"Wrong in print: {table.errata}"] if table.errata else []
+        told = [f"{self.cite}, table {table.number} ({table.task}, {table.metric}): {' '.join(parts)}"] if parts else []
+        return [*told, f"{self.where}: {self.note}"] if self.note else told
+
     def only(self, columns: Collection[str]) -> Row:
         """The same row with some of its figures."""
         kept = [{key: value for key, value in each.items() if key in columns} for each in (self.printed, self.correct)]
@@ -98,6 +116,11 @@ class Table(BaseModel):
     note: str = Field("", description="What to know before comparing.")
     errata: str = Field("", description="What is wrong in print, and what is right.")
     rows: list[_Line] = Field(min_length=1, description="A system each.")
+
+    @property
+    def measured(self) -> str:
+        """The metric with its unit, where this says more."""
+        return self.metric if self.unit == self.metric else f"{self.metric}, {self.unit}"
 
     @model_validator(mode="after")
     def _fits(self) -> Table:

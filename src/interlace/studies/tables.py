@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from interlace.statistics import ALPHA, holm
 from interlace.statistics.runs import mean_interval
-from interlace.studies._theirs import figures, in_a_word, remarks
+from interlace.studies._theirs import Theirs, rules_of, with_printed
 from interlace.studies._words import filled, mixed, over_same, unlike, words_asked
 from interlace.studies.comparing import against, compare
 from interlace.studies.measures import OTHERS, averaged, comparable, scores_of, variants_of
@@ -80,17 +80,20 @@ def tables(
         title: of the study.
         baseline: the system that others are tested against; none: the first.
         recipes: of each system, for what papers publish of it.
-        metrics: by task, which scores are shown; none: the main one.
+        metrics: by task, which scores are shown; none: the main one. The table of a task shows those too that papers
+            print of its systems.
     """
     rows = filled(rows)
-    scores, variants = scores_of(rows, over_same(rows, metrics, beside=True)), variants_of(rows)
-    marked = {(one.measure, one.variant) for one in compare(rows, baseline, metrics=metrics) if one.clear}
-    view = _View(scores, variants, marked, baseline or variants[0].system, recipes, unlike(rows))
+    shown, variants = with_printed(rows, recipes, metrics), variants_of(rows)
+    asked, scores = (scores_of(rows, over_same(rows, names, beside=True)) for names in (metrics, shown))
+    marked = {(one.measure, one.variant) for one in compare(rows, baseline, metrics=shown) if one.clear}
+    theirs = Theirs(recipes, rules_of(rows))
+    view = _View(scores, variants, marked, baseline or variants[0].system, theirs, unlike(rows))
     groups: dict[tuple[str, str], list[Measure]] = {}
     for measure in scores:
         groups.setdefault((measure.task, measure.setting), []).append(measure)
     several = {task for task, _ in groups if sum(task == other for other, _ in groups) > 1}
-    by_score = groupby(scores, key=lambda measure: (measure.task, measure.setting, measure.metric))
+    by_score = groupby(asked, key=lambda measure: (measure.task, measure.setting, measure.metric))
     found = [view.main(title, [list(measures) for _, measures in by_score])]
     for (task, setting), measures in groups.items():
         name = f"{task}.{setting}" if task in several else task
@@ -106,7 +109,7 @@ class _View:
     variants: list[Variant]
     marked: set[tuple[Measure, Variant]]
     baseline: str
-    recipes: Mapping[str, Recipe]
+    theirs: Theirs
     unlike: Mapping[str, Sequence[str]]
 
     def main(self, title: str, groups: Sequence[Sequence[Measure]]) -> Table:
@@ -117,16 +120,16 @@ class _View:
             others = means or [measure for measure in group if not measure.is_source]
             measures += [*(measure for measure in group if measure.is_source), *others]
         table = self._table("main", title, measures, "")
-        told = {system: in_a_word(recipe, measures) for system, recipe in self.recipes.items()}
-        if not any(told.values()):
+        told = [self.theirs.in_a_word(variant.system, measures) for variant in self.variants]
+        if not any(told):
             return table
+        columns = (*table.columns, Column("", THEIRS, is_text=True))
         lines = [
-            replace(
-                line, entries=(*line.entries, Entry(told.get(variant.system, "")) if told.get(variant.system) else None)
-            )
-            for line, variant in zip(table.lines, self.variants, strict=True)
+            replace(line, entries=(*line.entries, Entry(words) if words else None))
+            for line, words in zip(table.lines, told, strict=True)
         ]
-        return replace(table, columns=(*table.columns, Column("", THEIRS, is_text=True)), lines=tuple(lines))
+        caption = " ".join([table.caption, *self.theirs.remarks(measures)])
+        return replace(table, columns=columns, lines=tuple(lines), caption=caption)
 
     def one(self, name: str, title: str, measures: Sequence[Measure]) -> Table:
         """All languages of a task, and below them what papers print."""
@@ -134,17 +137,15 @@ class _View:
         theirs = [
             Line(label, (None, *(None if figure is None else Entry(f"{figure:g}") for figure in found)), theirs=True)
             for system in dict.fromkeys(variant.system for variant in self.variants)
-            if system in self.recipes
-            for label, found in figures(self.recipes[system], measures)
+            for label, found in self.theirs.figures(system, measures)
         ]
         if not theirs:
             return table
         means = Column("", "their mean")
         lines = [replace(line, entries=(*line.entries, None)) for line in table.lines]
-        note = f" Rows in italics are the papers' ({THEIRS}: other data and models), not to be set against ours."
-        told = {remark for recipe in self.recipes.values() for remark in remarks(recipe, measures)}
-        note += "".join(f" {remark}" for remark in sorted(told))
-        return replace(table, columns=(*table.columns, means), lines=(*lines, *theirs), caption=table.caption + note)
+        note = f"Rows in italics are the papers' ({THEIRS}: other data and models), not to be set against ours."
+        caption = " ".join([table.caption, note, *self.theirs.remarks(measures)])
+        return replace(table, columns=(*table.columns, means), lines=(*lines, *theirs), caption=caption)
 
     def _table(self, name: str, title: str, measures: Sequence[Measure], task: str) -> Table:
         apart = mixed(measures, self.unlike)
