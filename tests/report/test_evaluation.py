@@ -137,23 +137,87 @@ def test_papers_stand_below_ours_and_are_called_theirs(make_run):
     assert ours < theirs < found.index("XLM (MLM+TLM)")
     assert "Tang et al. 2022" not in " ".join(found)  # no languages there
     row = found[found.index("mBERT+WEAM") :][:8]
-    assert row[:2] == ["mBERT+WEAM", "Yang et al. 2021, table 2"]
+    assert row[:3] == ["mBERT+WEAM", "Yang et al. 2021, table 2", "accuracy, %"]
     assert "82.6" in row
     assert "Theirs, not ours" in section.lead
+
+
+def test_units_selection_and_notes_stand_beside_papers_figures(make_run):
+    folder = make_run("mlm", gain=0.0)
+    change(folder, "scores.json", lambda rows: [{**row, "tuning": {"rule": "english-dev"}} for row in rows])
+    text = " ".join(words_of(published(read_runs([folder]))))
+    assert "(xnli, accuracy): Selection: per-language-dev: the best setting of each language" in text
+    assert "not in the paper; ours: english-dev. Learning rates of 5e-4 to 2e-4" in text
+    assert "mlm here accuracy, %" in text
+
+
+def scored(make_run, **told):
+    """The words of the section for a run with one score."""
+    folder = make_run("mlm", gain=0.0)
+    row = {"source": "en", "seed": 0, "n": 9, **told}
+    change(folder, "scores.json", lambda _: [row])
+    return " ".join(words_of(published(read_runs([folder]))))
+
+
+def test_papers_figures_stand_beside_our_score_of_the_same_name(make_run):
+    """Of Nepali the paper's figure is likely per word; the main score is per subword."""
+    both = {"perplexity": 468.0, "perplexity per subword": 468.0, "perplexity per word": 2345.6}
+    text = scored(make_run, task="perplexity", metric="perplexity", unit="per subword", language="ne", score=468.0,
+                  greater_is_better=False, scores=both)  # fmt: skip
+    assert "mlm here perplexity per word 2\u202f345.6" in text
+    assert (
+        "Nepali Conneau & Lample 2019, table 4, not named: Wikipedia perplexity, not named, likely per word 157.2"
+        in text
+    )
+    assert "468" not in text
+    assert "Unit: not named, likely per word; ours: perplexity per word, which is not the same." in text
+    assert "so it is likely a word." in text
+
+
+def test_a_perplexity_that_papers_have_no_like_of_stands_beside_none(make_run):
+    text = scored(make_run, task="perplexity", metric="perplexity", unit="per subword", language="ne", score=468.0)
+    assert "157.2" not in text
+
+
+def test_the_means_of_xlm_stand_beside_ours(make_run):
+    """Table 5 prints one mean a system, in other units than ours."""
+    text = scored(make_run, task="word_translation", metric="p@1 csls", unit="%", language="en-de", score=40.0,
+                  scores={"p@1 csls": 40.0, "mean cosine": 0.412, "mean distance": 3.5})  # fmt: skip
+    assert "mlm here mean cosine, cosine 0.41" in text
+    assert "mlm here mean distance, L2 3.50" in text
+    assert (
+        "XLM Conneau & Lample 2019, table 5, MUSE dictionaries; which of them is not named mean cosine, cosine 0.55"
+        in text
+    )
+    assert "mean: ours is over English – German." in text
+    text = scored(lambda *args, **more: make_run(*args, folder="similarity", **more), task="word_similarity",
+                  metric="spearman", unit="%", language="en-de", score=60.0, scores={"pearson": 61.5})  # fmt: skip
+    assert "mlm here pearson, % 61.5" in text
+    assert "Unit: correlation; ours: %, which is not the same. From -1 to 1; ours are a hundred times as large." in text
+
+
+def test_what_print_has_wrong_is_told(make_run):
+    text = scored(make_run, task="mlqa", metric="f1", unit="%", language="de", score=50.0, scores={"exact": 33.0})
+    assert "Question answering exact" in text
+    assert "Wrong in print: AVG(zero-shot) is the mean of es, de, zh and AVG(all)" in text
 
 
 def test_what_a_recipe_quotes_is_shown(make_run):
     folder = make_run("mlm", gain=0.0)
     said = [
         {"where": "Yang et al. 2020, table 1, ALM", "note": "Odd."},
-        {"where": "Yang et al. 2020, table 3, ALM (cross-lingual test)"},  # stands in the table of XNLI already
+        {
+            "where": "Yang et al. 2020, table 3, ALM (cross-lingual test)",
+            "note": "Ours is less.",
+        },  # stands in the table of XNLI already
         {"where": "Doe 2020, table 9, X"},  # not known here
     ]
     change(folder, "recipe.json", lambda recipe: {**recipe, "published": said})
     text = " ".join(words_of(published(read_runs([folder]))))
     assert "mlm: Yang et al. 2020, table 1, ALM, translation, WMT14 (BLEU)" in text
     assert "English – German 29.22 Odd." in text
-    assert "ALM (cross-lingual test)" not in text
+    assert "mlm: Yang et al. 2020, table 3" not in text
+    assert "Yang et al. 2020, table 3, ALM (cross-lingual test): Ours is less." in text
     assert "Doe 2020" not in text
 
 

@@ -3,40 +3,49 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from interlace.errors import DataError
+from interlace.errors import DataError, SettingsError
 from interlace.published import placed, rows
 from interlace.report import Section
-from interlace.report._format import heading, language_name, number
+from interlace.report._format import heading, joined, language_name, number
 from interlace.report._scores import tables
 from interlace.report._templates import render
+from interlace.tasks import TASKS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from interlace.published import Row
+    from interlace.report._cells import Cell
     from interlace.report._run import Run
     from interlace.report._scores import TaskTable
 log = logging.getLogger(__name__)
 
+_MEAN = "mean"  # a column of papers
+
 
 @dataclass(frozen=True)
 class _Shown:
-    """A table: ours above, theirs below, a figure a language; None where there is none."""
+    """A table: ours above, theirs below, a figure a column; None where there is none.
+
+    remarks: what to know before reading theirs beside ours.
+    """
 
     name: str
     metric: str
-    languages: list[str]
-    ours: list[tuple[str, list[float | None]]]
-    theirs: list[tuple[str, str, list[float | None]]]  # system, paper and table, figures
+    measured: str
+    columns: list[str]
+    ours: list[tuple[str, list[str | None]]]
+    theirs: list[tuple[str, str, str, list[str | None]]]  # system, paper and table, measure, figures
+    remarks: list[str]
 
 
 def published(runs: Sequence[Run]) -> Section:
-    """The section: a table for each of our tables whose task, measure and setting a paper's table has too."""
-    asked = tables(runs)
-    shown = [found for table in asked if (found := _beside(table)) is not None]
+    """The section: a table for each score of ours that a paper's table has too, of the same task and setting."""
+    asked = [of for table in tables(runs) for of in _by_score(runs, table)]
+    shown = [found for table in asked if (found := _beside(table, runs)) is not None]
     quoted = _quoted(runs, asked)
     lead = (
         "Theirs, not ours: other data, other models and another scale, many times as large. They show the order of"
@@ -44,31 +53,105 @@ def published(runs: Sequence[Run]) -> Section:
         if shown or quoted
         else "The papers have no table of the tasks that are scored here."
     )
-    body = render("published", shown=shown, quoted=quoted, digits=_digits)
+    body = render("published", shown=shown, quoted=quoted)
     return Section("What papers report", lead, body)
 
 
-def _beside(table: TaskTable) -> _Shown | None:
-    ours = [line.language for line in table.lines]
+def _by_score(runs: Sequence[Run], table: TaskTable) -> list[TaskTable]:
+    """The table, and the like of it for each score beside the main one that papers print of the task."""
+    names = dict.fromkeys(row.table.score for row in rows(table.task) if row.table.score not in {"", table.metric})
+    return [table, *(found for name in names for found in _of_score(runs, table, name))]
+
+
+def _of_score(runs: Sequence[Run], table: TaskTable, name: str) -> list[TaskTable]:
+    """A table of another score that was measured with the main one; none where it was not."""
+    kind = (table.task, table.metric, table.source, table.setting)
+    change = {"metric": name, "unit": _unit(table.task, name), "low": None, "high": None}
+    renamed = [
+        replace(
+            run,
+            scores=[
+                score.model_copy(update={**change, "score": score.scores[name]})
+                for score in run.scores
+                if (score.task, score.metric, score.source, score.setting) == kind and name in score.scores
+            ],
+        )
+        for run in runs
+    ]
+    return tables(renamed)
+
+
+def _unit(task: str, name: str) -> str:
+    """Of a score beside the main one; "" where its name says it, or nobody knows the task."""
+    try:
+        kind = TASKS.get(task)
+    except SettingsError:
+        return ""
+    unit = kind.others[name][0] if name in kind.others else kind.unit
+    return unit if isinstance(unit, str) else ""
+
+
+def _beside(table: TaskTable, runs: Sequence[Run]) -> _Shown | None:
     theirs = [row for row in rows(table.task) if _stands_beside(row, table)]
     if not theirs:
         return None
-    languages = [language for language in ours if any(language in row.printed for row in theirs)]
-    by_language = {line.language: line for line in table.lines}
+    columns = [line.language for line in table.lines if any(line.language in row.printed for row in theirs)]
+    remarks = dict.fromkeys(
+        remark for row in theirs for remark in row.remarks([table.unit or table.metric], table.rules)
+    )
+    remarks |= dict.fromkeys(
+        f"{row.where}: {said['note']}"
+        for run in runs
+        for said in run.recipe.get("published") or []
+        for row in _rows_of(said)
+        if said.get("note") and _stands_beside(row, table)
+    )
+    if any(_prints_a_mean(row) for row in theirs):
+        columns.append(_MEAN)
+        remarks[f"{_MEAN}: ours is over {joined([language_name(key) for key in _averaged(table)])}."] = None
     return _Shown(
         heading(table.task, table.setting),
         table.metric,
-        languages,
-        [(recipe, [cell.mean if (cell := by_language[language].cells.get(recipe)) else None for language in languages])
-         for recipe in table.recipes],
-        [(row.system, _place(row), [row.scores.get(language) for language in languages]) for row in theirs],
-    )  # fmt: skip
+        table.metric if table.unit in {"", table.metric} else f"{table.metric}, {table.unit}",
+        columns,
+        [(recipe, [_ours(table, recipe, column) for column in columns]) for recipe in table.recipes],
+        [
+            (row.system, _place(row), row.table.measured, [_digits(row.scores.get(column)) for column in columns])
+            for row in theirs
+        ],
+        list(remarks),
+    )
+
+
+def _ours(table: TaskTable, recipe: str, column: str) -> str | None:
+    cell: Cell | None = None
+    if column != _MEAN:
+        cell = next(line.cells.get(recipe) for line in table.lines if line.language == column)
+    elif table.mean:
+        cell = table.mean.cells.get(recipe)
+    elif only := _averaged(table):
+        return _ours(table, recipe, only[0])
+    if cell is None:
+        return None
+    return number(cell.mean, 1 if table.unit == "%" or abs(cell.mean) >= 100 else 2)
+
+
+def _averaged(table: TaskTable) -> list[str]:
+    """The languages that our mean is over; one where there is one alone."""
+    others = [line.language for line in table.lines if not line.source]
+    return table.averaged if table.mean else others[:1]
 
 
 def _stands_beside(row: Row, table: TaskTable) -> bool:
-    """Whether a paper's row has a figure for one of our languages, of the same task, setting and score."""
+    """Whether a paper's row has a figure for one of our languages, or their mean, of the same task, setting, score."""
     ours = {line.language for line in table.lines}
-    return row.fits(table.task, table.setting, table.metric) and not ours.isdisjoint(row.printed)
+    fits = row.fits(table.task, table.setting, table.metric)
+    return fits and (not ours.isdisjoint(row.printed) or (_prints_a_mean(row) and bool(_averaged(table))))
+
+
+def _prints_a_mean(row: Row) -> bool:
+    """Whether the paper prints a mean over languages, or pairs of them, alone."""
+    return list(row.table.columns) == [_MEAN]
 
 
 def _place(row: Row) -> str:
@@ -89,9 +172,9 @@ def _quoted(runs: Sequence[Run], asked: Sequence[TaskTable]) -> list[dict[str, A
                     "run": run.label,
                     "where": row.where,
                     "task": row.table.task,
-                    "metric": row.table.metric,
+                    "measured": row.table.measured,
                     "scores": ", ".join(figures),
-                    "note": " ".join(filter(None, [row.note, said.get("note", "")])),
+                    "note": " ".join(filter(None, [said.get("note", ""), *row.remarks([], [])])),
                 }
                 entries.setdefault(f"{run.label} {row.where} {row.table.task} {row.table.metric}", entry)
     return list(entries.values())
@@ -107,6 +190,6 @@ def _rows_of(said: Mapping[str, Any]) -> list[Row]:
         return []
 
 
-def _digits(value: float) -> str:
+def _digits(value: float | None) -> str | None:
     """As many decimals as papers print: one, or two of correlations and BLEU."""
-    return number(value, 1 if round(value, 1) == value else 2)
+    return None if value is None else number(value, 1 if round(value, 1) == value else 2)
