@@ -214,6 +214,27 @@ def test_pre_trainings_tell_systems_apart_and_checkpoints_are_told_by_fine_tunin
     assert "over pre-trainings (of two checkpoints that were not pre-trained here: over fine-tunings alone)" in page
 
 
+def test_a_single_measurement_has_its_interval_over_examples(tmp_path: Path) -> None:
+    scores = [score("de", 50, low=40.2, high=59.8), score("tr", 30, low=29.0, high=31.0), score("tr", 34, seed=1)]
+    folder = bare_run(tmp_path / "a", "a", scores)
+    single, several = only(zero_shot_table([folder])).lines
+    cells = single.cells["a"], several.cells["a"]
+    assert [cell and cell.interval for cell in cells] == [(40.2, 59.8), None]
+    assert [cell and cell.ends for cell in cells] == [(40.2, 59.8), (30, 34)]
+    page = write_report([folder], tmp_path / "page.html").read_text(encoding="utf-8")
+    assert re.findall(r"<small>(95 %: 40.2–59.8|30.0–34.0)</small>", page) == ["95 %: 40.2–59.8", "30.0–34.0"]
+    assert "The small figures are the least and the greatest seed." in page
+    assert "Small figures behind 95 % are of a single measurement: its middle 95 % over test examples drawn" in page
+    assert "greatest seed. Of a single measurement it is the middle 95 % over test examples drawn again." in page
+    assert "a: 50.0 (40.2–59.8)" in page
+
+
+def test_no_caption_speaks_of_seeds_or_examples_where_there_is_no_spread(tmp_path: Path) -> None:
+    page = write_report([bare_run(tmp_path / "a", "a", [score("de", 50)])], tmp_path / "page.html")
+    text = page.read_text(encoding="utf-8")
+    assert not re.search("mall figures|thin bar", text)
+
+
 def test_a_mean_is_over_pre_trainings_however_often_each_was_tuned(tmp_path: Path) -> None:
     first = bare_run(tmp_path / "a1", "a", [score("de", 10, 0), score("de", 20, 1), score("de", 30, 2)], 1)
     cell = only(zero_shot_table([first, bare_run(tmp_path / "a2", "a", [score("de", 60)], 2)])).lines[0].cells["a"]

@@ -39,7 +39,7 @@ def _rows(table: TaskTable) -> list[Line]:
 def by_recipe(
     table: TaskTable, keys: Mapping[str, Column], title: str, ends: tuple[float, float], mean_name: str
 ) -> Markup:
-    """Recipes down, score across between these ends, a mark a language with the range of its seeds."""
+    """Recipes down, score across between these ends, a mark a language with the range of its seeds or examples."""
     across = scale(*ends, _LEFT, _RIGHT)
     bottom = _TOP + _ROW * len(table.recipes) - 6
     rows = {_name(row, mean_name): row for row in _rows(table)}
@@ -62,10 +62,11 @@ def by_recipe(
 
 def _mark(cell: Cell, language: str, style: int, y: float, across: Callable[[float], float]) -> list[Markup]:
     parts = []
-    if cell.high > cell.low:
-        reach = {"x1": across(cell.low), "x2": across(cell.high), "y1": y, "y2": y}
+    low, high = cell.ends
+    if high > low:
+        reach = {"x1": across(low), "x2": across(high), "y1": y, "y2": y}
         parts.append(element("line", class_=f"whisker c{style}", **reach))
-    told = f"{language}: {number(cell.mean)} ({spread(cell.low, cell.high)})"
+    told = f"{language}: {number(cell.mean)} ({spread(low, high)})"
     return [*parts, marker(across(cell.mean), y, style, told)]
 
 

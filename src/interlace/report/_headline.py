@@ -152,7 +152,7 @@ def _seeds(runs: Sequence[Run], results: Sequence[TaskTable]) -> str:
     fewest, most = min(cell.seeds for cell in cells), max(cell.seeds for cell in cells)
     if most == 1:
         return "Each figure is a single measurement without a spread; other seeds may order the recipes differently."
-    single = " where a range is given, and a single measurement elsewhere" if fewest == 1 else ""
+    single = " where a range of seeds is given, and a single measurement elsewhere" if fewest == 1 else ""
     text = f"Each figure is the mean of {'up to ' if fewest < most else ''}{counted(most, 'seed')}{single}."
     times = Counter(run.label for run in runs)
     once = [label for label, count in times.items() if count == 1]

@@ -46,6 +46,7 @@ def zero_shot(runs: Sequence[Run]) -> Section:
         others=[other_scores(runs, table) for table in results],
         mean_name=_mean_name,
         sourced=any(row.source for table in results for row in table.lines),
+        small=_small_figures(results),
         brackets=_brackets(results),
     )
     return Section("Scores by language", _lead(results), body)
@@ -83,8 +84,6 @@ def _lead(results: Sequence[TaskTable]) -> str:
     if all(table.unit == BLEU for table in results):
         return "Nothing is fine-tuned: each model translates as it is."
     source = joined(list(dict.fromkeys(language_name(table.source) for table in results if table.unit != BLEU)))
-    ranges = " Each mark is the mean over seeds, the thin bar behind it runs from the least to the greatest seed."
-    seeds = max((cell.seeds for table in results for cell in _cells(table)), default=1)
     others = [
         ("translate-train", "translate-train, where it learns from translations"),
         ("supervised", "supervised, where it learns from the scored language's own examples"),
@@ -94,7 +93,39 @@ def _lead(results: Sequence[TaskTable]) -> str:
         start = f"What is fine-tuned learns from {source} only, but for {joined(apart)}."
     else:
         start = f"What is fine-tuned learns from {source} only; every language is then scored as it stands."
-    return start + ranges * (seeds > 1)
+    return " ".join(filter(None, [start, _bars(results)]))
+
+
+def _bars(results: Sequence[TaskTable]) -> str:
+    """What the thin bars of the figures are; "" where there are none."""
+    several, single = _spreads(results)
+    parts = []
+    if several:
+        parts.append(
+            "Each mark is the mean over seeds, the thin bar behind it runs from the least to the greatest seed."
+        )
+    if single:
+        bar = "of a single measurement it is" if several else "The thin bar behind a mark is"
+        parts.append(f"{bar[:1].upper()}{bar[1:]} the middle 95 % over test examples drawn again.")
+    return " ".join(parts)
+
+
+def _small_figures(results: Sequence[TaskTable]) -> str:
+    """Which small figures in a table are which; "" where there are none."""
+    several, single = _spreads(results)
+    parts = ["The small figures are the least and the greatest seed."] if several else []
+    if single:
+        parts.append(
+            "Small figures behind 95 % are of a single measurement: its middle 95 % over test examples drawn again,"
+            " which says nothing of other seeds."
+        )
+    return " ".join(parts)
+
+
+def _spreads(results: Sequence[TaskTable]) -> tuple[bool, bool]:
+    """Whether any cell has several seeds, and whether any is one measurement with an interval over examples."""
+    cells = [cell for table in results for cell in _cells(table)]
+    return any(cell.seeds > 1 for cell in cells), any(cell.interval for cell in cells)
 
 
 def _cells(table: TaskTable) -> list[Cell]:
@@ -199,9 +230,9 @@ def _row(row: Line, name: str, y: float, across: Callable[[float], float], keys:
     lanes = len(row.cells)
     for lane, (column, cell) in enumerate(cells):
         level = y + (lane - (lanes - 1) / 2) * (_LANE if lanes < 4 else 3 * _LANE / lanes)
-        figures = f"{column.label}: {number(cell.mean)} ({spread(cell.low, cell.high)})"
-        if cell.high > cell.low:
-            ends = {"x1": across(cell.low), "x2": across(cell.high), "y1": level, "y2": level}
+        figures = f"{column.label}: {number(cell.mean)} ({spread(*cell.ends)})"
+        if cell.ends[1] > cell.ends[0]:
+            ends = {"x1": across(cell.ends[0]), "x2": across(cell.ends[1]), "y1": level, "y2": level}
             parts.append(element("line", class_=f"whisker c{column.style % 8}", **ends))
         parts.append(marker(across(cell.mean), level, column.style, figures))
     return parts
@@ -216,12 +247,12 @@ def _spoken(row: Line, table: TaskTable) -> str:
 def _domain(table: TaskTable) -> tuple[float, float]:
     """Round ends around all scores; percentages stay within 0 and 100."""
     cells = _cells(table)
-    low, high = min((cell.low for cell in cells), default=0.0), max((cell.high for cell in cells), default=1.0)
+    low, high = min((cell.ends[0] for cell in cells), default=0.0), max((cell.ends[1] for cell in cells), default=1.0)
     room = max((high - low) * 0.05, 0.5 if table.unit == "%" else abs(high) * 0.01, 1e-6)
     low, high = low - room, high + room
     step = [*ticks(low, high, 5), low, high][:2]
     size = abs(step[1] - step[0]) / 2 or 1.0
     low, high = (low // size) * size, -((-high) // size) * size
-    if table.unit == "%" and all(cell.low >= 0 and cell.high <= 100 for cell in cells):
+    if table.unit == "%" and all(cell.ends[0] >= 0 and cell.ends[1] <= 100 for cell in cells):
         low, high = max(low, 0.0), min(high, 100.0)
     return low, high
