@@ -65,7 +65,7 @@ class Row:
         """
         table, parts = self.table, []
         if others := [unit for unit in units if unit != table.unit]:
-            parts.append(f"Unit: {table.unit}; ours: {' and '.join(sorted(others))}, which is not the same.")
+            parts.append(f"Unit: {table.unit}; ours: {' and '.join(sorted(others))}, which need not be the same.")
         if table.selection or rules:
             ours = f"; ours: {' and '.join(rules)}" if rules else ""
             parts.append(f"Selection: {table.selection or 'not named'}{ours}.")
