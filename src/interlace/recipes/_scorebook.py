@@ -25,21 +25,39 @@ class Scorebook:
     asked: the places that a caller wants in the end, in order.
     """
 
-    def __init__(self, folder: Path, written: Callable[[], None] = lambda: None, *, writes: bool = True) -> None:
-        """Read what is there.
+    def __init__(
+        self,
+        folder: Path,
+        written: Callable[[], None] = lambda: None,
+        *,
+        writes: bool = True,
+        model: str | None = None,
+        model_key: str = "",
+    ) -> None:
+        """Read what is there; scores of a model of that name that was another then are dropped.
 
         Args:
             folder: holds `scores.json`, or will.
             written: called after each writing.
             writes: False for processes that only keep count.
+            model: what the checkpoint is called that is scored; None: the run that the folder is of.
+            model_key: names what it holds.
 
         Raises:
-            RunError: what is there are no scores.
+            RunError: what is there are no scores, or those of another checkpoint.
         """
         self._path = folder / SCORES
         self._written = written
         self._writes = writes
-        self._rows = _checked(read_json(self._path, []), self._path)
+        self._about = {"model_key": model_key} | ({"model": model} if model else {})
+        rows = _checked(read_json(self._path, []), self._path)
+        self._rows = [row for row in rows if row.get("model_key", model_key) == model_key]
+        stale = [row for row in rows if row.get("model_key", model_key) != model_key]
+        if others := {row["model"] for row in stale if row.get("model") not in {None, model}} if model else set():
+            message = f"{folder}: holds scores of {' and '.join(map(repr, sorted(others)))}, not of {model!r}"
+            raise RunError(f"{message}; choose another folder with --into, or remove {self._path}")
+        if stale:
+            log.warning("%s: scores (%d) of the model as it was before make way", folder, len(stale))
         self.asked: list[Place] = []
 
     def holds(self, places: Sequence[Place], key: str, files: str = "") -> bool:
@@ -56,7 +74,7 @@ class Scorebook:
         kept = [row for row in self._rows if row["task"] != task or row.get("key") in keys]
         if dropped := len(self._rows) - len(kept):
             log.warning(
-                "%s: scores (%d) of another model, other settings or other targets make way; to keep both, give one a "
+                "%s: scores (%d) under other settings or of other targets make way; to keep both, give one a "
                 "table of its own, [evaluate.tasks.NAME] with task = %r",
                 task, dropped, task,
             )  # fmt: skip
@@ -65,7 +83,7 @@ class Scorebook:
     def put(self, places: Collection[Place], key: str, rows: Sequence[Score], files: str = "", under: str = "") -> None:
         """Take rows in, in place of what stood at these places; `under`: their conditions."""
         others = [row for row in self._rows if place_of(row) not in places]
-        self._rows = others + [{**row, "key": key, "files": files, "conditions": under} for row in rows]
+        self._rows = others + [{**row, **self._about, "key": key, "files": files, "conditions": under} for row in rows]
         self._write()
 
     def tell(self, places: Collection[Place], conditions: str) -> None:

@@ -25,7 +25,7 @@ from interlace.recipes.scored_files import files_key, model_key
 from interlace.tasks._translating import Translating
 from interlace.train.cell import Cell
 from interlace.train.device import accelerator_for
-from interlace.train.folder import RECIPE, RUN, VECTORS, locked, read_json
+from interlace.train.folder import EVALUATION, RECIPE, RUN, VECTORS, locked, read_json, write_json
 from interlace.train.tune import fits, score_fit
 
 if TYPE_CHECKING:
@@ -101,6 +101,7 @@ def evaluate(
 
     Raises:
         IncompleteError: some of several tasks or languages cannot be scored; it holds the rows of the others.
+        RunError: the folder holds scores of another checkpoint.
         InterlaceError: the only one cannot.
     """
     settings = target.recipe.evaluate
@@ -115,7 +116,13 @@ def evaluate(
     model = model_key(target.model)
     failures: list[InterlaceError] = []
     with locked(target.into) if accelerator.is_main_process else nullcontext():
-        book = Scorebook(target.into, lambda: _written(target), writes=accelerator.is_main_process)
+        book = Scorebook(
+            target.into,
+            lambda: _written(target),
+            writes=accelerator.is_main_process,
+            model=target.model if target.trained is None else None,
+            model_key=model,
+        )
         for name, task in tasks.items():
             try:
                 cells = [
@@ -213,6 +220,8 @@ def _leaks(target: Target, names: list[str], told: list[str]) -> dict[tuple[str,
 def _written(target: Target) -> None:
     if Path(target.model) == target.into / "model":
         write_card(target.into)
+    if target.trained is None:
+        write_json(target.into / EVALUATION, target.recipe.dump())
 
 
 def _cell(

@@ -12,14 +12,14 @@ from interlace import __version__
 from interlace.errors import RunError
 from interlace.recipes.scored_files import scored_keys
 from interlace.text.lines import atomic
-from interlace.train.folder import RECIPE, RUN, SCORES, VECTORS, read_json, write_json
+from interlace.train.folder import EVALUATION, RECIPE, RUN, SCORES, VECTORS, read_json, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from interlace.studies.cells import Cell
 
-CELL, TRAINING, EVALUATION, LOG = "cell.json", "pretrain.json", "evaluate.json", "log.txt"
+CELL, TRAINING, LOG = "cell.json", "pretrain.json", "log.txt"
 CELLS, ASIDE, STUDY = "cells", "aside", "study.json"
 
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 from interlace.errors import InterlaceError, RunError
 from interlace.studies._children import Children, as_interrupts
 from interlace.studies._share import Share, share_of
-from interlace.studies._state import CELLS, EVALUATION, LOG, STUDY, TRAINING, Places
+from interlace.studies._state import CELLS, LOG, STUDY, TRAINING, Places
 from interlace.studies.cells import cells_of, chosen, must_have_models
 from interlace.studies.results import JSON, collect, write_results
-from interlace.train.folder import RECIPE, locked, read_json, write_json
+from interlace.train.folder import EVALUATION, RECIPE, locked, read_json, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-RECIPE, RUN, METRICS, SAMPLES, SCORES, EMBEDDING, LINKS, WORDS, VECTORS = (
+RECIPE, RUN, METRICS, SAMPLES, SCORES, EMBEDDING, LINKS, WORDS, VECTORS, EVALUATION = (
     "recipe.json",
     "run.json",
     "metrics.jsonl",
@@ -28,6 +28,7 @@ RECIPE, RUN, METRICS, SAMPLES, SCORES, EMBEDDING, LINKS, WORDS, VECTORS = (
     "links.json",
     "words.safetensors",
     "vectors",
+    "evaluate.json",
 )
 
 
