@@ -10,6 +10,7 @@ import pytest
 from interlace.errors import DataError, MissingDependencyError, SettingsError
 from interlace.recipes import Recipe, read_recipe, shipped_recipes
 from interlace.recipes.estimate import estimate
+from interlace.recipes.prepare import data_root
 from interlace.recipes.pretrain import pretrain
 from interlace.recipes.provenance import differences
 from little_world import SHORT, VOCAB, WORLD
@@ -77,6 +78,9 @@ def test_recipes_to_be_compared_differ_in_what_they_learn_from_alone():
 
 
 def test_no_data_root_says_how_to_give_one(tmp_path, monkeypatch):
+    monkeypatch.setenv("INTERLACE_DATA", "")  # is no way to say: the current folder
+    with pytest.raises(DataError, match="data_root '' is no folder; set the environment variable INTERLACE_DATA"):
+        data_root(read_recipe("evaluation/public"))
     monkeypatch.delenv("INTERLACE_DATA", raising=False)
     with pytest.raises(DataError, match="INTERLACE_DATA"):
         pretrain(read_recipe("adapt/multi30k-mlm"), tmp_path / "run")

@@ -159,6 +159,23 @@ def test_the_ceiling_shows_what_subwords_cannot_tell_apart(task, vocab, tmp_path
     assert task.score(questions, gold, gold) == {"f1": 50.0, "exact": 50.0, "ceiling": 50.0}
 
 
+def test_an_answer_that_stands_nowhere_lowers_the_ceiling(task, vocab, tmp_path):
+    asked = [question("who", ("the doctor", 0)), question("what", ("a horse", 3))]
+    write(tmp_path / "qa/test.en.json", [(ENGLISH, asked)])
+    questions = task.examples("test", "en", vocab, tmp_path)
+    gold = task.learner().gold(questions)
+    assert task.score(questions, gold, gold) == {"f1": 50.0, "exact": 50.0, "ceiling": 50.0}
+
+
+def test_what_is_kept_is_what_official_programs_read(task, vocab, tmp_path):
+    asked = [question("who", ("the doctor", 0), key="a"), question("what", ("letters", 17), key="b")]
+    write(tmp_path / "qa/test.en.json", [(ENGLISH, asked)])
+    questions = task.examples("test", "en", vocab, tmp_path)
+    told = task.told(questions, task.learner().gold(questions))
+    assert told["answers"] == {"a": "the doctor", "b": "letters"}
+    assert [each["text"] for each in told["n-best"]["b"]] == ["letters"]
+
+
 def test_answers_are_told_with_their_questions(task, vocab, tmp_path):
     write(
         tmp_path / "qa/test.en.json", [(ENGLISH, [question("who", ("doctor", 4), key="a"), question("x", ("the", 0))])]

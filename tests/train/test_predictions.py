@@ -115,12 +115,17 @@ def test_few_wrong_examples_are_shown_from_all_over(tmp_path, vocab):
 
 def test_a_task_without_classes_has_outcomes_alone(tmp_path, vocab):
     task = SimpleNamespace(
-        classes=(), unit="%", outcomes=lambda *_: (np.array([0.5, 1.0]), np.ones(2)), samples=lambda *_: []
+        classes=(),
+        unit="%",
+        outcomes=lambda *_: (np.array([0.5, 1.0]), np.ones(2)),
+        samples=lambda *_: [],
+        told=lambda *_: {"answers": {"a": "a dog"}},
     )
     path = outcomes_file(tmp_path, "mine", 0)
     found = keep_predictions(tmp_path, Cell("mine", task, vocab), ("zero-shot", "de"), None, None, None)
     assert found == {"low": 50.0, "high": 100.0}  # of two examples, one or the other may be drawn twice
     assert set(load_file(path)) == {"de.score", "de.weight"}
+    assert json.loads(path.with_suffix(".de.answers.json").read_text()) == {"a": "a dog"}
     assert shown(path) == {"n": 2, "wrong": 1, "samples": []}
 
 

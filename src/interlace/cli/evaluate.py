@@ -10,6 +10,7 @@ import typer
 
 from interlace.cli import Code, Json, output, take_guests
 from interlace.cli._options import Changes, parse_changes
+from interlace.errors import SettingsError
 
 
 def evaluate(
@@ -35,6 +36,8 @@ def evaluate(
     if given and not recipe:
         target = target.changed(change_recipe(target.recipe, given))
     names = [name.strip() for part in on for name in part.split(",") if name.strip()]
+    if on and not names:
+        raise SettingsError(f"--on names no task; the recipe has {', '.join(target.recipe.evaluate.tasks) or 'none'}")
     failed = None
     with training_bar("fine-tuning", None) as bar:
         try:

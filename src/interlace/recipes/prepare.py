@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -116,10 +117,12 @@ def _root(recipe: Recipe) -> Path:
         return cached("world", {**world.dump(), "version": world_version()}, build)
     if recipe.data_root is None:
         raise DataError(f"recipe {recipe.name!r} has no data: give --set data_root=FOLDER, or a [world] section")
-    root = Path(os.path.expandvars(recipe.data_root)).expanduser()
-    if not root.is_dir():
-        hint = "; set the environment variable INTERLACE_DATA" if "$" in str(root) else ""
-        raise DataError(f"data_root {str(root)!r} is no folder{hint}")
+    found = os.path.expandvars(recipe.data_root)
+    root = Path(found).expanduser()
+    if not found or not root.is_dir():
+        named = re.findall(r"\$\{?(\w+)", recipe.data_root)
+        hint = f"; set the environment variable {' and '.join(named)}" if named else ""
+        raise DataError(f"data_root {found!r} is no folder{hint}")
     return root
 
 

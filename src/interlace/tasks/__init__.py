@@ -251,6 +251,10 @@ class Task(Settings, ABC):
         """The names of the classes whose numbers are predicted; none where something else is."""
         return ()
 
+    def told(self, examples: Any, predictions: Predictions) -> dict[str, Any]:  # noqa: ARG002 - most tell classes
+        """What was predicted, as JSON files that other programs read, by name; classes are kept by themselves."""
+        return {}
+
     def outcomes(self, examples: Any, predictions: Predictions, gold: Predictions) -> Outcomes:  # noqa: ARG002
         """(n,) score and (n,) weight of each example: a share of labels, or of words, that are right.
 

@@ -107,18 +107,18 @@ class Mlqa(Task):
         )
 
     def score(self, examples: Any, predictions: Any, gold: Any) -> dict[str, float]:
-        """`f1` and `exact` over the questions that have answers, and `ceiling`, the F1 that subwords allow.
+        """`f1` and `exact` over the questions that have answers, and `ceiling`, the F1 that can be reached.
 
-        Where a subword runs over the border of an answer, not even the right one gives its very text.
+        Where a subword runs over the border of an answer, not even the right one gives its very text; an answer that
+        stands nowhere in its passage is never found.
         """
         found = {name: _percent(each) for name, each in self.by_question(examples, predictions).items()}
         key = ("ceiling", self.normalisation)
         return {**found, "ceiling": _KEPT.of(examples, key, lambda: self._ceiling(examples, gold))}
 
     def _ceiling(self, questions: Questions, gold: NDArray[Any]) -> float:
-        """The F1 of the right subwords, over the questions whose answer has a place."""
-        placed = gold["start"][:, 0] >= 0
-        return _percent(self.by_question(questions, gold)["f1"][placed]) if placed.any() else 0.0
+        """The F1 of the right subwords, which is none for an answer without a place."""
+        return _percent(self.by_question(questions, gold)["f1"])
 
     def outcomes(self, examples: Any, predictions: Any, gold: Any) -> Outcomes:  # noqa: ARG002
         """F1 of each question; one without an answer weighs nothing."""
@@ -135,6 +135,15 @@ class Mlqa(Task):
         """For each question its `id` and the `n_best` answers as text, best first."""
         listed = n_best(questions, predictions)
         return [{"id": key, "n_best": texts} for key, texts in zip(questions.ids, listed, strict=True)]
+
+    def told(self, examples: Any, predictions: Any) -> dict[str, Any]:
+        """`answers`, the best by question, as the official programs read them, and `n-best`."""
+        listed = self.answers(examples, predictions)
+        keys = [each["id"] or str(number) for number, each in enumerate(listed)]
+        return {
+            "answers": dict(zip(keys, best_texts(examples, predictions), strict=True)),
+            "n-best": {key: each["n_best"] for key, each in zip(keys, listed, strict=True)},
+        }
 
     def samples(
         self,

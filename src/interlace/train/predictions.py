@@ -8,7 +8,8 @@
 
 and, in its metadata, what `train.outcomes` says and the names of the classes. `TASK.SETTING.SEED.json` beside it is for
 people: how often each class was taken for each, and some examples that the model got wrong. What a model wrote stands
-in `TASK.SETTING.SEED.LANGUAGE.txt`, a line an example.
+in `TASK.SETTING.SEED.LANGUAGE.txt`, a line an example; answers to questions in `...LANGUAGE.answers.json`, the text by
+the question's id, which the official programs read, and the `n-best` beside it.
 """
 
 from __future__ import annotations
@@ -60,6 +61,8 @@ def keep_predictions(run: Path, cell: Cell, item: Item, examples: Any, predictio
     shown |= {"wrong": len(wrong), "samples": _samples(cell, examples, predictions, gold, wrong)}
     write_outcomes(path, language, got, cell.key, arrays=arrays, classes=cell.task.classes)
     _write_shown(path.with_suffix(".json"), cell, item, shown)
+    for name, content in cell.task.told(examples, predictions).items():
+        write_json(path.with_suffix(f".{_UNSAFE.sub('-', language)}.{name}.json"), content)
     return _told(got, cell)
 
 
