@@ -118,6 +118,8 @@ def _one(item: Any, model: type) -> str:
     found = "" if told else f" (found {item['input']!r})"
     if item["type"] == "literal_error" and "did you mean" in (near := did_you_mean(str(item["input"]), _choices(item))):
         found += near
+    if item["type"] == "list_type" and isinstance(item["input"], str):
+        found += f'; write ["{item["input"]}"]'
     return f"{path}: {message[:1].lower()}{message[1:]}{found}" if path else message
 
 

@@ -227,3 +227,16 @@ def test_a_run_s_recipe_is_changed_by_the_same_keys_as_a_file(tmp_path):
     changed = {"objectives.mlm.masking.rate": "0.2", "objectives.mlm.weight": "2"}
     assert read_recipe(str(path), changed) == read_recipe("tiny/mlm", changed)
     assert read_recipe(str(path), changed).objective("mlm").masking.rate == "0.2"
+
+
+def test_what_a_change_breaks_is_not_blamed_on_the_file():
+    with pytest.raises(SettingsError, match=r"^--set: unknown key 'evaluate\.target'; did you mean 'targets'"):
+        read_recipe("evaluation/small", {"evaluate.target": '["de"]'})
+    with pytest.raises(SettingsError, match=r"^--set: evaluate\.targets: .*found 'de'\); write \[\"de\"\]$"):
+        read_recipe("evaluation/small", {"evaluate.targets": "de"})
+
+
+def test_what_is_wrong_in_the_file_is_told_of_the_file(tmp_path):
+    (tmp_path / "mine.toml").write_text('name = "mine"\nsteps = 3\n')
+    with pytest.raises(SettingsError, match=r"mine\.toml: unknown key 'steps'"):
+        read_recipe(str(tmp_path / "mine.toml"), {"seed": "1"})

@@ -42,11 +42,15 @@ def training_bar(title: str, total: int | None) -> Iterator[Callable[[Step], Non
     with Progress(*columns, console=notes, transient=True, disable=not notes.is_terminal) as progress:
         bar = progress.add_task(title, total=total, rate="", losses="")
         losses: dict[str, float] = {}
-        speed = 0.0
+        speed, last = 0.0, 0
         logged = time.monotonic()
 
         def watch(step: Step) -> None:
-            nonlocal speed, logged
+            nonlocal speed, last, logged
+            if step.index <= last:  # another training
+                losses.clear()
+                speed = 0.0
+            last = step.index
             now = step.tokens / max(step.seconds, 1e-9)
             speed = now if not speed else 0.95 * speed + 0.05 * now
             for key, loss in step.losses.items():

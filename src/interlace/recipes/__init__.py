@@ -255,10 +255,16 @@ def read_recipe(name: str, changes: Mapping[str, str] | None = None) -> Recipe:
         DataError: no such file; SettingsError: it cannot be read, or a key or value is wrong.
     """
     path = find_recipe(name)
+    if not changes:
+        return Recipe.read(read(path), str(path))
     data = read(path)
-    for key, value in (changes or {}).items():
+    for key, value in changes.items():
         change(data, key, value)
-    return Recipe.read(data, str(path))
+    try:
+        return Recipe.read(data)
+    except SettingsError:
+        Recipe.read(read(path), str(path))  # what is wrong with the file is told as such
+        return Recipe.read(data, "--set")
 
 
 def change_recipe(recipe: Recipe, changes: Mapping[str, str]) -> Recipe:
