@@ -409,6 +409,13 @@ def test_it_learns_and_predicts_what_it_learnt(task, root, vocab, backbone):
     predictions, gold = predict_all(learner, backbone, heads, examples, prepared, 256, CPU)
     scores = task.score(examples, predictions, gold)
     assert 80 < scores[task.metric] <= 100
+    assert_declared(task, scores)
+
+
+def assert_declared(task, scores):
+    """Studies refuse to compare by a score that a task does not name."""
+    assert task.also is not None
+    assert {name.split(", ")[0] for name in scores} <= {task.metric, *task.others, *task.also}
 
 
 def flat(values):
@@ -473,6 +480,7 @@ def test_a_perfect_model_scores_100(name, task, root, vocab, backbone):
     TABLES.get(name, translate_table)(backbone, vocab, shift=0)
     examples = task.examples("test", "xx", vocab, root)
     scores = task.measure(backbone, vocab, examples)
+    assert_declared(task, scores)
     assert isinstance(scores, Measured) == (name != "word_similarity")  # a correlation is no sum over examples
     if isinstance(scores, Measured):
         assert 100 * scores.examples.total == pytest.approx(scores[task.metric])

@@ -157,5 +157,8 @@ def test_another_recipe_may_say_how_all_are_measured(grid):
 def test_scores_are_named_of_tasks_that_are_measured(grid):
     with pytest.raises(SettingsError, match=r"evaluate.metrics: nothing is measured by 'retrieva'; did you mean"):
         cells_of(*read_study(str(grid), {"evaluate.metrics.retrieva": '["p@1"]'}))
+    with pytest.raises(SettingsError, match=r"evaluate.metrics: retrieval has no score 'p@11'; did you mean 'p@1'"):
+        cells_of(*read_study(str(grid), {"evaluate.metrics.retrieval": '["p@11"]'}))
+    assert cells_of(*read_study(str(grid), {"evaluate.metrics.retrieval": '["p@1 into source, all"]'}))
     with pytest.raises(SettingsError, match=r"evaluate.metrics.retrieval"):
         read_study(str(grid), {"evaluate.metrics.retrieval": "[]"})

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from interlace.studies import Study, System
+    from interlace.tasks import Task
 
 _TOLD = ("about", "published", "changes")  # to readers only
 _FOLDER = ("/", "./", "../")  # what a checkpoint on the hub is never called
@@ -141,12 +142,22 @@ def _tasks(study: Study, system: str, recipe: Recipe) -> tuple[str, ...]:
     names = study.evaluate.tasks or list(recipe.evaluate.tasks)
     if not names:
         raise SettingsError(f"{study.name}: nothing measures {system!r}: name tasks in evaluate.tasks")
-    for name in names:
-        recipe.evaluate.task(name)
-    for name in study.evaluate.metrics:
+    tasks = {name: recipe.evaluate.task(name) for name in names}
+    for name, metrics in study.evaluate.metrics.items():
         if name not in names:
             raise SettingsError(f"evaluate.metrics: nothing is measured by {name!r}{did_you_mean(name, names)}")
+        _must_tell(tasks[name], name, metrics)
     return tuple(names)
+
+
+def _must_tell(task: Task, name: str, metrics: Sequence[str]) -> None:
+    """Refuse scores that the task does not tell; what stands behind a comma says of what, and a guest may tell any."""
+    if task.also is None:
+        return
+    known = (task.metric, *task.others, *task.also)
+    for metric in metrics:
+        if metric.split(", ")[0] not in known:
+            raise SettingsError(f"evaluate.metrics: {name} has no score {metric!r}{did_you_mean(metric, known)}")
 
 
 def _training(recipe: Recipe) -> dict[str, Any]:

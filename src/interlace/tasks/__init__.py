@@ -156,6 +156,7 @@ class Task(Settings, ABC):
     unit: ClassVar[str] = "%"
     greater_is_better: ClassVar[bool] = True
     others: ClassVar[dict[str, Scale]] = {}  # those of scores unlike the main one
+    also: ClassVar[tuple[str, ...] | None] = None  # the other scores, on the main one's scale; None: nobody says which
     version: ClassVar[int] = 1  # goes up where the same files and settings come to other scores than before
 
     by_itself: ClassVar[bool] = False  # whether a probe measures a language without the source, which then counts too

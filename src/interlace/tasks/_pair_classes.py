@@ -39,6 +39,7 @@ class PairTask(Task):
     """Accuracy over pairs, in percent. Subclass, name the task and its labels, and say how pairs are read."""
 
     metric: ClassVar[str] = "accuracy"
+    also: ClassVar[tuple[str, ...]] = ()
     translatable: ClassVar[bool] = True
     called: ClassVar[str]  # the task's name in errors and logs
     labels: ClassVar[tuple[str, ...]]

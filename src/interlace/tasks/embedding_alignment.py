@@ -58,6 +58,7 @@ class EmbeddingAlignment(AsksDictionary):
     """
 
     metric: ClassVar[str] = "p@1"
+    also: ClassVar[tuple[str, ...]] = ("coverage", "held out")
 
     source: str = Field(
         "en", description="The language of the words asked; translations are in the language asked for."

@@ -70,6 +70,7 @@ class Mining(Task):
     """F1 of the pairs that are believed, in percent, at the threshold that is best on the dev set."""
 
     metric: ClassVar[str] = "f1"
+    also: ClassVar[tuple[str, ...]] = ("best f1", "precision", "recall")
 
     source: str = Field("en", description="One of the two languages; the other one is the language asked for.")
     files: Files = Field(

@@ -39,6 +39,7 @@ class Mlqa(Task):
     """F1 and exact match of answers, in percent; a target `en-de` has passages in `en` and questions in `de`."""
 
     metric: ClassVar[str] = "f1"
+    also: ClassVar[tuple[str, ...]] = ("exact", "ceiling")
 
     files: Files = Field(
         "qa/{split}.{language}.json",

@@ -43,6 +43,7 @@ class Mt(Translating):
     """BLEU of translations by beam search; `targets` are directions, such as `["en-de", "de-en"]`."""
 
     metric: ClassVar[str] = "bleu"
+    also: ClassVar[tuple[str, ...]] = ("tokenised bleu", "round-trip bleu")
     others: ClassVar[dict[str, Scale]] = {
         "chrf": ("chrF", True),
         "copied lines": ("%", False),

@@ -101,6 +101,11 @@ class Ner(Task):
         """O, then B and I of every type."""
         return tuple(tag_numbers(self.types))
 
+    @property
+    def also(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Both sides of F1, and that of each type."""
+        return ("precision", "recall", *(f"f1 {kind}" for kind in self.types))
+
     def learner(self) -> Tagger:
         """A tagger of B and I of every type, and O."""
         return Tagger(

@@ -49,6 +49,7 @@ class Perplexity(Task):
     """
 
     metric: ClassVar[str] = "perplexity"
+    also: ClassVar[tuple[str, ...]] = ("pseudo-perplexity", "sentences", "perplexity per masked subword")
     greater_is_better: ClassVar[bool] = False
     by_itself: ClassVar[bool] = True
     others: ClassVar[dict[str, Scale]] = {

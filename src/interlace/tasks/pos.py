@@ -42,6 +42,7 @@ class Pos(Task):
     """Accuracy over words, in percent; a word cut off beyond the longest row is wrong."""
 
     metric: ClassVar[str] = "accuracy"
+    also: ClassVar[tuple[str, ...]] = ()
     others: ClassVar[dict[str, Scale]] = dict.fromkeys(("unread", "left out"), ("%", False))
 
     files: Files = Field(

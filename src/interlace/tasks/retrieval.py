@@ -45,6 +45,7 @@ class Retrieval(Task):
     """
 
     metric: ClassVar[str] = "p@1"
+    also: ClassVar[tuple[str, ...]] = ("p@1 into source", "p@1 into target")
 
     source: str = Field("en", description="The language searched from; the other one is the language asked for.")
     files: Files = Field(

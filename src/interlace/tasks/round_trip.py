@@ -32,6 +32,7 @@ class RoundTrip(Translating):
     """BLEU of text after a round trip; `targets` are the ways there, such as `["en-de", "de-en"]`."""
 
     metric: ClassVar[str] = "round-trip bleu"
+    also: ClassVar[tuple[str, ...]] = ()
     others: ClassVar[dict[str, Scale]] = {
         "round-trip chrf": ("chrF", True),
         "copied lines": ("%", False),

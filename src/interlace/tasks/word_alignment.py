@@ -60,6 +60,7 @@ class WordAlignment(Likeness, Task):
     """Alignment error rate in percent, lower is better; all links of the set are counted together."""
 
     metric: ClassVar[str] = "aer"
+    also: ClassVar[tuple[str, ...]] = ()
     greater_is_better: ClassVar[bool] = False
     others: ClassVar[dict[str, Scale]] = dict.fromkeys(("precision", "recall", "f1"), ("%", True))
 

@@ -58,6 +58,7 @@ class WordSimilarity(Task):
     """Correlation of cosines with what people say: Spearman's of ranks and Pearson's of values, times 100."""
 
     metric: ClassVar[str] = "spearman"
+    also: ClassVar[tuple[str, ...]] = ("pearson", "harmonic", "coverage")
     by_itself: ClassVar[bool] = True
     static: ClassVar[bool] = True
 

@@ -103,6 +103,10 @@ class WordTranslation(AsksDictionary):
     """
 
     metric: ClassVar[str] = "p@1 csls"
+    also: ClassVar[tuple[str, ...]] = (
+        *(f"{name} {by}" for by in ("cosine", "csls") for name in ("p@1", "p@5", "p@10", "mrr")),
+        *("alike", "coverage", "held out"),
+    )
     static: ClassVar[bool] = True
     others: ClassVar[dict[str, Scale]] = {"mean cosine": ("cosine", True), "mean distance": ("L2", False)}
 
