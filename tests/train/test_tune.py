@@ -156,6 +156,15 @@ def test_patience_ends_a_rate(cell, checks):
     assert len(weights) == 3
 
 
+def test_patience_ends_each_language_for_itself(cell, checks, root):
+    """English is done after the second check, so that its third counts for nothing, whether German goes on or not."""
+    (root / "dev.de.conllu").write_bytes((root / "test.de.conllu").read_bytes())
+    weights, _ = checks({"en": 90.0, "de": 50.0}, {"en": 50.0, "de": 60.0}, {"en": 95.0, "de": 70.0})
+    rows = score_cell(cell(epochs=3, patience=1, select="per-language-dev"))
+    assert len(weights) == 3
+    assert [row["tuning"]["dev"][row["language"]] for row in rows] == [90.0, 70.0]
+
+
 def test_checks_within_an_epoch(cell, checks):
     weights, _ = checks(*[50.0] * 6)
     score_cell(cell(epochs=2, checks=3))

@@ -101,7 +101,7 @@ class Tuned:
                 **looked,
             }
             self._keep(groups, found, tests)
-            if self._hopeless(looked, step.index) or _stale(groups, tuning.patience):
+            if self._hopeless(looked, step.index) or all(group.stale(tuning.patience) for group in groups):
                 progress.stop = True
 
     def _check(self, devs: dict[str, Any], loss: float) -> dict[str, Any]:
@@ -115,7 +115,8 @@ class Tuned:
         return {"dev": scores if "" not in scores else {}, "collapsed": flat}
 
     def _keep(self, groups: list[Group], found: dict[str, Any], tests: dict[Item, Any]) -> None:
-        for group in groups:
+        going = [group for group in groups if not group.stale(self.cell.task.tuning.patience)]
+        for group in going:
             if group.improves(found["dev"], greater=self.cell.task.greater_is_better):
                 group.found = {**found, "judged_by": group.judges}
                 if len(groups) > 1:
@@ -164,10 +165,6 @@ class Tuned:
             row = self.cell.row(item, scores, len(tests[item]), start)
             rows.append({**row, **told, "tuning": group.found})
         return rows
-
-
-def _stale(groups: list[Group], patience: int | None) -> bool:
-    return patience is not None and all(group.judges and group.since >= patience for group in groups)
 
 
 def _flat(values: Any) -> Any:

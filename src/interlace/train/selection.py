@@ -58,6 +58,10 @@ class Group:
         self.best, self.since = (mean if greater else -mean, 0) if better else (self.best, self.since + 1)
         return better
 
+    def stale(self, patience: int | None) -> bool:
+        """Whether so many checks were no better; no later check counts then, however long others go on."""
+        return patience is not None and bool(self.judges) and self.since >= patience
+
 
 def fits_of_task(task: Task, source: str, targets: list[str]) -> list[Fit]:
     """The fine-tunings of a task; of a probe, one without training for each language.
