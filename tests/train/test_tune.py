@@ -93,9 +93,9 @@ def checks(monkeypatch):
             dev = next(scores)
             return check(self, devs, loss) | {"dev": dict.fromkeys(devs, dev) if isinstance(dev, float) else dev}
 
-        def scored(self, group, tests):
+        def scored(self, group, tests, made=None):
             tested.append((head(self), [language for _, language in group.items]))
-            return score(self, group, tests)
+            return score(self, group, tests, made)
 
         monkeypatch.setattr(Tuned, "_check", checked)
         monkeypatch.setattr(Tuned, "score", scored)

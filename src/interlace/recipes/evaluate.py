@@ -124,14 +124,14 @@ def evaluate(
             model_key=model,
         )
         for name, task in tasks.items():
+            cell = replace(_cell(target, name, task, vocab, accelerator), vectors=vectors)
+            count = (seeds or settings.seeds) if task.learner() else 1
             try:
-                cells = [
-                    replace(_cell(target, name, task, vocab, seed, accelerator, watch(name, seed)), vectors=vectors)
-                    for seed in range((seeds or settings.seeds) if task.learner() else 1)
-                ]
+                cells = [replace(cell, seed=seed, watch=watch(name, seed)) for seed in range(count)]
                 failures += _score(target, model, book, cells)
             except InterlaceError as error:
                 failures.append(error)
+            cell.read.clear()  # which its seeds shared
         if accelerator.is_main_process and target.trained is not None and book.asked:
             scored = {place[0] for place in book.asked}
             book.add(_leaks(target, [name for name in names if name in scored], [str(failure) for failure in failures]))
@@ -224,15 +224,8 @@ def _written(target: Target) -> None:
         write_json(target.into / EVALUATION, target.recipe.dump())
 
 
-def _cell(
-    target: Target,
-    name: str,
-    task: Task,
-    vocab: Vocab,
-    seed: int,
-    accelerator: Accelerator,
-    watch: Callable[[Step], None],
-) -> Cell:
+def _cell(target: Target, name: str, task: Task, vocab: Vocab, accelerator: Accelerator) -> Cell:
+    """That of the first seed."""
     recipe = target.recipe
     return Cell(
         name=name,
@@ -242,9 +235,8 @@ def _cell(
         root=data_root(recipe),
         source=recipe.evaluate.source,
         targets=recipe.targets,
-        seed=seed,
+        seed=0,
         accelerator=accelerator,
-        watch=watch,
     )
 
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from interlace.train.cell import Cell, Score
     from interlace.train.selection import Group, Item
 
+    Made = dict[int, tuple[Any, Any]]  # predictions and gold of examples, by the object's `id`
+
 LATE = 0.75  # of a training: a model that knows no label by then will not find them
 
 log = logging.getLogger(__name__)
@@ -115,12 +117,13 @@ class Tuned:
         return {"dev": scores if "" not in scores else {}, "collapsed": flat}
 
     def _keep(self, groups: list[Group], found: dict[str, Any], tests: dict[Item, Any]) -> None:
+        made: Made = {}
         going = [group for group in groups if not group.stale(self.cell.task.tuning.patience)]
         for group in going:
             if group.improves(found["dev"], greater=self.cell.task.greater_is_better):
                 group.found = {**found, "judged_by": group.judges}
                 if len(groups) > 1:
-                    group.kept = self.score(group, tests)
+                    group.kept = self.score(group, tests, made)
                 elif group.judges:
                     state = self.training.model.state_dict()
                     group.kept = {name: value.detach().clone() for name, value in state.items()}
@@ -152,12 +155,17 @@ class Tuned:
                 accelerator,
             )
 
-    def score(self, group: Group, tests: dict[Item, Any]) -> list[Score]:
-        """The rows of a group with the weights as they are."""
-        rows = []
+    def score(self, group: Group, tests: dict[Item, Any], made: Made | None = None) -> list[Score]:
+        """The rows of a group with the weights as they are.
+
+        made: what these weights predicted for other groups, which is added to; the same examples are read once.
+        """
+        rows, made = [], {} if made is None else made
         for item in group.items:
             start = time.perf_counter()
-            predictions, gold = self.predict(tests[item])
+            if id(tests[item]) not in made:
+                made[id(tests[item])] = self.predict(tests[item])
+            predictions, gold = made[id(tests[item])]
             scores = self.cell.task.score(tests[item], predictions, gold)
             told = {}
             if self.cell.into and self.cell.accelerator.is_main_process:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from interlace.tasks._files import translated
+from interlace.tasks._files import Asked, MissingDataError, find_parts, translated
 from interlace.tasks._outcomes import Measured
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
     from interlace.tasks import Task
+    from interlace.tasks._files import Named, Part
     from interlace.train.loop import Step
     from interlace.train.selection import Item
     from interlace.vectors import WordVectors
@@ -34,6 +35,7 @@ class Cell:
     targets: the recipe's; a task may name its own.
     vectors: static word vectors by language, scored in place of a backbone; `vocab` is then None.
     into: the run's folder, where predictions are kept; None: they are not. key: names what they were made with.
+    read: examples that were read for fine-tunings; cells of one task share them, whatever their seed.
     """
 
     name: str
@@ -49,10 +51,23 @@ class Cell:
     into: Path | None = None
     key: str = ""
     vectors: Mapping[str, WordVectors] | None = None
+    read: dict[tuple[str, str, str], Any] = field(default_factory=dict, compare=False, repr=False)
 
     def examples(self, split: str, language: str) -> Any:
         """The task's examples."""
-        return self.task.examples(split, language, self.vocab, self.root)
+        return self._once(self.task, split, language)
+
+    def _once(self, task: Task, split: str, language: str, files: str = "") -> Any:
+        """Examples that fine-tunings share; a probe asks once, and its languages need not stand in memory together.
+
+        files: names those of other files than the task's own.
+        """
+        if task.learner() is None:
+            return task.examples(split, language, self.vocab, self.root)
+        name = (split, language, files)
+        if name not in self.read:
+            self.read[name] = task.examples(split, language, self.vocab, self.root)
+        return self.read[name]
 
     @cached_property
     def measure(self) -> Callable[[Any], dict[str, float]]:
@@ -62,12 +77,23 @@ class Cell:
         return partial(self.task.measure, self.load().to(self.accelerator.device).eval(), self.vocab)
 
     def test(self, item: Item) -> Any:
-        """The test examples of a language in a setting."""
+        """The test examples of a language in a setting; the same object where the same rows of files are read."""
         setting, language = item
         if setting != "translate-test":
             return self.examples("test", language)
-        files = translated(getattr(self.task, "files", {}), language, self.source)
-        return replace(self, task=self.task.model_copy(update={"files": files})).examples("test", self.source)
+        own = getattr(self.task, "files", {})
+        files = translated(own, language, self.source)
+        if (parts := self._parts(files)) and parts == self._parts(own):  # people translated the source's test text
+            return self.examples("test", self.source)
+        task = self.task.model_copy(update={"files": files})
+        return self._once(task, "test", self.source, str(files))
+
+    def _parts(self, files: Named) -> list[Part]:
+        """Where the source's test text stands; empty where it does not."""
+        try:
+            return find_parts(files, Asked(self.name, "test", self.source, self.root))
+        except MissingDataError:
+            return []
 
     def row(self, item: Item, scores: dict[str, float], count: int, start: float) -> Score:
         """The row of one item: `count` examples count in its score, measured since `start` (of `time.perf_counter`)."""

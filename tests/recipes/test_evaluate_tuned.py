@@ -1,0 +1,107 @@
+"""Fine-tunings of `evaluate` from end to end: a small model that learns which of three words follows from which."""
+
+from __future__ import annotations
+
+import pytest
+
+from interlace.data.vocab import Vocab
+from interlace.models.build import fresh
+from interlace.models.shape import Shape
+from interlace.recipes import Recipe, change_recipe, evaluate
+from interlace.recipes.evaluate import Target
+from interlace.recipes.evaluate import evaluate as run
+from interlace.tasks.xnli import Xnli
+from interlace.train._tuned import Tuned
+
+SIGNS = {"entailment": "always", "neutral": "maybe", "contradiction": "never"}
+SEEN = ("task", "setting", "seed", "language", "score", "scores", "n", "tuning")  # of a row, all but times
+
+
+@pytest.fixture
+def asked(tmp_path, monkeypatch):
+    """A checkpoint, its tasks `nli` and `more` in English, German and French, and what is changed of them."""
+    vocab = Vocab.learn({"en": ["the cat sees always maybe never"] * 20}, size=320)
+    shape = Shape(layers=1, width=32, heads=2, max_length=32, dropout=0.1, attention_dropout=0.1)
+    monkeypatch.setattr(evaluate.Vocab, "load", lambda _: vocab)
+    monkeypatch.setattr(evaluate, "load", lambda _model, _vocab: fresh(shape, vocab))
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "model.safetensors").write_bytes(b"one")
+    for split, count in (("train", 20), ("dev", 4), ("test", 5)):
+        for language in ("en", "de", "fr"):
+            rows = ["language\tgold_label\tsentence1\tsentence2"]
+            rows += [f"{language}\t{label}\tthe cat\t{sign} sees" for label, sign in SIGNS.items()] * count
+            (tmp_path / f"{split}.{language}.tsv").write_text("\n".join(rows) + "\n")
+    tuning = {"learning_rate": 1e-2, "tokens_per_batch": 128, "epochs": 2}
+    files = {split: f"{split}.{{language}}.tsv" for split in ("train", "dev", "test")} | {"translated": "test.en.tsv"}
+    task = {"task": "xnli", "files": files, "tuning": tuning}
+    recipe = Recipe.read({
+        "name": "r",
+        "data_root": str(tmp_path),
+        "train": {"precision": "no", "threads": 1},
+        "evaluate": {"source": "en", "targets": ["de", "fr"], "seeds": 1, "tasks": {"nli": task, "more": task}},
+    })  # fmt: skip
+
+    def make(**changes):
+        given = {f"evaluate.tasks.nli.{key.replace('__', '.')}": value for key, value in changes.items()}
+        return Target(str(tmp_path / "model"), change_recipe(recipe, given), tmp_path / "run")
+
+    return make
+
+
+def told(rows):
+    """What rows say but for the time it took."""
+    kept = [{key: row[key] for key in SEEN} for row in rows]
+    return [{**row, "tuning": {**row["tuning"], "seconds": None}} for row in kept]
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """What is read, and how often the model predicts."""
+    read, predicted = [], []
+    examples, predict = Xnli.examples, Tuned.predict
+
+    def reading(self, split, language, vocab, root):
+        read.append((split, language))
+        return examples(self, split, language, vocab, root)
+
+    def predicting(self, examples):
+        predicted.append(len(examples))
+        return predict(self, examples)
+
+    monkeypatch.setattr(Xnli, "examples", reading)
+    monkeypatch.setattr(Tuned, "predict", predicting)
+    return read, predicted
+
+
+@pytest.mark.parametrize(
+    ("rule", "most"),
+    [
+        ("last", 3 + 1),  # once more to see whether it has collapsed
+        ("english-dev", 3),
+        ("per-language-dev", 2 * 3),  # at each check that is the best so far
+    ],
+)
+def test_each_set_is_read_once_and_the_same_text_is_predicted_once(asked, counted, rule, most):
+    """Two seeds of a fine-tuning in two epochs; the English test set is all languages' human translation too."""
+    read, predicted = counted
+    rows = run(asked(settings='["zero-shot", "translate-test"]', tuning__select=rule), ["nli"], seeds=2)
+    assert len(rows) == 2 * 5
+    assert sorted(read) == sorted(set(read))
+    assert predicted.count(15) <= 2 * most
+    scores = {(row["seed"], row["setting"], row["language"]): row["scores"] for row in rows}
+    assert all(scores[key] == scores[key[0], "zero-shot", "en"] for key in scores if key[1] == "translate-test")
+
+
+def test_translations_in_other_files_are_other_text(asked, counted, tmp_path):
+    for language in ("de", "fr"):
+        (tmp_path / f"translated.{language}.tsv").write_bytes((tmp_path / "test.en.tsv").read_bytes())
+    files = '{train = "train.{language}.tsv", dev = "dev.en.tsv", test = "test.{language}.tsv", '
+    files += 'translated = "translated.{language}.tsv"}'
+    run(asked(files=files, settings='["zero-shot", "translate-test"]'), ["nli"])
+    assert counted[0].count(("test", "en")) == 3
+    assert counted[1].count(15) == 5
+
+
+def test_what_one_task_read_is_not_kept_for_the_next(asked, counted):
+    run(asked(), ["nli", "more"])
+    assert counted[0].count(("train", "en")) == 2
