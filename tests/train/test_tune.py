@@ -150,6 +150,17 @@ def test_several_learning_rates_are_tried_and_one_is_chosen(cell, checks):
     assert {row["tuning"]["learning_rate"] for row in rows} == {1e-2}
 
 
+def test_languages_of_longer_text_are_read_as_often_as_the_others(cell, root):
+    """Batches are full of subwords, so that German, with six times the words a sentence, fills six times as many."""
+    line = "".join(f"{number}\tsees\t_\tVERB" + "\t_" * 6 + "\n" for number in range(1, 25))
+    (root / "train.de.conllu").write_text(f"{line}\n" * 80)
+    seen = []
+    made = cell(epochs=4, seen=seen, select="last")
+    score_cell(replace(made, task=made.task.model_copy(update={"settings": ["translate-train-all"]})))
+    rows = {language: sum(step.rows for step in seen if step.corpus == language) for language in ("en", "de")}
+    assert rows == {language: pytest.approx(4 * 80, rel=0.3) for language in rows}
+
+
 def test_patience_ends_a_rate(cell, checks):
     weights, _ = checks(90.0, 50.0, 50.0, 95.0)
     score_cell(cell(epochs=4, patience=2))

@@ -65,7 +65,7 @@ class Tuned:
             plan = bucket_plan(rows, prepared, learner.max_length, tuning.tokens_per_batch, seed=cell.seed)
             corpus = Bucketed(rows, plan)
             least.append(least_of(learner.asked(rows)))
-            sources.append(Source(cell.name, language, learner, prepared, corpus, size=len(examples)))
+            sources.append(Source(cell.name, language, learner, prepared, corpus, size=len(plan)))
             batches += len(plan)
         model = cell.accelerator.prepare(Learning(backbone, {cell.name: learner}, cell.seed))
         last = max(1, math.ceil(tuning.epochs * batches / cell.accelerator.num_processes))
