@@ -28,6 +28,12 @@ def target(tmp_path, monkeypatch):
     return Target(str(tmp_path / "model"), read_recipe("tiny/mlm"), tmp_path / "run")
 
 
+def scored_by(monkeypatch, scored):
+    """Have this in the place of scoring, whatever files there are."""
+    monkeypatch.setattr(evaluate, "score_fit", scored)
+    monkeypatch.setattr(evaluate, "readable", lambda _, fit: (fit, None))
+
+
 @pytest.fixture
 def made(monkeypatch, tmp_path):
     """The cells that were scored, in order; each one's score is its number."""
@@ -40,7 +46,7 @@ def made(monkeypatch, tmp_path):
             for setting, language in fit.scored
         ]
 
-    monkeypatch.setattr(evaluate, "score_fit", scored)
+    scored_by(monkeypatch, scored)
     monkeypatch.setattr(evaluate.Vocab, "load", lambda _: None)
     monkeypatch.setattr(evaluate, "data_root", lambda _: tmp_path)
     return cells
@@ -250,7 +256,7 @@ def test_what_cannot_be_scored_costs_the_rest_nothing(target, monkeypatch):
             raise DataError(f"{cell.name}: nothing in {fit.scored[-1][1]!r}")
         return [{"task": cell.name, "seed": 0, "setting": "zero-shot", "language": fit.scored[0][1], "score": 1}]
 
-    monkeypatch.setattr(evaluate, "score_fit", scored)
+    scored_by(monkeypatch, scored)
     monkeypatch.setattr(evaluate.Vocab, "load", lambda _: None)
     monkeypatch.setattr(evaluate, "data_root", lambda _: Path("nowhere"))
     with pytest.raises(
@@ -271,7 +277,7 @@ def test_what_stops_every_seed_is_told_once(target, made, monkeypatch, caplog):
             raise DataError("pos: no such file")
         return others(cell, fit)
 
-    monkeypatch.setattr(evaluate, "score_fit", scored)
+    scored_by(monkeypatch, scored)
     monkeypatch.setattr(evaluate, "kept_leaks", lambda *given: known.append(given[-2:]) or [])
     with pytest.raises(DataError, match=r"^pos: no such file$"):
         run(replace(target, trained=target.recipe), ["pos"], seeds=3)
@@ -307,7 +313,7 @@ def test_a_probe_loads_its_model_once_for_all_languages(target, monkeypatch):
         return [{"task": cell.name, "seed": 0, "setting": "zero-shot", "language": fit.scored[0][1], "score": 1}]
 
     real = scored_files.find
-    monkeypatch.setattr(evaluate, "score_fit", scored)
+    scored_by(monkeypatch, scored)
     monkeypatch.setattr(evaluate, "load", lambda model, _vocab: loads.append(model) or MagicMock())
     monkeypatch.setattr(scored_files, "find", lambda model: looks.append(model) or real(model))
     monkeypatch.setattr(evaluate.Vocab, "load", lambda _: None)

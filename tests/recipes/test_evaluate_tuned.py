@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from interlace.data.vocab import Vocab
+from interlace.errors import DataError
 from interlace.models.build import fresh
 from interlace.models.shape import Shape
 from interlace.recipes import Recipe, change_recipe, evaluate
-from interlace.recipes.evaluate import Target
+from interlace.recipes.evaluate import IncompleteError, Target
 from interlace.recipes.evaluate import evaluate as run
 from interlace.tasks.xnli import Xnli
 from interlace.train._tuned import Tuned
@@ -26,12 +29,12 @@ def asked(tmp_path, monkeypatch):
     monkeypatch.setattr(evaluate, "load", lambda _model, _vocab: fresh(shape, vocab))
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "model.safetensors").write_bytes(b"one")
-    for split, count in (("train", 20), ("dev", 4), ("test", 5)):
+    for split, count in (("train", 40), ("dev", 4), ("test", 5)):
         for language in ("en", "de", "fr"):
             rows = ["language\tgold_label\tsentence1\tsentence2"]
             rows += [f"{language}\t{label}\tthe cat\t{sign} sees" for label, sign in SIGNS.items()] * count
             (tmp_path / f"{split}.{language}.tsv").write_text("\n".join(rows) + "\n")
-    tuning = {"learning_rate": 1e-2, "tokens_per_batch": 128, "epochs": 2}
+    tuning = {"learning_rate": 1e-2, "tokens_per_batch": 128, "epochs": 3}
     files = {split: f"{split}.{{language}}.tsv" for split in ("train", "dev", "test")} | {"translated": "test.en.tsv"}
     task = {"task": "xnli", "files": files, "tuning": tuning}
     recipe = Recipe.read({
@@ -49,9 +52,12 @@ def asked(tmp_path, monkeypatch):
 
 
 def told(rows):
-    """What rows say but for the time it took."""
+    """What rows say but for the time it took, and for development sets that are judged by in other rows."""
     kept = [{key: row[key] for key in SEEN} for row in rows]
-    return [{**row, "tuning": {**row["tuning"], "seconds": None}} for row in kept]
+    for row in kept:
+        tuning = {**row["tuning"], "seconds": None}
+        row["tuning"] = {**tuning, "dev": {language: tuning["dev"].get(language) for language in tuning["judged_by"]}}
+    return kept
 
 
 @pytest.fixture
@@ -78,11 +84,11 @@ def counted(monkeypatch):
     [
         ("last", 3 + 1),  # once more to see whether it has collapsed
         ("english-dev", 3),
-        ("per-language-dev", 2 * 3),  # at each check that is the best so far
+        ("per-language-dev", 3 * 3),  # at each check that is the best so far
     ],
 )
 def test_each_set_is_read_once_and_the_same_text_is_predicted_once(asked, counted, rule, most):
-    """Two seeds of a fine-tuning in two epochs; the English test set is all languages' human translation too."""
+    """Two seeds of a fine-tuning in three epochs; the English test set is all languages' human translation too."""
     read, predicted = counted
     rows = run(asked(settings='["zero-shot", "translate-test"]', tuning__select=rule), ["nli"], seeds=2)
     assert len(rows) == 2 * 5
@@ -105,3 +111,36 @@ def test_translations_in_other_files_are_other_text(asked, counted, tmp_path):
 def test_what_one_task_read_is_not_kept_for_the_next(asked, counted):
     run(asked(), ["nli", "more"])
     assert counted[0].count(("train", "en")) == 2
+
+
+@pytest.mark.parametrize(("rule", "gone"), [("english-dev", "test"), ("mean-dev", "test"), ("per-language-dev", "dev")])
+def test_a_language_without_its_files_costs_the_others_nothing(asked, counted, tmp_path, rule, gone):
+    """Nor are the others made again while it is away; German goes on judging where all languages judge."""
+    target = asked(tuning__select=rule)
+    whole = told(run(replace(target, into=tmp_path / "whole"), ["nli"]))
+    (tmp_path / f"{gone}.de.tsv").rename(tmp_path / "away")
+    predicted = []
+    for _ in range(2):
+        lacking = f"no {gone} data in 'de'.*{gone}.de.tsv.*; everything else"
+        with pytest.raises(IncompleteError, match=lacking) as caught:
+            run(target, ["nli"])
+        assert told(caught.value.rows) == [row for row in whole if row["language"] != "de"]
+        predicted.append(len(counted[1]))
+    assert predicted[0] == predicted[1]
+    (tmp_path / "away").rename(tmp_path / f"{gone}.de.tsv")
+    assert told(run(target, ["nli"])) == whole
+
+
+@pytest.mark.parametrize(("rule", "gone"), [("mean-dev", "dev.de"), ("english-dev", "dev.en"), ("last", "train.en")])
+def test_what_a_fine_tuning_needs_stops_it_before_it_begins(asked, counted, tmp_path, rule, gone):
+    (tmp_path / f"{gone}.tsv").unlink()
+    with pytest.raises(DataError, match=f"{gone}.tsv"):
+        run(asked(tuning__select=rule), ["nli"])
+    assert not counted[1]
+
+
+def test_a_task_without_any_language_is_an_error_of_its_own(asked, tmp_path):
+    for language in ("en", "de", "fr"):
+        (tmp_path / f"test.{language}.tsv").unlink()
+    with pytest.raises(DataError, match=r"test\.en\.tsv.*test\.de\.tsv.*test\.fr\.tsv"):
+        run(asked(), ["nli"])

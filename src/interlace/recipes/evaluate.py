@@ -26,7 +26,7 @@ from interlace.tasks._translating import Translating
 from interlace.train.cell import Cell
 from interlace.train.device import accelerator_for
 from interlace.train.folder import EVALUATION, RECIPE, RUN, VECTORS, locked, read_json, write_json
-from interlace.train.tune import fits, score_fit
+from interlace.train.tune import fits, readable, score_fit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,9 +34,11 @@ if TYPE_CHECKING:
     from accelerate import Accelerator
 
     from interlace.models.backbone import Backbone
+    from interlace.recipes._scorebook import Place
     from interlace.tasks import Task
     from interlace.train.cell import Score
     from interlace.train.loop import Step
+    from interlace.train.selection import Fit
 
 log = logging.getLogger(__name__)
 
@@ -178,23 +180,34 @@ def _score(target: Target, model: str, book: Scorebook, cells: list[Cell]) -> li
     keyed = {(cell.seed, key): replace(cell, into=target.into, key=key) for cell, _, key in planned}
     failures: list[InterlaceError] = []
     for cell, fit, key in planned:
-        places = [(cell.name, cell.seed, *item) for item in fit.scored]
-        files = files_key(cell.task, cell.source, cell.root, fit)
-        conditions = conditions_of(target.recipe, cell, fit)
-        if book.holds(places, key, files):
-            book.tell(places, conditions)
-        else:
-            log.info("%s: scoring %s, seed %d", target.recipe.name, cell.name, cell.seed)
-            try:
-                rows = score_fit(keyed[cell.seed, key], fit)  # a probe's languages share its model
-                book.put(places, key, rows, files, conditions)
-            except InterlaceError as error:
-                if str(error) not in map(str, failures):  # one file may be missed by every seed, and both directions
-                    log.warning("%s, seed %d: %s", cell.name, cell.seed, error)
-                    failures.append(error)
-                continue
-        book.asked += places
+        try:
+            lost = _see_to(book, keyed[cell.seed, key], fit, conditions_of(target.recipe, cell, fit))
+        except InterlaceError as error:
+            lost = error
+        if lost and str(lost) not in map(str, failures):  # one file may be missed by every seed, and both directions
+            log.warning("%s, seed %d: %s", cell.name, cell.seed, lost)
+            failures.append(lost)
     return failures
+
+
+def _see_to(book: Scorebook, cell: Cell, fit: Fit, conditions: str) -> InterlaceError | None:
+    """Have the rows of a fine-tuning, or of a probe, in the book; what some of its languages lack comes back."""
+    lost, files, places = None, files_key(cell.task, cell.source, cell.root, fit), _places(cell, fit)
+    if fit.trained and not book.holds(places, cell.key, files):
+        fit, lost = readable(cell, fit)
+        if lost:
+            files, places = files_key(cell.task, cell.source, cell.root, fit), _places(cell, fit)
+    if book.holds(places, cell.key, files):
+        book.tell(places, conditions)
+    else:
+        log.info("scoring %s, seed %d", cell.name, cell.seed)
+        book.put(places, cell.key, score_fit(cell, fit), files, conditions)
+    book.asked += places
+    return lost
+
+
+def _places(cell: Cell, fit: Fit) -> list[Place]:
+    return [(cell.name, cell.seed, *item) for item in fit.scored]
 
 
 def _leaks(target: Target, names: list[str], told: list[str]) -> dict[tuple[str, str], dict[str, Any]]:

@@ -20,10 +20,14 @@ ALONE: tuple[Setting, ...] = ("supervised", "translate-train")  # settings with 
 
 @dataclass(frozen=True)
 class Fit:
-    """One fine-tuning: the languages it is trained on, the first of which `english-dev` means, and what it scores."""
+    """One fine-tuning: the languages it is trained on, the first of which `english-dev` means, and what it scores.
+
+    asked: what it was to score, where some of that cannot be; under `mean-dev` all of it judges. None: what it scores.
+    """
 
     trained: list[str]
     scored: list[Item]
+    asked: list[Item] | None = None
 
     def judge_of(self, item: Item) -> str:
         """Whose development set tells how well an item is going to do; translated test text is like training text."""
@@ -98,6 +102,6 @@ def groups_of(rule: Rule, fit: Fit) -> list[Group]:
     """The groups of what a fine-tuning scores."""
     if rule == "per-language-dev":
         return [Group([item], [fit.judge_of(item)]) for item in fit.scored]
-    everyone = list(dict.fromkeys(map(fit.judge_of, fit.scored)))
+    everyone = list(dict.fromkeys(map(fit.judge_of, fit.asked or fit.scored)))
     judges = {"english-dev": fit.trained[:1], "mean-dev": everyone, "last": []}[rule]
     return [Group(fit.scored, judges)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,6 +45,34 @@ def fits(cell: Cell) -> list[Fit]:
     if "translate-test" in cell.task.settings and not cell.task.translatable:
         raise SettingsError(f"{cell.name}: translate-test is for tasks with one label a text, not for this one")
     return fits_of_task(cell.task, cell.source, cell.targets)
+
+
+def readable(cell: Cell, fit: Fit) -> tuple[Fit, DataError | None]:
+    """The fine-tuning without those languages whose own files cannot be read, and what is wrong with these.
+
+    Under `per-language-dev` a development set is its language's own too. Else it judges the others as well, and so
+    belongs, as training text does, to what `score_fit` must have.
+
+    Raises:
+        DataError: not one language is left.
+    """
+    alone = cell.task.tuning.select == "per-language-dev"
+    whole: list[Item] = []
+    errors: dict[str, set[str]] = {}
+    for item in fit.scored:
+        try:
+            cell.test(item)
+            if alone:
+                cell.examples("dev", fit.judge_of(item))
+            whole.append(item)
+        except DataError as error:
+            errors.setdefault(str(error), set()).add(item[1])
+    if not errors:
+        return fit, None
+    lost = DataError(_listed(errors))
+    if not whole:
+        raise lost
+    return replace(fit, scored=whole, asked=fit.scored), lost
 
 
 def score_fit(cell: Cell, fit: Fit) -> list[Score]:
@@ -135,9 +164,14 @@ def _read(cell: Cell, wanted: list[tuple[str, Any]]) -> dict[tuple[str, Any], An
             errors.setdefault(str(error), set()).add(_language(split, what))
     if not errors:
         return found
-    first, more = list(errors)[:_MOST], list(errors.values())[_MOST:]
+    raise DataError(_listed(errors) + _cure(cell, found, set().union(*errors.values())))
+
+
+def _listed(errors: dict[str, set[str]]) -> str:
+    """What is wrong, of many things the first, with the languages that the others are of."""
+    more = list(errors.values())[_MOST:]
     others = f"; and {len(more)} more, of {', '.join(sorted(set().union(*more)))}" if more else ""
-    raise DataError("; ".join(first) + others + _cure(cell, found, set().union(*errors.values())))
+    return "; ".join(list(errors)[:_MOST]) + others
 
 
 def _language(split: str, what: Any) -> str:
