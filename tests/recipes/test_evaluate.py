@@ -30,7 +30,7 @@ def target(tmp_path, monkeypatch):
 
 def scored_by(monkeypatch, scored):
     """Have this in the place of scoring, whatever files there are."""
-    monkeypatch.setattr(evaluate, "score_fit", scored)
+    monkeypatch.setattr(evaluate, "score_within_memory", scored)
     monkeypatch.setattr(evaluate, "readable", lambda _, fit: (fit, None))
 
 
@@ -270,7 +270,7 @@ def test_what_cannot_be_scored_costs_the_rest_nothing(target, monkeypatch):
 
 
 def test_what_stops_every_seed_is_told_once(target, made, monkeypatch, caplog):
-    others, known = evaluate.score_fit, []
+    others, known = evaluate.score_within_memory, []
 
     def scored(cell, fit):
         if cell.name == "pos":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+import torch
 
 from interlace.data.vocab import Vocab
 from interlace.errors import DataError
@@ -144,3 +145,19 @@ def test_a_task_without_any_language_is_an_error_of_its_own(asked, tmp_path):
         (tmp_path / f"test.{language}.tsv").unlink()
     with pytest.raises(DataError, match=r"test\.en\.tsv.*test\.de\.tsv.*test\.fr\.tsv"):
         run(asked(), ["nli"])
+
+
+def test_a_task_that_memory_does_not_hold_is_told_and_the_others_go_on(asked, monkeypatch):
+    predict = Tuned.predict
+
+    def predicting(self, examples):
+        if self.cell.name == "nli":
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return predict(self, examples)
+
+    monkeypatch.setattr(Tuned, "predict", predicting)
+    cure = r"--set evaluate\.tasks\.nli\.tuning\.tokens_per_batch=64 or --set evaluate\.tasks\.nli\.max_length=\d+"
+    with pytest.raises(IncompleteError, match=f"nli: the GPU's memory does not hold this task; .*: {cure}") as caught:
+        run(asked(), ["nli", "more"], seeds=2)
+    assert {row["task"] for row in caught.value.rows} == {"more"}
+    assert str(caught.value).count("memory") == 1  # of both seeds

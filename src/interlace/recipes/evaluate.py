@@ -17,6 +17,7 @@ from interlace.recipes import Recipe
 from interlace.recipes._knowledge import Knowledge
 from interlace.recipes._scorebook import Scorebook
 from interlace.recipes._scored_under import conditions_of, key_of
+from interlace.recipes._within_memory import score_within_memory
 from interlace.recipes.card import write_card
 from interlace.recipes.embeddings import static_vectors
 from interlace.recipes.leaks import kept_leaks
@@ -26,7 +27,7 @@ from interlace.tasks._translating import Translating
 from interlace.train.cell import Cell
 from interlace.train.device import accelerator_for
 from interlace.train.folder import EVALUATION, RECIPE, RUN, VECTORS, locked, read_json, write_json
-from interlace.train.tune import fits, readable, score_fit
+from interlace.train.tune import fits, readable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -201,7 +202,7 @@ def _see_to(book: Scorebook, cell: Cell, fit: Fit, conditions: str) -> Interlace
         book.tell(places, conditions)
     else:
         log.info("scoring %s, seed %d", cell.name, cell.seed)
-        book.put(places, cell.key, score_fit(cell, fit), files, conditions)
+        book.put(places, cell.key, score_within_memory(cell, fit), files, conditions)
     book.asked += places
     return lost
 
