@@ -161,3 +161,45 @@ def test_a_task_that_memory_does_not_hold_is_told_and_the_others_go_on(asked, mo
         run(asked(), ["nli", "more"], seeds=2)
     assert {row["task"] for row in caught.value.rows} == {"more"}
     assert str(caught.value).count("memory") == 1  # of both seeds
+
+
+@pytest.mark.parametrize("rule", ["english-dev", "per-language-dev"])
+def test_a_sweep_goes_on_with_the_rate_it_was_stopped_in(asked, tmp_path, monkeypatch, rule):
+    target = asked(tuning__select=rule, tuning__learning_rate="[1e-2, 1e-3, 3e-3]")
+    whole = told(run(replace(target, into=tmp_path / "whole"), ["nli"]))
+    assert {row["tuning"]["learning_rate"] for row in whole} != {3e-3}  # what was found before is asked for again
+    real, stopped, tried = Tuned.run, [3e-3], []
+
+    def stopping(self, *given):
+        rate = self.training.settings.learning_rate
+        tried.append(rate)
+        if rate in stopped:
+            raise KeyboardInterrupt
+        real(self, *given)
+
+    monkeypatch.setattr(Tuned, "run", stopping)
+    with pytest.raises(KeyboardInterrupt):
+        run(target, ["nli"])
+    stopped.clear()
+    assert told(run(target, ["nli"])) == whole
+    assert tried == [1e-2, 1e-3, 3e-3, 3e-3]
+    assert not (target.into / "tuning").exists()
+
+
+def test_a_sweep_under_other_settings_begins_anew(asked, monkeypatch):
+    real, tried = Tuned.run, []
+
+    def stopping(self, *given):
+        tried.append(self.training.settings.learning_rate)
+        if len(tried) == 2:
+            raise KeyboardInterrupt
+        real(self, *given)
+
+    monkeypatch.setattr(Tuned, "run", stopping)
+    target = asked(tuning__learning_rate="[1e-2, 1e-3]")
+    with pytest.raises(KeyboardInterrupt):
+        run(target, ["nli"])
+    assert len(list((target.into / "tuning" / "nli").iterdir())) == 1
+    run(asked(tuning__learning_rate="[1e-2, 1e-3]", tuning__epochs="1"), ["nli"])
+    assert tried == [1e-2, 1e-3] * 2
+    assert not (target.into / "tuning").exists()

@@ -24,9 +24,11 @@ from interlace.recipes.leaks import kept_leaks
 from interlace.recipes.prepare import data_root
 from interlace.recipes.scored_files import files_key, model_key
 from interlace.tasks._translating import Translating
+from interlace.train._sweep import forget_other_sweeps, forget_sweep
 from interlace.train.cell import Cell
 from interlace.train.device import accelerator_for
 from interlace.train.folder import EVALUATION, RECIPE, RUN, VECTORS, locked, read_json, write_json
+from interlace.train.outcomes import _UNSAFE
 from interlace.train.tune import fits, readable
 
 if TYPE_CHECKING:
@@ -179,10 +181,13 @@ def _score(target: Target, model: str, book: Scorebook, cells: list[Cell]) -> li
         raise DataError(f"{name}: no language to score it in; name some: --set 'evaluate.tasks.{name}.targets=[..]'")
     book.drop(cells[0].name, {key for _, _, key in planned})
     keyed = {(cell.seed, key): replace(cell, into=target.into, key=key) for cell, _, key in planned}
+    kept = target.into / "tuning" / _UNSAFE.sub("-", cells[0].name)
+    if cells[0].accelerator.is_main_process:
+        forget_other_sweeps(kept, {key for _, _, key in planned})
     failures: list[InterlaceError] = []
     for cell, fit, key in planned:
         try:
-            lost = _see_to(book, keyed[cell.seed, key], fit, conditions_of(target.recipe, cell, fit))
+            lost = _see_to(book, keyed[cell.seed, key], fit, conditions_of(target.recipe, cell, fit), kept)
         except InterlaceError as error:
             lost = error
         if lost and str(lost) not in map(str, failures):  # one file may be missed by every seed, and both directions
@@ -191,8 +196,11 @@ def _score(target: Target, model: str, book: Scorebook, cells: list[Cell]) -> li
     return failures
 
 
-def _see_to(book: Scorebook, cell: Cell, fit: Fit, conditions: str) -> InterlaceError | None:
-    """Have the rows of a fine-tuning, or of a probe, in the book; what some of its languages lack comes back."""
+def _see_to(book: Scorebook, cell: Cell, fit: Fit, conditions: str, kept: Path) -> InterlaceError | None:
+    """Have the rows of a fine-tuning, or of a probe, in the book; what some of its languages lack comes back.
+
+    kept: where sweeps of the task stand while they last.
+    """
     lost, files, places = None, files_key(cell.task, cell.source, cell.root, fit), _places(cell, fit)
     if fit.trained and not book.holds(places, cell.key, files):
         fit, lost = readable(cell, fit)
@@ -202,7 +210,11 @@ def _see_to(book: Scorebook, cell: Cell, fit: Fit, conditions: str) -> Interlace
         book.tell(places, conditions)
     else:
         log.info("scoring %s, seed %d", cell.name, cell.seed)
-        book.put(places, cell.key, score_within_memory(cell, fit), files, conditions)
+        sweep = kept / f"{cell.key}.{files}.{cell.seed}" if fit.trained else None
+        rows = score_within_memory(replace(cell, sweep=sweep) if sweep else cell, fit)  # a probe's share its model
+        book.put(places, cell.key, rows, files, conditions)
+        if sweep and cell.accelerator.is_main_process:
+            forget_sweep(sweep)
     book.asked += places
     return lost
 

@@ -35,6 +35,7 @@ class Cell:
     targets: the recipe's; a task may name its own.
     vectors: static word vectors by language, scored in place of a backbone; `vocab` is then None.
     into: the run's folder, where predictions are kept; None: they are not. key: names what they were made with.
+    sweep: the folder where finished learning rates are kept until their rows are; None: they are not.
     read: examples that were read for fine-tunings; cells of one task share them, whatever their seed.
     """
 
@@ -51,6 +52,7 @@ class Cell:
     into: Path | None = None
     key: str = ""
     vectors: Mapping[str, WordVectors] | None = None
+    sweep: Path | None = None
     read: dict[tuple[str, str, str], Any] = field(default_factory=dict, compare=False, repr=False)
 
     def examples(self, split: str, language: str) -> Any:

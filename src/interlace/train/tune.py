@@ -12,6 +12,7 @@ import numpy as np
 from interlace.errors import DataError, RunError, SettingsError
 from interlace.ragged import Ragged
 from interlace.tasks._outcomes import Measured
+from interlace.train._sweep import keep_sweep, restore_sweep
 from interlace.train._tuned import Tuned
 from interlace.train.predictions import keep_measured
 from interlace.train.selection import Fit, fits_of_task, groups_of
@@ -109,8 +110,9 @@ def _tuned(cell: Cell, fit: Fit) -> list[Score]:
     devs = {language: read["dev", language] for language in judges}
     train = {language: read["train", language] for language in fit.trained}
     _tell_of_unlearnt(cell, train, tests)
-    tuned, diverged = None, {}
-    for rate in cell.task.tuning.rates:
+    tuned, rates = None, cell.task.tuning.rates
+    done, diverged = restore_sweep(cell.sweep, groups) if cell.sweep else (0, {})
+    for number, rate in enumerate(rates[done:], done + 1):
         cell.accelerator.free_memory()  # the model before
         tuned = Tuned.fresh(cell, train, rate)
         try:
@@ -118,7 +120,9 @@ def _tuned(cell: Cell, fit: Fit) -> list[Score]:
         except RunError as error:
             log.warning("%s, seed %d, learning rate %g: %s", cell.name, cell.seed, rate, error)
             diverged[rate] = str(error)
-    if len(diverged) == len(cell.task.tuning.rates):
+        if cell.sweep and number < len(rates) and cell.accelerator.is_main_process:
+            keep_sweep(cell.sweep, groups, number, diverged)
+    if len(diverged) == len(rates):
         raise RunError(f"{cell.name}, seed {cell.seed}: {'; '.join(dict.fromkeys(diverged.values()))}")
     rows = [row for group in groups for row in _rows(tuned, group, tests)]
     cell.accelerator.free_memory()
