@@ -75,3 +75,25 @@ def test_names_and_scores_stay_whole_on_a_narrow_terminal() -> None:
 def test_the_mean_is_said_to_leave_out_the_source_where_that_is_there() -> None:
     assert "without the source" in str(score_table([row("en", 80.0), row("de", 40.0)]).title)
     assert "without the source" not in str(score_table([row("en-de", 80.0), row("de-en", 40.0)]).title)
+
+
+def tuned(language: str, value: float, seed: int, collapsed: bool) -> dict[str, object]:
+    return {**row(language, value, seed=seed), "tuning": {"collapsed": collapsed}, "key": "k"}
+
+
+def test_what_rests_on_a_collapsed_fine_tuning_has_a_sign_and_the_caption_counts_them() -> None:
+    rows = [
+        tuned("en", 80.0, 0, False),
+        tuned("en", 30.0, 1, True),
+        tuned("de", 60.0, 0, False),
+        row("de", 40.0, seed=2),
+    ]
+    table = score_table([*rows, tuned("hi", 33.0, 1, True)])
+    assert cells(table) == [["pos\n(accuracy, %)", "55.0 ±35.4‡", "50.0 ±14.1", "33.0‡", "44.3 ±14.0‡"]]
+    assert "‡: rests on a collapsed fine-tuning (1 of 2 here)" in str(table.caption)
+
+
+def test_without_a_collapse_no_caption_speaks_of_it() -> None:
+    table = score_table([tuned("en", 80.0, 0, False)])
+    assert table.caption is None
+    assert cells(table) == [["pos\n(accuracy, %)", "80.0", "–"]]

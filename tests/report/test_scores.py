@@ -353,3 +353,35 @@ def test_the_mean_of_the_others_is_a_mark_and_long_names_are_cut_in_the_middle(t
     drawn = re.findall(r'<text x="0" y="[0-9.]+" class="tick">([^<]*)</text>', body)
     assert len(set(drawn)) == 9
     assert max(text_width(name, 11) for name in drawn) <= 380
+
+
+def test_cells_of_collapsed_fine_tunings_have_a_sign_and_notes_count_them(tmp_path: Path) -> None:
+    def scores(*collapsed: bool) -> list[dict[str, Any]]:
+        return [
+            score(language, 33.0, seed, task="xnli", tuning={"collapsed": flat})
+            for seed, flat in enumerate(collapsed)
+            for language in ("en", "de", "tr")
+        ]
+
+    runs = [bare_run(tmp_path / "a", "a", scores(True, False)), bare_run(tmp_path / "b", "b", scores(False, False))]
+    table = only(zero_shot_table(runs))
+    assert table.mean is not None
+    signs = {
+        recipe: {cell.sign for line in (*table.lines, table.mean) if (cell := line.cells[recipe])} for recipe in "ab"
+    }
+    assert signs == {"a": {"‡"}, "b": {""}}
+    told = "‡: rests on a collapsed fine-tuning (1 of 4 here), whose model gives every example the same label"
+    page = {name: SECTIONS.get(name)(read_runs(runs)).body for name in ("zero_shot", "heat_map", "published")}
+    for body in page.values():
+        assert told in body
+    assert re.search(r"<b>33.0</b>‡", page["zero_shot"])
+    assert "33.0‡" in page["heat_map"]
+    assert "<b>33.0‡</b>" in page["published"]
+    assert "‡" not in write_report(runs[1:], tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_probes_are_no_fine_tunings_that_could_collapse(tmp_path: Path) -> None:
+    rows = [score("de", 33.0, tuning={"collapsed": True}), score("de", 50.0, task="retrieval")]
+    page = write_report([bare_run(tmp_path / "a", "a", rows)], tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "(1 of 1 here)" in page
+    assert "of 2 here" not in page

@@ -333,3 +333,27 @@ def test_files_are_written_in_three_forms(found, tmp_path):
 def test_columns_are_grouped_where_they_stand_together():
     columns = [Column("", "n"), Column("x", "a"), Column("x", "b"), Column("", "c")]
     assert groups(columns) == [("", 1), ("x", 2), ("", 1)]
+
+
+def test_entries_of_collapsed_fine_tunings_have_a_sign_in_all_formats(results):
+    """One of A's four runs collapsed; its means in all languages rest on it, and B's on none."""
+    tuned = [{**one, "tuning": {"collapsed": one["system"] == "a" and one["pretraining_seed"] == 1}} for one in results]
+    main, pos = tables(tuned, "t", "a")
+    for table in (main, pos):
+        assert "‡: rests on a collapsed fine-tuning (1 of 8 here), whose model gives every example" in table.caption
+    assert [cell(pos, label, "others").collapsed for label in "AB"] == [True, False]
+    console = Console(file=StringIO(), width=120)
+    console.print(terminal(pos))
+    shown = cell(pos, "A", "de")
+    for text in (console.file.getvalue(), markdown(pos), html(pos)):
+        assert f"{shown.text} ± {shown.spread}‡" in text
+    assert f"{shown.text} $\\pm$ {shown.spread}$^\\ddagger$ &" in latex(pos)
+    assert "‡" not in latex(pos)
+    assert "collapsed" not in tables(results, "t", "a")[1].caption
+
+
+def test_a_difference_of_settings_rests_on_the_fine_tunings_of_both(results):
+    lost = [{**one, "setting": "supervised", "tuning": {"collapsed": one["system"] == "b"}} for one in results]
+    found = {table.name: table for table in tables([*results, *lost], "t", "a")}
+    assert [cell(found["pos.difference"], label, "de").collapsed for label in "AB"] == [False, True]
+    assert not cell(found["pos.zero-shot"], "B", "de").collapsed

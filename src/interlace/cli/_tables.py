@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
+from interlace.statistics.collapses import SIGN, collapses, collapses_told
 from interlace.tasks._learnt import ALL, asked_words
 
 if TYPE_CHECKING:
@@ -23,12 +24,16 @@ def score_table(rows: Iterable[Row]) -> Table:
 
 
 def comparison_table(scores: dict[str, list[Row]]) -> Table:
-    """Tasks and recipes down, languages across, settings apart; the mean is of all languages but the source."""
+    """Tasks and recipes down, languages across, settings apart; the mean is of all languages but the source.
+
+    What rests on a collapsed fine-tuning has a sign, and the caption says how many collapsed.
+    """
     rows = [row for found in scores.values() for row in found]
     languages = list(dict.fromkeys(row["language"] for row in rows))
     of_source = any(row["language"] == row["source"] for row in rows)
     said = " (mean: without the source)" if of_source else ""
-    table = Table(title=f"Scores over seeds, ± standard deviation{said}", title_justify="left")
+    table = Table(title=f"Scores over seeds, ± standard deviation{said}", title_justify="left", caption_justify="left")
+    table.caption = _collapses(scores) or None
     for name in ("task", *(["recipe"] if len(scores) > 1 else [])):
         table.add_column(name, no_wrap=True)
     for name in (*languages, "mean"):
@@ -39,11 +44,11 @@ def comparison_table(scores: dict[str, list[Row]]) -> Table:
         for recipe, found in scores.items():
             mine = [row for row in found if _kind(row) == kind]
             if mine:
-                cells = [_shown(_by_seed(mine, [language])) for language in languages]
+                cells = [_shown(mine, [language]) for language in languages]
                 others = [language for language in languages if language != mine[0]["source"]]
                 label = [recipe] if len(scores) > 1 else []
                 head = _head(mine[0], _asked(mine) if apart else "")
-                table.add_row(head if head != above else "", *label, *cells, _shown(_by_seed(mine, others)))
+                table.add_row(head if head != above else "", *label, *cells, _shown(mine, others))
                 above = head
     return table
 
@@ -74,7 +79,24 @@ def _by_seed(rows: list[Row], languages: list[str]) -> list[float]:
     return [mean(scores) for scores in seeds.values()]
 
 
-def _shown(scores: list[float]) -> str:
+def _shown(rows: list[Row], languages: list[str]) -> str:
+    scores = _by_seed(rows, languages)
     if not scores:
         return "–"
-    return f"{mean(scores):.1f}" + (f" ±{stdev(scores):.1f}" if len(scores) > 1 else "")
+    spread = f" ±{stdev(scores):.1f}" if len(scores) > 1 else ""
+    return f"{mean(scores):.1f}{spread}{SIGN * any(_collapsed(row) for row in rows if row['language'] in languages)}"
+
+
+def _collapsed(row: Row) -> bool:
+    return bool((row.get("tuning") or {}).get("collapsed"))
+
+
+def _collapses(scores: dict[str, list[Row]]) -> str:
+    """What the caption says of collapsed fine-tunings."""
+    tuned = [
+        ((recipe, *_kind(row), row["seed"], row.get("key")), _collapsed(row))
+        for recipe, rows in scores.items()
+        for row in rows
+        if row.get("tuning")
+    ]
+    return collapses_told(*collapses(tuned))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from interlace.randomness import Purpose, generator
 from interlace.statistics import ALPHA, holm
+from interlace.statistics.collapses import SIGN
 from interlace.statistics.runs import permutation_test
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ class Cell:
 
     seeds: how many measurements there are. items: how many examples the least was scored on. values: of each
     measurement. runs: of each pre-training, the mean over its seeds. checkpoint: whether it was not pre-trained here.
-    interval: of a single measurement, the middle 95 % over its test examples drawn again.
+    interval: of a single measurement, the middle 95 % over its test examples drawn again. collapsed: whether any rests
+    on a fine-tuning that collapsed.
     """
 
     mean: float
@@ -42,11 +44,17 @@ class Cell:
     runs: tuple[float, ...] = ()
     checkpoint: bool = False
     interval: tuple[float, float] | None = None
+    collapsed: bool = False
 
     @property
     def ends(self) -> tuple[float, float]:
         """What is drawn and printed beside the mean: least and greatest, or the interval of a single measurement."""
         return self.interval or (self.low, self.high)
+
+    @property
+    def sign(self) -> str:
+        """What stands behind the mean in tables."""
+        return SIGN * self.collapsed
 
 
 @dataclass(frozen=True)

@@ -97,6 +97,11 @@ class Score(_Part):
     files: str = ""
     examples: str = ""
 
+    @property
+    def collapsed(self) -> bool:
+        """Whether the fine-tuning that the score rests on collapsed."""
+        return bool(self.tuning.get("collapsed"))
+
 
 class Wrong(_Part):
     """An example that a model got wrong: its texts, and what was right and predicted of it or of some of its words."""

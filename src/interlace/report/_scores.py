@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from interlace.report._cells import Cell, Difference, differences
 from interlace.report._format import joined
 from interlace.report._run import read_runs
+from interlace.statistics.collapses import collapses
 from interlace.tasks._learnt import ALL, asked_words
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class TaskTable:
     a row with the pre-training text, the most of any language and recipe; None where nobody looked. unread: models that
     recipes go on from, in whose text nobody could look. asked: by recipe, over which words of a dictionary the score
     is; empty where it is over all of them for every recipe. unlike: languages in which recipes are scored on other
-    examples than each other.
+    examples than each other. collapses: how many fine-tunings collapsed, and of how many.
     """
 
     task: str
@@ -66,6 +67,7 @@ class TaskTable:
     unread: tuple[str, ...] = ()
     asked: Mapping[str, str] = field(default_factory=dict)
     unlike: tuple[str, ...] = ()
+    collapses: tuple[int, int] = (0, 0)
 
 
 def zero_shot_table(runs: Sequence[Path]) -> list[TaskTable]:
@@ -99,7 +101,11 @@ def _table(scored: list[tuple[Run, Score]]) -> TaskTable:
     spoken = dict.fromkeys(score.language for _, score in scored)
     languages = sorted(spoken, key=lambda language: language != first.source)  # stable: the source first
     known = _Known(
-        _values(finite), _items(scored), _intervals(finite), {run.label for run, _ in scored if not run.recipe}
+        _values(finite),
+        _items(scored),
+        _intervals(finite),
+        {run.label for run, _ in scored if not run.recipe},
+        {(run.label, score.language) for run, score in finite if score.collapsed},
     )
     averaged = [
         language
@@ -117,7 +123,7 @@ def _table(scored: list[tuple[Run, Score]]) -> TaskTable:
         greater_is_better=greater,
         recipes=recipes,
         lines=lines,
-        mean=_line("", first.source, recipes, _Known(means, {}, {}, known.checkpoints), greater) if means else None,
+        mean=_line("", first.source, recipes, known.of_means(means, averaged), greater) if means else None,
         averaged=averaged,
         left_out=len(scored) - len(finite),
         setting=first.setting,
@@ -127,6 +133,9 @@ def _table(scored: list[tuple[Run, Score]]) -> TaskTable:
         unread=tuple(dict.fromkeys(name for _, score in scored if score.leak for name in score.leak.unknown)),
         asked=_asked(first.metric, recipes, scored),
         unlike=tuple(language for language in languages if _differ(language, finite)),
+        collapses=collapses(
+            ((run.folder, score.seed, score.key), score.collapsed) for run, score in scored if score.tuning
+        ),
     )
 
 
@@ -141,12 +150,18 @@ def _asked(metric: str, recipes: list[str], scored: list[tuple[Run, Score]]) -> 
 
 @dataclass(frozen=True)
 class _Known:
-    """What cells are made of: the score of each measurement, and of how many examples; the last two as in `Cell`."""
+    """What cells are made of: the score of each measurement, and of how many examples; the others as in `Cell`."""
 
     values: Mapping[_Place, dict[_Key, float]]
     items: Mapping[_Place, int]
     intervals: Mapping[_Place, tuple[float, float]]
     checkpoints: Collection[str]
+    collapsed: Collection[_Place]
+
+    def of_means(self, means: Mapping[_Place, dict[_Key, float]], languages: Sequence[str]) -> _Known:
+        """The same of the means over these languages."""
+        collapsed = {(recipe, "") for recipe, language in self.collapsed if language in languages}
+        return _Known(means, {}, {}, self.checkpoints, collapsed)
 
     def cell(self, place: _Place) -> Cell | None:
         """None where nothing was scored."""
@@ -167,6 +182,7 @@ class _Known:
             runs,
             place[0] in self.checkpoints,
             self.intervals.get(place) if len(values) == 1 else None,
+            place in self.collapsed,
         )
 
 

@@ -10,6 +10,7 @@ from interlace.report._heat import Shaded, draw_heat
 from interlace.report._scores import tables
 from interlace.report._svg import picture
 from interlace.report._templates import render
+from interlace.statistics.collapses import collapses_told
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +36,13 @@ def heat_map(runs: Sequence[Run]) -> Section:
         if figures
         else "No task has been scored yet."
     )
-    return Section("How far scores reach", lead, render("figures", figures=figures, note=""))
+    return Section("How far scores reach", lead, render("figures", figures=figures, note=_note(results)))
+
+
+def _note(results: Sequence[TaskTable]) -> str:
+    """What is said of collapsed fine-tunings, of which each table has its own."""
+    counts = [table.collapses for table in results]
+    return collapses_told(sum(collapsed for collapsed, _ in counts), sum(tuned for _, tuned in counts))
 
 
 def _drawing(label: str, results: Sequence[TaskTable]) -> Drawing:
@@ -60,7 +67,7 @@ def _cell(table: TaskTable, label: str, language: str) -> Shaded | None:
     gap = signed(cell.mean - source.mean) if source and not line.source else ""
     unit = table.unit if table.unit == "%" else ""
     title = f"{language_name(language)}, {table.metric} {number(cell.mean)}{unit}" + (f", {gap}" if gap else "")
-    return Shaded(number(cell.mean), gap, _reached(table, cell, source), line.source, title)
+    return Shaded(number(cell.mean) + cell.sign, gap, _reached(table, cell, source), line.source, title)
 
 
 def _reached(table: TaskTable, cell: Cell, source: Cell | None) -> float:

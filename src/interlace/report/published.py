@@ -12,6 +12,7 @@ from interlace.report import Section
 from interlace.report._format import heading, joined, language_name, number
 from interlace.report._scores import tables
 from interlace.report._templates import render
+from interlace.statistics.collapses import collapses_told
 from interlace.tasks import TASKS
 
 if TYPE_CHECKING:
@@ -106,6 +107,8 @@ def _beside(table: TaskTable, runs: Sequence[Run]) -> _Shown | None:
         for row in _rows_of(said)
         if said.get("note") and _stands_beside(row, table)
     )
+    if told := collapses_told(*table.collapses):
+        remarks[told] = None
     if any(_prints_a_mean(row) for row in theirs):
         columns.append(_MEAN)
         remarks[f"{_MEAN}: ours is over {joined([language_name(key) for key in _averaged(table)])}."] = None
@@ -133,7 +136,7 @@ def _ours(table: TaskTable, recipe: str, column: str) -> str | None:
         return _ours(table, recipe, only[0])
     if cell is None:
         return None
-    return number(cell.mean, 1 if table.unit == "%" or abs(cell.mean) >= 100 else 2)
+    return number(cell.mean, 1 if table.unit == "%" or abs(cell.mean) >= 100 else 2) + cell.sign
 
 
 def _averaged(table: TaskTable) -> list[str]:

@@ -14,6 +14,7 @@ from interlace.report._scores import tables
 from interlace.report._svg import element, line, marker, picture, scale, text, ticks
 from interlace.report._templates import render
 from interlace.statistics import ALPHA
+from interlace.statistics.collapses import collapses_told
 from interlace.tasks._learnt import ALL, HELD_OUT
 
 if TYPE_CHECKING:
@@ -155,6 +156,7 @@ def _note(table: TaskTable) -> str:
         text += f" {counted(table.left_out, 'score').capitalize()} that are not finite numbers are left out."
     if not table.greater_is_better:
         text += " Lower is better."
+    text += " ".join(["", *filter(None, [collapses_told(*table.collapses)])])
     if languages := [language_name(language) for language in table.unlike]:
         what = "examples, cut into the same subwords," if "subword" in table.unit else "examples"
         text += (

@@ -7,6 +7,7 @@ from html import escape
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from interlace.statistics.collapses import SIGN
 from interlace.text.lines import atomic
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ _LATEX = str.maketrans(
         "\\": r"\textbackslash{}",
         "±": r"$\pm$",
         "†": r"$^\dagger$",
+        SIGN: r"$^\ddagger$",
         "–": "--",
         "−": "$-$",  # pdflatex has no letter for it
         "<": r"$<$",
@@ -76,7 +78,8 @@ def _md(entry: Entry | None) -> str:
 def _plain(entry: Entry | None) -> str:
     if entry is None:
         return "–"
-    return entry.text + (f" ± {entry.spread}" if entry.spread else "") + ("†" if entry.marked else "")
+    signs = "†" * entry.marked + SIGN * entry.collapsed
+    return entry.text + (f" ± {entry.spread}" if entry.spread else "") + signs
 
 
 def latex(table: Table) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from interlace.statistics import ALPHA, holm
 from interlace.statistics.runs import mean_interval
+from interlace.studies._collapsed import collapse_note, collapsed_entries
 from interlace.studies._theirs import Theirs, rules_of, with_printed
 from interlace.studies._words import filled, mixed, over_same, unlike, words_asked
 from interlace.studies.comparing import against, compare
@@ -29,12 +30,16 @@ THEIRS = "theirs, another scale"
 
 @dataclass(frozen=True)
 class Entry:
-    """What stands in a table: a mean with half of its interval, or words. marked: told apart from the baseline."""
+    """What stands in a table: a mean with half of its interval, or words.
+
+    marked: told apart from the baseline. collapsed: whether any fine-tuning that it rests on collapsed.
+    """
 
     text: str
     spread: str = ""
     bold: bool = False
     marked: bool = False
+    collapsed: bool = False
 
 
 @dataclass(frozen=True)
@@ -88,7 +93,8 @@ def tables(
     asked, scores = (scores_of(rows, over_same(rows, names, beside=True)) for names in (metrics, shown))
     marked = {(one.measure, one.variant) for one in compare(rows, baseline, metrics=shown) if one.clear}
     theirs = Theirs(recipes, rules_of(rows))
-    view = _View(scores, variants, marked, baseline or variants[0].system, theirs, unlike(rows))
+    collapsed = collapsed_entries(rows, scores)
+    view = _View(rows, scores, variants, marked, collapsed, baseline or variants[0].system, theirs, unlike(rows))
     groups: dict[tuple[str, str], list[Measure]] = {}
     for measure in scores:
         groups.setdefault((measure.task, measure.setting), []).append(measure)
@@ -105,9 +111,11 @@ def tables(
 class _View:
     """What tables are made from."""
 
+    rows: Sequence[Row]
     scores: Scores
     variants: list[Variant]
     marked: set[tuple[Measure, Variant]]
+    collapsed: set[tuple[Measure, Variant]]
     baseline: str
     theirs: Theirs
     unlike: Mapping[str, Sequence[str]]
@@ -172,7 +180,9 @@ class _View:
             return None
         interval = mean_interval(list(runs.values()))
         spread = "" if math.isnan(interval.half) else _number(interval.half, measure)
-        return Entry(_number(interval.value, measure), spread, variant == best, (measure, variant) in self.marked)
+        place = measure, variant
+        number = _number(interval.value, measure)
+        return Entry(number, spread, variant == best, place in self.marked, place in self.collapsed)
 
     def _caption(self, measures: Sequence[Measure]) -> str:
         known = {variant.system: variant.label for variant in reversed(self.variants)}
@@ -197,7 +207,8 @@ class _View:
                 over = ", ".join(averaged(self.scores, measure))
                 means.setdefault(measure.name, {})[over] = None
         parts += [f"{name}: the mean of {' or of '.join(over)}." for name, over in means.items()]
-        return " ".join([*parts, *words_asked(measures, self.unlike)])
+        collapsed = collapse_note(self.rows, self.scores, measures)
+        return " ".join([*parts, *collapsed, *words_asked(measures, self.unlike)])
 
     def _too_few(self, measures: Sequence[Measure]) -> list[str]:
         """Of the systems with the fewest runs, which limit what any test can find."""
