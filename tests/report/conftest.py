@@ -79,7 +79,7 @@ def _scores(rng: np.random.Generator, gain: float) -> list[dict[str, Any]]:
     return [
         {"task": task, "metric": "accuracy", "unit": "%", "language": language, "source": "en", "seed": seed,
          "score": round(low + gain * (high - low) + float(rng.normal(0, 0.8)), 2), "n": 1000,
-         "scores": {}, "seconds": 3.2}
+         "scores": {}, "seconds": 3.2, "tuning": {"learning_rate": 1e-4}}
         for task, languages in TRANSFER.items()
         for language, (low, high) in languages.items()
         for seed in range(3)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from interlace.report._headline import caution, summary, title
 from interlace.report._run import read_runs
 from interlace.report._scores import tables
+from interlace.report.errors import errors
+from interlace.report.zero_shot import zero_shot
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -126,7 +128,7 @@ def test_without_scores(make_run: Callable[..., Path]) -> None:
     (folder / "scores.json").unlink()
     assert sentences([folder]) == (
         "Cross-lingual pre-training",
-        "mlm: pre-training is recorded below; no task has been scored yet.",
+        "mlm: pre-training of mlm is recorded below; no task has been scored yet.",
         "",
     )
 
@@ -160,3 +162,39 @@ def test_one_sentence_speaks_of_the_same_languages_throughout(tmp_path: Path) ->
     assert text.startswith("In German, a reaches 10.0")
     assert "60.0" in text
     assert "40.0" not in text
+
+
+def probes(tmp_path: Path, languages: dict[str, tuple[str, ...]]) -> list[Path]:
+    """Checkpoints that are measured as they are, each in some languages."""
+    rows = {"task": "retrieval", "metric": "p@1", "unit": "%", "source": "en", "seed": 0, "score": 50.0}
+    for name, spoken in languages.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "scores.json").write_text(json.dumps([{**rows, "language": one} for one in spoken]))
+    return [tmp_path / name for name in languages]
+
+
+def test_probes_of_checkpoints_are_no_transfer_and_no_pre_training(tmp_path: Path) -> None:
+    folders = probes(tmp_path, {"a": ("de", "es"), "b": ("hi", "tr")})
+    heading, text, _ = sentences(folders)
+    assert heading == "Probes of cross-lingual models"
+    assert text == "a and b: one table of scores follows, without a mean over several languages that all systems share."
+    lead = zero_shot(read_runs(folders)).lead
+    assert lead == "Nothing is fine-tuned: probes measure each model as it is."
+
+
+def test_only_what_was_pre_trained_here_has_its_pre_training_recorded(
+    make_run: Callable[..., Path], tmp_path: Path
+) -> None:
+    folder = make_run("mlm", gain=0.0)
+    (folder / "scores.json").unlink()
+    text = sentences([folder, *probes(tmp_path, {"a": ()})])[1]
+    assert text == "mlm and a: pre-training of mlm is recorded below; no task has been scored yet."
+
+
+def test_what_probes_keep_of_examples_is_told(tmp_path: Path) -> None:
+    (folder,) = probes(tmp_path, {"a": ("de", "es")})
+    assert errors(read_runs([folder])).lead == "No predictions were kept with these runs."
+    (folder / "predictions").mkdir()
+    (folder / "predictions" / "retrieval.zero-shot.0.safetensors").touch()
+    kept = "Of these tasks it is kept what each example got, but not what was predicted."
+    assert errors(read_runs([folder])).lead == kept

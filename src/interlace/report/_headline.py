@@ -25,8 +25,10 @@ def title(results: Sequence[TaskTable]) -> str:
     """What the page is about."""
     if results and all(table.unit == BLEU for table in results):
         return "Translation"
-    sources = list(dict.fromkeys(language_name(table.source) for table in results if table.unit != BLEU))
-    return f"Zero-shot transfer from {joined(sources)}" if sources else "Cross-lingual pre-training"
+    sources = list(dict.fromkeys(language_name(table.source) for table in results if table.tuned))
+    if sources:
+        return f"Zero-shot transfer from {joined(sources)}"
+    return "Probes of cross-lingual models" if results else "Cross-lingual pre-training"
 
 
 def summary(runs: Sequence[Run], results: Sequence[TaskTable]) -> str:
@@ -34,8 +36,7 @@ def summary(runs: Sequence[Run], results: Sequence[TaskTable]) -> str:
     hearts = [(table, line) for table in results if (line := _heart(table)) is not None]
     named = [pair for pair in hearts if _place(*pair) == _place(*hearts[0])][:_MOST]
     if not named:
-        names = joined([run.label for run in first_of_each(runs)])
-        return f"{names}: pre-training is recorded below; no task has been scored yet."
+        return _without_means(runs, results)
     where = _where(named)
     verdicts = [_verdict(table, line) for table, line in named]
     sides = {(verdict.best, verdict.second) for verdict in verdicts}
@@ -45,6 +46,17 @@ def summary(runs: Sequence[Run], results: Sequence[TaskTable]) -> str:
     if len(sides) == 1 and not verdicts[0].second:
         return f"{where}, {verdicts[0].best} reaches {joined([verdict.gap for verdict in verdicts])}."
     return f"{where}, {joined([verdict.whole for verdict in verdicts])}."
+
+
+def _without_means(runs: Sequence[Run], results: Sequence[TaskTable]) -> str:
+    """What the page holds, where no figure sums up what was scored."""
+    names = joined([run.label for run in first_of_each(runs)])
+    if results:
+        follow = f"{counted(len(results), 'table')} of scores {'follows' if len(results) == 1 else 'follow'}"
+        return f"{names}: {follow}, without a mean over several languages that all systems share."
+    trained = list(dict.fromkeys(run.label for run in runs if run.recipe))
+    recorded = f"pre-training of {joined(trained)} is recorded below; " if trained else ""
+    return f"{names}: {recorded}no task has been scored yet."
 
 
 def _scope(named: Sequence[tuple[TaskTable, Line]], results: Sequence[TaskTable]) -> str:

@@ -47,7 +47,8 @@ class TaskTable:
     a row with the pre-training text, the most of any language and recipe; None where nobody looked. unread: models that
     recipes go on from, in whose text nobody could look. asked: by recipe, over which words of a dictionary the score
     is; empty where it is over all of them for every recipe. unlike: languages in which recipes are scored on other
-    examples than each other. collapses: how many fine-tunings collapsed, and of how many.
+    examples than each other. collapses: how many fine-tunings collapsed, and of how many. tuned:
+    whether anything was fine-tuned.
     """
 
     task: str
@@ -68,6 +69,7 @@ class TaskTable:
     asked: Mapping[str, str] = field(default_factory=dict)
     unlike: tuple[str, ...] = ()
     collapses: tuple[int, int] = (0, 0)
+    tuned: bool = False
 
 
 def zero_shot_table(runs: Sequence[Path]) -> list[TaskTable]:
@@ -136,6 +138,7 @@ def _table(scored: list[tuple[Run, Score]]) -> TaskTable:
         collapses=collapses(
             ((run.folder, score.seed, score.key), score.collapsed) for run, score in scored if score.tuning
         ),
+        tuned=any(score.tuning for _, score in scored),
     )
 
 

@@ -60,6 +60,8 @@ def errors(runs: Sequence[Run]) -> Section:
         if figures
         else "Open an example to see what was right and what was predicted."
         if examples
+        else "Of these tasks it is kept what each example got, but not what was predicted."
+        if any(True for run in runs for _ in (run.folder / "predictions").glob("*.safetensors"))
         else "No predictions were kept with these runs."
     )
     body = render("errors", figures=figures, swaps=[one for one in swaps if one["rows"]], examples=examples)

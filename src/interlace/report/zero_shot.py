@@ -84,7 +84,9 @@ def _lead(results: Sequence[TaskTable]) -> str:
         return "No task has been scored yet; interlace evaluate fills this section."
     if all(table.unit == BLEU for table in results):
         return "Nothing is fine-tuned: each model translates as it is."
-    source = joined(list(dict.fromkeys(language_name(table.source) for table in results if table.unit != BLEU)))
+    if not any(table.tuned for table in results):
+        return " ".join(filter(None, ["Nothing is fine-tuned: probes measure each model as it is.", _bars(results)]))
+    source = joined(list(dict.fromkeys(language_name(table.source) for table in results if table.tuned)))
     others = [
         ("translate-train", "translate-train, where it learns from translations"),
         ("supervised", "supervised, where it learns from the scored language's own examples"),
