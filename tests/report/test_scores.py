@@ -385,3 +385,13 @@ def test_probes_are_no_fine_tunings_that_could_collapse(tmp_path: Path) -> None:
     page = write_report([bare_run(tmp_path / "a", "a", rows)], tmp_path / "page.html").read_text(encoding="utf-8")
     assert "(1 of 1 here)" in page
     assert "of 2 here" not in page
+
+
+@pytest.mark.parametrize(
+    ("second", "told"), [("ab", ()), ("cd", ("de",)), ("", ("de",))], ids=["same", "others", "none"]
+)
+def test_counts_decide_only_where_examples_have_no_name(second: str, told: tuple[str, ...], tmp_path: Path) -> None:
+    """Pairs that are mined are as many as a model puts out, of the same sentences."""
+    rows = [score("de", 50, n=40, examples="ab"), score("de", 60, n=44, examples=second)]
+    runs = [bare_run(tmp_path / name, name, [row]) for name, row in zip("ab", rows, strict=True)]
+    assert only(zero_shot_table(runs)).unlike == told

@@ -217,14 +217,21 @@ def _intervals(scored: Iterable[tuple[Run, Score]]) -> dict[_Place, tuple[float,
 
 
 def _differ(language: str, scored: list[tuple[Run, Score]]) -> bool:
-    """Whether recipes' scores in a language are of unlike numbers of examples, or of examples of other names."""
+    """Whether recipes' scores in a language are of examples of other names, or of unlike numbers where a name lacks.
+
+    Of some tasks the number depends on what a model puts out, so it decides nothing where all are named.
+    """
     counts: dict[str, set[int]] = {}
     names: dict[str, set[str]] = {}
     for run, score in scored:
         if score.language == language:
             counts.setdefault(run.label, set()).add(score.n or 0)
             names.setdefault(run.label, set()).add(score.examples)
-    return any(len({frozenset(one) for one in found.values() if all(one)}) > 1 for found in (counts, names))
+    named = all(all(one) for one in names.values())
+    return any(
+        len({frozenset(one) for one in found.values() if all(one)}) > 1
+        for found in ((names,) if named else (counts, names))
+    )
 
 
 def _mean_of(recipe: str, languages: list[str], values: Mapping[_Place, dict[_Key, float]]) -> dict[_Key, float]:
