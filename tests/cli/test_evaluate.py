@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from interlace.cli.evaluate import evaluate
-from interlace.errors import SettingsError
+from interlace.errors import DataError, SettingsError
 
 
 @pytest.mark.parametrize("on", ["", ",", " , "])
@@ -13,3 +13,9 @@ def test_naming_no_task_is_no_way_to_ask_for_all(tmp_path, on):
     with pytest.raises(SettingsError, match=r"--on names no task; the recipe has .*pos"):
         evaluate(str(tmp_path), on=[on], recipe="evaluation/public", into=tmp_path / "scores")
     assert not (tmp_path / "scores").exists()
+
+
+def test_a_study_is_named_as_one(tmp_path):
+    (tmp_path / "study.json").write_text("{}")
+    with pytest.raises(DataError, match=r"a study, and not a model: its runs are the folders in .*cells, and"):
+        evaluate(str(tmp_path), into=tmp_path / "scores")

@@ -31,6 +31,7 @@ def evaluate(
     from interlace.recipes.evaluate import IncompleteError, target_of
     from interlace.recipes.evaluate import evaluate as run
 
+    _must_be_no_study(Path(model))
     given = parse_changes(changes)
     target = target_of(model, read_recipe(recipe, given) if recipe else None, into)
     if given and not recipe:
@@ -50,3 +51,14 @@ def evaluate(
         output.print(score_table(rows))
     if failed:
         raise failed
+
+
+def _must_be_no_study(folder: Path) -> None:
+    from interlace.errors import DataError
+    from interlace.studies._state import CELLS, STUDY
+
+    if (folder / STUDY).is_file():
+        raise DataError(
+            f"{folder}: a study, and not a model: its runs are the folders in {folder / CELLS}, and "
+            f"`interlace study STUDY --into {folder}` scores them all, STUDY being the file or name it was run by"
+        )

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+_STUDY = "study.json"  # as studies write it
 _OTHER = {"seed", "evaluate", "about", "changes", "published"}  # what columns do not differ in
 
 
@@ -74,6 +75,8 @@ def _read(folder: Path) -> Run:
         near = get_close_matches(folder.name, _neighbours(folder), n=1)
         raise DataError(f"{folder}: no such run folder" + (f"; did you mean {near[0]!r}?" if near else ""))
     if not any((folder / name).is_file() for name in ("recipe.json", "scores.json")):
+        if (folder / _STUDY).is_file():
+            raise DataError(_is_a_study(folder))
         message = "it holds neither recipe.json (interlace pretrain writes it) nor scores.json (interlace evaluate)"
         raise DataError(f"{folder}: not a run folder: {message}")
     metrics = list(read_metrics(folder / "metrics.jsonl"))
@@ -96,6 +99,15 @@ def _read(folder: Path) -> Run:
             if (found := read_whole(path, Predictions)) is not None
         ],
         words=read_words(folder / "words.safetensors"),
+    )
+
+
+def _is_a_study(folder: Path) -> str:
+    page = folder / "report.html"
+    there = f"its report is {page}" if page.is_file() else f"its report is to be {page}"
+    return (
+        f"{folder}: a study's folder and not a run's: {there}, which `interlace study STUDY --into {folder}` writes, "
+        f"STUDY being the file or name that the study was run by; its runs are the folders in {folder / 'cells'}"
     )
 
 
