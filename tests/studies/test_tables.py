@@ -110,7 +110,7 @@ def test_a_study_names_the_scores_that_it_shows(results):
         for one in results
     ]
     main, pos = tables([*results, *far], "t", "a", metrics={"pos": ["distance", "accuracy"]})
-    assert [column.group for column in pos.columns[1:]] == ["pos (distance)"] * 4 + ["pos (accuracy, %)"] * 4
+    assert [column.group for column in pos.columns[1:]] == ["pos ↓ (distance)"] * 4 + ["pos (accuracy, %)"] * 4
     assert [column.name for column in main.columns] == ["runs", *["en", "others"] * 2]
     first = {line.label: line.entries[3] for line in pos.lines}  # German, where the nearer is the better
     assert (first["A"].bold, first["B"].bold) == (True, False)
@@ -216,8 +216,8 @@ def of_nepali(results):
 
 def test_papers_figures_stand_below_our_score_of_their_name_though_another_is_the_main_one(results):
     main, table = tables(of_nepali(results), "t", "a", {"b": read_recipe("xlm/clm-ne")})
-    assert [column.group for column in main.columns] == ["", "perplexity (perplexity, per subword)"]
-    heads = ["perplexity (perplexity, per subword)", "perplexity (perplexity per word)"]
+    assert [column.group for column in main.columns] == ["", "perplexity ↓ (perplexity, per subword)"]
+    heads = ["perplexity ↓ (perplexity, per subword)", "perplexity ↓ (perplexity per word)"]
     assert [column.group for column in table.columns] == ["", *heads, ""]
     [theirs] = [line for line in table.lines if line.theirs]
     assert [entry and entry.text for entry in theirs.entries] == [None, None, "157.2", None]
@@ -357,3 +357,12 @@ def test_a_difference_of_settings_rests_on_the_fine_tunings_of_both(results):
     found = {table.name: table for table in tables([*results, *lost], "t", "a")}
     assert [cell(found["pos.difference"], label, "de").collapsed for label in "AB"] == [False, True]
     assert not cell(found["pos.zero-shot"], "B", "de").collapsed
+
+
+def test_a_head_says_where_lower_is_better(results):
+    _, pos = tables([{**one, "greater_is_better": False} for one in results], "t", "a")
+    assert pos.columns[1].group == "pos ↓ (accuracy, %)"
+    assert "↓: lower is better." in pos.caption
+    assert r"pos $\downarrow$ (accuracy, \%)" in latex(pos)
+    assert "↓" not in latex(pos)
+    assert "lower is better" not in tables(results, "t", "a")[1].caption

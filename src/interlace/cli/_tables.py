@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 
 Row = dict[str, Any]
+LESS = " \N{DOWNWARDS ARROW}"  # behind what is the better the lower it is
 
 
 def score_table(rows: Iterable[Row]) -> Table:
@@ -31,9 +32,9 @@ def comparison_table(scores: dict[str, list[Row]]) -> Table:
     rows = [row for found in scores.values() for row in found]
     languages = list(dict.fromkeys(row["language"] for row in rows))
     of_source = any(row["language"] == row["source"] for row in rows)
-    said = " (mean: without the source)" if of_source else ""
-    table = Table(title=f"Scores over seeds, ± standard deviation{said}", title_justify="left", caption_justify="left")
-    table.caption = _collapses(scores) or None
+    table = Table(title=_title(rows, of_source), title_justify="left", caption_justify="left")
+    lower = f"{LESS.strip()}: lower is better." * any(row.get("greater_is_better", True) is False for row in rows)
+    table.caption = " ".join(filter(None, [lower, _collapses(scores)])) or None
     for name in ("task", *(["recipe"] if len(scores) > 1 else [])):
         table.add_column(name, no_wrap=True)
     for name in (*languages, "mean"):
@@ -53,6 +54,13 @@ def comparison_table(scores: dict[str, list[Row]]) -> Table:
     return table
 
 
+def _title(rows: list[Row], of_source: bool) -> str:
+    """Speaks of a spread only where there is one."""
+    several = len({row["seed"] for row in rows}) > 1
+    said = " (mean: without the source)" if of_source else ""
+    return f"Scores{' over seeds, ± standard deviation' if several else ''}{said}"
+
+
 def _kind(row: Row) -> tuple[str, str, str, str]:
     """What scores have in common that may be averaged."""
     return row["task"], row.get("setting", "zero-shot"), row["metric"], row["source"]
@@ -67,6 +75,7 @@ def _head(row: Row, asked: str) -> str:
     """Two short lines, for narrow terminals. asked: over which words, where that is not the same for all to compare."""
     setting = row.get("setting", "zero-shot")
     name = row["task"] if setting == "zero-shot" else f"{row['task']}, {setting}"
+    name += LESS * (row.get("greater_is_better", True) is False)
     return f"{name}\n({', '.join(filter(None, (row['metric'], asked.removesuffix(' words'), row['unit'])))})"
 
 

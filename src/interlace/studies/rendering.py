@@ -28,6 +28,7 @@ _LATEX = str.maketrans(
         "±": r"$\pm$",
         "†": r"$^\dagger$",
         SIGN: r"$^\ddagger$",
+        "↓": r"$\downarrow$",
         "–": "--",
         "−": "$-$",  # pdflatex has no letter for it
         "<": r"$<$",

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     Published = Sequence[Recipe]
 
 THEIRS = "theirs, another scale"
+LESS = " \N{DOWNWARDS ARROW}"  # in the head of what is the better the lower it is
 
 
 @dataclass(frozen=True)
@@ -190,6 +191,7 @@ class _View:
         parts = [
             "Means over runs ± half of their 95 % interval (Student's t); a run's score is its fine-tunings' mean.",
             *of_checkpoints(shown),
+            *([f"{LESS.strip()}: lower is better."] if any(map(_lower, measures)) else []),
         ]
         if len(self.variants) > 1:
             base = known.get(self.baseline, self.baseline)
@@ -264,7 +266,12 @@ def clear_best(by_variant: Mapping[Variant, Runs], measure: Measure) -> Variant 
 
 def _head(measure: Measure) -> str:
     setting = "" if measure.setting == "zero-shot" else f", {measure.setting}"
-    return f"{measure.task}{setting} ({measure.metric}{f', {measure.unit}' if measure.unit else ''})"
+    task = f"{measure.task}{setting}{LESS * _lower(measure)}"
+    return f"{task} ({measure.metric}{f', {measure.unit}' if measure.unit else ''})"
+
+
+def _lower(measure: Measure) -> bool:
+    return measure.greater_is_better is False
 
 
 def _number(value: float, measure: Measure) -> str:
