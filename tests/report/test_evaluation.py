@@ -233,11 +233,21 @@ def test_mistakes_are_counted_over_seeds_and_languages(make_run):
     keep_mistakes(folder, 1)
     section = errors(read_runs([folder]))
     text = str(section.body)
-    assert "16 of 20" in text  # English, two seeds
-    assert "32 of 40" in text  # two other languages
+    assert "16 of 20, two fine-tunings added up" in text  # English, two seeds
+    assert "32 of 40, two fine-tunings added up" in text  # two other languages
+    assert "Natural language inference, mlm: English, two fine-tunings added up</p>" in text
     assert "contradiction taken for neutral (45\u202f%)" in text
     assert "A &lt;b&gt;cat&lt;/b&gt;." in text
-    assert "11 of 30 with a mistake" in text
+    assert "11 of 30 with a mistake, the first of two fine-tunings" in text
+
+
+def test_mistakes_of_one_fine_tuning_are_not_added_up(make_run):
+    folder = make_run("mlm", gain=0.0)
+    keep_mistakes(folder)
+    text = str(errors(read_runs([folder])).body)
+    assert "8 of 10" in text
+    assert "added up" not in text
+    assert "the first of" not in text
 
 
 def test_words_with_another_tag_are_marked(make_run):

@@ -39,6 +39,10 @@ class _Asked:
     classes: list[str]
     by_language: dict[str, list[Predicted]]
 
+    def tunings(self, languages: Sequence[str]) -> int:
+        """Over how many fine-tunings these languages' predictions are added up, the most of any."""
+        return max(len(self.by_language[language]) for language in languages)
+
     def table(self, languages: Sequence[str]) -> NDArray[np.int64]:
         """(C, C + 1) how often each class was taken for each; the last column is for none."""
         tables = [found.confusion for language in languages for found in self.by_language[language]]
@@ -94,18 +98,27 @@ def _figures(one: _Asked, sources: set[str]) -> list[dict[str, Any]]:
     others = [language for language in one.by_language if language not in sources]
     names = {" and ".join(map(language_name, first)): first, counted(len(others), "other language"): others}
     return [
-        {"over": f"{_title(one)}: {name}", "picture": _drawn(one, one.table(languages), name)}
+        {
+            "over": f"{_title(one)}: {name}{_added_up(one, languages)}",
+            "picture": _drawn(one, one.table(languages), name, _added_up(one, languages)),
+        }
         for name, languages in names.items()
         if languages
     ]
 
 
-def _drawn(one: _Asked, table: NDArray[np.int64], name: str) -> Markup:
+def _added_up(one: _Asked, languages: Sequence[str]) -> str:
+    """Says that counts are over several fine-tunings, each of which is asked every example; "" of one."""
+    tunings = one.tunings(languages)
+    return f", {counted(tunings, 'fine-tuning')} added up" if tunings > 1 else ""
+
+
+def _drawn(one: _Asked, table: NDArray[np.int64], name: str, added_up: str) -> Markup:
     """Rows with no example, and a last column that nothing was put in, are left out."""
     columns = [*one.classes, "none"] if table[:, -1].any() else one.classes
     rows = [row for row in range(len(one.classes)) if table[row].sum()]
     small = len(one.classes) <= _SMALL
-    cells = [[_cell(table[row], column, row, small=small) for column in range(len(columns))] for row in rows]
+    cells = [[_cell(table[row], column, row, added_up, small=small) for column in range(len(columns))] for row in rows]
     label = f"{_title(one)}, {name}: " + "; ".join(
         f"{one.classes[row]} right {100 * table[row, row] / table[row].sum():.0f} %" for row in rows
     )
@@ -115,12 +128,14 @@ def _drawn(one: _Asked, table: NDArray[np.int64], name: str) -> Markup:
     return picture(drawing.width, drawing.height, drawing.label, drawing.parts, "matrix")
 
 
-def _cell(row: NDArray[np.int64], column: int, right: int, *, small: bool) -> Shaded | None:
+def _cell(row: NDArray[np.int64], column: int, right: int, added_up: str, *, small: bool) -> Shaded | None:
     share = 100 * row[column] / row.sum()
     if share < 0.5 and column != right:
         return None
     unit = f"{NARROW}%" if small else ""
-    return Shaded(f"{number(share, 0)}{unit}", "", share / 100, column == right, f"{row[column]} of {row.sum()}")
+    return Shaded(
+        f"{number(share, 0)}{unit}", "", share / 100, column == right, f"{row[column]} of {row.sum()}{added_up}"
+    )
 
 
 def _swaps(one: _Asked) -> list[tuple[str, str]]:
@@ -147,6 +162,7 @@ def _examples(one: _Asked) -> list[dict[str, Any]]:
     for language, seeds in one.by_language.items():
         shown = [sample for sample in seeds[0].samples if sample.texts][:_EXAMPLES]
         about = f"{seeds[0].wrong} of {seeds[0].n} with a mistake"
+        about += f", the first of {counted(len(seeds), 'fine-tuning')}" if len(seeds) > 1 else ""
         found.append({"language": language, "about": about, "samples": [_shown(sample) for sample in shown]})
     return [entry for entry in found if entry["samples"]]
 
