@@ -62,6 +62,12 @@ def test_single_runs_are_tested_by_mcnemar_too(results, tmp_path):
     [table] = differences(compare(single, "a", "examples", tmp_path, draws=99), "t")
     assert table.columns[-1].name == "McNemar"
     assert shown(table, "de")[-1] == "0.031"  # six of six: 2 / 64
+    assert "McNemar: its exact p, unadjusted" in table.caption
+
+
+def test_no_caption_explains_a_test_that_no_column_holds(compared):
+    [table] = differences(compared, "t")
+    assert "McNemar" not in table.caption
 
 
 def test_a_caption_says_what_scores_over_all_words_are(results):

@@ -13,7 +13,7 @@ from interlace.recipes import Recipe, read_recipe
 from interlace.studies.comparing import compare
 from interlace.studies.differences import differences
 from interlace.studies.rendering import groups, html, latex, markdown, terminal, write_tables
-from interlace.studies.tables import Column, tables
+from interlace.studies.tables import Column, Entry, tables
 from study_rows import row, with_dictionary
 
 
@@ -366,3 +366,10 @@ def test_a_head_says_where_lower_is_better(results):
     assert r"pos $\downarrow$ (accuracy, \%)" in latex(pos)
     assert "↓" not in latex(pos)
     assert "lower is better" not in tables(results, "t", "a")[1].caption
+
+
+def test_negative_numbers_have_a_minus_in_latex(found):
+    entries = [Entry("-5.4", "1.2"), Entry("-3.0 to -0.5"), Entry("1e-05"), Entry("see 2016–2018"), Entry("p-1")]
+    line = replace(found[0].lines[0], label="A", entries=tuple(entries))
+    shown = r"A & $-5.4$ $\pm$ 1.2 & $-3.0$ to $-0.5$ & 1e-05 & see 2016--2018 & p-1 \\"
+    assert shown in latex(replace(found[0], lines=(line,)))

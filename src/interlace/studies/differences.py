@@ -25,9 +25,10 @@ _CAPTION = (
     "A system minus the one behind the dash, with a 95 % interval and p after Holm over the systems of a row's score "
     "and language (not over rows). Other runs: Welch's interval and a permutation test over runs. Other examples: a "
     "paired bootstrap and approximate randomisation over the test examples of these very runs. Other languages: "
-    f"Student's interval, and signs of the differences turned. Bold: p < {ALPHA}. McNemar: its exact p, unadjusted, "
-    "where two single runs are set against each other; behind p, how many there were of what was drawn."
+    f"Student's interval, and signs of the differences turned. Bold: p < {ALPHA}. Behind p, how many there were of "
+    "what was drawn."
 )
+_MCNEMAR = " McNemar: its exact p, unadjusted, where two single runs are set against each other."
 _WORDS = (
     f" Scores named {WHOLE!r} are over all words asked, those too that training has read in a dictionary, so that all "
     "systems answer the same ones; other examples are of scores that may leave those out."
@@ -69,7 +70,7 @@ def _table(name: str, title: str, found: Sequence[Comparison]) -> Table:
         other = next(iter(by_unit.values())).against
         lines.append(Line(f"{variant.label} \u2212 {other.label}", tuple(entries)))
     means = {measure.name for measure, _ in rows if measure.language == OTHERS}
-    caption = _CAPTION + "".join(_MEANS[name] for name in sorted(means))
+    caption = _CAPTION + _MCNEMAR * sharp + "".join(_MEANS[name] for name in sorted(means))
     sides = [side for one in found for side in (one.variant, one.against)]
     caption += "".join(f" {sentence}" for sentence in of_checkpoints(sides))
     caption += _WORDS * any(measure.metric.endswith(WHOLE) for measure, _ in rows)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from interlace.studies.tables import Column, Entry, Line, Table
 
 _TAG = re.compile(r"<(?=[a-zA-Z/!?])")  # where Markdown would begin a tag of HTML
+_NEGATIVE = re.compile(r"(?<![\w.-])-(\d[\d.]*)")  # not the hyphen of 1e-05, nor a range of years
 _LATEX = str.maketrans(
     {
         **{char: f"\\{char}" for char in "&%$#_{}"},
@@ -124,7 +125,7 @@ def _latex_lines(lines: Sequence[Line]) -> Iterator[str]:
 
 
 def _tex(entry: Entry | None) -> str:
-    text = _plain(entry).translate(_LATEX)
+    text = _NEGATIVE.sub(r"$-\1$", _plain(entry).translate(_LATEX))
     return f"\\textbf{{{text}}}" if entry and entry.bold else text
 
 
