@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from interlace.report._format import joined
 from interlace.report._headline import caution, summary, title
-from interlace.report._run import first_of_each
+from interlace.report._run import checkpoint_of, first_of_each
 from interlace.report._scores import tables
 from interlace.report._templates import render, style
 
@@ -35,5 +35,6 @@ def page(runs: Sequence[Run], sections: Mapping[str, Section]) -> str:
 
 
 def _abouts(runs: Sequence[Run]) -> list[tuple[Run, str]]:
-    """What each recipe says of itself."""
-    return [(run, str(run.recipe["about"])) for run in first_of_each(runs) if run.recipe.get("about")]
+    """What each recipe says of itself, and which checkpoint was scored where there is no recipe."""
+    told = [(run, checkpoint_of(run) or str(run.recipe.get("about") or "")) for run in first_of_each(runs)]
+    return [(run, about) for run, about in told if about]

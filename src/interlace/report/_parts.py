@@ -71,7 +71,8 @@ class Score(_Part):
     signatures: how some of the scores were computed. low, high: of the main one, over test examples.
     key: names the model, the settings and the fine-tuning that the score is of; conditions: the latter two;
     files: what the task's files held; examples: names the test examples themselves, "" where nobody said.
-    scores: others that were measured beside it, by name.
+    scores: others that were measured beside it, by name. model: the checkpoint as it was named to `interlace evaluate`;
+    "" of a model that was pre-trained here, and where nobody said.
     """
 
     task: str
@@ -96,6 +97,7 @@ class Score(_Part):
     conditions: str = ""
     files: str = ""
     examples: str = ""
+    model: str = ""
 
     @property
     def collapsed(self) -> bool:

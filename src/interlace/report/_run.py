@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from interlace.errors import DataError
@@ -24,7 +25,6 @@ from interlace.report._words import Words, read_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
 
 _STUDY = "study.json"  # as studies write it
@@ -54,6 +54,18 @@ class Run:
     links: list[LinkMatrix] = field(default_factory=list)
     predictions: list[Predictions] = field(default_factory=list)
     words: Words | None = None
+
+    @property
+    def models(self) -> list[str]:
+        """Of a folder of a checkpoint's scores, what was scored; "" among them where scores do not say it.
+
+        Of an absolute path only the last part is given: a page tells nothing of its author's disk.
+        """
+        return [] if self.recipe else list(dict.fromkeys(shown_name(score.model) for score in self.scores))
+
+
+def shown_name(model: str) -> str:
+    return Path(model).name if Path(model).is_absolute() else model
 
 
 def read_runs(folders: Sequence[Path]) -> list[Run]:
@@ -169,6 +181,15 @@ def _measured(run: Run) -> dict[tuple[str, str, str], tuple[str, str]]:
 def _trained(recipe: dict[str, Any]) -> dict[str, Any]:
     """The part of a recipe that a model comes from."""
     return {key: value for key, value in recipe.items() if key not in _OTHER}
+
+
+def checkpoint_of(run: Run) -> str:
+    """A sentence on the checkpoint whose scores a folder holds; "" of what was pre-trained here."""
+    if run.recipe:
+        return ""
+    known = [model for model in run.models if model]
+    told = f"scores of {', '.join(known)}" if known else "which checkpoint was scored is not known"
+    return f"Not pre-trained here: {told}{', and of one that is not known' if known and '' in run.models else ''}."
 
 
 def first_of_each(runs: Sequence[Run]) -> list[Run]:

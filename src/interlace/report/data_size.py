@@ -50,7 +50,9 @@ def data_size(runs: Sequence[Run]) -> Section:
         "Rows of training text run across, on a logarithmic scale; the score is the mean over the languages other than"
         " the source."
         if figures
-        else "All runs of a system were trained on as much text."
+        else "All runs of a system that was pre-trained here were trained on as much text."
+        if sized
+        else "No run tells on how much text it was trained."
     )
     return Section("Score by amount of text", lead, render("figures", figures=figures, note=""))
 

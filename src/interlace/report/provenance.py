@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from interlace.report import Section
-from interlace.report._format import NOTHING, count, duration
-from interlace.report._run import first_of_each
+from interlace.report._format import NOTHING, count, duration, joined
+from interlace.report._run import first_of_each, shown_name
 from interlace.report._templates import render
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from interlace.report._parts import Score
     from interlace.report._run import Run
 
 _PLAIN = (
@@ -34,7 +35,7 @@ _PLAIN = (
 def provenance(runs: Sequence[Run]) -> Section:
     """The section: a row a fact, a column a recipe; equal values are written once."""
     shown = first_of_each(runs)
-    names = [*_PLAIN, "parameters", "tokens", "started", *_spent(shown), "rate"]
+    names = ["checkpoint", *_PLAIN, "parameters", "tokens", "started", *_spent(shown), "rate"]
     rows = [(_heading(name), [_value(run, name) for run in shown]) for name in names]
     rows = [(name, values) for name, values in rows if any(value != NOTHING for value in values)]
     labels = [run.label for run in shown]
@@ -63,6 +64,8 @@ def _value(run: Run, name: str) -> str:
     if name == "rate":
         spent = facts.seconds.get("training", 0.0)
         return f"{count(facts.tokens / spent)} subwords/s" if facts.tokens and spent else NOTHING
+    if name == "checkpoint":
+        return joined([model or "not known" for model in run.models]) or NOTHING
     value = facts.get(name)
     if value is None:
         return NOTHING
@@ -85,14 +88,35 @@ def _commands(runs: Sequence[Run]) -> list[str]:
     folders = [Path(run.folder.name) if run.folder.is_absolute() else run.folder for run in runs]
     again = [Path("again", folder.name) for folder in folders]  # a finished run would not be run again where it is
     lines = []
-    for run, recipe, folder in zip(runs, folders, again, strict=True):
-        lines.append(_command("pretrain", str(recipe / "recipe.json"), "--into", str(folder)))
-        tasks = list(dict.fromkeys(score.task for score in run.scores))
-        if tasks:
-            seeds = max(len({score.seed for score in run.scores if score.task == task}) for task in tasks)
-            lines.append(_command("evaluate", str(folder), "--on", ",".join(tasks), "--seeds", str(seeds)))
+    for run, found, folder in zip(runs, folders, again, strict=True):
+        if run.recipe:
+            lines.append(_command("pretrain", str(found / "recipe.json"), "--into", str(folder)))
+            if run.scores:
+                lines.append(_command("evaluate", str(folder), *_asked(run.scores)))
+        else:
+            lines += _of_checkpoint(run, found, folder)
     lines.append(_command("report", *map(str, again), "--into", str(Path("again", "report.html"))))
     return lines
+
+
+def _of_checkpoint(run: Run, found: Path, again: Path) -> list[str]:
+    """What scores the checkpoint again; a remark where it is not known which one it was."""
+    lines = []
+    for model in run.models:
+        if not model:
+            lines.append(f"# {run.label}: which checkpoint was scored is not known")
+            continue
+        scored = [score for score in run.scores if shown_name(score.model) == model]
+        how = ["--recipe", str(found / "evaluate.json"), *_asked(scored), "--into", str(again)]
+        lines.append(_command("evaluate", model, *how))
+    return lines
+
+
+def _asked(scores: Sequence[Score]) -> list[str]:
+    """Tasks and seeds of these scores, as options."""
+    tasks = list(dict.fromkeys(score.task for score in scores))
+    seeds = max(len({score.seed for score in scores if score.task == task}) for task in tasks)
+    return ["--on", ",".join(tasks), "--seeds", str(seeds)]
 
 
 def _command(*words: str) -> str:

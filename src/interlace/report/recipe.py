@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from markupsafe import Markup
+
 from interlace.report import Section
-from interlace.report._format import NOTHING, counted
+from interlace.report._format import NOTHING, counted, joined
 from interlace.report._run import first_of_each
 from interlace.report._templates import render
 
@@ -20,7 +22,9 @@ _IDENTITY = ("name", "about")  # differ by nature between recipes, and stand at 
 
 def recipe(runs: Sequence[Run]) -> Section:
     """The section: a short table of the differing keys, the whole recipe in groups, and each as JSON to copy."""
-    shown = first_of_each(runs)
+    shown = [run for run in first_of_each(runs) if run.recipe]
+    if not shown:
+        return Section("Recipe", "No system was pre-trained here.", Markup(""))
     flat = [dict(_flat(run.recipe)) for run in shown]
     keys = _merged([list(one) for one in flat])
     rows = [_row(key, [one.get(key, NOTHING) for one in flat]) for key in keys if key not in _IDENTITY]
@@ -32,7 +36,13 @@ def recipe(runs: Sequence[Run]) -> Section:
         groups=_groups(rows),
         sources=[(run.label, json.dumps(run.recipe, indent=2, ensure_ascii=False)) for run in shown],
     )
-    return Section("Recipe", _lead(len(shown), len(differing)), body)
+    return Section("Recipe", f"{_lead(len(shown), len(differing))}{_without(runs)}", body)
+
+
+def _without(runs: Sequence[Run]) -> str:
+    """Which systems have no recipe."""
+    names = [run.label for run in first_of_each(runs) if not run.recipe]
+    return f" {joined(names)} {'was' if len(names) == 1 else 'were'} not pre-trained here." if names else ""
 
 
 def _row(key: str, values: list[str]) -> dict[str, Any]:
