@@ -1,7 +1,8 @@
 """Room of report sections: results as figures and one self-contained HTML page.
 
 A section is a module with a function of its own name that takes the runs and returns a `Section`. A part that a run
-lacks leaves a quiet sentence. The page asks for nothing from outside: styles and figures stand in the file.
+lacks leaves a quiet sentence; a section that nothing in the runs can fill is left out. The page asks for nothing from
+outside: styles and figures stand in the file.
 """
 
 from __future__ import annotations
@@ -41,7 +42,10 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Section:
-    """A heading, a plain sentence or two that say what to see, and what is shown (safe HTML, made by a template)."""
+    """A heading, a plain sentence or two that say what to see, and what is shown (safe HTML, made by a template).
+
+    Without a body there is nothing to show, and pages leave the section out.
+    """
 
     title: str
     lead: str
@@ -73,6 +77,9 @@ ORDER = (
 """What the reader wants first stands first: results, why, how it was learnt, and at the end how to do it again."""
 
 
+_ALWAYS = {"zero_shot"}  # without scores it says how to get them
+
+
 def section_order() -> list[str]:
     """Names of all sections in the order of the page; guests stand after our own, by name."""
     names = SECTIONS.names()
@@ -88,7 +95,8 @@ def write_report(runs: Sequence[Path], into: Path) -> Path:
         DataError: a run folder is missing, is none, or holds a damaged file; or `into` cannot be written.
     """
     read = read_runs(runs)
-    sections = {name: SECTIONS.get(name)(read) for name in section_order()}
+    found = {name: SECTIONS.get(name)(read) for name in section_order()}
+    sections = {name: section for name, section in found.items() if name in _ALWAYS or section.body.strip()}
     _write(page(read, sections), into)
     _write_beside(sections, into.with_suffix("") if into.suffix else into.with_name(f"{into.name}-figures"))
     return into
