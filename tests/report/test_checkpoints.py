@@ -57,7 +57,10 @@ def test_a_page_tells_no_path_of_a_checkpoint(tmp_path: Path) -> None:
 
 def test_a_checkpoint_of_no_known_name_is_said_to_be_so(tmp_path: Path) -> None:
     page = write_report([scored(tmp_path / "a", {"pos": ""})], tmp_path / "page.html")
-    assert commands(page)[0] == "# a: which checkpoint was scored is not known"
+    assert commands(page) == [
+        "# a: which checkpoint was scored is not known",
+        "interlace report a --into again/report.html",
+    ]
     assert "Not pre-trained here: which checkpoint was scored is not known." in page.read_text("utf-8")
 
 

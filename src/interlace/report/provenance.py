@@ -95,7 +95,8 @@ def _commands(runs: Sequence[Run]) -> list[str]:
                 lines.append(_command("evaluate", str(folder), *_asked(run.scores)))
         else:
             lines += _of_checkpoint(run, found, folder)
-    lines.append(_command("report", *map(str, again), "--into", str(Path("again", "report.html"))))
+    shown = [found if "" in run.models else new for run, found, new in zip(runs, folders, again, strict=True)]
+    lines.append(_command("report", *map(str, shown), "--into", str(Path("again", "report.html"))))
     return lines
 
 
