@@ -19,14 +19,15 @@ if TYPE_CHECKING:
 _EACH = 40  # pairs of each degree of likeness, spread over all there are
 
 
-def judged(code: str) -> list[tuple[str, str, str]]:
-    """(word, word, score) of a language, of all degrees of likeness; the concepts are the same in every language.
+def judged(source: str, target: str) -> list[tuple[str, str, str]]:
+    """(word of the source, word of the target, score), of all degrees of likeness; both may be one language.
 
-    A noun that is no single word of any sentence has no place in a table of words, so its pairs are left out.
+    The concepts are the same in every language. A noun that is no single word of any sentence has no place in a table
+    of words, so its pairs are left out.
     """
-    words, there = language(code).words, seen(code)
-    rows = [(words[one], words[other], f"{10 * score:.2f}") for one, other, score in _pairs()]
-    return [row for row in rows if row[0] in there and row[1] in there and row[0] != row[1]]
+    (words, there), (others, also) = ((language(code).words, seen(code)) for code in (source, target))
+    rows = [(words[one], others[other], f"{10 * score:.2f}") for one, other, score in _pairs()]
+    return [row for row in rows if row[0] in there and row[1] in also and row[0] != row[1]]
 
 
 def _pairs() -> Iterator[tuple[str, str, float]]:

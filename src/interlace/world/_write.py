@@ -78,8 +78,9 @@ class _Writer:
         for code in self.world.languages:
             self._text(code)
             self._labelled(code)
-            self._similarity(code)
+            self._similarity(code, code)
         for code in self.others:
+            self._similarity(PIVOT, code)
             self._parallel(code)
             self._dictionaries(code)
         self._side_by_side()
@@ -152,9 +153,10 @@ class _Writer:
             rows = list(zip(*columns, strict=True))
             self._file(f"parallel/{split}.tsv", _formats.table(self.world.languages, rows), len(rows))
 
-    def _similarity(self, code: str) -> None:
-        rows = judged(code)
-        self._file(f"similarity/{code}.tsv", _formats.table(("word 1", "word 2", "score"), rows), len(rows))
+    def _similarity(self, source: str, target: str) -> None:
+        rows = judged(source, target)
+        name = "-".join(dict.fromkeys((source, target)))
+        self._file(f"similarity/{name}.tsv", _formats.table(("word 1", "word 2", "score"), rows), len(rows))
 
     def _dictionaries(self, code: str) -> None:
         for source, target in ((PIVOT, code), (code, PIVOT)):
