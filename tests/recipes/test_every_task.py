@@ -1,7 +1,7 @@
-"""Every task of the registry scored as a person does it: `interlace evaluate` on the micro-world, and nothing stands in.
+"""Every task of the registry scored as people do it: by `interlace evaluate`, on the micro-world, nothing stands in.
 
-What is scored: a run of ours, a plain checkpoint of transformers, a run that translates, and static word vectors. A task
-that is new fails here until its row stands in `ASKED`.
+What is scored: a run of ours, a plain checkpoint of transformers, a run that translates, and static word vectors. A new
+task fails here until its row stands in `ASKED`.
 """
 
 from __future__ import annotations
@@ -9,13 +9,10 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pytest
-import transformers
 from safetensors import safe_open
-from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from typer.testing import CliRunner
 
 from interlace.cli import application
@@ -26,6 +23,7 @@ from interlace.recipes.pretrain import pretrain
 from interlace.tasks import TASKS
 from interlace.tasks._dictionary import read_entries
 from interlace.train.outcomes import outcomes_file, read_outcomes
+from plain_bert import save_plain_bert
 
 TARGETS = ["de", "hi"]
 ALL = ["en", *TARGETS]
@@ -68,7 +66,7 @@ class Asked:
 
 
 def pairs_of(name):
-    """A classifier of pairs, in all three settings; the same rows in English stand for a translation of the test set."""
+    """A classifier of pairs in all settings; its English test set, the same rows, stands for the translated ones."""
     files = {split: name.format(split=split, language="{language}") for split in ("train", "dev", "test")}
     files["translated"] = name.format(split="test", language="en")
     changes = {"files": files, "settings": THREE, "translations": "human", **TUNED}
@@ -124,25 +122,8 @@ def world(run):
 @pytest.fixture(scope="module")
 def checkpoint(base, world):
     """A BERT as transformers saves it, with WordPiece learnt on the same text."""
-    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=False, strip_accents=False)
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.decoder = decoders.WordPiece()
-    names = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
-    trainer = trainers.WordPieceTrainer(vocab_size=700, special_tokens=list(names.values()), show_progress=False)
-    tokenizer.train([str(world / f"text/train.{language}.txt") for language in ALL], trainer)
-    ends = [(token, tokenizer.token_to_id(token)) for token in ("[CLS]", "[SEP]")]
-    tokenizer.post_processor = processors.BertProcessing(ends[1], ends[0])
-    fast = transformers.PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, **{f"{name}_token": token for name, token in names.items()}
-    )
-    config = transformers.BertConfig(
-        vocab_size=len(fast), hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32
-    )
-    transformers.set_seed(0)
-    transformers.BertForMaskedLM(config).save_pretrained(base / "bert")
-    fast.save_pretrained(base / "bert")
-    return base / "bert"
+    files = [world / f"text/train.{language}.txt" for language in ALL]
+    return save_plain_bert(base / "bert", [line for file in files for line in file.read_text().splitlines()])
 
 
 @pytest.fixture(scope="module")
