@@ -235,5 +235,7 @@ def test_settings_that_the_papers_name():
     muse = read_recipe("xlm/muse").embeddings.method()
     rules = muse.adversary
     assert (rules.hidden, rules.batch, rules.dropout, rules.smoothing, rules.learning_rate) == (2048, 32, 0.1, 0.2, 0.1)
+    assert (rules.decay, rules.shrink, rules.turns, rules.epochs, rules.updates) == (0.95, 0.5, 5, 5, 31_250)
+    assert (rules.wrong, rules.smoothed) == (0.1, "spread")
     assert (rules.beta, rules.words, muse.mapping.judged_on, muse.mapping.neighbours) == (0.01, 50_000, 10_000, 10)
     assert (muse.mapping.normalise, muse.mapping.rounds) == ([], 5)

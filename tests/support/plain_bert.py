@@ -22,8 +22,8 @@ def save_plain_bert(folder: Path, lines: Iterable[str], size: int = 700) -> Path
     tokenizer.decoder = decoders.WordPiece()
     trainer = trainers.WordPieceTrainer(vocab_size=size, special_tokens=list(NAMES.values()), show_progress=False)
     tokenizer.train_from_iterator(lines, trainer)
-    first, last = ((token, tokenizer.token_to_id(token)) for token in ("[CLS]", "[SEP]"))
-    tokenizer.post_processor = processors.BertProcessing(last, first)
+    numbers = tokenizer.get_vocab()
+    tokenizer.post_processor = processors.BertProcessing(("[SEP]", numbers["[SEP]"]), ("[CLS]", numbers["[CLS]"]))
     make: Any = transformers.PreTrainedTokenizerFast
     fast = make(tokenizer_object=tokenizer, **{f"{name}_token": token for name, token in NAMES.items()})
     config = transformers.BertConfig(
