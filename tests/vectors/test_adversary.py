@@ -17,7 +17,7 @@ AS_THEY_ARE = Mapping(normalise=[])
 
 @pytest.fixture(scope="module")
 def pair():
-    """English: clusters of unlike sizes, as unlike in each direction. xx: the same, turned at random, and some noise."""
+    """English: clusters of unlike sizes, narrower in each direction. xx: the same turned at random, with some noise."""
     rng = np.random.default_rng(0)
     spread = np.logspace(0, -2, WIDTH)
     words = 0.6 * rng.normal(0, 1, (COUNT, WIDTH))
