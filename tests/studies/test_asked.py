@@ -38,5 +38,5 @@ def test_what_is_asked_is_what_is_scored(
     data["evaluate"] |= evaluation
     recipe = Recipe.read(data, "here")
     target = Target("model", recipe, tmp_path)
-    cell = _cell(target, name, recipe.evaluate.task(name), None, 0, None, lambda _: None)  # as an evaluation makes it
+    cell = _cell(target, name, recipe.evaluate.task(name), None, None)  # as an evaluation makes it
     assert asked_of(recipe, name) == {item for fit in fits(cell) for item in fit.scored}
