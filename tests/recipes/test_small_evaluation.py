@@ -80,5 +80,8 @@ def test_the_task_is_scored_on_its_own_files(name, checkpoint, tmp_path):
         assert row["n"] > 0
         if kind not in WHOLE:
             assert row["n"] <= SCORED
-        if kind != "word_similarity":
+        if name not in {
+            "word_similarity",
+            "xquad",
+        }:  # which tells nothing of examples; the first questions of one passage
             assert row["low"] <= row["score"] <= row["high"], row
