@@ -10,7 +10,7 @@ import typer
 
 from interlace.cli import Code, Json, output, take_guests
 from interlace.cli._options import Changes, parse_changes
-from interlace.errors import SettingsError
+from interlace.errors import DataError, SettingsError
 
 
 def evaluate(
@@ -54,7 +54,6 @@ def evaluate(
 
 
 def _must_be_no_study(folder: Path) -> None:
-    from interlace.errors import DataError
     from interlace.studies._state import CELLS, STUDY
 
     if (folder / STUDY).is_file():

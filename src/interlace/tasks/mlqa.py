@@ -139,11 +139,10 @@ class Mlqa(Task):
 
     def told(self, examples: Any, predictions: Any) -> dict[str, Any]:
         """`answers`, the best by question, as the official programs read them, and `n-best`."""
-        listed = self.answers(examples, predictions)
-        keys = [each["id"] or str(number) for number, each in enumerate(listed)]
+        keys = [key or str(number) for number, key in enumerate(examples.ids)]
         return {
             "answers": dict(zip(keys, best_texts(examples, predictions), strict=True)),
-            "n-best": {key: each["n_best"] for key, each in zip(keys, listed, strict=True)},
+            "n-best": dict(zip(keys, n_best(examples, predictions), strict=True)),
         }
 
     def samples(
