@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
-from interlace.statistics.collapses import SIGN, collapses, collapses_told
+from interlace.statistics.collapses import SIGN, collapses, collapses_told, has_collapsed
 from interlace.tasks._learnt import ALL, asked_words
 
 if TYPE_CHECKING:
@@ -93,17 +93,13 @@ def _shown(rows: list[Row], languages: list[str]) -> str:
     if not scores:
         return "–"
     spread = f" ±{stdev(scores):.1f}" if len(scores) > 1 else ""
-    return f"{mean(scores):.1f}{spread}{SIGN * any(_collapsed(row) for row in rows if row['language'] in languages)}"
-
-
-def _collapsed(row: Row) -> bool:
-    return bool((row.get("tuning") or {}).get("collapsed"))
+    return f"{mean(scores):.1f}{spread}{SIGN * any(has_collapsed(row) for row in rows if row['language'] in languages)}"
 
 
 def _collapses(scores: dict[str, list[Row]]) -> str:
     """What the caption says of collapsed fine-tunings."""
     tuned = [
-        ((recipe, *_kind(row), row["seed"], row.get("key")), _collapsed(row))
+        ((recipe, *_kind(row), row["seed"], row.get("key")), has_collapsed(row))
         for recipe, rows in scores.items()
         for row in rows
         if row.get("tuning")

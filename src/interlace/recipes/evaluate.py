@@ -28,7 +28,7 @@ from interlace.train._sweep import forget_other_sweeps, forget_sweep
 from interlace.train.cell import Cell
 from interlace.train.device import accelerator_for
 from interlace.train.folder import EVALUATION, RECIPE, RUN, VECTORS, locked, read_json, write_json
-from interlace.train.outcomes import _UNSAFE
+from interlace.train.outcomes import file_name
 from interlace.train.tune import fits, readable
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ def _score(target: Target, model: str, book: Scorebook, cells: list[Cell]) -> li
         raise DataError(f"{name}: no language to score it in; name some: --set 'evaluate.tasks.{name}.targets=[..]'")
     book.drop(cells[0].name, {key for _, _, key in planned})
     keyed = {(cell.seed, key): replace(cell, into=target.into, key=key) for cell, _, key in planned}
-    kept = target.into / "tuning" / _UNSAFE.sub("-", cells[0].name)
+    kept = target.into / "tuning" / file_name(cells[0].name)
     if cells[0].accelerator.is_main_process:
         forget_other_sweeps(kept, {key for _, _, key in planned})
     failures: list[InterlaceError] = []

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable
+    from collections.abc import Hashable, Iterable, Mapping
 
 SIGN = "\N{DOUBLE DAGGER}"  # behind a score that rests on a collapsed fine-tuning
+
+
+def has_collapsed(row: Mapping[str, Any]) -> bool:
+    """Whether the fine-tuning of a score's row collapsed; a probe has none."""
+    return bool((row.get("tuning") or {}).get("collapsed"))
 
 
 def collapses(tuned: Iterable[tuple[Hashable, bool]]) -> tuple[int, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from interlace.statistics.collapses import collapses, collapses_told
+from interlace.statistics.collapses import collapses, collapses_told, has_collapsed
 from interlace.studies.measures import DIFFERENCE, SUPERVISED, averaged, variant_of
 from interlace.studies.results import ZERO_SHOT
 
@@ -20,7 +20,7 @@ _Place = tuple[str, str, str, str]  # task, setting, source, language
 
 def collapsed_entries(rows: Iterable[Row], scores: Scores) -> set[tuple[Measure, Variant]]:
     """Those of which any fine-tuning collapsed, in any of the languages and settings that they are made of."""
-    found = {(_place_of(row), variant_of(row)) for row in rows if _collapsed(row)}
+    found = {(_place_of(row), variant_of(row)) for row in rows if has_collapsed(row)}
     return {
         (measure, variant)
         for measure, by_variant in scores.items()
@@ -33,16 +33,12 @@ def collapse_note(rows: Iterable[Row], scores: Scores, measures: Sequence[Measur
     """A sentence for the caption of a table of these measures; none where no fine-tuning collapsed."""
     places = {place for measure in measures for place in _places(scores, measure)}
     tuned = [
-        ((row["cell"], row["task"], row["setting"], row["tuning_seed"], row.get("key")), _collapsed(row))
+        ((row["cell"], row["task"], row["setting"], row["tuning_seed"], row.get("key")), has_collapsed(row))
         for row in rows
         if row.get("tuning") and _place_of(row) in places
     ]
     told = collapses_told(*collapses(tuned))
     return [told] if told else []
-
-
-def _collapsed(row: Row) -> bool:
-    return bool((row.get("tuning") or {}).get("collapsed"))
 
 
 def _place_of(row: Row) -> _Place:

@@ -52,7 +52,12 @@ _DRAWS = 2000  # a third of a second at 10,000 examples
 
 def outcomes_file(run: Path, task: str, seed: int, setting: str = "zero-shot") -> Path:
     """Where the outcomes of a task in a setting with a fine-tuning seed stand."""
-    return run / FOLDER / f"{_UNSAFE.sub('-', task)}.{_UNSAFE.sub('-', setting)}.{seed}.safetensors"
+    return run / FOLDER / f"{file_name(task)}.{file_name(setting)}.{seed}.safetensors"
+
+
+def file_name(name: str) -> str:
+    """A task, setting or language as a part of a file's name."""
+    return _UNSAFE.sub("-", name)
 
 
 def interval_of(examples: Examples, unit: str = "%") -> dict[str, float]:

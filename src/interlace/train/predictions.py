@@ -26,7 +26,7 @@ from interlace.tasks._outcomes import Measured
 from interlace.tasks.retrieval import words_a_line
 from interlace.text.lines import atomic
 from interlace.train.folder import read_json, write_json
-from interlace.train.outcomes import _UNSAFE, interval_of, outcomes_file, stays, write_outcomes
+from interlace.train.outcomes import file_name, interval_of, outcomes_file, stays, write_outcomes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,7 +62,7 @@ def keep_predictions(run: Path, cell: Cell, item: Item, examples: Any, predictio
     write_outcomes(path, language, got, cell.key, arrays=arrays, classes=cell.task.classes)
     _write_shown(path.with_suffix(".json"), cell, item, shown)
     for name, content in cell.task.told(examples, predictions).items():
-        write_json(path.with_suffix(f".{_UNSAFE.sub('-', language)}.{name}.json"), content)
+        write_json(path.with_suffix(f".{file_name(language)}.{name}.json"), content)
     return _told(got, cell)
 
 
@@ -78,7 +78,7 @@ def keep_measured(run: Path, cell: Cell, item: Item, scores: dict[str, float]) -
     path = outcomes_file(run, cell.name, cell.seed, setting)
     write_outcomes(path, language, scores.examples, cell.key)
     if scores.outputs:
-        with atomic(path.with_suffix(f".{_UNSAFE.sub('-', language)}.txt")) as partial:
+        with atomic(path.with_suffix(f".{file_name(language)}.txt")) as partial:
             partial.write_text("".join(f"{_one_line(line)}\n" for line in scores.outputs), encoding="utf-8")
         wrong = int((scores.examples.score < scores.examples.weight).sum())
         shown = {"n": len(scores.outputs), "wrong": wrong, "samples": scores.samples}
