@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from interlace.align._program import Numbered, read_links, run
+from interlace.aligners._program import Numbered, read_links, run
 
 if TYPE_CHECKING:
-    from interlace.links import WordPairs
-    from interlace.ragged import Ragged
+    from interlace.alignment import WordPairs
+    from interlace.core.ragged import Ragged
 
 SYSTRAN = """
 import sys, systran_align

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from interlace import world
-from interlace.links import WordPairs
-from interlace.links.agreement import agreement
-from interlace.links.formats import read_gold, read_gold_text
-from interlace.ragged import Ragged
+from interlace import toy as world
+from interlace.alignment import WordPairs
+from interlace.alignment.agreement import agreement
+from interlace.alignment.formats import read_gold, read_gold_text
+from interlace.core.ragged import Ragged
 from interlace.readers.lines import Lines
 from interlace.readers.tsv import Tsv
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from interlace.links.agreement import Agreement
+    from interlace.alignment.agreement import Agreement
     from interlace.text import TextPairs
 
 WORLD_PAIRS = 8_000  # as many as a written micro-world has

@@ -31,16 +31,16 @@ from _gold_sets import GOLD, GoldSet, micro_world
 from _where import where
 from pydantic import PrivateAttr
 
-from interlace.align.diagonal import Diagonal
-from interlace.align.gibbs import Gibbs
-from interlace.links.symmetrise import symmetrise
-from interlace.randomness import Purpose, generator
+from interlace.aligners.diagonal import Diagonal
+from interlace.aligners.gibbs import Gibbs
+from interlace.alignment.symmetrise import symmetrise
+from interlace.core.randomness import Purpose, generator
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from interlace.links.agreement import Agreement
-    from interlace.ragged import Ragged
+    from interlace.alignment.agreement import Agreement
+    from interlace.core.ragged import Ragged
 
 HEURISTICS = {"gdfa": "grow-diag-final-and", "intersection": "intersection"}
 FAST_ALIGN = {  # gdfa and intersection; the C++ program with -d -o -v, both ways

@@ -34,7 +34,7 @@ from _alignment_peers import Eflomal, shown
 from _where import where
 from diagonal import grown, status, text
 
-from interlace.align.gibbs import Gibbs
+from interlace.aligners.gibbs import Gibbs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,9 +47,9 @@ TEN = """
 import time
 start = time.perf_counter()
 import numpy as np
-from interlace.align.gibbs import Gibbs
-from interlace.links import WordPairs
-from interlace.ragged import Ragged
+from interlace.aligners.gibbs import Gibbs
+from interlace.alignment import WordPairs
+from interlace.core.ragged import Ragged
 rows = Ragged.of([[0, 1], [1, 2], [2, 0], [3, 1, 0], [2, 3]] * 2)
 pairs = WordPairs(rows, rows, list("abcd"), list("wxyz"))
 Gibbs().fit(pairs).align_own(pairs)

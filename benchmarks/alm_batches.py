@@ -30,7 +30,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from interlace.align import ALIGNERS
+from interlace.aligners import ALIGNERS
+from interlace.alignment import WordPairs
+from interlace.alignment.table import PhraseTable, TableRules
+from interlace.core.ragged import Ragged
+from interlace.core.randomness import Purpose, generator
 from interlace.data import Pairs, Sentences
 from interlace.data.aligned import AlignedWords
 from interlace.data.corpus import Corpus
@@ -39,8 +43,6 @@ from interlace.data.parallel import ParallelCorpus
 from interlace.data.phrases import PhraseStore
 from interlace.data.sampling import BucketPlan, StreamPlan
 from interlace.data.vocab import Vocab
-from interlace.links import WordPairs
-from interlace.links.table import PhraseTable, TableRules
 from interlace.models.traits import Traits
 from interlace.objectives import Resources
 from interlace.objectives._switching import Choices, Switching, switch
@@ -51,21 +53,19 @@ from interlace.objectives._switching_text import LineWriter
 from interlace.objectives.alm import Alm
 from interlace.objectives.mlm import Mlm
 from interlace.objectives.tlm import Tlm
-from interlace.ragged import Ragged
-from interlace.randomness import Purpose, generator
 from interlace.readers.lines import Lines
 from interlace.text import Text, TextPairs
 from interlace.text.words import SPLITTERS
-from interlace.train.mixture import Draw, Mixture, Source
-from interlace.train.plans import Bucketed, Streamed
-from interlace.world import pairs as world_pairs
-from interlace.world import sample
+from interlace.toy import pairs as world_pairs
+from interlace.toy import sample
+from interlace.training.mixture import Draw, Mixture, Source
+from interlace.training.plans import Bucketed, Streamed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from interlace.objectives import Objective
-    from interlace.train.mixture import Plan
+    from interlace.training.mixture import Plan
 
 BUDGET, LENGTH, ROUNDS, BATCHES = 16_384, 256, 5, 20
 CLAIM, SHARES = 1.0, {"alm, phrases stored": 1 / 4, "alm, phrases from links": 1 / 8}
@@ -169,7 +169,7 @@ def differing(pairs: TextPairs, links: Ragged, words: WordPairs, vocab: Vocab) -
 
 
 def _spans(words: WordPairs, links: Ragged) -> Ragged:
-    from interlace.links.phrases import phrase_pairs
+    from interlace.alignment.phrases import phrase_pairs
 
     return phrase_pairs(words.source.lengths, words.target.lengths, links)
 

@@ -21,6 +21,8 @@ import numpy as np
 import torch
 from transformers import DataCollatorForLanguageModeling, PreTrainedTokenizerFast
 
+from interlace.core.ragged import Ragged
+from interlace.core.randomness import Purpose, generator
 from interlace.data import Pairs, Sentences
 from interlace.data.packing import Streams
 from interlace.data.sampling import BucketPlan, StreamPlan
@@ -30,10 +32,8 @@ from interlace.objectives import Resources
 from interlace.objectives.clm import Clm
 from interlace.objectives.mlm import Mlm
 from interlace.objectives.tlm import Tlm
-from interlace.ragged import Ragged
-from interlace.randomness import Purpose, generator
-from interlace.train.mixture import Draw, Mixture, Source
-from interlace.train.plans import Bucketed, Streamed
+from interlace.training.mixture import Draw, Mixture, Source
+from interlace.training.plans import Bucketed, Streamed
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -22,9 +22,9 @@ import tempfile
 import time
 from pathlib import Path
 
+from interlace.core.randomness import Purpose, generator
 from interlace.data.build import build_corpus
 from interlace.data.vocab import Vocab
-from interlace.randomness import Purpose, generator
 from interlace.readers.lines import Lines
 from interlace.text.lines import read_lines, write_lines
 from interlace.text.normalise import Normalise

@@ -33,6 +33,7 @@ import torch
 from _where import where
 from transformers import EncoderDecoderModel, LogitsProcessor, LogitsProcessorList, logging
 
+from interlace.core.randomness import Purpose, generator
 from interlace.data.vocab import Vocab
 from interlace.models._seq2seq_build import fresh_decoder, join
 from interlace.models.build import Shape, fresh, load
@@ -40,14 +41,13 @@ from interlace.models.search import Rules
 from interlace.models.search.reading import evaluating, inputs_of, read
 from interlace.models.search.settings import Search
 from interlace.models.translator import batches
-from interlace.randomness import Purpose, generator
 from interlace.text.lines import read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from interlace.core.ragged import Ragged
     from interlace.models.seq2seq import Seq2Seq
-    from interlace.ragged import Ragged
 
 SHAPE = Shape(family="bert", layers=3, width=256, heads=4, max_length=256)
 NEVER = float("-inf")

@@ -28,10 +28,10 @@ from pathlib import Path
 
 import numpy as np
 
-from interlace.align.diagonal import Diagonal
-from interlace.links import WordPairs
-from interlace.ragged import Ragged
-from interlace.randomness import Purpose, generator
+from interlace.aligners.diagonal import Diagonal
+from interlace.alignment import WordPairs
+from interlace.core.ragged import Ragged
+from interlace.core.randomness import Purpose, generator
 from interlace.readers.lines import Lines
 
 TURNS = 5
@@ -56,9 +56,9 @@ FIRST = """
 import time
 start = time.perf_counter()
 import numpy as np
-from interlace.align.diagonal import Diagonal
-from interlace.links import WordPairs
-from interlace.ragged import Ragged
+from interlace.aligners.diagonal import Diagonal
+from interlace.alignment import WordPairs
+from interlace.core.ragged import Ragged
 rows = Ragged.of([[0, 1], [1, 2], [2, 0]] * 100)
 pairs = WordPairs(rows, rows, list("abc"), list("xyz"))
 Diagonal().fit(pairs).align(pairs)

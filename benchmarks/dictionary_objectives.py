@@ -21,18 +21,18 @@ from typing import TYPE_CHECKING, Any
 import torch
 from batch_building import BATCHES, BUDGET, LENGTH, ours, sentences, vocabulary
 
+from interlace.alignment.lexicon import Lexicon
 from interlace.data.packing import Streams
 from interlace.data.sampling import StreamPlan
-from interlace.links.lexicon import Lexicon
 from interlace.models.build import fresh
 from interlace.models.shape import Shape
 from interlace.models.traits import Traits
 from interlace.objectives import OBJECTIVES, Resources
-from interlace.train.device import accelerator_for
-from interlace.train.loop import Learning, Progress, Training, steps
-from interlace.train.mixture import Mixture, Source
-from interlace.train.optimise import Optimise
-from interlace.train.plans import Streamed
+from interlace.training.device import accelerator_for
+from interlace.training.loop import Learning, Progress, Training, steps
+from interlace.training.mixture import Mixture, Source
+from interlace.training.optimise import Optimise
+from interlace.training.plans import Streamed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

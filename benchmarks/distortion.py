@@ -25,10 +25,10 @@ from unicodedata import category
 
 import numpy as np
 
-from interlace.ragged import Ragged
+from interlace.core.ragged import Ragged
+from interlace.derived import Chain, Derived, chain
+from interlace.derived._parts import concatenated, same_words
 from interlace.readers.conllu import Conllu
-from interlace.synthetic import Chain, Derived, chain
-from interlace.synthetic._parts import concatenated, same_words
 from interlace.text import Text
 from interlace.text.running import is_tight
 

@@ -37,20 +37,20 @@ from transformers import (
     logging,
 )
 
+from interlace.core.randomness import Purpose, generator
 from interlace.data import Labelled, Pairs
 from interlace.data.sampling import BucketPlan
 from interlace.data.vocab import Vocab
 from interlace.models.build import Shape, fresh
 from interlace.objectives import Resources
-from interlace.randomness import Purpose, generator
 from interlace.readers.nli import Nli
 from interlace.tasks._predict import predict_all
 from interlace.tasks.xnli import LABELS, Xnli
-from interlace.train.device import accelerator_for, quick_precision
-from interlace.train.loop import Learning, Progress, Training, steps
-from interlace.train.mixture import Mixture, Source
-from interlace.train.optimise import Optimise
-from interlace.train.plans import Bucketed
+from interlace.training.device import accelerator_for, quick_precision
+from interlace.training.loop import Learning, Progress, Training, steps
+from interlace.training.mixture import Mixture, Source
+from interlace.training.optimise import Optimise
+from interlace.training.plans import Bucketed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

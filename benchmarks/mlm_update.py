@@ -35,19 +35,19 @@ from transformers import (
     logging,
 )
 
+from interlace.core.randomness import Purpose, generator
 from interlace.data.packing import Streams
 from interlace.data.sampling import StreamPlan
 from interlace.data.vocab import Vocab
 from interlace.models.build import Shape, fresh
 from interlace.objectives import Resources
 from interlace.objectives.mlm import Mlm
-from interlace.randomness import Purpose, generator
 from interlace.text.lines import read_lines
-from interlace.train.device import accelerator_for, quick_precision
-from interlace.train.loop import Learning, Progress, Training, steps
-from interlace.train.mixture import Mixture, Source
-from interlace.train.optimise import Optimise
-from interlace.train.plans import Streamed
+from interlace.training.device import accelerator_for, quick_precision
+from interlace.training.loop import Learning, Progress, Training, steps
+from interlace.training.mixture import Mixture, Source
+from interlace.training.optimise import Optimise
+from interlace.training.plans import Streamed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

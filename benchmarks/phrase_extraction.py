@@ -28,12 +28,12 @@ from pathlib import Path
 
 import numpy as np
 
-from interlace.align import ALIGNERS
-from interlace.links import WordPairs
-from interlace.links.phrases import phrase_pairs
-from interlace.links.table import PhraseTable, TableRules
-from interlace.ragged import Ragged
-from interlace.randomness import Purpose, generator
+from interlace.aligners import ALIGNERS
+from interlace.alignment import WordPairs
+from interlace.alignment.phrases import phrase_pairs
+from interlace.alignment.table import PhraseTable, TableRules
+from interlace.core.ragged import Ragged
+from interlace.core.randomness import Purpose, generator
 from interlace.readers.lines import Lines
 from interlace.text.lines import read_lines
 

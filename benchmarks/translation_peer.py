@@ -33,9 +33,9 @@ import numpy as np
 from _joey import Peer, ended, left
 from _where import where
 
+from interlace.core.randomness import Purpose, generator
 from interlace.data.vocab import Vocab
-from interlace.randomness import Purpose, generator
-from interlace.statistics.examples import Examples, bootstrap, identity_of, paired_bootstrap
+from interlace.scores.examples import Examples, bootstrap, identity_of, paired_bootstrap
 from interlace.tasks._bleu import Bleu, bleu, chrf
 from interlace.text.lines import read_lines, write_lines
 

@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from interlace.core.ragged import Ragged
+from interlace.core.randomness import Purpose, generator
 from interlace.data import Pairs, Sentences
 from interlace.data.sampling import BucketPlan
 from interlace.models.traits import Traits
@@ -27,10 +29,8 @@ from interlace.objectives import Resources
 from interlace.objectives.tlm import Tlm
 from interlace.objectives.weam import Weam
 from interlace.objectives.word_aligned import WordAligned
-from interlace.ragged import Ragged
-from interlace.randomness import Purpose, generator
-from interlace.train.mixture import Draw, Mixture, Source
-from interlace.train.plans import Bucketed
+from interlace.training.mixture import Draw, Mixture, Source
+from interlace.training.plans import Bucketed
 
 if TYPE_CHECKING:
     from interlace.objectives import Objective

@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING, Any
 import torch
 from weam_batches import VOCAB, pairs
 
+from interlace.core.randomness import Purpose, generator
 from interlace.models.build import Shape, fresh
 from interlace.objectives import Resources
 from interlace.objectives.tlm import Tlm
 from interlace.objectives.weam import CROSS, Weam
 from interlace.objectives.word_aligned import WordAligned
-from interlace.randomness import Purpose, generator
-from interlace.train.loop import Learning
-from interlace.train.optimise import Optimise
+from interlace.training.loop import Learning
+from interlace.training.optimise import Optimise
 
 if TYPE_CHECKING:
     from collections.abc import Callable

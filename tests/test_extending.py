@@ -8,13 +8,14 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from interlace import data, objectives, registry
+from interlace import data, objectives
 from interlace.cli import application, take_guests
+from interlace.core import registry
 from interlace.data import Pairs
+from interlace.experiments.example import Example
 from interlace.models.build import fresh
 from interlace.models.shape import Shape
 from interlace.objectives import OBJECTIVES, Objective, Resources
-from interlace.recipes.example import Example
 
 PAGE = (Path(__file__).parents[1] / "docs" / "extending.md").read_text(encoding="utf-8")
 EXAMPLE = Example()

@@ -5,8 +5,8 @@ import re
 import pytest
 
 import objective_pages
+from interlace.experiments import shipped_recipes
 from interlace.objectives import OBJECTIVES
-from interlace.recipes import shipped_recipes
 
 PAGES = sorted(objective_pages.FOLDER.glob("*.md"))
 HINT = "run: python tests/support/objective_pages.py"

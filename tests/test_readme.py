@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from interlace.recipes import Recipe
+from interlace.experiments import Recipe
 from little_world import VOCAB, WORLD
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
@@ -17,9 +17,9 @@ COMMANDS = re.findall(r"^    interlace (\w+) ([^#\n]*)", README, re.MULTILINE)
 # The same code over a smaller world, so that the test is quick.
 SMALLER = f"SMALL = {WORLD | VOCAB | {'train.threads': '1'}}"
 SMALLER += """
-import interlace.recipes
-_read = interlace.recipes.read_recipe
-interlace.recipes.read_recipe = lambda name, changes: _read(name, {**changes, **SMALL})
+import interlace.experiments
+_read = interlace.experiments.read_recipe
+interlace.experiments.read_recipe = lambda name, changes: _read(name, {**changes, **SMALL})
 """
 
 

@@ -29,7 +29,7 @@ def main() -> None:
         # Threads that spin a while before they sleep halve a step on an idle machine, and double it beside others.
         os.environ.setdefault(*(("OMP_WAIT_POLICY", "PASSIVE") if _is_busy() else ("GOMP_SPINCOUNT", "20000")))
     from interlace.cli import application, note_to_stderr, notes
-    from interlace.errors import InterlaceError
+    from interlace.core.errors import InterlaceError
 
     note_to_stderr()
     try:

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from interlace.links import WordPairs
-from interlace.links.agreement import Agreement
-from interlace.ragged import Ragged
+from interlace.alignment import WordPairs
+from interlace.alignment.agreement import Agreement
+from interlace.core.ragged import Ragged
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 

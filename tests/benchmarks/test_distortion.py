@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from interlace.synthetic import chain
+from interlace.derived import chain
 from interlace.text import Text
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from interlace.align import DEFAULT
+from interlace.aligners import DEFAULT
 from interlace.cli import application
 from interlace.cli._align_options import With
-from interlace.errors import DataError, MissingDependencyError, SettingsError
+from interlace.core.errors import DataError, MissingDependencyError, SettingsError
 from interlace.text.lines import read_lines, write_lines
 
 WORDS = [f"w{number}" for number in range(12)]

@@ -7,10 +7,10 @@ import pytest
 from typer.testing import CliRunner
 
 from interlace.cli import application
-from interlace.errors import SettingsError
+from interlace.core.errors import SettingsError
+from interlace.experiments import translate
+from interlace.experiments.translate import Window
 from interlace.models.translator import Hypothesis, Translated
-from interlace.recipes import translate
-from interlace.recipes.translate import Window
 
 
 @pytest.fixture

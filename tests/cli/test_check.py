@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from interlace.cli import application
-from interlace.errors import SettingsError
+from interlace.core.errors import SettingsError
 from interlace.text.lines import write_lines
 
 RECIPE = """

@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 
 from interlace.cli import application
 from interlace.cli.demo import RECIPES
-from interlace.recipes import read_recipe
+from interlace.experiments import read_recipe
 from little_world import SHORT, VOCAB, WORLD
 
 SMALL = WORLD | VOCAB | SHORT | {"train.diagnostics.every": "0", "evaluate.seeds": "1"}

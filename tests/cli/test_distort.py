@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from interlace.cli import application
-from interlace.errors import DataError, SettingsError
+from interlace.core.errors import DataError, SettingsError
+from interlace.derived import chain
 from interlace.readers import READERS
-from interlace.synthetic import chain
 from interlace.text import Text
 from interlace.text.lines import read_lines, write_lines
 

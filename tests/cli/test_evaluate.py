@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from interlace.cli.evaluate import evaluate
-from interlace.errors import DataError, SettingsError
+from interlace.core.errors import DataError, SettingsError
 
 
 @pytest.mark.parametrize("on", ["", ",", " , "])

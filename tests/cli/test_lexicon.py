@@ -5,9 +5,9 @@ import json
 import pytest
 from typer.testing import CliRunner
 
+from interlace.alignment.lexicon import Lexicon
 from interlace.cli import application
-from interlace.errors import DataError
-from interlace.links.lexicon import Lexicon
+from interlace.core.errors import DataError
 from interlace.text.lines import write_lines
 
 

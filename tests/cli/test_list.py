@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from interlace.cli import application
-from interlace.errors import DataError
+from interlace.core.errors import DataError
 
 
 def listed(*arguments):

@@ -5,9 +5,9 @@ import json
 import pytest
 from typer.testing import CliRunner
 
+from interlace.alignment.table import PhraseTable
 from interlace.cli import application
-from interlace.errors import DataError, SettingsError
-from interlace.links.table import PhraseTable
+from interlace.core.errors import DataError, SettingsError
 from interlace.text.lines import write_lines
 
 

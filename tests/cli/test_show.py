@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from interlace.cli import application
-from interlace.errors import DataError, SettingsError
+from interlace.core.errors import DataError, SettingsError
 
 
 def shown(*arguments):

@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 from interlace.cli import application
 from interlace.cli._study_bar import in_words
-from interlace.studies import _children
-from interlace.studies.running import Standing
+from interlace.experiments.studies import _children
+from interlace.experiments.studies.running import Standing
 
 RECIPE = """
 name = "small"

@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from interlace.cli import application
-from interlace.errors import DataError, SettingsError
+from interlace.core.errors import DataError, SettingsError
 from interlace.text.lines import read_lines, write_lines
 
 SOURCE = ["the old man sees a red house today", "we met Maria in Berlin last week", "yes", "a b c d e f g h"]

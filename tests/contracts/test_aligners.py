@@ -8,12 +8,12 @@ import shutil
 import numpy as np
 import pytest
 
-from interlace import world
-from interlace.align import ALIGNERS, load
+from interlace import toy as world
+from interlace.aligners import ALIGNERS, load
+from interlace.alignment import WordPairs
+from interlace.alignment.lexicon import Lexicon
+from interlace.core.errors import DataError
 from interlace.data.vocab import Vocab
-from interlace.errors import DataError
-from interlace.links import WordPairs
-from interlace.links.lexicon import Lexicon
 from interlace.models.build import fresh
 from interlace.models.shape import Shape
 from interlace.text import Text, TextPairs

@@ -16,8 +16,8 @@ from safetensors.torch import load_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import AutoModel, AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer
 
+from interlace.core.errors import CheckpointError, SettingsError
 from interlace.data.vocab import Vocab
-from interlace.errors import CheckpointError, SettingsError
 from interlace.models.build import load
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interlace.errors import SettingsError
-from interlace.ragged import Ragged
-from interlace.settings import fields_of
-from interlace.synthetic import CHANGES, Change, chain
-from interlace.synthetic._parts import parts
+from interlace.core.errors import SettingsError
+from interlace.core.ragged import Ragged
+from interlace.core.settings import fields_of
+from interlace.derived import CHANGES, Change, chain
+from interlace.derived._parts import parts
 from interlace.text import Text
 
 WORDS = st.sampled_from(

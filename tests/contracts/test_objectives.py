@@ -7,18 +7,18 @@ import numpy as np
 import pytest
 import torch
 
+from interlace.alignment.lexicon import Lexicon
+from interlace.alignment.phrases import phrase_pairs
+from interlace.core.errors import SettingsError
+from interlace.core.ragged import Ragged
+from interlace.core.randomness import Purpose, generator, torch_seed
 from interlace.data import Pairs, Sentences
 from interlace.data.vocab import Vocab
-from interlace.errors import SettingsError
-from interlace.links.lexicon import Lexicon
-from interlace.links.phrases import phrase_pairs
 from interlace.models._seq2seq_build import fresh_decoder, join
 from interlace.models.build import fresh, load
 from interlace.models.shape import Shape
 from interlace.models.traits import Traits
 from interlace.objectives import OBJECTIVES, Resources
-from interlace.ragged import Ragged
-from interlace.randomness import Purpose, generator, torch_seed
 from little_checkpoints import save
 
 LANGUAGES = ("en", "xx")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from interlace.errors import DataError, SettingsError
+from interlace.core.errors import DataError, SettingsError
 from interlace.readers import READERS, Reader
 from interlace.text import Text, TextPairs
 

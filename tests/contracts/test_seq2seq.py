@@ -12,9 +12,9 @@ import pytest
 import torch
 from transformers import EncoderDecoderModel
 
+from interlace.core.errors import SettingsError
 from interlace.data.layout import single
 from interlace.data.vocab import Vocab
-from interlace.errors import SettingsError
 from interlace.models.build import load
 from interlace.models.seq2seq import Seq2Seq
 from interlace.models.shape import DecoderSettings, ModelSettings, Shape

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlace.errors import MissingDependencyError
+from interlace.core.errors import MissingDependencyError
 from interlace.readers._common import plain_text
 from interlace.text.words import SPLITTERS, Splitter
 

@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 import torch
 
+from interlace.core.errors import DataError, SettingsError
+from interlace.core.ragged import Ragged
+from interlace.core.randomness import Purpose, generator, torch_seed
 from interlace.data.vocab import Vocab
-from interlace.errors import DataError, SettingsError
 from interlace.models._seq2seq_build import fresh_decoder, join
 from interlace.models.build import fresh
 from interlace.models.shape import Shape
 from interlace.objectives import Resources
-from interlace.ragged import Ragged
-from interlace.randomness import Purpose, generator, torch_seed
 from interlace.tasks import TASKS
 from interlace.tasks._outcomes import Measured
 from interlace.tasks._predict import predict_all

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from interlace.errors import DataError, SettingsError
-from interlace.links.lexicon import Lexicon
-from interlace.vectors import METHODS, Sources, WordVectors
-from interlace.vectors.concat import Mixed
+from interlace.alignment.lexicon import Lexicon
+from interlace.core.errors import DataError, SettingsError
+from interlace.embeddings import METHODS, Sources, WordVectors
+from interlace.embeddings.concat import Mixed
 
 SKIPGRAM = {"width": 8, "least": 1, "epochs": 2, "buckets": 100}
 MAPPING = {"normalise": [], "neighbours": 2, "rounds": 2}

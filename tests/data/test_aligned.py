@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interlace.alignment import WordPairs
+from interlace.core.errors import DataError
+from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
 from interlace.data.aligned import AlignedWords
 from interlace.data.parallel import ParallelCorpus
-from interlace.errors import DataError
-from interlace.links import WordPairs
-from interlace.ragged import Ragged
 
 SOURCE = [[0, 1], [2], [1, 0, 2]]
 TARGET = [[0], [1, 2], [0]]

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interlace.core.ragged import Ragged
 from interlace.data.apart import encode_words_apart
 from interlace.data.vocab import Vocab
-from interlace.ragged import Ragged
 from interlace.text import Text
 
 KINDS = ["byte-bpe", "bpe", "wordpiece", "unigram"]

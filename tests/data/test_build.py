@@ -4,10 +4,10 @@ from collections import Counter
 
 import pytest
 
+from interlace.core.errors import DataError
 from interlace.data.build import build_corpus, pair_texts
 from interlace.data.corpus import Corpus
 from interlace.data.parallel import ParallelCorpus
-from interlace.errors import DataError
 from interlace.readers import READERS
 from interlace.text import Text, TextPairs
 from interlace.text.lines import write_lines

@@ -6,9 +6,9 @@ from collections import Counter
 
 import pytest
 
+from interlace.core.errors import DataError
 from interlace.data.build import build_corpus, pair_texts
 from interlace.data.filters import build_filters
-from interlace.errors import DataError
 from interlace.readers import READERS
 from interlace.text.lines import write_lines
 from interlace.text.normalise import Normalise

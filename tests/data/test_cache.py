@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
+from interlace.core.errors import DataError
 from interlace.data import cache
 from interlace.data.cache import cache_folder, cached, content_key
-from interlace.errors import DataError
 
 
 @pytest.fixture(autouse=True)

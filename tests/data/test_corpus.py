@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from interlace.core.errors import DataError
+from interlace.core.ragged import Ragged
 from interlace.data import Sentences
 from interlace.data.corpus import Corpus
-from interlace.errors import DataError
-from interlace.ragged import Ragged
 
 
 def _sentences(rows):

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers
 from transformers import AutoTokenizer
 
+from interlace.core.errors import DataError
 from interlace.data._special import special_tokens
 from interlace.data.extension import Extension, extended
 from interlace.data.vocab import Vocab
-from interlace.errors import DataError
 from little_checkpoints import ENGLISH, KINDS, OTHER
 
 if TYPE_CHECKING:

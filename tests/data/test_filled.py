@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
 from interlace.data.filled import Filled
-from interlace.ragged import Ragged
 
 END = 9
 

@@ -8,8 +8,8 @@ import huggingface_hub
 import pytest
 from huggingface_hub import constants, errors
 
+from interlace.core.errors import CheckpointError, DataError
 from interlace.data.vocab import Vocab
-from interlace.errors import CheckpointError, DataError
 from interlace.models.build import load
 from little_checkpoints import save
 

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
 from interlace.data.layout import joined, single
-from interlace.ragged import Ragged
 
 VOCAB = SimpleNamespace(pad=0, begin=1, end=2, between=np.array([2]))
 ROBERTA = SimpleNamespace(pad=0, begin=1, end=2, between=np.array([2, 2]))

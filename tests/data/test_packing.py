@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from interlace.core.ragged import Ragged
 from interlace.data import Sentences
 from interlace.data.corpus import Corpus
 from interlace.data.packing import Streams
-from interlace.ragged import Ragged
 
 SEPARATOR = 3
 

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 
+from interlace.core.errors import DataError
+from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
 from interlace.data.corpus import Corpus
 from interlace.data.packing import Streams
 from interlace.data.parallel import ParallelCorpus
-from interlace.errors import DataError
-from interlace.ragged import Ragged
 
 SOURCE = [[7, 8], [9], [10, 11, 12]]
 TARGET = [[20], [21, 22], [23]]

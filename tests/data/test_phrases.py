@@ -3,20 +3,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from interlace.alignment import WordPairs
+from interlace.alignment.table import PhraseTable, TableRules
+from interlace.core.errors import DataError
+from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
 from interlace.data._phrases_columns import all_spans
 from interlace.data._phrases_table import best_rows
 from interlace.data.aligned import AlignedWords
 from interlace.data.parallel import ParallelCorpus
 from interlace.data.phrases import PhraseStore
-from interlace.errors import DataError
-from interlace.links import WordPairs
-from interlace.links.table import PhraseTable, TableRules
-from interlace.ragged import Ragged
 from interlace.text import Text
 from interlace.text.lines import write_lines
-from interlace.world import pairs as world_pairs
-from interlace.world import sample
+from interlace.toy import pairs as world_pairs
+from interlace.toy import sample
 
 EN = ["the cat", "the cat", "the dog", "a cat", "cat"]
 DE = ["die Katze", "die Katze", "der Hund", "eine Katze", "Kater"]

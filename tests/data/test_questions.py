@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interlace.core.ragged import Ragged
 from interlace.data import Sentences
 from interlace.data._places import subwords_between
 from interlace.data.questions import Questions, windows
 from interlace.data.vocab import Vocab
-from interlace.ragged import Ragged
 from interlace.text import Text
 from interlace.text.normalise import Normalise
 

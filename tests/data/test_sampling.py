@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interlace.core.errors import DataError
 from interlace.data.sampling import BucketPlan, StreamPlan, temperature
-from interlace.errors import DataError
 
 LENGTHS = st.lists(st.integers(0, 40), min_size=1, max_size=60).map(np.array)
 

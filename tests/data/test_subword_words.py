@@ -142,7 +142,7 @@ def test_ordinary_lines_need_no_offsets(kind, monkeypatch):
 
 
 def test_a_word_with_blanks_inside_keeps_its_subwords(vocab):
-    from interlace.ragged import Ragged
+    from interlace.core.ragged import Ragged
 
     line = "the 20 000 letters"
     text = Text("en", [line], Ragged.of([[(0, 3), (4, 10), (11, 18)]], width=2), "conllu")

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 from transformers import AutoTokenizer
 
+from interlace.core.errors import DataError
 from interlace.data.extension import extended
 from interlace.data.vocab import Vocab
-from interlace.errors import DataError
 from little_checkpoints import KINDS, OTHER
 
 if TYPE_CHECKING:

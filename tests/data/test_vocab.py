@@ -7,10 +7,10 @@ import sys
 import numpy as np
 import pytest
 
+from interlace.core.errors import DataError
+from interlace.core.randomness import Purpose, generator
 from interlace.data import _kinds
 from interlace.data.vocab import Vocab
-from interlace.errors import DataError
-from interlace.randomness import Purpose, generator
 from interlace.text.normalise import Normalise
 
 KINDS = ["byte-bpe", "bpe", "wordpiece", "unigram"]

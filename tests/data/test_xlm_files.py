@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from interlace.core.errors import DataError
 from interlace.data.vocab import Vocab
-from interlace.errors import DataError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from interlace.recipes import read_recipe, shipped_recipes
-from interlace.recipes.pretrain import pretrain
+from interlace.experiments import read_recipe, shipped_recipes
+from interlace.experiments.pretrain import pretrain
 from little_world import WORLD
 
 GOLDEN = Path(__file__).with_name("losses.json")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from interlace.errors import SettingsError
+from interlace.core.errors import SettingsError
 from interlace.models._budget import MOST_SCORES, SCORES, TOKENS, Budget, bytes_of
 from interlace.models.search.settings import Search
 from interlace.models.translator import Translator

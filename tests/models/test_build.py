@@ -9,7 +9,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from interlace.errors import CheckpointError, SettingsError
+from interlace.core.errors import CheckpointError, SettingsError
 from interlace.models.build import ModelSettings, Shape, fresh, load
 
 if TYPE_CHECKING:

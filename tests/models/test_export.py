@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import torch
 
-from interlace.errors import CheckpointError, DataError
+from interlace.core.errors import CheckpointError, DataError
 from interlace.models.build import Shape, fresh, load
 
 if TYPE_CHECKING:

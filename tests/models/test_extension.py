@@ -10,12 +10,12 @@ import torch
 import transformers
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
+from interlace.core.errors import CheckpointError
+from interlace.core.ragged import Ragged
 from interlace.data.extension import Extension, extended
 from interlace.data.vocab import Vocab
-from interlace.errors import CheckpointError
 from interlace.models.build import load
 from interlace.models.extension import extend
-from interlace.ragged import Ragged
 from little_checkpoints import ENGLISH, KINDS, OTHER, save
 
 if TYPE_CHECKING:

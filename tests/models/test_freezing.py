@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from interlace.errors import SettingsError
+from interlace.core.errors import SettingsError
 from interlace.models.backbone import Backbone
 from interlace.models.freezing import freeze
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 import transformers
 
-from interlace.errors import SettingsError
+from interlace.core.errors import SettingsError
 from interlace.models.build import load
 from interlace.models.languages import Arrival, append, arrive, fold, known
 

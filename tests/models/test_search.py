@@ -6,7 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interlace.errors import CheckpointError
+from interlace.core.errors import CheckpointError
 from interlace.models.search import Rules
 from interlace.models.search._choice import highest
 from interlace.models.search.beam import beam

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from interlace.errors import SettingsError
+from interlace.core.errors import SettingsError
 from interlace.models.search import Rules
 from interlace.models.search.beam import beam
 from interlace.models.search.greedy import greedy

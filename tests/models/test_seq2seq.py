@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import torch
 
-from interlace.errors import SettingsError
+from interlace.core.errors import SettingsError
 from interlace.models._seq2seq_build import fresh_decoder, join
 from interlace.models.build import Shape, fresh
 

@@ -10,7 +10,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoModel, AutoModelForMaskedLM, EncoderDecoderModel
 
-from interlace.errors import CheckpointError, SettingsError
+from interlace.core.errors import CheckpointError, SettingsError
 from interlace.models.build import Shape, fresh, load
 from interlace.models.seq2seq import Seq2Seq
 from interlace.models.shape import DecoderSettings, ModelSettings

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 import torch
 
+from interlace.core.errors import SettingsError
+from interlace.core.ragged import Ragged
 from interlace.data.extension import Extension
 from interlace.data.vocab import Vocab
-from interlace.errors import SettingsError
 from interlace.models.build import Shape, fresh, load
 from interlace.models.seq2seq import Seq2Seq
 from interlace.models.shape import DecoderSettings, ModelSettings
-from interlace.ragged import Ragged
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from interlace.errors import SettingsError
+from interlace.core.errors import SettingsError
+from interlace.core.settings import fields_of
 from interlace.models.build import ModelSettings, Shape
-from interlace.settings import fields_of
 
 TINY = {"layers": 1, "width": 8, "heads": 2, "max_length": 16}
 

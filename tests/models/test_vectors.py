@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 import torch
 
+from interlace.core.errors import DataError, SettingsError
 from interlace.data.vocab import Vocab
-from interlace.errors import DataError, SettingsError
+from interlace.embeddings import SUBWORDS, WordVectors
 from interlace.models._vectors import read
 from interlace.models.build import Shape, fresh
 from interlace.models.seq2seq import Seq2Seq
 from interlace.models.shape import DecoderSettings, ModelSettings
-from interlace.vectors import SUBWORDS, WordVectors
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,16 +8,16 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interlace.alignment.lexicon import Lexicon
+from interlace.core.errors import SettingsError
+from interlace.core.ragged import Ragged
 from interlace.data import Sentences
-from interlace.errors import SettingsError
-from interlace.links.lexicon import Lexicon
 from interlace.models.build import fresh
 from interlace.models.shape import Shape
 from interlace.objectives import Resources
 from interlace.objectives._alignment_pairs import AlignmentPairs
 from interlace.objectives.align_mlm import AlignMlm
 from interlace.objectives.mlm import Mlm
-from interlace.ragged import Ragged
 
 WORDS = "<pad> </s> <s> <mask> old doctor reads alt Arzt Haus ##arzt liest".split()
 ID = {word: number for number, word in enumerate(WORDS)}

@@ -11,12 +11,13 @@ from scipy.stats import chi2_contingency
 from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers, trainers
 from tokenizers import decoders as token_decoders
 
+from interlace.alignment import WordPairs
+from interlace.alignment.phrases import PhraseRules, phrase_pairs
+from interlace.alignment.table import PhraseTable, TableRules
+from interlace.core.errors import DataError, SettingsError
+from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
 from interlace.data.vocab import Vocab
-from interlace.errors import DataError, SettingsError
-from interlace.links import WordPairs
-from interlace.links.phrases import PhraseRules, phrase_pairs
-from interlace.links.table import PhraseTable, TableRules
 from interlace.models.traits import Traits
 from interlace.objectives import Resources
 from interlace.objectives._switching import Choices, Switching, _candidates, all_borders, switch
@@ -25,12 +26,11 @@ from interlace.objectives._switching_offline import Copies, SwitchedText
 from interlace.objectives._switching_rows import gathered
 from interlace.objectives._switching_text import LineWriter
 from interlace.objectives.alm import Alm
-from interlace.ragged import Ragged
 from interlace.text import Text, TextPairs
 from interlace.text.words import SPLITTERS
 from interlace.text.words.blanks import Blanks
-from interlace.world import pairs as world_pairs
-from interlace.world import sample
+from interlace.toy import pairs as world_pairs
+from interlace.toy import sample
 
 PLAIN = Traits("bert", 64)
 MIXED = {"source_share": 0, "target_share": 0}

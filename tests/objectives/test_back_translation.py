@@ -7,11 +7,11 @@ import pytest
 import torch
 from torch import nn
 
-from interlace.errors import DataError, SettingsError
+from interlace.core.errors import DataError, SettingsError
+from interlace.core.randomness import Purpose, generator
 from interlace.objectives import Resources
 from interlace.objectives._own_translation import Kept, Said
 from interlace.objectives.back_translation import BackTranslation
-from interlace.randomness import Purpose, generator
 from little_seq2seq import ID, NAMED, PLAIN, TARGETS, VOCAB, WORDS, model, sentences, texts
 
 CPU = torch.device("cpu")

@@ -7,17 +7,17 @@ import pytest
 import torch
 from torch.nn.functional import log_softmax
 
+from interlace.core.errors import SettingsError
+from interlace.core.ragged import Ragged
 from interlace.data import Sentences
 from interlace.data.packing import Streams
 from interlace.data.vocab import Vocab
-from interlace.errors import SettingsError
 from interlace.models.build import fresh
 from interlace.models.shape import Shape
 from interlace.models.traits import Traits
 from interlace.objectives import Resources
 from interlace.objectives.clm import Clm
 from interlace.objectives.mlm import Mlm
-from interlace.ragged import Ragged
 
 WORDS = "<pad> </s> <s> <mask> <unk> the doctor reads he works in Berlin".split()
 ID = {word: number for number, word in enumerate(WORDS)}

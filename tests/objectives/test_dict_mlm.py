@@ -5,14 +5,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from interlace.alignment.lexicon import Lexicon
+from interlace.core.errors import DataError, SettingsError
+from interlace.core.ragged import Ragged
 from interlace.data import Sentences
-from interlace.errors import DataError, SettingsError
-from interlace.links.lexicon import Lexicon
 from interlace.models.traits import Traits
 from interlace.objectives import Resources
 from interlace.objectives.dict_mlm import DictMlm
 from interlace.objectives.mlm import Mlm
-from interlace.ragged import Ragged
 
 WORDS = "<pad> </s> <s> <mask> the old doctor read ##s alt Arzt liest Doktor der Haus ##arzt".split()
 ID = {word: number for number, word in enumerate(WORDS)}

@@ -8,15 +8,15 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from interlace.alignment.subwords import EXPANSIONS, to_subwords
+from interlace.core.errors import DataError
+from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
 from interlace.data.layout import joined, single
-from interlace.errors import DataError
-from interlace.links.subwords import EXPANSIONS, to_subwords
 from interlace.models.build import fresh
 from interlace.models.shape import Shape
 from interlace.objectives._exchange import exchange, linked_words, links_of, one_to_one, only, words_of
 from interlace.objectives._exchange_modules import Start, gathered, head_of, identity
-from interlace.ragged import Ragged
 
 VOCAB = SimpleNamespace(pad=0, begin=1, end=2, mask=3, size=60, between=(2,))
 

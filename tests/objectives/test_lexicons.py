@@ -9,14 +9,14 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlace.errors import DataError, SettingsError
-from interlace.links.lexicon import Lexicon
+from interlace.alignment.lexicon import Lexicon
+from interlace.core.errors import DataError, SettingsError
+from interlace.core.ragged import Ragged
 from interlace.models.traits import Traits
 from interlace.objectives import Resources
 from interlace.objectives._lexicon_scores import dictionary_scores
 from interlace.objectives._lexicon_words import Fate
 from interlace.objectives._lexicons import Dictionary, Part, draw
-from interlace.ragged import Ragged
 
 PIECES = {
     "old": [4], "doctor": [5], "house": [6], "the": [7], "alt": [8], "Arzt": [9], "arzt": [10, 11], "Haus": [12],

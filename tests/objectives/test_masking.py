@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interlace.core.errors import SettingsError
+from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
 from interlace.data.layout import joined, single
-from interlace.errors import SettingsError
 from interlace.objectives import Resources
 from interlace.objectives._masking import Masking
-from interlace.ragged import Ragged
 
 SIZE = 50
 VOCAB = SimpleNamespace(

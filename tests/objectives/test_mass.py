@@ -8,16 +8,16 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interlace.alignment.phrases import phrase_pairs
+from interlace.core.errors import DataError, SettingsError
+from interlace.core.ragged import Ragged
+from interlace.core.randomness import Purpose, generator
 from interlace.data import Pairs, Sentences
 from interlace.data.vocab import Vocab
-from interlace.errors import DataError, SettingsError
-from interlace.links.phrases import phrase_pairs
 from interlace.models.traits import Traits
 from interlace.objectives import Resources
 from interlace.objectives._fragments import spans
 from interlace.objectives.mass import Mass
-from interlace.ragged import Ragged
-from interlace.randomness import Purpose, generator
 from little_seq2seq import NAMED, PLAIN, VOCAB, WORDS, model, sentences, texts
 
 LINE = "the old doctor reads three letters"

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interlace.core.errors import SettingsError
+from interlace.core.ragged import Ragged
+from interlace.core.randomness import Purpose, generator
 from interlace.data import Sentences
-from interlace.errors import SettingsError
 from interlace.objectives._noise import Noise
-from interlace.ragged import Ragged
-from interlace.randomness import Purpose, generator
 
 MASK = 9999
 VOCAB = SimpleNamespace(mask=MASK)

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
+from interlace.core.errors import SettingsError
+from interlace.core.ragged import Ragged
 from interlace.data import Known, Sentences
-from interlace.errors import SettingsError
 from interlace.objectives._switching import KINDS, Choices, Switching, all_borders, switch
 from interlace.objectives._switching_kernels import likeliest_spans
-from interlace.ragged import Ragged
 
 MIXED = {"source_share": 0, "target_share": 0}
 

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from tokenizers import Tokenizer
 
+from interlace.alignment.phrases import PhraseRules, phrase_pairs
+from interlace.core.errors import SettingsError
+from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
 from interlace.data.vocab import ROLES, Vocab
-from interlace.errors import SettingsError
-from interlace.links.phrases import PhraseRules, phrase_pairs
 from interlace.models.traits import Traits
 from interlace.objectives import Resources
 from interlace.objectives._switching import Choices, Switching, switch
@@ -19,9 +20,8 @@ from interlace.objectives._switching_exact import cut_otherwise
 from interlace.objectives._switching_forms import Forms
 from interlace.objectives._switching_links import extracted
 from interlace.objectives.alm import Alm
-from interlace.ragged import Ragged
-from interlace.world import pairs as world_pairs
-from interlace.world import sample
+from interlace.toy import pairs as world_pairs
+from interlace.toy import sample
 
 MIXED = Switching(source_share=0, target_share=0, switch_fraction=0.9)
 

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from transformers import ModernBertConfig
 
+from interlace.core.errors import SettingsError
+from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
-from interlace.errors import SettingsError
 from interlace.models.families import traits_of
 from interlace.models.traits import Traits
 from interlace.objectives import Resources
 from interlace.objectives.mlm import Mlm
 from interlace.objectives.tlm import Tlm
-from interlace.ragged import Ragged
 
 WORDS = "<pad> </s> <s> <mask> the curtains were blue les rideaux étaient bleus".split()
 ID = {word: number for number, word in enumerate(WORDS)}

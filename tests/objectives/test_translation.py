@@ -8,8 +8,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from interlace.core.errors import SettingsError
 from interlace.data import Pairs
-from interlace.errors import SettingsError
 from interlace.models.build import fresh
 from interlace.models.shape import Shape
 from interlace.objectives import Resources, _smoothed

@@ -8,8 +8,9 @@ import torch
 import transformers
 from torch.nn.functional import cross_entropy
 
+from interlace.core.errors import DataError, SettingsError
+from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
-from interlace.errors import DataError, SettingsError
 from interlace.models.backbone import Backbone
 from interlace.models.build import fresh
 from interlace.models.shape import Shape
@@ -17,8 +18,7 @@ from interlace.models.traits import Traits
 from interlace.objectives import Resources
 from interlace.objectives.tlm import Tlm
 from interlace.objectives.weam import Weam
-from interlace.ragged import Ragged
-from interlace.train.loop import Learning
+from interlace.training.loop import Learning
 
 WORDS = "<pad> </s> <s> <mask> i like green apples ich mag grüne Äpfel gern".split()
 ID = {word: number for number, word in enumerate(WORDS)}

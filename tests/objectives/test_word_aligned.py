@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 import torch
 
+from interlace.core.errors import DataError, SettingsError
+from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
-from interlace.errors import DataError, SettingsError
 from interlace.models.build import fresh
 from interlace.models.shape import Shape
 from interlace.models.traits import Traits
 from interlace.objectives import Resources
 from interlace.objectives.word_aligned import WordAligned
-from interlace.ragged import Ragged
-from interlace.train import checkpoint
-from interlace.train.loop import Learning
-from interlace.train.optimise import Optimise
+from interlace.training import checkpoint
+from interlace.training.loop import Learning
+from interlace.training.optimise import Optimise
 
 VOCAB = SimpleNamespace(pad=0, begin=1, end=2, mask=3, size=40, between=(), save_files=lambda folder: None)
 PLAIN = Traits("bert", 64)

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interlace.alignment.lexicon import Lexicon
+from interlace.core.errors import DataError, SettingsError
+from interlace.core.ragged import Ragged
 from interlace.data import Sentences
-from interlace.errors import DataError, SettingsError
-from interlace.links.lexicon import Lexicon
 from interlace.models.traits import Traits
 from interlace.objectives import Resources
 from interlace.objectives._word_by_word import WordTable, word_by_word
 from interlace.objectives.denoise import Denoise
-from interlace.ragged import Ragged
 
 WORDS = "<pad> </s> <s> <mask> <2en> <2de> the old doctor ##s house alt Arzt Doktor Haus ##arzt".split()
 ID = {word: number for number, word in enumerate(WORDS)}

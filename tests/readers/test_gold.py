@@ -2,7 +2,7 @@
 
 import pytest
 
-from interlace.errors import DataError
+from interlace.core.errors import DataError
 from interlace.readers import READERS
 from interlace.text.lines import write_lines
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from interlace.errors import DataError, MissingDependencyError
+from interlace.core.errors import DataError, MissingDependencyError
 from interlace.readers import READERS
 from interlace.readers._hub import PARQUET, Address
 from interlace.text import Text, TextPairs

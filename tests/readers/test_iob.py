@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from interlace.errors import DataError
+from interlace.core.errors import DataError
 from interlace.readers.iob import Iob
 
 

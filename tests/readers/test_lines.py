@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from interlace.errors import DataError, SettingsError
+from interlace.core.errors import DataError, SettingsError
 from interlace.readers.lines import Lines
 from interlace.text.lines import write_lines
 

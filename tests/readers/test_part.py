@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from interlace import readers
-from interlace.errors import DataError
+from interlace.core.errors import DataError
 from interlace.readers._part import Part
 
 

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from interlace.errors import DataError
+from interlace.core.errors import DataError
 from interlace.readers import READERS
 from interlace.readers._questions import NOWHERE
 

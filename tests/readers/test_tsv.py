@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from interlace.errors import DataError
+from interlace.core.errors import DataError
 from interlace.readers.tsv import Tsv
 from interlace.text.lines import write_lines
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from interlace.errors import DataError
+from interlace.core.errors import DataError
 from interlace.report import write_report
 from interlace.report._run import read_runs
 from interlace.report._scores import tables

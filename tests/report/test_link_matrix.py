@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlace.errors import DataError, MissingDependencyError, SettingsError
-from interlace.recipes._link_samples import sample_links
+from interlace.core.errors import DataError, MissingDependencyError, SettingsError
+from interlace.experiments._link_samples import sample_links
 from interlace.report import read_runs, write_report
 from interlace.report._matrix import draw
 from interlace.report._picture_file import whole
@@ -131,10 +131,10 @@ def test_a_run_without_links_says_so_and_a_damaged_file_is_named(two_runs):
 
 
 def test_samples_are_pairs_of_middling_length(tmp_path):
+    from interlace.alignment import WordPairs
+    from interlace.core.ragged import Ragged
     from interlace.data.aligned import AlignedWords
     from interlace.data.parallel import ParallelCorpus
-    from interlace.links import WordPairs
-    from interlace.ragged import Ragged
 
     lengths = [2, 6, 30, 8, 7]
     side = Ragged.of([list(range(length)) for length in lengths])

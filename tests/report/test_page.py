@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from interlace.errors import DataError
+from interlace.core.errors import DataError
 from interlace.report import ORDER, SECTIONS, Section, section_order, write_report
 from interlace.report._run import read_runs
 

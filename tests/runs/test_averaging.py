@@ -10,15 +10,15 @@ from transformers import AutoModelForMaskedLM
 from typer.testing import CliRunner
 
 from interlace.cli import application
-from interlace.errors import CheckpointError, DataError, RunError, SettingsError
+from interlace.core.errors import CheckpointError, DataError, RunError, SettingsError
+from interlace.experiments import averaging, read_recipe
+from interlace.experiments import pretrain as recipes_pretrain
+from interlace.experiments._claim import finished
+from interlace.experiments.averaging import average
+from interlace.experiments.evaluate import evaluate, target_of
+from interlace.experiments.pretrain import pretrain
+from interlace.experiments.translate import Speaker
 from interlace.models.build import load
-from interlace.recipes import averaging, read_recipe
-from interlace.recipes import pretrain as recipes_pretrain
-from interlace.recipes._claim import finished
-from interlace.recipes.averaging import average
-from interlace.recipes.evaluate import evaluate, target_of
-from interlace.recipes.pretrain import pretrain
-from interlace.recipes.translate import Speaker
 from interlace.report import write_report
 
 SHAPE = "layers = 1, width = 16, heads = 2, max_length = 32"

@@ -7,9 +7,9 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from interlace.errors import SettingsError
-from interlace.recipes import read_recipe
-from interlace.recipes.pretrain import pretrain
+from interlace.core.errors import SettingsError
+from interlace.experiments import read_recipe
+from interlace.experiments.pretrain import pretrain
 
 ON = {"train.diagnostics.every": "5"}
 DEV = {"corpora.pairs.dev": '["dev.{source}", "dev.{target}"]'}

@@ -6,9 +6,9 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from interlace.recipes import pretrain as recipes_pretrain
-from interlace.recipes import read_recipe
-from interlace.recipes.pretrain import pretrain
+from interlace.experiments import pretrain as recipes_pretrain
+from interlace.experiments import read_recipe
+from interlace.experiments.pretrain import pretrain
 
 CHANGES = {"train.evaluate_every": "2", "train.patience": "2", "train.checkpoint_every": "4", "train.keep": "1"}
 

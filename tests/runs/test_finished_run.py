@@ -6,10 +6,10 @@ import pytest
 import torch
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
-from interlace.errors import RunError
+from interlace.core.errors import RunError
+from interlace.experiments import read_recipe
+from interlace.experiments.pretrain import pretrain
 from interlace.models.build import load
-from interlace.recipes import read_recipe
-from interlace.recipes.pretrain import pretrain
 
 FIELDS = ("input_ids", "attention_mask", "token_type_ids", "position_ids")
 

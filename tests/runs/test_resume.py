@@ -16,7 +16,7 @@ def watch(step):
         os.kill(os.getpid(), signal.SIGKILL)
 """,
     "while a checkpoint is written": """
-from interlace.train import checkpoint
+from interlace.training import checkpoint
 write, calls = checkpoint.save_file, []
 def save_file(tensors, path):
     write(tensors, path)
@@ -40,8 +40,8 @@ watch = lambda step: None
 DRIVER = """
 import os, pathlib, signal, sys
 {killer}
-from interlace.recipes import read_recipe
-from interlace.recipes.pretrain import pretrain
+from interlace.experiments import read_recipe
+from interlace.experiments.pretrain import pretrain
 pretrain(read_recipe(sys.argv[1]), pathlib.Path(sys.argv[2]), watch)
 """
 

@@ -9,22 +9,22 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from interlace.core.errors import SettingsError
 from interlace.data.vocab import Vocab
-from interlace.errors import SettingsError
+from interlace.experiments import Recipe, read_recipe
+from interlace.experiments.evaluate import _open
+from interlace.experiments.prepare import prepare
+from interlace.experiments.pretrain import pretrain
+from interlace.experiments.scored_files import model_key
 from interlace.models.build import load
 from interlace.models.seq2seq import Seq2Seq
-from interlace.recipes import Recipe, read_recipe
-from interlace.recipes.evaluate import _open
-from interlace.recipes.prepare import prepare
-from interlace.recipes.pretrain import pretrain
-from interlace.recipes.scored_files import model_key
 from interlace.tasks.perplexity import Perplexity
 from interlace.tasks.pos import Pos
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from interlace.train.loop import Step
+    from interlace.training.loop import Step
 
 OBJECTIVES = {"mlm": {"max_length": 32}, "translation": {"max_length": 32}}
 

@@ -10,14 +10,14 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from interlace.core.errors import SettingsError
 from interlace.data.vocab import Vocab
-from interlace.errors import SettingsError
+from interlace.experiments import Recipe, read_recipe, scoring
+from interlace.experiments.mixing import build_mixture
+from interlace.experiments.prepare import prepare
+from interlace.experiments.pretrain import pretrain
+from interlace.experiments.scoring import dev_scores
 from interlace.models.build import load
-from interlace.recipes import Recipe, read_recipe, scoring
-from interlace.recipes.mixing import build_mixture
-from interlace.recipes.prepare import prepare
-from interlace.recipes.pretrain import pretrain
-from interlace.recipes.scoring import dev_scores
 from interlace.tasks.mt import Mt
 from interlace.tasks.round_trip import RoundTrip
 

@@ -13,12 +13,12 @@ from itertools import count
 from random import Random
 from typing import TYPE_CHECKING
 
-from interlace.world._concepts import ADJECTIVES, GIVEN, NOUNS, NUMERALS, TOWNS
+from interlace.toy._concepts import ADJECTIVES, GIVEN, NOUNS, NUMERALS, TOWNS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from interlace.world import Phrase, Scene
+    from interlace.toy import Phrase, Scene
 
 ROLES = ("subject", "object", "recipient", "goal", "companion", "place")
 LEAST = {"a": 1, "some": 3, "many": 4} | {numeral: number for number, numeral in enumerate(NUMERALS, 2)}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from interlace.links import WordPairs
+from interlace.alignment import WordPairs
 from interlace.text import TextPairs
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from interlace.core.ragged import Ragged
 from interlace.data import Sentences
 from interlace.models._seq2seq_build import fresh_decoder, join
 from interlace.models.build import fresh
 from interlace.models.shape import Shape
 from interlace.models.traits import Traits
-from interlace.ragged import Ragged
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

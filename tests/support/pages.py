@@ -18,8 +18,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from interlace.world import World
-from interlace.world._write import _Writer
+from interlace.toy import World
+from interlace.toy._write import _Writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

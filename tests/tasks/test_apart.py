@@ -7,8 +7,8 @@ import logging
 
 import pytest
 
+from interlace.core.errors import DataError
 from interlace.data.vocab import Vocab
-from interlace.errors import DataError
 from interlace.tasks import TASKS
 
 ROWS = ["a b\tc d\t1", "e f\tg h\t0", "A  B\ti j\t0", "k l\tm n\t1", "o p\te f\t1", "q r\ts t\t0"]

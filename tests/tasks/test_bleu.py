@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU
 
-from interlace.errors import DataError, MissingDependencyError
-from interlace.statistics._measures import bleu as bleu_of
+from interlace.core.errors import DataError, MissingDependencyError
+from interlace.scores._measures import bleu as bleu_of
 from interlace.tasks._bleu import bleu, chrf, copied, length_ratio, tokenised_bleu
 
 LINES = st.lists(st.sampled_from(["the", "cat", "sat", "on", "Mat", ".", ",", "3.5"]), max_size=9).map(" ".join)

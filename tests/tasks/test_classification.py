@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import torch
 
+from interlace.core.errors import DataError
+from interlace.core.ragged import Ragged
+from interlace.core.randomness import Purpose, generator
 from interlace.data import Labelled, Pairs, Sentences
-from interlace.errors import DataError
 from interlace.objectives import Resources
-from interlace.ragged import Ragged
-from interlace.randomness import Purpose, generator
 from interlace.tasks._classification import Classifier
 
 RNG = generator(Purpose.BATCH, 0)

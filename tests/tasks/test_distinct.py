@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from interlace.ragged import Ragged
+from interlace.core.ragged import Ragged
 from interlace.tasks._distinct import numbered
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from interlace.errors import DataError, SettingsError
+from interlace.core.errors import DataError, SettingsError
 from interlace.tasks._dictionary import read_entries
 from interlace.tasks.embedding_alignment import EmbeddingAlignment
 from interlace.text.lines import write_lines

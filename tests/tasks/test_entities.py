@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interlace.ragged import Ragged
+from interlace.core.ragged import Ragged
 from interlace.tasks._entities import Found, compare, entities, tag_numbers
 
 TYPES = ("PER", "ORG", "LOC")

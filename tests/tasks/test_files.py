@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from interlace.errors import DataError, SettingsError
-from interlace.settings import Settings
+from interlace.core.errors import DataError, SettingsError
+from interlace.core.settings import Settings
 from interlace.tasks import TASKS
 from interlace.tasks._files import Asked, Files, Part, find, find_parts, languages_with, translated
 

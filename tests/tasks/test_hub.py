@@ -6,11 +6,11 @@ import logging
 
 import pytest
 
+from interlace.core.errors import SettingsError
 from interlace.data.vocab import Vocab
-from interlace.errors import SettingsError
+from interlace.experiments import CorpusGroup, read_recipe
+from interlace.experiments.leaks import held_out
 from interlace.readers._hub_table import Table
-from interlace.recipes import CorpusGroup, read_recipe
-from interlace.recipes.leaks import held_out
 from interlace.tasks import TASKS
 
 datasets = pytest.importorskip("datasets")

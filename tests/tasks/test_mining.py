@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from interlace.errors import DataError
-from interlace.neighbours import Surroundings, unit
+from interlace.core.errors import DataError
+from interlace.core.neighbors import Surroundings, unit
 from interlace.tasks import TASKS
 from interlace.tasks._mined import Mined, mine
 from interlace.tasks.mining import Mining

@@ -6,7 +6,7 @@ import logging
 import numpy as np
 import pytest
 
-from interlace.errors import DataError
+from interlace.core.errors import DataError
 from interlace.tasks import TASKS
 from interlace.tasks._answers import Normaliser
 from interlace.tasks._spans import SPAN

@@ -11,8 +11,8 @@ import pytest
 import torch
 from accelerate import Accelerator
 
+from interlace.core.errors import DataError, SettingsError
 from interlace.data.vocab import Vocab
-from interlace.errors import DataError, SettingsError
 from interlace.models import translator
 from interlace.models._seq2seq_build import fresh_decoder, join
 from interlace.models.build import fresh
@@ -23,9 +23,9 @@ from interlace.tasks._bleu import bleu
 from interlace.tasks._files import Part
 from interlace.tasks._outcomes import Measured
 from interlace.tasks._read import read_parts_of_both
-from interlace.train.cell import Cell
-from interlace.train.outcomes import outcomes_file, read_outcomes
-from interlace.train.tune import score_cell
+from interlace.training.cell import Cell
+from interlace.training.outcomes import outcomes_file, read_outcomes
+from interlace.training.tune import score_cell
 
 WORDS = {"the": "der", "doctor": "arzt", "reads": "liest", "letters": "briefe", "Ion": "Ion"}
 ENGLISH = ["the doctor reads letters", "letters the doctor reads", "the letters reads Ion the doctor"]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from interlace.errors import DataError, SettingsError
-from interlace.ragged import Ragged
+from interlace.core.errors import DataError, SettingsError
+from interlace.core.ragged import Ragged
 from interlace.tasks import TASKS
 from interlace.tasks.ner import Ner
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from interlace.core.ragged import Ragged
 from interlace.data import Labelled
-from interlace.ragged import Ragged
 from interlace.tasks import TASKS
 
 

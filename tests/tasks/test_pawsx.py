@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from interlace.errors import DataError
+from interlace.core.errors import DataError
 from interlace.tasks import TASKS
 from interlace.tasks.pawsx import Pawsx
 

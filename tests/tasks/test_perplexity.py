@@ -12,18 +12,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import BertForMaskedLM, BertModel
 
+from interlace.core.errors import CheckpointError, DataError, SettingsError
+from interlace.core.ragged import Ragged
 from interlace.data import Sentences
 from interlace.data.vocab import Vocab
-from interlace.errors import CheckpointError, DataError, SettingsError
 from interlace.models.build import config_of, fresh, load
 from interlace.models.shape import Shape
-from interlace.ragged import Ragged
 from interlace.tasks import TASKS
 from interlace.tasks._likelihood import running
 from interlace.tasks.perplexity import Perplexity
-from interlace.train.cell import Cell
-from interlace.train.device import accelerator_for
-from interlace.train.tune import score_cell
+from interlace.training.cell import Cell
+from interlace.training.device import accelerator_for
+from interlace.training.tune import score_cell
 
 LINES = ["the doctor reads letters", "letters", "the doctor reads the letters the doctor reads", "der arzt"]
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from interlace.core.errors import DataError
+from interlace.core.ragged import Ragged
 from interlace.data import Labelled
-from interlace.errors import DataError
-from interlace.ragged import Ragged
 from interlace.tasks import TASKS
 from interlace.tasks.pos import TAGS, Pos
 

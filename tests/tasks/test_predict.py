@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
+from interlace.core.ragged import Ragged
 from interlace.data import Labelled, Pairs, Sentences
 from interlace.objectives import Prepared, Resources
-from interlace.ragged import Ragged
 from interlace.tasks._classification import Classifier
 from interlace.tasks._predict import buckets, predict_all
 from interlace.tasks._tagging import Tagger

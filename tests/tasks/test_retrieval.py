@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import torch
 
+from interlace.core.errors import DataError, SettingsError
+from interlace.core.ragged import Ragged
 from interlace.data import Pairs
 from interlace.data.vocab import Vocab
-from interlace.errors import DataError, SettingsError
-from interlace.ragged import Ragged
 from interlace.tasks._vectors import sentence_vectors
 from interlace.tasks.retrieval import Retrieval, _hits, both_ways
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from interlace.core.ragged import Ragged
 from interlace.data import Sentences
 from interlace.data.vocab import Vocab
-from interlace.ragged import Ragged
 from interlace.tasks._likelihood import running
 from interlace.tasks._sizes import shortened, size_of, size_of_rows, sizes_of, spelt
 from interlace.text import Text

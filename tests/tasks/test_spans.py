@@ -5,8 +5,8 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
+from interlace.core.ragged import Ragged
 from interlace.objectives import Resources
-from interlace.ragged import Ragged
 from interlace.tasks._predict import predict_all
 from interlace.tasks._questions import encode_questions
 from interlace.tasks._spans import SPAN, Extractor

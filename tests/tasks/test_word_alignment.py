@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from interlace.errors import DataError, SettingsError
+from interlace.core.errors import DataError, SettingsError
 from interlace.tasks import TASKS
 from interlace.tasks.word_alignment import WordAlignment
 

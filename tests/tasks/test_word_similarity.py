@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from interlace.errors import DataError
+from interlace.core.errors import DataError
+from interlace.embeddings import WordVectors
 from interlace.tasks._similarity_files import read_apart, read_table
 from interlace.tasks.word_similarity import WordSimilarity, correlations
-from interlace.vectors import WordVectors
 
 SIMLEX = "word 1\tword 2\tscore\nold\tnew\t0\nsmart\tclever\t9.7\nhard\ttough\t8\n"
 

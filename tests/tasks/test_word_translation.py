@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from interlace.errors import DataError, SettingsError
+from interlace.core.errors import DataError, SettingsError
+from interlace.embeddings import WordVectors
 from interlace.tasks._words import Reading, whole_words
 from interlace.tasks.word_translation import WordTranslation
-from interlace.vectors import WordVectors
 
 
 @pytest.fixture

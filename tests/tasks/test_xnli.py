@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from interlace.errors import DataError
+from interlace.core.errors import DataError
 from interlace.tasks import TASKS
 from interlace.tasks.xnli import LABELS, Xnli
 

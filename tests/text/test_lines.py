@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from interlace.errors import DataError
+from interlace.core.errors import DataError
 from interlace.text.lines import (
     Lines,
     atomic,

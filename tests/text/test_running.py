@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from interlace.ragged import Ragged
+from interlace.core.ragged import Ragged
 from interlace.text.running import running_text
 
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from interlace.ragged import Ragged
+from interlace.core.ragged import Ragged
 from interlace.text.subwords import words_of_subwords
 
 

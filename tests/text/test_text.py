@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from interlace.errors import DataError, SettingsError
-from interlace.ragged import Ragged
+from interlace.core.errors import DataError, SettingsError
+from interlace.core.ragged import Ragged
 from interlace.text import Text, TextPairs
 
 MASK = np.array([True, False, True])

@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 from rich.logging import RichHandler
 
-from interlace.registry import Room
+from interlace.core.registry import Room
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,15 +60,15 @@ def take_guests(paths: list[Path]) -> None:
     """Let the members defined in `--code` files into their rooms."""
     if not paths:
         return
-    from interlace.align import ALIGNERS
+    from interlace.aligners import ALIGNERS
+    from interlace.core.registry import welcome
     from interlace.data.filters import FILTERS
+    from interlace.derived import CHANGES
+    from interlace.embeddings import METHODS
     from interlace.objectives import OBJECTIVES
     from interlace.readers import READERS
-    from interlace.registry import welcome
-    from interlace.synthetic import CHANGES
     from interlace.tasks import TASKS
     from interlace.text.words import SPLITTERS
-    from interlace.vectors import METHODS
 
     known: tuple[Room[Any], ...] = (OBJECTIVES, TASKS, READERS, SPLITTERS, FILTERS, ALIGNERS, METHODS, CHANGES)
     rooms = {room.name: room for room in known}

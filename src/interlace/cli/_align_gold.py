@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from interlace.alignment.agreement import Agreement, agreement
+from interlace.alignment.formats import read_gold
 from interlace.cli import notes
-from interlace.links.agreement import Agreement, agreement
-from interlace.links.formats import read_gold
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from interlace.links import WordPairs
-    from interlace.links.formats import Gold
-    from interlace.ragged import Ragged
+    from interlace.alignment import WordPairs
+    from interlace.alignment.formats import Gold
+    from interlace.core.ragged import Ragged
 
 
 @dataclass

@@ -7,17 +7,17 @@ import tomllib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, get_args
 
-from interlace.align import ALIGNERS, DEFAULT, MARK, load
-from interlace.errors import SettingsError, did_you_mean
-from interlace.links.lexicon import Lexicon
+from interlace.aligners import ALIGNERS, DEFAULT, MARK, load
+from interlace.alignment.lexicon import Lexicon
+from interlace.core.errors import SettingsError, did_you_mean
 from interlace.text.lines import must_be_replaceable, must_exist
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from interlace.align import Aligned, Aligner, Fitted, Watch
-    from interlace.links import WordPairs
+    from interlace.aligners import Aligned, Aligner, Fitted, Watch
+    from interlace.alignment import WordPairs
 
 log = logging.getLogger(__name__)
 

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from interlace.alignment.formats import read_gold
+from interlace.alignment.phrases import PhraseRules
 from interlace.cli._align_text import Source, numbered
 from interlace.cli._progress import watching
-from interlace.errors import DataError, SettingsError
-from interlace.links.formats import read_gold
-from interlace.links.phrases import PhraseRules
+from interlace.core.errors import DataError, SettingsError
 from interlace.text.lines import must_exist, read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from interlace.links import WordPairs
-    from interlace.ragged import Ragged
+    from interlace.alignment import WordPairs
+    from interlace.core.ragged import Ragged
 
 log = logging.getLogger(__name__)
 

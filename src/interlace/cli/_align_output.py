@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from interlace.cli import output
-from interlace.errors import SettingsError
+from interlace.core.errors import SettingsError
 from interlace.text.lines import atomic, writing
 
 if TYPE_CHECKING:

@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from interlace.alignment.formats import pharaoh_lines
 from interlace.cli._align_gold import Judge
 from interlace.cli._align_output import lines_to, must_leave_room, say
-from interlace.errors import SettingsError
-from interlace.links.formats import pharaoh_lines
+from interlace.core.errors import SettingsError
 from interlace.text.lines import must_exist
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from interlace.align import Aligned
+    from interlace.aligners import Aligned
+    from interlace.alignment import WordPairs
     from interlace.cli._align_text import Source
-    from interlace.links import WordPairs
     from interlace.report.link_matrix import LinkMatrix
 
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from interlace.alignment import WordPairs
+from interlace.alignment.formats import read_gold_text
 from interlace.cli._options import language_of
+from interlace.core.errors import DataError, SettingsError
 from interlace.data.inspection.tokenised import is_unsplit
-from interlace.errors import DataError, SettingsError
-from interlace.links import WordPairs
-from interlace.links.formats import read_gold_text
 from interlace.readers import READERS
 from interlace.readers.gold import Gold
 from interlace.text import TextPairs
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from interlace.align import Watch
+    from interlace.aligners import Watch
 
 log = logging.getLogger(__name__)
 

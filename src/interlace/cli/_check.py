@@ -10,11 +10,11 @@ from rich.table import Table
 
 from interlace.cli import output
 from interlace.cli._options import language_of
-from interlace.errors import SettingsError
+from interlace.core.errors import SettingsError
 
 if TYPE_CHECKING:
     from interlace.data.inspection import Finding, Report, Watch
-    from interlace.recipes.checking import Cost
+    from interlace.experiments.checking import Cost
 
 _COLOUR = {"error": "bold red", "warning": "yellow", "note": "dim"}
 _FACTS = ("words", "characters", "p50", "p99", "longest", "looks")

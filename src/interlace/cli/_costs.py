@@ -10,7 +10,7 @@ from interlace.cli import notes, output
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from interlace.recipes.estimate import Estimate
+    from interlace.experiments.estimate import Estimate
 
 _GB = 1e9
 

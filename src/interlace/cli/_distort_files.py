@@ -9,15 +9,15 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
-from interlace.errors import DataError, SettingsError
-from interlace.links.formats import pharaoh_lines
+from interlace.alignment.formats import pharaoh_lines
+from interlace.core.errors import DataError, SettingsError
+from interlace.derived import composed
+from interlace.derived._layout import spaced
+from interlace.derived._whole import whole
+from interlace.experiments._deriving_formats import write_as
+from interlace.experiments._deriving_text import overlaps
+from interlace.experiments._deriving_words import Became
 from interlace.readers import READERS
-from interlace.recipes._deriving_formats import write_as
-from interlace.recipes._deriving_text import overlaps
-from interlace.recipes._deriving_words import Became
-from interlace.synthetic import composed
-from interlace.synthetic._layout import spaced
-from interlace.synthetic._whole import whole
 from interlace.text import Text, TextPairs
 from interlace.text.lines import must_exist, read_blocks, read_lines, writing
 from interlace.text.scripts import scripts_of
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from interlace.ragged import Ragged
+    from interlace.core.ragged import Ragged
+    from interlace.derived import Chain
     from interlace.readers import Reader
-    from interlace.synthetic import Chain
 
 _BY_SUFFIX = {".conllu": "conllu", ".json": "squad", ".iob": "iob", ".bio": "iob"}
 _TAG = re.compile(r".*\S[\t ](O|[BI]-\S+)")

@@ -6,9 +6,9 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from interlace.errors import DataError, SettingsError
-from interlace.recipes._deriving_formats import write_as
-from interlace.synthetic import Chain, chain
+from interlace.core.errors import DataError, SettingsError
+from interlace.derived import Chain, chain
+from interlace.experiments._deriving_formats import write_as
 from interlace.text import Text, TextPairs
 from interlace.text.lines import must_exist
 

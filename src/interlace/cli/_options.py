@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from interlace.errors import SettingsError
+from interlace.core.errors import SettingsError
 
 Changes = Annotated[
     list[str], typer.Option("--set", help="Change a key of the recipe: --set train.steps=100 (repeatable).")

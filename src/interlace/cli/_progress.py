@@ -22,8 +22,8 @@ from interlace.cli import notes
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from interlace.align import Watch
-    from interlace.train.loop import Step
+    from interlace.aligners import Watch
+    from interlace.training.loop import Step
 
 log = logging.getLogger(__name__)
 LOG_EVERY = 30.0  # seconds between lines where no terminal shows a bar

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from interlace.published import Row
+    from interlace.scores.published import Row
 
 
 def listed_papers() -> list[dict[str, Any]]:
     """What there is of each paper."""
-    from interlace.published import paper, papers
+    from interlace.scores.published import paper, papers
 
     found = ((name, paper(name)) for name in papers())
     return [
@@ -26,7 +26,7 @@ def listed_papers() -> list[dict[str, Any]]:
 
 def listed_rows(name: str) -> list[dict[str, Any]]:
     """Every row of a paper's tables; what there is to know of a whole table stands in its first row."""
-    from interlace.published import paper
+    from interlace.scores.published import paper
 
     listed, last = [], None
     for row in paper(name).rows():

@@ -16,7 +16,7 @@ from interlace.cli._progress import LOG_EVERY
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from interlace.studies.running import Standing
+    from interlace.experiments.studies.running import Standing
 
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
-from interlace.statistics.collapses import SIGN, collapses, collapses_told, has_collapsed
+from interlace.scores.collapses import SIGN, collapses, collapses_told, has_collapsed
 from interlace.tasks._learnt import ALL, asked_words
 
 if TYPE_CHECKING:

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING
 from interlace.cli import notes, output
 from interlace.cli._align_output import lines_to
 from interlace.cli._progress import watching
-from interlace.errors import DataError
+from interlace.core.errors import DataError
 from interlace.text.lines import lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
+    from interlace.experiments.part import Stretch
+    from interlace.experiments.translate import Interpreter, Window
     from interlace.models.translator import Translated
-    from interlace.recipes.part import Stretch
-    from interlace.recipes.translate import Interpreter, Window
 
 log = logging.getLogger(__name__)
 
@@ -101,7 +101,7 @@ class Work:
 
     def file(self, source: Stretch, into: Path) -> None:
         """From file to file; a command that was stopped goes on by the same command."""
-        from interlace.recipes._resuming import resuming
+        from interlace.experiments._resuming import resuming
 
         key = {
             **self.interpreter.key(),

@@ -13,11 +13,11 @@ from interlace.cli import Code, take_guests
 from interlace.cli import _align_options as options
 
 if TYPE_CHECKING:
-    from interlace.align import Aligned, Fitted, Watch
+    from interlace.aligners import Aligned, Fitted, Watch
+    from interlace.alignment import WordPairs
     from interlace.cli._align_learning import Learning
     from interlace.cli._align_results import Results
     from interlace.cli._align_text import Source
-    from interlace.links import WordPairs
 
 
 def align(
@@ -61,7 +61,7 @@ def align(
 
 def _run(texts: Sequence[Source], learning: Learning, results: Results) -> None:
     """Read everything, check what can be checked, learn, and write link by link."""
-    from interlace.align import nobody
+    from interlace.aligners import nobody
     from interlace.cli._align_text import numbered
     from interlace.cli._progress import watching
 

@@ -11,7 +11,7 @@ import typer
 from interlace.cli import Code, Json, notes, output, take_guests
 from interlace.cli._options import parse_changes
 from interlace.cli._translation_options import Anyway, Batch, Piece, Precision, Tokens
-from interlace.errors import SettingsError
+from interlace.core.errors import SettingsError
 
 _Tag = Annotated[
     str, typer.Option("--tag", help="A word in front of each made sentence, such as <BT>; text like any other.")
@@ -42,10 +42,10 @@ def back_translate(
     take_guests(code)
     from interlace.cli._progress import watching
     from interlace.cli._translations import saying
-    from interlace.recipes.back_translating import BackTranslating
-    from interlace.recipes.back_translating import back_translate as make
-    from interlace.recipes.part import Part
-    from interlace.recipes.translate import Interpreter, must_say
+    from interlace.experiments.back_translating import BackTranslating
+    from interlace.experiments.back_translating import back_translate as make
+    from interlace.experiments.part import Part
+    from interlace.experiments.translate import Interpreter, must_say
 
     settings = _settings({"tag": tag} if tag else {}, sets, BackTranslating)
     must_say([run], source, target)
@@ -65,7 +65,7 @@ def back_translate(
 
 def _settings(given: dict[str, Any], sets: list[str], kind: Any) -> Any:
     """The settings with changes by key path."""
-    from interlace.shelves import change
+    from interlace.core.store import change
 
     data = {**kind().dump(), **given}
     for key, value in parse_changes(sets, "KEY=VALUE, such as search.beam=1").items():

@@ -15,7 +15,7 @@ from interlace.cli._options import Changes, parse_changes
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from interlace.train.loop import Step
+    from interlace.training.loop import Step
 
 RECIPES = ("tiny/mlm", "tiny/alm", "tiny/align-mlm")
 TASKS = ("pos", "retrieval", "embedding_alignment")  # inference takes as long to tune as all three to pre-train
@@ -28,9 +28,9 @@ def demo(
     """Text alone, with translations (ALM), with a dictionary (ALIGN-MLM): compared on the micro-world, in minutes."""
     from interlace.cli._progress import training_bar
     from interlace.cli._tables import comparison_table
-    from interlace.recipes import read_recipe
-    from interlace.recipes.evaluate import evaluate, target_of
-    from interlace.recipes.pretrain import pretrain
+    from interlace.experiments import read_recipe
+    from interlace.experiments.evaluate import evaluate, target_of
+    from interlace.experiments.pretrain import pretrain
     from interlace.report import write_report
 
     start = time.perf_counter()

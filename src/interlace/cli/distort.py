@@ -16,7 +16,7 @@ from interlace.cli._options import parse_changes
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from interlace.synthetic import Chain
+    from interlace.derived import Chain
 
 META = "meta.json"
 _USUAL_LANGUAGE, _USUAL_SPLITTER = "en", "unicode"
@@ -98,7 +98,7 @@ def _restore(files: Sequence[Path], folder: Path, into: Path, reader: str, besid
     """
     from interlace.cli._distort_files import Distorter
     from interlace.cli._distort_undo import Record, restore
-    from interlace.errors import SettingsError
+    from interlace.core.errors import SettingsError
     from interlace.text.lines import atomic_folder
 
     if beside:
@@ -120,8 +120,8 @@ def _chain(changes: str, settings: Sequence[str]) -> Chain:
     Raises:
         SettingsError: no such change, or a setting that none of them has.
     """
-    from interlace.errors import SettingsError, did_you_mean
-    from interlace.synthetic import CHANGES, chain
+    from interlace.core.errors import SettingsError, did_you_mean
+    from interlace.derived import CHANGES, chain
 
     names = [one.strip() for one in changes.split(",") if one.strip()]
     if not names:
@@ -151,7 +151,7 @@ def _language(files: Sequence[Path]) -> tuple[str, str]:
         DataError: they say several; there is one dictionary, and one name for what they become.
     """
     from interlace.cli._distort_files import language_in
-    from interlace.errors import DataError
+    from interlace.core.errors import DataError
 
     said = {found: path for path in files if (found := language_in(path))}
     if len(said) > 1:
@@ -172,7 +172,7 @@ def _called(name: str, own: str) -> str:
     Raises:
         SettingsError: it is that of the language itself, or no name.
     """
-    from interlace.errors import SettingsError
+    from interlace.core.errors import SettingsError
 
     if name == own:
         raise SettingsError(f"--name {name}: is what the language is called that it is made of; give it another")
@@ -186,7 +186,7 @@ def _must_differ(outputs: Sequence[tuple[Path, list[str]]], dictionary: str) -> 
 
     outputs: for each file, the names under which it and its links are written.
     """
-    from interlace.errors import DataError
+    from interlace.core.errors import DataError
 
     names = {META: "what was done", dictionary: "the dictionary"}
     for path, own in outputs:
@@ -204,9 +204,9 @@ def _must_lose_nothing(into: Path, names: Collection[str], read: Iterable[Path])
         SettingsError: the folder holds what is read.
         DataError: it holds what would not be written again.
     """
-    from interlace.errors import DataError, SettingsError
+    from interlace.core.errors import DataError, SettingsError
     from interlace.text.lines import must_be_replaceable
-    from interlace.train.folder import read_json
+    from interlace.training.folder import read_json
 
     if into.resolve() in {path.resolve().parent for path in read}:
         raise SettingsError(f"--into {into}: holds what is read; give another folder")

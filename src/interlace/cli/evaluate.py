@@ -10,7 +10,7 @@ import typer
 
 from interlace.cli import Code, Json, output, take_guests
 from interlace.cli._options import Changes, parse_changes
-from interlace.errors import DataError, SettingsError
+from interlace.core.errors import DataError, SettingsError
 
 
 def evaluate(
@@ -27,9 +27,9 @@ def evaluate(
     take_guests(code)
     from interlace.cli._progress import training_bar
     from interlace.cli._tables import score_table
-    from interlace.recipes import change_recipe, read_recipe
-    from interlace.recipes.evaluate import IncompleteError, target_of
-    from interlace.recipes.evaluate import evaluate as run
+    from interlace.experiments import change_recipe, read_recipe
+    from interlace.experiments.evaluate import IncompleteError, target_of
+    from interlace.experiments.evaluate import evaluate as run
 
     _must_be_no_study(Path(model))
     given = parse_changes(changes)
@@ -54,7 +54,7 @@ def evaluate(
 
 
 def _must_be_no_study(folder: Path) -> None:
-    from interlace.studies._state import CELLS, STUDY
+    from interlace.experiments.studies._state import CELLS, STUDY
 
     if (folder / STUDY).is_file():
         raise DataError(

@@ -27,9 +27,9 @@ def lexicon(
 ) -> None:
     """Make a dictionary of linked text: source word, target word, and how often they were linked, tabs between."""
     take_guests(code)
+    from interlace.alignment.lexicon import Lexicon
     from interlace.cli._align_links import linked
     from interlace.cli._align_output import file_to, must_leave_room, say
-    from interlace.links.lexicon import Lexicon
 
     must_leave_room(into, as_json)
     with TemporaryDirectory() as folder:

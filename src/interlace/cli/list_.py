@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from interlace.registry import Room
+    from interlace.core.registry import Room
 
 
 def list_(
@@ -42,10 +42,10 @@ def list_(
 
 def _find(room: str, name: str) -> list[dict[str, Any]]:
     from interlace.cli._published import listed_papers, listed_rows
-    from interlace.errors import SettingsError, did_you_mean
-    from interlace.published import papers
-    from interlace.recipes import shipped_recipes
-    from interlace.studies import STUDIES
+    from interlace.core.errors import SettingsError, did_you_mean
+    from interlace.experiments import shipped_recipes
+    from interlace.experiments.studies import STUDIES
+    from interlace.scores.published import papers
 
     rooms = _rooms()
     if not room:
@@ -80,7 +80,7 @@ def _settings(model: type[BaseModel], path: str = "", outer: BaseModel | None = 
     """
     from pydantic import BaseModel
 
-    from interlace.settings import fields_of
+    from interlace.core.settings import fields_of
 
     for key, kind, default, about in fields_of(model):
         field = model.model_fields[key]
@@ -96,8 +96,8 @@ def _recipes(name: str) -> list[dict[str, Any]]:
 
     The list reads the files alone: a recipe whose words need a package that is not there is listed too.
     """
-    from interlace.recipes import Recipe, read_recipe
-    from interlace.recipes._files import find_recipe, read, shipped_recipes
+    from interlace.experiments import Recipe, read_recipe
+    from interlace.experiments._files import find_recipe, read, shipped_recipes
 
     if name:
         rows = _settings(Recipe, outer=read_recipe(name))
@@ -117,7 +117,7 @@ def _recipes(name: str) -> list[dict[str, Any]]:
 
 def _studies(name: str) -> list[dict[str, Any]]:
     """What each shipped study asks and compares; of one, all keys with its values."""
-    from interlace.studies import STUDIES, Study, read_study
+    from interlace.experiments.studies import STUDIES, Study, read_study
 
     if name:
         rows = _settings(Study, outer=read_study(name)[0])
@@ -138,15 +138,15 @@ def _shown(value: str | list[str]) -> str:
 
 
 def _rooms() -> dict[str, Room[Any]]:
-    from interlace.align import ALIGNERS
+    from interlace.aligners import ALIGNERS
     from interlace.data.filters import FILTERS
+    from interlace.derived import CHANGES
+    from interlace.embeddings import METHODS
     from interlace.objectives import OBJECTIVES
     from interlace.readers import READERS
-    from interlace.synthetic import CHANGES
     from interlace.tasks import TASKS
     from interlace.text.words import SPLITTERS
-    from interlace.vectors import METHODS
-    from interlace.world import LANGUAGES
+    from interlace.toy import LANGUAGES
 
     return {
         "objectives": OBJECTIVES,

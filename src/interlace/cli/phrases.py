@@ -26,9 +26,9 @@ def phrases(
 ) -> None:
     """Count the phrase pairs of linked text: a table as Moses writes it, with scores, links and counts."""
     take_guests(code)
+    from interlace.alignment.table import PhraseTable, TableRules
     from interlace.cli._align_links import linked
     from interlace.cli._align_output import file_to, must_leave_room, say
-    from interlace.links.table import PhraseTable, TableRules
 
     must_leave_room(into, as_json)
     rules = TableRules(longest=max_length, absorb=not tight, minimum_count=min_count, top=top)

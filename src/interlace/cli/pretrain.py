@@ -23,13 +23,13 @@ def pretrain(
 ) -> None:
     """Pre-train what a recipe says; the same command goes on where a stopped run left off."""
     take_guests(code)
-    from interlace.errors import SettingsError
-    from interlace.recipes import read_recipe
+    from interlace.core.errors import SettingsError
+    from interlace.experiments import read_recipe
 
     read = read_recipe(recipe, parse_changes(changes))
     if dry_run:
         from interlace.cli._costs import show
-        from interlace.recipes.estimate import estimate
+        from interlace.experiments.estimate import estimate
 
         show(estimate(read), as_json=as_json)
         return
@@ -38,13 +38,13 @@ def pretrain(
     from interlace.cli._progress import training_bar, watching
 
     if read.embeddings is not None:
-        from interlace.recipes.embeddings import learn_vectors
+        from interlace.experiments.embeddings import learn_vectors
 
         with watching() as told:
             vectors = learn_vectors(read, into, told)
         output.print(str(vectors), soft_wrap=True, highlight=False)
         return
-    from interlace.recipes.pretrain import pretrain as run
+    from interlace.experiments.pretrain import pretrain as run
 
     with training_bar(read.name, read.train.steps) as watch:
         model = run(read, into, watch)

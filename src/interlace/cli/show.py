@@ -10,8 +10,8 @@ import typer
 from interlace.cli import Code, Json, output, take_guests
 
 if TYPE_CHECKING:
+    from interlace.experiments.example import Example
     from interlace.objectives import Objective
-    from interlace.recipes.example import Example
 
 _Changes = Annotated[
     list[str], typer.Option("--set", help="A setting of the objective: --set masking.rate=0.3 (repeatable).")
@@ -49,7 +49,7 @@ def show(
     """Show what a model reads and what it must predict when it learns by an objective."""
     take_guests(code)
     from interlace.data.vocab import Vocab
-    from interlace.train.rendering import render
+    from interlace.training.rendering import render
 
     example = _example(source, target, links, languages, splitter)
     chosen = _objective(objective, changes)
@@ -84,8 +84,8 @@ def _before(example: Example, objective: Objective) -> list[str]:
 
 
 def _example(source: str, target: str, links: str, languages: str, splitter: str) -> Example:
-    from interlace.errors import SettingsError
-    from interlace.recipes.example import Example
+    from interlace.core.errors import SettingsError
+    from interlace.experiments.example import Example
 
     codes = languages.split(",")
     if len(codes) != 2 or not all(codes) or codes[0] == codes[1]:
@@ -101,8 +101,8 @@ def _example(source: str, target: str, links: str, languages: str, splitter: str
 def _objective(name: str, changes: list[str]) -> Objective:
     """The objective with its settings; keys are those that a recipe's section takes."""
     from interlace.cli._options import parse_changes
+    from interlace.experiments._files import change
     from interlace.objectives import OBJECTIVES
-    from interlace.recipes._files import change
 
     data: dict[str, Any] = {"name": name}
     for key, value in parse_changes(changes, "key=value, such as masking.rate=0.3").items():

@@ -12,8 +12,8 @@ from interlace.cli import Code, notes, output, take_guests
 from interlace.cli._options import parse_changes
 
 if TYPE_CHECKING:
-    from interlace.studies import Study
-    from interlace.studies.running import Outcome
+    from interlace.experiments.studies import Study
+    from interlace.experiments.studies.running import Outcome
 
 
 def study(
@@ -41,8 +41,8 @@ def study(
 ) -> None:
     """Run what is not finished of a study, and compare its systems; the same command goes on where it was stopped."""
     take_guests(code)
-    from interlace.errors import SettingsError
-    from interlace.studies import read_study
+    from interlace.core.errors import SettingsError
+    from interlace.experiments.studies import read_study
 
     read, folder = read_study(name, parse_changes(changes, "key=value, such as seeds=[0] or set.train.steps=100"))
     if dry_run:
@@ -51,7 +51,7 @@ def study(
     if into is None:
         raise SettingsError("--into FOLDER is missing: where the study goes; or --dry-run to see its cells")
     from interlace.cli._study_bar import standing_bar
-    from interlace.studies.running import run_study
+    from interlace.experiments.studies.running import run_study
 
     with standing_bar(read.name) as watch:
         outcome = run_study(read, folder, into, jobs=jobs, only=only, put_aside=put_aside, code=code, watch=watch)
@@ -62,9 +62,9 @@ def study(
 def _list(read: Study, folder: Path, into: Path | None, only: str, *, as_json: bool) -> None:
     from rich.table import Table
 
-    from interlace.studies._share import share_of
-    from interlace.studies._state import Places
-    from interlace.studies.cells import cells_of, chosen
+    from interlace.experiments.studies._share import share_of
+    from interlace.experiments.studies._state import Places
+    from interlace.experiments.studies.cells import cells_of, chosen
 
     cells = chosen(cells_of(read, folder), only)
     places = Places(into) if into else None
@@ -87,8 +87,8 @@ def _list(read: Study, folder: Path, into: Path | None, only: str, *, as_json: b
 
 def _show(read: Study, folder: Path, into: Path, *, as_json: bool) -> None:
     """The main table, and where the rest stands."""
-    from interlace.studies.rendering import terminal
-    from interlace.studies.summary import COMPARISONS, TABLES, finished_runs, summarise
+    from interlace.experiments.studies.rendering import terminal
+    from interlace.experiments.studies.summary import COMPARISONS, TABLES, finished_runs, summarise
 
     found = summarise(read, folder, into)
     if not found:
@@ -104,7 +104,7 @@ def _show(read: Study, folder: Path, into: Path, *, as_json: bool) -> None:
 
 
 def _report(runs: list[Path], page: Path, *, as_json: bool) -> None:
-    from interlace.errors import DataError
+    from interlace.core.errors import DataError
     from interlace.report import write_report
 
     try:

@@ -15,11 +15,11 @@ from interlace.cli import _align_options as options
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from interlace.alignment import WordPairs
     from interlace.cli._align_text import Source
-    from interlace.links import WordPairs
+    from interlace.core.ragged import Ragged
     from interlace.objectives._switching import Switching
     from interlace.objectives._switching_offline import SwitchedText
-    from interlace.ragged import Ragged
 
 _SHAPES = 8  # lengths of phrases that are told, the most frequent ones
 
@@ -66,10 +66,10 @@ def switch(
 ) -> None:
     """Write sentences of linked text in which some phrases stand in the other language, as `alm` learns from."""
     take_guests(code)
+    from interlace.alignment.table import PhraseTable, TableRules
     from interlace.cli._align_links import linked
     from interlace.cli._align_output import lines_to, must_leave_room, say
     from interlace.cli._align_text import Source
-    from interlace.links.table import PhraseTable, TableRules
     from interlace.objectives._switching_offline import Copies, SwitchedText
 
     must_leave_room(into, as_json)
@@ -89,7 +89,7 @@ def switch(
 
 def _switching(fraction: str, longest: int, least: float, *, from_table: bool) -> Switching:
     """The settings that the options stand for, whose errors speak of options and not of a recipe's keys."""
-    from interlace.errors import SettingsError
+    from interlace.core.errors import SettingsError
     from interlace.objectives._switching import Switching
 
     choice = "table_argmax" if from_table else "in_pair"

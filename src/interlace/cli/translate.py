@@ -11,7 +11,7 @@ import typer
 from interlace.cli import Code, take_guests
 from interlace.cli._options import parse_changes
 from interlace.cli._translation_options import Anyway, Batch, Piece, Precision, Tokens
-from interlace.errors import SettingsError
+from interlace.core.errors import SettingsError
 
 if TYPE_CHECKING:
     from interlace.models.search.settings import Search
@@ -80,8 +80,8 @@ def translate(
     """Translate lines, one a line, in order: interlace translate RUN --from en --to de < in > out."""
     take_guests(code)
     from interlace.cli._translations import Form, Work
-    from interlace.recipes.part import Part
-    from interlace.recipes.translate import Interpreter, must_say
+    from interlace.experiments.part import Part
+    from interlace.experiments.translate import Interpreter, must_say
 
     taken = Part.read(part)
     if taken.of > 1 and input_ is None:

@@ -22,7 +22,7 @@ def world(
     ] = 0.0,
 ) -> None:
     """Write the micro-world: text, translations with gold links, tags, names, NLI, paraphrases, questions, words."""
-    from interlace.world import World, write_world
+    from interlace.toy import World, write_world
 
     chosen: dict[str, Any] = {"seed": seed, "habits": habits}
     if languages:

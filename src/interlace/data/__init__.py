@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from interlace.ragged import Ragged
+    from interlace.core.ragged import Ragged
 
 
 @dataclass(frozen=True)

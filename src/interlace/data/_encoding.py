@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from interlace.core.ragged import Ragged
 from interlace.data import Sentences
 from interlace.data._places import character_spans
 from interlace.data._surfaces import Units, concatenated, first_units
-from interlace.ragged import Ragged
 from interlace.text import Text
 from interlace.text.scripts import is_unspaced
 from interlace.text.subwords import word_at

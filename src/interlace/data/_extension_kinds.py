@@ -7,8 +7,8 @@ import unicodedata
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
+from interlace.core.errors import DataError
 from interlace.data._surfaces import BYTES
-from interlace.errors import DataError
 
 if TYPE_CHECKING:
     from interlace.data._continued_merges import Merge

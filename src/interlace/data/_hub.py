@@ -7,9 +7,9 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
+from interlace.core.errors import DataError, MissingDependencyError
 from interlace.data import _xlm_files
 from interlace.data._special import read_config
-from interlace.errors import DataError, MissingDependencyError
 from interlace.text.lines import must_exist
 
 _FILE = "tokenizer.json"

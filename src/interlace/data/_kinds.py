@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
+from interlace.core.errors import DataError
+from interlace.core.randomness import Purpose, generator
 from interlace.data.sampling import temperature
-from interlace.errors import DataError
-from interlace.randomness import Purpose, generator
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from interlace.randomness import Generator
+    from interlace.core.randomness import Generator
     from interlace.text.normalise import Normalise
 
 Kind = Literal["byte-bpe", "bpe", "wordpiece", "unigram"]

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from interlace.alignment.phrases import phrase_pairs
+from interlace.core.ragged import Ragged
 from interlace.data._shards import narrow
-from interlace.links.phrases import phrase_pairs
-from interlace.ragged import Ragged
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from interlace.alignment import WordPairs
+    from interlace.alignment.table import PhraseTable, TableRules
     from interlace.data.aligned import Links
-    from interlace.links import WordPairs
-    from interlace.links.table import PhraseTable, TableRules
 
 
 class Finder:

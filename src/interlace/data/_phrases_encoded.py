@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from interlace.core.ragged import Ragged
 from interlace.data import Sentences
 from interlace.data._phrases_table import mapped
-from interlace.ragged import Ragged
 from interlace.text.running import running_text
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interlace.errors import DataError
-from interlace.ragged import Ragged
+from interlace.core.errors import DataError
+from interlace.core.ragged import Ragged
 from interlace.text.lines import must_exist
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from interlace.links.table import PhraseTable
+    from interlace.alignment.table import PhraseTable
 
 TABLE = "table"
 _SIDES = ("source", "target")

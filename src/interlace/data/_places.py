@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from interlace.ragged import Ragged
+from interlace.core.ragged import Ragged
 from interlace.text.words._characters import code_points, is_space, line_starts
 
 if TYPE_CHECKING:

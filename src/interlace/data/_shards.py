@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from interlace.errors import DataError
-from interlace.ragged import Ragged
+from interlace.core.errors import DataError
+from interlace.core.ragged import Ragged
 from interlace.text.lines import atomic_folder, must_exist
 
 if TYPE_CHECKING:

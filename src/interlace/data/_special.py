@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from interlace.errors import DataError
+from interlace.core.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interlace.ragged import Ragged
+from interlace.core.ragged import Ragged
 from interlace.text.words._characters import code_points, is_space, line_starts
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
+from interlace.core.errors import DataError
 from interlace.data._special import content
-from interlace.errors import DataError
 from interlace.text.lines import read_lines
 
 if TYPE_CHECKING:

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from interlace.alignment import CHUNK, WordPairs
+from interlace.core.errors import DataError
+from interlace.core.ragged import Ragged
 from interlace.data._shards import SHARD_BYTES, Store, narrow, read_meta, write_shards
-from interlace.errors import DataError
-from interlace.links import CHUNK, WordPairs
-from interlace.ragged import Ragged
 from interlace.text.lines import must_exist, read_lines, write_lines
 
 if TYPE_CHECKING:

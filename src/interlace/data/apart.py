@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from interlace.core.ragged import Ragged
 from interlace.data import Sentences
-from interlace.ragged import Ragged
 from interlace.text import Text
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from interlace.core.errors import DataError
+from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
 from interlace.data.corpus import Corpus
 from interlace.data.filters import Sieve
 from interlace.data.parallel import ParallelCorpus
-from interlace.errors import DataError
-from interlace.ragged import Ragged
 from interlace.text import Text, TextPairs
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from interlace.core.ragged import Ragged
     from interlace.data.vocab import Vocab
-    from interlace.ragged import Ragged
 
 KIND = "monolingual"
 

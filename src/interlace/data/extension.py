@@ -26,12 +26,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from tokenizers import Tokenizer
 
+from interlace.core.errors import DataError
+from interlace.core.ragged import Ragged
 from interlace.data._continued_merges import continued
 from interlace.data._extension_kinds import kind_of
 from interlace.data._extension_text import unknown_characters, word_kinds
 from interlace.data._kinds import sampled_lines
-from interlace.errors import DataError
-from interlace.ragged import Ragged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

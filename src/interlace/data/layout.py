@@ -13,9 +13,9 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from interlace.core.ragged import Ragged
     from interlace.data import Pairs, Sentences
     from interlace.data.vocab import Vocab
-    from interlace.ragged import Ragged
 
 SPECIALS = 2  # that `single` adds to a sentence
 MOST_SPECIALS = 4  # subwords that a row's layout may add to its text

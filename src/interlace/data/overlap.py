@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import Field
 
+from interlace.core.settings import Settings
 from interlace.data._known_hashes import KnownHashes
 from interlace.data._token_hashes import Tokens, hash_tokens, tokens_of
 from interlace.data.inspection import SHOWN, Example
-from interlace.settings import Settings
 from interlace.text.scripts import UNSPACED, scripts_of
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from interlace.core.errors import DataError
+from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
 from interlace.data._shards import SHARD_BYTES, Store, narrow, read_meta, write_shards
 from interlace.data.corpus import Corpus, Sentence, count_side, description, frequencies
-from interlace.errors import DataError
-from interlace.ragged import Ragged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -19,23 +19,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from interlace.core.errors import DataError
+from interlace.core.ragged import Ragged
 from interlace.data import Known
 from interlace.data._phrases_columns import Finder, all_spans, only
 from interlace.data._phrases_encoded import encode, read, write
 from interlace.data._phrases_table import TABLE, Table
 from interlace.data._shards import SHARD_BYTES, Store, read_meta, write_shards
-from interlace.errors import DataError
-from interlace.ragged import Ragged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from interlace.alignment.table import PhraseIndex, PhraseTable, TableRules
     from interlace.data import Sentences
     from interlace.data.aligned import AlignedWords
     from interlace.data.vocab import Vocab
-    from interlace.links.table import PhraseIndex, PhraseTable, TableRules
 
 KIND = "phrases"
 
@@ -189,7 +189,7 @@ class PhraseStore:
 
     @cached_property
     def _indexes(self) -> tuple[PhraseIndex, PhraseIndex]:
-        from interlace.links.table import PhraseIndex
+        from interlace.alignment.table import PhraseIndex
 
         source, target = self.table.phrases
         return PhraseIndex(source), PhraseIndex(target)

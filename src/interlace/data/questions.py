@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
-from interlace.ragged import Ragged
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

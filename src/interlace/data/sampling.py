@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interlace.errors import DataError
-from interlace.randomness import Purpose, generator
+from interlace.core.errors import DataError
+from interlace.core.randomness import Purpose, generator
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from interlace.randomness import Generator
+    from interlace.core.randomness import Generator
 
 _KEPT = 2  # epochs held: batches made ahead may already be the next epoch's
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from tokenizers import normalizers
 
+from interlace.core.errors import DataError, did_you_mean
 from interlace.data._encoding import encode_placed, encode_stream, phrases_in_context, words_in_context
 from interlace.data._hub import find_tokenizer
 from interlace.data._kinds import ROLES, check_size, repeated, rewriting, sampled_lines, template, untrained
 from interlace.data._special import role_config, special_tokens
 from interlace.data._surfaces import BYTES, surfaces_of
 from interlace.data._targets import targets_of, with_targets
-from interlace.errors import DataError, did_you_mean
 from interlace.text import Text
 from interlace.text.lines import atomic_folder, must_be_replaceable
 from interlace.text.words import SPLITTERS
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tokenizers import Tokenizer
 
+    from interlace.core.ragged import Ragged
     from interlace.data import Sentences
     from interlace.data._kinds import Kind
     from interlace.data._surfaces import Surfaces
     from interlace.data.extension import Extension
-    from interlace.ragged import Ragged
     from interlace.text.normalise import Normalise
     from interlace.text.words import Splitter
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from transformers import AutoModelForCausalLM
 
-from interlace.errors import CheckpointError
+from interlace.core.errors import CheckpointError
 from interlace.models._decoder import as_decoder
 from interlace.models._quiet import quiet
 from interlace.models.languages import FOLDED, fold

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from interlace.core.errors import CheckpointError, DataError, did_you_mean
 from interlace.data._hub import fetch
-from interlace.errors import CheckpointError, DataError, did_you_mean
 from interlace.models.families import MODEL_TYPES, SEQ2SEQ
 
 if TYPE_CHECKING:

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from interlace.errors import SettingsError
+from interlace.core.errors import SettingsError
+from interlace.core.randomness import Purpose, torch_seed
 from interlace.models._kernels import install
 from interlace.models._quiet import quiet
 from interlace.models.build import freeze_spare_bias
 from interlace.models.families import family_of
 from interlace.models.languages import known, level_segments
 from interlace.models.seq2seq import Seq2Seq
-from interlace.randomness import Purpose, torch_seed
 
 if TYPE_CHECKING:
     from interlace.models._crossed import Crossed

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from interlace.errors import CheckpointError
+from interlace.core.errors import CheckpointError
 from interlace.models import _files
 from interlace.models._export import cast
 from interlace.models._export import export as export_encoder

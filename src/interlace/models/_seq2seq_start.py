@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from interlace.errors import SettingsError
+from interlace.core.errors import SettingsError
 from interlace.models._seq2seq_build import fresh_decoder, join, take_over
 from interlace.models.build import config_of, redrawn
 from interlace.models.families import family_of

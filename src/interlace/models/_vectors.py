@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interlace.errors import DataError, SettingsError
+from interlace.core.errors import DataError, SettingsError
+from interlace.embeddings import SUBWORDS, WordVectors, is_text_file, languages_in
 from interlace.models.shape import Shape
 from interlace.text.lines import must_exist
-from interlace.vectors import SUBWORDS, WordVectors, is_text_file, languages_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from interlace.errors import SettingsError
+from interlace.core.errors import SettingsError
 from interlace.models._causal import reading
 from interlace.models.families import family_of, traits_of
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from interlace.errors import CheckpointError, SettingsError
+from interlace.core.errors import CheckpointError, SettingsError
+from interlace.core.randomness import Purpose, generator, torch_seed
 from interlace.models import _files
 from interlace.models.families import DECODER, MODEL_TYPES, SEQ2SEQ, Family
 from interlace.models.languages import Arrival, append, arrive, level_segments
 from interlace.models.shape import Attention, ModelSettings, Shape, Take
-from interlace.randomness import Purpose, generator, torch_seed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from interlace.randomness import Purpose, generator
+from interlace.core.randomness import Purpose, generator
 
 if TYPE_CHECKING:
     from torch import Tensor

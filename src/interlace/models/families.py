@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from interlace.errors import CheckpointError, did_you_mean
+from interlace.core.errors import CheckpointError, did_you_mean
 from interlace.models.traits import Traits
 
 if TYPE_CHECKING:

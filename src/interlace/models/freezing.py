@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from interlace.errors import SettingsError
+from interlace.core.errors import SettingsError
 
 if TYPE_CHECKING:
     from interlace.models.backbone import Backbone

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from interlace.errors import SettingsError, did_you_mean
+from interlace.core.errors import SettingsError, did_you_mean
 from interlace.models.families import family_of
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from torch import Tensor, nn
 
-    from interlace.randomness import Generator
+    from interlace.core.randomness import Generator
 
 RECORD = "interlace_languages"  # where a configuration keeps the mapping
 FOLDED = "interlace_folded_language"

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from interlace.errors import SettingsError
+from interlace.core.errors import SettingsError
 from interlace.models.backbone import Backbone
 from interlace.models.languages import known
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from interlace.settings import Settings
+from interlace.core.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from interlace.errors import DataError, SettingsError
+from interlace.core.errors import DataError, SettingsError
+from interlace.core.randomness import Purpose, generator
 from interlace.models._budget import Budget
 from interlace.models._pieces import joined, pieces
 from interlace.models.search import Rules
 from interlace.models.search.reading import Ensemble, evaluating, inputs_of, read
 from interlace.models.search.settings import Search
-from interlace.randomness import Purpose, generator
 from interlace.text import Text
 
 if TYPE_CHECKING:
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from interlace.core.ragged import Ragged
     from interlace.data.vocab import Vocab
     from interlace.models.search import Decoding, Found
     from interlace.models.seq2seq import Seq2Seq
-    from interlace.ragged import Ragged
 
 log = logging.getLogger(__name__)
 

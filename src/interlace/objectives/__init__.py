@@ -16,20 +16,20 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
+from interlace.core.registry import Room
+from interlace.core.settings import Settings
 from interlace.data import Labelled, Pairs, Sentences
 from interlace.data.layout import MOST_SPECIALS
 from interlace.data.questions import Questions
 from interlace.objectives._facts import Facts, pieces, placed
-from interlace.registry import Room
-from interlace.settings import Settings
 
 if TYPE_CHECKING:
     import torch
     from numpy.typing import NDArray
     from torch import Tensor, nn
 
+    from interlace.alignment.lexicon import Lexicon
     from interlace.data.vocab import Vocab
-    from interlace.links.lexicon import Lexicon
     from interlace.models.backbone import Backbone
     from interlace.models.traits import Traits
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from interlace.core.ragged import Ragged
+from interlace.core.randomness import Purpose, generator
 from interlace.objectives._lexicons import Part
-from interlace.ragged import Ragged
-from interlace.randomness import Purpose, generator
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -14,7 +14,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from interlace.randomness import Generator
+    from interlace.core.randomness import Generator
 
     Chosen = NDArray[np.bool_]
     Weights = NDArray[np.float32]

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from interlace.errors import DataError
-from interlace.ragged import Ragged
+from interlace.core.errors import DataError
+from interlace.core.ragged import Ragged
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from interlace.alignment.subwords import Expansion
     from interlace.data import Pairs
     from interlace.data.layout import Layout
-    from interlace.links.subwords import Expansion
 
 Pooling = Literal["last", "first", "mean"]
 

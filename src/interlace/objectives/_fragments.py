@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from interlace.core.ragged import Ragged
 from interlace.objectives._seq2seq import Writing
-from interlace.ragged import Ragged
 
 if TYPE_CHECKING:
     from typing import Any
 
     from numpy.typing import NDArray
 
+    from interlace.core.randomness import Generator
     from interlace.data.vocab import Vocab
-    from interlace.randomness import Generator
 
     Span = tuple[NDArray[np.int64], NDArray[np.int64]]
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from interlace.errors import SettingsError, did_you_mean
+from interlace.core.errors import SettingsError, did_you_mean
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from interlace.ragged import Ragged
+from interlace.core.ragged import Ragged
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -19,20 +19,20 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
-from interlace.errors import DataError, did_you_mean
+from interlace.core.errors import DataError, did_you_mean
+from interlace.core.randomness import Purpose, generator
+from interlace.core.settings import Settings
 from interlace.objectives._lexicon_words import Fate, Word, fates, forms, numbered
-from interlace.randomness import Purpose, generator
-from interlace.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from interlace.alignment.lexicon import Lexicon
+    from interlace.core.ragged import Ragged
     from interlace.data.vocab import Vocab
-    from interlace.links.lexicon import Lexicon
     from interlace.objectives import Resources
-    from interlace.ragged import Ragged
 
 SHOWN = 5  # examples in a note
 _FILLED = ("source", "target")

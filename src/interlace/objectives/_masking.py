@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 import numpy as np
 from pydantic import AfterValidator, Field
 
+from interlace.core.schedules import Schedule, value_at, within
+from interlace.core.settings import Settings
 from interlace.objectives import Batch
 from interlace.objectives._draws import Scale, by_weight, evenly, from_all, from_each_row
 from interlace.objectives._inputs import tokens_by_language
-from interlace.schedules import Schedule, value_at, within
-from interlace.settings import Settings
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from interlace.core.randomness import Generator
     from interlace.data.layout import Layout
     from interlace.data.vocab import Vocab
     from interlace.objectives import Resources
-    from interlace.randomness import Generator
 
 Rate = Annotated[Schedule, AfterValidator(lambda schedule: within(schedule, 0.0, 1.0))]
 

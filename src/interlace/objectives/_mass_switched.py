@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from interlace.core.errors import DataError
+from interlace.core.ragged import Ragged
 from interlace.data import Sentences
-from interlace.errors import DataError
 from interlace.objectives._fragments import spans, within
 from interlace.objectives._switching import Choices, switch
 from interlace.objectives._switching_rows import SwitchedRows, gathered
-from interlace.ragged import Ragged
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from interlace.core.randomness import Generator
     from interlace.data import Pairs
     from interlace.objectives._switching import Switched, Switching
     from interlace.objectives._switching_forms import Forms
-    from interlace.randomness import Generator
 
     Span = tuple[NDArray[np.int64], NDArray[np.int64]]
     _Rows = tuple[SwitchedRows, NDArray[np.bool_]]

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from pydantic import AfterValidator, Field
 
+from interlace.core.ragged import Ragged
+from interlace.core.schedules import Schedule, value_at, within
+from interlace.core.settings import Settings
 from interlace.data import Sentences
 from interlace.objectives._masking import Rate
-from interlace.ragged import Ragged
-from interlace.schedules import Schedule, value_at, within
-from interlace.settings import Settings
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from interlace.core.randomness import Generator
     from interlace.data.vocab import Vocab
-    from interlace.randomness import Generator
 
 Distance = Annotated[Schedule, AfterValidator(lambda schedule: within(schedule, 0.0, 1000.0))]
 

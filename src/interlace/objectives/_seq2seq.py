@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from pydantic import Field
 
-from interlace.errors import SettingsError
+from interlace.core.errors import SettingsError
 from interlace.objectives import Batch, Facts, Objective, Prepared, Term, pieces, placed
 from interlace.objectives._inputs import Switch, encoder_inputs, language_id, tokens_by_language, wants_languages
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor, nn
 
+    from interlace.core.ragged import Ragged
     from interlace.data.layout import Layout
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
     from interlace.objectives import Resources
-    from interlace.ragged import Ragged
 
 DECODER_IDS, DECODER_LANGUAGES, DECODER_FIRST = "decoder_ids", "decoder_languages", "decoder_first"
 PLAIN = "nll"

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from interlace.ragged import Ragged
-from interlace.settings import Settings
+from interlace.core.ragged import Ragged
+from interlace.core.settings import Settings
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from interlace.core.randomness import Generator
     from interlace.data import Known, Pairs, Sentences
-    from interlace.randomness import Generator
 
 KINDS = ("source", "target", "major source", "major target")
 MONOLINGUAL = 2  # kinds below this number are of one language

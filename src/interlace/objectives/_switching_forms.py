@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from interlace.core.ragged import Ragged
 from interlace.objectives._switching_joins import subword_kinds
-from interlace.ragged import Ragged
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

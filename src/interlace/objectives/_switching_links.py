@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from interlace.links.phrases import phrase_pairs
+from interlace.alignment.phrases import phrase_pairs
+from interlace.core.ragged import Ragged
 from interlace.objectives._switching import Choices, word_counts
-from interlace.ragged import Ragged
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from interlace.alignment.phrases import PhraseRules
     from interlace.data import Pairs
-    from interlace.links.phrases import PhraseRules
 
 
 def extracted(

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import Field
 
+from interlace.alignment.phrases import phrase_pairs
+from interlace.core.ragged import Ragged
+from interlace.core.randomness import Purpose, generator
+from interlace.core.settings import Settings
 from interlace.data import Known, Sentences
 from interlace.data._phrases_columns import all_spans, only
 from interlace.data._phrases_table import Table
-from interlace.links.phrases import phrase_pairs
 from interlace.objectives._switching import KINDS, MONOLINGUAL, Choices, Switching, all_borders, switch
 from interlace.objectives._switching_text import LineWriter
-from interlace.ragged import Ragged
-from interlace.randomness import Purpose, generator
-from interlace.settings import Settings
 from interlace.text.running import running_text
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from interlace.links import WordPairs
-    from interlace.links.table import PhraseIndex, PhraseTable, TableRules
+    from interlace.alignment import WordPairs
+    from interlace.alignment.table import PhraseIndex, PhraseTable, TableRules
     from interlace.objectives._switching import Switched
     from interlace.text import Text, TextPairs
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from interlace.core.ragged import Ragged
 from interlace.data import Sentences
 from interlace.data.layout import single
 from interlace.objectives._switching import OF_SOURCE, OF_TARGET
 from interlace.objectives._switching_joins import UNKNOWN, blank_before, language_kind
-from interlace.ragged import Ragged
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

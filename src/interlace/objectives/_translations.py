@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from interlace.errors import DataError
-from interlace.ragged import Ragged
+from interlace.core.errors import DataError
+from interlace.core.ragged import Ragged
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from interlace.core.ragged import Ragged
 from interlace.data import Sentences
 from interlace.objectives._noise import Units
-from interlace.ragged import Ragged
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from interlace.core.randomness import Generator
     from interlace.objectives._lexicons import Dictionaries
-    from interlace.randomness import Generator
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)  # odd, so that it stirs all 64 bits: the golden ratio, as Knuth has it
 

@@ -24,11 +24,11 @@ from interlace.objectives._with_dictionary import PreparedWithDictionary, WithDi
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
+    from interlace.core.randomness import Generator
     from interlace.data import Sentences
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
     from interlace.objectives import Batch, Resources
-    from interlace.randomness import Generator
 
 MOST = 12  # dictionary entries that people are told of
 

@@ -34,16 +34,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from interlace.alignment.phrases import PhraseRules
+from interlace.core.errors import DataError
+from interlace.core.randomness import Generator, Purpose, generator
 from interlace.data import Pairs
 from interlace.data.layout import MOST_SPECIALS
-from interlace.errors import DataError
-from interlace.links.phrases import PhraseRules
 from interlace.objectives import MaskedObjective, PreparedMasked, Term, encoder_inputs, wants_languages
 from interlace.objectives._switching import MONOLINGUAL, Choices, Switching, switch
 from interlace.objectives._switching_exact import cut_otherwise
 from interlace.objectives._switching_forms import Forms
 from interlace.objectives._switching_rows import gathered
-from interlace.randomness import Generator, Purpose, generator
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

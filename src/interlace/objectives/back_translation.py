@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from interlace.core.errors import SettingsError
 from interlace.data import Sentences
 from interlace.data.layout import single
-from interlace.errors import SettingsError
 from interlace.objectives import Facts, Term
 from interlace.objectives._inputs import language_id
 from interlace.objectives._seq2seq import PreparedSeq2Seq, Seq2SeqObjective, must_translate, written_rows
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import nn
 
+    from interlace.core.randomness import Generator
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
     from interlace.objectives import Batch, Resources
     from interlace.objectives._own_translation import Said
-    from interlace.randomness import Generator
 
 COPIED, LENGTH = "copied_share", "length_ratio"
 

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import nn
 
+    from interlace.core.randomness import Generator
     from interlace.data.layout import Layout
     from interlace.models.backbone import Backbone
     from interlace.objectives import Resources
-    from interlace.randomness import Generator
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pydantic import Field
 
+from interlace.core.schedules import value_at, values_of
 from interlace.data import Sentences
 from interlace.data.layout import SPECIALS, single
 from interlace.objectives._lexicons import Dictionary
@@ -24,11 +25,10 @@ from interlace.objectives._masking import Rate
 from interlace.objectives._noise import Noise
 from interlace.objectives._seq2seq import PreparedSeq2Seq, Seq2SeqObjective, written_rows
 from interlace.objectives._word_by_word import WordTable, tables, word_by_word
-from interlace.schedules import value_at, values_of
 
 if TYPE_CHECKING:
+    from interlace.core.randomness import Generator
     from interlace.objectives import Batch, Resources
-    from interlace.randomness import Generator
 
 
 @dataclass(frozen=True)

@@ -33,10 +33,10 @@ from interlace.objectives._with_dictionary import PreparedWithDictionary, WithDi
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from interlace.core.ragged import Ragged
+    from interlace.core.randomness import Generator
     from interlace.data import Sentences
     from interlace.objectives import Batch, Resources
-    from interlace.ragged import Ragged
-    from interlace.randomness import Generator
 
 
 @dataclass(frozen=True)

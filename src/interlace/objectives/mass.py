@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
 from interlace.data.layout import SPECIALS, single
 from interlace.objectives import Masking
@@ -28,16 +29,15 @@ from interlace.objectives._mass_switched import switched_fragments
 from interlace.objectives._seq2seq import PreparedSeq2Seq, Seq2SeqObjective
 from interlace.objectives._switching import Switching
 from interlace.objectives._switching_forms import Forms
-from interlace.ragged import Ragged
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from interlace.core.randomness import Generator
     from interlace.data.vocab import Vocab
     from interlace.objectives import Batch, Resources
     from interlace.objectives._fragments import Span
     from interlace.objectives._seq2seq import Writing
-    from interlace.randomness import Generator
 
 
 @dataclass(frozen=True)

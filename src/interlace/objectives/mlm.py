@@ -12,9 +12,9 @@ from interlace.data.layout import single
 from interlace.objectives import MaskedText, encoder_inputs
 
 if TYPE_CHECKING:
+    from interlace.core.randomness import Generator
     from interlace.data import Sentences
     from interlace.objectives import Batch, PreparedMasked, Resources
-    from interlace.randomness import Generator
 
 
 class Mlm(MaskedText):

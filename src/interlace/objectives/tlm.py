@@ -25,9 +25,9 @@ from interlace.objectives import (
 )
 
 if TYPE_CHECKING:
+    from interlace.core.randomness import Generator
     from interlace.data.vocab import Vocab
     from interlace.objectives import Batch, Resources
-    from interlace.randomness import Generator
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,9 @@ from interlace.data.layout import single
 from interlace.objectives._seq2seq import Seq2SeqObjective, written_rows
 
 if TYPE_CHECKING:
+    from interlace.core.randomness import Generator
     from interlace.objectives import Batch
     from interlace.objectives._seq2seq import PreparedSeq2Seq
-    from interlace.randomness import Generator
 
 
 class Translation(Seq2SeqObjective):

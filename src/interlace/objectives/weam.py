@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field, field_validator
 
+from interlace.alignment.subwords import Expansion
+from interlace.core.errors import SettingsError
 from interlace.data import Pairs
 from interlace.data.layout import joined
-from interlace.errors import SettingsError
-from interlace.links.subwords import Expansion
 from interlace.objectives import (
     Facts,
     MaskedObjective,
@@ -39,13 +39,13 @@ from interlace.objectives._exchange import exchange, links_of, one_to_one, only
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
+    from interlace.core.randomness import Generator
     from interlace.data.layout import Layout
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
     from interlace.models.traits import Traits
     from interlace.objectives import Batch, Resources
     from interlace.objectives._facts import Cells
-    from interlace.randomness import Generator
 
 RATE = "0.3"
 CROSS, SHARE = "cross_lingual", "aligned_share"

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from interlace.core.errors import DataError, SettingsError, did_you_mean
+from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
 from interlace.data.layout import SPECIALS, single
-from interlace.errors import DataError, SettingsError, did_you_mean
 from interlace.objectives import (
     Batch,
     Facts,
@@ -30,19 +31,18 @@ from interlace.objectives import (
     wants_languages,
 )
 from interlace.objectives._exchange import Pooling, linked_words, links_of, one_to_one, words_of
-from interlace.ragged import Ragged
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor, nn
 
+    from interlace.core.randomness import Generator
     from interlace.data.layout import Layout
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
     from interlace.objectives import Resources
     from interlace.objectives._exchange import Words
     from interlace.objectives._facts import Cells
-    from interlace.randomness import Generator
 
 BOTH, START = "both", "start"
 

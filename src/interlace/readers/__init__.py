@@ -5,8 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from interlace.registry import Room
-from interlace.settings import Settings
+from interlace.core.registry import Room
+from interlace.core.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

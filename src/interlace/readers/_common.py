@@ -7,8 +7,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
 import interlace.readers as room
-from interlace.errors import DataError
-from interlace.ragged import Ragged
+from interlace.core.errors import DataError
+from interlace.core.ragged import Ragged
 from interlace.text import Text, TextPairs
 from interlace.text.scripts import is_unspaced
 

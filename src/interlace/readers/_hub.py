@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from interlace.errors import DataError, MissingDependencyError, did_you_mean
+from interlace.core.errors import DataError, MissingDependencyError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

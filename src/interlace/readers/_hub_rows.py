@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from interlace.errors import DataError, did_you_mean
+from interlace.core.errors import DataError, did_you_mean
 from interlace.readers._common import joined, plain_pairs, plain_text, tagged_text
 from interlace.readers._entities import begun, is_iob
 from interlace.readers._json import Node

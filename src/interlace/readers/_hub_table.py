@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from interlace.errors import DataError, did_you_mean
+from interlace.core.errors import DataError, did_you_mean
 from interlace.readers._hub import Address, is_hub, open_data_set
 from interlace.text.lines import read_lines
 

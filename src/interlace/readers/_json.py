@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from interlace.errors import DataError, did_you_mean
+from interlace.core.errors import DataError, did_you_mean
 from interlace.text.lines import read_lines
 
 if TYPE_CHECKING:

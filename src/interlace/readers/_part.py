@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import Field
 
-from interlace.errors import DataError
-from interlace.randomness import Purpose, generator
+from interlace.core.errors import DataError
+from interlace.core.randomness import Purpose, generator
 from interlace.readers import READERS, Reader
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from interlace.errors import DataError
+from interlace.core.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

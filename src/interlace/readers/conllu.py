@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pydantic import Field
 
-from interlace.errors import DataError
-from interlace.ragged import Ragged
+from interlace.core.errors import DataError
+from interlace.core.ragged import Ragged
 from interlace.readers import Reader
 from interlace.readers._common import Tagged, chunks_of, one_language, tagged_text
 from interlace.readers._trees import Row, Tree, tree_of

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import interlace.readers as room
-from interlace.errors import DataError
-from interlace.links.formats import read_gold_text
+from interlace.alignment.formats import read_gold_text
+from interlace.core.errors import DataError
 from interlace.readers import Reader
 
 if TYPE_CHECKING:

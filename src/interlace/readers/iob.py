@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from interlace.errors import DataError
+from interlace.core.errors import DataError
 from interlace.readers import Reader
 from interlace.readers._common import Tagged, chunks_of, joined, one_language, tagged_text
 from interlace.readers._entities import begun, is_iob

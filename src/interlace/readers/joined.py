@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from interlace.errors import DataError
-from interlace.links.formats import joined_lines
+from interlace.alignment.formats import joined_lines
+from interlace.core.errors import DataError
 from interlace.readers import Reader
 from interlace.readers._common import chunks_of, plain_pairs
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
-from interlace.errors import DataError
+from interlace.core.errors import DataError
 from interlace.readers import Reader
 from interlace.readers._common import chunks_of, plain_pairs, plain_text
 from interlace.text.lines import Lines as LinesOf

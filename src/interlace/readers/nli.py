@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from interlace.errors import DataError
+from interlace.core.errors import DataError
 from interlace.readers import Reader
 from interlace.readers._columns import rows
 from interlace.readers._common import chunks_of, one_language, plain_pairs

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from interlace.errors import DataError
-from interlace.registry import Room
+from interlace.core.errors import DataError
+from interlace.core.registry import Room
 from interlace.report._cells import Cell, Difference
 from interlace.report._figure_files import write_figures
 from interlace.report._page import page

@@ -12,15 +12,15 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import TYPE_CHECKING
 
-from interlace.randomness import Purpose, generator
-from interlace.statistics import ALPHA, holm
-from interlace.statistics.collapses import SIGN
-from interlace.statistics.runs import permutation_test
+from interlace.core.randomness import Purpose, generator
+from interlace.scores import ALPHA, holm
+from interlace.scores.collapses import SIGN
+from interlace.scores.runs import permutation_test
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from interlace.statistics import Tested
+    from interlace.scores import Tested
 
 PRE_TRAINING, FINE_TUNING = "pre-training", "fine-tuning"  # what a test is over
 

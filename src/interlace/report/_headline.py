@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from interlace.report._cells import tested, unit_between
 from interlace.report._format import BLEU, counted, joined, language_name, number, task_in_text
 from interlace.report._run import first_of_each
-from interlace.statistics import ALPHA
+from interlace.scores import ALPHA
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

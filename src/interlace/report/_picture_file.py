@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from interlace.errors import DataError, MissingDependencyError, SettingsError
+from interlace.core.errors import DataError, MissingDependencyError, SettingsError
 from interlace.report._svg import element
 from interlace.report._templates import style
 from interlace.text.lines import atomic

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from interlace.errors import DataError
+from interlace.core.errors import DataError
 from interlace.report._parts import Diagnosis, Evaluation, Step
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from interlace.errors import DataError
+from interlace.core.errors import DataError
 from interlace.report._parts import (
     Diagnosis,
     Embedding,

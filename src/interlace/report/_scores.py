@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from interlace.report._cells import Cell, Difference, differences
 from interlace.report._format import joined
 from interlace.report._run import read_runs
-from interlace.statistics.collapses import collapses
+from interlace.scores.collapses import collapses
 from interlace.tasks._learnt import ALL, asked_words
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interlace.errors import DataError
+from interlace.core.errors import DataError
 from interlace.report._parts import Embedding
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from interlace.report import Section
 from interlace.report._format import NOTHING, count, duration
 from interlace.report._templates import render
-from interlace.train.selection import ALONE
+from interlace.training.selection import ALONE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,7 +10,7 @@ from interlace.report._heat import Shaded, draw_heat
 from interlace.report._scores import tables
 from interlace.report._svg import picture
 from interlace.report._templates import render
-from interlace.statistics.collapses import collapses_told
+from interlace.scores.collapses import collapses_told
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

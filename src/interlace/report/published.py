@@ -6,22 +6,22 @@ import logging
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from interlace.errors import DataError, SettingsError
-from interlace.published import placed, rows
+from interlace.core.errors import DataError, SettingsError
 from interlace.report import Section
 from interlace.report._format import heading, joined, language_name, number
 from interlace.report._scores import tables
 from interlace.report._templates import render
-from interlace.statistics.collapses import collapses_told
+from interlace.scores.collapses import collapses_told
+from interlace.scores.published import placed, rows
 from interlace.tasks import TASKS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from interlace.published import Row
     from interlace.report._cells import Cell
     from interlace.report._run import Run
     from interlace.report._scores import TaskTable
+    from interlace.scores.published import Row
 log = logging.getLogger(__name__)
 
 _MEAN = "mean"  # a column of papers

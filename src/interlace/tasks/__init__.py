@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
+from interlace.core.errors import SettingsError
+from interlace.core.ragged import Ragged
+from interlace.core.registry import Room
+from interlace.core.settings import Settings
 from interlace.data import Labelled
-from interlace.errors import SettingsError
 from interlace.objectives import Objective
-from interlace.ragged import Ragged
-from interlace.registry import Room
-from interlace.settings import Settings
 from interlace.tasks._file_tables import refuse_one_for_all
 from interlace.tasks._files import Asked, find_sides
 from interlace.tasks._outcomes import right_labels
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from interlace.data.vocab import Vocab
+    from interlace.embeddings import WordVectors
     from interlace.models.backbone import Backbone
     from interlace.objectives import Batch, Examples, Prepared
     from interlace.tasks._outcomes import Outcomes
     from interlace.text import Text, TextPairs
-    from interlace.vectors import WordVectors
 
     Predictions = NDArray[Any] | Ragged
     """A class id a row, or a row of class ids, one a word; -1 where a model gave none. Or what a learner makes of an

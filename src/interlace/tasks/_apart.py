@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from interlace.core.errors import DataError
 from interlace.data.filters._sides import on_all_sides, sides
-from interlace.errors import DataError
 from interlace.tasks._files import MissingDataError
 from interlace.text import Text, TextPairs
 

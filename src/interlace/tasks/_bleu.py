@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from interlace.errors import DataError, MissingDependencyError
-from interlace.statistics._measures import bleu as bleu_of
+from interlace.core.errors import DataError, MissingDependencyError
+from interlace.scores._measures import bleu as bleu_of
 from interlace.text.scripts import is_unspaced
 from interlace.text.words import SPLITTERS
 

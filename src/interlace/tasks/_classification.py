@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from interlace.core.errors import DataError
 from interlace.data import Pairs
 from interlace.data.layout import joined, single
-from interlace.errors import DataError
 from interlace.objectives import Batch, Prepared, Resources, Switch, Term, encoder_inputs, wants_languages
 from interlace.tasks import Learner
 from interlace.tasks._head import apply_head, make_head
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor, nn
 
+    from interlace.core.randomness import Generator
     from interlace.data import Labelled
     from interlace.models.backbone import Backbone
-    from interlace.randomness import Generator
 
 Pooling = Literal["first", "mean", "max"]
 

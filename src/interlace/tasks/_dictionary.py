@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from interlace.errors import DataError
-from interlace.links._dictionary import read_translations
+from interlace.alignment._dictionary import read_translations
+from interlace.core.errors import DataError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from interlace.ragged import Ragged
+    from interlace.core.ragged import Ragged
 
 
 def numbered(rows: Ragged) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

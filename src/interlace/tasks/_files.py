@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import AfterValidator, BeforeValidator
 
-from interlace.errors import DataError, did_you_mean
+from interlace.core.errors import DataError, did_you_mean
 from interlace.readers._hub import Address, is_hub
 from interlace.tasks._file_tables import flat
 from interlace.text.codes import three_letters, two_letters

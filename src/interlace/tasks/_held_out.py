@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from interlace.core.errors import DataError
+from interlace.core.randomness import Purpose, generator
 from interlace.data import Sentences
-from interlace.errors import DataError
-from interlace.randomness import Purpose, generator
 from interlace.tasks._sizes import size_of_rows
 
 if TYPE_CHECKING:

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from interlace.core.ragged import Ragged
+from interlace.core.randomness import Purpose, generator
 from interlace.data import Sentences
 from interlace.data.layout import single
 from interlace.objectives import Batch, Resources, Switch, encoder_inputs, wants_languages
 from interlace.objectives._smoothed import MOST_LOGITS
 from interlace.objectives.clm import Clm
 from interlace.objectives.mlm import Mlm
-from interlace.ragged import Ragged
-from interlace.randomness import Purpose, generator
 from interlace.tasks._held_out import hold_out
 from interlace.tasks._sizes import known_subwords, sizes_of
 

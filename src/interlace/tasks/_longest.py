@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
+from interlace.core.errors import SettingsError, did_you_mean
 from interlace.data.layout import SPECIALS
-from interlace.errors import SettingsError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

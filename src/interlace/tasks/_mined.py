@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from interlace.neighbours import nearest
+from interlace.core.neighbors import nearest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from interlace.neighbours import Surroundings
+    from interlace.core.neighbors import Surroundings
 
     Floats = NDArray[np.float64]
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interlace.ragged import Ragged
+from interlace.core.ragged import Ragged
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from interlace.statistics.examples import Examples
+    from interlace.scores.examples import Examples
 
 Outcomes = tuple[NDArray[np.float64], NDArray[np.float64]]
 """(n,) scores and (n,) weights; the score of any examples is the sum of the one by the sum of the other."""

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
+from interlace.core.errors import DataError, did_you_mean
 from interlace.data import Labelled, Pairs
-from interlace.errors import DataError, did_you_mean
 from interlace.objectives import Switch
 from interlace.tasks import Task, Tuning
 from interlace.tasks._apart import held_apart

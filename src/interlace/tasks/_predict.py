@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 from accelerate.utils import gather_object
 
+from interlace.core.ragged import Ragged
+from interlace.core.randomness import Purpose, generator
 from interlace.data import Pairs
 from interlace.data.sampling import BucketPlan
-from interlace.ragged import Ragged
-from interlace.randomness import Purpose, generator
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from interlace.core.errors import DataError
+from interlace.core.ragged import Ragged
 from interlace.data._places import subwords_between
 from interlace.data.apart import concatenated
 from interlace.data.questions import Questions
-from interlace.errors import DataError
-from interlace.ragged import Ragged
 from interlace.tasks._encode import encode
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from interlace.errors import DataError
+from interlace.core.errors import DataError
 from interlace.readers import READERS
 from interlace.readers._hub import is_hub
 from interlace.text import Text, TextPairs

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from interlace.core.ragged import Ragged
 from interlace.data import Labelled, Pairs
-from interlace.ragged import Ragged
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from interlace.errors import DataError, did_you_mean
+from interlace.core.errors import DataError, did_you_mean
 from interlace.text.lines import read_lines
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from interlace.core.ragged import Ragged
 from interlace.data import Sentences
 from interlace.data.apart import concatenated
-from interlace.ragged import Ragged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor, nn
 
+    from interlace.core.randomness import Generator
     from interlace.data.layout import Layout
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
-    from interlace.randomness import Generator
 
 SPAN = np.dtype([("start", np.int32), ("end", np.int32), ("score", np.float32)])
 """A predicted answer. Of a window: its first and last subword in the piece. Of a question: its characters from `start`

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interlace.errors import DataError
+from interlace.core.errors import DataError
 from interlace.readers import READERS
 
 if TYPE_CHECKING:

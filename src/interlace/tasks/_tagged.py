@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from interlace.core.errors import DataError, did_you_mean
+from interlace.core.ragged import Ragged
 from interlace.data.apart import concatenated, encode_words_apart
-from interlace.errors import DataError, did_you_mean
-from interlace.ragged import Ragged
 from interlace.tasks._files import find_parts
 from interlace.tasks._read import read_parts
 from interlace.text import Text

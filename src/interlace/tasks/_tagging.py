@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
+from interlace.core.errors import DataError
 from interlace.data.layout import single
-from interlace.errors import DataError
 from interlace.objectives import Batch, Prepared, Resources, Switch, Term, encoder_inputs, wants_languages
 from interlace.tasks import Learner
 from interlace.tasks._head import apply_head, make_head
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor, nn
 
+    from interlace.core.ragged import Ragged
+    from interlace.core.randomness import Generator
     from interlace.data import Labelled
     from interlace.data.layout import Layout
     from interlace.models.backbone import Backbone
-    from interlace.ragged import Ragged
-    from interlace.randomness import Generator
 
 
 class Tagger(Learner):

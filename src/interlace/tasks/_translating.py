@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from interlace.errors import DataError, SettingsError
+from interlace.core.errors import DataError, SettingsError
 from interlace.models.search.settings import BestOnly, Search
 from interlace.tasks import Task
 from interlace.tasks._bleu import Bleu, Tokenise, bleu

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from pydantic import Field
 
+from interlace.core.errors import DataError, SettingsError, did_you_mean
+from interlace.core.ragged import Ragged
+from interlace.core.settings import Settings
 from interlace.data import Sentences
-from interlace.errors import DataError, SettingsError, did_you_mean
+from interlace.embeddings import WordVectors
 from interlace.objectives import Switch
-from interlace.ragged import Ragged
-from interlace.settings import Settings
-from interlace.vectors import WordVectors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

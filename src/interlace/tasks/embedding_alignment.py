@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from interlace.core.errors import DataError
+from interlace.core.neighbors import ranks, unit
+from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
-from interlace.errors import DataError
-from interlace.neighbours import ranks, unit
 from interlace.objectives import Switch, language_id, wants_languages
-from interlace.ragged import Ragged
-from interlace.statistics.examples import Examples, identity_of
+from interlace.scores.examples import Examples, identity_of
 from interlace.tasks._dictionary import read_entries
 from interlace.tasks._distinct import numbered
 from interlace.tasks._files import Asked, Files, find, find_parts

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from interlace.errors import DataError
-from interlace.neighbours import Margin, Surroundings
+from interlace.core.errors import DataError
+from interlace.core.neighbors import Margin, Surroundings
+from interlace.core.randomness import Purpose, generator
 from interlace.objectives import Switch
-from interlace.randomness import Purpose, generator
-from interlace.statistics.examples import Examples, identity_of
+from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import Task
 from interlace.tasks._encode import encode
 from interlace.tasks._files import Asked, Files, find, find_parts

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from interlace.errors import DataError
+from interlace.core.errors import DataError
 from interlace.objectives import Switch
 from interlace.tasks import Task, Tuning
 from interlace.tasks._answers import Normaliser, Rules, compare_all, right_words

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from pydantic import Field, field_validator
 
-from interlace.errors import DataError
-from interlace.statistics.examples import Examples, identity_of
+from interlace.core.errors import DataError
+from interlace.scores.examples import Examples, identity_of
 from interlace.tasks._bleu import bleu, chrf, copied, length_ratio, tokenised_bleu
 from interlace.tasks._files import Asked, Files, MissingDataError, find_parts
 from interlace.tasks._outcomes import Measured

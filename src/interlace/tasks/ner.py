@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from interlace.core.errors import DataError, did_you_mean
+from interlace.core.ragged import Ragged
 from interlace.data import Labelled
-from interlace.errors import DataError, did_you_mean
 from interlace.objectives import Switch
-from interlace.ragged import Ragged
 from interlace.tasks import Scale, Task, Tuning
 from interlace.tasks._apart import held_apart
 from interlace.tasks._entities import by_row, compare, entities, tag_numbers

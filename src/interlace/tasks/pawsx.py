@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from interlace.errors import DataError
+from interlace.core.errors import DataError
 from interlace.tasks._files import Asked, Files
 from interlace.tasks._pair_classes import PairTask, read_pairs
 from interlace.tasks._read import log_notes

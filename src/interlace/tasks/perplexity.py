@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from interlace.errors import CheckpointError, DataError, SettingsError
+from interlace.core.errors import CheckpointError, DataError, SettingsError
+from interlace.core.randomness import Purpose, generator
 from interlace.objectives import Switch
-from interlace.randomness import Purpose, generator
-from interlace.statistics.examples import Examples, identity_of
+from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import Scale, Task
 from interlace.tasks._files import Asked, Files, find_parts
 from interlace.tasks._held_out import perplexity

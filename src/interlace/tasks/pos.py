@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
+from interlace.core.errors import DataError, did_you_mean
 from interlace.data import Labelled
-from interlace.errors import DataError, did_you_mean
 from interlace.objectives import Switch
 from interlace.readers.conllu import LEFT_OUT
 from interlace.tasks import Scale, Task, Tuning

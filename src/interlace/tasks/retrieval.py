@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
+from interlace.core.errors import DataError, SettingsError
+from interlace.core.neighbors import Margin, Surroundings, ranks, unit
+from interlace.core.ragged import Ragged
 from interlace.data import Pairs
-from interlace.errors import DataError, SettingsError
-from interlace.neighbours import Margin, Surroundings, ranks, unit
 from interlace.objectives import Switch
-from interlace.ragged import Ragged
-from interlace.statistics.examples import Examples, identity_of
+from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import Task
 from interlace.tasks._distinct import numbered
 from interlace.tasks._encode import encode

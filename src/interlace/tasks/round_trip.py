@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from interlace.errors import DataError
-from interlace.statistics.examples import Examples, identity_of
+from interlace.core.errors import DataError
+from interlace.scores.examples import Examples, identity_of
 from interlace.tasks._bleu import chrf, copied
 from interlace.tasks._files import Asked, Files, find_parts
 from interlace.tasks._outcomes import Measured

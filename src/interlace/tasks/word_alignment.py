@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from interlace.align.similarity import Likeness, Similarity
-from interlace.errors import DataError
-from interlace.links import WordPairs
-from interlace.links.agreement import Agreement, by_pair
-from interlace.links.formats import FORMATS, Gold, read_gold, read_gold_text
-from interlace.statistics.examples import Examples, identity_of
+from interlace.aligners.similarity import Likeness, Similarity
+from interlace.alignment import WordPairs
+from interlace.alignment.agreement import Agreement, by_pair
+from interlace.alignment.formats import FORMATS, Gold, read_gold, read_gold_text
+from interlace.core.errors import DataError
+from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import Scale, Task
 from interlace.tasks._files import Asked, Files, find, find_parts
 from interlace.tasks._outcomes import Measured
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from interlace.core.ragged import Ragged
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
-    from interlace.ragged import Ragged
     from interlace.text import TextPairs
 
 log = logging.getLogger(__name__)

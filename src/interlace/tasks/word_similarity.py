@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from interlace.errors import DataError
-from interlace.neighbours import unit
+from interlace.core.errors import DataError
+from interlace.core.neighbors import unit
 from interlace.tasks import Task
 from interlace.tasks._files import Asked, Files, find
 from interlace.tasks._similarity_files import read_apart, read_table
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from interlace.data.vocab import Vocab
+    from interlace.embeddings import WordVectors
     from interlace.models.backbone import Backbone
-    from interlace.vectors import WordVectors
 
 _NAME = "word_similarity"
 _LEAST = 3  # pairs: fewer always lie on a line, or nearly

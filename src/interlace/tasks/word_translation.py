@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from interlace.errors import DataError
-from interlace.neighbours import Surroundings, ranks, unit
-from interlace.ragged import Ragged
-from interlace.statistics.examples import Examples, identity_of
+from interlace.core.errors import DataError
+from interlace.core.neighbors import Surroundings, ranks, unit
+from interlace.core.ragged import Ragged
+from interlace.scores.examples import Examples, identity_of
 from interlace.tasks._dictionary import read_entries
 from interlace.tasks._files import Asked, Files, find, find_sides
 from interlace.tasks._learnt import AsksDictionary, Learnt
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from interlace.data.vocab import Vocab
+    from interlace.embeddings import WordVectors
     from interlace.models.backbone import Backbone
     from interlace.tasks import Scale
-    from interlace.vectors import WordVectors
 
 _NAME = "word_translation"
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import compress
 from typing import TYPE_CHECKING
 
-from interlace.errors import DataError
+from interlace.core.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from interlace.ragged import Ragged
+    from interlace.core.ragged import Ragged
 
 
 @dataclass(frozen=True)

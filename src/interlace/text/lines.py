@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from interlace.errors import DataError, InterlaceError, did_you_mean
+from interlace.core.errors import DataError, InterlaceError, did_you_mean
 from interlace.text.places import must_take_a_file
 
 if TYPE_CHECKING:

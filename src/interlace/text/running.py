@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from interlace.ragged import Ragged
+from interlace.core.ragged import Ragged
 from interlace.text import Text
 from interlace.text.scripts import is_unspaced
 

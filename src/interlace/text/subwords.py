@@ -20,7 +20,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from interlace.ragged import Ragged
+    from interlace.core.ragged import Ragged
 
 
 def words_of_subwords(starts: Ragged, words: Ragged, lengths: NDArray[Any]) -> NDArray[np.int32]:

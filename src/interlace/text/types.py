@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from interlace.ragged import Ragged
+from interlace.core.ragged import Ragged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interlace.core.errors import DataError
+from interlace.core.ragged import Ragged
 from interlace.data.filters.control import Control
 from interlace.data.filters.duplicates import Duplicates
 from interlace.data.filters.empty import Empty
@@ -14,8 +16,6 @@ from interlace.data.filters.length import Length
 from interlace.data.filters.ratio import Ratio
 from interlace.data.filters.script import Script
 from interlace.data.filters.separator import Separator
-from interlace.errors import DataError
-from interlace.ragged import Ragged
 from interlace.text import Text, TextPairs
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from interlace.core.errors import SettingsError
 from interlace.data.filters import FILTERS, Sieve, build_filters
-from interlace.errors import SettingsError
 
 EVERY = pytest.mark.parametrize("name", FILTERS.names())
 ROWS = [("the cat", "die Katze"), ("", "x"), ("the cat", "die Katze"), ("a", "a b c d e f g h i j"), ("|||", "\x07")]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from interlace.errors import MissingDependencyError
+from interlace.core.errors import MissingDependencyError
 from interlace.text.words import SPLITTERS
 from interlace.text.words.moses import Moses
 

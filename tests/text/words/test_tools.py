@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlace.ragged import Ragged
+from interlace.core.ragged import Ragged
 from interlace.text.words._tools import mended, placed
 
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interlace.registry import Room
-from interlace.settings import Settings
+from interlace.core.registry import Room
+from interlace.core.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

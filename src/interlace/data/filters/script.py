@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import Field
 
+from interlace.core.errors import DataError
 from interlace.data.filters import Filter
 from interlace.data.filters._sides import Classes, by_line, on_all_sides
-from interlace.errors import DataError
 from interlace.text.scripts import COMMON, is_private, script_of, scripts_of
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
+from interlace.core.errors import DataError
 from interlace.data.filters._sides import sides
 from interlace.data.inspection import Finding, Report, Watch, unwatched
 from interlace.data.inspection.files import look_at_file
 from interlace.data.inspection.rows import Rows, places
-from interlace.errors import DataError
 from interlace.text import Text, TextPairs
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from interlace.core.errors import DataError
 from interlace.data.inspection import Example, Examples, Finding, Report, Watch, unwatched
-from interlace.errors import DataError
 from interlace.text.lines import read_blocks
 
 if TYPE_CHECKING:

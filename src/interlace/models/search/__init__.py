@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 import numpy as np
 
-from interlace.ragged import Ragged
+from interlace.core.ragged import Ragged
 
 if TYPE_CHECKING:
     from torch import Tensor

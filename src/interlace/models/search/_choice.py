@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from interlace.errors import CheckpointError
+from interlace.core.errors import CheckpointError
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from interlace.errors import SettingsError, did_you_mean
+from interlace.core.errors import SettingsError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from torch import Tensor, nn
 
+    from interlace.core.ragged import Ragged
     from interlace.data.vocab import Vocab
     from interlace.models._memory import Memory
     from interlace.models.search import Decoding
     from interlace.models.seq2seq import Seq2Seq
-    from interlace.ragged import Ragged
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from interlace.errors import SettingsError
+from interlace.core.errors import SettingsError
+from interlace.core.settings import Settings
 from interlace.models.search.penalty import Form, Penalty
-from interlace.settings import Settings
 
 if TYPE_CHECKING:
     import numpy as np

@@ -5,13 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
-from interlace.registry import Room
-from interlace.settings import Settings
+from interlace.core.registry import Room
+from interlace.core.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from interlace.ragged import Ragged
+    from interlace.core.ragged import Ragged
 
 
 class Splitter(Settings, ABC):

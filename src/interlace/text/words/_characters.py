@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interlace.ragged import Ragged
+from interlace.core.ragged import Ragged
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

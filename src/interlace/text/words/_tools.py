@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from interlace.errors import MissingDependencyError
-from interlace.ragged import Ragged
+from interlace.core.errors import MissingDependencyError
+from interlace.core.ragged import Ragged
 from interlace.text.words._characters import code_points, line_starts, spans_by_line
 from interlace.text.words.unicode import continues
 

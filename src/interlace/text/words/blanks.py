@@ -12,7 +12,7 @@ from interlace.text.words._characters import code_points, is_space, line_starts,
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from interlace.ragged import Ragged
+    from interlace.core.ragged import Ragged
 
 
 class Blanks(Splitter):

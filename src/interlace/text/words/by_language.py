@@ -10,7 +10,7 @@ from interlace.text.words.unicode import Unicode
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from interlace.ragged import Ragged
+    from interlace.core.ragged import Ragged
 
 _OWN = {
     **dict.fromkeys(("zh", "zho", "chi", "cmn", "yue", "wuu", "zh_classical"), "zh"),

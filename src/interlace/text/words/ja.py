@@ -13,7 +13,7 @@ from interlace.text.words._tools import mended, must_have, trimmed, versions
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from interlace.ragged import Ragged
+    from interlace.core.ragged import Ragged
 
 _MOST = 10_000  # characters at a time; Sudachi takes 49,149 bytes
 _ENDS = "。！？!?\n"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from interlace.ragged import Ragged
+from interlace.core.ragged import Ragged
 from interlace.text.words import Splitter
 from interlace.text.words._tools import must_have, placed, versions
 from interlace.text.words.unicode import Unicode

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from interlace.ragged import Ragged
+    from interlace.core.ragged import Ragged
 
 _UNKNOWN, _BLANK, _RUN, _ALONE, _EXTENDS = range(5)
 _ZERO_WIDTH_SPACE = "\u200b"  # separates words in Khmer and Thai

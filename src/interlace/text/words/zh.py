@@ -11,7 +11,7 @@ from interlace.text.words._tools import mended, must_have, trimmed, versions
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from interlace.ragged import Ragged
+    from interlace.core.ragged import Ragged
 
 
 class Zh(Splitter):

@@ -1,0 +1,63 @@
+"""Links that stand for one corpus, row by row: what outside programs and files of links give."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from interlace.aligners import Aligned, Aligner, Fitted
+from interlace.core.errors import DataError
+from interlace.core.ragged import Ragged
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from interlace.alignment import WordPairs
+
+
+@dataclass(frozen=True)
+class Stored(Fitted):
+    """The links of the pairs that were fitted, found again by the number of a pair in its corpus.
+
+    links: a row a pair. source_lengths, target_lengths: words of each of them. confidence: (total,) of each link.
+    """
+
+    aligner: Aligner
+    links: Ragged
+    source_lengths: NDArray[np.int64]
+    target_lengths: NDArray[np.int64]
+    confidence: NDArray[np.float32] | None = None
+
+    @classmethod
+    def of(
+        cls, aligner: Aligner, pairs: WordPairs, links: Ragged, confidence: NDArray[np.float32] | None = None
+    ) -> Stored:
+        """The links of `pairs`, all of a corpus; without confidence all have 1."""
+        return cls(aligner, links, pairs.source.lengths, pairs.target.lengths, confidence)
+
+    def align(self, pairs: WordPairs) -> Aligned:
+        """Links of the pairs with the numbers `pairs.first` and on.
+
+        Raises:
+            DataError: these are not the pairs that were fitted.
+        """
+        rows = slice(pairs.first, pairs.first + len(pairs))
+        if rows.stop > len(self.links):
+            raise self._stranger(f"of {len(self.links)} pairs, and there is no pair {rows.stop}")
+        known = np.stack([self.source_lengths[rows], self.target_lengths[rows]], axis=1)
+        found = np.stack([pairs.source.lengths, pairs.target.lengths], axis=1)
+        if (differs := (known != found).any(axis=1)).any():
+            row = int(differs.argmax())
+            there, here = ("{} and {} words".format(*side[row].tolist()) for side in (known, found))
+            raise self._stranger(f"whose pair {rows.start + row + 1} has {there}, where this one has {here}")
+        links = self.links.slice(rows.start, rows.stop)
+        flat = np.ascontiguousarray(links.flat)
+        held = slice(links.offsets[0], links.offsets[-1])
+        confidence = np.ones(len(flat), np.float32) if self.confidence is None else self.confidence[held]
+        return Aligned(Ragged(flat, links.offsets - links.offsets[0]), confidence)
+
+    def _stranger(self, why: str) -> DataError:
+        name = self.aligner.name
+        return DataError(f"{name}: the links are those of another text, {why}; {name} only links what it was fitted on")

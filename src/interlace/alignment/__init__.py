@@ -1,0 +1,136 @@
+"""Word links: arithmetic on index pairs, whoever found them. Pure functions over columns, no model, no torch.
+
+Links of n pairs are a `Ragged` with a row a pair of (source word, target word): shape (total, 2) int32, counted from 0,
+sorted by source then target, each once. Phrases are rows of half-open word spans (a, b, c, d): source[a:b] translates
+target[c:d].
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from interlace.core.errors import DataError
+from interlace.core.ragged import Ragged
+from interlace.text.types import WordTypes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from interlace.text import TextPairs
+
+CHUNK = 20_000  # pairs worked on at a time
+
+
+@dataclass(frozen=True)
+class WordPairs:
+    """Two sides of n pairs as word types: what statistical aligners, lexicons and phrase tables read.
+
+    source, target: n rows of int32 word types, in memory or mapped from a file.
+    source_types, target_types: the spelling of each type, case kept.
+    languages: of source and target. splitter: what found the words.
+    first: the number of the first row in the corpus that this is a slice of.
+    """
+
+    source: Ragged
+    target: Ragged
+    source_types: list[str]
+    target_types: list[str]
+    languages: tuple[str, str] = ("source", "target")
+    splitter: str = "blanks"
+    first: int = 0
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    @classmethod
+    def of(cls, chunks: Iterable[TextPairs], spool: Path | None = None) -> WordPairs:
+        """Number all words of a text that comes in chunks.
+
+        spool: an empty folder for the numbers, which are then mapped into memory and not held there; what is held
+            grows with the vocabulary, and by 16 bytes a pair that say where its words begin. The caller removes it
+            when done.
+
+        Raises:
+            DataError: a chunk is in other languages, or its words were found in another way, than those before.
+        """
+        types = (WordTypes(), WordTypes())
+        about: tuple[tuple[str, str], str] | None = None
+        with ExitStack() as stack:
+            writers = [stack.enter_context(_Column(spool / side if spool else None)) for side in ("source", "target")]
+            for chunk in chunks:
+                about = _same(chunk, about)
+                for side, numbering, writer in zip((chunk.source, chunk.target), types, writers, strict=True):
+                    writer.append(numbering.number(side))
+            source, target = (writer.finish() for writer in writers)
+        return cls(source, target, types[0].spellings, types[1].spellings, *(about or ()))
+
+    def slice(self, start: int, stop: int) -> WordPairs:
+        """Rows start to stop as a view."""
+        sides = (self.source.slice(start, stop), self.target.slice(start, stop))
+        return replace(self, source=sides[0], target=sides[1], first=self.first + start)
+
+    def chunks(self, rows: int = CHUNK) -> Iterator[WordPairs]:
+        """The pairs in slices of at most so many rows."""
+        return (self.slice(start, min(start + rows, len(self))) for start in range(0, len(self), rows))
+
+    def reversed(self) -> WordPairs:
+        """The pairs with their sides exchanged."""
+        return WordPairs(
+            self.target, self.source, self.target_types, self.source_types, self.languages[::-1], self.splitter,
+            self.first,
+        )  # fmt: skip
+
+
+def _same(chunk: TextPairs, before: tuple[tuple[str, str], str] | None) -> tuple[tuple[str, str], str]:
+    """Languages and splitter of a chunk, which are those of the chunks before it."""
+    found = (chunk.source.language, chunk.target.language), chunk.source.splitter
+    if chunk.target.splitter != found[1]:
+        raise DataError(
+            f"source words found by {found[1]!r}, but target words by {chunk.target.splitter!r}; split both in one way"
+        )
+    if before is not None and before != found:
+        raise DataError(
+            f"text in {'-'.join(found[0])} whose words {found[1]!r} found, after text in {'-'.join(before[0])} whose "
+            f"words {before[1]!r} found; their words cannot be counted together"
+        )
+    return found
+
+
+class _Column:
+    """Rows of int32 that are appended to, in memory or in a file, which is closed when the work ends or fails."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._file = path.open("wb") if path else None
+        self._path = path
+        self._parts: list[NDArray[np.int32]] = []
+        self._lengths: list[NDArray[np.int32]] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file:
+            self._file.close()
+
+    def append(self, rows: Ragged) -> None:
+        self._lengths.append(rows.lengths.astype(np.int32))
+        if self._file:
+            self._file.write(rows.flat.tobytes())
+        else:
+            self._parts.append(rows.flat)
+
+    def finish(self) -> Ragged:
+        lengths = np.concatenate([np.zeros(0, np.int32), *self._lengths])
+        if self._file is None:
+            return Ragged.from_lengths(np.concatenate([np.zeros(0, np.int32), *self._parts]), lengths)
+        self._file.close()
+        empty = not lengths.any()  # a file without bytes cannot be mapped
+        values = np.zeros(0, np.int32) if empty else np.memmap(str(self._path), np.int32, mode="r")
+        return Ragged.from_lengths(values, lengths)

@@ -1,0 +1,51 @@
+"""Whose a run's folder is: that of one recipe, finished or not."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from interlace.core.errors import InterlaceError, RunError
+from interlace.experiments import Recipe
+from interlace.experiments.provenance import differences
+from interlace.training import checkpoint
+from interlace.training.folder import METRICS, RECIPE, RUN, read_json, write_json
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+log = logging.getLogger(__name__)
+
+
+def finished(into: Path) -> bool:
+    """Whether the run came to its end."""
+    return bool((read_json(into / RUN) or {}).get("finished"))
+
+
+def claim(recipe: Recipe, into: Path) -> None:
+    """Write the recipe, or find the same one there; one that came to no checkpoint has nothing to lose.
+
+    Raises:
+        RunError: the folder is no run's, or that of another recipe.
+    """
+    found = read_json(into / RECIPE)
+    if found is None:
+        if foreign := [name for name in ("model", "checkpoints", "vectors", METRICS) if (into / name).exists()]:
+            raise RunError(f"{into}: holds {foreign[0]!r} but no {RECIPE}, so it is no run's; choose another folder")
+        write_json(into / RECIPE, recipe.dump())
+    elif changed := differences(_whole(found), recipe.dump()):
+        if not finished(into) and not checkpoint.steps_in(into / "checkpoints"):
+            log.info("%s holds a run that came to no checkpoint; it starts anew with the changed recipe", into)
+            write_json(into / RECIPE, recipe.dump())
+            return
+        raise RunError(f"{into} holds a run of another recipe: {'; '.join(changed[:5])}; choose another folder")
+    elif found != recipe.dump():  # in how it is told or evaluated, which training does not read
+        write_json(into / RECIPE, recipe.dump())
+
+
+def _whole(kept: dict[str, Any]) -> dict[str, Any]:
+    """A kept recipe with the settings that are new since then, whose defaults are what a run without them does."""
+    try:
+        return Recipe.read(kept).dump()
+    except InterlaceError:
+        return kept

@@ -1,0 +1,87 @@
+"""What the weights of a translation model do not tell, kept beside them, so that a copy of its folder knows it too."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from interlace.core.errors import DataError, SettingsError
+from interlace.experiments._directions import longest_learnt
+from interlace.text.normalise import Normalise
+from interlace.training.folder import read_json, write_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from interlace.data.vocab import Vocab
+    from interlace.experiments import Recipe
+    from interlace.models.backbone import Backbone
+    from interlace.tasks._translating import Translating
+
+KNOWLEDGE = "interlace.json"
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """Which directions a model learnt, and how the text was written that it learnt from.
+
+    name: of its recipe. normalise: what was done to each line. longest: by direction, such as `en-de`, most subwords of
+    a source that it learnt to translate, without specials; a longer sentence is unlike all that it read.
+    """
+
+    name: str
+    normalise: Normalise
+    longest: Mapping[str, int]
+
+    @classmethod
+    def of(cls, recipe: Recipe) -> Knowledge:
+        """What a run of the recipe learns."""
+        return cls(recipe.name, recipe.normalise, longest_learnt(recipe))
+
+    @classmethod
+    def read(cls, folder: Path) -> Knowledge | None:
+        """What was written down in a model's folder; None: nobody knows, as of models that are not interlace's.
+
+        Raises:
+            DataError: the file is damaged.
+        """
+        found = read_json(folder / KNOWLEDGE)
+        if found is None:
+            return None
+        try:
+            longest = {str(direction): int(most) for direction, most in found["longest"].items()}
+            return cls(str(found["name"]), Normalise.read(found["normalise"]), longest)
+        except (KeyError, TypeError, ValueError, AttributeError, SettingsError) as error:
+            raise DataError(f"{folder / KNOWLEDGE}: damaged ({error!r}); copy the model again, or remove it") from error
+
+    def write(self, folder: Path) -> None:
+        """Into a model's folder."""
+        known = {"name": self.name, "normalise": self.normalise.dump(), "longest": dict(self.longest)}
+        write_json(folder / KNOWLEDGE, known)
+
+    def directed(self, task: Translating, recipe: Recipe) -> Translating:
+        """The task as the recipe scores it: where nobody names targets, in all directions that were learnt."""
+        if task.targets is not None or recipe.evaluate.targets or not self.longest:
+            return task
+        return task.model_copy(update={"targets": list(self.longest)})
+
+    def must_cover(self, source: str, target: str) -> None:
+        """Refuse a direction that was not learnt.
+
+        Raises:
+            SettingsError: names those that were.
+        """
+        if f"{source}-{target}" in self.longest:
+            return
+        known = ", ".join(self.longest)
+        trained = f"it learnt {known}" if known else "no objective of it translates"
+        message = f"{self.name!r} was not trained to translate {source}-{target}: {trained}"
+        raise SettingsError(f"{message}; --anyway translates all the same")
+
+
+def export(backbone: Backbone, vocab: Vocab, recipe: Recipe, folder: Path) -> None:
+    """Write a model as a folder by itself, with what it knows beside it where it translates."""
+    backbone.save_pretrained(folder, vocab, fold_language=recipe.export.fold_language)
+    if recipe.seq2seq:
+        Knowledge.of(recipe).write(folder)

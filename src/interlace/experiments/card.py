@@ -1,0 +1,274 @@
+"""The model card: `model/README.md`, written from a run's own records, so that it says what was done and nothing else.
+
+Its head is what the Hugging Face hub reads. The licence is left to whoever publishes the model: it hangs on that of the
+base model and of the text. No path of a machine gets in, only names of files.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from interlace.experiments import Recipe
+from interlace.experiments._card_data import DIGEST
+from interlace.experiments._card_text import code_block, flat, leaf, mean_and_spread, plural, table, whole
+from interlace.experiments._card_translation import library
+from interlace.experiments._card_translation import loading as translation
+from interlace.experiments._card_translation import origin as decoder_origin
+from interlace.experiments._translating import tokenizer_of
+from interlace.text.lines import atomic
+from interlace.training._stopping import cost_of
+from interlace.training.folder import METRICS, RECIPE, RUN, SCORES, read_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from interlace.experiments import ObjectiveEntry
+
+CARD = "README.md"
+_HUB_NAME = re.compile(r"[\w][\w.-]*(/[\w][\w.-]*)?")
+_CODE = re.compile(r"[a-z]{2,3}")
+_PLACE = "FOLDER-OR-HUB-NAME"
+_JUDGED = {"bleu": ", and BLEU of greedy translations,", "round-trip": ", and BLEU of round trips,"}
+
+
+def write_card(into: Path, about: dict[str, Any] | None = None) -> Path | None:
+    """Write the card of a finished run beside its model; again after an evaluation, which adds scores.
+
+    Args:
+        into: the run's folder.
+        about: the content of its `run.json`, where that is not written yet.
+
+    Returns:
+        The card, or None where there is no model or no record of how it was made.
+    """
+    found, about = read_json(into / RECIPE), about or read_json(into / RUN)
+    if not (into / "model" / "config.json").is_file() or found is None or about is None:
+        return None
+    recipe = Recipe.read(found, RECIPE)
+    config = json.loads((into / "model" / "config.json").read_text(encoding="utf-8"))
+    sections = [
+        _head(recipe, config),
+        _title(recipe, about),
+        _loading(recipe, config),
+        _data(recipe, about),
+        _vocabulary(recipe),
+        _objectives(recipe, about),
+        _training(recipe, about),
+        _perplexities(recipe, about, into),
+        _scores(read_json(into / SCORES, [])),
+        _versions(about),
+    ]
+    with atomic(into / "model" / CARD) as partial:
+        partial.write_text("\n\n".join(section for section in sections if section) + "\n", encoding="utf-8")
+    return into / "model" / CARD
+
+
+def _head(recipe: Recipe, config: dict[str, Any]) -> str:
+    """YAML; strings stand in quotes, for `no` is a language and no truth value."""
+    languages = [language.partition("_")[0].lower() for language in recipe.languages]
+    codes = [language for language in dict.fromkeys(languages) if _CODE.fullmatch(language)]
+    lines = ["---"]
+    if codes:
+        lines += ["language:", *(f"- {json.dumps(code)}" for code in codes)]
+    lines += ["# license: fill in before you publish; it hangs on that of the base model and of the text"]
+    if (base := _base(recipe)) is not None:
+        lines += [f"base_model: {json.dumps(base)}"]
+    task = "translation" if recipe.seq2seq else "text-generation" if recipe.causal else "fill-mask"
+    lines += [f"library_name: {library(config)}", f"pipeline_tag: {task}", "tags:"]
+    tags = ["interlace", "cross-lingual", *(name.replace("_", "-") for name in recipe.objectives)]
+    return "\n".join([*lines, *(f"- {json.dumps(tag)}" for tag in tags), "---"])
+
+
+def _base(recipe: Recipe) -> str | None:
+    """The hub name that a run started from; a folder of somebody's machine is none."""
+    start = recipe.model.start
+    if start is None or Path(start).expanduser().exists() or not _HUB_NAME.fullmatch(start):
+        return None
+    return start
+
+
+def _title(recipe: Recipe, about: dict[str, Any]) -> str:
+    start = recipe.model.start
+    if start is None:
+        origin = "It was trained from scratch"
+    else:
+        base = _base(recipe)
+        origin = (
+            f"It goes on from [{base}](https://huggingface.co/{base})" if base else f"It goes on from `{leaf(start)}`"
+        )
+    said = f"{origin} with interlace, on {', '.join(recipe.languages)}.{decoder_origin(recipe)}{_table(about)}"
+    return "\n\n".join(part for part in (f"# {recipe.name}", recipe.about, said) if part)
+
+
+def _table(about: dict[str, Any]) -> str:
+    """What its table of subwords began with, where that was learnt by itself."""
+    began = about.get("begun", {}).get("vectors")
+    if began is None:
+        return ""
+    share = f"{whole(began['rows'])} of {whole(began['of'])} rows of its table of subwords"
+    return f" When training began, {share} were vectors that had been learnt by themselves."
+
+
+def _loading(recipe: Recipe, config: dict[str, Any]) -> str:
+    if recipe.seq2seq:
+        return "\n\n".join(["## How to load it", *translation(recipe, config, _PLACE)])
+    kind = "AutoModelForCausalLM" if recipe.causal else "AutoModelForMaskedLM"
+    code = code_block(
+        "python",
+        f"from transformers import {kind}, AutoTokenizer",
+        f'model = {kind}.from_pretrained("{_PLACE}")',
+        f'tokenizer = AutoTokenizer.from_pretrained("{_PLACE}")',
+    )
+    return "\n\n".join(["## How to load it", code, *_languages(recipe, config)])
+
+
+def _languages(recipe: Recipe, config: dict[str, Any]) -> Iterator[str]:
+    rows = config.get("interlace_languages") or config.get("lang2id") or {}
+    xlm = config.get("model_type") == "xlm"
+    if not rows or (xlm and not (config.get("use_lang_emb", True) and config.get("n_langs", 1) > 1)):
+        return
+    given = "langs" if xlm else "token_type_ids"
+    ids = ", ".join(f"{language} {row}" for language, row in sorted(rows.items(), key=lambda pair: pair[1]))
+    folded = recipe.export.fold_language
+    without = f"A call without them gets {folded}." if folded else "A call without them gets no language's vector."
+    yield f"The model adds a vector of the language to every subword. Give its number as `{given}`: {ids}. {without}"
+
+
+def _data(recipe: Recipe, about: dict[str, Any]) -> str:
+    rows = []
+    for entry in about.get("data", []):
+        files = [f"`{file['name']}` ({whole(file['bytes'])} bytes, {file['digest']})" for file in entry["files"]]
+        left_out = ", ".join(f"{what}: {whole(count)}" for what, count in entry["left_out"].items()) or "nothing"
+        rows.append(
+            [
+                f"{'-'.join(entry['languages'])} ({'held out' if entry['split'] == 'dev' else 'training'})",
+                whole(entry["rows"]),
+                whole(entry["subwords"]),
+                left_out,
+                "<br>".join(files) or "interlace's micro-world",
+            ]
+        )
+    lines = ["## Data", table(["text", "rows", "subwords", "left out", f"files ({DIGEST})"], rows)]
+    rules = [f"`{name}`{_settings(values)}" for name, values in recipe.filters.items()]
+    lines += [f"Filters for training text, in turn: {'; '.join(rules)}."] if rules else []
+    aligners = dict.fromkeys(entry["aligner"] for entry in about.get("data", []) if "aligner" in entry)
+    if aligners:
+        own = _settings(recipe.align.settings) if recipe.align is not None else ""
+        lines.append(f"Words were linked by the aligner `{', '.join(aligners)}`{own}.")
+    return "\n\n".join(lines)
+
+
+def _vocabulary(recipe: Recipe) -> str:
+    vocab = recipe.vocab
+    start = tokenizer_of(recipe)
+    if start is None:
+        said = f"{whole(vocab.size)} subwords at most (`{vocab.kind}`), learnt from the training text."
+    elif vocab.extend:
+        said = (
+            f"That of `{leaf(start)}`, whose ids stay, and up to {whole(vocab.extend)} subwords learnt from the "
+            f"training text; their embeddings began {_began(recipe)}."
+        )
+    else:
+        said = f"That of `{leaf(start)}`, unchanged."
+    if recipe.seq2seq:
+        said += f" Each language has a special subword, such as `<2{recipe.languages[0]}>`, that asks for it."
+    return f"## Vocabulary\n\n{said}"
+
+
+def _began(recipe: Recipe) -> str:
+    if recipe.model.new_subwords == "mean":
+        return "as the mean of those that spelt them before"
+    return "as draws about the mean of the table"
+
+
+def _objectives(recipe: Recipe, about: dict[str, Any]) -> str:
+    tokens = about.get("mixture", {}).get("objectives", {})
+    total = max(sum(tokens.values()), 1)
+    rows = []
+    for name, entry in recipe.objectives.items():
+        what = (type(recipe.objective(name)).__doc__ or "").strip().partition("\n")[0]
+        share = f"{100 * tokens.get(name, 0) / total:.1f} %"
+        rows.append([f"`{name}`", what, entry.weight, share, _changed(recipe, name, entry)])
+    return "## What it learnt from\n\n" + table(["objective", "", "weight", "share of subwords", "settings"], rows)
+
+
+def _changed(recipe: Recipe, name: str, entry: ObjectiveEntry) -> str:
+    """The settings that are not the default ones, and the corpora it was held to."""
+    objective = recipe.objective(name)
+    default = dict(flat(type(objective)().dump()))
+    own = {key: value for key, value in flat(objective.dump()) if value != default.get(key)}
+    if entry.corpora:
+        own["corpora"] = ", ".join(entry.corpora)
+    return ", ".join(f"{key} = {leaf(value)}" for key, value in own.items()) or "default"
+
+
+def _training(recipe: Recipe, about: dict[str, Any]) -> str:
+    train, optimise = recipe.train, recipe.train.optimise
+    batch = train.tokens_per_batch * train.micro_batches * int(about.get("processes", 1))
+    facts = {
+        "steps": whole(about["steps"]) + (f" ({about['stopped']})" if about.get("stopped") else ""),
+        "real subwords": whole(about["tokens"]),
+        "subwords an update, padding included": whole(batch),
+        "optimiser": f"AdamW, betas {', '.join(map(str, optimise.betas))}, weight decay {optimise.weight_decay}",
+        "learning rate": f"{optimise.learning_rate:g}, {optimise.schedule}, {whole(optimise.warmup)} steps of warm-up",
+        "precision": about.get("precision") or train.precision,
+        "seed": str(recipe.seed),
+        "parameters while training": whole(about["parameters"]),
+    }
+    return "## Training\n\n" + table(["", ""], [[key, value] for key, value in facts.items()])
+
+
+def _perplexities(recipe: Recipe, about: dict[str, Any], into: Path) -> str:
+    """Of the exported weights: with early stopping those of the best evaluation, else of the last."""
+    path = into / METRICS
+    lines = path.read_text(encoding="utf-8").split("\n") if path.is_file() else []
+    measured = [row for row in (json.loads(line) for line in lines if line) if row["kind"] == "evaluation"]
+    if not measured:
+        return ""
+    last = measured[-1]
+    if recipe.train.patience:
+        last = min(measured, key=lambda row: cost_of(row["scores"], recipe.train.stop_by))
+    unit = about.get("perplexity_unit", "")
+    found: dict[str, dict[str, str]] = {}
+    for name, value in last["scores"].items():
+        kind, _, language = name.rpartition("/")
+        if kind.endswith("perplexity") or kind in _JUDGED:
+            found.setdefault(kind.replace("_", " "), {})[language] = f"{value:.2f}"
+    languages = list(dict.fromkeys(language for row in found.values() for language in row))
+    rows = [[kind, *(row.get(language, "") for language in languages)] for kind, row in found.items()]
+    bleu = "".join(said for kind, said in _JUDGED.items() if kind in found)
+    said = f"## Held-out text\n\nPerplexity {unit}{bleu} after step {last['step']}.\n\n"
+    return said + table(["", *languages], rows) if rows else ""
+
+
+def _scores(rows: list[dict[str, Any]]) -> str:
+    """A row a task, a column a language: mean over seeds, and their standard deviation where there are several."""
+    if not rows:
+        return ""
+    tasks = list(dict.fromkeys((row["task"], row["metric"]) for row in rows))
+    languages = list(dict.fromkeys(row["language"] for row in rows))
+    lines = []
+    for task, metric in tasks:
+        cells = []
+        for language in languages:
+            found = [row for row in rows if (row["task"], row["language"]) == (task, language)]
+            cells.append(mean_and_spread([float(row["score"]) for row in found]))
+        one = next(row for row in rows if row["task"] == task)
+        seeds = len({row["seed"] for row in rows if row["task"] == task})
+        lines.append([task, f"{metric} ({one['unit']})" if one.get("unit") else metric, plural(seeds, "seed"), *cells])
+    sources = ", ".join(dict.fromkeys(str(row.get("source", "")) for row in rows))
+    said = f"Tasks that are fine-tuned learn from {sources} alone; other languages are scored zero-shot."
+    return f"## Scores\n\n{said}\n\n" + table(["task", "metric", "seeds", *languages], lines)
+
+
+def _versions(about: dict[str, Any]) -> str:
+    names = ("interlace", "python", "torch", "transformers", "device", "finished")
+    return "## Made with\n\n" + ", ".join(f"{name} {about[name]}" for name in names if about.get(name)) + "."
+
+
+def _settings(values: dict[str, Any]) -> str:
+    said = ", ".join(f"{key} = {leaf(value)}" for key, value in flat(values))
+    return f" ({said})" if said else ""

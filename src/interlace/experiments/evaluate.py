@@ -1,0 +1,278 @@
+"""Score a finished run, or any checkpoint, on the tasks of a recipe: a cell a task and seed, kept as it is done."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from interlace.core.errors import DataError, InterlaceError, RunError
+from interlace.data.vocab import Vocab
+from interlace.experiments import Recipe
+from interlace.experiments._knowledge import Knowledge
+from interlace.experiments._scorebook import Scorebook
+from interlace.experiments._scored_under import conditions_of, key_of
+from interlace.experiments._within_memory import score_within_memory
+from interlace.experiments.card import write_card
+from interlace.experiments.embeddings import static_vectors
+from interlace.experiments.leaks import kept_leaks
+from interlace.experiments.prepare import data_root
+from interlace.experiments.scored_files import files_key, model_key
+from interlace.models._files import find
+from interlace.models.build import load
+from interlace.tasks._translating import Translating
+from interlace.training._sweep import forget_other_sweeps, forget_sweep
+from interlace.training.cell import Cell
+from interlace.training.device import accelerator_for
+from interlace.training.folder import EVALUATION, RECIPE, RUN, VECTORS, locked, read_json, write_json
+from interlace.training.outcomes import file_name
+from interlace.training.tune import fits, readable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from accelerate import Accelerator
+
+    from interlace.experiments._scorebook import Place
+    from interlace.models.backbone import Backbone
+    from interlace.tasks import Task
+    from interlace.training.cell import Score
+    from interlace.training.loop import Step
+    from interlace.training.selection import Fit
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is scored: a model folder (or hub name), the recipe that says on what, and where scores go.
+
+    trained: the recipe that the model was pre-trained with; None: not known, so leaks are not looked for.
+    """
+
+    model: str
+    recipe: Recipe
+    into: Path
+    trained: Recipe | None = None
+
+    @property
+    def run(self) -> Path | None:
+        """The folder of the run that the model comes from; None for a plain checkpoint."""
+        return Path(self.model).parent if self.trained is not None else None
+
+    def changed(self, recipe: Recipe) -> Target:
+        """The same model under another recipe."""
+        return replace(self, recipe=recipe)
+
+
+def target_of(path: str, recipe: Recipe | None = None, into: Path | None = None) -> Target:
+    """A finished run with its own recipe, or a plain checkpoint; another recipe may say what it is scored on.
+
+    Raises:
+        RunError: the run is not finished, or what it has learnt is gone; DataError: a checkpoint needs a place for
+            its scores.
+    """
+    folder = Path(path)
+    if (found := read_json(folder / RECIPE)) is not None:
+        if not (read_json(folder / RUN) or {}).get("finished"):
+            raise RunError(f"{folder}: this run is not finished; start it again with `interlace pretrain`")
+        trained = Recipe.read(found, str(folder / RECIPE))
+        kept = VECTORS if trained.embeddings else "model"
+        if not (folder / kept).exists():
+            raise RunError(
+                f"{folder / kept}: missing, though the run is finished; remove {folder / RUN} and start it again with "
+                "`interlace pretrain`, which goes on from the last checkpoint"
+            )
+        return Target(str(folder / kept), recipe or trained, into or folder, trained)
+    if into is None:
+        what = "no run folder" if folder.exists() else "no such folder"
+        raise DataError(f"{path}: {what}; for a plain checkpoint, or a model of the hub, say --into, where scores go")
+    return Target(path, recipe or Recipe(name=folder.name), into)
+
+
+def evaluate(
+    target: Target,
+    on: Sequence[str] = (),
+    seeds: int | None = None,
+    watch: Callable[[str, int], Callable[[Step], None]] = lambda _name, _seed: lambda _step: None,
+) -> list[Score]:
+    """All rows of the tasks and seeds asked for (none: the recipe's).
+
+    What `scores.json` holds for this very model, these settings and what their files hold is not made again. What it
+    holds of a task from another model or under other settings is dropped, so that means over seeds never mix.
+
+    Raises:
+        IncompleteError: some of several tasks or languages cannot be scored; it holds the rows of the others.
+        RunError: the folder holds scores of another checkpoint.
+        InterlaceError: the only one cannot.
+    """
+    settings = target.recipe.evaluate
+    names = list(on) or list(settings.tasks)
+    if not names:
+        raise DataError(f"recipe {target.recipe.name!r} names no tasks; choose some with --on")
+    tasks = {name: _task(target, name) for name in names}
+    train = target.recipe.train
+    accelerator = accelerator_for(train.precision, train.threads)
+    vectors = static_vectors(target.model, tasks)
+    vocab: Any = Vocab.load(target.model) if vectors is None else None
+    model = model_key(target.model)
+    failures: list[InterlaceError] = []
+    with locked(target.into) if accelerator.is_main_process else nullcontext():
+        book = Scorebook(
+            target.into,
+            lambda: _written(target),
+            writes=accelerator.is_main_process,
+            model=target.model if target.trained is None else None,
+            model_key=model,
+        )
+        for name, task in tasks.items():
+            cell = replace(_cell(target, name, task, vocab, accelerator), vectors=vectors)
+            count = (seeds or settings.seeds) if task.learner() else 1
+            try:
+                cells = [replace(cell, seed=seed, watch=watch(name, seed)) for seed in range(count)]
+                failures += _score(target, model, book, cells)
+            except InterlaceError as error:
+                failures.append(error)
+            cell.read.clear()  # which its seeds shared
+        if accelerator.is_main_process and target.trained is not None and book.asked:
+            scored = {place[0] for place in book.asked}
+            book.add(_leaks(target, [name for name in names if name in scored], [str(failure) for failure in failures]))
+    if failures and not book.asked:
+        raise failures[0]
+    if failures:
+        raise IncompleteError(failures, book.rows_asked())
+    return book.rows_asked()
+
+
+def _task(target: Target, name: str) -> Task:
+    """A task of the recipe as it scores this model; lines are translated as `interlace translate` does it."""
+    task = target.recipe.evaluate.task(name).after(target.run)
+    if not isinstance(task, Translating):
+        return task
+    known = Knowledge.of(target.trained) if target.trained is not None else Knowledge.read(find(target.model))
+    if known is None:
+        return task
+    task, learnt = known.directed(task, target.recipe), known.longest
+    asked = [str(task.direction(language)) for language in task.targets or target.recipe.evaluate.targets]
+    if guessed := [direction for direction in asked if direction not in learnt]:
+        log.warning(
+            "%s: the run never learnt to translate %s, so a score there is of guesses; it learnt %s",
+            name, " and ".join(guessed), ", ".join(learnt) or "nothing of the kind",
+        )  # fmt: skip
+    return task.learnt(learnt)
+
+
+class IncompleteError(RunError):
+    """Some of what was asked for could not be scored; `rows` are those of the rest."""
+
+    def __init__(self, failures: Sequence[InterlaceError], rows: list[Score]) -> None:
+        super().__init__("; ".join(str(failure) for failure in failures) + "; everything else was scored")
+        self.rows = rows
+
+
+def _score(target: Target, model: str, book: Scorebook, cells: list[Cell]) -> list[InterlaceError]:
+    """What is missing of one task, a cell a seed; what cannot be scored is told and costs the rest nothing."""
+    planned = [(cell, fit, key_of(target.recipe, model, cell, fit)) for cell in cells for fit in fits(cell)]
+    if not planned:
+        name = cells[0].name
+        raise DataError(f"{name}: no language to score it in; name some: --set 'evaluate.tasks.{name}.targets=[..]'")
+    book.drop(cells[0].name, {key for _, _, key in planned})
+    keyed = {(cell.seed, key): replace(cell, into=target.into, key=key) for cell, _, key in planned}
+    kept = target.into / "tuning" / file_name(cells[0].name)
+    if cells[0].accelerator.is_main_process:
+        forget_other_sweeps(kept, {key for _, _, key in planned})
+    failures: list[InterlaceError] = []
+    for cell, fit, key in planned:
+        try:
+            lost = _see_to(book, keyed[cell.seed, key], fit, conditions_of(target.recipe, cell, fit), kept)
+        except InterlaceError as error:
+            lost = error
+        if lost and str(lost) not in map(str, failures):  # one file may be missed by every seed, and both directions
+            log.warning("%s, seed %d: %s", cell.name, cell.seed, lost)
+            failures.append(lost)
+    return failures
+
+
+def _see_to(book: Scorebook, cell: Cell, fit: Fit, conditions: str, kept: Path) -> InterlaceError | None:
+    """Have the rows of a fine-tuning, or of a probe, in the book; what some of its languages lack comes back.
+
+    kept: where sweeps of the task stand while they last.
+    """
+    lost, files, places = None, files_key(cell.task, cell.source, cell.root, fit), _places(cell, fit)
+    if fit.trained and not book.holds(places, cell.key, files):
+        fit, lost = readable(cell, fit)
+        if lost:
+            files, places = files_key(cell.task, cell.source, cell.root, fit), _places(cell, fit)
+    if book.holds(places, cell.key, files):
+        book.tell(places, conditions)
+    else:
+        log.info("scoring %s, seed %d", cell.name, cell.seed)
+        sweep = kept / f"{cell.key}.{files}.{cell.seed}" if fit.trained else None
+        rows = score_within_memory(replace(cell, sweep=sweep) if sweep else cell, fit)  # a probe's share its model
+        book.put(places, cell.key, rows, files, conditions)
+        if sweep and cell.accelerator.is_main_process:
+            forget_sweep(sweep)
+    book.asked += places
+    return lost
+
+
+def _places(cell: Cell, fit: Fit) -> list[Place]:
+    return [(cell.name, cell.seed, *item) for item in fit.scored]
+
+
+def _leaks(target: Target, names: list[str], told: list[str]) -> dict[tuple[str, str], dict[str, Any]]:
+    """By task and language, what of the test text stands in the pre-training text, in percent of the examples.
+
+    `unknown` beside it names models whose text nobody could look at.
+
+    told: what people know already that could not be read.
+    """
+    if target.trained is None:
+        return {}
+    try:
+        found = kept_leaks(target.into, target.trained, target.recipe, names, told)
+    except InterlaceError as error:
+        log.warning("test text was not looked for in the pre-training text: %s", error)
+        return {}
+    facts = ("exact", "ngram", "n", "unknown")
+    return {
+        (leak["task"], leak["language"]): {"leak": {key: leak[key] for key in facts if key in leak}} for leak in found
+    }
+
+
+def _written(target: Target) -> None:
+    if Path(target.model) == target.into / "model":
+        write_card(target.into)
+    if target.trained is None:
+        write_json(target.into / EVALUATION, target.recipe.dump())
+
+
+def _cell(target: Target, name: str, task: Task, vocab: Vocab, accelerator: Accelerator) -> Cell:
+    """That of the first seed."""
+    recipe = target.recipe
+    return Cell(
+        name=name,
+        task=task,
+        load=partial(_open, target.model, task, vocab),
+        vocab=vocab,
+        root=data_root(recipe),
+        source=recipe.evaluate.source,
+        targets=recipe.targets,
+        seed=0,
+        accelerator=accelerator,
+    )
+
+
+def _open(model: str, task: Task, vocab: Vocab | None = None) -> Backbone:
+    """The model as a task wants it; what is fine-tuned of a translation model is its encoder.
+
+    Raises:
+        CheckpointError: it is missing or damaged, or the tokenizer beside it is another model's.
+    """
+    from interlace.models.seq2seq import Seq2Seq
+
+    found = load(model, vocab)
+    return found.encoder if isinstance(found, Seq2Seq) and task.learner() is not None else found

@@ -1,0 +1,135 @@
+"""What an objective makes of one sentence and its translation: for people who want to see it, and for the docs.
+
+The batches come from the objective itself, over a vocabulary in which every word is a subword unless one is given.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from interlace.alignment import WordPairs
+from interlace.alignment._formats_pharaoh import parsed
+from interlace.alignment.lexicon import Lexicon
+from interlace.alignment.table import PhraseTable, TableRules
+from interlace.core.errors import DataError
+from interlace.core.randomness import Purpose, generator
+from interlace.data import Pairs
+from interlace.data._kinds import ROLES, whole_words
+from interlace.data.aligned import AlignedWords
+from interlace.data.phrases import PhraseStore
+from interlace.data.vocab import Vocab
+from interlace.models.traits import Traits
+from interlace.objectives import Resources
+from interlace.text import TextPairs
+
+if TYPE_CHECKING:
+    from interlace.core.ragged import Ragged
+    from interlace.data import Sentences
+    from interlace.objectives import Batch, Objective
+
+LONGEST = 512
+# Words beside those of the sentences, so that a random subword in the place of a masked one is a word.
+_OTHERS = "sea house garden small buys bread yesterday Meer Haus Garten kleine kauft Brot gestern"
+
+
+@dataclass(frozen=True)
+class Example:
+    """A sentence, its translation, and which words translate which (Pharaoh's form, counted from 0)."""
+
+    source: str = "today the old doctor reads three letters"
+    target: str = "heute liest der alte Arzt drei Briefe"
+    links: str = "0-0 1-2 2-3 3-4 4-1 5-5 6-6"
+    languages: tuple[str, str] = ("en", "de")
+    splitter: str = "blanks"
+
+    def words(self) -> tuple[list[str], list[str]]:
+        """The words of both sides.
+
+        Raises:
+            DataError: a side has none.
+        """
+        texts = self._texts()
+        return texts.source.tokens(0), texts.target.tokens(0)
+
+    def linked(self) -> list[tuple[str, str]]:
+        """The words that translate each other.
+
+        Raises:
+            DataError: something is no link, or names a word that is not there.
+        """
+        source, target = self.words()
+        links = self._links().flat.tolist()
+        for i, j in links:
+            if i >= len(source) or j >= len(target):
+                raise DataError(
+                    f"links: {i}-{j} names a word that is not there; the sentences have {len(source)} and "
+                    f"{len(target)} words, counted from 0"
+                )
+        return [(source[i], target[j]) for i, j in links]
+
+    def vocab(self) -> Vocab:
+        """A vocabulary that holds every word of the sentences whole, and a few others."""
+        source, target = self.words()
+        return Vocab(whole_words([*source, *target, *_OTHERS.split()]), ROLES, {}, "words")
+
+    def pairs(self, vocab: Vocab, rows: int = 1) -> Pairs:
+        """The pair `rows` times, with its links and with its phrases as a table of this one pair knows them."""
+        self.linked()
+        texts, links = self._texts(), self._links()
+        words = WordPairs.of([texts])
+        one = np.ones(len(links.flat), np.float32)
+        with TemporaryDirectory() as folder:
+            aligned = AlignedWords.write(Path(folder, "links"), [(words, links, one)])
+            rules = TableRules()
+            store = PhraseStore.write(Path(folder, "phrases"), aligned, PhraseTable.count(words, links, rules), rules)
+            phrases, scores = store.take([0])
+            known = store.known([0], vocab)
+        sides = vocab.encode_text(texts.source), vocab.encode_text(texts.target)
+        pair = Pairs(*sides, links, phrases, type(links)(one, links.offsets), scores, known)
+        return pair.take(np.zeros(rows, np.int64))
+
+    def batches(
+        self,
+        objective: Objective,
+        vocab: Vocab,
+        *,
+        rows: int = 1,
+        seed: int = 0,
+        step: int = 1,
+        embeddings: bool = False,
+    ) -> list[tuple[str, Batch]]:
+        """(corpus, batch): one of the pair, or one of each language where the objective reads single sentences.
+
+        rows: how often the same sentences stand in a batch. embeddings: as for a model that has language embeddings.
+
+        Raises:
+            DataError, SettingsError: the objective cannot work on these sentences.
+        """
+        pairs = self.pairs(vocab, rows)
+        languages = {language: number for number, language in enumerate(self.languages)} if embeddings else {}
+        traits = Traits("bert", LONGEST, languages, "token_type_ids" if embeddings else None)
+        frequencies = np.bincount(np.concatenate([pairs.source.ids.flat, pairs.target.ids.flat]), minlength=vocab.size)
+        lexicon = Lexicon.of((source, target, 1.0) for source, target in self.linked())
+        prepared = objective.prepare(Resources(vocab, traits, frequencies, seed, {self.languages: lexicon}))
+        found: dict[str, Pairs | Sentences] = {"-".join(self.languages): pairs}
+        if objective.reads is not Pairs:
+            found = {side.language: side for side in (pairs.source, pairs.target)}
+        return [
+            (name, objective.batch(examples, prepared, step, generator(Purpose.BATCH, seed, step, number)))
+            for number, (name, examples) in enumerate(found.items())
+        ]
+
+    def _texts(self) -> TextPairs:
+        texts = TextPairs.of([self.source], [self.target], self.languages, self.splitter)
+        for side in (texts.source, texts.target):
+            if not len(side.words.flat):
+                raise DataError(f"the sentence in {side.language!r} has no words: {side.lines[0]!r}")
+        return texts
+
+    def _links(self) -> Ragged:
+        return parsed([self.links], "links", 1)[0].links

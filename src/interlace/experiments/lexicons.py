@@ -1,0 +1,230 @@
+"""The dictionaries of a recipe's objectives: read from files, counted from word links or found in word vectors.
+
+What was drawn from them is written into the run's folder, an entry a line: source, target, part (`drawn`, `held-out`,
+or `shared`: neither, see `Part`) and fate (`used`, or why not). A run that goes on must draw the same again.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from itertools import combinations
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from interlace.alignment.lexicon import Lexicon
+from interlace.core.errors import DataError, RunError, SettingsError, did_you_mean
+from interlace.data.cache import cached
+from interlace.data.parallel import ParallelCorpus
+from interlace.embeddings import WordVectors, languages_in
+from interlace.embeddings._induced import induced
+from interlace.experiments.linking import linked, version
+from interlace.objectives._lexicon_words import Fate
+from interlace.objectives._lexicons import Dictionary, Part
+from interlace.tasks._learnt import KEPT
+from interlace.text.lines import read_lines, write_lines
+from interlace.training import checkpoint
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from interlace.experiments import CorpusGroup, Recipe
+    from interlace.experiments.prepare import Materials
+    from interlace.objectives import Objective
+    from interlace.objectives._lexicons import Drawn
+    from interlace.training.mixture import Mixture
+
+log = logging.getLogger(__name__)
+
+FOLDER = KEPT
+_HEADER = "source\ttarget\tpart\tfate"
+
+_Pair = tuple[str, str]
+
+
+def lexicons_of(
+    recipe: Recipe, name: str, objective: Objective, corpora: list[str], materials: Materials
+) -> dict[_Pair, Lexicon]:
+    """The dictionaries that an objective learns from, by languages; none where it needs none.
+
+    Without `dictionary.pairs` those of all two languages of the recipe that one of its corpora is in, as far as there
+    is a file, or a corpus of translations.
+
+    Raises:
+        DataError: there is no dictionary at all, one is missing that was asked for, or a file is not as expected.
+        SettingsError: `dictionary.pairs` names a language that the recipe does not have.
+    """
+    if "lexicon" not in objective.needs:
+        return {}
+    settings: Dictionary = getattr(objective, "dictionary", Dictionary())
+    where = f"objectives.{name}.dictionary"
+    wanted = _pairs(recipe, settings, where, corpora)
+    if settings.files is not None:
+        return _read(settings, where, materials.root, wanted)
+    if settings.vectors is not None:
+        return _induced(settings, where, Path(settings.vectors), wanted)
+    return _counted(recipe, settings, where, materials, wanted)
+
+
+def _pairs(recipe: Recipe, settings: Dictionary, where: str, corpora: list[str]) -> list[_Pair]:
+    """Pairs of languages that dictionaries are wanted for."""
+    languages = recipe.languages
+    if settings.pairs:
+        for language in [language for pair in settings.pairs for language in pair.split("-")]:
+            if language not in languages:
+                raise SettingsError(f"{where}.pairs: no language {language!r}{did_you_mean(language, languages)}")
+        return [(source, target) for source, target in (pair.split("-") for pair in settings.pairs)]
+    read = {language for corpus in corpora for language in corpus.rpartition(":")[2].split("-")}
+    return [pair for pair in combinations(languages, 2) if read & set(pair)]
+
+
+def _read(settings: Dictionary, where: str, root: Path, wanted: list[_Pair]) -> dict[_Pair, Lexicon]:
+    """Files in one direction or the other; those that were asked for by name must be there."""
+    pattern = settings.files or ""
+    if len(wanted) > 1 and pattern == pattern.format(source="", target=""):
+        raise SettingsError(
+            f"{where}.files: {pattern!r} is one file for {len(wanted)} pairs of languages; say which in {where}.pairs, "
+            "or put {source} and {target} into it"
+        )
+    found: dict[_Pair, Lexicon] = {}
+    for source, target in wanted:
+        pairs = [(source, target)] if settings.pairs else [(source, target), (target, source)]
+        paths = {pair: root / pattern.format(source=pair[0], target=pair[1]) for pair in pairs}
+        there = next((pair for pair, path in paths.items() if path.is_file()), None)
+        if there is not None:
+            found[there] = Lexicon.read(paths[there])
+        elif settings.pairs:
+            raise DataError(f"{where}: no dictionary {paths[source, target]}")
+    if not found:
+        looked = ", ".join(str(root / pattern.format(source=source, target=target)) for source, target in wanted[:3])
+        raise DataError(f"{where}: no dictionary is there; looked for {looked or 'none: the recipe has one language'}")
+    return found
+
+
+def _induced(settings: Dictionary, where: str, folder: Path, wanted: list[_Pair]) -> dict[_Pair, Lexicon]:
+    """Words that are each other's nearest among word vectors; languages that were asked for by name must be there."""
+    folder = folder / "vectors" if (folder / "vectors").is_dir() else folder  # a run's, or the folder itself
+    there = languages_in(folder)
+    if missing := [pair for pair in wanted if settings.pairs and not {*pair} <= {*there}]:
+        raise DataError(f"{where}: {folder} has no vectors of {' and '.join(missing[0])}; it has {there or 'none'}")
+    usable = [pair for pair in wanted if {*pair} <= {*there}]
+    if not usable:
+        raise DataError(
+            f"{where}: {folder} has word vectors of {there or 'no language'}, and two languages of the recipe are "
+            "needed; make some by `interlace pretrain` with a recipe that has [embeddings]"
+        )
+    vectors = {language: WordVectors.load(folder, language) for pair in usable for language in pair}
+    found = {
+        (source, target): induced(vectors[source], vectors[target], most=settings.among) for source, target in usable
+    }
+    for (source, target), lexicon in found.items():
+        log.info("%s-%s: %d words of %s are each other's nearest", source, target, len(lexicon), folder)
+    return found
+
+
+def _counted(
+    recipe: Recipe, settings: Dictionary, where: str, materials: Materials, wanted: list[_Pair]
+) -> dict[_Pair, Lexicon]:
+    """Mutually best translations in the links of the recipe's parallel corpora."""
+    found: dict[_Pair, list[Lexicon]] = {}
+    for group, corpus in _parallel(recipe, materials):
+        source, target = corpus.split("-")
+        if (source, target) in wanted:
+            found.setdefault((source, target), []).append(_count(recipe, settings, group, corpus, materials.root))
+        elif (target, source) in wanted:
+            lexicon = _count(recipe, settings, group, corpus, materials.root).reversed()
+            found.setdefault((target, source), []).append(lexicon)
+    if missing := [pair for pair in wanted if settings.pairs and pair not in found]:
+        raise DataError(
+            f"{where}: the recipe has no translations between {' and '.join(missing[0])} to count a dictionary from; "
+            f"add them to [corpora], or name files in {where}.files"
+        )
+    lexicons = {pair: _joined(parts) for pair, parts in found.items()}
+    lexicons = {pair: lexicon for pair, lexicon in lexicons.items() if len(lexicon)}
+    if not lexicons:
+        cure = f"lower {where}.least" if found else "add a group with 'pairs' to [corpora]"
+        raise DataError(f"{where}: no entry could be counted from translations; {cure}, or name files in {where}.files")
+    return lexicons
+
+
+def _parallel(recipe: Recipe, materials: Materials) -> Iterator[tuple[CorpusGroup, str]]:
+    for name, group in recipe.corpora.items():
+        for corpus, key in zip([*group.languages, *group.pairs], materials.groups[name], strict=True):
+            if isinstance(materials.train.get(key), ParallelCorpus):
+                yield group, corpus
+
+
+def _count(recipe: Recipe, settings: Dictionary, group: CorpusGroup, corpus: str, root: Path) -> Lexicon:
+    """The entries of one corpus, from the cache."""
+    aligned = linked(recipe, group, corpus, root)
+
+    def build(into: Path) -> None:
+        log.info("counting a dictionary of %s", corpus)
+        with TemporaryDirectory(dir=into) as spool:
+            words, found = aligned.whole(Path(spool))
+            counted = Lexicon.count(words, found.links)
+        counted.mutual().at_least(settings.least).words().write(into / "lexicon.tsv")
+
+    key = {"links": aligned.folder.name, "least": settings.least, "version": version()}
+    path = cached("lexicon", key, build) / "lexicon.tsv"
+    return Lexicon.read(path) if path.stat().st_size else Lexicon.of([])
+
+
+def _joined(lexicons: list[Lexicon]) -> Lexicon:
+    if len(lexicons) == 1:
+        return lexicons[0]
+    return Lexicon.of(lexicon[entry] for lexicon in lexicons for entry in range(len(lexicon)))
+
+
+# ---- with the run ----
+
+
+def keep_dictionaries(mixture: Mixture, into: Path) -> None:
+    """Write what each objective drew into the run's folder; a run that goes on must have drawn the same.
+
+    Raises:
+        RunError: the run began with other dictionaries.
+    """
+    drawn = _named(mixture)
+    files = {path: [_HEADER, *_lines(one)] for path, one in _files(drawn, into).items()}
+    if checkpoint.steps_in(into / "checkpoints"):
+        for path, lines in files.items():
+            if not path.exists() or list(read_lines(path)) != lines:
+                raise RunError(
+                    f"{path}: the run began with other entries than are drawn now; a dictionary, or the text it is "
+                    "counted from, has changed: bring it back, or choose another folder"
+                )
+        return
+    write_drawn(drawn, into)
+
+
+def write_drawn(drawn: Mapping[str, Drawn], into: Path) -> None:
+    """Write dictionaries into the run's folder, by the names of their files, in place of any that are there."""
+    shutil.rmtree(into / FOLDER, ignore_errors=True)
+    for path, one in _files(drawn, into).items():
+        path.parent.mkdir(exist_ok=True)
+        write_lines(path, [_HEADER, *_lines(one)])
+
+
+def _files(drawn: Mapping[str, Drawn], into: Path) -> dict[Path, Drawn]:
+    return {into / FOLDER / f"{name}.tsv": one for name, one in drawn.items()}
+
+
+def _named(mixture: Mixture) -> dict[str, Drawn]:
+    """What each objective drew, by objective and languages."""
+    return {
+        f"{source.objective}.{drawn.name}": drawn
+        for source in mixture.sources
+        if source.prepared.dictionaries is not None
+        for drawn in source.prepared.dictionaries.drawn
+    }
+
+
+def _lines(drawn: Drawn) -> Iterator[str]:
+    parts = [Part(part).name.lower().replace("_", "-") for part in range(len(Part))]
+    fates = [Fate(fate).name.lower() for fate in range(len(Fate))]
+    known = drawn.fates if drawn.fates is not None else [Fate.USED] * len(drawn.parts)
+    for entry, (part, fate) in enumerate(zip(drawn.parts, known, strict=True)):
+        source, target, _ = drawn.lexicon[entry]
+        yield f"{source}\t{target}\t{parts[part]}\t{fates[fate]}"

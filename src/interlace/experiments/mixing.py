@@ -1,0 +1,122 @@
+"""From a recipe's objectives and corpora to the mixture the loop draws from."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from interlace.core.errors import DataError, SettingsError
+from interlace.data import Pairs
+from interlace.data.filled import Filled, side_lengths
+from interlace.data.layout import SPECIALS
+from interlace.data.packing import Streams
+from interlace.data.parallel import ParallelCorpus
+from interlace.data.sampling import BucketPlan, StreamPlan
+from interlace.experiments.lexicons import lexicons_of
+from interlace.experiments.prepare import sides_of
+from interlace.objectives import Resources
+from interlace.training.mixture import Mixture, Source
+from interlace.training.plans import Bucketed, Streamed
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from interlace.experiments import Recipe
+    from interlace.experiments.prepare import Materials
+    from interlace.models.traits import Traits
+    from interlace.objectives import Objective
+    from interlace.training.mixture import Plan
+
+log = logging.getLogger(__name__)
+
+
+def build_mixture(recipe: Recipe, materials: Materials, traits: Traits) -> Mixture:
+    """A source for every objective and corpus it reads, with language shares q ~ p^alpha."""
+    sources = []
+    for name, entry in recipe.objectives.items():
+        objective = recipe.objective(name)
+        if objective.max_length > traits.max_length:
+            raise SettingsError(
+                f"objectives.{name}.max_length = {objective.max_length}, but the model reads rows of at most "
+                f"{traits.max_length} subwords"
+            )
+        corpora = _corpora_of(objective, entry.corpora, materials)
+        prepared = objective.prepare(_resources(recipe, name, objective, corpora, materials, traits))
+        for note in prepared.dictionaries.notes if prepared.dictionaries is not None else ():
+            log.info("%s", note)
+        for corpus, size in zip(corpora, _counts(recipe, corpora, materials), strict=True):
+            number = list(materials.readable).index(corpus)
+            plan = _plan(recipe, objective, materials, corpus, number)
+            source = Source(name, corpus, objective, prepared, plan, float(size), entry.weight, objective.repeats)
+            sources.append(source)
+    train = recipe.train
+    alpha, alternate, most_passes = train.language_alpha, train.alternate, train.most_passes
+    return Mixture(sources, recipe.seed, alpha=alpha, alternate=alternate, most_passes=most_passes)
+
+
+def _corpora_of(objective: Objective, wanted: list[str], materials: Materials) -> list[str]:
+    """Names of the corpora an objective reads: those asked for, else all of the kind it reads.
+
+    Of translations an objective of single sentences reads both sides; unasked, only where there is no other text.
+    """
+    chosen = [corpus for group in wanted for corpus in materials.groups.get(group, [group])] or list(materials.train)
+    pairs = [name for name in chosen if isinstance(materials.readable[name], ParallelCorpus)]
+    if objective.reads is not Pairs:
+        alone = [name for name in chosen if name not in pairs]
+        return _with_sides(chosen, materials) if wanted or not alone else alone
+    return pairs
+
+
+def _with_sides(names: list[str], materials: Materials) -> list[str]:
+    """The names with both sides in place of translations, each once."""
+    sides = {name: list(sides_of({name: materials.readable[name]})) for name in names}
+    return list(dict.fromkeys(read for name in names for read in sides[name] or [name]))
+
+
+def _counts(recipe: Recipe, corpora: list[str], materials: Materials) -> NDArray[Any]:
+    tokens = recipe.train.sampling_unit == "tokens"
+    sizes = [materials.readable[corpus] for corpus in corpora]
+    return np.array([corpus.lengths.sum() if tokens else len(corpus) for corpus in sizes], dtype=np.float64)
+
+
+def _resources(
+    recipe: Recipe, name: str, objective: Objective, corpora: list[str], materials: Materials, traits: Traits
+) -> Resources:
+    frequencies = None
+    if objective.needs_frequencies:
+        frequencies = np.zeros(materials.vocab.size, np.int64)
+        for corpus in corpora:
+            frequencies += materials.readable[corpus].frequencies(materials.vocab.size)
+    lexicons = lexicons_of(recipe, name, objective, corpora, materials)
+    return Resources(materials.vocab, traits, frequencies, recipe.seed, lexicons, tuple(recipe.languages))
+
+
+def _plan(recipe: Recipe, objective: Objective, materials: Materials, corpus: str, number: int) -> Plan:
+    data: Any = materials.readable[corpus]
+    budget = recipe.train.tokens_per_batch
+    room = objective.filled_to(materials.vocab)
+    if room is not None:
+        data = Filled(data, room, materials.vocab.end, _fitting(objective, corpus, data, room))
+    elif objective.streams and not isinstance(data, ParallelCorpus):
+        streams = Streams(data, objective.max_length - 2, materials.vocab.end)
+        if len(streams) == 0:
+            raise DataError(f"corpus {corpus!r} holds less than one row of {objective.max_length} subwords")
+        return Streamed(streams, StreamPlan(len(streams), budget, objective.max_length, recipe.seed, number))
+    rows = _fitting(objective, corpus, data, objective.max_length - SPECIALS) if objective.whole else None
+    sides = side_lengths(data) if rows is None else [side[rows] for side in side_lengths(data)]
+    costs = objective.pair_costs(*sides) if len(sides) == 2 else objective.row_costs(*sides)
+    return Bucketed(data, BucketPlan(costs, budget, seed=recipe.seed, corpus=number), rows)
+
+
+def _fitting(objective: Objective, corpus: str, data: Any, room: int) -> NDArray[np.int64] | None:
+    """The rows whose every side fits into so many subwords; None: all of them."""
+    fits = np.logical_and.reduce([side <= room for side in side_lengths(data)])
+    if fits.all():
+        return None
+    about = f"{len(fits) - fits.sum():,} of {len(fits):,} rows of {corpus!r} are longer than {room} subwords"
+    if not fits.any():
+        raise DataError(f"{about}; raise {objective.term}.max_length")
+    log.info("%s: %s and are left out; none is cut", objective.term, about)
+    return np.flatnonzero(fits)

@@ -1,0 +1,133 @@
+"""Questions on short passages: related statements, and questions that only one of them answers, in its own words."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from interlace.core.randomness import Purpose, generator
+from interlace.text.scripts import is_unspaced
+from interlace.toy import language
+from interlace.toy._concepts import NOUNS, TOWNS
+from interlace.toy._relations import CONTRADICTION, relation
+from interlace.toy._sampling import sample
+from interlace.toy._scenes import SPLITS, Scene, askable
+from interlace.toy._settings import stream
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from interlace.core.randomness import Generator
+
+_MOVES = frozenset("go travel return run arrive".split())
+_ASKED = 2  # questions on a passage, at most
+_POOL = 3  # scenes drawn a passage
+
+
+class Passage(NamedTuple):
+    """Statements in order, and questions as (statement, role out of `QUESTIONS`)."""
+
+    scenes: tuple[Scene, ...]
+    questions: tuple[tuple[int, str], ...]
+
+
+def passages(count: int, split: str, seed: int = 0, habits: float = 0.0) -> list[Passage]:
+    """Passages of two to four statements with `count` questions in all, a pure function of the arguments."""
+    rng = generator(Purpose.WORLD, seed, list(SPLITS).index(split), stream("qa/passages"))
+    pool = sample(max(200, _POOL * count), split, seed, stream("qa"), habits)
+    near = _neighbours(pool)
+    found: list[Passage] = []
+    left = count
+    while left:
+        passage = _passage(pool, near, rng)
+        if passage.questions:
+            found.append(passage._replace(questions=passage.questions[:left]))
+            left -= len(found[-1].questions)
+    return found
+
+
+def paragraph(passage: Passage, code: str, name: str) -> dict[str, Any]:
+    """A paragraph of SQuAD in one language: the answer is a span of the context."""
+    member = language(code)
+    statements = [member.realise(scene) for scene in passage.scenes]
+    gap = "" if any(map(is_unspaced, statements[0].text)) else " "
+    starts = [sum(len(before.text) + len(gap) for before in statements[:place]) for place in range(len(statements))]
+    context = gap.join(statement.text for statement in statements)
+    questions = []
+    for number, (place, role) in enumerate(passage.questions, 1):
+        about, _, counted = role.partition(".")
+        start, end = (starts[place] + at for at in statements[place].span(f"{about}.determiner" if counted else about))
+        answer = {"text": context[start:end], "answer_start": start}
+        asked = member.ask(passage.scenes[place], role).text
+        questions.append({"id": f"{name}-{number}", "question": asked, "answers": [answer]})
+    return {"context": context, "qas": questions}
+
+
+def _passage(pool: Sequence[Scene], near: dict[str, list[int]], rng: Generator) -> Passage:
+    """A scene with one to three that share something with it, and what can be asked about them."""
+    scenes = [pool[int(rng.integers(len(pool)))]]
+    wanted = int(rng.integers(2, 5))
+    keys = list(_keys(scenes[0]))
+    for _ in range(4 * wanted):
+        members = near[keys[int(rng.integers(len(keys)))]]
+        other = pool[members[int(rng.integers(len(members)))]]
+        if other not in scenes and not any(_clash(scene, other) for scene in scenes):
+            scenes.append(other)
+        if len(scenes) == wanted:
+            break
+    ordered = tuple(scenes[place] for place in rng.permutation(len(scenes)).tolist())
+    return Passage(ordered, _questions(ordered, rng) if len(ordered) > 1 else ())
+
+
+def _questions(scenes: tuple[Scene, ...], rng: Generator) -> tuple[tuple[int, str], ...]:
+    """At most one question on a statement, none that another statement might answer."""
+    asked = []
+    for place in rng.permutation(len(scenes)).tolist():
+        others = [scene for at, scene in enumerate(scenes) if at != place]
+        roles = [role for role in askable(scenes[place]) if not any(_fits(scenes[place], role, one) for one in others)]
+        if roles:
+            asked.append((place, roles[int(rng.integers(len(roles)))]))
+    return tuple(asked[:_ASKED])
+
+
+def _fits(scene: Scene, role: str, other: Scene) -> bool:
+    """Whether a reader might take the other statement for an answer, too; rather too often than not."""
+    about, _, counted = role.partition(".")
+    if about in ("place", "goal") and (other.place or other.goal) and _alike(scene.subject.head, other.subject.head):
+        return True
+    moves = scene.predicate in _MOVES and other.predicate in _MOVES
+    if (scene.predicate != other.predicate and not moves) or scene.tense != other.tense:
+        return False
+    if (scene.quality, scene.category) != (other.quality, other.category):
+        return False
+    for named, phrase in scene.phrases():
+        same = getattr(other, named)
+        if (named != about or counted) and same is not None and not _alike(phrase.head, same.head):
+            return False
+    return True
+
+
+def _alike(first: str, second: str) -> bool:
+    """Whether two heads may stand for the same one: "the dog" and "an animal", "Anna" and "a person"."""
+    if first == second or "person" in (first, second):
+        return True
+    hypernyms = [NOUNS[head].hypernym if head in NOUNS else "" for head in (first, second)]
+    return first == hypernyms[1] or second == hypernyms[0]
+
+
+def _clash(first: Scene, second: Scene) -> bool:
+    return CONTRADICTION in (relation(first, second), relation(second, first))
+
+
+def _neighbours(pool: Sequence[Scene]) -> dict[str, list[int]]:
+    near: dict[str, list[int]] = defaultdict(list)
+    for number, scene in enumerate(pool):
+        for key in _keys(scene):
+            near[key].append(number)
+    return near
+
+
+def _keys(scene: Scene) -> Iterator[str]:
+    """What scenes may share: a predicate, somebody, something, a place."""
+    yield scene.predicate
+    yield from (phrase.head for _, phrase in scene.phrases() if phrase.head not in TOWNS)

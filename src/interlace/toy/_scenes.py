@@ -1,0 +1,258 @@
+"""Scenes: what a sentence says, before any language. A scene is plain data; `problems` says what no scene may be.
+
+Every choice is one that every language has to make audible:
+
+- A noun is led by a determiner out of `DETERMINERS`, which carries definiteness and number at once: the, a, this (one),
+  these, two .. ten, many, some (several), every, no. There is no bare plural and no plural "the", because Chinese and
+  (often) Hindi would not tell them from the singular. Names and mass nouns have no determiner, and a mass noun never
+  has one, so that a bare noun means "the" for what is counted and "some" for what is not.
+- Tense is the verb's (inflection, particle or auxiliary). Where a language cannot mark it (states, copular clauses,
+  verbs flagged `timed`), the past and the future always name their time, and each time phrase has exactly one tense.
+- `negated` denies the whole clause; quantifiers that would fight with it for scope are left out of negated scenes, so
+  "did not find a key" has one reading, and German may say "kein". Determiner "no" stands on subjects only and denies
+  the clause by itself (`negated` stays False): languages with negative concord mark their verb there too.
+- `fronted` puts the time phrase first; otherwise it stands where the language puts it by default, which must differ.
+- A clause is an event (a verb), or "be" with exactly one of: quality ("is hot"), category ("is a doctor": subject a
+  given name of the same gender), place ("is in the kitchen").
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+from zlib import crc32
+
+from interlace.toy._concepts import (
+    ADJECTIVES,
+    DETERMINERS,
+    GIVEN,
+    NOUNS,
+    NUMERALS,
+    SINGULAR,
+    SURNAMES,
+    TIMES,
+    TOWNS,
+    VERBS,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from interlace.toy._concepts import Verb
+
+TENSES = ("past", "present", "future")
+PARTICIPANTS = ("subject", "object", "recipient", "goal", "companion", "place")  # fields of a scene that are phrases
+QUESTIONS = (*PARTICIPANTS, "time", "subject.count", "object.count")
+SPLITS = {"test": range(5), "dev": range(5, 10), "train": range(10, 100)}  # percent of all scenes
+
+
+class Phrase(NamedTuple):
+    """A participant: a noun with determiner and quality, a person's name, or a town."""
+
+    head: str  # noun, given name or town
+    determiner: str = ""  # "" for names, towns and mass nouns
+    quality: str = ""  # an adjective, or ""
+    surname: str = ""  # after a given name only, or ""
+
+    @property
+    def named(self) -> bool:
+        """A person's name or a town."""
+        return self.head not in NOUNS
+
+    @property
+    def plural(self) -> bool:
+        """More than one; names and mass nouns are one."""
+        return bool(self.determiner) and self.determiner not in SINGULAR
+
+    @property
+    def person(self) -> bool:
+        """A human being: asked for with "who"."""
+        return self.head in GIVEN or (self.head in NOUNS and "person" in NOUNS[self.head].tags)
+
+    @property
+    def gender(self) -> str:
+        """Of persons, "m" or "f", else "" (a language's own genders are in its lexicon)."""
+        return GIVEN.get(self.head) or (NOUNS[self.head].gender if self.head in NOUNS else "")
+
+    @property
+    def definite(self) -> bool:
+        """The hearer knows which: names, the, this, these."""
+        return self.named or self.determiner in ("the", "this", "these")
+
+
+class Scene(NamedTuple):
+    """One clause. Unused participants are None, unused concepts "". For a variant `_replace`, then see `problems`."""
+
+    predicate: str  # a verb, or "be"
+    subject: Phrase
+    tense: str = "present"
+    object: Phrase | None = None
+    recipient: Phrase | None = None
+    goal: Phrase | None = None
+    companion: Phrase | None = None
+    place: Phrase | None = None
+    quality: str = ""  # of "be"
+    category: str = ""  # of "be": a noun for a person
+    time: str = ""
+    manner: str = ""
+    negated: bool = False
+    fronted: bool = False
+
+    def phrases(self) -> Iterator[tuple[str, Phrase]]:
+        """(role, phrase) of the participants that are there."""
+        for role in PARTICIPANTS:
+            phrase = getattr(self, role)
+            if phrase is not None:
+                yield role, phrase
+
+    @property
+    def denied(self) -> bool:
+        """Negated, or about "no" subject: what languages with negative concord mark on the verb."""
+        return self.negated or self.subject.determiner == "no"
+
+
+def split_of(scene: Scene) -> str:
+    """The one split this scene may appear in: a property of the scene, so splits never share one, whatever the seed."""
+    part = crc32(repr(tuple(scene)).encode()) % 100
+    return next(split for split, parts in SPLITS.items() if part in parts)
+
+
+def problems(scene: Scene) -> list[str]:
+    """Why this is no scene; empty for a good one. Makers of variants (NLI) and the sampler both ask here."""
+    found = [f"{role}: {why}" for role, phrase in scene.phrases() for why in _phrase_problems(role, phrase)]
+    if found:
+        return found
+    rules = _be_problems if scene.predicate == "be" else _event_problems
+    return [*rules(scene), *_time_problems(scene), *_negation_problems(scene), *_together_problems(scene)]
+
+
+def askable(scene: Scene) -> tuple[str, ...]:
+    """What can be asked about the scene so that the scene's own words are the answer, out of `QUESTIONS`."""
+    if scene.denied:
+        return ()
+    asked = [role for role, phrase in scene.phrases() if role != "subject" or phrase.person]
+    asked += ["time"] if scene.time else []
+    asked += [f"{role}.count" for role in ("subject", "object") if _counted(getattr(scene, role))]
+    return tuple(asked)
+
+
+def _counted(phrase: Phrase | None) -> bool:
+    return phrase is not None and phrase.determiner in NUMERALS
+
+
+def _phrase_problems(role: str, phrase: Phrase) -> list[str]:
+    if phrase.named:
+        return _name_problems(role, phrase)
+    noun = NOUNS[phrase.head]
+    if phrase.surname or (noun.mass and phrase.determiner):
+        return ["a noun has no surname, a mass noun no determiner"]
+    if not noun.mass and phrase.determiner not in DETERMINERS:
+        return [f"a counted noun needs a determiner, not {phrase.determiner!r}"]
+    if phrase.quality and not ADJECTIVES[phrase.quality].tags & noun.tags:
+        return [f"{phrase.head} cannot be {phrase.quality}"]
+    if role in ("place", "goal") and (phrase.determiner != "the" or "place" not in noun.tags):
+        return ["a place is a town or a definite place"]
+    if role == "companion" and (not phrase.person or phrase.determiner not in ("the", "this")):
+        return ["a companion is one known person"]
+    if role == "recipient" and (not phrase.person or phrase.determiner == "no"):
+        return ["a recipient is a person"]
+    return ["only subjects are 'no'"] if phrase.determiner == "no" and role != "subject" else []
+
+
+def _name_problems(role: str, phrase: Phrase) -> list[str]:
+    if phrase.head not in GIVEN and phrase.head not in TOWNS:
+        return [f"{phrase.head!r} is neither noun nor name"]
+    if phrase.determiner or phrase.quality:
+        return ["a name has neither determiner nor quality"]
+    if phrase.surname and (phrase.head not in GIVEN or phrase.surname not in SURNAMES):
+        return ["only given names are followed by surnames"]
+    town = role in ("place", "goal")
+    return [] if town == (phrase.head in TOWNS) else ["towns are places and goals, persons everything else"]
+
+
+def _be_problems(scene: Scene) -> list[str]:
+    if (bool(scene.quality), bool(scene.category), scene.place is not None).count(True) != 1:
+        return ["'be' needs one of quality, category, place"]
+    if scene.manner or scene.object or scene.recipient or scene.goal or scene.companion:
+        return ["'be' takes no further participants"]
+    subject = scene.subject
+    if scene.category:
+        fits = subject.head in GIVEN and NOUNS[scene.category].gender == subject.gender
+        fits = fits and scene.time in ("", "now", "last_year", "next_year")
+        return [] if fits else ["a category is said of a name of its gender, for years"]
+    if scene.quality:
+        if ADJECTIVES[scene.quality].lasting and (scene.time or scene.tense != "present"):
+            return ["a lasting quality is said in the present and without a time"]
+        if subject.quality or (subject.named and "person" not in ADJECTIVES[scene.quality].tags):
+            return ["a quality is said of one that has none yet and may have it"]
+        fits = subject.named or bool(ADJECTIVES[scene.quality].tags & NOUNS[subject.head].tags)
+        return [] if fits else [f"{subject.head} cannot be {scene.quality}"]
+    return ["a place is nowhere"] if not subject.named and "place" in NOUNS[subject.head].tags else []
+
+
+def _event_problems(scene: Scene) -> list[str]:
+    verb = VERBS[scene.predicate]
+    found = _argument_problems(scene, verb)
+    if scene.quality or scene.category:
+        found.append("an event has no quality or category of its own")
+    if scene.companion and "companion" not in verb.flags:
+        found.append("the verb takes no companion")
+    if scene.manner and scene.manner not in verb.manners:
+        found.append("the manner does not fit the verb")
+    if scene.place and not (verb.places if scene.place.named else scene.place.head in verb.places):
+        found.append("the verb does not happen there")
+    return found
+
+
+def _argument_problems(scene: Scene, verb: Verb) -> list[str]:
+    found = []
+    if not _selected(scene.subject, verb.subject):
+        found.append(f"{scene.subject.head} cannot {scene.predicate}")
+    if (scene.object is not None) != bool(verb.objects):
+        found.append("a transitive verb has an object, no other has")
+    if scene.object and not _selected(scene.object, verb.objects):
+        found.append("the object does not fit the verb")
+    return found + [
+        f"the verb and the {role} do not fit"
+        for role in ("recipient", "goal")
+        if (getattr(scene, role) is not None) != (role in verb.flags)
+    ]
+
+
+def _selected(phrase: Phrase, tags: frozenset[str]) -> bool:
+    return bool(tags & ({"person"} if phrase.head in GIVEN else NOUNS[phrase.head].tags))
+
+
+def _time_problems(scene: Scene) -> list[str]:
+    found = []
+    if scene.tense not in TENSES or (scene.time and TIMES[scene.time] != scene.tense):
+        found.append("tense and time differ")
+    state = scene.predicate == "be" or "timed" in VERBS[scene.predicate].flags
+    if state and scene.tense != "present" and not scene.time:
+        found.append("this predicate needs its time named outside the present")
+    if scene.time == "now" and not state:
+        found.append("'now' goes with states")
+    if scene.fronted and not scene.time:
+        found.append("only a time can be fronted")
+    return found
+
+
+def _negation_problems(scene: Scene) -> list[str]:
+    if scene.denied and scene.time.startswith("every_"):
+        return ["'not every day' and 'every day not' are two things"]
+    quiet = ("", "the", "this", "these")
+    others = [phrase.determiner for role, phrase in scene.phrases() if role != "subject"]
+    if scene.subject.determiner == "no":
+        clear = not scene.negated and not scene.manner and not scene.category
+        return [] if clear and all(one in quiet for one in others) else ["'no' allows no other quantifier or manner"]
+    if not scene.negated:
+        return []
+    allowed = scene.subject.determiner in (*quiet, *NUMERALS, "many", "some") and not scene.manner
+    whole = all(phrase.determiner in (*quiet, *(("a",) if role == "object" else ()))
+                for role, phrase in scene.phrases() if role != "subject")  # fmt: skip
+    return [] if allowed and whole else ["a negated scene has no quantifier in the scope of 'not', and no manner"]
+
+
+def _together_problems(scene: Scene) -> list[str]:
+    heads = [phrase.head for _, phrase in scene.phrases()]
+    heads += [scene.category] if scene.category else []
+    return ["one participant twice"] if len(set(heads)) < len(heads) else []

@@ -1,0 +1,195 @@
+"""English: subject, verb, object; articles, do-support, time at the end or in front."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from interlace.toy import Language
+from interlace.toy._concepts import NUMERALS
+from interlace.toy._en import ADJECTIVE, NAME, NOUN, PARTICLES, PREPOSITIONS, TIME, VERB, WORDS
+from interlace.toy._tokens import (
+    CATEGORY,
+    COPULA,
+    MANNER,
+    NEGATION,
+    PREDICATE,
+    QUALITY,
+    QUESTION,
+    TENSE,
+    Sentence,
+    Token,
+    finish,
+    join,
+    part,
+    proper,
+    time_tokens,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from interlace.toy._scenes import Phrase, Scene
+
+_UNKNOWN = {  # what stands in front for an asked participant
+    "recipient": "to whom", "companion": "with whom", "goal": "where", "place": "where", "time": "when",
+}  # fmt: skip
+_BE = {("past", False): "was", ("past", True): "were", ("present", False): "is", ("present", True): "are"}
+_DO = {("past", False): "did", ("past", True): "did", ("present", False): "does", ("present", True): "do"}
+
+
+class English(Language):
+    """Statement: [time] subject (will | do) not verb object to-recipient to-goal manner with-companion place [time]."""
+
+    code: ClassVar[str] = "en"
+    name: ClassVar[str] = "English"
+    words: ClassVar[Mapping[str, str]] = WORDS
+
+    def realise(self, scene: Scene) -> Sentence:
+        """The statement of a scene, with its gold."""
+        root, verbal = _root(scene)
+        subject = _phrase(scene.subject, "subject", "nsubj", root)
+        helper, verb = _verbs(scene, root, scene.subject.plural, inverted=False)
+        time = _time(scene, root)
+        front, back = (time, []) if scene.fronted else ([], time)
+        return finish([*front, *subject, *helper, *_not(scene, root), *verb, *verbal, *_rest(scene, root), *back])
+
+    def ask(self, scene: Scene, role: str) -> Sentence:
+        """The question whose answer in the statement is `role`."""
+        root, verbal = _root(scene, without=role)
+        about, _, count = role.partition(".")
+        asked = _asked(scene, role, root)
+        rest = [*verbal, *_rest(scene, root, without=about), *([] if role == "time" else _time(scene, root))]
+        if about == "subject":
+            helper, verb = _verbs(scene, root, bool(count), inverted=False)
+            return finish([*asked, *helper, *verb, *rest], "?")
+        helper, verb = _verbs(scene, root, scene.subject.plural, inverted=True)
+        return finish([*asked, *helper, *_phrase(scene.subject, "subject", "nsubj", root), *verb, *rest], "?")
+
+
+def _root(scene: Scene, without: str = "") -> tuple[Token, list[Token]]:
+    """The head of the clause and, for "be", the tokens of its predicate."""
+    if scene.predicate != "be":
+        base = VERB[scene.predicate][0]
+        return Token(base, base, "VERB", PREDICATE, "root"), []
+    if scene.quality:
+        form = ADJECTIVE[scene.quality]
+        root = Token(form, form, "ADJ", QUALITY, "root")
+        return root, [root]
+    if scene.category:
+        root = Token(scene.category, scene.category, "NOUN", CATEGORY, "root")
+        return root, [_article(root, ()), root]
+    if without == "place":  # "Where is the key?"
+        return Token("where", "where", "ADV", QUESTION, "root"), []
+    phrase = _phrase(scene.place, "place", "root", None, _preposition(scene)) if scene.place else []
+    return next(token for token in phrase if token.head is None), phrase
+
+
+def _verbs(scene: Scene, root: Token, plural: bool, *, inverted: bool) -> tuple[list[Token], list[Token]]:
+    """What stands before "not" (or before an inverted subject), and what stands behind it."""
+    if scene.predicate == "be":
+        if scene.tense == "future":
+            return [Token("will", "will", "AUX", TENSE, "aux", root)], [Token("be", "be", "AUX", COPULA, "cop", root)]
+        return [Token(_BE[scene.tense, plural], "be", "AUX", (*COPULA, *TENSE), "cop", root)], []
+    particle = PARTICLES.get(scene.predicate)
+    verb = [root, *([Token(particle, particle, "ADP", PREDICATE, "compound:prt", root)] if particle else [])]
+    if scene.tense == "future":
+        return [Token("will", "will", "AUX", TENSE, "aux", root)], verb
+    if scene.negated or inverted:
+        return [Token(_DO[scene.tense, plural], "do", "AUX", TENSE, "aux", root)], verb
+    base, third, past = VERB[scene.predicate]
+    root.form = past if scene.tense == "past" else base if plural else third
+    root.roles = (*PREDICATE, *TENSE)
+    return [], verb
+
+
+def _not(scene: Scene, root: Token) -> list[Token]:
+    return [Token("not", "not", "PART", NEGATION, "advmod", root)] if scene.negated else []
+
+
+def _rest(scene: Scene, root: Token, without: str = "") -> list[Token]:
+    """Everything behind the verb but the time."""
+    tokens: list[Token] = []
+    if scene.object and without != "object":
+        tokens += _phrase(scene.object, "object", "obj", root)
+    if scene.recipient and without != "recipient":
+        tokens += _phrase(scene.recipient, "recipient", "obl", root, "to")
+    if scene.goal and without != "goal":
+        tokens += _phrase(scene.goal, "goal", "obl", root, "to")
+    if scene.manner:
+        tokens.append(Token(scene.manner, scene.manner, "ADV", MANNER, "advmod", root))
+    if scene.companion and without != "companion":
+        tokens += _phrase(scene.companion, "companion", "obl", root, "with")
+    if scene.place and scene.predicate != "be" and without != "place":
+        tokens += _phrase(scene.place, "place", "obl", root, _preposition(scene))
+    return tokens
+
+
+def _asked(scene: Scene, role: str, root: Token) -> list[Token]:
+    """The question phrase; it carries the role "question", so questions of two languages link too."""
+    about, _, count = role.partition(".")
+    if count:
+        phrase: Phrase = getattr(scene, about)
+        return _phrase(phrase, about, "nsubj" if about == "subject" else "obj", root, counted=True)
+    if about == "subject":
+        return [Token("who", "who", "PRON", QUESTION, "nsubj", root)]
+    if about == "object":
+        form = "whom" if scene.object and scene.object.person else "what"
+        return [Token(form, "who" if form == "whom" else form, "PRON", QUESTION, "obj", root)]
+    if root.roles == QUESTION:
+        return [root]
+    first, _, second = _UNKNOWN[role].partition(" ")
+    if not second:
+        return [Token(first, first, "ADV", QUESTION, "advmod", root)]
+    whom = Token(second, "who", "PRON", QUESTION, "obl", root)
+    return [Token(first, first, "ADP", QUESTION, "case", whom), whom]
+
+
+def _time(scene: Scene, root: Token) -> list[Token]:
+    return time_tokens(TIME[scene.time], root) if scene.time else []
+
+
+def _preposition(scene: Scene) -> str:
+    return PREPOSITIONS.get(scene.place.head, "in") if scene.place else "in"
+
+
+def _phrase(
+    phrase: Phrase, role: str, deprel: str, head: Token | None, preposition: str = "", *, counted: bool = False
+) -> list[Token]:
+    """A participant: preposition, determiner (or "how many"), quality, noun."""
+    roles = part(role)
+    if phrase.named:
+        kind = "LOC" if role in ("place", "goal") else "PER"
+        tokens = proper(NAME[phrase.head], roles.head, kind, deprel)
+        tokens[0].head = head
+        if phrase.surname:
+            tokens = join(tokens, proper(NAME[phrase.surname], roles.surname, kind, "flat"))
+        noun = tokens[0]
+    else:
+        singular, plural = NOUN[phrase.head]
+        noun = Token(plural if phrase.plural else singular, singular, "NOUN", roles.head, deprel, head)
+        tokens = [noun]
+    if phrase.quality:
+        form = ADJECTIVE[phrase.quality]
+        tokens.insert(0, Token(form, form, "ADJ", roles.quality, "amod", noun))
+    if counted:
+        many = Token("many", "many", "DET", QUESTION, "det", noun)
+        tokens = [Token("how", "how", "ADV", QUESTION, "advmod", many), many, *tokens]
+    elif phrase.determiner:
+        tokens.insert(0, _determiner(phrase.determiner, roles.determiner, noun, tokens[0]))
+    if preposition:
+        tokens.insert(0, Token(preposition, preposition, "ADP", roles.relation, "case", noun))
+    return tokens
+
+
+def _determiner(determiner: str, roles: tuple[str, ...], noun: Token, following: Token) -> Token:
+    if determiner == "a":
+        return _article(following, roles, noun)
+    if determiner in NUMERALS:
+        return Token(determiner, determiner, "NUM", roles, "nummod", noun)
+    return Token(determiner, "this" if determiner == "these" else determiner, "DET", roles, "det", noun)
+
+
+def _article(following: Token, roles: tuple[str, ...], noun: Token | None = None) -> Token:
+    """A or an, by the sound of the word it stands before."""
+    vowel = following.form[0] in "aeiou" and not following.form.startswith("uni")
+    return Token("an" if vowel else "a", "a", "DET", roles, "det", noun or following)

@@ -1,0 +1,67 @@
+"""Where training runs: accelerate's `Accelerator`, made the same way everywhere."""
+
+from __future__ import annotations
+
+import ctypes
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import torch
+from accelerate import Accelerator
+from accelerate.state import AcceleratorState
+from accelerate.utils import DistributedDataParallelKwargs
+
+from interlace.core.errors import MissingDependencyError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+
+def accelerator_for(
+    precision: str, threads: int | None = None, trackers: Sequence[str] = (), folder: Path | None = None
+) -> Accelerator:
+    """CPU, one GPU, or the processes that `torchrun` or `accelerate launch` started.
+
+    precision: `"no"` (float32), `"bf16"` (autocast), or `"auto"`, see `resolved`.
+    trackers: accelerate's names of them; they write under `folder`, once `init_trackers` is called.
+
+    Raises:
+        MissingDependencyError: a tracker's package is not installed.
+    """
+    for tracker in trackers:
+        if find_spec(tracker) is None:
+            raise MissingDependencyError(f"the tracker {tracker!r}", tracker)
+    _keep_memory()
+    if threads:
+        torch.set_num_threads(threads)
+    if AcceleratorState._shared_state:  # noqa: SLF001 - accelerate keeps one precision a process unless told to forget
+        AcceleratorState._reset_state()  # noqa: SLF001
+    return Accelerator(
+        cpu=not torch.cuda.is_available(),
+        mixed_precision=resolved(precision),
+        log_with=list(trackers) or None,
+        project_dir=str(folder) if folder else None,
+        # heads of objectives that a step does not draw get no gradient
+        kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=True)],
+    )
+
+
+def resolved(precision: str) -> str:
+    """What a run trains in: `"no"` or `"bf16"`, as asked for or, by `"auto"`, what is quick here."""
+    return quick_precision() if precision == "auto" else precision
+
+
+def quick_precision() -> str:
+    """`"bf16"` where the hardware computes in it, else `"no"`: without AVX-512 a CPU takes 50 times as long in it."""
+    if torch.cuda.is_available():
+        return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "no"
+    return "bf16" if torch.backends.cpu.get_cpu_capability().startswith(("AVX512", "AMX")) else "no"
+
+
+def _keep_memory() -> None:
+    """Let glibc keep freed memory: on a CPU, giving pages back and faulting them in again costs 15 % of a step."""
+    libc = ctypes.CDLL(None)
+    if hasattr(libc, "mallopt"):
+        libc.mallopt(-3, 1 << 30)  # M_MMAP_THRESHOLD
+        libc.mallopt(-1, 2**31 - 1)  # M_TRIM_THRESHOLD

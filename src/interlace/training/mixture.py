@@ -1,0 +1,196 @@
+"""Which objective and corpus a step takes, and which rows: all of it a function of seed and step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from interlace.core.errors import SettingsError
+from interlace.core.randomness import Purpose, generator
+from interlace.core.schedules import value_at
+from interlace.data.sampling import temperature
+from interlace.training._shares import capped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from interlace.objectives import Batch, Objective, Prepared
+
+
+class Plan(Protocol):
+    """A corpus's epochs as numbered batches, counted over all epochs."""
+
+    def __len__(self) -> int:
+        """Batches an epoch."""
+
+    def examples(self, index: int) -> Any:
+        """The examples of batch `index`; any index may be asked for at any time."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """An objective on a corpus.
+
+    objective: the name its head and its losses go by.
+    size: rows or subwords that it counts for among the sources of the same objective (language sampling).
+    weight: how often the objective is drawn, a number or a schedule over steps; the same in all its sources.
+    repeats: so many of its draws in a row get the same batches.
+    """
+
+    objective: str
+    corpus: str
+    learner: Objective
+    prepared: Prepared
+    plan: Plan
+    size: float = 1.0
+    weight: str = "1"
+    repeats: int = 1
+
+    @property
+    def name(self) -> str:
+        """Objective and corpus, as reports show it."""
+        return f"{self.objective}/{self.corpus}"
+
+    @property
+    def language(self) -> str:
+        """The language or pair of languages that its corpus is in: `en` of `en-de:en`, `en-de` of `web:en-de`."""
+        return self.corpus.rpartition(":")[2]
+
+
+@dataclass(frozen=True)
+class Draw:
+    """What a step takes: the source's number, its first batch, and all counters after the step."""
+
+    step: int
+    source: int
+    first: int
+    drawn: tuple[int, ...]
+
+
+class Mixture:
+    """All sources of a run; hands out batches by slot (micro-batch x world size + rank)."""
+
+    def __init__(
+        self,
+        sources: Sequence[Source],
+        seed: int,
+        *,
+        alpha: str = "1",
+        alternate: bool = False,
+        most_passes: float | None = None,
+    ) -> None:
+        """A mixture of sources; those of one objective stand together.
+
+        Args:
+            sources: objectives on corpora.
+            seed: of the draws.
+            alpha: exponent of language sampling, a number or a schedule over steps.
+            alternate: take the objectives in turn, those whose weight is above 0; only corpora are drawn.
+            most_passes: how often a corpus may be read over the run, on average, by an objective.
+
+        Raises:
+            SettingsError: there are no sources.
+        """
+        if not sources:
+            raise SettingsError("the mixture is empty: no objective has a corpus that it can read")
+        self.sources = list(sources)
+        self.seed = seed
+        self.alpha = alpha
+        self.alternate = alternate
+        self.most_passes = most_passes
+        self._groups: dict[str, list[int]] = {}  # objective -> its sources
+        for number, source in enumerate(self.sources):
+            self._groups.setdefault(source.objective, []).append(number)
+
+    def draws(self, done: int, last: int, drawn: Sequence[int], slots: int) -> Iterator[Draw]:
+        """The draws of steps `done + 1` to `last`, from the counters of batches given out so far.
+
+        Raises:
+            SettingsError: at a step all weights are 0, or the run needs more passes than `most_passes`.
+        """
+        counters = list(drawn) or [0] * len(self.sources)
+        limits = self._limits(last, slots)
+        for step in range(done + 1, last + 1):
+            source = self._source(step, limits)
+            first = _first(counters[source], slots, self.sources[source].repeats)
+            counters[source] += slots
+            yield Draw(step, source, first, tuple(counters))
+
+    def batch(self, draw: Draw, slot: int) -> Batch:
+        """The batch of one slot: pure, so that a background thread may make it ahead of time."""
+        source = self.sources[draw.source]
+        rng = generator(Purpose.BATCH, self.seed, draw.step, slot)
+        return source.learner.batch(source.plan.examples(draw.first + slot), source.prepared, draw.step, rng)
+
+    def _source(self, step: int, limits: NDArray[np.float64] | None) -> int:
+        """The number of the source of `step`; the same on every process."""
+        objectives = self._objectives(step)
+        if self.alternate:
+            takes_part = [name for name, weight in objectives.items() if weight > 0]
+            objectives = {name: float(name == takes_part[(step - 1) % len(takes_part)]) for name in objectives}
+        weights = self._shares(step, limits) * [objectives[source.objective] for source in self.sources]
+        return int(generator(Purpose.MIX, self.seed, step).choice(len(weights), p=weights / weights.sum()))
+
+    def _objectives(self, step: int) -> dict[str, float]:
+        """The weight of each objective at a step."""
+        weights = {name: value_at(self.sources[group[0]].weight, step) for name, group in self._groups.items()}
+        if sum(weights.values()) <= 0:
+            raise SettingsError(f"at step {step} the weights of all objectives are 0")
+        return weights
+
+    def _shares(self, step: int, limits: NDArray[np.float64] | None) -> NDArray[np.float64]:
+        """(sources,) the part of each among those of its objective: its language's, split by size among its corpora."""
+        alpha = value_at(self.alpha, step)
+        shares = np.empty(len(self.sources))
+        for group in self._groups.values():
+            own = _by_language([self.sources[number] for number in group], alpha)
+            shares[group] = own if limits is None else capped(own, limits[group])
+        return shares
+
+    def _limits(self, last: int, slots: int) -> NDArray[np.float64] | None:
+        """(sources,) the part of its objective that reads each corpus `most_passes` times; None: no limit."""
+        if self.most_passes is None:
+            return None
+        batches = self._batches_by_objective(last, slots)
+        limits = np.empty(len(self.sources))
+        for name, group in self._groups.items():
+            there = self.most_passes * np.array([len(self.sources[number].plan) for number in group])
+            if batches[name] > there.sum():
+                raise SettingsError(
+                    f"most_passes = {self.most_passes:g}: objective {name!r} takes {batches[name]:.0f} batches and its "
+                    f"corpora give {there.sum():.0f}; take fewer steps, or allow "
+                    f"{self.most_passes * batches[name] / there.sum():.3g} passes"
+                )
+            limits[group] = there / max(batches[name], 1e-9)
+        return limits
+
+    def _batches_by_objective(self, last: int, slots: int) -> dict[str, float]:
+        """Expected batches of each objective over the run; its weights are looked at 1000 times."""
+        steps = np.unique(np.linspace(1, max(last, 1), 1000, dtype=np.int64)).tolist()
+        found = dict.fromkeys(self._groups, 0.0)
+        for step in steps:
+            weights = self._objectives(step)
+            if self.alternate:
+                weights = {name: float(weight > 0) for name, weight in weights.items()}
+            for name, weight in weights.items():
+                found[name] += weight / sum(weights.values())
+        return {name: part / len(steps) * last * slots for name, part in found.items()}
+
+
+def _first(given: int, slots: int, repeats: int) -> int:
+    """The first batch of a source that gave so many before; each stands for `repeats` draws, in the same slot."""
+    return given if repeats == 1 else given // slots // repeats * slots
+
+
+def _by_language(sources: Sequence[Source], alpha: float) -> NDArray[np.float64]:
+    """(sources,) shares that follow q ~ p^alpha over languages, however many corpora one of them has."""
+    sizes = np.array([source.size for source in sources], np.float64)
+    names = list(dict.fromkeys(source.language for source in sources))
+    owner = np.array([names.index(source.language) for source in sources])
+    totals = np.bincount(owner, sizes)
+    within = np.divide(sizes, totals[owner], out=np.zeros_like(sizes), where=totals[owner] > 0)
+    return np.asarray(temperature(totals, alpha)[owner] * within)

@@ -1,0 +1,200 @@
+"""Consumers of the loop: each is called after every step, in order; those with a state are saved in checkpoints."""
+
+from __future__ import annotations
+
+import logging
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from interlace.training import checkpoint
+from interlace.training._stopping import cost_of
+from interlace.training.folder import append_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from accelerate import Accelerator
+    from torch import nn
+
+    from interlace.training.loop import Progress, Step, Training
+
+log = logging.getLogger(__name__)
+
+_MISSING = {
+    "perplexity": "perplexity has not fallen",
+    "bleu": "BLEU has not risen",
+    "round-trip": "BLEU of round trips has not risen",
+}
+
+
+class Observer(Protocol):
+    """Anything that looks at steps."""
+
+    def __call__(self, step: Step) -> None:
+        """Look at one finished step."""
+
+
+@dataclass
+class Metrics:
+    """Writes a JSON line a step."""
+
+    path: Path
+
+    def __call__(self, step: Step) -> None:
+        """Append the step's record."""
+        append_line(
+            self.path,
+            {
+                "kind": "step",
+                "step": step.index,
+                "objective": step.objective,
+                "corpus": step.corpus,
+                "losses": {key: round(loss, 6) for key, loss in step.losses.items()},
+                "tokens": step.tokens,
+                "rows": step.rows,
+                "languages": step.languages,
+                "learning_rate": step.learning_rate,
+                "seconds": round(step.seconds, 5),
+                "waited": round(step.waited, 5),
+                "gradient_norm": round(step.gradient_norm, 5),
+            },
+        )
+
+
+@dataclass
+class Tracker:
+    """Sends losses and learning rate to accelerate's trackers (TensorBoard and others)."""
+
+    accelerator: Accelerator
+
+    def __call__(self, step: Step) -> None:
+        """Log losses by objective and corpus."""
+        values = {f"{step.objective}/{step.corpus}/{key}": loss for key, loss in step.losses.items()}
+        self.accelerator.log({**values, "learning_rate": step.learning_rate}, step=step.index)
+
+
+@dataclass
+class Evaluation:
+    """Measures held-out text every so often and stops when it gets no better (XLM, section 5.1).
+
+    measure: returns scores by name, among them the mean of what it goes by.
+    patience: evaluations without improvement before the run is stopped; 0 never stops.
+    by: `perplexity`, `bleu` or `round-trip`.
+    best: the lowest cost so far, as `cost_of` has it.
+    """
+
+    measure: Callable[[], dict[str, float]]
+    every: int
+    patience: int
+    progress: Progress
+    last: int
+    record: Callable[[dict[str, Any]], None]
+    by: str = "perplexity"
+    best: float = math.inf
+    best_step: int = 0
+    bad: int = 0
+
+    def __call__(self, step: Step) -> None:
+        """Evaluate where it is time."""
+        if not self.every or (step.index % self.every and step.index != self.last):
+            return
+        scores = self.measure()
+        self.record({"kind": "evaluation", "step": step.index, "scores": scores})
+        means = ", ".join(f"{name.partition('/')[0]} {scores[name]:.2f}" for name in scores if name.endswith("/mean"))
+        log.info("step %d: %s", step.index, means or "measured")
+        cost = cost_of(scores, self.by)
+        if cost < self.best:
+            self.best, self.best_step, self.bad = cost, step.index, 0
+        else:
+            self.bad += 1
+        if self.patience and self.bad >= self.patience:
+            self.progress.stop = True
+            missing = _MISSING[self.by]
+            self.progress.reason = f"{missing} for {self.bad} evaluations"
+
+    def state(self) -> dict[str, Any]:
+        """What early stopping remembers."""
+        best = None if math.isinf(self.best) else self.best
+        return {"best": best, "best_step": self.best_step, "bad": self.bad}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take up where a checkpoint left off."""
+        self.best = math.inf if state["best"] is None else state["best"]
+        self.best_step, self.bad = state["best_step"], state["bad"]
+
+
+@dataclass
+class Checkpoints:
+    """Saves every so often, at the end, and when the run is stopped; comes last, so that it sees all other states."""
+
+    folder: Path
+    every: int
+    keep: int
+    training: Training
+    progress: Progress
+    evaluation: Evaluation | None = None
+    saved: list[int] = field(default_factory=list)
+
+    def __call__(self, step: Step) -> None:
+        """Save where it is time."""
+        if not self._due(step.index):
+            return
+        accelerator = self.training.accelerator
+        if accelerator.is_main_process:
+            model = accelerator.unwrap_model(self.training.model)
+            checkpoint.save(self.folder, step.index, model, self.training.optimiser, self._state())
+            best = self.evaluation.best_step if self.evaluation and self.evaluation.patience else None
+            checkpoint.prune(self.folder, self.keep, best)
+        _forget(self.training.model)
+        accelerator.wait_for_everyone()
+
+    def resume(self) -> int:
+        """Load the newest checkpoint, if there is one; returns the step it stands at (0: from the start)."""
+        found = checkpoint.steps_in(self.folder)
+        if not found:
+            return 0
+        model = self.training.accelerator.unwrap_model(self.training.model)
+        state = checkpoint.load(checkpoint.path_of(self.folder, found[-1]), model, self.training.optimiser)
+        self.progress.done, self.progress.drawn = state["step"], tuple(state["drawn"])
+        self.progress.stop, self.progress.reason = state["stop"], state["reason"]
+        if (before := state.get("slots")) not in (None, now := self._slots()):
+            log.warning("a step was %d micro-batches over all processes and is %d from here on", before, now)
+        if self.evaluation is not None:
+            self.evaluation.restore(state["evaluation"])
+        return found[-1]
+
+    def _due(self, step: int) -> bool:
+        best = self.evaluation is not None and bool(self.evaluation.patience) and self.evaluation.best_step == step
+        regular = bool(self.every) and step % self.every == 0
+        return best or regular or step == self.training.last or self.progress.stop
+
+    def _state(self) -> dict[str, Any]:
+        progress = self.progress
+        evaluation = self.evaluation.state() if self.evaluation else None
+        return {
+            "drawn": progress.drawn,
+            "slots": self._slots(),
+            "stop": progress.stop,
+            "reason": progress.reason,
+            "evaluation": evaluation,
+        }
+
+    def _slots(self) -> int:
+        """Micro-batches a step, over all processes."""
+        processes: int = self.training.accelerator.num_processes
+        return self.training.micro_batches * processes
+
+
+def _forget(model: nn.Module) -> None:
+    """Drop what modules keep beside their weights, in every process: a run that goes on from here has none of it."""
+    for module in model.modules():
+        if callable(forget := getattr(module, "forget", None)):
+            forget()
+
+
+def observe_all(step: Step, observers: Sequence[Observer]) -> None:
+    """Call every observer in order."""
+    for observer in observers:
+        observer(step)

@@ -1,0 +1,218 @@
+"""`diagonal`: against a plain reference, and the same in any split of the work."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from scipy.special import digamma
+
+from interlace.aligners import load
+from interlace.aligners._diagonal_model import SCALE
+from interlace.aligners.diagonal import Diagonal
+from interlace.alignment import WordPairs
+from interlace.alignment.lexicon import Lexicon
+from interlace.core.errors import DataError
+from little_pairs import HOUSE, pairs_of, random_pairs
+
+
+def posteriors_of(source, target, theta, aligner):
+    """(m, n) forward and backward posteriors of a pair."""
+    m, n = len(source), len(target)
+    near = np.exp(-aligner.tension * abs(np.arange(1, m + 1)[:, None] / m - np.arange(1, n + 1) / n))
+    forward, backward = np.zeros((m, n)), np.zeros((m, n))
+    for j, f in enumerate(target):
+        weights = [theta[0][e, f] * near[i, j] / near[:, j].sum() for i, e in enumerate(source)]
+        null = theta[0][None, f] * aligner.null / (1 - aligner.null)
+        forward[:, j] = np.array(weights) / (sum(weights) + null)
+    for i, e in enumerate(source):
+        weights = [theta[1][f, e] * near[i, j] / near[i].sum() for j, f in enumerate(target)]
+        null = theta[1][None, e] * aligner.null / (1 - aligner.null)
+        backward[i] = np.array(weights) / (sum(weights) + null)
+    return [np.sqrt(forward * backward)] * 2 if aligner.agree else [forward, backward]
+
+
+def counted(pairs, theta, aligner):
+    """Expected counts of (explaining type or None, explained type), forward and backward."""
+    counts = defaultdict(float), defaultdict(float)
+    for source, target in zip(pairs.source.to_lists(), pairs.target.to_lists(), strict=True):
+        forward, backward = posteriors_of(source, target, theta, aligner)
+        for i, e in enumerate(source):
+            counts[1][None, e] += max(1 - backward[i].sum(), 0)
+            for j, f in enumerate(target):
+                counts[0][e, f] += forward[i, j]
+                counts[1][f, e] += backward[i, j]
+        for j, f in enumerate(target):
+            counts[0][None, f] += max(1 - forward[:, j].sum(), 0)
+    return counts
+
+
+def reference(pairs, aligner):
+    """The model by dictionaries and loops: p(target | source), p(source | target), and of the null word."""
+    theta = [defaultdict(lambda: 1.0), defaultdict(lambda: 1.0)]
+    for _ in range(aligner.iterations):
+        for way, counts in enumerate(counted(pairs, theta, aligner)):
+            totals = defaultdict(float)
+            for (explaining, _), count in counts.items():
+                totals[explaining] += count + aligner.alpha
+            for (explaining, explained), count in counts.items():
+                mass = digamma(count + aligner.alpha) - digamma(totals[explaining])
+                theta[way][explaining, explained] = math.exp(mass)
+    return theta
+
+
+def learnt(fitted):
+    """The same of a fitted model."""
+    arrays, (source, target) = fitted.arrays(), fitted.types()
+    rows = np.repeat(np.arange(len(source)), arrays["degrees"])
+    theta = [{}, {}]
+    for e, f, forward, backward in zip(rows, arrays["targets"], arrays["forward"], arrays["backward"], strict=True):
+        theta[0][source[e], target[f]] = forward / SCALE
+        theta[1][target[f], source[e]] = backward / SCALE
+    theta[0] |= {(None, f): value / SCALE for f, value in zip(target, arrays["target_null"], strict=True)}
+    theta[1] |= {(None, e): value / SCALE for e, value in zip(source, arrays["source_null"], strict=True)}
+    return theta
+
+
+@pytest.mark.parametrize("agree", [True, False])
+def test_the_probabilities_are_those_of_a_plain_reference(agree):
+    pairs = random_pairs(40)
+    aligner = Diagonal(agree=agree, tension_rate=0, fold="none")
+    mine, expected = learnt(aligner.fit(pairs)), reference(pairs, aligner)
+    spellings = ((pairs.source_types, pairs.target_types), (pairs.target_types, pairs.source_types))
+    for way, (explaining, explained) in enumerate(spellings):
+        assert len(mine[way]) == len(expected[way])
+        for (e, f), value in expected[way].items():
+            own = mine[way][None if e is None else explaining[e], explained[f]]
+            assert own == pytest.approx(value, rel=1e-3, abs=1e-12)
+
+
+def test_words_are_linked_to_their_translations():
+    aligned = Diagonal().fit(pairs_of(HOUSE)).align(pairs_of(HOUSE))
+    assert aligned.links.to_lists() == [[[0, 0], [1, 1]]] * 4 + [[[0, 0], [1, 1], [2, 2]]]
+    assert (aligned.confidence > 0.5).all()
+
+
+def test_translations_outweigh_the_diagonal():
+    lines = [*HOUSE, ("haus das", "the house"), *HOUSE * 3]
+    aligned = Diagonal().fit(pairs_of(lines)).align(pairs_of(lines))
+    assert aligned.links[5].tolist() == [[0, 1], [1, 0]]
+
+
+def test_the_tension_rises_where_links_keep_to_the_diagonal_and_falls_where_they_do_not():
+    rng = np.random.default_rng(0)
+    straight = [rng.choice(50, 12, replace=False).tolist() for _ in range(200)]
+    crossed = [rng.permutation(row).tolist() for row in straight]
+    for others, risen in ((straight, True), (crossed, False)):
+        lines = [
+            (" ".join(map(str, row)), " ".join(map(str, other))) for row, other in zip(straight, others, strict=True)
+        ]
+        tensions = Diagonal(tension_rate=20).fit(pairs_of(lines)).arrays()["tensions"]
+        assert ((tensions > 6) if risen else (tensions < 1)).all()
+    assert Diagonal(tension_rate=0).fit(pairs_of(HOUSE)).arrays()["tensions"].tolist() == [4.0, 4.0]
+
+
+def test_a_confidence_is_the_geometric_mean_of_both_posteriors():
+    pairs = pairs_of([("a", "x"), ("a b", "x y")])
+    aligner = Diagonal(tension_rate=0, symmetrise="intersection")
+    fitted = aligner.fit(pairs)
+    theta = learnt(fitted)
+    near = math.exp(-4 * 0.5)
+    forward = theta[0]["a", "x"] / (1 + near) * 0.88
+    forward /= forward + theta[0]["b", "x"] * near / (1 + near) * 0.88 + theta[0][None, "x"] * 0.12
+    backward = theta[1]["x", "a"] / (1 + near) * 0.88
+    backward /= backward + theta[1]["y", "a"] * near / (1 + near) * 0.88 + theta[1][None, "a"] * 0.12
+    aligned = fitted.align(pairs.slice(1, 2))
+    assert aligned.links[0].tolist()[0] == [0, 0]
+    assert aligned.confidence[0] == pytest.approx(math.sqrt(forward * backward), rel=1e-5)
+
+
+def same(one, other):
+    return one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in one)
+
+
+def test_threads_and_chunks_and_the_order_of_pairs_change_no_bit(monkeypatch):
+    pairs = random_pairs(3_000, longest=6)
+    whole = Diagonal(threads=1).fit(pairs)
+    links = whole.align(pairs)
+    for threads in (2, 5):
+        fitted = Diagonal(threads=threads).fit(pairs)
+        assert same(fitted.arrays(), whole.arrays())
+        assert fitted.align(pairs).links == links.links
+        assert np.array_equal(fitted.align(pairs).confidence, links.confidence)
+    order = np.random.default_rng(0).permutation(len(pairs))
+    shuffled = WordPairs(pairs.source.take(order), pairs.target.take(order), pairs.source_types, pairs.target_types)
+    assert same(Diagonal().fit(shuffled).arrays(), whole.arrays())
+    monkeypatch.setattr(WordPairs, "chunks", lambda self: (self.slice(at, at + 500) for at in range(0, 3_000, 500)))
+    assert same(Diagonal().fit(pairs).arrays(), whole.arrays())
+    assert whole.align(pairs).links == links.links
+
+
+def test_each_pair_is_linked_by_itself():
+    pairs = random_pairs(50)
+    fitted = Diagonal().fit(pairs)
+    assert fitted.align(pairs.slice(20, 25)).links == fitted.align(pairs).links.slice(20, 25)
+
+
+def test_case_is_folded_on_request():
+    pairs = pairs_of([("Das Haus", "The house"), ("das haus", "the House"), ("Das buch", "the book")])
+    assert Diagonal().fit(pairs).types() == (["das", "haus", "buch"], ["the", "house", "book"])
+    kept = Diagonal(fold="none").fit(pairs).types()
+    assert kept == (["Das", "Haus", "das", "haus", "buch"], ["The", "house", "the", "House", "book"])
+    fitted = Diagonal().fit(pairs)
+    shouted = fitted.align(pairs_of([("DAS HAUS", "THE HOUSE")]))
+    assert np.array_equal(shouted.confidence, fitted.align(pairs.slice(0, 1)).confidence)
+
+
+def test_a_saved_model_links_as_the_one_in_memory(tmp_path):
+    pairs, new = random_pairs(100), random_pairs(30, seed=5, types=45)
+    fitted = Diagonal(symmetrise="union").fit(pairs)
+    fitted.save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    assert again.aligner == fitted.aligner
+    assert same(again.arrays(), fitted.arrays())
+    mine, theirs = fitted.align(new), again.align(new)
+    assert mine.links == theirs.links
+    assert np.array_equal(mine.confidence, theirs.confidence)
+
+
+@pytest.mark.parametrize("name", ["degrees", "targets", "forward", "source_null", "tensions"])
+def test_a_damaged_model_is_named(name):
+    fitted = Diagonal().fit(pairs_of(HOUSE))
+    arrays = fitted.arrays()
+    with pytest.raises(DataError, match=f"damaged model.*{name}"):
+        Diagonal().restore({key: value for key, value in arrays.items() if key != name}, *fitted.types())
+    with pytest.raises(DataError, match=f"damaged model.*{name}"):
+        Diagonal().restore({**arrays, name: arrays[name][:-1]}, *fitted.types())
+
+
+def test_a_target_beyond_the_words_is_a_damaged_model():
+    fitted = Diagonal().fit(pairs_of(HOUSE))
+    arrays = fitted.arrays()
+    with pytest.raises(DataError, match=r"damaged model.*targets"):
+        Diagonal().restore({**arrays, "targets": arrays["targets"] + 90}, *fitted.types())
+
+
+def lexicon_of(*entries):
+    sides = zip(*entries, strict=True)
+    source, target = ({word: number for number, word in enumerate(dict.fromkeys(side))} for side in sides)
+    numbers = np.array(sorted((source[e], target[f]) for e, f in entries), np.int32)
+    return Lexicon(list(source), list(target), numbers, np.ones(len(entries)))
+
+
+def test_a_lexicon_decides_where_the_text_does_not():
+    pairs = pairs_of([("a b", "x y")] * 3)
+    assert Diagonal().fit(pairs).align(pairs).links[0].tolist() == [[0, 0], [1, 1]]
+    crossed = Diagonal(prior_weight=5).fit(pairs, lexicon_of(("A", "y"), ("b", "X")))
+    assert crossed.align(pairs).links[0].tolist() == [[0, 1], [1, 0]]
+    ignored = Diagonal(prior_weight=0).fit(pairs, lexicon_of(("A", "y"), ("b", "X")))
+    assert ignored.align(pairs).links[0].tolist() == [[0, 0], [1, 1]]
+
+
+def test_a_lexicon_links_words_that_the_text_never_had():
+    fitted = Diagonal().fit(pairs_of(HOUSE), lexicon_of(("hund", "dog"), ("rot", "red")))
+    new = pairs_of([("hund rot", "red dog")])
+    assert fitted.align(new).links[0].tolist() == [[0, 1], [1, 0]]
+    assert Diagonal().fit(pairs_of(HOUSE)).align(new).links[0].tolist() == [[0, 0], [1, 1]]

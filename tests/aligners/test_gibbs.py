@@ -1,0 +1,328 @@
+"""`gibbs`, the default aligner: what it finds, on odd input, with priors, saved, in any split of the work."""
+
+from __future__ import annotations
+
+import logging
+import time
+from threading import current_thread
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from interlace import toy as world
+from interlace.aligners import ALIGNERS, DEFAULT, Aligned, load
+from interlace.aligners import _gibbs_pairs as held
+from interlace.aligners.gibbs import Gibbs
+from interlace.alignment import WordPairs
+from interlace.alignment.agreement import agreement
+from interlace.alignment.lexicon import Lexicon
+from interlace.core.errors import DataError, SettingsError
+from interlace.core.ragged import Ragged
+from little_pairs import HOUSE, pairs_of, random_pairs
+
+CROSSED = [("haus das", "the house"), ("buch ein", "a book")]
+
+
+def equal(one, other):
+    return one.links == other.links and np.array_equal(one.confidence, other.confidence)
+
+
+def same(one, other):
+    return one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in one)
+
+
+@pytest.fixture(scope="module")
+def house():
+    return Gibbs().fit(pairs_of(HOUSE * 4))
+
+
+# ---- what it finds ----
+
+
+def test_it_is_the_default_and_links_words_to_their_translations(house):
+    assert ALIGNERS.get(DEFAULT) is Gibbs
+    pairs = pairs_of(HOUSE * 4)
+    for aligned in (house.align_own(pairs), house.align(pairs)):
+        assert aligned.links.to_lists()[:5] == [[[0, 0], [1, 1]]] * 4 + [[[0, 0], [1, 1], [2, 2]]]
+        assert ((aligned.confidence >= 0.4) & (aligned.confidence <= 1)).all()
+
+
+def test_translations_outweigh_order():
+    lines = [*HOUSE * 4, *CROSSED * 2]
+    fitted = Gibbs().fit(pairs_of(lines))
+    for aligned in (fitted.align_own(pairs_of(lines)), fitted.align(pairs_of(lines))):
+        assert aligned.links.to_lists()[20:] == [[[0, 1], [1, 0]]] * 4
+
+
+def test_unknown_words_are_linked_by_where_they_stand_and_case_is_folded(house):
+    found = house.align(pairs_of([("das flugzeug", "the plane"), ("DAS HAUS", "The House")]))
+    assert found.links.to_lists() == [[[0, 0], [1, 1]]] * 2
+    assert Gibbs(fold="none").fit(pairs_of([("Das das", "The the")] * 3)).types() == (["Das", "das"], ["The", "the"])
+    assert Gibbs().fit(pairs_of([("Das das", "The the")] * 3)).types() == (["das"], ["the"])
+
+
+def world_pairs(source, target, first, count):
+    """The micro-world's lines with their gold links."""
+    texts = world.pairs(source, target, world.sample(count + first, seed=0)[first:])
+    return WordPairs.of([texts]), texts.links
+
+
+def f1(aligned, gold):
+    return agreement(aligned.links, gold).f1
+
+
+def test_counts_from_a_bigger_text_lift_a_small_one():
+    big, _ = world_pairs("en", "hi", 0, 1_000)
+    small, gold = world_pairs("en", "hi", 1_000, 25)
+    aligner = Gibbs()
+    counts = Lexicon.count(big, aligner.fit(big).align_own(big).links)
+    alone = f1(aligner.fit(small).align_own(small), gold)
+    helped = f1(aligner.fit(small, counts).align_own(small), gold)
+    assert helped > alone + 0.05
+
+
+# ---- priors ----
+
+
+def test_a_dictionary_decides_where_the_text_does_not():
+    lines = [*HOUSE * 2, *CROSSED * 4, ("rot hund", "red dog")]
+    pairs, crossed = pairs_of(lines), Lexicon.of([("Hund", "red", 9.0), ("rot", "Dog", 9.0)])
+    for views in ([0], [0, 5, 4, 3]):
+        plain, helped = Gibbs(views=views).fit(pairs), Gibbs(views=views).fit(pairs, crossed)
+        for fitted, links in ((plain, [[0, 0], [1, 1]]), (helped, [[0, 1], [1, 0]])):
+            assert fitted.align_own(pairs).links[18].tolist() == fitted.align(pairs).links[18].tolist() == links
+        assert same(Gibbs(views=views, prior_weight=0).fit(pairs, crossed).arrays(), plain.arrays())
+
+
+def test_a_dictionary_links_words_that_the_text_never_had():
+    lines = [*HOUSE * 2, *CROSSED * 4]
+    lexicon = Lexicon.of([("hund", "dog", 9.0), ("rot", "red", 9.0)])
+    new = pairs_of([("hund rot", "red dog")])
+    assert Gibbs().fit(pairs_of(lines), lexicon).align(new).links[0].tolist() == [[0, 1], [1, 0]]
+    assert [0, 1] not in Gibbs().fit(pairs_of(lines)).align(new).links[0].tolist()
+
+
+def test_huge_priors_and_the_sparsest_alpha_neither_overflow_nor_make_nan():
+    pairs = random_pairs(40)
+    lexicon = Lexicon.of([("s1", "t1", 1e9), ("s2", "t2", 1e300), ("s3", "t9", 0.0)])
+    fitted = Gibbs(alpha=1e-4, null=0.001, jump_alpha=0.001, fertility_alpha=0.001).fit(pairs, lexicon)
+    for aligned in (fitted.align_own(pairs), fitted.align(pairs)):
+        check(pairs, aligned)
+    assert all(np.isfinite(array).all() and (array >= 0).all() for array in fitted.arrays().values())
+
+
+# ---- threads, seeds, chunks ----
+
+
+def test_threads_change_no_bit_and_seeds_do():
+    pairs, new = random_pairs(120), random_pairs(40, seed=3)
+    one = Gibbs(threads=1, sweeps=0.1).fit(pairs)
+    for threads in (2, 3):
+        other = Gibbs(threads=threads, sweeps=0.1).fit(pairs)
+        assert same(one.arrays(), other.arrays())
+        assert equal(one.align_own(pairs), other.align_own(pairs))
+        assert equal(one.align(new), other.align(new))
+    assert not same(one.arrays(), Gibbs(threads=1, sweeps=0.1, seed=1).fit(pairs).arrays())
+
+
+def test_a_pair_is_linked_alike_whatever_stands_around_it(monkeypatch):
+    fitted = Gibbs(sweeps=0.1).fit(random_pairs(100))
+    new = pairs_of([(" ".join(["s1", "s2"] * 150), "t1 t2"), *[("s1 s2 s99 s3", "t2 t1 t3 t98")] * 2])
+    whole = fitted.align(new)
+    assert whole.links[1].tolist() == whole.links[2].tolist()
+    assert fitted.align(new.slice(2, 3)).links == whole.links.slice(2, 3)
+    monkeypatch.setattr(held, "_PORTION", 20)
+    assert equal(fitted.align(new), whole)
+
+
+def test_links_of_its_own_pairs_are_found_by_their_number():
+    pairs = random_pairs(50)
+    fitted = Gibbs(sweeps=0.1).fit(pairs)
+    own = fitted.align_own(pairs)
+    assert fitted.align_own(pairs.slice(20, 25)).links == own.links.slice(20, 25)
+    with pytest.raises(DataError, match="another text"):
+        fitted.align_own(random_pairs(60))
+
+
+def test_progress_is_told_to_its_end_and_a_stop_ends_all_samplers():
+    seen = []
+    Gibbs(threads=2, sweeps=0.01).fit(pairs_of(HOUSE), watch=lambda *news: seen.append(news))
+    assert seen == [("sampling", done, len(seen)) for done in range(1, len(seen) + 1)]
+    for stops_in in ("_0", "_1"):  # the error comes out whichever sampler met it, and whichever is waited for
+        told = []
+
+        def interrupted(what, done, steps, name=stops_in, told=told):
+            told.append(steps)
+            if current_thread().name.endswith(name):
+                raise KeyboardInterrupt
+            time.sleep(0.01)
+
+        with pytest.raises(KeyboardInterrupt):
+            Gibbs(threads=2, sweeps=2).fit(pairs_of(HOUSE * 4), watch=interrupted)
+        assert len(told) < told[0] / 4
+
+
+# ---- more text than is held ----
+
+
+def test_of_too_much_text_a_part_is_learnt_from_and_all_is_linked(caplog):
+    pairs = random_pairs(600)
+    with caplog.at_level(logging.INFO):
+        fitted = Gibbs(fit_cells=3_000, sweeps=0.2).fit(pairs)
+    assert "of 600 pairs, which is what fit_cells allows" in caplog.text
+    own = fitted.align_own(pairs)
+    check(pairs, own)
+    assert equal(own, fitted.align(pairs))
+    gold = Ragged.of([[(i, i) for i in range(8) if i < m and i < n] for m, n in zip(
+        pairs.source.lengths, pairs.target.lengths, strict=True)], width=2)  # fmt: skip
+    assert len(own.links.flat) > 0.7 * len(gold.flat)
+    assert equal(
+        Gibbs(sweeps=0.2, fit_cells=1_000_000).fit(pairs).align_own(pairs),
+        Gibbs(sweeps=0.2).fit(pairs).align_own(pairs),
+    )
+
+
+# ---- saved ----
+
+
+def test_a_saved_model_links_as_the_one_in_memory(tmp_path):
+    pairs, new = random_pairs(100), random_pairs(30, seed=5, types=45)
+    for number, aligner in enumerate((Gibbs(sweeps=0.1), Gibbs(sweeps=0.1, symmetrise="union", alpha=0.03, views=[1]))):
+        fitted = aligner.fit(pairs, Lexicon.of([("s90", "t90", 2.0)]))
+        fitted.save(tmp_path / str(number))
+        again = load(tmp_path / str(number))
+        assert again.aligner == aligner
+        assert same(again.arrays(), fitted.arrays())
+        assert equal(again.align(new), fitted.align(new))
+        assert equal(again.align_own(pairs), fitted.align(pairs))
+
+
+@pytest.mark.parametrize("part", ["entries", "pairs", "words", "alone", "jumps", "fertility"])
+@pytest.mark.parametrize("direction", ["0.forward", "3.backward"])
+def test_a_damaged_model_is_named(house, part, direction):
+    arrays, types, name = house.arrays(), house.types(), f"{direction}.{part}"
+    whole = arrays[name]
+    without = {key: value for key, value in arrays.items() if key != name}
+    for damaged, words in (
+        (without, f"'{name}' is missing"),
+        ({**arrays, name: whole[:-1]}, "is expected"),  # cut entries no longer fit the pairs
+        ({**arrays, name: whole.astype(np.float16)}, f"'{name}' is float16"),
+        ({**arrays, name: -whole - 1}, "names words beyond" if part == "entries" else "no count or probability"),
+        ({**arrays, name: whole + (90 if part == "entries" else np.inf)}, "words beyond|no count or probability"),
+    ):
+        with pytest.raises(DataError, match=f"gibbs: damaged model.*({words})"):
+            Gibbs().restore(damaged, *types)
+
+
+def test_a_model_whose_words_are_damaged_is_named(house):
+    arrays, (source, target) = house.arrays(), house.types()
+    with pytest.raises(DataError, match="damaged model"):
+        Gibbs().restore(arrays, source[:-1], target)
+    with pytest.raises(DataError, match="1 target words are there twice"):
+        Gibbs().restore(arrays, source, [*target[:-1], target[0]])
+    with pytest.raises(DataError, match="damaged model"):
+        Gibbs(views=[0, 5, 4, 3, 2]).restore(arrays, source, target)
+
+
+# ---- odd input ----
+
+
+def check(pairs, aligned):
+    """Links of every line, within it, sorted, each once and with a confidence."""
+    assert isinstance(aligned, Aligned)
+    assert len(aligned) == len(pairs)
+    assert len(aligned.confidence) == len(aligned.links.values)
+    assert ((aligned.confidence > 0) & (aligned.confidence <= 1)).all()
+    for links, m, n in zip(aligned.links.to_lists(), pairs.source.lengths, pairs.target.lengths, strict=True):
+        assert links == sorted(links)
+        assert len({tuple(link) for link in links}) == len(links)
+        assert all(0 <= i < m and 0 <= j < n for i, j in links)
+
+
+lines = st.lists(st.sampled_from(["a", "b", "c", "Bc", "bca", ""]), max_size=6).map(" ".join)
+
+
+@settings(max_examples=30)
+@given(
+    st.lists(st.tuples(lines, lines), min_size=1, max_size=8),
+    st.lists(st.tuples(lines, lines), min_size=1, max_size=4),
+    st.sampled_from([[0], [1], [9], [0, 2]]),
+    st.sampled_from(["posterior", "union"]),
+)
+def test_any_lines_get_links(known, new, views, symmetrise):
+    pairs = pairs_of([*known, ("a", "b")])
+    fitted = Gibbs(views=views, symmetrise=symmetrise, sweeps=0.001).fit(pairs)
+    check(pairs, fitted.align_own(pairs))
+    check(pairs, fitted.align(pairs))
+    check(pairs_of(new), fitted.align(pairs_of(new)))
+
+
+def test_empty_and_one_sided_lines_get_no_links_and_harm_no_other(caplog):
+    odd = pairs_of([("", ""), *HOUSE * 3, ("das nichts", ""), ("", "the nothing")])
+    fitted, plain = Gibbs().fit(odd), Gibbs().fit(pairs_of(HOUSE * 3))
+    assert "3 of 18" in caplog.text
+    assert "nichts" not in fitted.types()[0]
+    links = fitted.align_own(odd).links
+    assert links.lengths[[0, 16, 17]].tolist() == [0, 0, 0]
+    assert (links.lengths[1:16] >= 2).all()
+    assert fitted.types() == plain.types()
+
+
+def test_pairs_too_long_to_hold_get_no_links_and_a_warning(caplog):
+    endless = (" ".join(["das"] * 3_000), " ".join(["the"] * 3_000))
+    pairs = pairs_of([*HOUSE * 4, endless, HOUSE[0]])
+    fitted = Gibbs(sweeps=0.1).fit(pairs)
+    assert "1 of 22 pairs have more than" in caplog.text
+    for aligned in (fitted.align_own(pairs), fitted.align(pairs)):
+        check(pairs, aligned)
+        assert aligned.links.lengths[[20, 21]].tolist() == [0, 2]
+    with pytest.raises(DataError, match="too long"):
+        Gibbs().fit(pairs_of([endless, ("", "the")]))
+
+
+def test_long_lines_are_linked():
+    words = [(f"s{number}", f"t{number}") for number in range(300)]
+    long = (" ".join(source for source, _ in words), " ".join(target for _, target in words[:250]))
+    pairs = pairs_of([*words * 3, long])
+    found = Gibbs(views=[0], sweeps=0.05).fit(pairs).align_own(pairs)
+    assert [[i, j] for i, j in found.links[900].tolist() if i < 250] == [[place, place] for place in range(250)]
+
+
+def test_one_line_of_very_many_different_words_is_numbered():
+    many = " ".join(f"s{number}" for number in range(9_000))
+    pairs = pairs_of([(many, "t"), ("s1", "t")])
+    check(pairs, Gibbs(views=[0], sweeps=0.001).fit(pairs).align_own(pairs))
+
+
+@pytest.mark.parametrize("lines", [[("one two three", "eins zwei drei")] * 50, [("a", "x")] * 3, [("a", "x")]])
+def test_few_or_repeated_pairs_are_linked(lines):
+    pairs = pairs_of(lines)
+    fitted = Gibbs().fit(pairs)
+    for aligned in (fitted.align_own(pairs), fitted.align(pairs)):
+        check(pairs, aligned)
+        assert aligned.links[0].tolist() == [[place, place] for place in range(len(lines[0][0].split()))]
+
+
+def test_nothing_to_learn_from_is_an_error():
+    for lines in ([], [("", "a"), ("b", "")]):
+        with pytest.raises(DataError, match="words on both sides"):
+            Gibbs().fit(pairs_of(lines))
+
+
+def test_aligning_no_pairs_gives_no_links(house):
+    aligned = house.align(pairs_of([]))
+    assert len(aligned) == 0
+    assert aligned.links.values.shape == (0, 2)
+
+
+def test_a_view_of_fewer_than_no_letters_is_refused():
+    with pytest.raises(SettingsError, match="number of letters"):
+        Gibbs(views=[-1])
+
+
+def test_sweeps_fall_with_the_root_of_the_pairs_and_the_first_models_take_less():
+    assert Gibbs().sweeps_for(10_000) == [6, 6, 25]
+    assert Gibbs(sweeps=1).sweeps_for(1_000_000) == [2, 1, 5]
+    assert Gibbs(sweeps=0.01).sweeps_for(1_000_000) == [2, 1, 2]

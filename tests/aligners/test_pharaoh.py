@@ -1,0 +1,174 @@
+"""Links made elsewhere: whose they are, in which format, and what does not fit the text."""
+
+from __future__ import annotations
+
+import gzip
+import logging
+
+import numpy as np
+import pytest
+
+from interlace.aligners import ALIGNERS
+from interlace.aligners.pharaoh import Pharaoh
+from interlace.alignment import WordPairs
+from interlace.alignment.lexicon import Lexicon
+from interlace.core.errors import DataError, SettingsError
+from interlace.text import Text, TextPairs
+from interlace.text.words import SPLITTERS
+
+
+def word_pairs(source, target):
+    split = SPLITTERS.build("blanks").split
+    return WordPairs.of([TextPairs(Text("en", source, split(source)), Text("de", target, split(target)))])
+
+
+PAIRS = word_pairs(["the old house", "", "a cat"], ["das alte haus", "leer", "katze"])
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text, name="made.links"):
+        (tmp_path / name).write_text(text)
+        return str(tmp_path / name)
+
+    return write
+
+
+def linked(**settings):
+    return Pharaoh(**settings).fit(PAIRS).align(PAIRS).links.to_lists()
+
+
+def test_one_file_is_taken_as_it_is(write):
+    found = Pharaoh(links=write("2-2 0-0 1p1\n\n1-0\n")).fit(PAIRS).align(PAIRS)
+    assert found.links.to_lists() == [[[0, 0], [1, 1], [2, 2]], [], [[1, 0]]]
+    assert found.confidence.tolist() == [1.0] * 4
+
+
+def test_a_packed_file_is_read(tmp_path):
+    (tmp_path / "made.gz").write_bytes(gzip.compress(b"0-0\n\n1-0\n"))
+    assert linked(links=str(tmp_path / "made.gz")) == [[[0, 0]], [], [[1, 0]]]
+
+
+@pytest.mark.parametrize(
+    ("heuristic", "expected"),
+    [
+        ("intersection", [[[0, 0]], [], [[1, 0]]]),
+        ("union", [[[0, 0], [1, 1], [2, 2]], [], [[0, 0], [1, 0]]]),
+        ("grow-diag", [[[0, 0], [1, 1], [2, 2]], [], [[0, 0], [1, 0]]]),
+        ("target-to-source", [[[0, 0], [1, 1]], [], [[1, 0]]]),
+    ],
+)
+def test_two_directions_are_symmetrised(write, heuristic, expected):
+    forward, backward = write("0-0 1-1\n\n1-0\n", "forward"), write("0-0 2-2\n\n0-0 1-0\n", "backward")
+    assert linked(links=forward, backward=backward, symmetrise=heuristic) == expected
+
+
+GIZA_FORWARD = """# Sentence pair (1) source length 3 target length 3 alignment score : 0.1
+das alte haus
+NULL ({ }) the ({ 1 }) old ({ }) house ({ 2 3 })
+# Sentence pair (2) source length 0 target length 1 alignment score : 1
+leer
+NULL ({ 1 })
+# Sentence pair (3) source length 2 target length 1 alignment score : 0.1
+katze
+NULL ({ }) a ({ }) cat ({ 1 })
+"""
+SHORTER = GIZA_FORWARD.replace("das alte haus", "das haus").replace("2 3", "2")
+GIZA_BACKWARD = """# Sentence pair (1) source length 3 target length 3 alignment score : 0.1
+the old house
+NULL ({ 1 }) das ({ }) alte ({ 2 }) haus ({ 3 })
+# Sentence pair (2) source length 1 target length 0 alignment score : 1
+
+NULL ({ }) leer ({ })
+# Sentence pair (3) source length 1 target length 2 alignment score : 0.1
+a cat
+NULL ({ 1 }) katze ({ 2 })
+"""
+
+
+def test_both_directions_of_giza_are_joined(write):
+    """The backward file has the target in the line with NULL; the lengths of the text tell, and it is turned."""
+    files = {"links": write(GIZA_FORWARD, "f.A3.final"), "backward": write(GIZA_BACKWARD, "b.A3.final")}
+    assert linked(links=files["links"]) == [[[0, 0], [2, 1], [2, 2]], [], [[1, 0]]]
+    assert linked(**files, symmetrise="intersection") == [[[2, 2]], [], [[1, 0]]]
+    assert linked(**files, symmetrise="union") == [[[0, 0], [1, 1], [2, 1], [2, 2]], [], [[1, 0]]]
+
+
+def test_a_backward_file_of_giza_is_turned_where_lengths_do_not_tell(write):
+    pairs = word_pairs(["a b"], ["x y"])
+    head = "# Sentence pair (1) source length 2 target length 2 alignment score : 1\n"
+    forward = write(f"{head}x y\nNULL ({{ }}) a ({{ 2 }}) b ({{ }})\n", "forward")
+    backward = write(f"{head}a b\nNULL ({{ 2 }}) x ({{ }}) y ({{ 1 }})\n", "backward")
+    aligner = Pharaoh(links=forward, backward=backward, symmetrise="intersection")
+    assert aligner.fit(pairs).align(pairs).links.to_lists() == [[[0, 1]]]
+
+
+def test_words_counted_from_one_are_found_out_or_told(write):
+    assert linked(links=write("1-1 3-3\n\n2-1\n")) == [[[0, 0], [2, 2]], [], [[1, 0]]]
+    assert linked(links=write("1-1\n\n1-1\n"), base=1) == [[[0, 0]], [], [[0, 0]]]
+
+
+def test_links_that_leave_the_text_are_left_out_and_said(write, caplog):
+    with caplog.at_level(logging.WARNING):
+        assert linked(links=write("0-0 3-1\n0-0\n1-0\n")) == [[[0, 0]], [], [[1, 0]]]
+    assert "2 links beyond a side's end left out, first in line 1" in caplog.text
+    assert "1 of 3 pairs lack words on a side" in caplog.text
+
+
+def test_a_chunk_finds_its_rows(write):
+    fitted = Pharaoh(links=write("0-0 1-1 2-2\n\n1-0\n")).fit(PAIRS)
+    assert [fitted.align(chunk).links.to_lists() for chunk in PAIRS.chunks(2)] == [
+        [[[0, 0], [1, 1], [2, 2]], []],
+        [[[1, 0]]],
+    ]
+    assert fitted.align(PAIRS.slice(2, 3)).links.offsets.tolist() == [0, 1]
+    with pytest.raises(DataError, match="whose pair 3 has 2 and 1 words, where this one has 1 and 1"):
+        fitted.align(word_pairs(["the old house", "", "cat"], ["das alte haus", "leer", "katze"]))
+
+
+@pytest.mark.parametrize(
+    ("text", "settings", "message"),
+    [
+        ("0-0\n1-0\n", {}, "links of 2 pairs, but the text has 3"),
+        ("0-0\n0-0\n0-0\n0-0\n", {}, "links of 4 pairs, but the text has 3"),
+        ("0-0\n\n1-zero\n", {}, "line 3, column 1: '1-zero' is no link"),
+        ("0-0\n\n1-0\n", {"format": "giza"}, "line 1: .*expected '# Sentence pair"),
+        ("the old house\n", {}, "looks like no format of links"),
+        (
+            GIZA_FORWARD.replace("das alte haus", "das haus").replace("2 3", "2"),
+            {},
+            "3 and 2 words, but the text has 3 and 3",
+        ),
+    ],
+)
+def test_files_that_do_not_fit_are_refused(write, text, settings, message):
+    with pytest.raises(DataError, match=message):
+        Pharaoh(links=write(text), **settings).fit(PAIRS)
+
+
+def test_files_that_are_not_there_are_named(tmp_path, write):
+    write("0-0\n\n1-0\n")
+    with pytest.raises(DataError, match=r"no such file; did you mean 'made\.links'"):
+        Pharaoh(links=str(tmp_path / "mode.links")).fit(PAIRS)
+    with pytest.raises(SettingsError, match="set `links`"):
+        ALIGNERS.build("pharaoh").fit(PAIRS)
+
+
+def test_priors_are_of_no_use_and_nothing_is_to_be_aligned(write, caplog):
+    aligner = Pharaoh(links=write("0-0\n\n1-0\n"))
+    with caplog.at_level(logging.WARNING):
+        aligner.fit(PAIRS, Lexicon([], [], np.zeros((0, 2), np.int32), np.zeros(0)))
+    assert "the priors are left out" in caplog.text
+    with pytest.raises(DataError, match="none with words on both sides"):
+        aligner.fit(word_pairs(["", "a", ""], ["b", "", "c"]))
+
+
+@pytest.mark.parametrize("name", ["enfr", "zhen"])
+def test_real_gold_is_read_as_links(real_data, name):
+    """Both files count from 1, which the loader finds out."""
+    lines = (real_data / "alignment" / f"{name}.src-tgt").read_text(encoding="utf-8").rstrip("\n").split("\n")
+    sides = zip(*(line.split(" ||| ") for line in lines), strict=True)
+    pairs = word_pairs(*(list(side) for side in sides))
+    found = Pharaoh(links=str(real_data / "alignment" / f"{name}.gold")).fit(pairs).align(pairs)
+    assert len(found.links.flat) == {"enfr": 4038 + 13400, "zhen": 11238 + 178}[name]
+    assert found.links.flat.min() == 0

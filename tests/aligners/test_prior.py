@@ -1,0 +1,47 @@
+"""Lexicons as links believed in beforehand: folded, weighed, and never more than aligners can count."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from interlace.aligners import ALIGNERS
+from interlace.aligners._folding import Vocabulary
+from interlace.aligners._prior import MOST, Prior
+from interlace.alignment import WordPairs
+from interlace.alignment.lexicon import Lexicon
+from interlace.core.errors import DataError
+from interlace.text import TextPairs
+
+
+def prior(*entries, weight=1.0):
+    found = Prior.of(Lexicon.of(entries), weight, sides := Vocabulary("lower"), other := Vocabulary("lower"))
+    spelt = [(sides.types[i], other.types[j]) for i, j in found.entries.tolist()]
+    return dict(zip(spelt, found.counts.tolist(), strict=True))
+
+
+def test_entries_that_differ_in_case_are_added_up_and_weighed():
+    found = prior(("Hund", "dog", 2), ("hund", "Dog", 1), ("a", "x", 0), weight=3)
+    assert found == pytest.approx({("hund", "dog"): 9, ("a", "x"): 0})
+    assert prior(("a", "x", 1), weight=0) == prior() == {}
+
+
+def test_counts_beyond_what_aligners_count_keep_their_shares():
+    found = prior(("a", "x", 3e300), ("a", "y", 1e300), ("b", "y", 1e300))
+    assert found["a", "x"] + found["a", "y"] == pytest.approx(MOST)
+    assert found["a", "x"] == pytest.approx(3 * found["b", "y"])
+    assert prior(("a", "x", 1e200), weight=1e200) == pytest.approx({("a", "x"): MOST})
+
+
+@pytest.mark.parametrize("count", [-1.0, np.nan, np.inf])
+def test_counts_that_are_none_are_named(count):
+    with pytest.raises(DataError, match=r"priors: 'a' - 'x' has the count .*; expected a number of at least 0"):
+        prior(("b", "y", 1), ("a", "x", count))
+
+
+@pytest.mark.parametrize("name", [name for name in ALIGNERS.names() if ALIGNERS.get(name).learns])
+def test_links_believed_in_without_end_are_links(name):
+    pairs = WordPairs.of([TextPairs.of(["a b"] * 3, ["x y"] * 3)])
+    aligned = ALIGNERS.build(name).fit(pairs, Lexicon.of([("a", "y", 1e18), ("b", "x", 1e18)])).align(pairs)
+    assert aligned.links[0].tolist() == [[0, 1], [1, 0]]
+    assert (aligned.confidence > 0).all()

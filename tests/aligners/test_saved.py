@@ -1,0 +1,89 @@
+"""Models in folders: what is written about them, what is said of damaged ones, and of text that does not suit them."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from interlace.aligners import ALIGNERS, MARK, load
+from interlace.alignment import WordPairs
+from interlace.core.errors import DataError, InterlaceError, SettingsError
+from interlace.core.ragged import Ragged
+
+LEARNING = [name for name in ALIGNERS.names() if ALIGNERS.get(name).learns]
+
+
+def pairs(languages=("en", "de"), splitter="moses"):
+    rows = Ragged.of([[0, 1], [0], [1]])
+    return WordPairs(rows, rows, ["the", "cat"], ["die", "Katze"], languages, splitter)
+
+
+@pytest.fixture(params=LEARNING, scope="module")
+def fitted(request):
+    return ALIGNERS.build(request.param).fit(pairs())
+
+
+def test_a_model_remembers_what_it_was_learnt_from(fitted, tmp_path):
+    fitted.save(tmp_path / "model", pairs())
+    learnt = load(tmp_path / "model").learnt
+    assert (learnt.languages, learnt.splitter) == (("en", "de"), "moses")
+    load(tmp_path / "model").save(tmp_path / "again")
+    assert load(tmp_path / "again").learnt == learnt
+    fitted.save(tmp_path / "bare")
+    assert load(tmp_path / "bare").learnt is None  # as in folders that older versions wrote
+
+
+def test_other_words_and_languages_are_told_apart(fitted, tmp_path):
+    fitted.save(tmp_path / "model", pairs())
+    learnt = load(tmp_path / "model").learnt
+    assert learnt.differs(pairs()) == ""
+    assert learnt.differs(pairs(("source", "target"))) == ""  # nobody said which
+    assert learnt.differs(pairs(("de", "en"))) == "learnt from en-de, but this text is de-en"
+    assert "'moses' found, but those of this text 'blanks'" in learnt.differs(pairs(splitter="blanks"))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[]", "expected an object of JSON, found \\[\\]"),
+        ('"x"', "expected an object of JSON, found 'x'"),
+        ("{", "damaged aligner: Expecting property name"),
+        ("{}", "key 'aligner' is required"),
+        ('{"aligner": 3, "settings": {}}', "aligner: input should be a valid string"),
+        ('{"format": 2, "aligner": "gibbs", "settings": {}}', "a model of format 2, written by a newer interlace"),
+        ('{"aligner": "gibs", "settings": {}}', "no aligner 'gibs'; did you mean 'gibbs'"),
+        ('{"aligner": "gibbs", "settings": []}', "settings: input should be a valid dictionary"),
+        ('{"aligner": "gibbs", "settings": {"nul": 1}}', "unknown key 'nul'; did you mean 'null'"),
+    ],
+)
+def test_a_damaged_description_is_named(fitted, tmp_path, text, said):
+    fitted.save(tmp_path / "model")
+    (tmp_path / "model" / MARK).write_text(text)
+    with pytest.raises((DataError, SettingsError), match=said):
+        load(tmp_path / "model")
+
+
+def test_a_word_that_stands_twice_is_damage(fitted, tmp_path):
+    fitted.save(tmp_path / "model")
+    (tmp_path / "model" / "source.words").write_text("the\nthe\n")
+    with pytest.raises(DataError, match=r"damaged model.* twice"):
+        load(tmp_path / "model")
+
+
+def test_arrays_of_another_kind_are_damage(fitted):
+    for name, array in fitted.arrays().items():
+        for damaged in (np.zeros(array.shape, "complex64"), array[None], -array - 1):
+            with pytest.raises(InterlaceError, match=f"damaged model: '{name}'"):
+                fitted.aligner.restore({**fitted.arrays(), name: damaged}, *fitted.types())
+
+
+def test_what_stands_in_the_way_is_not_replaced(fitted, tmp_path):
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "notes.txt").write_text("mine")
+    with pytest.raises(DataError, match=f"no {MARK}"):
+        fitted.save(tmp_path / "model")
+    (tmp_path / "model" / "notes.txt").rename(tmp_path / "model" / MARK)
+    fitted.save(tmp_path / "model")
+    assert json.loads((tmp_path / "model" / MARK).read_text())["aligner"] == fitted.aligner.name

@@ -1,0 +1,359 @@
+"""Links from vectors: by hand where the vectors are given, then from real (tiny) encoders."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+
+from interlace.aligners import ALIGNERS
+from interlace.aligners import _similarity_methods as methods
+from interlace.aligners._similarity_vectors import Encoder, Units, shortened
+from interlace.aligners.similarity import Similar, Similarity
+from interlace.alignment import WordPairs
+from interlace.core.errors import CheckpointError, DataError, SettingsError
+from interlace.core.ragged import Ragged
+from interlace.data.vocab import Vocab
+from interlace.models.build import fresh, load
+from interlace.models.shape import Shape
+from interlace.text import Text, TextPairs
+from interlace.text.running import running_text
+from interlace.text.words import SPLITTERS
+
+PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "b", "c", "x", "y", "w", "##b", "##y", "书"]
+VECTORS = {"a": (1, 0), "b": (0.8, 0.6), "c": (0, 1), "##b": (0, 1), "x": (1, 0), "y": (0, 1), "w": (0.96, 0.28)}
+
+
+def wordpieces(pieces=tuple(PIECES)):
+    tokenizer = Tokenizer(models.WordPiece({piece: n for n, piece in enumerate(pieces)}, unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=False)
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    roles = {"pad": "[PAD]", "unk": "[UNK]", "begin": "[CLS]", "end": "[SEP]"}
+    return Vocab(tokenizer, roles, {}, "pieces")
+
+
+def word_pairs(source, target, languages=("en", "de")):
+    split = SPLITTERS.build("blanks").split
+    sides = [Text(language, lines, split(lines)) for language, lines in zip(languages, (source, target), strict=True)]
+    return WordPairs.of([TextPairs(*sides)])
+
+
+@dataclass
+class Table:
+    """An encoder whose vectors are known: those of a table, whatever stands around."""
+
+    vocab: Vocab
+    scale: float = 1.0
+    max_length: int = 20
+
+    def units(self, sentences):
+        table = np.array([VECTORS.get(piece, (-1, -1)) for piece in PIECES], np.float32) * self.scale
+        kept = Ragged.from_lengths(sentences.ids.flat, sentences.lengths)
+        vectors = torch.from_numpy(table[kept.padded(0)])
+        return Units(vectors, torch.from_numpy(sentences.words.padded(-1)))
+
+
+def links(source, target, scale=1.0, **settings):
+    fitted = Similar(Similarity(**settings), Table(wordpieces(), scale))
+    found = fitted.align(word_pairs([source], [target]))
+    return [tuple(link) for link in found.links[0].tolist()], found.confidence
+
+
+# a: (1, 0)  b: (.8, .6)  c: (0, 1)  x: (1, 0)  y: (0, 1)  w: (.96, .28), so the cosines are
+#        x    y    w
+#   a    1    0    .96
+#   b    .8   .6   .936
+#   c    0    1    .28
+
+
+def test_argmax_links_what_is_each_others_most_similar():
+    found, confidence = links("a b c", "x y", method="argmax")
+    assert found == [(0, 0), (2, 1)]
+    np.testing.assert_allclose(confidence, [1, 1])
+
+
+def test_itermax_links_words_left_over_to_linked_ones():
+    """In the second round b is compared with x at .9 x .9 and with y at .9 x .8; a-x and c-y are out."""
+    found, confidence = links("a b c", "x y", method="itermax")
+    assert found == [(0, 0), (1, 0), (2, 1)]
+    np.testing.assert_allclose(confidence, [1, 0.9, 1], atol=1e-6)
+    assert links("a b c", "x y", method="itermax", iterations=1)[0] == [(0, 0), (2, 1)]
+    assert links("a b b c", "x y", method="itermax", iterations=2)[0] == [(0, 0), (1, 0), (3, 1)]
+    assert links("a b b c", "x y", method="itermax", iterations=3)[0] == [(0, 0), (1, 0), (2, 0), (3, 1)]
+
+
+def test_a_discount_leads_itermax_to_words_not_yet_linked():
+    """Round one links a-x. Then w, not linked yet, is b's best at .968, before x at .9 or .5 times .9."""
+    assert links("a b", "x w", method="argmax")[0] == [(0, 0)]
+    assert links("a b", "x w", method="itermax")[0] == [(0, 0), (1, 1)]
+
+
+def test_match_gives_up_pairs_for_the_best_sum():
+    """a-x and b-w sum to 1.936, a-w and b-x to 1.76."""
+    assert links("a b", "x w", method="match")[0] == [(0, 0), (1, 1)]
+    assert links("b a c", "x", method="match")[0] == [(1, 0)]
+
+
+def test_softmax_asks_both_directions():
+    """Products of c, a, b with x, y at scale 3: 0 9, 9 0, 7.2 5.4.
+
+    Forward: c .0001 .9999, a the reverse, b .858 .142. Backward: x from c .0001, a .858, b .142; y from c .973, b .027.
+    """
+    found, confidence = links("c a b", "x y", scale=3.0, threshold=0.001)
+    assert found == [(0, 1), (1, 0), (2, 0), (2, 1)]
+    expected = np.sqrt([0.99988 * 0.97335, 0.99988 * 0.85804, 0.85815 * 0.14183, 0.14185 * 0.02660])
+    np.testing.assert_allclose(confidence, expected, rtol=1e-3)
+    assert links("c a b", "x y", scale=3.0, threshold=0.1)[0] == [(0, 1), (1, 0), (2, 0)]
+
+
+def test_words_are_linked_by_any_subword_or_by_their_mean():
+    """The word ab is a and ##b, which points like y; their mean, (.5, .5), is as far from x as from y."""
+    assert links("ab", "x y", method="argmax", pooling="any")[0] == [(0, 0), (0, 1)]
+    found, confidence = links("ab", "x y", method="argmax", pooling="mean")
+    assert found == [(0, 0)]
+    np.testing.assert_allclose(confidence, (1 + np.sqrt(0.5)) / 2, rtol=1e-5)
+
+
+def test_the_surest_pair_of_subwords_speaks_for_two_words():
+    found, confidence = links("ab", "wy", scale=3.0, threshold=0.001)
+    assert found == [(0, 0)]
+    assert confidence[0] > 0.9
+
+
+def test_distortion_draws_links_to_the_diagonal():
+    """Both a are x; the second stands nearer to x once standing apart counts."""
+    assert links("a a", "y x", method="argmax")[0] == [(0, 1)]
+    assert links("a a", "y x", method="argmax", distortion=0.5)[0] == [(1, 1)]
+
+
+def test_unknown_words_are_linked_and_words_without_subwords_are_not():
+    found, _ = links("\x01 zzz a", "qqq x", method="argmax")
+    assert found == [(1, 0), (2, 1)]
+    assert links("\x01", "x", method="match", pooling="any")[0] == []
+    assert links("\x01", "x", method="softmax", pooling="mean")[0] == []
+
+
+def test_rows_without_words_or_pairs_without_rows():
+    fitted = Similar(Similarity(method="argmax"), Table(wordpieces()))
+    found = fitted.align(word_pairs(["", "a", "", "b a"], ["x", "", "", "x"]))
+    assert found.links.to_lists() == [[], [], [], [[1, 0]]]
+    nothing = fitted.align(word_pairs([], []))
+    assert (len(nothing), nothing.links.flat.shape) == (0, (0, 2))
+    one_sided = fitted.align(word_pairs(["a"], [""]))
+    assert one_sided.links.to_lists() == [[]]
+
+
+# ---- the methods against plain loops ----
+
+SIMILARITIES = st.tuples(st.integers(1, 4), st.integers(1, 5), st.integers(0, 2**32 - 1))
+
+
+def drawn(shape):
+    rows, columns, seed = shape
+    return np.random.default_rng(seed).random((rows, columns)).astype(np.float32)
+
+
+def batch_of(values, room=2):
+    """The matrix inside a larger one whose other cells are tempting but not real."""
+    wide = np.ones((2, values.shape[0] + room, values.shape[1] + room), np.float32)
+    real = np.zeros(wide.shape, np.bool_)
+    wide[1, : values.shape[0], : values.shape[1]] = values
+    real[1, : values.shape[0], : values.shape[1]] = True
+    return torch.from_numpy(wide), torch.from_numpy(real)
+
+
+def inside(linked, values):
+    assert not linked[0].any()
+    found = {tuple(place) for place in linked[1].nonzero().tolist()}
+    assert all(i < values.shape[0] and j < values.shape[1] for i, j in found)
+    return found
+
+
+def mutual(values):
+    best_of_row = {(i, int(row.argmax())) for i, row in enumerate(values)}
+    best_of_column = {(int(column.argmax()), j) for j, column in enumerate(values.T)}
+    return {(i, j) for i, j in best_of_row & best_of_column if values[i, j] > 0}
+
+
+@given(SIMILARITIES)
+def test_argmax_is_the_intersection_of_both_maxima(shape):
+    values = drawn(shape)
+    assert inside(methods.argmax(*batch_of(values)), values) == mutual(values)
+
+
+@given(SIMILARITIES, st.integers(1, 4))
+def test_itermax_repeats_argmax_on_what_the_paper_leaves(shape, iterations):
+    values = drawn(shape)
+    expected = mutual(values)
+    for _ in range(iterations - 1):
+        rows, columns = {i for i, _ in expected}, {j for _, j in expected}
+        left = values.copy()
+        for i, j in itertools.product(*map(range, values.shape)):
+            left[i, j] *= [1, np.float32(0.9), 0][(i in rows) + (j in columns)]
+        expected = expected | mutual(left)
+    assert inside(methods.itermax(*batch_of(values), 0.9, iterations), values) == expected
+
+
+@given(SIMILARITIES)
+def test_match_has_the_highest_sum_of_all_assignments(shape):
+    values = drawn(shape)
+    found = inside(methods.match(*batch_of(values)), values)
+    wide = values if values.shape[0] <= values.shape[1] else values.T
+    best = max(sum(wide[range(len(wide)), order]) for order in itertools.permutations(range(wide.shape[1]), len(wide)))
+    assert len({i for i, _ in found}) == len({j for _, j in found}) == len(found) == min(values.shape)
+    np.testing.assert_allclose(sum(values[i, j] for i, j in found), best, rtol=1e-5)
+
+
+@given(SIMILARITIES, st.sampled_from([0.001, 0.2, 0.4]))
+def test_softmax_takes_what_passes_the_threshold_both_ways(shape, threshold):
+    values = drawn(shape) * 6
+    forward = np.exp(values) / np.exp(values).sum(1, keepdims=True)
+    backward = np.exp(values) / np.exp(values).sum(0, keepdims=True)
+    linked, confidence = methods.softmax(*batch_of(values), threshold)
+    assert inside(linked, values) == set(zip(*np.nonzero(np.minimum(forward, backward) > threshold), strict=True))
+    height, width = values.shape
+    np.testing.assert_allclose(confidence[1, :height, :width], np.sqrt(forward * backward), rtol=1e-4)
+
+
+# ---- encoders ----
+
+LINES = {"en": ["the doctor reads letters", "a cat sleeps"], "zh": ["医生读信。", "猫睡觉"]}
+FAMILIES = {"bert": ("en", "zh"), "roberta": (), "modernbert": ()}
+
+
+@pytest.fixture(scope="module")
+def vocab():
+    return Vocab.learn({language: lines * 20 for language, lines in LINES.items()}, size=400)
+
+
+@pytest.fixture(scope="module")
+def start(vocab, tmp_path_factory):
+    """Makes a checkpoint, once a family."""
+    made = {}
+
+    def make(family="bert"):
+        if family not in made:
+            made[family] = tmp_path_factory.mktemp("checkpoints") / family
+            shape = Shape(family=family, layers=3, width=16, heads=2, max_length=24)
+            backbone = fresh(shape, vocab, FAMILIES[family], seed=0)
+            with torch.no_grad():  # fresh vectors are all but equal, where a real model's differ
+                for weight in backbone.parameters():
+                    weight.add_(0.3 * torch.randn(weight.shape, generator=torch.Generator().manual_seed(1)))
+            backbone.save_pretrained(made[family], vocab)
+        return str(made[family])
+
+    return make
+
+
+REAL = word_pairs(["the doctor reads letters", "", "a cat sleeps ."], ["医生 读 信 。", "猫", "猫 睡觉"], ("en", "zh"))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("layer", [0, 2, -1, None])
+def test_vectors_are_those_of_the_asked_layer(start, vocab, family, layer):
+    fitted = Similarity(start=start(family), layer=layer).fit(REAL)
+    sentences = vocab.encode(["the doctor reads letters", "a cat"], language="en")
+    units = fitted.encoder.units(sentences)
+    whole = load(start(family), vocab).eval()
+    for row in range(2):
+        ids = torch.tensor([[vocab.begin, *sentences.ids[row].tolist(), vocab.end]])
+        inputs = {"input_ids": ids}
+        if FAMILIES[family]:
+            inputs["token_type_ids"] = torch.full_like(ids, whole.traits.languages["en"])
+        with torch.inference_mode():
+            states = whole.hidden_states(inputs)[2 if layer is None else layer][0]
+        np.testing.assert_allclose(units.vectors[row, : ids.shape[1]], states, atol=1e-5)
+        assert units.words[row].tolist()[1:-1][: len(sentences.words[row])] == sentences.words[row].tolist()
+
+
+def test_layers_above_the_asked_one_are_not_run(start, vocab):
+    backbone = shortened(load(start(), vocab), 1)
+    assert len(backbone.model.base_model.encoder.layer) == 1
+
+
+@pytest.mark.parametrize("method", ["softmax", "argmax", "itermax", "match"])
+@pytest.mark.parametrize("pooling", ["any", "mean"])
+def test_batches_and_chunks_change_nothing(start, method, pooling):
+    settings = {"start": start(), "method": method, "pooling": pooling}
+    whole = Similarity(**settings).fit(REAL).align(REAL)
+    small = Similarity(**settings, tokens_per_batch=16).fit(REAL)
+    parts = [small.align(chunk) for chunk in REAL.chunks(1)]
+    assert [row for part in parts for row in part.links.to_lists()] == whole.links.to_lists()
+    np.testing.assert_allclose(np.concatenate([part.confidence for part in parts]), whole.confidence, rtol=1e-4)
+    assert len(whole.links[0]) > 0
+    assert len(whole.links[1]) == 0
+
+
+def test_every_word_of_an_unspaced_line_can_be_linked(start, vocab):
+    """Some of them share a subword of the plain line, which is cut for them."""
+    plain = running_text(REAL.target, REAL.target_types, "zh", "blanks")
+    assert set(vocab.encode_text(plain).words[0].tolist()) != {0, 1, 2, 3}
+    fitted = Similarity(start=start(), method="match", pooling="mean").fit(REAL)
+    assert {j for _, j in fitted.align(REAL).links[0].tolist()} == {0, 1, 2, 3}
+
+
+def test_words_beyond_the_longest_row_get_no_links(start, caplog):
+    long = word_pairs(["the cat", "a " * 60], ["猫", "猫 " * 60], ("en", "zh"))
+    fitted = Similarity(start=start(), method="match").fit(long)
+    with caplog.at_level(logging.WARNING):
+        found = fitted.align(long)
+    assert "1 pairs are longer than 22 subwords" in caplog.text
+    assert "pair 2" in caplog.text
+    assert 0 < found.links[1].max() < 22
+
+
+def test_the_model_sees_the_language_of_each_side(start):
+    named = Similarity(start=start(), method="softmax").fit(REAL).align(REAL)
+    unnamed = Similarity(start=start(), method="softmax", language_ids=False).fit(REAL).align(REAL)
+    assert not np.allclose(named.confidence[:3], unnamed.confidence[:3])
+    other = word_pairs(["a cat"], ["eine Katze"], ("en", "de"))
+    with pytest.raises(SettingsError, match="no language embedding for 'de'"):
+        Similarity(start=start()).fit(other).align(other)
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "message"),
+    [
+        ({"layer": 4}, SettingsError, "layer = 4, but .* has the layers 0 to 3"),
+        ({"device": "abacus"}, SettingsError, "device = 'abacus' cannot be used"),
+        ({"distortion": 0.5, "method": "softmax"}, SettingsError, "set it to 0"),
+        ({"start": "./nowhere"}, DataError, "nowhere"),
+    ],
+)
+def test_what_cannot_be_is_said(start, settings, error, message):
+    with pytest.raises(error, match=message):
+        Similarity(**{"start": start(), **settings}).fit(REAL)
+
+
+def test_a_model_without_languages_cannot_be_fed_them(start):
+    with pytest.raises(SettingsError, match="has no language embeddings"):
+        Similarity(start=start("roberta"), language_ids=True).fit(REAL)
+
+
+def test_a_tokenizer_alone_is_no_encoder(vocab, tmp_path):
+    vocab.save(tmp_path / "vocab")
+    with pytest.raises(CheckpointError, match=r"holds no config\.json"):
+        Similarity(start=str(tmp_path / "vocab")).fit(REAL)
+
+
+def test_nothing_is_learnt_and_nothing_saved(start, tmp_path):
+    with pytest.raises(DataError, match="none with words on both sides"):
+        Similarity(start=start()).fit(word_pairs(["a", ""], ["", "b"]))
+    fitted = ALIGNERS.build({"name": "similarity", "start": start()}).fit(REAL)
+    with pytest.raises(DataError, match="learns nothing"):
+        fitted.save(tmp_path / "model")
+
+
+def test_encoders_are_read_as_they_are_set(start, vocab):
+    backbone = load(start(), vocab)
+    encoder = Encoder(backbone, vocab, 3, 6, feed_languages=False)
+    units = encoder.units(vocab.encode(["the doctor reads letters the doctor"]))
+    assert units.words.shape == (1, 6)
+    assert units.real[0].tolist() == [False, True, True, True, True, False]

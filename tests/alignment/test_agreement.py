@@ -1,0 +1,96 @@
+"""Agreement with gold links: worked by hand, and equal to arithmetic on sets."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interlace.alignment.agreement import Agreement, agreement
+from interlace.core.errors import DataError
+from interlace.core.ragged import Ragged
+
+
+def links(*rows):
+    return Ragged.of([sorted(set(row)) for row in rows], width=2)
+
+
+FOUND = links([(0, 0), (1, 1), (2, 1)], [(0, 3)])
+SURE = links([(0, 0), (1, 2)], [])
+POSSIBLE = links([(0, 0), (1, 2), (1, 1)], [(0, 3), (5, 5)])
+
+
+def test_a_corpus_worked_by_hand():
+    # 4 links: (0,0) is sure, (1,1) and the second pair's (0,3) are possible, (2,1) is neither; (1,2) is missed.
+    score = agreement(FOUND, SURE, POSSIBLE)
+    assert score == Agreement(links=4, sure=2, possible=5, in_sure=1, in_possible=3)
+    assert (score.precision, score.recall) == (3 / 4, 1 / 2)
+    assert score.f1 == pytest.approx(0.6)
+    assert score.aer == pytest.approx(1 - (1 + 3) / (4 + 2))
+    assert str(score) == ("precision 75.0%, recall 50.0%, F1 60.0%, AER 33.3% (4 links; gold: 2 sure and 3 possible)")
+
+
+def test_sure_links_are_possible_without_being_said_to_be():
+    only_possible = links([(1, 1)], [(0, 3), (5, 5)])
+    assert agreement(FOUND, SURE, only_possible) == agreement(FOUND, SURE, POSSIBLE)
+    assert agreement(FOUND, SURE) == Agreement(links=4, sure=2, possible=2, in_sure=1, in_possible=1)
+
+
+def test_links_may_come_in_any_order_and_twice():
+    found = Ragged.of([[(2, 1), (1, 1), (0, 0), (1, 1)], [(0, 3)]], width=2)
+    sure, possible = (
+        Ragged.of([[(1, 2), (0, 0)], []], width=2),
+        Ragged.of([[(1, 1), (1, 2)], [(5, 5), (0, 3)]], width=2),
+    )
+    assert agreement(found, sure, possible) == agreement(FOUND, SURE, POSSIBLE)
+    assert agreement(Ragged.of([[]]), Ragged.of([[]])) == Agreement()  # rows of nothing have no second axis
+
+
+def test_the_same_link_of_another_pair_is_not_found():
+    assert agreement(links([(0, 0)], []), links([], [(0, 0)])).in_sure == 0
+
+
+def test_nothing_found_and_nothing_drawn_have_rates():
+    nothing = links([], [])
+    missed, invented, both = agreement(nothing, SURE), agreement(FOUND, nothing, nothing), agreement(nothing, nothing)
+    assert (missed.precision, missed.recall, missed.f1, missed.aer) == (1.0, 0.0, 0.0, 1.0)
+    assert (invented.precision, invented.recall, invented.f1, invented.aer) == (0.0, 1.0, 0.0, 1.0)
+    assert (both.precision, both.recall, both.f1, both.aer) == (1.0, 1.0, 1.0, 0.0)
+    # With possible links only, the error rate is one minus precision.
+    loose = agreement(FOUND, nothing, POSSIBLE)
+    assert (loose.recall, loose.aer) == (1.0, pytest.approx(1 - loose.precision))
+    assert "gold: 0 sure" in str(both)
+
+
+def test_parts_add_up():
+    parts = [
+        agreement(FOUND.slice(row, row + 1), SURE.slice(row, row + 1), POSSIBLE.slice(row, row + 1)) for row in (0, 1)
+    ]
+    assert sum(parts, Agreement()) == agreement(FOUND, SURE, POSSIBLE)
+
+
+words = st.integers(0, 5)
+rows = st.lists(st.tuples(*(st.sets(st.tuples(words, words), max_size=8) for _ in range(3))), max_size=5)
+
+
+@given(rows)
+def test_counts_are_those_of_sets(pairs):
+    found, sure, possible = ([pair[side] for pair in pairs] for side in range(3))
+    score = agreement(links(*found), links(*sure), links(*possible))
+    assert score.in_sure == sum(len(a & s) for a, s in zip(found, sure, strict=True))
+    assert score.in_possible == sum(len(a & (s | p)) for a, s, p in pairs)
+    assert score.possible == sum(len(s | p) for _, s, p in pairs)
+    assert all(0 <= rate <= 1 and math.isfinite(rate) for rate in (score.precision, score.recall, score.f1, score.aer))
+
+
+@given(rows)
+def test_gold_agrees_with_itself(pairs):
+    sure = links(*(pair[0] for pair in pairs))
+    assert agreement(sure, sure).aer == 0.0
+
+
+def test_rows_must_correspond():
+    with pytest.raises(DataError, match=r"links of 2 pairs, but gold of 1 \(sure\)"):
+        agreement(FOUND, SURE.slice(0, 1))

@@ -1,0 +1,220 @@
+"""Lexicons: counted from links, read from dictionaries, cut down, and renumbered."""
+
+from __future__ import annotations
+
+import gzip
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interlace.alignment import WordPairs
+from interlace.alignment.lexicon import Lexicon
+from interlace.core.errors import DataError
+from interlace.core.ragged import Ragged
+from interlace.text.lines import write_lines
+from interlace.toy import _dictionary as world
+
+
+def pairs_of(sources, targets):
+    """Word pairs of lines split at blanks, their types numbered by spelling."""
+    sides = [[line.split() for line in lines] for lines in (sources, targets)]
+    types = [sorted({word for line in side for word in line}) for side in sides]
+    rows = [
+        Ragged.of([[numbering.index(word) for word in line] for line in side])
+        for side, numbering in zip(sides, types, strict=True)
+    ]
+    return WordPairs(*rows, *types)
+
+
+def linked():
+    """the house = das Haus; the small house = das kleine; house ! = Haus (the mark is not linked)."""
+    pairs = pairs_of(["the house", "the small house", "house !"], ["das Haus", "das kleine", "Haus"])
+    return pairs, Ragged.of([[(0, 0), (1, 1)], [(0, 0), (1, 1)], [(0, 0)]], width=2)
+
+
+def entries(lexicon):
+    return {lexicon[entry][:2]: lexicon[entry][2] for entry in range(len(lexicon))}
+
+
+def test_links_are_counted_as_worked_by_hand():
+    lexicon = Lexicon.count(*linked())
+    assert entries(lexicon) == {("house", "Haus"): 2, ("small", "kleine"): 1, ("the", "das"): 2}
+    assert dict(zip(lexicon.source_types, lexicon.source_alone, strict=True)) == {
+        "!": 1, "house": 1, "small": 0, "the": 0,
+    }  # fmt: skip
+    assert lexicon.target_alone.tolist() == [0, 0, 0]
+
+
+def test_probabilities_count_words_without_links_as_linked_to_null():
+    lexicon = Lexicon.count(*linked())
+    forward = dict(zip(entries(lexicon), lexicon.forward, strict=True))
+    assert forward[("house", "Haus")] == pytest.approx(2 / 3)  # one house of three stood alone
+    assert forward[("the", "das")] == 1
+    assert lexicon.backward.tolist() == [1, 1, 1]
+    assert lexicon.null_backward.tolist() == [0.5, 0.5, 0, 0]  # "!" and one "house"
+    assert lexicon.null_forward.tolist() == [0, 0, 0]  # no target word stood alone
+
+
+@given(st.lists(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), unique=True), min_size=1, max_size=12))
+def test_shares_of_a_word_add_up_with_that_of_null(rows):
+    rng = np.random.default_rng(len(rows))
+    source = Ragged.from_lengths(rng.integers(0, 5, 4 * len(rows), dtype=np.int32), [4] * len(rows))
+    target = Ragged.from_lengths(rng.integers(0, 4, 3 * len(rows), dtype=np.int32), [3] * len(rows))
+    pairs = WordPairs(source, target, list("abcde"), list("wxyz"))
+    lexicon = Lexicon.count(pairs, Ragged.of(rows, width=2))
+    expected = Counter((int(source[n][i]), int(target[n][j])) for n, row in enumerate(rows) for i, j in row)
+    assert {
+        tuple(entry): count for entry, count in zip(lexicon.entries.tolist(), lexicon.counts, strict=True)
+    } == expected
+    totals = np.bincount(lexicon.entries[:, 0], lexicon.counts, minlength=5) + lexicon.source_alone
+    shares = np.bincount(lexicon.entries[:, 0], lexicon.forward, minlength=5)
+    shares = shares + lexicon.source_alone / np.maximum(totals, 1)
+    assert np.allclose(shares[totals > 0], 1)
+    again = lexicon.reversed()
+    assert (again.entries.tolist(), again.counts.tolist()) == _pairs_of(Lexicon.count(pairs.reversed(), Ragged.of(
+        [[(j, i) for i, j in row] for row in rows], width=2)))  # fmt: skip
+
+
+def _pairs_of(lexicon):
+    return lexicon.entries.tolist(), lexicon.counts.tolist()
+
+
+def test_chunks_and_slices_give_what_the_whole_gives(monkeypatch):
+    pairs, links = linked()
+    monkeypatch.setattr(WordPairs.chunks, "__defaults__", (2,))
+    monkeypatch.setattr("interlace.alignment.lexicon._PENDING", 1)
+    rows = [0, 1, 2] * 5
+    longer = WordPairs(pairs.source.take(rows), pairs.target.take(rows), pairs.source_types, pairs.target_types)
+    whole = Lexicon.count(longer, links.take(rows))
+    assert whole.counts.tolist() == (Lexicon.count(pairs, links).counts * 5).tolist()
+    part = Lexicon.count(longer.slice(1, 2), links.take(rows).slice(1, 2))
+    assert entries(part) == {("the", "das"): 1, ("small", "kleine"): 1}
+
+
+def test_links_may_come_in_any_order_and_twice():
+    pairs, _ = linked()
+    again = Ragged.of([[(1, 1), (0, 0), (1, 1)], [(1, 1), (0, 0)], [(0, 0)]], width=2)
+    assert entries(Lexicon.count(pairs, again)) == entries(Lexicon.count(*linked()))
+    assert len(Lexicon.count(pairs, Ragged.of([[], [], []]))) == 0  # rows of nothing have no second axis
+
+
+@pytest.mark.filterwarnings("error")
+def test_an_entry_that_nobody_counted_has_no_share():
+    lexicon = lexicon_of({"a x": 1, "b y": 0})
+    assert (lexicon.forward.tolist(), lexicon.backward.tolist()) == ([1, 0], [1, 0])
+    assert len(lexicon.top(1)) == 2
+
+
+def test_links_beyond_a_sentence_are_refused(monkeypatch):
+    pairs, _ = linked()
+    with pytest.raises(DataError, match="3 source and 3 target sentences, but 1 rows of links"):
+        Lexicon.count(pairs, Ragged.of([[]], width=2))
+    monkeypatch.setattr(WordPairs.chunks, "__defaults__", (1,))  # the number is that of the pair and not of the chunk
+    with pytest.raises(DataError, match="pair 2: link 3-0"):
+        Lexicon.count(pairs, Ragged.of([[], [(3, 0)], []], width=2))
+
+
+def lexicon_of(table):
+    return Lexicon.of((*words.split(), count) for words, count in table.items())
+
+
+def test_cuts_keep_what_they_say():
+    lexicon = lexicon_of({"a x": 5, "a y": 2, "b y": 2, "b z": 1, ", ,": 9, "7 sieben": 3, "c z": 1})
+    assert set(entries(lexicon.at_least(2))) == {("a", "x"), ("a", "y"), ("b", "y"), (",", ","), ("7", "sieben")}
+    assert set(entries(lexicon.words())) == {("a", "x"), ("a", "y"), ("b", "y"), ("b", "z"), ("c", "z")}
+    assert set(entries(lexicon.words().top(1))) == {("a", "x"), ("b", "y"), ("c", "z")}
+    assert len(lexicon.top(2)) == 7
+    # y is best of b, and b (2) equals a (2) as best of y; z is best of c, and equals b
+    assert set(entries(lexicon.words().mutual())) == {("a", "x"), ("b", "y"), ("c", "z")}
+
+
+def test_of_equals_the_rarer_target_comes_first():
+    lexicon = lexicon_of({"a often": 1, "a rare": 1, "b often": 7})
+    assert set(entries(lexicon.top(1))) == {("a", "rare"), ("b", "often")}
+
+
+def test_another_numbering_keeps_entries_and_drops_unknown_words():
+    lexicon = lexicon_of({"a x": 5, "a y": 2, "b y": 3})
+    other = lexicon.between(["b", "q", "a"], ["y", "x"])
+    assert other.entries.tolist() == [[0, 0], [2, 0], [2, 1]]
+    assert other.counts.tolist() == [3, 2, 5]
+    assert entries(lexicon.between(["b"], ["y", "x"])) == {("b", "y"): 3}
+    assert len(lexicon.between([], ["x"])) == len(lexicon.between(["a"], [])) == len(lexicon.between(["A"], ["X"])) == 0
+
+
+def test_folded_entries_stand_for_all_spellings():
+    lexicon = lexicon_of({"hund dog": 5, "Hund dog": 2, "a x": 1})
+    folded = lexicon.between(["Hund", "HUND", "katze"], ["dog", "Dog"], fold=True)
+    assert entries(folded) == {(de, en): 7 for de in ("Hund", "HUND") for en in ("dog", "Dog")}
+
+
+def test_words_without_links_are_renumbered_too():
+    lexicon = Lexicon.count(*linked())
+    other = lexicon.between(["house", "q", "!"], ["Haus"])
+    assert other.source_alone.tolist() == [1, 0, 1]
+    assert other.null_backward.tolist() == [0.5, 0, 0.5]
+    assert other.forward == pytest.approx([2 / 3])
+
+
+def test_a_dictionary_is_read_with_tabs_or_blanks(tmp_path):
+    path = tmp_path / "en-de.txt"
+    path.write_bytes(b"dog\tHund\nthe die\nthe   der\n\nthe die\nto go\tgehen\r\nNew York\tNeu York\t4\n")
+    lexicon = Lexicon.read(path)
+    assert entries(lexicon) == {
+        ("dog", "Hund"): 1, ("the", "die"): 1, ("the", "der"): 1, ("to go", "gehen"): 1, ("New York", "Neu York"): 4,
+    }  # fmt: skip
+    assert lexicon.source_types[:2] == ["dog", "the"]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("alone", "line 2: expected 'source<TAB>target'"),
+        ("a b c", "line 2: .*; put a tab between words that hold blanks"),
+        ("a\t", "line 2: expected"),
+        ("a\tb\tc\td", "line 2: expected"),
+        ("a\tb\tmany", "line 2: the third column is a count, at least 0, found 'many'"),
+        ("a\tb\tnan", "line 2: the third column is a count"),
+        ("a\tb\t-1", "line 2: the third column is a count"),
+    ],
+)
+def test_a_line_that_is_no_translation_is_named(tmp_path, line, message):
+    path = tmp_path / "d.txt"
+    path.write_text(f"good gut\n{line}\n", encoding="utf-8")
+    with pytest.raises(DataError, match=message):
+        Lexicon.read(path)
+
+
+@pytest.mark.parametrize("name", ["d.tsv", "d.tsv.gz"])
+def test_what_is_written_is_read_again(tmp_path, name):
+    lexicon = lexicon_of({"a y": 1 / 3, "a x": 5, "b z": 1e-7, "ü 中": 2})
+    lexicon.write(tmp_path / name)
+    assert entries(Lexicon.read(tmp_path / name)) == entries(lexicon)
+    opened = gzip.open if name.endswith("gz") else open
+    with opened(tmp_path / name, "rt", encoding="utf-8") as file:
+        assert [line.split("\t")[1] for line in file] == ["x", "y", "z", "中"]  # the most frequent of a word first
+    lexicon.write(tmp_path / name, counts=False)
+    assert entries(Lexicon.read(tmp_path / name)) == dict.fromkeys(entries(lexicon), 1)
+
+
+def test_a_word_that_holds_a_tab_cannot_be_written(tmp_path):
+    with pytest.raises(DataError, match=r"the word 'a\\tb' holds a tab"):
+        Lexicon.of([("a\tb", "x", 1)]).write(tmp_path / "d")
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_dictionary_of_the_little_world_is_read(tmp_path):
+    found = world.entries("en", "de")
+    write_lines(tmp_path / "en-de.txt", map("\t".join, found))
+    assert set(entries(Lexicon.read(tmp_path / "en-de.txt"))) == set(found)
+
+
+def test_real_dictionaries_are_read_whole(real_data):
+    path = Path(real_data, "dict", "muse", "en-de.txt.gz")
+    with gzip.open(path, "rb") as file:
+        lines = file.read().decode().split("\n")
+    assert len(Lexicon.read(path)) == len({line for line in lines if line})

@@ -1,0 +1,130 @@
+"""Links of words and of their subwords: worked by hand, and equal to loops over words."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interlace.alignment.subwords import EXPANSIONS, to_subwords, to_words
+from interlace.core.errors import DataError, SettingsError
+from interlace.core.ragged import Ragged
+
+
+def links(*rows):
+    return Ragged.of([sorted(set(row)) for row in rows], width=2)
+
+
+def tuples(found):
+    return [[tuple(link) for link in row] for row in found.to_lists()]
+
+
+# Source words 0, 1, 2 have subwords (0, 1, 2), (3), (4, 5); target words 0, 1 have (0), (1, 2).
+SOURCE, TARGET = Ragged.of([[0, 0, 0, 1, 2, 2]]), Ragged.of([[0, 1, 1]])
+
+
+@pytest.mark.parametrize(
+    ("how", "expected"),
+    [
+        ("all", [(0, 1), (0, 2), (1, 1), (1, 2), (2, 1), (2, 2), (3, 0), (4, 0), (5, 0)]),
+        ("first", [(0, 1), (3, 0), (4, 0)]),
+        # Of three subwords and two, the first two go with the first: 0, 2/3 and 4/3, rounded down.
+        ("monotone", [(0, 1), (1, 1), (2, 2), (3, 0), (4, 0), (5, 0)]),
+    ],
+)
+def test_a_pair_worked_by_hand(how, expected):
+    assert tuples(to_subwords(links([(0, 1), (1, 0), (2, 0)]), SOURCE, TARGET, how)) == [expected]
+
+
+def test_words_without_subwords_lose_their_links():
+    cut = Ragged.of([[0, 0, 2], []])  # word 1 was left out, words from 3 on were cut off
+    found = to_subwords(links([(0, 0), (1, 1), (2, 1), (3, 0)], [(0, 0)]), cut, Ragged.of([[0, 1], [0]]), "all")
+    assert tuples(found) == [[(0, 0), (1, 0), (2, 1)], []]
+
+
+def test_subwords_of_no_word_are_passed_over():
+    apart = Ragged.of([[-1, 0, 0, -1, 1, -1]])
+    assert tuples(to_subwords(links([(0, 0), (1, 1)]), apart, apart, "first")) == [[(1, 1), (4, 4)]]
+    assert tuples(to_words(links([(0, 1), (1, 1), (2, 4), (3, 3)]), apart, apart)) == [[(0, 0), (0, 1)]]
+
+
+def test_any_linked_subword_links_its_words():
+    assert tuples(to_words(links([(0, 2), (2, 1), (3, 0), (4, 0)]), SOURCE, TARGET)) == [[(0, 1), (1, 0), (2, 0)]]
+
+
+counts = st.lists(st.integers(0, 4), max_size=5)  # subwords of each word
+
+
+@st.composite
+def corpora(draw):
+    """Pairs as the number of subwords of each word on both sides, and links between words."""
+    pairs = draw(st.lists(st.tuples(counts, counts), min_size=1, max_size=4))
+    between = [[(i, j) for i in range(len(source)) for j in range(len(target))] for source, target in pairs]
+    return pairs, [draw(st.sets(st.sampled_from(all_))) if all_ else set() for all_ in between]
+
+
+def words_of(sides):
+    return Ragged.of([np.repeat(np.arange(len(side)), side) for side in sides])
+
+
+def slowly(source, target, link, how):
+    """The links of the subwords of one link."""
+    pieces = [range(sum(side[:word]), sum(side[: word + 1])) for side, word in zip((source, target), link, strict=True)]
+    if not all(pieces):
+        return set()
+    if how == "all":
+        return {(a, b) for a in pieces[0] for b in pieces[1]}
+    if how == "first":
+        return {(pieces[0][0], pieces[1][0])}
+    longer = max(map(len, pieces))
+    return {tuple(side[step * len(side) // longer] for side in pieces) for step in range(longer)}
+
+
+@pytest.mark.parametrize("how", EXPANSIONS)
+@given(corpora())
+def test_columns_are_what_loops_find(how, corpus):
+    pairs, between = corpus
+    found = to_subwords(links(*between), *(words_of(side) for side in zip(*pairs, strict=True)), how)
+    assert found.values.dtype == np.int32
+    assert tuples(found) == [
+        sorted(set().union(*(slowly(source, target, link, how) for link in some)))
+        for (source, target), some in zip(pairs, between, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("how", EXPANSIONS)
+@given(corpora())
+def test_the_way_back_leads_to_the_words_that_have_subwords(how, corpus):
+    pairs, between = corpus
+    source, target = (words_of(side) for side in zip(*pairs, strict=True))
+    back = to_words(to_subwords(links(*between), source, target, how), source, target)
+    assert tuples(back) == [
+        sorted((i, j) for i, j in some if a[i] and b[j]) for (a, b), some in zip(pairs, between, strict=True)
+    ]
+
+
+def test_monotone_links_reach_every_subword_and_never_cross():
+    for first in range(1, 8):
+        for second in range(1, 8):
+            source, target = Ragged.of([[0] * first]), Ragged.of([[0] * second])
+            found = to_subwords(links([(0, 0)]), source, target, "monotone")[0]
+            assert [set(side) for side in found.T] == [set(range(first)), set(range(second))]
+            assert (np.diff(found, axis=0) >= 0).all()
+
+
+def test_slices_count_from_their_own_rows():
+    source, target = Ragged.of([[0], [0, 0], [0]]), Ragged.of([[0], [0], [0, 0]])
+    some = links([(0, 0)], [(0, 0)], [(0, 0)])
+    parts = [column.slice(1, 3) for column in (some, source, target)]
+    assert tuples(to_subwords(*parts)) == [[(0, 0), (1, 0)], [(0, 0), (0, 1)]]
+    assert tuples(to_words(links([(1, 0)], [(0, 1)]), *parts[1:])) == [[(0, 0)], [(0, 0)]]
+
+
+def test_what_does_not_fit_is_refused():
+    with pytest.raises(SettingsError, match="no expansion of links 'al'; did you mean 'all'"):
+        to_subwords(links([]), SOURCE, TARGET, "al")
+    with pytest.raises(DataError, match="links of 2 pairs, but subwords of 1 source and 1 target sentences"):
+        to_subwords(links([], []), SOURCE, TARGET)
+    with pytest.raises(DataError, match="pair 1: subword 3 is linked, but the target sentence has 3, counted from 0"):
+        to_words(links([(0, 3)]), SOURCE, TARGET)

@@ -1,0 +1,186 @@
+"""Symmetrisation: worked by hand, and equal to a slow account of what symal does, link by link."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interlace.alignment.symmetrise import HEURISTICS, reverse, symmetrise
+from interlace.core.errors import DataError, SettingsError
+from interlace.core.ragged import Ragged
+
+NEIGHBOURS = [(-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1)]  # (target, source)
+
+
+def slowly(forward, backward, heuristic):
+    """One pair by sets of (target, source) that are sorted again after every link, as symal's are at all times."""
+    forward, backward = ({(t, s) for s, t in links} for links in (forward, backward))
+    if heuristic in {"union", "target-to-source", "source-to-target"}:
+        whole = {"union": forward | backward, "target-to-source": forward, "source-to-target": backward}[heuristic]
+        return sorted((s, t) for t, s in whole)
+    current = forward & backward
+    if heuristic.startswith("grow-diag"):
+        grow(current, forward | backward)
+    if "final" in heuristic:
+        for links in (forward - backward, backward - forward):
+            for link in sorted(links):
+                free = [link[side] not in {other[side] for other in current} for side in (0, 1)]
+                if all(free) if heuristic.endswith("and") else any(free):
+                    current.add(link)
+    return sorted((s, t) for t, s in current)
+
+
+def grow(current, union):
+    added = True
+    while added:
+        added = False
+        at = min(current, default=None)
+        while at is not None:
+            for step in NEIGHBOURS:
+                link = (at[0] + step[0], at[1] + step[1])
+                linked = all(link[side] in {other[side] for other in current} for side in (0, 1))
+                if link in union and not linked:
+                    current.add(link)
+                    added = True
+            at = min((link for link in current if link > at), default=None)
+
+
+def links(*rows):
+    return Ragged.of([sorted(set(row)) for row in rows], width=2)
+
+
+def one(forward, backward, heuristic):
+    return [tuple(link) for link in symmetrise(links(forward), links(backward), heuristic)[0].tolist()]
+
+
+F = [(0, 0), (1, 1), (1, 2), (3, 3), (5, 5)]  # forward: each target word chose; 4 chose none
+B = [(0, 0), (1, 1), (2, 1), (4, 3), (5, 4)]  # backward: each source word chose; 3 chose none
+
+
+@pytest.mark.parametrize(
+    ("heuristic", "expected"),
+    [
+        ("intersection", [(0, 0), (1, 1)]),
+        ("union", [(0, 0), (1, 1), (1, 2), (2, 1), (3, 3), (4, 3), (5, 4), (5, 5)]),
+        # (1,2) and (2,1) lie beside (1,1). Around them (3,3) has no neighbour in what is kept: (2,2) is in no set.
+        ("grow-diag", [(0, 0), (1, 1), (1, 2), (2, 1)]),
+        # Forward first: (3,3), (5,5). Then backward: (4,3) brings source 4, (5,4) brings target 4.
+        ("grow-diag-final", [(0, 0), (1, 1), (1, 2), (2, 1), (3, 3), (4, 3), (5, 4), (5, 5)]),
+        # Both words free: (3,3) and (5,5); then 3 and 5 are taken, so (4,3) and (5,4) are left out.
+        ("grow-diag-final-and", [(0, 0), (1, 1), (1, 2), (2, 1), (3, 3), (5, 5)]),
+        ("target-to-source", F),
+        ("source-to-target", B),
+    ],
+)
+def test_a_pair_worked_by_hand(heuristic, expected):
+    assert one(F, B, heuristic) == expected
+
+
+# Each of the next three comes out otherwise in another order.
+
+
+def test_straight_neighbours_come_first():
+    # (1, 1) brings source 1, then (1, 0) brings target 0. Were (1, 0) first, (1, 1) would bring nothing.
+    assert one([(0, 1), (1, 0), (1, 1)], [(0, 1)], "grow-diag") == [(0, 1), (1, 0), (1, 1)]
+
+
+def test_the_scan_goes_by_target():
+    # (2, 0) comes first and takes (1, 0), which brings source 1; (1, 3) still brings target 3. Were (0, 2) first, it
+    # would take (1, 3), and (1, 0) would bring nothing.
+    forward = [(0, 2), (1, 0), (1, 3), (2, 0)]
+    assert one(forward, [(0, 2), (2, 0)], "grow-diag") == forward
+
+
+def test_what_is_taken_further_on_is_met_in_the_same_scan():
+    # Around (0, 1) are (1, 0), before it, and (1, 2), further on. (1, 2) is met at once and takes (2, 1), which brings
+    # source 2, so that nothing is left to bring for (2, 0), which (1, 0) meets in the next scan.
+    forward = [(0, 1), (1, 0), (1, 2), (2, 0), (2, 1)]
+    assert one(forward, [(0, 1)], "grow-diag") == [(0, 1), (1, 0), (1, 2), (2, 1)]
+
+
+def test_chains_are_followed_both_ways():
+    chain = [(place, place) for place in range(9)]
+    assert one(chain, [(0, 0)], "grow-diag") == one(chain, [(8, 8)], "grow-diag") == chain
+
+
+@pytest.mark.parametrize("far", [29, 30, 31, 32, 62, 63, 64, 95])
+def test_neighbours_are_found_where_numbers_of_bits_meet(far):
+    square = [(source, target) for source in range(far, far + 3) for target in range(3)]
+    forward = [link for link in square if sum(link) % 2 == far % 2]
+    for middle in square:
+        assert one([*forward, middle], [middle], "grow-diag") == slowly([*forward, middle], [middle], "grow-diag")
+
+
+words = st.integers(0, 6)
+sets = st.lists(st.tuples(words, words), max_size=14)
+functions = st.lists(st.one_of(st.none(), words), max_size=7)  # what symal reads: each word chose one or none
+
+
+@pytest.mark.parametrize("heuristic", HEURISTICS)
+@given(data=st.lists(st.tuples(sets, sets), min_size=1, max_size=4))
+def test_any_sets_are_combined_as_link_by_link(heuristic, data):
+    found = symmetrise(links(*(f for f, _ in data)), links(*(b for _, b in data)), heuristic, threads=1)
+    assert found.to_lists() == [[list(link) for link in slowly(f, b, heuristic)] for f, b in data]
+
+
+@pytest.mark.parametrize("heuristic", ["grow-diag", "grow-diag-final", "grow-diag-final-and"])
+@given(targets=functions, sources=functions)
+def test_choices_of_words_are_combined_as_link_by_link(heuristic, targets, sources):
+    forward = [(source, target) for target, source in enumerate(targets) if source is not None]
+    backward = [(source, target) for source, target in enumerate(sources) if target is not None]
+    assert one(forward, backward, heuristic) == slowly(forward, backward, heuristic)
+
+
+def many(pairs, seed):
+    rng = np.random.default_rng(seed)
+    return links(
+        *(list(zip(*rng.integers(0, 12, (2, rng.integers(0, 16))).tolist(), strict=True)) for _ in range(pairs))
+    )
+
+
+def test_threads_and_chunks_make_no_difference(monkeypatch):
+    forward, backward = many(200, 1), many(200, 2)
+    whole = symmetrise(forward, backward, threads=1)
+    monkeypatch.setattr("interlace.alignment.symmetrise._ROWS", 7)
+    assert symmetrise(forward, backward, threads=3) == whole
+    assert whole.values.dtype == np.int32
+    middle = symmetrise(forward.slice(50, 60), backward.slice(50, 60))
+    assert middle == Ragged(whole.values, whole.offsets).slice(50, 60)
+
+
+def test_pairs_without_links_stay():
+    empty = links([], [(3, 1)], [])
+    assert symmetrise(empty, links([(0, 0)], [], []), "union").to_lists() == [[[0, 0]], [[3, 1]], []]
+    assert symmetrise(links(), links()).to_lists() == []
+
+
+@pytest.mark.parametrize("heuristic", HEURISTICS)
+def test_links_may_come_in_any_order_and_twice(heuristic):
+    forward, backward = (Ragged.of([[*reversed(side), side[0]], []], width=2) for side in (F, B))
+    assert symmetrise(forward, backward, heuristic) == symmetrise(links(F, []), links(B, []), heuristic)
+
+
+def test_long_pairs_are_combined():
+    long = [(place, place) for place in range(5000)]
+    assert one(long, long[::50], "grow-diag-final-and") == long
+
+
+def test_reversed_links_are_sorted_again():
+    assert reverse(links([(0, 2), (1, 0)], [], [(4, 1)])).to_lists() == [[[0, 1], [2, 0]], [], [[1, 4]]]
+
+
+@given(st.lists(sets, max_size=4))
+def test_reversing_twice_changes_nothing(rows):
+    assert reverse(reverse(links(*rows))) == links(*rows)
+
+
+def test_what_does_not_fit_is_refused():
+    with pytest.raises(SettingsError, match="no heuristic 'grow' to symmetrise; did you mean 'grow-diag'"):
+        symmetrise(links([]), links([]), "grow")
+    with pytest.raises(DataError, match="links of 1 pairs forward and of 2 backward"):
+        symmetrise(links([]), links([], []))
+    for bad in ((-1, 0), (0, -2)):
+        with pytest.raises(DataError, match=f"pair 2: link {bad[0]}-{bad[1]}; words count from 0"):
+            symmetrise(links([(0, 0)], [(0, 0)]), links([], [(0, 0), bad]))

@@ -1,0 +1,378 @@
+"""Phrase tables: scores worked by hand and counted again in plain Python, files, and looking phrases up."""
+
+from __future__ import annotations
+
+import gzip
+from collections import Counter, defaultdict
+from itertools import pairwise
+from math import prod
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interlace.alignment import WordPairs, _table_read, _table_write
+from interlace.alignment._table_order import escaped, line_order, unescaped
+from interlace.alignment._table_trie import Trie
+from interlace.alignment.lexicon import Lexicon
+from interlace.alignment.phrases import PhraseRules, phrase_pairs
+from interlace.alignment.table import PhraseTable, TableRules
+from interlace.core.errors import DataError, SettingsError
+from interlace.core.ragged import Ragged
+
+
+def pairs_of(sources, targets):
+    """Word pairs of lines split at blanks."""
+    sides = [[line.split() for line in lines] for lines in (sources, targets)]
+    types = [list(dict.fromkeys(word for line in side for word in line)) for side in sides]
+    numbered = [
+        Ragged.of([[numbering.index(word) for word in line] for line in side])
+        for side, numbering in zip(sides, types, strict=True)
+    ]
+    return WordPairs(*numbered, *types)
+
+
+def houses():
+    pairs = pairs_of(["the house", "the small house", "house !"], ["das Haus", "das kleine", "Haus"])
+    return pairs, Ragged.of([[(0, 0), (1, 1)], [(0, 0), (1, 1)], [(0, 0)]], width=2)
+
+
+def random_corpus(seed, rows=60, words=5):
+    """Short sentences of few words, so that phrases come again and with other links."""
+    rng = np.random.default_rng(seed)
+    sides = [
+        Ragged.from_lengths(rng.integers(0, words, lengths.sum(), dtype=np.int32), lengths)
+        for lengths in rng.integers(0, 6, (2, rows))
+    ]
+    links = [
+        np.argwhere(rng.random((n, m)) < 0.3).tolist() for n, m in zip(sides[0].lengths, sides[1].lengths, strict=True)
+    ]
+    types = [[f"{side}{number}" for number in range(words)] for side in "st"]
+    return WordPairs(*sides, *types), Ragged.of(links, width=2)
+
+
+def rows(table):
+    """What a table holds, by its words."""
+    found = [table[row] for row in range(len(table))]
+    return {(row.source, row.target): (*row.scores.values(), tuple(row.links), *row.counts.values()) for row in found}
+
+
+def same(found, expected):
+    """Whether two rows agree, up to the 32 bits of scores."""
+    return found[4:] == expected[4:] and found[:4] == pytest.approx(expected[:4], rel=1e-6)
+
+
+def reference(pairs, links, rules):
+    """The same in plain Python, phrase by phrase."""
+    lexicon = Lexicon.count(pairs, links)
+    forward = {lexicon[n][:2]: share for n, share in enumerate(lexicon.forward)}
+    backward = {lexicon[n][1::-1]: share for n, share in enumerate(lexicon.backward)}
+    nulls = [
+        dict(zip(types, shares, strict=True))
+        for types, shares in ((pairs.source_types, lexicon.null_backward), (pairs.target_types, lexicon.null_forward))
+    ]
+    seen = defaultdict(Counter)
+    spans = phrase_pairs(pairs.source.lengths, pairs.target.lengths, links, PhraseRules(longest=rules.longest))
+    for row, found in enumerate(spans):
+        for a, b, c, d in found.tolist():
+            source = tuple(pairs.source_types[word] for word in pairs.source[row][a:b])
+            target = tuple(pairs.target_types[word] for word in pairs.target[row][c:d])
+            seen[source, target][tuple((i - a, j - c) for i, j in links[row].tolist() if a <= i < b)] += 1
+    totals = [Counter(), Counter()]
+    for phrases, counts in seen.items():
+        for side in range(2):
+            totals[side][phrases[side]] += counts.total()
+    table = {}
+    for (source, target), counts in seen.items():
+        if counts.total() >= rules.minimum_count:
+            inner = max(counts, key=counts.get)  # of equals the first seen
+            back = [(j, i) for i, j in inner]
+            table[source, target] = (
+                counts.total() / totals[1][target], weight(source, target, back, backward, nulls[0]),
+                counts.total() / totals[0][source], weight(target, source, inner, forward, nulls[1]),
+                inner, totals[1][target], totals[0][source], counts.total(),
+            )  # fmt: skip
+    return table
+
+
+def weight(words, given_words, links, shares, null):
+    """The lexical weight of `words` given the others; links as (other, word)."""
+    means = []
+    for place, word in enumerate(words):
+        linked = [shares[given_words[other], word] for other, at in links if at == place]
+        means.append(sum(linked) / len(linked) if linked else null[word])
+    return prod(means)
+
+
+def test_scores_are_those_worked_by_hand():
+    table = rows(PhraseTable.count(*houses()))
+    assert len(table) == 8
+    assert table[("the",), ("das",)] == (1, 1, 1, 1, ((0, 0),), 2, 2, 2)
+    # Haus was "house" twice and "house !" once; of three words "house" one had no link
+    assert same(table[("house",), ("Haus",)], (2 / 3, 1, 1, 2 / 3, ((0, 0),), 3, 2, 2))
+    # "!" and one "house" stood alone, so w(!|NULL) is a half
+    assert same(table[("house", "!"), ("Haus",)], (1 / 3, 1 / 2, 1, 2 / 3, ((0, 0),), 3, 1, 1))
+    # kleine was "small" and "small house"
+    assert same(table[("small", "house"), ("kleine",)], (1 / 2, 1 / 2, 1, 1, ((0, 0),), 2, 1, 1))
+
+
+def test_the_most_frequent_links_count_and_a_word_with_two_links_takes_their_mean():
+    pairs = pairs_of(["a b", "a b", "a b", "a"], ["x", "x", "x", "x"])
+    both, first = [(0, 0), (1, 0)], [(0, 0)]
+    table = rows(PhraseTable.count(pairs, Ragged.of([first, both, both, first], width=2)))
+    # x had 4 links to a and 2 to b; b stood alone once of three times
+    expected = (3 / 5, (4 / 6) * (2 / 6), 1, (1 + 2 / 3) / 2, ((0, 0), (1, 0)), 5, 3, 3)
+    assert same(table[("a", "b"), ("x",)], expected)
+
+
+@pytest.mark.parametrize("rules", [TableRules(), TableRules(longest=2, minimum_count=2), TableRules(longest=6)])
+def test_tables_equal_those_counted_in_plain_python(rules):
+    for seed in range(8):
+        pairs, links = random_corpus(seed)
+        found, expected = rows(PhraseTable.count(pairs, links, rules)), reference(pairs, links, rules)
+        assert found.keys() == expected.keys()
+        for phrases, row in expected.items():
+            assert same(found[phrases], row), phrases
+
+
+def test_shares_of_a_phrase_add_up_to_one_where_nothing_is_cut():
+    table = PhraseTable.count(*random_corpus(1, rows=300))
+    for side, column in ((0, 2), (1, 0)):
+        assert np.allclose(np.bincount(table.entries[:, side], table.scores[:, column]), 1, atol=1e-5)
+    assert (table.scores > 0).all()
+    assert (table.scores <= 1).all()
+
+
+def test_scores_of_long_phrases_of_rare_words_have_a_logarithm():
+    words = [" ".join(f"{side}{number}" for number in range(20)) for side in "st"]
+    pairs = pairs_of([words[0], *["q " * 40] * 1000], [words[1], *["r " * 40] * 1000])
+    table = PhraseTable.count(pairs, Ragged.of([[(0, 0)], *[[]] * 1000], width=2), TableRules(longest=20))
+    assert len(table) == 400
+    assert (table.scores > 0).all()
+
+
+def test_chunks_folders_and_the_order_of_links_change_nothing(tmp_path, monkeypatch):
+    pairs, links = random_corpus(2, rows=200, words=40)
+    whole = PhraseTable.count(pairs, links)
+    turned = Ragged(links.values[::-1], links.offsets[-1] - links.offsets[::-1]).take(range(len(links))[::-1])
+    assert rows(PhraseTable.count(pairs, turned)) == rows(whole)
+    monkeypatch.setattr(WordPairs.chunks, "__defaults__", (7,))
+    assert rows(PhraseTable.count(pairs, links)) == rows(whole)
+    spooled = PhraseTable.count(pairs, links, spool=tmp_path)
+    assert rows(spooled) == rows(whole)
+    assert sum(file.stat().st_size for file in tmp_path.iterdir()) > 0
+    part = PhraseTable.count(pairs.slice(50, 90), links.slice(50, 90))
+    again = WordPairs(*(side.take(range(50, 90)) for side in (pairs.source, pairs.target)), *whole_types(pairs))
+    assert rows(part) == rows(PhraseTable.count(again, links.take(range(50, 90))))
+
+
+def whole_types(pairs):
+    return pairs.source_types, pairs.target_types
+
+
+def test_a_corpus_without_links_makes_an_empty_table(tmp_path):
+    table = PhraseTable.count(pairs_of(["a b", ""], ["x", ""]), Ragged.of([[], []], width=2))
+    assert (len(table), len(table.best), len(table.find(np.zeros(0, int)))) == (0, 0, 0)
+    table.write(tmp_path / "table")
+    assert (tmp_path / "table").read_bytes() == b""
+    assert table.rows_of([0], [0]).tolist() == [-1]
+    nothing = pairs_of([], [])
+    assert len(PhraseTable.count(nothing, Ragged.of([], width=2), spool=tmp_path / "none")) == 0
+
+
+def test_wrong_links_and_settings_are_named():
+    pairs, _ = houses()
+    with pytest.raises(DataError, match="pair 1: link 0-7"):
+        PhraseTable.count(pairs, Ragged.of([[(0, 7)], [], []], width=2))
+    with pytest.raises(SettingsError, match="minimum_count"):
+        TableRules(minimum_count=0)
+
+
+# ---- the likeliest ----
+
+
+def table_file(tmp_path, *lines):
+    path = tmp_path / "table"
+    path.write_bytes("".join(f"{line}\n" for line in lines).encode())
+    return path
+
+
+def test_the_best_has_the_greatest_share_then_count_then_lexical_weight_then_order(tmp_path):
+    table = PhraseTable.read(table_file(
+        tmp_path,
+        "a ||| u ||| 1 1 0.2 1 ||| 0-0 ||| 1 9 9",
+        "a ||| v ||| 1 1 0.4 1 ||| 0-0 ||| 1 9 1",
+        "b ||| u ||| 1 1 0.4 0.9 ||| 0-0 ||| 1 9 1",
+        "b ||| v ||| 1 1 0.4 0.1 ||| 0-0 ||| 1 9 2",
+        "c ||| u ||| 1 1 0.4 0.1 ||| 0-0 ||| 1 9 2",
+        "c ||| v ||| 1 1 0.4 0.3 ||| 0-0 ||| 1 9 2",
+        "d ||| u ||| 1 1 0.4 0.3 ||| 0-0 ||| 1 9 2",
+        "d ||| v ||| 1 1 0.4 0.3 ||| 0-0 ||| 1 9 2",
+    ))  # fmt: skip
+    assert [table[row].target[0] for row in table.best] == ["v", "v", "v", "u"]
+    assert rows(table.best_of_each(1)).keys() == {
+        (("a",), ("v",)),
+        (("b",), ("v",)),
+        (("c",), ("v",)),
+        (("d",), ("u",)),
+    }
+    assert rows(table.best_of_each(5)) == rows(table)
+
+
+def test_a_top_is_what_best_of_each_leaves():
+    pairs, links = random_corpus(3)
+    whole, cut = PhraseTable.count(pairs, links), PhraseTable.count(pairs, links, TableRules(top=2))
+    assert rows(cut) == rows(whole.best_of_each(2))
+    assert np.bincount(cut.entries[:, 0]).max() == 2
+    assert len(cut.source) == len(whole.source)  # each source phrase keeps its best
+    assert len(cut.target) == len(np.unique(cut.entries[:, 1])) < len(whole.target)
+    assert [cut[row] for row in cut.best] == [whole[row] for row in whole.best]
+
+
+# ---- looking up ----
+
+
+def test_all_phrases_of_the_corpus_are_found_at_their_row():
+    pairs, links = random_corpus(4, rows=100)
+    table = PhraseTable.count(pairs, links)
+    spans = phrase_pairs(pairs.source.lengths, pairs.target.lengths, links)
+    located = table.locate(pairs, spans)
+    for row, (a, b, c, d), at in zip(spans.rows(), spans.values.tolist(), located, strict=True):
+        found = table[at]
+        assert found.source == tuple(pairs.source_types[word] for word in pairs.source[row][a:b])
+        assert found.target == tuple(pairs.target_types[word] for word in pairs.target[row][c:d])
+    assert np.array_equal(np.bincount(located, minlength=len(table)), table.counts[:, 2])
+    frequent = table.take(np.flatnonzero(table.counts[:, 2] >= 3))
+    assert ((frequent.locate(pairs, spans) >= 0) == (table.counts[located, 2] >= 3)).all()
+
+
+def test_an_index_speaks_the_numbering_it_is_asked_in():
+    table = PhraseTable.count(*houses())
+    words = Ragged.of([[2, 1, 0, -1], [0]])
+    spans = Ragged.of([[(0, 1), (1, 2), (1, 3), (2, 4), (3, 4)], [(0, 1)]], width=2)
+    found = table.index("source", ["house", "small", "unheard"]).find(words, spans)
+    spelt = [
+        " ".join(table.source_types[word] for word in table.source[phrase]) if phrase >= 0 else None for phrase in found
+    ]
+    assert spelt == [None, "small", "small house", None, None, "house"]
+    assert table.index("target").find(table.target, Ragged.of([[(9, 0, n)] for n in table.target.lengths], width=3), 1
+                                     ).tolist() == list(range(len(table.target)))  # fmt: skip
+
+
+def test_rows_are_found_by_phrase_numbers():
+    table = PhraseTable.count(*random_corpus(5))
+    assert table.rows_of(table.entries[:, 0], table.entries[:, 1]).tolist() == list(range(len(table)))
+    assert table.rows_of([-1, 0], [0, -1]).tolist() == [-1, -1]
+    found = table.find(np.array([1, -1, 0]))
+    assert found.lengths[1] == 0
+    assert [set(table.entries[found[row], 0].tolist()) for row in (0, 2)] == [{1}, {0}]
+    assert len(found[0]) == (table.entries[:, 0] == 1).sum()
+
+
+def test_a_trie_numbers_as_a_dictionary_does():
+    rng = np.random.default_rng(0)
+    words = Ragged.from_lengths(rng.integers(0, 2**31 - 1, 60_000, dtype=np.int32), [6] * 10_000)
+    words.values[rng.random(60_000) < 0.7] %= 3
+    spans = np.sort(rng.integers(0, 6, (10_000, 4, 2)), axis=2)
+    spans = Ragged.from_lengths((spans + np.array([0, 1])).reshape(-1, 2), [4] * 10_000)
+    trie = Trie()
+    nodes = trie.number(words, spans)
+    phrases = [tuple(words[row][a:b].tolist()) for row, (a, b) in zip(spans.rows(), spans.values, strict=True)]
+    assert len(set(zip(nodes, phrases, strict=True))) == len(set(phrases)) == len(set(nodes.tolist()))
+    assert [tuple(row.tolist()) for row in trie.spell(nodes)] == phrases
+    assert np.array_equal(trie.find(words, spans), nodes)
+    assert np.array_equal(trie.number(words, spans), nodes)
+    assert not trie.find(Ragged.of([[5, 5, 5]]), Ragged.of([[(0, 3)]], width=2)).any()
+
+
+# ---- files ----
+
+
+@pytest.mark.parametrize("name", ["table", "table.gz"])
+def test_a_written_table_is_read_again(tmp_path, name, monkeypatch):
+    monkeypatch.setattr(_table_read, "_LINES", 13)
+    monkeypatch.setattr(_table_write, "_LINES", 7)
+    table = PhraseTable.count(*random_corpus(6))
+    table.write(tmp_path / name)
+    again = PhraseTable.read(tmp_path / name)
+    assert rows(again) == rows(table)
+    again.write(tmp_path / f"again-{name}")
+    paths = (tmp_path / name, tmp_path / f"again-{name}")
+    content = [gzip.decompress(path.read_bytes()) if name.endswith("gz") else path.read_bytes() for path in paths]
+    assert content[0] == content[1]
+    assert content[0].split(b"\n")[:-1] == sorted(content[0].split(b"\n")[:-1])
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([name, f"again-{name}"])
+
+
+def test_a_line_has_the_fields_of_moses(tmp_path):
+    PhraseTable.count(*houses()).write(tmp_path / "table")
+    assert (tmp_path / "table").read_text().split("\n")[0] == (
+        "house ! ||| Haus ||| 0.33333334 0.5 1 0.6666667 ||| 0-0 ||| 3 1 1"
+    )
+
+
+def test_tables_of_moses_are_read(tmp_path):
+    table = PhraseTable.read(table_file(
+        tmp_path,
+        "the ||| das ||| 0.5 1e-05 0.25 1 2.718 ||| 0-0 ||| 4 8 2 ||| |||",
+        "a b ||| &#124; x ||| 1 1 1 1 |||  ||| 1 1",
+        "! ||| ! ||| 0.1 0.2 0.3 0.4",
+    ))  # fmt: skip
+    assert table[2].scores == pytest.approx({"phi(s|t)": 0.5, "lex(s|t)": 1e-5, "phi(t|s)": 0.25, "lex(t|s)": 1})
+    assert table[2].counts == {"count(t)": 4, "count(s)": 8, "count(s,t)": 2}
+    assert (table[1].source, table[1].target, table[1].links) == (("a", "b"), ("|", "x"), [])
+    assert table[1].counts == {"count(t)": 1, "count(s)": 1, "count(s,t)": 0}
+    assert table[0].source == ("!",)
+
+
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [
+        ("a ||| b", "2 fields"),
+        ("", "1 fields"),
+        (" ||| b ||| 1 1 1 1", "a phrase without words"),
+        ("a ||| b  c ||| 1 1 1 1", "a phrase without words or with two blanks"),
+        ("a ||| b ||| 1 1 1", "3 scores"),
+        ("a ||| b ||| 1 1 one 1", "'one' is no score"),
+        ("a ||| b ||| 1 1 nan 1", "'nan' is no score"),
+        ("a ||| b ||| 1 -1 1 1", "'-1' is no score"),
+        ("a ||| b ||| 1 1 1 1 ||| 0-0 ||| x 1 1", "'x' is no score or count"),
+        ("a ||| b ||| 1 1 1 1 ||| 0", "'0' is no link"),
+        ("a ||| b ||| 1 1 1 1 ||| 0-0 1-x", "'1-x' is no link"),
+        ("a ||| b ||| 1 1 1 1 ||| 0-1", "the link 0-1 leads beyond the phrases"),
+        ("a ||| b ||| 1 1 1 1 ||| 0--1", "'0--1' is no link"),
+        ("y ||| y ||| 1 1 1 1", "the same phrase pair as in line 1"),
+    ],
+)
+def test_a_line_that_is_no_phrase_pair_is_named(tmp_path, line, fault):
+    path = table_file(tmp_path, "y ||| y ||| 1 1 1 1", line, "z ||| z ||| 1 1 1 1")
+    with pytest.raises(DataError, match=rf"table, line 2: {fault}"):
+        PhraseTable.read(path)
+
+
+SPELLINGS = st.text(st.sampled_from("a&#124;mp|ß\U0001f600 \t\x01~9032"), min_size=1, max_size=8)
+
+
+@given(SPELLINGS)
+def test_each_word_is_read_as_it_was_written(word):
+    spelt = escaped(word)
+    assert unescaped(spelt) == word
+    assert not set(spelt) & set("| \t")
+
+
+@given(st.sets(st.lists(SPELLINGS, min_size=1, max_size=3).map(tuple), min_size=1, max_size=12))
+def test_phrases_are_ordered_as_their_lines(phrases):
+    phrases = list(phrases)
+    types = list(dict.fromkeys(word for phrase in phrases for word in phrase))
+    order = line_order(Ragged.of([[types.index(word) for word in phrase] for phrase in phrases]), types)
+    lines = [(" ".join(map(escaped, phrases[number])) + " ||| x").encode() for number in order]
+    assert all(first < second for first, second in pairwise(lines))
+
+
+def test_separators_inside_words_survive_a_file(tmp_path):
+    pairs = pairs_of(["||| a", "&#124; |"], ["x|||y &amp;", "| \x01\u00a0"])
+    table = PhraseTable.count(pairs, Ragged.of([[(0, 0), (1, 1)], [(0, 0), (1, 1)]], width=2))
+    table.write(tmp_path / "table")
+    assert rows(PhraseTable.read(tmp_path / "table")) == rows(table)
+    assert "&#124;&#124;&#124; a" in (tmp_path / "table").read_text(encoding="utf-8")

@@ -1,0 +1,64 @@
+"""Word pairs: the same numbers in memory and mapped from files, whole and in chunks."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+
+from interlace.alignment import WordPairs
+from interlace.core.errors import DataError
+from interlace.text import Text, TextPairs
+
+CHUNKS = [TextPairs.of(["a b", ""], ["x", "y y"], ("en", "de")), TextPairs.of(["b c"], ["y z"], ("en", "de"))]
+
+
+def test_chunks_are_numbered_as_one_text():
+    words = WordPairs.of(CHUNKS)
+    assert (len(words), words.languages) == (3, ("en", "de"))
+    assert words.source.to_lists() == [[0, 1], [], [1, 2]]
+    assert words.target.to_lists() == [[0], [1, 1], [1, 2]]
+    assert (words.source_types, words.target_types) == (["a", "b", "c"], ["x", "y", "z"])
+
+
+def test_spooled_words_are_those_in_memory(tmp_path):
+    spooled, held = WordPairs.of(CHUNKS, tmp_path), WordPairs.of(CHUNKS)
+    assert (spooled.source, spooled.target) == (held.source, held.target)
+    (tmp_path / "none").mkdir()
+    assert len(WordPairs.of([], tmp_path / "none")) == 0
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        (TextPairs.of(["a"], ["b"], ("en", "de"), "unicode"), "en-de whose words 'unicode' found, after text in en-de"),
+        (TextPairs.of(["a"], ["b"], ("de", "en")), "text in de-en .* after text in en-de"),
+        (
+            TextPairs(Text.of(["a"], "en", "unicode"), Text.of(["a"], "de")),
+            "by 'unicode', but target words by 'blanks'",
+        ),
+    ],
+)
+def test_texts_whose_words_differ_in_kind_are_not_counted_together(other, said, tmp_path):
+    for spool in (None, tmp_path):
+        with pytest.raises(DataError, match=said):
+            WordPairs.of([*CHUNKS, other], spool)
+
+
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
+def test_a_spool_is_closed_where_reading_fails(tmp_path):
+    def broken():
+        yield CHUNKS[0]
+        raise DataError("damaged")
+
+    with pytest.raises(DataError, match="damaged"):
+        WordPairs.of(broken(), tmp_path)
+    gc.collect()  # an open file would complain here
+
+
+def test_slices_know_where_they_stand():
+    chunks = list(WordPairs.of(CHUNKS).chunks(2))
+    assert [(len(chunk), chunk.first) for chunk in chunks] == [(2, 0), (1, 2)]
+    assert chunks[1].source.to_lists() == [[1, 2]]
+    back = chunks[1].reversed()
+    assert (back.source.to_lists(), back.source_types[2], back.first) == ([[1, 2]], "z", 2)

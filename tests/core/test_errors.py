@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interlace.core import errors
+from interlace.core.errors import InterlaceError, MissingDependencyError, did_you_mean
+
+
+@pytest.mark.parametrize(
+    ("word", "options", "advice"),
+    [
+        ("mml", ["tlm", "mlm"], "; did you mean 'mlm'?"),
+        ("learning_rat", ["warmup", "learning_rate"], "; did you mean 'learning_rate'?"),
+        ("zebra", ["tlm", "mlm"], "; there are: mlm, tlm"),
+        ("", ["mlm"], "; there are: mlm"),
+        ("mlm", [], "; there are none"),
+    ],
+)
+def test_the_nearest_option_is_named_or_all_are(word, options, advice):
+    assert did_you_mean(word, options) == advice
+
+
+def test_a_long_list_is_cut():
+    advice = did_you_mean("", [f"{number:03d}" for number in range(100)])
+    assert advice.startswith("; there are: 000, 001, ")
+    assert advice.endswith(", 038, 039 and 60 more")
+
+
+def test_options_may_be_any_iterable():
+    assert did_you_mean("b", (letter for letter in "ca")) == "; there are: a, c"
+
+
+@given(st.text(min_size=1), st.lists(st.text(min_size=1), min_size=1))
+def test_every_advice_names_an_option(word, options):
+    advice = did_you_mean(word, options)
+    assert any(option in advice or repr(option) in advice for option in options)
+
+
+def test_all_our_errors_are_one_kind():
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]
+    assert len(kinds) == 6
+    assert all(issubclass(kind, InterlaceError) for kind in kinds)
+
+
+def test_a_missing_package_comes_with_its_command():
+    assert str(MissingDependencyError("the splitter 'jieba'", "jieba")) == (
+        "the splitter 'jieba' needs the package 'jieba': pip install jieba"
+    )

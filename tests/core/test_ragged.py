@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interlace.core.ragged import Ragged
+
+ROWS = st.lists(st.lists(st.integers(-5, 5), max_size=4), max_size=6)
+SOME = ROWS.filter(bool)
+
+
+def test_rows_of_different_length_by_hand():
+    ragged = Ragged.of([[1, 2], [], [3]])
+    assert ragged.values.tolist() == [1, 2, 3]
+    assert ragged.values.dtype == np.int32
+    assert ragged.offsets.tolist() == [0, 2, 2, 3]
+    assert ragged.lengths.tolist() == [2, 0, 1]
+    assert ragged.rows().tolist() == [0, 0, 2]
+    assert ragged.columns().tolist() == [0, 1, 0]
+    assert ragged.padded(-1).tolist() == [[1, 2], [-1, -1], [3, -1]]
+    assert ragged.padded(0, length=3).tolist() == [[1, 2, 0], [0, 0, 0], [3, 0, 0]]
+
+
+def test_rows_of_spans_by_hand():
+    spans = Ragged.of([[(0, 2), (3, 4)], [(1, 5)]])
+    assert spans == Ragged.of([[(0, 2), (3, 4)], [(1, 5)]], width=2)
+    assert spans.values.shape == (3, 2)
+    assert spans.take([1]).to_lists() == [[[1, 5]]]
+    assert spans.padded(-1).tolist() == [[[0, 2], [3, 4]], [[1, 5], [-1, -1]]]
+
+
+def test_empty_spans_keep_their_width():
+    empty = Ragged.of([[], []], width=2)
+    assert empty.values.shape == (0, 2)
+    assert empty.padded(0).shape == (2, 0, 2)
+    assert Ragged.concatenate([empty, Ragged.of([[(1, 2)]])]).to_lists() == [[], [], [[1, 2]]]
+
+
+def test_a_mask_takes_where_it_holds():
+    assert Ragged.of([[1], [2, 3], [4]]).take(np.array([False, True, True])).to_lists() == [[2, 3], [4]]
+
+
+def test_no_row_is_cut_by_padding():
+    with pytest.raises(ValueError, match="cannot assign"):
+        Ragged.of([[1, 2, 3]]).padded(0, length=2)
+
+
+@pytest.mark.parametrize("row", [2, -3, 100])
+def test_a_row_that_is_not_there(row):
+    with pytest.raises(IndexError):
+        Ragged.of([[1], [2]])[row]
+
+
+def test_it_is_no_key():
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(Ragged.of([[1]]))
+
+
+@given(ROWS)
+def test_lists_come_back(rows):
+    ragged = Ragged.of(rows)
+    assert ragged.to_lists() == rows
+    assert [row.tolist() for row in ragged] == rows
+    assert [ragged[index - len(rows)].tolist() for index in range(len(rows))] == rows
+    assert len(ragged) == len(rows)
+
+
+@given(ROWS, ROWS)
+def test_equal_means_equal_rows(one, other):
+    assert (Ragged.of(one) == Ragged.of(other)) == (one == other)
+    assert Ragged.of(one) != one
+
+
+@given(SOME, st.data())
+def test_taking_is_indexing(rows, data):
+    index = data.draw(st.lists(st.integers(-len(rows), len(rows) - 1)))
+    taken = Ragged.of(rows).take(index)
+    assert taken.to_lists() == [rows[row] for row in index]
+    assert taken.offsets[-1] == len(taken.values)
+
+
+@given(st.lists(ROWS, min_size=1, max_size=4))
+def test_concatenating_is_adding_lists(parts):
+    whole = Ragged.concatenate([Ragged.of(rows) for rows in parts])
+    assert whole.to_lists() == [row for rows in parts for row in rows]
+
+
+@given(ROWS, st.data())
+def test_a_slice_behaves_as_its_rows_alone(rows, data):
+    start = data.draw(st.integers(0, len(rows)))
+    stop = data.draw(st.integers(start, len(rows)))
+    part, alone = Ragged.of(rows).slice(start, stop), Ragged.of(rows[start:stop])
+    assert part == alone
+    assert part.flat.tolist() == alone.flat.tolist()
+    assert part.rows().tolist() == alone.rows().tolist()
+    assert part.columns().tolist() == alone.columns().tolist()
+    assert part.padded(9).tolist() == alone.padded(9).tolist()
+    assert Ragged.concatenate([part, part]) == Ragged.concatenate([alone, alone])
+    assert part.take(range(len(part))) == alone
+
+
+def test_a_slice_is_a_view():
+    ragged = Ragged.of([[1], [2, 3], [4]])
+    assert np.shares_memory(ragged.slice(1, 3).values, ragged.values)
+    assert not np.shares_memory(ragged.take([1, 2]).values, ragged.values)

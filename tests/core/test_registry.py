@@ -1,0 +1,198 @@
+from __future__ import annotations
+
+import sys
+from importlib.metadata import EntryPoint
+
+import pytest
+
+from interlace.core import registry
+from interlace.core.errors import DataError, SettingsError
+from interlace.core.registry import Room, welcome
+from interlace.core.settings import Settings
+
+CONTRACT = """
+from interlace.core.settings import Settings
+
+class Greeting(Settings):
+    def text(self): ...
+"""
+HELLO = '''"""Says hello.
+
+More.
+"""
+from greetings import Greeting
+
+class Hello(Greeting):
+    to: str = "world"
+
+class _Private(Greeting): ...
+'''
+
+
+@pytest.fixture
+def room(tmp_path, monkeypatch):
+    """A room of two members and a private module, in a package of its own."""
+    folder = tmp_path / "greetings"
+    folder.mkdir()
+    (folder / "__init__.py").write_text(CONTRACT)
+    (folder / "hello.py").write_text(HELLO)
+    (folder / "bye.py").write_text("raise RuntimeError('imported')")
+    (folder / "two.py").write_text("from greetings import Greeting\nclass A(Greeting): ...\nclass B(Greeting): ...\n")
+    (folder / "_helper.py").write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(registry, "_GUESTS", {})
+    import greetings
+
+    yield Room("greetings", "greeting", greetings.Greeting)
+    for name in [name for name in sys.modules if name.partition(".")[0] in {"greetings", "friends"}]:
+        del sys.modules[name]
+
+
+@pytest.fixture
+def guest(tmp_path):
+    """Writes a file of the user's own."""
+
+    def write(text, name="mine.py"):
+        path = tmp_path / name
+        path.write_text(text)
+        return path
+
+    yield write
+    for name in [name for name in sys.modules if name.startswith("interlace_guest_")]:
+        del sys.modules[name]
+
+
+def test_members_are_listed_without_importing_them(room):
+    assert room.names() == ["bye", "hello", "two"]
+    assert "greetings.bye" not in sys.modules
+
+
+def test_a_member_is_the_one_public_class(room):
+    assert room.get("hello").__name__ == "Hello"
+    with pytest.raises(SettingsError, match="should hold one public Greeting, found 2"):
+        room.get("two")
+
+
+def test_a_room_without_contract_holds_functions_named_like_their_files(room, tmp_path):
+    (tmp_path / "greetings" / "wave.py").write_text("def wave(): return 'o/'\n")
+    assert Room("greetings", "greeting").get("wave")() == "o/"
+
+
+def test_the_nearest_name_is_told(room):
+    with pytest.raises(SettingsError, match=r"^there is no greeting 'helo'; did you mean 'hello'\?$"):
+        room.get("helo")
+    with pytest.raises(SettingsError, match="there is no greeting '_helper'; there are: bye, hello, two"):
+        room.get("_helper")
+    with pytest.raises(SettingsError, match="there is no greeting 'helo'"):
+        room.summary("helo")
+
+
+def test_building_takes_a_name_or_a_mapping(room):
+    assert room.build("hello").to == "world"
+    assert room.build({"name": "hello", "to": "you"}).to == "you"
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({"to": "you"}, "a.toml: the key 'name' is required; there are: bye, hello, two"),
+        ({"name": 3}, "a.toml: the key 'name' is required; there are: bye, hello, two"),
+        ({"name": "hello", "too": "you"}, "a.toml: unknown key 'too'; did you mean 'to'?"),
+    ],
+)
+def test_what_cannot_be_built_is_told(room, data, message):
+    with pytest.raises(SettingsError) as caught:
+        room.build(data, "a.toml")
+    assert str(caught.value) == message
+
+
+def test_without_a_place_the_member_is_named(room):
+    with pytest.raises(SettingsError, match=r"^greeting 'hello': unknown key 'too'"):
+        room.build({"name": "hello", "too": "you"})
+
+
+def test_building_leaves_the_mapping_as_it_is(room):
+    data = {"name": "hello"}
+    room.build(data)
+    assert data == {"name": "hello"}
+
+
+def test_a_summary_is_read_without_importing(room):
+    assert room.summary("hello") == "Says hello."
+    assert room.summary("bye") == ""
+    assert not {"greetings.hello", "greetings.bye"} & set(sys.modules)
+
+
+def test_a_guest_joins_by_its_file(room, guest):
+    path = guest('"""Says mine."""\nfrom greetings import Greeting\n\nclass Mine(Greeting):\n    size: int = 1\n')
+    welcome(path, {"greetings": room})
+    assert room.names() == ["bye", "hello", "mine", "two"]
+    assert room.build({"name": "mine", "size": 2}).size == 2
+    assert room.summary("mine") == "Says mine."
+
+
+def test_a_guest_may_postpone_its_annotations(room, guest):
+    path = guest(
+        "from __future__ import annotations\n"
+        "from typing import Annotated\n"
+        "from pydantic import Field\n"
+        "from greetings import Greeting\n"
+        "Size = Annotated[int, Field(gt=0)]\n"
+        "class Mine(Greeting):\n"
+        "    size: Size = 1\n"
+    )
+    welcome(path, {"greetings": room})
+    assert room.build({"name": "mine", "size": 2}).size == 2
+    with pytest.raises(SettingsError, match="size: input should be greater than 0"):
+        room.build({"name": "mine", "size": 0})
+
+
+def test_guests_come_by_entry_point(room, tmp_path, monkeypatch):
+    (tmp_path / "friends.py").write_text(
+        '"""A friend."""\nfrom greetings import Greeting\nclass Friend(Greeting): ...\n'
+    )
+    points = [EntryPoint("friend", "friends:Friend", "interlace.greetings")]
+    monkeypatch.setattr(registry, "_installed_guests", registry._installed_guests.__wrapped__)  # without its memory
+    monkeypatch.setattr(registry, "entry_points", lambda group: [p for p in points if p.group == group])
+    assert room.names() == ["bye", "friend", "hello", "two"]
+    assert room.summary("friend") == "A friend."
+    assert "friends" not in sys.modules
+    assert room.get("friend").__name__ == "Friend"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x = 1\n", "--code {path}: defines no subclass of Greeting"),
+        ("from greetings import Greeting\n", "--code {path}: defines no subclass of Greeting"),
+        ("x = 1\n\ndef f():\n    return 1 / 0\n\nf()\n", "--code {path}:4: ZeroDivisionError: division by zero"),
+        ("x = 1\nx = = 2\n", "--code {path}:2: SyntaxError: invalid syntax (mine.py, line 2)"),
+        ("import not_there\n", "--code {path}:1: ModuleNotFoundError: No module named 'not_there'"),
+    ],
+)
+def test_a_guest_that_cannot_be_taken_in_is_told(room, guest, text, message):
+    path = guest(text)
+    with pytest.raises(DataError) as caught:
+        welcome(path, {"greetings": room})
+    assert str(caught.value) == message.format(path=path)
+    assert room.names() == ["bye", "hello", "two"]
+
+
+def test_a_missing_or_foreign_file_is_told(room, guest, tmp_path):
+    with pytest.raises(DataError, match="no such file"):
+        welcome(tmp_path / "gone.py", {"greetings": room})
+    with pytest.raises(DataError, match="not a Python file"):
+        welcome(guest("", "notes.txt"), {"greetings": room})
+
+
+def test_the_contract_itself_is_no_member():
+    assert registry._members(sys.modules[Settings.__module__], Settings) == []
+
+
+def test_a_guest_called_like_one_of_ours_is_refused(tmp_path):
+    from interlace.core.registry import welcome
+    from interlace.objectives import OBJECTIVES
+
+    (tmp_path / "mlm.py").write_text("from interlace.objectives.tlm import Tlm\nclass Mine(Tlm):\n    pass\n")
+    with pytest.raises(DataError, match="objective 'mlm' is one of ours"):
+        welcome(tmp_path / "mlm.py", {"objectives": OBJECTIVES})

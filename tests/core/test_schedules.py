@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import Field, field_validator
+
+from interlace.core.errors import SettingsError
+from interlace.core.schedules import Schedule, value_at, values_of, within
+from interlace.core.settings import Settings
+
+
+class Masking(Settings):
+    rate: Schedule = Field("0.15", description="Share of subwords that are predicted.")
+
+    @field_validator("rate")
+    @classmethod
+    def _share(cls, rate: str) -> str:
+        return within(rate, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("step", "value"),
+    [(0, 1.0), (50_000, 0.55), (100_000, 0.1), (200_000, 0.05), (300_000, 0.0), (10**9, 0.0)],
+)
+def test_linear_between_points_and_constant_outside(step, value):
+    assert value_at("0:1,100000:0.1,300000:0", step) == pytest.approx(value)
+
+
+def test_before_the_first_point_its_value_holds():
+    assert value_at("10:2,20:4", 0) == 2
+
+
+@given(st.floats(-1e6, 1e6), st.integers(0, 10**9))
+def test_a_number_is_a_constant(number, step):
+    assert value_at(str(number), step) == number
+
+
+@given(st.dictionaries(st.integers(0, 10**6), st.integers(-100, 100), min_size=1))
+def test_the_curve_goes_through_its_points(points):
+    schedule = ",".join(f"{step}:{points[step]}" for step in sorted(points))
+    assert {step: value_at(schedule, step) for step in points} == points
+
+
+@pytest.mark.parametrize("rate", [0.15, 1, "0.15", "0:0.3,10000:0.05", "0:0.3, 10000:0.05"])
+def test_numbers_and_strings_are_read_and_kept(rate):
+    assert Masking(rate=rate).rate == str(rate).replace(" ", "")
+    assert Masking.read(Masking(rate=rate).dump()) == Masking(rate=rate)
+
+
+@pytest.mark.parametrize(
+    ("rate", "message"),
+    [
+        ("often", "rate: expected a number or 'step:value,step:value,...', found 'often'"),
+        ("", "rate: expected a number or 'step:value,step:value,...', found ''"),
+        ("0:a", "rate: expected a number or 'step:value,step:value,...' with whole steps, found '0:a'"),
+        ("0.5:1", "rate: expected a number or 'step:value,step:value,...' with whole steps, found '0.5:1'"),
+        ("0:1,", "rate: expected a number or 'step:value,step:value,...' with whole steps, found '0:1,'"),
+        ("0:1:2", "rate: expected a number or 'step:value,step:value,...' with whole steps, found '0:1:2'"),
+        ("9:0.1,9:0.2", "rate: the steps of a schedule must grow, found '9:0.1,9:0.2'"),
+        ("0:1,10:2", "rate: every value must lie in [0, 1] (found '0:1,10:2')"),
+        (-0.1, "rate: every value must lie in [0, 1] (found -0.1)"),
+        ("nan", "rate: every value must lie in [0, 1] (found 'nan')"),
+    ],
+)
+def test_what_is_no_schedule_is_told(rate, message):
+    with pytest.raises(SettingsError) as caught:
+        Masking(rate=rate)
+    assert str(caught.value).startswith(message)
+
+
+def test_the_values_that_a_schedule_names():
+    assert values_of("0.3") == [0.3]
+    assert values_of("0:0,100:0,101:1") == [0, 0, 1]

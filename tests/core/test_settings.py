@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, Field, ValidationError, field_validator
+
+from interlace.core.errors import SettingsError
+from interlace.core.settings import Settings, fields_of
+
+
+class Warmup(Settings):
+    steps: int = Field(100, ge=0, description="Steps with a rising learning rate.")
+    start: float = Field(0.0, ge=0, le=1, description="Share of the peak at the first step.")
+
+
+class Decay(Settings):
+    power: float = -0.5
+
+
+class Training(Settings):
+    seed: int = Field(description="First field of every key.")
+    name: str = "run"
+    warmup: Warmup = Field(default_factory=Warmup)
+    stages: list[Warmup] = []
+    by_language: dict[str, Warmup] = {}
+    schedule: Warmup | Decay = Warmup()
+    last: Warmup | None = None
+
+    @field_validator("name")
+    @classmethod
+    def _one_word(cls, name: str) -> str:
+        if " " in name:
+            message = "A name is one word"
+            raise ValueError(message)
+        return name
+
+
+def complaint(data: dict[str, Any], where: str = "") -> str:
+    with pytest.raises(SettingsError) as caught:
+        Training.read({"seed": 1, **data}, where)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({"sed": 1}, "unknown key 'sed'; did you mean 'seed'?"),
+        ({"warmup": {"step": 1}}, "unknown key 'warmup.step'; did you mean 'steps'?"),
+        ({"warmup": {"zzz": 1}}, "unknown key 'warmup.zzz'; there are: start, steps"),
+        ({"stages": [{}, {"step": 1}]}, "unknown key 'stages.1.step'; did you mean 'steps'?"),
+        ({"by_language": {"de": {"step": 1}}}, "unknown key 'by_language.de.step'; did you mean 'steps'?"),
+        ({"last": {"step": 1}}, "unknown key 'last.step'; did you mean 'steps'?"),
+        ({"seed": "x"}, "seed: input should be a valid integer, unable to parse string as an integer (found 'x')"),
+        ({"warmup": {"steps": -1}}, "warmup.steps: input should be greater than or equal to 0 (found -1)"),
+        ({"stages": [{"start": 2}]}, "stages.0.start: input should be less than or equal to 1 (found 2)"),
+        ({"name": "my run"}, "name: a name is one word (found 'my run')"),
+    ],
+)
+def test_a_mistake_is_told_with_its_key_and_the_nearest_right_answer(data, message):
+    assert complaint(data) == message
+    assert complaint(data, "a.toml, [train]") == f"a.toml, [train]: {message}"
+
+
+def test_the_members_of_a_union_advise_each_for_themselves():
+    assert complaint({"schedule": {"powr": 1}}).splitlines() == [
+        "unknown key 'schedule.Warmup.powr'; there are: start, steps",
+        "unknown key 'schedule.Decay.powr'; did you mean 'power'?",
+    ]
+
+
+class Sweep(Settings):
+    rate: float | Annotated[list[float], Field(min_length=1)] = 1.0
+    files: str | list[str] | dict[str, str | list[str]] = "a"
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({"rate": "x"}, "rate: input should be a valid number, unable to parse string as a number, or a valid list"),
+        ({"files": 3}, "files: input should be a valid string, or a valid list, or a valid dictionary (found 3)"),
+        ({"files": {"dev": "b", "train": {"en": "c"}}}, "files.train: input should be a valid string, or a valid list"),
+    ],
+)
+def test_the_plain_types_of_a_union_are_told_together(data, message):
+    """By the key that a person wrote: no names of pydantic's, and nothing of what a deeper part is right for."""
+    with pytest.raises(SettingsError) as caught:
+        Sweep.read(data)
+    assert str(caught.value).removesuffix(" (found 'x')") == message
+
+
+def test_several_mistakes_are_told_at_once():
+    assert complaint({"sed": 1, "name": "a b"}).count("\n") == 1
+
+
+def test_a_missing_key_is_named():
+    with pytest.raises(SettingsError, match="key 'seed' is required"):
+        Training()  # type: ignore[call-arg]
+
+
+def test_construction_complains_as_reading_does():
+    with pytest.raises(SettingsError, match=r"^unknown key 'step'; did you mean 'steps'\?$"):
+        Warmup(step=1)  # type: ignore[call-arg]
+    with pytest.raises(SettingsError, match=r"^warmup\.steps: .*\(found -1\)$"):
+        Training(seed=1, warmup={"steps": -1})  # type: ignore[arg-type]
+
+
+def test_plain_pydantic_models_complain_as_ever():
+    class Plain(BaseModel):
+        size: int
+
+    with pytest.raises(ValidationError):
+        Plain(size="x")
+
+
+def test_settings_are_frozen():
+    with pytest.raises(ValidationError, match="frozen"):
+        Warmup().steps = 3  # type: ignore[misc]
+
+
+WARMUPS = st.builds(Warmup, steps=st.integers(0), start=st.floats(0, 1))
+
+
+@given(st.builds(Training, seed=st.integers(), stages=st.lists(WARMUPS), schedule=WARMUPS, last=st.none() | WARMUPS))
+def test_what_is_dumped_reads_back(settings):
+    assert Training.read(settings.dump()) == settings
+
+
+def test_fields_as_a_table():
+    assert fields_of(Warmup) == [
+        ("steps", "int", "100", "Steps with a rising learning rate."),
+        ("start", "float", "0.0", "Share of the peak at the first step."),
+    ]
+    assert fields_of(Training)[0] == ("seed", "int", "required", "First field of every key.")
+    assert {key: kind for key, kind, _, _ in fields_of(Training)}["name"] == "str"
+
+
+class Inner(Settings):
+    """Inside."""
+
+
+class Outer(Settings):
+    """Of many kinds."""
+
+    a: tuple[Annotated[float, Field(ge=0)], Annotated[float, Field(ge=0)]] = (0.0, 0.0)
+    b: Inner | None = None
+    c: Literal["x", "y"] = "x"
+    d: dict[str, list[int]] = {}
+    e: tuple[str, ...] = ()
+
+
+def test_types_are_told_in_a_recipes_terms():
+    assert [kind for _, kind, _, _ in fields_of(Outer)] == [
+        "tuple[float, float]",
+        "section | None",
+        "'x' | 'y'",
+        "dict[str, list[int]]",
+        "tuple[str, ...]",
+    ]

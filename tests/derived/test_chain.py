@@ -1,0 +1,114 @@
+"""Changes one after another, pairs of texts, and text with one blank between words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interlace.core.errors import SettingsError
+from interlace.core.ragged import Ragged
+from interlace.derived import chain, composed
+from interlace.derived._layout import spaced
+from interlace.derived._links import turned
+from interlace.text import Text, TextPairs
+
+
+def test_the_first_that_is_listed_is_applied_first():
+    """With its marks gone, a text is one sentence: the two orders differ."""
+    text = Text.of(["a b . c d"], "en")
+    ids = {"name": "transliterate", "to": "ids", "keep_marks": False}
+    before = chain(["invert", ids]).apply(text).text.lines[0].split()
+    after = chain([ids, "invert"]).apply(text).text.lines[0].split()
+    a, b, mark, c, d = chain([ids]).apply(text).text.lines[0].split()
+    assert before == [b, a, mark, d, c]
+    assert after == [d, c, mark, b, a]
+
+
+def test_chains_of_chains_are_chains():
+    one = chain(["invert", "transliterate"])
+    assert chain([one, "permute"]).name == "invert,transliterate,permute"
+    assert chain([]).apply(Text.of(["a b"], "en")).text.lines == ["a b"]
+
+
+def test_a_chain_with_something_that_cannot_be_undone_cannot_be_undone():
+    several = chain(["transliterate", {"name": "invert", "keep_final_punct": False}])
+    with pytest.raises(SettingsError, match=r"change 'invert' as it is set cannot be undone"):
+        several.undo(Text.of(["a"], "en"))
+    with pytest.raises(SettingsError, match="there is no change 'inverted'; did you mean 'invert'"):
+        chain(["inverted"])
+
+
+def test_marks_are_spelt_as_words_before_words_move_or_the_way_back_is_lost():
+    """`3.5` would become three words apart, and its period the end of a sentence."""
+    ids = {"name": "transliterate", "to": "ids", "keep_marks": False}
+    text = Text.of(["it is 3.5 m long. no"], "en", "unicode")
+    first, last = chain([ids, "invert"]), chain(["invert", ids])
+    assert (first.undoes, last.undoes) == (True, False)
+    assert first.undo(first.apply(text).text).tokens(0) == text.tokens(0)
+    assert chain(["invert", {"name": "overlap", "otherwise": {"to": "ids", "keep_marks": False}}]).undoes is False
+    with pytest.raises(SettingsError, match="'invert,transliterate' as they are set cannot be undone"):
+        last.undo(text)
+
+
+LINKS = st.lists(st.sets(st.tuples(st.integers(0, 4), st.integers(0, 4))), min_size=3, max_size=3)
+
+
+@given(first=LINKS, second=LINKS)
+def test_links_are_composed_as_relations_are(first, second):
+    one, other = (Ragged.of([sorted(row) for row in rows], width=2) for rows in (first, second))
+    expected = [
+        sorted({(i, k) for i, j in left for other_j, k in right if j == other_j})
+        for left, right in zip(first, second, strict=True)
+    ]
+    assert [[tuple(link) for link in row] for row in composed(one, other).to_lists()] == expected
+    assert [[tuple(link) for link in row] for row in turned(one).to_lists()] == [
+        sorted((j, i) for i, j in row) for row in first
+    ]
+
+
+def test_both_sides_of_pairs_are_changed_and_links_follow():
+    pairs = TextPairs.of(["the dog barks .", "yes"], ["a dog does bark .", "yes"], ("en", "en"))
+    links = Ragged.of([[(1, 1), (2, 2), (2, 3), (3, 4)], [(0, 0)]], width=2)
+    pairs = replace(pairs, links=links, labels=["entailment", "neutral"])
+    done = chain(["invert"]).apply_pairs(pairs)
+    assert done.pairs.source.lines == ["barks dog the .", "yes"]
+    assert done.pairs.target.lines == ["bark does dog a .", "yes"]
+    assert done.pairs.labels == ["entailment", "neutral"]
+    assert done.pairs.links.to_lists() == [[[0, 0], [0, 1], [1, 2], [3, 4]], [[0, 0]]]
+    assert done.source.to_lists()[0] == [[0, 2], [1, 1], [2, 0], [3, 3]]
+
+
+def test_every_answer_becomes_what_its_words_became():
+    passage, question = ["Anna reads old books . She likes them ."], ["who reads ?"]
+    pairs = TextPairs.of(passage, question, ("en", "en"))
+    pairs = replace(
+        pairs,
+        source=replace(pairs.source, answers=[(11, 20)]),
+        answers=[["old books", "books", "Bob Ray", "books . She"]],
+    )
+    done = chain(["invert"]).apply_pairs(pairs).pairs
+    assert done.source.lines == ["books old reads Anna . them likes She ."]
+    assert done.source.answers == [(0, 9)]
+    assert done.answers == [["books old", "books", "Ray Bob", "books . She"]]
+    assert list(done.notes.values()) == [2]  # one stands nowhere, the words of another stand apart
+
+
+def test_the_same_answer_in_another_place_is_that_of_its_own_place():
+    """The first `dog` goes elsewhere than the second."""
+    pairs = TextPairs.of(["a dog . dog b ."], ["which ?"], ("en", "en"))
+    pairs = replace(pairs, source=replace(pairs.source, answers=[(8, 11)]), answers=[["dog"]])
+    done = chain(["invert", "transliterate"]).apply_pairs(pairs).pairs
+    assert done.source.answers == [(10, 13)]
+    assert done.answers == [[done.source.lines[0][10:13]]]
+
+
+def test_one_blank_between_all_words():
+    text = Text.of([" Dogs, don't!  Go ", "", "医生。", "…", "Ü"], "en", "unicode")
+    found = spaced(text)
+    assert found.lines == ["Dogs , don ' t ! Go", "", "医 生 。", "…", "Ü"]
+    assert [found.tokens(row) for row in range(5)] == [text.tokens(row) for row in range(5)]
+    assert chain(["invert"]).apply(found).text.lines[0] == "t ' don , Dogs ! Go"
+    assert spaced(Text.of([], "en")).lines == []

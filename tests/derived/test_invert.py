@@ -1,0 +1,138 @@
+"""Sentences in reverse order: what ends them, what is between words, and labels, by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from interlace.derived import CHANGES
+from interlace.text import Text
+
+
+def inverted(line, splitter="unicode", **settings):
+    return CHANGES.build({"name": "invert", **settings}).apply(Text.of([line], "en", splitter)).text.lines[0]
+
+
+def test_the_papers_example():
+    """Tang et al. (2022), table 9."""
+    assert inverted("Welcome to ACL") == "ACL to Welcome"
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("I am Sam .", "Sam am I ."),
+        ("Dogs bark. Cats do not! Why?", "bark Dogs. not do Cats! Why?"),
+        ("he said go . then", "go said he . then"),
+        ("a b ... c d", "b a ... d c"),
+        ("a b ? ! c d", "b a ? ! d c"),
+        ("", ""),
+        (".", "."),
+        ("医生来了。他走。", "了来生医。走他。"),
+    ],
+)
+def test_marks_end_sentences_and_stay(line, expected):
+    assert inverted(line) == expected
+
+
+def test_a_period_alone_may_end_sentences():
+    assert inverted("a b ! c d . e", sentence_split="period") == "d c ! b a . e"
+
+
+def test_a_line_may_be_one_sentence():
+    assert inverted("a b . c d ?", sentence_split="line") == "d c . b a ?"
+    assert inverted("a b ? !", sentence_split="line") == "b a ? !"
+
+
+def test_marks_may_move():
+    assert inverted("a b . c d", keep_final_punct=False) == ". b a d c"
+    assert inverted("a b . c", keep_final_punct=False, sentence_split="line") == "c . b a"
+
+
+def test_a_mark_that_moves_touches_no_stranger_wherever_it_comes_to_stand():
+    """Of five words the third is where it was."""
+    assert inverted("He left. She stayed", keep_final_punct=False, sentence_split="line") == "stayed She . left He"
+    assert (
+        inverted("He left. She stayed on", keep_final_punct=False, sentence_split="line") == "on stayed She . left He"
+    )
+
+
+def test_only_what_cannot_be_told_apart_again_cannot_be_undone():
+    undoes = {
+        (split, keep): CHANGES.build({"name": "invert", "sentence_split": split, "keep_final_punct": keep}).undoes
+        for split in ("marks", "period", "line")
+        for keep in (True, False)
+    }
+    assert [key for key, value in undoes.items() if not value] == [("marks", False), ("period", False), ("line", True)]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("The U.S. economy grew 3.5 %.", "% 3.5 grew economy U.S. The."),
+        ("It weighs 2 @.@ 5 kg .", "kg 5 @.@ 2 weighs It ."),
+        ("Some, e.g. dogs, bark ... as I said.", "bark , dogs e.g. , Some ... said I as."),
+        ("See e.g., www.x.com/?q=y now! Yes", "now y = /?q www.x.com e.g., See! Yes"),
+        ("Wait...what? .5 of it", "Wait...what? it of .5"),
+        ("He went (at 3 p.m.). She's in the U.S.", ") p.m. 3 at ( went He. U.S. the in s ' She"),
+        ('He said "go." Then (all left.) Bye', 'go " said He." left all ( Then.) Bye'),
+        ("The U.S.'s best. x", "best U.S.'s The. x"),
+        ("他走3.5公里！「好。」来了", "里公 3.5 走他！好「。」了来"),
+    ],
+)
+def test_marks_inside_numbers_abbreviations_and_addresses_end_nothing_and_stay_there(line, expected):
+    assert inverted(line) == expected
+
+
+def test_words_take_along_what_stood_before_them_and_touch_no_stranger():
+    """The first word had nothing before it, and gets what the new first word had."""
+    assert inverted("The dog,  a cat (big) sleeps. I don't.") == "sleeps ) big ( cat  a , dog The. t ' don I."
+
+
+def test_what_looks_like_an_abbreviation_only_now_is_taken_for_none():
+    """`b` comes to stand before the last period: touching it, it would end `1.b.`"""
+    change = CHANGES.build("invert")
+    text = Text.of(["v1.b and c."], "en", "unicode")
+    derived = change.apply(text).text
+    assert derived.lines == ["c and v1.b ."]
+    assert change.undo(derived).lines == ["v1.b and c ."]
+
+
+def test_a_mark_that_is_part_of_a_word_ends_nothing():
+    assert inverted("Dogs bark. Cats do.", "blanks") == "do. Cats bark. Dogs"
+
+
+def test_names_begin_anew():
+    text = Text.of(["Anna Lee met Bob Ray Anna ."], "en")
+    text = replace(text, tags={"names": [["B-PER", "I-PER", "O", "B-PER", "I-PER", "B-PER", "O"]]})
+    derived = CHANGES.build("invert").apply(text).text
+    assert derived.lines == ["Anna Ray Bob met Lee Anna ."]
+    assert derived.tags["names"] == [["B-PER", "B-PER", "I-PER", "O", "B-PER", "I-PER", "O"]]
+
+
+def test_a_name_over_two_sentences_becomes_two_and_is_counted():
+    text = replace(Text.of(["in St . Louis now"], "en"), tags={"names": [["O", "B-LOC", "I-LOC", "I-LOC", "O"]]})
+    derived = CHANGES.build("invert").apply(text).text
+    assert derived.lines == ["St in . now Louis"]
+    assert derived.tags["names"] == [["B-LOC", "O", "B-LOC", "O", "B-LOC"]]
+    assert list(derived.notes.values()) == [1]  # one name, though it is three now
+
+
+def test_an_answer_goes_with_its_words():
+    text = replace(Text.of(["Anna reads old books . yes"], "en"), answers=[(11, 20)])
+    assert CHANGES.build("invert").apply(text).text.answers == [(0, 9)]
+    apart = replace(text, answers=[(17, 26)])  # over the end of the sentence
+    derived = CHANGES.build("invert").apply(apart).text
+    assert (derived.answers, list(derived.notes.values())) == ([(-1, -1)], [1])
+
+
+def test_a_part_of_a_word_stays_that_part():
+    text = replace(Text.of(["Anna reads non-fiction"], "en", "blanks"), answers=[(15, 22)])
+    derived = CHANGES.build("invert").apply(text).text
+    assert derived.lines[0][slice(*derived.answers[0])] == "fiction"
+
+
+def test_a_mark_that_comes_to_the_end_of_a_line_would_stay_there():
+    assert inverted("? a b", sentence_split="line") == "b a ?"
+    assert inverted("b a ?", sentence_split="line") == "a b ?"

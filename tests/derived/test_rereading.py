@@ -1,0 +1,74 @@
+"""Derived lines that are written and read again: their words are found again, and so is the original."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from interlace.derived import CHANGES, chain
+from interlace.text import Text
+
+WORDS = st.sampled_from(
+    "I The dog do can know n't 's 'll don't cannot U.S. e.g. p.m. Mr. Ph.D. 3.5 10,000 @.@ @-@ 5 .5 1.b co-op - -- "
+    "e-mail a/b x@y.com www.x.com/?q=a.b . . ! ? ... ?! \u2026 , ; : ( ) [ ] $ % \" ' `` '' \u201c \u201d \u2019 "
+    "\u00ab \u00e9te\u0301 \u4e2d \u533b\u751f \u3002 \uff01 \u300c \u300d \uff0c \u0e44\u0e1b\u0e31 "
+    "\u0905\u092e\u093e \u0964 \u061f".split(" ")
+)
+GAPS = st.sampled_from(["", "", " ", " ", " ", "  "])
+LINES = st.lists(st.lists(st.tuples(GAPS, WORDS), max_size=12).map(lambda row: "".join(map("".join, row))), max_size=4)
+
+OPAQUE = {"name": "transliterate", "to": "ids"}
+MARKED = OPAQUE | {"keep_marks": False}
+
+
+@pytest.mark.parametrize("splitter", ["unicode", "blanks"])
+@pytest.mark.parametrize(
+    "changes",
+    [["invert"], ["permute"], ["transliterate"], ["invert", "transliterate"], ["permute", OPAQUE], [MARKED, "invert"]],
+    ids=str,
+)
+@given(lines=LINES)
+@settings(max_examples=60)
+def test_the_same_splitter_finds_the_same_words_and_the_way_back(changes, splitter, lines):
+    change = chain(changes)
+    text = Text.of(lines, "en", splitter)
+    derived = change.apply(text, 3).text
+    again = Text.of(derived.lines, "en", splitter)
+    assert again.words == derived.words
+    back = change.undo(again, 3)
+    for row in range(len(text)):
+        assert back.tokens(row) == text.tokens(row)
+        assert "".join(back.lines[row].split()) == "".join(lines[row].split())
+        if changes in (["invert"], ["permute"]):
+            assert Counter(derived.tokens(row)) == Counter(text.tokens(row))
+    assert Text.of(back.lines, "en", splitter).words == back.words
+
+
+@pytest.mark.parametrize("name", ["invert", "permute"])
+@pytest.mark.parametrize(("split", "keep"), [("marks", True), ("period", True), ("line", False)])
+@given(lines=LINES)
+@example(lines=["  ''  \u2026\u300dwww.x.com/?q=a.b  3.5  \u4e2d"])
+@example(lines=["e\u0301  \u3002!(e\u0301 \ufb01"])
+@settings(max_examples=25)
+def test_every_setting_that_undoes_finds_the_way_back(name, split, keep, lines):
+    change = CHANGES.build({"name": name, "sentence_split": split, "keep_final_punct": keep})
+    assert change.undoes
+    text = Text.of(lines, "en", "unicode")
+    derived = change.apply(text, 3).text
+    again = Text.of(derived.lines, "en", "unicode")
+    assert again.words == derived.words
+    back = change.undo(again, 3)
+    assert [back.tokens(row) for row in range(len(text))] == [text.tokens(row) for row in range(len(text))]
+    assert Text.of(back.lines, "en", "unicode").words == back.words
+
+
+def test_words_of_scripts_without_blanks_are_parted_where_their_new_spelling_needs_it():
+    text = Text.of(["\u533b\u751f\u6765\u4e86\u3002"], "zh", "unicode")
+    change = chain(["invert", OPAQUE])
+    derived = change.apply(text).text
+    assert [gap for gap in derived.lines[0] if gap == " "] == [" "] * 3
+    assert Text.of(derived.lines, "zh", "unicode").words == derived.words
+    assert change.undo(derived).tokens(0) == text.tokens(0)

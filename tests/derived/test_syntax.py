@@ -1,0 +1,320 @@
+"""Word order of another language: trees by hand, the model against all orders counted out, and what trees keep."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from itertools import combinations, permutations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from interlace.core.errors import DataError
+from interlace.core.ragged import Ragged
+from interlace.derived import CHANGES
+from interlace.derived._forest import Forest
+from interlace.derived._order_kernels import draw_order, expect
+from interlace.derived._parses import parsed
+from interlace.derived._precedence import HEAD, Precedence, families
+from interlace.readers.conllu import Conllu
+from interlace.text import Text
+from interlace.toy import sample, text
+
+SUBJECT, OBJECT, ADVERB = ("nsubj", "NOUN"), ("obj", "NOUN"), ("advmod", "ADV")
+
+
+def conllu(path, *trees):
+    """A treebank; a tree is words as "form/TAG/head/relation"."""
+    blocks = []
+    for tree in trees:
+        rows = [word.split("/") for word in tree.split()]
+        blocks.append(
+            "".join(f"{n}\t{f}\t_\t{t}\t_\t_\t{h}\t{r}\t_\t_\n" for n, (f, t, h, r) in enumerate(rows, 1)) + "\n"
+        )
+    path.write_text("".join(blocks), encoding="utf-8")
+    return path
+
+
+def read(path):
+    (chunk,) = Conllu(trees=True).read_chunks([path], ["en"])
+    return chunk
+
+
+# ---- the model ----
+
+
+def counted_out(before):
+    """p(order) of every order, by the definition."""
+    weights = {
+        order: np.exp(sum(before[i, j] for i, j in combinations(order, 2)))
+        for order in permutations(range(len(before)))
+    }
+    total = sum(weights.values())
+    return {order: weight / total for order, weight in weights.items()}, total
+
+
+def test_orders_are_drawn_as_often_as_the_model_says():
+    rng = np.random.default_rng(0)
+    before = rng.normal(size=(4, 4))
+    expected, _ = counted_out(before)
+    order, counts = np.empty(4, np.int64), Counter()
+    bits = rng.integers(2**64, size=40_000, dtype=np.uint64)
+    for one in bits:
+        draw_order(before, one, order)
+        counts[tuple(order.tolist())] += 1
+    for one, share in expected.items():
+        assert abs(counts[one] / len(bits) - share) < 5 * np.sqrt(share / len(bits))
+
+
+def test_a_bound_is_kept_however_strong_what_speaks_against_it():
+    """Thing 1 is drawn behind 2 and before 0, but 2 never comes before 0."""
+    before = np.array([[0, -3, 0], [3, 0, -3], [-np.inf, 3, 0]])
+    order, counts = np.empty(3, np.int64), Counter()
+    for bits in np.random.default_rng(0).integers(2**64, size=4000, dtype=np.uint64):
+        draw_order(before, bits, order)
+        counts[tuple(order.tolist())] += 1
+    shares, _ = counted_out(before)
+    assert set(counts) == {(0, 1, 2), (0, 2, 1), (1, 0, 2)}
+    for one, count in counts.items():
+        assert abs(count / 4000 - shares[one]) < 0.04
+
+
+def test_what_is_expected_is_what_all_orders_give():
+    rng = np.random.default_rng(1)
+    weights = rng.normal(size=(3, 3))
+    keys, offsets = np.array([0, 1, 2, 2, 1, 0], np.int64), np.array([0, 4, 6], np.int64)
+    found = np.zeros((3, 3))
+    total = expect(keys, offsets, np.array([2.0, 3.0]), weights, found)
+    wanted, logs = np.zeros((3, 3)), 0.0
+    for group, count in ((keys[:4], 2.0), (keys[4:], 3.0)):
+        shares, all_of_them = counted_out(weights[np.ix_(group, group)])
+        logs += count * np.log(all_of_them)
+        for order, share in shares.items():
+            for i, j in combinations(order, 2):
+                wanted[group[i], group[j]] += count * share
+    np.testing.assert_allclose(found, wanted)
+    assert total == pytest.approx(logs)
+
+
+def test_learnt_weights_give_back_the_shares_of_the_treebank():
+    """Seven of ten subjects stand before their verb, all objects behind it."""
+    seen = [(SUBJECT, HEAD, OBJECT)] * 700 + [(HEAD, SUBJECT, OBJECT)] * 300
+    model = Precedence.learn(seen, prior=1e-3)
+    weights, known = model.between([HEAD, SUBJECT, OBJECT])
+    shares, _ = counted_out(weights)
+    assert shares[1, 0, 2] == pytest.approx(0.7, abs=0.01)
+    assert shares[0, 1, 2] == pytest.approx(0.3, abs=0.01)
+    assert known.tolist() == [[False, True, True], [True, False, True], [True, True, False]]
+
+
+def test_what_the_treebank_never_shows_is_not_known_and_tags_back_off_to_relations():
+    model = Precedence.learn([(SUBJECT, HEAD)] * 50, prior=0.1)
+    weights, known = model.between([HEAD, ("nsubj", "PRON"), ADVERB, SUBJECT])
+    assert weights[1, 0] > 1  # a subject of another kind is a subject
+    assert known[1, 0]
+    assert not known[2].any()
+    assert not known[1, 3]  # two of one relation that never stood together
+
+
+# ---- trees ----
+
+
+def forest(heads, relations=None):
+    tags = ["X"] * len(heads)
+    return Forest.of(Ragged.of([heads]), relations or ["dep"] * len(heads), tags)
+
+
+def test_crossing_arcs_are_lifted():
+    """Word 0 depends on 2 over 1, and 3 on 1 over 2: both go up to what 2 and 1 depend on."""
+    assert forest([2, 4, 4, 1, -1]).heads.tolist() == [4, 4, 4, 4, -1]
+    assert forest([2, 2, -1, 4, 2]).heads.tolist() == [2, 2, -1, 4, 2]
+
+
+def contiguous(heads):
+    """Whether every word and all below it are a run."""
+    for word in range(len(heads)):
+        below = []
+        for other in range(len(heads)):
+            at = other
+            while at not in {-1, word}:
+                at = heads[at]
+            if at == word:
+                below.append(other)
+        if below[-1] - below[0] + 1 != len(below):
+            return False
+    return True
+
+
+@st.composite
+def trees(draw):
+    """Heads of a random tree or several."""
+    count = draw(st.integers(1, 9))
+    order = draw(st.permutations(range(count)))
+    heads = [-1] * count
+    for place, word in enumerate(order[1:], 1):
+        heads[word] = draw(st.sampled_from([-1, *order[:place]]))
+    return heads
+
+
+@given(heads=trees())
+@settings(max_examples=100)
+def test_every_subtree_is_a_run_of_words_and_no_word_loses_its_way_up(heads):
+    found = forest(heads).heads
+    assert contiguous(found)
+    for word, head in enumerate(heads):
+        ways = set()
+        at = word
+        while at >= 0:
+            at = heads[at]
+            ways.add(at)
+        assert found[word] in ways  # lifted, never hung elsewhere
+        if contiguous(heads):
+            assert found[word] == head
+
+
+def test_the_mark_at_the_end_stays_out_of_the_family():
+    found = forest([1, -1, 0], ["nsubj", "root", "punct"])
+    assert found.heads.tolist() == [1, -1, 1]
+    assert found.final.tolist() == [False, False, True]
+    assert families(replace(found, tags=["NOUN", "VERB", "PUNCT"]), "VERB") == [(("nsubj", "NOUN"), HEAD)]
+
+
+@pytest.mark.parametrize("heads", [[1, 0], [0], [2, -1], [-2, -1]])
+def test_what_is_no_tree_is_named(heads):
+    with pytest.raises(DataError, match=r"^line 2: its heads are no tree"):
+        Forest.of(Ragged.of([[-1], heads]), ["dep"] * 3, ["X"] * 3)
+
+
+# ---- the change ----
+
+
+@pytest.fixture
+def verb_first(tmp_path):
+    """A language with the verb first, adjectives behind, and adpositions behind."""
+    tree = "sees/VERB/0/root dogs/NOUN/1/nsubj old/ADJ/2/amod cats/NOUN/1/obj in/ADP/4/case ./PUNCT/1/punct"
+    path = conllu(tmp_path / "like.conllu", *[tree] * 400)
+    return CHANGES.build({"name": "syntax", "like": [path], "prior": 0.01})
+
+
+def test_words_come_into_the_order_of_the_treebank(verb_first, tmp_path):
+    given_text = read(
+        conllu(
+            tmp_path / "en.conllu",
+            "very/ADV/2/advmod old/ADJ/3/amod dogs/NOUN/4/nsubj see/VERB/0/root in/ADP/6/case cats/NOUN/4/obj "
+            "./PUNCT/4/punct",
+        )
+    )
+    derived = verb_first.apply(given_text)
+    assert derived.text.tokens(0) == ["see", "dogs", "very", "old", "cats", "in", "."]
+    assert derived.links.to_lists() == [[[0, 2], [1, 3], [2, 1], [3, 0], [4, 5], [5, 4], [6, 6]]]
+    assert derived.text.heads.to_lists() == [[-1, 0, 3, 1, 0, 4, 0]]
+
+
+def test_arcs_stay_and_subtrees_stay_together(verb_first):
+    given_text = text("en", sample(300, "train", 3))
+    derived = verb_first.apply(given_text)
+    assert sum(old != new for old, new in zip(given_text.lines, derived.text.lines, strict=True)) > 200
+    for row in range(len(given_text)):
+        to = dict(derived.links[row].tolist())
+        old, new = given_text.heads[row].tolist(), derived.text.heads[row].tolist()
+        assert [new[to[word]] for word in range(len(old))] == [to.get(head, -1) for head in old]
+        assert contiguous(new)
+        assert given_text.tokens(row)[-1] == derived.text.tokens(row)[-1]
+
+
+def test_only_the_heads_that_are_named_are_ordered(verb_first, tmp_path):
+    given_text = read(conllu(tmp_path / "en.conllu", "old/ADJ/2/amod dogs/NOUN/3/nsubj see/VERB/0/root"))
+    only = verb_first.model_copy(update={"heads": ("NOUN",)})
+    assert only.apply(given_text).text.lines == ["dogs old see"]
+
+
+def test_orders_are_drawn_where_the_treebank_has_several(tmp_path):
+    trees_ = ["a/X/2/nsubj b/VERB/0/root", "b/VERB/0/root a/X/1/nsubj"]
+    like = conllu(tmp_path / "like.conllu", *[trees_[n % 4 == 0] for n in range(400)])
+    change = CHANGES.build({"name": "syntax", "like": [like], "heads": ["VERB"]})
+    given_text = read(conllu(tmp_path / "en.conllu", *[f"dog{n}/X/2/nsubj sees/VERB/0/root" for n in range(2000)]))
+    first = sum(line.startswith("sees") for line in change.apply(given_text).text.lines)
+    assert abs(first / 2000 - 0.25) < 0.04
+    assert change.apply(given_text, 1).text.lines != change.apply(given_text, 2).text.lines
+
+
+def test_what_the_treebank_never_shows_together_keeps_its_order(tmp_path):
+    """Adverbs of one kind stand behind objects, those of another in front; it never shows both at one verb."""
+    like = conllu(
+        tmp_path / "like.conllu",
+        *["see/VERB/0/root cats/NOUN/1/obj often/ADV/1/advmod"] * 300,
+        *["see/VERB/0/root here/X/1/advmod cats/NOUN/1/obj"] * 300,
+    )
+    change = CHANGES.build({"name": "syntax", "like": [like], "heads": ["VERB"], "prior": 0.1})
+    tree = "often/ADV/4/advmod cats{}/NOUN/4/obj here/X/4/advmod see/VERB/0/root"
+    derived = change.apply(read(conllu(tmp_path / "en.conllu", *[tree.format(n) for n in range(500)]))).text
+    assert all(line.index("often") < line.index("here") for line in derived.lines)
+
+
+def test_a_head_with_too_many_dependents_stays_and_is_counted(verb_first, tmp_path):
+    words = " ".join(f"w{n}/NOUN/14/nsubj" for n in range(13))
+    given_text = read(conllu(tmp_path / "en.conllu", words + " sees/VERB/0/root"))
+    derived = verb_first.apply(given_text).text
+    assert derived.lines == given_text.lines
+    assert derived.notes == {"heads with too many dependents to order": 1}
+
+
+def test_plain_text_finds_its_parses_sentence_by_sentence(verb_first, tmp_path):
+    parses = conllu(
+        tmp_path / "parses.conllu",
+        "old/ADJ/2/amod dogs/NOUN/3/nsubj see/VERB/0/root ./PUNCT/3/punct",
+        "old/ADJ/2/amod dogs/NOUN/0/root",
+        "cats/NOUN/2/nsubj do/AUX/0/root n't/PART/2/advmod ./PUNCT/2/punct",
+    )
+    with_trees = verb_first.model_copy(update={"trees": (parses,)})
+    lines = ["old dogs", "old dogs see . old dogs", "", "old dogs see.", "cats don't."]
+    derived = with_trees.apply(Text.of(lines, "en")).text  # "see." is one word: the verb with its mark
+    assert derived.lines == ["dogs old", "see dogs old . dogs old", "", "see. dogs old", "cats don't."]
+    with pytest.raises(DataError, match=r"no tree for 'old cats'"):
+        with_trees.apply(Text.of(["old dogs", "old cats"], "en"))
+    with pytest.raises(DataError, match=r"syntax\.trees"):
+        verb_first.apply(Text.of(lines, "en"))
+
+
+def test_lines_are_parted_into_sentences_however_long_their_beginnings_go_on(verb_first, tmp_path):
+    """`No one` is a sentence too, but what is left of `No one came` is none."""
+    tags = "/X/0/root"
+    parses = conllu(tmp_path / "p.conllu", f"No{tags}", f"No{tags} one/X/1/dep", f"one{tags} came/X/1/dep", f"a{tags}")
+    with_trees = verb_first.model_copy(update={"trees": (parses,)})
+    found = parsed(Text.of(["No one came", "No one one came", "a a No onecame"], "en"), with_trees.trees)
+    assert found.heads.tolist() == [-1, -1, 1, -1, 0, -1, 2, -1, -1, -1, -1]
+    with pytest.raises(DataError, match=r"no tree for 'No one a came': 'came'\.\. is in none"):
+        with_trees.apply(Text.of(["No one a came"], "en"))
+    with pytest.raises(DataError, match=r"is in none"):  # every way is tried, but none twice
+        with_trees.apply(Text.of(["a" * 2000 + "No" * 2000 + "b"], "en"))
+
+
+def test_a_treebank_without_such_heads_is_named(tmp_path):
+    like = conllu(tmp_path / "like.conllu", "a/X/2/nsubj b/ADJ/0/root")
+    with pytest.raises(DataError, match=r"like\.conllu: no NOUN with a dependent .* there: ADJ, X"):
+        CHANGES.build({"name": "syntax", "like": [like]}).apply(read(like))
+
+
+def test_real_orders(real_data):
+    """English in the order of French puts adjectives behind nouns, in that of Hindi verbs behind objects."""
+    pos = real_data / "pos"
+    english = read(pos / "UD_English-PUD" / "en_pud-ud-test.conllu")
+
+    def before(relation, tag, *like):
+        """Of dependents of a relation, the share that stands before its head after (or without) a change."""
+        derived = english
+        if like:
+            settings_ = {"name": "syntax", "like": [pos.joinpath(*like)], "heads": [tag]}
+            derived = CHANGES.build(settings_).apply(english).text
+        heads, rows, tags = derived.heads.flat, derived.tags["deprel"], derived.tags["pos"]
+        base = derived.heads.offsets[:-1][derived.heads.rows()]
+        is_it = np.array([one == relation for row in rows for one in row]) & (heads >= 0)
+        is_it &= np.array([one for row in tags for one in row])[np.maximum(heads, 0) + base] == tag
+        return float((derived.heads.columns()[is_it] < heads[is_it]).mean())
+
+    assert before("amod", "NOUN") > 0.95
+    assert before("amod", "NOUN", "UD_French-PUD", "fr_pud-ud-test.conllu") < 0.4
+    assert before("obj", "VERB") < 0.1
+    assert before("obj", "VERB", "UD_Hindi-PUD", "hi_pud-ud-test.conllu") > 0.9

@@ -1,0 +1,116 @@
+"""New words: one to one, of another script, the same for every order of texts."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interlace.core.errors import SettingsError
+from interlace.derived import CHANGES
+from interlace.derived._letters import _CASED, letter_map
+from interlace.derived._opaque import Opaque
+from interlace.text import Text
+from interlace.text.scripts import is_unspaced
+
+SCRIPTS = sorted(_CASED)
+
+
+def changed(lines, seed=0, **settings):
+    return CHANGES.build({"name": "transliterate", **settings}).apply(Text.of(lines, "en", "unicode"), seed).text
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_letters_are_exchanged_one_by_one(script):
+    letters = letter_map(script)
+    assert all(letters[new] == old != new for old, new in letters.items())
+    for old, new in letters.items():
+        one, other = chr(old), chr(new)
+        assert one.isalpha() == other.isalpha() is True
+        assert is_unspaced(one) == is_unspaced(other) or "\u0e00" <= min(one, other) < "\u1800"  # Thai and its like
+        if unicodedata.category(one) == "Ll":
+            assert other.upper() == chr(letters[ord(one.upper())])
+    assert {chr(code) for code in letters} >= set("abcxyzABCXYZéÉñжЖαΩệỆ中のア한호عकข")
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_the_latin_alphabet_goes_into_the_script_that_is_asked_for(script):
+    (line,) = changed(["the Quick brown fox jumps over the lazy dog"], script=script).lines
+    assert {unicodedata.name(letter).split(" ")[0] for letter in line if letter != " "} == {script.upper()}
+
+
+def test_case_punctuation_and_digits_stay():
+    (line,) = changed(["Don't (ever) pay 3.50!"]).lines
+    assert "".join(letter for letter in line if not letter.isalpha()) == "' ()  3.50!"
+    assert line[0].isupper()
+    assert line[1:3].islower()
+
+
+@given(words=st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=9), max_size=8))
+def test_opaque_words_are_exchanged(words):
+    opaque = Opaque(7)
+    found = [opaque(word) for word in words]
+    assert [opaque(word) for word in found] == words
+    assert len(set(found)) == len(set(words))
+
+
+def test_opaque_words_show_nothing_of_the_old():
+    opaque = Opaque(7)
+    walk, walked, walks = opaque("walk"), opaque("walked"), opaque("walks")
+    assert (len(walk), len(walked)) == (4, 6)
+    assert sum(one == other for one, other in zip(walked, walk, strict=False)) <= 1
+    assert sum(one == other for one, other in zip(walks, walk, strict=False)) <= 1
+    assert opaque("a") != Opaque(8)("a") or opaque("b") != Opaque(8)("b")
+
+
+def test_opaque_marks_stay_unless_the_papers_copy_is_asked_for():
+    kept = changed(["Dogs bark , 3 times ."], to="ids").lines[0].split()
+    assert (kept[2], kept[3], kept[5]) == (",", "3", ".")
+    copied = changed(["Dogs bark , 3 times ."], to="ids", keep_marks=False).lines[0].split()
+    assert not {",", "3", "."} & set(copied)
+
+
+@pytest.mark.parametrize("to", ["script", "ids"])
+def test_a_share_of_the_types_changes_and_is_part_of_a_larger_share(to):
+    words = [f"w{'abcdefghij'[n % 10]}{'klmnopqrst'[n // 10 % 10]}{'uvxyz'[n // 100]}" for n in range(500)]
+    text = [" ".join(words)]
+    quarter, half = (set(changed(text, to=to, share=share).lines[0].split()) for share in (0.25, 0.5))
+    assert abs(len(quarter - set(words)) - 125) < 40
+    assert abs(len(half - set(words)) - 250) < 45
+    assert quarter - set(words) < half - set(words)
+    assert changed(text, to=to, share=0.0).lines == text
+
+
+def test_a_word_is_the_same_in_every_text():
+    one = changed(["the dog sees the cat", "a cat"], to="ids", share=0.6).lines
+    other = changed(["a cat", "cats", "the dog sees the cat"], to="ids", share=0.6).lines
+    assert one == [other[2], other[0]]
+
+
+@pytest.mark.parametrize("name", ["transliterate", "overlap"])
+def test_a_word_is_made_once_for_all_parts_of_a_text(monkeypatch, name):
+    made, own = Counter(), Opaque.__call__
+    monkeypatch.setattr(Opaque, "__call__", lambda opaque, word: made.update([word]) or own(opaque, word))
+    settings = {"to": "ids"} if name == "transliterate" else {"share": 0.0, "otherwise": {"to": "ids"}}
+    text = Text.of([f"dogs {animal} bark ." for animal in ("cats", "owls")] * 7_500, "en")
+    CHANGES.build({"name": name, **settings}).apply(text, 4711)
+    assert made == Counter(["dogs", "cats", "owls", "bark"])
+
+
+def test_a_share_is_one():
+    with pytest.raises(SettingsError, match="share"):
+        CHANGES.build({"name": "transliterate", "share": 1.5})
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_words_that_look_like_new_ones_already_go_back_to_words_alone(keep):
+    """Some of 256 one-letter words stand for a line feed, a blank, a mark."""
+    change = CHANGES.build({"name": "transliterate", "to": "ids", "keep_marks": keep})
+    text = Text.of([chr(0x1401 + number) for number in range(256)], "en")
+    derived = change.apply(text).text
+    assert [len(derived.words[row]) for row in range(256)] == [1] * 256
+    assert change.undo(derived).lines == text.lines
+    assert any("!" in line for line in derived.lines) != keep

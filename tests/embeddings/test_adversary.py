@@ -1,0 +1,52 @@
+"""The adversary at a width where no search by luck would do: from no rotation at all to one drawn at random."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from interlace.core.neighbors import nearest, unit
+from interlace.embeddings import Sources, WordVectors
+from interlace.embeddings._mapping import Mapping, Sides
+from interlace.embeddings.muse import Muse
+
+WIDTH, COUNT = 32, 500
+GAME = {"hidden": 64, "epochs": 4, "updates": 500, "turns": 2, "learning_rate": 0.4}
+AS_THEY_ARE = Mapping(normalise=[])
+
+
+@pytest.fixture(scope="module")
+def pair():
+    """English: clusters of unlike sizes, narrower in each direction. xx: the same turned at random, with some noise."""
+    rng = np.random.default_rng(0)
+    spread = np.logspace(0, -2, WIDTH)
+    words = 0.6 * rng.normal(0, 1, (COUNT, WIDTH))
+    centres = rng.normal(0, 1, (6, WIDTH))
+    words += centres[rng.choice(6, COUNT, p=[0.35, 0.25, 0.15, 0.12, 0.08, 0.05])]
+    words *= spread
+    words *= 4 / np.sqrt((words**2).sum(axis=1).mean())
+    turn, axes = (np.linalg.qr(rng.normal(size=(WIDTH, WIDTH)))[0] for _ in range(2))
+    english = words @ axes
+    other = english @ turn + rng.normal(0, 0.04 / np.sqrt(WIDTH), (COUNT, WIDTH))
+    return {
+        "en": WordVectors("en", [f"w{row}" for row in range(COUNT)], english.astype(np.float32)),
+        "xx": WordVectors("xx", [f"x{row}" for row in range(COUNT)], other.astype(np.float32)),
+    }
+
+
+def right(moved, english):
+    """Share of the words whose nearest English vector is their own."""
+    best, _ = nearest(unit(moved), unit(english.vectors))
+    return float((best == np.arange(COUNT)).mean())
+
+
+def test_refinement_alone_finds_no_such_rotation(pair):
+    found, _ = Sides(pair["xx"], pair["en"], AS_THEY_ARE).refined(np.eye(WIDTH, dtype=np.float32))
+    assert right(pair["xx"].vectors @ found, pair["en"]) < 0.02
+
+
+def test_the_adversary_finds_a_rotation_drawn_at_random(pair):
+    learnt = Muse(adversary=GAME, chances=1, mapping=AS_THEY_ARE).fit(Sources(given=pair))
+    assert right(learnt.vectors["xx"].vectors, learnt.vectors["en"]) > 0.9
+    told = learnt.about["mappings"]["xx"]
+    assert told["criterion"][0] > told["chance"] + 0.01  # before any refinement

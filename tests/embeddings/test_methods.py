@@ -1,0 +1,231 @@
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+from scipy.linalg import expm
+
+from interlace.alignment.lexicon import Lexicon
+from interlace.core.errors import DataError, MissingDependencyError, SettingsError
+from interlace.core.neighbors import nearest, unit
+from interlace.embeddings import Sources, WordVectors
+from interlace.embeddings._adversary import Adversary
+from interlace.embeddings._mapping import Mapping, Sides, procrustes
+from interlace.embeddings._skipgram import SkipGram
+from interlace.embeddings.concat import Concat, Mixed
+from interlace.embeddings.identical import Identical
+from interlace.embeddings.muse import Muse, _judged
+from interlace.embeddings.procrustes import Procrustes
+
+WIDTH, COUNT = 4, 400
+
+
+def rotation(seed, size=0.3):
+    """A proper one, not far from none: in so few dimensions a game that begins without a turn finds no reflection."""
+    skew = np.random.default_rng(seed).normal(0, size, (WIDTH, WIDTH))
+    return expm(skew - skew.T).astype(np.float32)
+
+
+def cloud():
+    """Vectors in clusters, of which only one rotation fits two such clouds."""
+    rng = np.random.default_rng(5)
+    centres = rng.normal(0, 1, (8, WIDTH))
+    return (centres[rng.integers(0, 8, COUNT)] + rng.normal(0, 0.3, (COUNT, WIDTH))).astype(np.float32)
+
+
+def languages(same=0):
+    """English, and the same vectors turned under other names; the first `same` words are written alike."""
+    vectors = cloud()
+    names = [f"w{number}" for number in range(len(vectors))]
+    others = names[:same] + [f"x{number}" for number in range(same, len(vectors))]
+    return {"en": WordVectors("en", names, vectors), "xx": WordVectors("xx", others, vectors @ rotation(0))}
+
+
+def found_again(vectors):
+    """Share of the words of xx whose nearest English vector is their own."""
+    best, _ = nearest(unit(vectors["xx"].vectors), unit(vectors["en"].vectors))
+    return float((best == np.arange(len(best))).mean())
+
+
+# ---- rotations ----
+
+
+def test_procrustes_by_hand():
+    """A quarter turn: x to y, y to -x."""
+    turned = procrustes(np.eye(2, dtype=np.float32), np.array([[0, 1], [-1, 0]], np.float32))
+    np.testing.assert_allclose(turned, [[0, 1], [-1, 0]], atol=1e-6)
+
+
+def test_procrustes_finds_the_rotation_through_noise():
+    vectors = cloud()
+    noisy = vectors @ rotation(3) + np.random.default_rng(0).normal(0, 0.1, vectors.shape).astype(np.float32)
+    turned = procrustes(vectors, noisy)
+    np.testing.assert_allclose(turned, rotation(3), atol=0.05)
+    np.testing.assert_allclose(turned @ turned.T, np.eye(WIDTH), atol=1e-5)
+
+
+def test_refinement_mends_a_bad_start_and_keeps_the_best_by_the_criterion():
+    pair = languages()
+    sides = Sides(pair["xx"], pair["en"], Mapping(normalise=[]))
+    right = rotation(0).T
+    bent = procrustes(np.eye(WIDTH, dtype=np.float32), right + np.random.default_rng(1).normal(0, 0.2, right.shape))
+    refined, history = sides.refined(bent)
+    np.testing.assert_allclose(refined, right, atol=1e-3)
+    assert sides.criterion(refined) == pytest.approx(max(history))
+    assert history[0] < 0.998 < max(history)
+
+
+def test_rounds_on_drawn_pairs_get_away_from_a_start_that_refinement_alone_does_not_mend():
+    """Every twentieth word is paired with its translation, the others with whatever comes."""
+    rng, count, width = np.random.default_rng(8), 300, 20
+    vectors = rng.normal(0, 1, (count, width)) * np.linspace(2, 0.3, width)
+    turn = np.linalg.qr(rng.normal(0, 1, (width, width)))[0]
+    english = WordVectors("en", [f"w{row}" for row in range(count)], unit(vectors))
+    other = WordVectors("xx", [f"x{row}" for row in range(count)], unit(vectors @ turn))
+    paired = np.where(np.arange(count) % 20 == 0, np.arange(count), rng.permutation(count))
+    right = {}
+    for drawn in (1.0, 0.1):
+        sides = Sides(other, english, Mapping(normalise=[], drawn=drawn, patience=5, rounds=10))
+        found, history = sides.refined(sides.solved(np.arange(count), paired))
+        assert sides.criterion(found) == pytest.approx(max(history))
+        places, _ = nearest(unit(other.vectors @ found), english.vectors)
+        right[drawn] = float((places == np.arange(count)).mean())
+    assert right[1.0] < 0.2
+    assert right[0.1] > 0.99
+
+
+def test_normalising_is_done_in_turn():
+    vectors = np.array([[3.0, 0.0], [0.0, 4.0]], np.float32)
+    np.testing.assert_allclose(Mapping(normalise=["unit"]).normalised(vectors), [[1, 0], [0, 1]])
+    np.testing.assert_allclose(Mapping(normalise=["centre"]).normalised(vectors), [[1.5, -2], [-1.5, 2]])
+    np.testing.assert_allclose(Mapping(normalise=["unit", "centre"]).normalised(vectors), [[0.5, -0.5], [-0.5, 0.5]])
+    assert Mapping(normalise=[]).normalised(vectors) is vectors
+
+
+# ---- methods on vectors that are given ----
+
+
+def test_a_dictionary_of_a_few_words_is_enough_in_either_direction():
+    entries = [(f"x{number}", f"w{number}", 1.0) for number in range(12)]
+    for source, lexicon in (("xx", Lexicon.of(entries)), ("en", Lexicon.of(entries).reversed())):
+        pair = (source, "en" if source == "xx" else "xx")
+        learnt = Procrustes(mapping=Mapping(normalise=[])).fit(Sources({}, languages(), {pair: lexicon}))
+        assert found_again(learnt.vectors) == 1
+        assert learnt.about["mappings"]["xx"]["entries"] == 12
+
+
+def test_words_written_alike_are_enough():
+    learnt = Identical(mapping=Mapping(normalise=[])).fit(Sources(given=languages(same=12)))
+    assert found_again(learnt.vectors) == 1
+    with pytest.raises(DataError, match="write no word alike; procrustes takes a dictionary"):
+        Identical().fit(Sources(given=languages()))
+
+
+GAME = {"hidden": 32, "epochs": 3, "updates": 150, "turns": 1}
+
+
+def test_the_adversary_needs_nothing():
+    learnt = Muse(adversary=GAME, chances=2, mapping=Mapping(normalise=[])).fit(Sources(given=languages()))
+    assert found_again(learnt.vectors) > 0.95
+    told = learnt.about["mappings"]["xx"]
+    assert told["converged"] is True
+    assert told["agreement"] > 0.95
+    assert [len(history) for history in told["games"]] == [3, 3]
+
+
+def test_no_rotation_is_refined_twice(monkeypatch):
+    """Two games, each refined to be judged, and two by chance."""
+    refined, begun = Sides.refined, []
+    monkeypatch.setattr(Sides, "refined", lambda sides, rotation: begun.append(rotation) or refined(sides, rotation))
+    learnt = Muse(adversary=GAME | {"epochs": 1}, chances=2, mapping=Mapping(normalise=[])).fit(
+        Sources(given=languages())
+    )
+    assert len({rotation.tobytes() for rotation in begun}) == len(begun) == 4
+    assert len(learnt.about["mappings"]["xx"]["criterion"]) == 1 + Mapping().rounds
+
+
+def test_languages_with_nothing_in_common_are_told_apart(caplog):
+    pair = languages()
+    noise = np.random.default_rng(3).normal(size=(COUNT, WIDTH)).astype(np.float32)
+    pair["xx"] = pair["xx"].moved(noise)
+    with caplog.at_level("WARNING", "interlace"):
+        learnt = Muse(adversary=GAME | {"epochs": 1, "updates": 20}, chances=4).fit(Sources(given=pair))
+    assert not learnt.about["mappings"]["xx"]["converged"]
+    assert "xx onto en" in caplog.text
+
+
+def test_both_readings_of_label_smoothing():
+    assert Adversary().wrong == pytest.approx(0.1)
+    assert Adversary(smoothed="flipped").wrong == pytest.approx(0.2)
+    with pytest.raises(SettingsError, match="makes both labels alike"):
+        Adversary(smoothing=0.6, smoothed="flipped")
+
+
+@pytest.mark.parametrize(
+    ("reached", "agreement", "expected"), [(0.6, 0.95, True), (0.6, 0.73, False), (0.4, 0.95, False), (0.6, None, None)]
+)
+def test_a_way_is_found_when_games_agree_on_more_than_chance(reached, agreement, expected):
+    pair = languages()
+    assert _judged(Sides(pair["xx"], pair["en"], Mapping()), reached, 0.5, agreement) is expected
+
+
+@pytest.mark.parametrize(
+    ("lexicon", "message"),
+    [
+        ({}, "no dictionary between 'xx' and 'en'; there are: none"),
+        ({("en", "fr"): Lexicon.of([("a", "b", 1)])}, "there are: en-fr"),
+        ({("en", "xx"): Lexicon.of([("a", "b", 1)])}, "of 1 entries .* none has a vector for both"),
+    ],
+)
+def test_a_dictionary_that_is_of_no_use_is_an_error(lexicon, message):
+    with pytest.raises(DataError, match=message):
+        Procrustes().fit(Sources(given=languages(), dictionaries=lexicon))
+
+
+# ---- methods that learn from text ----
+
+SMALL = SkipGram(width=8, least=1, epochs=3, buckets=100)
+
+
+def test_concat_gives_a_word_of_both_languages_one_vector():
+    texts = {"en": [["Anna", "sees", "a", "cat"]] * 30, "de": [["Anna", "sieht", "die", "Katze"]] * 30}
+    found = Concat(skipgram=SMALL).fit(Sources(texts=texts)).vectors
+    np.testing.assert_array_equal(*(vectors.vectors[vectors.find(["Anna"])] for vectors in (found["en"], found["de"])))
+    assert "sieht" not in found["en"].words
+
+
+def test_concat_takes_no_vectors_that_exist():
+    with pytest.raises(DataError, match="not from vectors that exist already"):
+        Concat().fit(Sources(given=languages()))
+
+
+def test_lines_of_all_languages_are_spread_evenly():
+    mixed = Mixed({"en": [["e"]] * 6, "de": [["d"]] * 2})
+    order = "".join(line[0] for line in mixed)
+    assert order.count("d") == 2
+    assert "d" in order[:4]
+    assert "d" in order[4:]
+
+
+def test_words_that_stand_together_become_alike():
+    rng = np.random.default_rng(0)
+    topics = [["apple", "pear", "plum", "fig"], ["car", "bus", "train", "ship"]]
+    lines = [list(rng.permutation(topics[number % 2])) for number in range(600)]
+    gram = SkipGram(width=16, epochs=6, buckets=50, longest=0, subsample=0.0)
+    found = gram.train("xx", lines).of("xx", gram.words_of(lines))
+    apple, pear, car = unit(found.vectors[found.find(["apple", "pear", "car"])])
+    assert apple @ pear > apple @ car + 0.2
+
+
+def test_words_are_counted_and_cut_off():
+    lines = [["a", "b", "b"], ["c", "b", "a"]]
+    assert SkipGram(least=1).words_of(lines) == ["b", "a", "c"]
+    assert SkipGram(least=2).words_of(lines) == ["b", "a"]
+    assert SkipGram(least=1, most=2).words_of(lines) == ["b", "a"]
+
+
+def test_without_gensim_the_command_to_get_it_is_told(monkeypatch):
+    monkeypatch.setitem(sys.modules, "gensim.models.fasttext", None)
+    with pytest.raises(MissingDependencyError, match="pip install gensim"):
+        SMALL.train("xx", [["a"]])

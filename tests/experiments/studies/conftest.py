@@ -1,0 +1,103 @@
+"""Results as a study writes them, and a command in the place of `interlace` that takes no time."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+
+import pytest
+
+from interlace.experiments.studies import _children
+from study_rows import row
+
+STUDY = """
+name = "grid"
+baseline = "a"
+seeds = [0, 1]
+set.train.threads = 1
+set.evaluate.tasks.retrieval.targets = ["en", "de", "es"]
+set.evaluate.tasks.pos.targets = ["de", "es"]
+evaluate.tasks = ["retrieval"]
+evaluate.seeds = 1
+[systems.a]
+recipe = "tiny/mlm"
+[systems.b]
+recipe = "tiny/mlm-tlm"
+label = "B"
+"""
+
+STAND_IN = '''
+"""pretrain and evaluate, as far as a study sees them. WHAT in the recipe's `about` says what goes wrong."""
+import json, os, pathlib, sys, time
+
+command, first, *rest = sys.argv[3:]
+into = pathlib.Path(rest[rest.index("--into") + 1])
+recipe = json.loads(pathlib.Path(first if command == "pretrain" else rest[rest.index("--recipe") + 1]).read_text())
+with (into / "calls.jsonl").open("a") as file:
+    kept = {key: os.environ.get(key) for key in ("OMP_NUM_THREADS", "CUDA_VISIBLE_DEVICES")}
+    file.write(json.dumps({"arguments": sys.argv[3:], **kept}) + "\\n")
+if command == "pretrain":
+    what = recipe["about"]
+    if what == "refuse":
+        print("some lines first")
+        print("error: text.en: no such file", file=sys.stderr)
+        sys.exit(2)
+    if what == "die":
+        os.kill(os.getpid(), 9)
+    if what == "sleep":
+        try:
+            (into / "asleep").touch()
+            time.sleep(60)
+        except KeyboardInterrupt:
+            (into / "interrupted").touch()
+            sys.exit(130)
+    (into / "recipe.json").write_text(json.dumps(recipe))
+    (into / "run.json").write_text(json.dumps(
+        {"finished": "now", "tokens": 1000, "steps": recipe["train"]["steps"], "parameters": 7,
+         "device": "cpu", "precision": "no", "seconds": {"data": 1.0, "training": 2.0, "steps": 1.5}}))
+else:
+    rows = []
+    for task in rest[rest.index("--on") + 1].split(","):
+        for seed in range(int(rest[rest.index("--seeds") + 1])):
+            for language, score in (("en", 90.0), ("de", 50.0 + recipe["seed"]), ("es", 40.0)):
+                settings = recipe["evaluate"]["tasks"][task].get("settings", ["zero-shot"])
+                rows += [{"task": task, "metric": "p@1", "unit": "%", "greater_is_better": True,
+                             "setting": setting, "language": language, "source": "en", "seed": seed,
+                             "score": score + seed, "n": 10, "seconds": 0.5,
+                             "scores": {"p@1": score + seed, "other": 1.0}} for setting in settings]
+    place = lambda row: [row[key] for key in ("task", "seed", "setting", "language")]
+    known, path = [place(row) for row in rows], into / "scores.json"
+    kept = [row for row in (json.loads(path.read_text()) if path.exists() else []) if place(row) not in known]
+    path.write_text(json.dumps(kept + rows))
+'''
+
+
+@pytest.fixture
+def stand_in(tmp_path, monkeypatch):
+    """`python -m interlace` of a study's children is the script above."""
+    script = tmp_path / "stand_in.py"
+    script.write_text(textwrap.dedent(STAND_IN))
+    program = tmp_path / "python"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -S "{script}" "$@"\n')
+    program.chmod(0o755)
+    monkeypatch.setattr(_children.sys, "executable", str(program))
+
+
+@pytest.fixture
+def grid(tmp_path):
+    """A study's file: two systems with two seeds."""
+    path = tmp_path / "grid.toml"
+    path.write_text(STUDY)
+    return path
+
+
+@pytest.fixture
+def results():
+    """Two systems with four seeds: `b` is far better in German, like `a` in Spanish."""
+    rows = []
+    for seed, wiggle in enumerate([0.0, 0.4, -0.4, 0.2]):
+        for system, german in (("a", 50.0), ("b", 60.0)):
+            off = wiggle if system == "a" else -wiggle
+            rows += [row(system, seed, "en", 95.0 + off), row(system, seed, "de", german + off)]
+            rows += [row(system, seed, "es", 40.0 + 2 * off)]
+    return rows

@@ -1,0 +1,164 @@
+"""Studies as data and the cells that they come to."""
+
+from __future__ import annotations
+
+from math import prod
+
+import pytest
+
+from interlace.core.errors import DataError, SettingsError
+from interlace.experiments.studies import STUDIES, Study, read_study
+from interlace.experiments.studies.cells import cells_of, chosen
+
+
+def cells(grid, more="", **changes):
+    grid.write_text(grid.read_text() + more)
+    return cells_of(*read_study(str(grid), changes))
+
+
+@pytest.mark.parametrize("name", STUDIES.names())
+def test_every_shipped_study_comes_to_cells(name):
+    study, folder = read_study(name)
+    found = cells_of(study, folder)
+    assert len(found) == len(study.systems) * len(study.seeds) * prod(map(len, study.axes.values()))
+    assert study.about
+    assert study.reference in study.systems
+
+
+def test_a_cell_is_a_system_with_a_seed_and_seeds_come_first(grid):
+    assert [cell.name for cell in cells(grid)] == ["a,seed=0", "b,seed=0", "a,seed=1", "b,seed=1"]
+
+
+def test_a_recipe_takes_the_studys_changes_then_its_systems_then_the_axes(grid):
+    found = cells(grid, 'set.train.keep = 5\n[systems.c]\nrecipe="tiny/mlm"\n[axes]\ntrain.steps = [5, 6]\n')
+    by_name = {cell.name: cell for cell in found}
+    cell = by_name["b,steps=6,seed=1"]
+    assert (cell.recipe.train.steps, cell.recipe.train.keep, cell.recipe.train.threads) == (6, 5, 1)
+    assert (cell.recipe.name, cell.recipe.seed, cell.label) == ("B, steps 6", 1, "B, steps 6")
+    assert by_name["c,steps=6,seed=1"].recipe.train.keep == 2
+    assert cell.axes == {"train.steps": 6}
+
+
+def test_axes_are_called_by_what_tells_them_apart(grid):
+    more = '[axes]\n"train.optimise.warmup" = [1]\n"evaluate.tasks.pos.tuning.epochs" = [2]\n'
+    more += '"evaluate.tasks.xnli.tuning.epochs" = [3]\n'
+    [cell, *_] = cells(grid, more)
+    assert cell.name == "a,warmup=1,pos.tuning.epochs=2,xnli.tuning.epochs=3,seed=0"
+
+
+def test_values_that_are_no_name_get_one(grid):
+    found = cells(grid, '[axes]\ntrain.language_alpha = ["0.7", "0:0.7, 9:0.3"]\n')
+    names = [cell.name for cell in found]
+    assert names[0] == "a,language_alpha=0.7,seed=0"
+    assert names[2].startswith("a,language_alpha=0-0.7-9-0.3-")
+
+
+def test_another_evaluation_of_one_model_does_not_train_it_again(grid):
+    found = cells(grid, '[axes]\n"evaluate.tasks.retrieval.layer" = [0, -1]\n')
+    origins = {cell.name: cell.origin for cell in found if cell.seed == 0 and cell.system == "a"}
+    assert origins == {"a,layer=0,seed=0": None, "a,layer=-1,seed=0": "a,layer=0,seed=0"}
+    assert {cell.name for cell in chosen(found, "a,layer=-1,*")} == {
+        f"a,layer={layer},seed={seed}" for layer in (0, -1) for seed in (0, 1)
+    }
+
+
+def test_a_checkpoint_is_one_cell_unless_it_is_evaluated_otherwise(grid):
+    more = '[systems.c]\nrecipe = "tiny/mlm"\nmodel = "some/model"\n'
+    more += '[systems.d]\nrecipe = "tiny/mlm"\nmodel = "runs/d-{seed}"\n'
+    more += '[axes]\ntrain.steps = [1, 2]\n"evaluate.tasks.retrieval.layer" = [0, 1]\n'
+    found = [cell for cell in cells(grid, more) if cell.model]
+    assert [(cell.name, cell.model) for cell in found] == [
+        ("c,layer=0", "some/model"),
+        ("d,layer=0,seed=0", "runs/d-0"),
+        ("c,layer=1", "some/model"),
+        ("d,layer=1,seed=0", "runs/d-0"),
+        ("d,layer=0,seed=1", "runs/d-1"),
+        ("d,layer=1,seed=1", "runs/d-1"),
+    ]
+    assert found[0].axes == {"train.steps": None, "evaluate.tasks.retrieval.layer": 0}
+
+
+def test_recipes_may_stand_beside_the_study(grid):
+    (grid.parent / "own.toml").write_text('extends = "tiny/mlm"\nname = "own"\ntrain.steps = 77\n')
+    found = cells(grid, '[systems.own]\nrecipe = "own.toml"\n')
+    assert next(cell for cell in found if cell.system == "own").recipe.train.steps == 77
+
+
+def test_a_study_extends_another_and_says_its_axes_anew(grid):
+    grid.write_text(grid.read_text() + "[axes]\ntrain.keep = [1, 2]\n")
+    other = grid.with_name("other.toml")
+    other.write_text('extends = "grid.toml"\nname = "other"\nseeds = [7]\n[axes]\ntrain.steps = [3]\n')
+    study, _ = read_study(str(other))
+    assert (list(study.systems), study.seeds, study.axes) == (["a", "b"], [7], {"train.steps": [3]})
+
+
+def test_keys_of_a_study_are_set_like_those_of_a_recipe(grid):
+    changes = {"seeds": "[3]", "axes.train.steps": "[4]", "set.train.keep": "9", "evaluate.seeds": "2"}
+    study, folder = read_study(str(grid), changes)
+    [cell, _] = cells_of(study, folder)
+    assert (cell.name, cell.recipe.train.keep, cell.tuning_seeds) == ("a,steps=4,seed=3", 9, 2)
+
+
+@pytest.mark.parametrize(
+    ("more", "error"),
+    [
+        ('baseline = "z"', r"baseline: there is no system 'z'; there are: a, b|cannot be read"),
+        ('[systems.c]\nrecipe = "tiny/mln"', r"no recipe 'tiny/mln'.*did you mean 'tiny/mlm'"),
+        ('[systems.c]\nrecipe = "tiny/mlm"\nlabel = "B"', r"two of them have the label 'B'"),
+        ('[systems."c,d"]\nrecipe = "tiny/mlm"', r"'c,d' becomes a folder's name"),
+        ('[systems.c]\nrecipe = "tiny/mlm"\nset.train.stepz = 3', r"c \(.*tiny/mlm.toml\): unknown key 'train.stepz'"),
+        ("[axes]\ntrain.steps = [1, 1]", r"axes.train.steps: expected values that differ, found \[1, 1\]"),
+        ("[axes]\nseed = [1]", "seeds stand in `seeds`"),
+        ('[axes]\ntrain.steps = [1, "1"]', r"two cells are called 'a,steps=1,seed=0'"),
+        ("[axes]\ntrain.steps.x = [1]", r"train"),
+        ("[systems.c]\nrecipi = 3", r"unknown key 'systems.c.recipi'; did you mean 'recipe'"),
+    ],
+)
+def test_what_cannot_be_says_why(grid, more, error):
+    text = grid.read_text()
+    grid.write_text(
+        text.replace('baseline = "a"\n', more + "\n") if more.startswith("baseline") else text + more + "\n"
+    )
+    with pytest.raises((SettingsError, DataError), match=error):
+        cells_of(*read_study(str(grid)))
+
+
+def test_other_mistakes_say_why(grid):
+    with pytest.raises(SettingsError, match=r"--set train.steps: a study has no key 'train'.*--set set.train.steps="):
+        read_study(str(grid), {"train.steps": "3"})
+    with pytest.raises(SettingsError, match=r"each seed stands once and is 0 or more, found \[1, 1\]"):
+        read_study(str(grid), {"seeds": "[1, 1]"})
+    with pytest.raises(SettingsError, match=r"--only 'c\*' fits no cell; there are: a,seed=0"):
+        chosen(cells(grid), "c*")
+    with pytest.raises(SettingsError, match=r"there is no task 'retrival'; did you mean 'retrieval'"):
+        cells(grid, **{"evaluate.tasks": '["retrival"]'})
+
+
+def test_a_study_measures_something(tmp_path):
+    (tmp_path / "none.toml").write_text('name="n"\n[corpora.text]\nlanguages=["en"]\ntrain="x"\n[objectives.mlm]\n')
+    study = Study.read({"name": "s", "systems": {"c": {"recipe": "none.toml"}}})
+    with pytest.raises(SettingsError, match="nothing measures 'c': name tasks"):
+        cells_of(study, tmp_path)
+
+
+def test_another_recipe_may_say_how_all_are_measured(grid):
+    (grid.parent / "judge.toml").write_text(
+        'name = "judge"\n[evaluate]\nseeds = 7\ntargets = ["de"]\n[evaluate.tasks.pud]\ntask = "pos"\n'
+    )
+    changes = {"evaluate.recipe": "judge.toml", "evaluate.tasks": '["retrieval", "pud"]'}
+    [cell, *_] = cells(grid, **changes)
+    assert cell.tasks == ("retrieval", "pud")
+    assert cell.recipe.evaluate.targets == ["de"]
+    assert list(cell.recipe.evaluate.tasks) == ["pud", "retrieval", "pos"]  # its own, and what the study sets
+    with pytest.raises(SettingsError, match="no task 'pdu'"):
+        cells(grid, **changes | {"evaluate.tasks": '["pdu"]'})
+
+
+def test_scores_are_named_of_tasks_that_are_measured(grid):
+    with pytest.raises(SettingsError, match=r"evaluate.metrics: nothing is measured by 'retrieva'; did you mean"):
+        cells_of(*read_study(str(grid), {"evaluate.metrics.retrieva": '["p@1"]'}))
+    with pytest.raises(SettingsError, match=r"evaluate.metrics: retrieval has no score 'p@11'; did you mean 'p@1'"):
+        cells_of(*read_study(str(grid), {"evaluate.metrics.retrieval": '["p@11"]'}))
+    assert cells_of(*read_study(str(grid), {"evaluate.metrics.retrieval": '["p@1 into source, all"]'}))
+    with pytest.raises(SettingsError, match=r"evaluate.metrics.retrieval"):
+        read_study(str(grid), {"evaluate.metrics.retrieval": "[]"})

@@ -1,0 +1,202 @@
+"""From a checkpoint to a checkpoint: every shipped recipe on a tiny checkpoint of its family, and what comes out."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer
+
+from interlace.core.errors import CheckpointError, DataError, SettingsError
+from interlace.data.filters import build_filters
+from interlace.data.vocab import Vocab
+from interlace.experiments import read_recipe
+from interlace.experiments.pretrain import pretrain
+from interlace.models.build import load
+from interlace.text import TextPairs
+from little_checkpoints import ENGLISH, KINDS, LONGEST, save
+
+OTHER = [word[::-1] + "o" for word in ENGLISH]  # letters that all of their tokenizers can spell
+FAMILY_OF = {
+    "adapt/mbert-alm": "mbert",
+    "adapt/mbert-weam": "mbert",
+    "adapt/mbert-align-mlm": "mbert",
+    "adapt/mbert-word-aligned": "mbert",
+    "adapt/xlm-r-alm": "xlm-r",
+    "adapt/mmbert-alm": "mmbert",
+    "adapt/xlm-tlm": "xlm",
+}
+POOLER = {"mbert": "bert.pooler.dense.weight", "xlm-r": "roberta.pooler.dense.weight"}
+SHORT = {
+    "train.steps": "2",
+    "train.tokens_per_batch": "256",
+    "train.micro_batches": "1",
+    "train.threads": "1",
+    "train.precision": '"no"',
+    "train.evaluate_tokens": "256",
+    "train.evaluate_every": "0",
+    "train.optimise.warmup": "0",
+    "train.optimise.learning_rate": "1e-3",
+    "filters": "{}",
+}
+
+
+@pytest.fixture(scope="module")
+def starts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    return {kind: save(kind, tmp_path_factory.mktemp("start") / kind) for kind in KINDS}
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Translations word by word, as the recipes want their files."""
+    folder = tmp_path_factory.mktemp("text")
+    for split, count in (("train", 60), ("dev", 40)):
+        rows = np.random.default_rng(count).integers(len(ENGLISH), size=(count, 5))
+        for language, words in (("en", ENGLISH), ("de", OTHER)):
+            lines = [" ".join(words[number] for number in row) for row in rows]
+            (folder / f"{split}.{language}").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return folder
+
+
+def adapted(name: str, start: Path, text: Path, changes: dict[str, str] | None = None):
+    """The recipe, short, on the tiny checkpoint."""
+    rows = {f"objectives.{objective}.max_length": str(LONGEST) for objective in read_recipe(name).objectives}
+    return read_recipe(name, SHORT | rows | {"model.start": str(start), "data_root": str(text)} | (changes or {}))
+
+
+def shipped() -> set[str]:
+    folder = Path(__file__).parents[2] / "src/interlace/experiments/recipes/adapt"
+    return {f"adapt/{path.stem}" for path in folder.glob("*.toml") if not path.stem.startswith("multi30k")}
+
+
+def test_every_recipe_that_goes_on_from_a_checkpoint_is_tried_here() -> None:
+    assert shipped() == set(FAMILY_OF)
+
+
+@pytest.mark.parametrize(("name", "kind"), FAMILY_OF.items())
+def test_what_comes_out_is_an_ordinary_checkpoint(name, kind, starts, text, tmp_path) -> None:
+    start = starts[kind]
+    model = pretrain(adapted(name, start, text), tmp_path / "run")
+    before, after = AutoTokenizer.from_pretrained(start), AutoTokenizer.from_pretrained(model)
+    line = f"{' '.join(ENGLISH[:5])} {' '.join(OTHER[:3])}"
+    assert after(line)["input_ids"] == before(line)["input_ids"]
+    assert len(after) == len(before)
+    assert (after.mask_token_id, after.pad_token_id) == (before.mask_token_id, before.pad_token_id)
+    plain, info = AutoModelForMaskedLM.from_pretrained(model, output_loading_info=True)
+    assert not info["missing_keys"]
+    assert not info["mismatched_keys"]
+    _same_configuration(start, model)
+    _trained_and_carried(start, model, POOLER.get(kind))
+    assert plain(**after(line, return_tensors="pt", return_token_type_ids=False)).logits.isfinite().all()
+
+
+def _same_configuration(start: Path, model: Path) -> None:
+    old, new = (json.loads((folder / "config.json").read_text()) for folder in (start, model))
+    told = ("architectures", "dtype", "interlace_languages", "transformers_version")
+    assert {key: value for key, value in new.items() if key not in told} == {
+        key: value for key, value in old.items() if key not in told
+    }
+
+
+def _trained_and_carried(start: Path, model: Path, pooler: str | None) -> None:
+    old, new = (load_file(folder / "model.safetensors") for folder in (start, model))
+    assert sorted(old) == sorted(new)
+    tables = [name for name in old if "embeddings" in name and old[name].shape[0] > LONGEST]
+    assert any(not torch.equal(old[name], new[name]) for name in tables)
+    if pooler is not None:
+        assert torch.equal(old[pooler], new[pooler])
+        ids = torch.tensor([[2, 5, 6, 3]])
+        assert AutoModel.from_pretrained(model).eval()(ids).pooler_output.isfinite().all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_with_more_subwords(kind, starts, text, tmp_path) -> None:
+    changes = {"vocab.extend": "30", "vocab.extend_least": "2"}
+    model = pretrain(adapted("adapt/mbert-alm", starts[kind], text, changes), tmp_path / "run")
+    old, new = Vocab.load(starts[kind]), Vocab.load(model)
+    assert new.size == old.size + 30
+    line = " ".join(OTHER[:6])
+    assert AutoTokenizer.from_pretrained(model)(line, add_special_tokens=False)["input_ids"] == (
+        new.encode([line]).ids[0].tolist()
+    )
+    assert new.encode([line]).ids[0].max() >= old.size
+    assert AutoModelForMaskedLM.from_pretrained(model).config.vocab_size >= new.size
+    again = pretrain(adapted("adapt/mbert-alm", model, text), tmp_path / "again")  # and goes on like any other
+    assert Vocab.load(again).fingerprint == new.fingerprint
+
+
+def test_a_size_that_is_not_read_is_told(starts, text, tmp_path, caplog) -> None:
+    pretrain(adapted("adapt/mbert-alm", starts[next(iter(KINDS))], text, {"vocab.size": "800"}), tmp_path / "run")
+    assert re.search(r"vocab\.size = 800 is not read: the [0-9,]+ subwords are those of .*; vocab\.extend", caplog.text)
+
+
+def test_more_subwords_need_something_to_extend() -> None:
+    with pytest.raises(SettingsError, match=r"vocab\.extend needs a tokenizer to extend"):
+        read_recipe("tiny/mlm", {"vocab.extend": "10"})
+
+
+def test_languages_of_an_xlm_checkpoint_by_other_names_and_new_ones(starts, text, tmp_path) -> None:
+    folder = tmp_path / "text"
+    folder.mkdir()
+    for split in ("train", "dev"):
+        for old, new in (("en", "english"), ("de", "gsw")):
+            (folder / f"{split}.{new}").write_bytes((text / f"{split}.{old}").read_bytes())
+    changes = {
+        "corpora.text.languages": '["english", "gsw"]',
+        "corpora.pairs.pairs": '["english-gsw"]',
+        "model.languages": "embeddings",
+        "model.language_names.english": "en",
+        "model.language_copies.gsw": "de",
+    }
+    model = pretrain(adapted("adapt/xlm-tlm", starts["xlm"], folder, changes), tmp_path / "run")
+    assert load(model).traits.languages == {"de": 0, "en": 1, "english": 1, "zh": 2, "gsw": 3}
+    old, new = (load_file(path / "model.safetensors") for path in (starts["xlm"], model))
+    name = next(name for name in old if "lang_embeddings" in name)
+    assert new[name].shape[0] == 4
+    moved = (new[name][:3] != old[name]).any(dim=1).tolist()
+    assert moved[1]  # `english` trained the row of `en`
+    card = (model / "README.md").read_text()
+    assert "Give its number as `langs`: de 0, en 1, english 1, zh 2, gsw 3." in card
+    plain = AutoModelForMaskedLM.from_pretrained(model)
+    ids = torch.tensor([[1, 8, 9, 1]])
+    assert plain(ids, langs=torch.full_like(ids, 3)).logits.isfinite().all()
+
+
+def test_a_language_that_the_checkpoint_lacks_is_named(starts, text, tmp_path) -> None:
+    changes = {"model.language_names.en": "eng"}
+    with pytest.raises(SettingsError, match=r"model\.language_names\.en.*no language 'eng'; did you mean 'en'"):
+        pretrain(adapted("adapt/xlm-tlm", starts["xlm"], text, changes), tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"model.language_names.zh_cn": "zh"}, "there is none"),
+        ({"model.language_copies.gsw": "de", "model.languages": "embeddings"}, "there is none"),
+    ],
+)
+def test_names_without_a_start_say_nothing(changes, message) -> None:
+    with pytest.raises(SettingsError, match=message):
+        read_recipe("tiny/mlm-tlm", {"model.shape.family": '"bert"'} | changes)
+
+
+def test_a_translation_into_chinese_passes_the_filters_and_has_words_to_link() -> None:
+    recipe = read_recipe("adapt/mbert-alm")
+    english = "Today we read three long letters, and the old doctor brought another one."
+    chinese = "今天我们读了三封长信，老医生又带来了一封。"
+    pairs = TextPairs.of([english], [chinese], ("en", "zh"), recipe.splitter)
+    assert pairs.source.tokens(0)[5:8] == ["letters", ",", "and"]
+    assert pairs.target.tokens(0)[:3] == ["今", "天", "我"]
+    assert all(rule.keep(pairs, rule.memory()).all() for rule in build_filters(recipe.filters))
+
+
+def test_without_a_network_a_recipe_says_how_to_get_its_checkpoint(text, tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    recipe = read_recipe("adapt/mbert-alm", {"data_root": str(text)})
+    with pytest.raises((CheckpointError, DataError), match=r"'google-bert/bert-base-multilingual-cased'.*hf download"):
+        pretrain(recipe, tmp_path / "run")

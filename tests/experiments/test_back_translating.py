@@ -1,0 +1,177 @@
+"""A parallel corpus out of text and what a run makes of it."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+
+import pytest
+
+from interlace.core.errors import DataError, SettingsError
+from interlace.experiments.back_translating import BackTranslating, back_translate
+from interlace.experiments.part import Part
+from interlace.experiments.translate import Window
+from interlace.models.translator import Hypothesis, Translated
+
+WHOLE = Part(1, 1)
+LINES = ["un doi trei", "", "patru", "cinci sase sapte", "opt", "noua zece"]
+
+
+class Backwards:
+    """Stands in for an interpreter: says the words of a line from the last to the first."""
+
+    def __init__(self, say=None, stop=None):
+        self.translator = SimpleNamespace(source="ro", target="en")
+        self.say = say or (lambda line: " ".join(reversed(line.upper().split())))
+        self.stop, self.asked, self.numbers = stop, [], []
+
+    def key(self):
+        return {"models": ["backwards"], "direction": [self.translator.source, self.translator.target]}
+
+    def windows(self, lines, size, first=0):
+        for line in lines:
+            if first == self.stop:
+                raise KeyboardInterrupt
+            self.asked.append(line)
+            self.numbers.append(first)
+            found = Hypothesis(self.say(line), 0.0, 0.0, 3, full=line == "opt")
+            yield Window(first, [line], [Translated((found,), int(bool(line)))])
+            first += 1
+
+
+@pytest.fixture
+def mono(tmp_path):
+    (tmp_path / "mono.ro").write_text("\n".join(LINES) + "\n", encoding="utf-8")
+    return WHOLE.lines_of(tmp_path / "mono.ro")
+
+
+def sides(into):
+    return [(into / f"train.{language}").read_text(encoding="utf-8").split("\n")[:-1] for language in ("ro", "en")]
+
+
+def test_both_sides_stand_line_by_line_and_what_is_dropped_is_counted(mono, tmp_path):
+    found = back_translate(Backwards(), mono, tmp_path / "made", BackTranslating())
+    assert sides(tmp_path / "made") == [
+        ["un doi trei", "patru", "cinci sase sapte", "noua zece"],
+        ["TREI DOI UN", "PATRU", "SAPTE SASE CINCI", "ZECE NOUA"],
+    ]
+    assert found["pairs"] == 4
+    assert {rule: count for rule, count in found["dropped"].items() if count} == {"empty": 1, "unfinished": 1}
+
+
+def test_rules_drop_copies_and_pairs_of_unlike_length(mono, tmp_path):
+    says = {"un doi trei": "un doi trei", "noua zece": "so very much longer than what was said"}
+    settings = BackTranslating(filters={"identical": {}, "ratio": {"most": 2, "slack": 0}}, unfinished=True)
+    found = back_translate(Backwards(lambda line: says.get(line, "one two three")), mono, tmp_path / "made", settings)
+    assert {rule: count for rule, count in found["dropped"].items() if count} == {
+        "empty": 1, "identical": 1, "ratio": 3
+    }  # fmt: skip
+    assert sides(tmp_path / "made")[0] == ["cinci sase sapte"]
+
+
+def test_a_tag_stands_in_front_of_what_was_made(mono, tmp_path):
+    back_translate(Backwards(), mono, tmp_path / "made", BackTranslating(tag="<BT>"))
+    real, made = sides(tmp_path / "made")
+    assert all(line.startswith("<BT> ") for line in made)
+    assert not any("<BT>" in line for line in real)
+
+
+def test_a_killed_one_goes_on_and_a_finished_one_has_nothing_to_do(mono, tmp_path):
+    into = tmp_path / "made"
+    with pytest.raises(KeyboardInterrupt):
+        back_translate(Backwards(stop=3), mono, into, BackTranslating())
+    assert not (into / "train.en").exists()
+    rest = Backwards()
+    made = back_translate(rest, mono, into, BackTranslating())
+    assert rest.asked == LINES[3:]
+    assert made["pairs"] == 4
+    again = Backwards()
+    assert back_translate(again, mono, into, BackTranslating()) == made
+    assert again.asked == []
+
+
+def test_other_rules_need_no_translating(mono, tmp_path):
+    back_translate(Backwards(), mono, tmp_path / "made", BackTranslating())
+    again = Backwards()
+    found = back_translate(again, mono, tmp_path / "made", BackTranslating(filters={}, unfinished=True))
+    assert (again.asked, found["pairs"]) == ([], 5)
+    mono.path.write_text("altfel\n", encoding="utf-8")  # other text is translated
+    assert back_translate(again, WHOLE.lines_of(mono.path), tmp_path / "made", BackTranslating())["pairs"] == 1
+    assert again.asked == ["altfel"]
+
+
+def test_translations_that_were_cut_short_are_made_again_once_they_are_removed(mono, tmp_path):
+    into = tmp_path / "made"
+    whole = back_translate(Backwards(), mono, into, BackTranslating())
+    rows = (into / "translations.tsv").read_text(encoding="utf-8").splitlines(keepends=True)
+    (into / "translations.tsv").write_text("".join(rows[:-1]), encoding="utf-8")
+    other = BackTranslating(filters={})  # other rules read them again
+    with pytest.raises(DataError, match=r"translations\.tsv: has fewer rows .*; remove it to translate again"):
+        back_translate(Backwards(), mono, into, other)
+    (into / "translations.tsv").unlink()
+    again = Backwards()
+    assert back_translate(again, mono, into, BackTranslating()) == whole
+    assert again.asked == LINES
+
+
+def test_other_folders_are_left_alone(mono, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/notes").write_text("x", encoding="utf-8")
+    with pytest.raises(DataError, match="mine: holds other things than back-translations"):
+        back_translate(Backwards(), mono, tmp_path / "mine", BackTranslating())
+    with pytest.raises(DataError, match="no pair of it and its translation is left: 6 dropped as empty"):
+        back_translate(Backwards(lambda _: ""), mono, tmp_path / "made", BackTranslating())
+    assert not list((tmp_path / "made").glob("train.*"))
+
+
+def test_another_direction_in_the_same_folder_is_told(mono, tmp_path, caplog):
+    back_translate(Backwards(), mono, tmp_path / "made", BackTranslating())
+    turned = Backwards()
+    turned.translator.source, turned.translator.target = turned.translator.target, turned.translator.source
+    assert "make way" not in caplog.text
+    back_translate(turned, mono, tmp_path / "made", BackTranslating())
+    assert "made: held back-translations from ro to en, which make way" in caplog.text
+
+
+def test_settings_are_checked():
+    with pytest.raises(SettingsError, match="did you mean 'ratio'"):
+        BackTranslating.read({"filters": {"ration": {}}})
+    with pytest.raises(SettingsError, match="search: n_best = 2, but only the best translation"):
+        BackTranslating.read({"search": {"n_best": 2}})
+    with pytest.raises(SettingsError, match="tag 'two words': expected one word"):
+        BackTranslating.read({"tag": "two words"})
+    assert json.loads(json.dumps(BackTranslating().dump()))["tag"] == ""
+
+
+@pytest.mark.parametrize("parts", [2, 3, 6])
+def test_parts_joined_in_order_are_the_whole(parts, mono, tmp_path):
+    back_translate(Backwards(), mono, tmp_path / "whole", BackTranslating(filters={}, unfinished=True))
+    joined = [[], []]
+    for number in range(1, parts + 1):
+        text, into = Part(number, parts).lines_of(mono.path), tmp_path / f"part{number}"
+        if not any(LINES[text.first : text.last]):
+            continue  # the empty line alone, of which no pair is made
+        asked = Backwards()
+        back_translate(asked, text, into, BackTranslating(filters={}, unfinished=True))
+        assert asked.numbers == list(range(text.first, text.last))
+        joined = [before + found for before, found in zip(joined, sides(into), strict=True)]
+    assert joined == sides(tmp_path / "whole")
+
+
+def test_another_part_is_not_taken_for_what_is_there(mono, tmp_path):
+    """Equal lines may be drawn otherwise: draws hang on a line's number."""
+    mono.path.write_text("unu\nunu\n", encoding="utf-8")
+    for number in (1, 2):
+        asked = Backwards()
+        back_translate(asked, Part(number, 2).lines_of(mono.path), tmp_path / "made", BackTranslating(filters={}))
+        assert asked.numbers == [number - 1]
+
+
+def test_a_text_that_grew_is_read_on_where_the_translating_was_killed(mono, tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        back_translate(Backwards(stop=3), mono, tmp_path / "made", BackTranslating())
+    with mono.path.open("a", encoding="utf-8") as file:
+        file.write("unu\n")
+    rest = Backwards()
+    back_translate(rest, WHOLE.lines_of(mono.path), tmp_path / "made", BackTranslating())
+    assert rest.asked == [*LINES[3:], "unu"]

@@ -1,0 +1,193 @@
+"""Model cards say what a run's records say: front matter for the hub, a snippet that runs, no paths of a machine."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+from interlace.experiments import read_recipe
+from interlace.experiments._card_text import flat, leaf, mean_and_spread, table
+from interlace.experiments.card import write_card
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ABOUT = {
+    "steps": 20,
+    "stopped": "",
+    "tokens": 5000,
+    "processes": 2,
+    "parameters": 1234567,
+    "perplexity_unit": "per masked subword",
+    "precision": "bf16",
+    "mixture": {"objectives": {"mlm": 1000, "alm": 4000}},
+    "interlace": "0.1.0",
+    "data": [
+        {
+            "corpus": "en-de",
+            "group": "pairs",
+            "split": "train",
+            "languages": ["en", "de"],
+            "rows": 1200,
+            "subwords": 34567,
+            "left_out": {"empty": 2, "dropped by ratio": 30},
+            "files": [{"name": "train.en", "bytes": 999, "digest": "abc"}],
+            "aligner": "gibbs",
+        }
+    ],
+}
+SCORES = [
+    {
+        "task": "pos",
+        "metric": "accuracy",
+        "unit": "%",
+        "language": language,
+        "source": "en",
+        "seed": seed,
+        "score": score,
+    }
+    for seed, language, score in ((0, "de", 80.0), (1, "de", 82.0), (0, "en", 95.0), (1, "en", 95.0))
+]
+METRICS = [
+    {"kind": "step", "step": 1},
+    {"kind": "evaluation", "step": 10, "scores": {"perplexity/en": 9.0, "perplexity/mean": 9.0}},
+    {"kind": "evaluation", "step": 20, "scores": {"perplexity/en": 12.5, "perplexity/mean": 12.5}},
+]
+
+
+def run_of(folder: Path, name: str = "adapt/mbert-alm", config: dict | None = None, **changes: str) -> Path:
+    """The records of a run as they lie in its folder."""
+    (folder / "model").mkdir(parents=True)
+    recipe = read_recipe(name, {key.replace("__", "."): value for key, value in changes.items()})
+    (folder / "recipe.json").write_text(json.dumps(recipe.dump()))
+    (folder / "run.json").write_text(json.dumps(ABOUT))
+    (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in METRICS))
+    (folder / "model" / "config.json").write_text(json.dumps({"model_type": "bert", **(config or {})}))
+    return folder
+
+
+def card_of(folder: Path) -> str:
+    card = write_card(folder)
+    assert card == folder / "model" / "README.md"
+    return card.read_text(encoding="utf-8")
+
+
+def front_of(card: str) -> dict:
+    return yaml.safe_load(card.split("---")[1])
+
+
+def test_the_front_matter_is_what_the_hub_reads(tmp_path: Path) -> None:
+    from huggingface_hub import ModelCardData
+
+    front = front_of(card_of(run_of(tmp_path)))
+    assert front == {
+        "language": ["en", "de"],
+        "base_model": "google-bert/bert-base-multilingual-cased",
+        "library_name": "transformers",
+        "pipeline_tag": "fill-mask",
+        "tags": ["interlace", "cross-lingual", "mlm", "alm"],
+    }
+    assert ModelCardData(**front).to_dict() == front
+
+
+def test_norwegian_is_no_truth_value_and_regions_go(tmp_path: Path) -> None:
+    changes = {
+        "corpora__text__languages": '["no", "zh_cn", "zh_tw", "made_up_x"]',
+        "corpora__pairs__pairs": '["no-zh_cn"]',
+    }
+    front = front_of(card_of(run_of(tmp_path, **changes)))
+    assert front["language"] == ["no", "zh"]
+
+
+def test_the_licence_is_left_to_the_user(tmp_path: Path) -> None:
+    card = card_of(run_of(tmp_path))
+    assert "license" not in front_of(card)
+    assert "# license: fill in before you publish" in card
+
+
+def test_a_folder_is_no_base_model_and_no_path_gets_in(tmp_path: Path) -> None:
+    (tmp_path / "secret" / "tiny-bert").mkdir(parents=True)
+    changes = {
+        "model__start": str(tmp_path / "secret" / "tiny-bert"),
+        "data_root": str(tmp_path / "secret"),
+        "align__name": "pharaoh",
+        "align__links": f"{tmp_path}/secret/links.{{pair}}",
+    }
+    card = card_of(run_of(tmp_path / "run", **changes))
+    assert "base_model" not in front_of(card)
+    assert "It goes on from `tiny-bert` with interlace" in card
+    assert "secret" not in card
+    assert str(tmp_path) not in card
+    assert not re.search(r"(?<![\w:/.])/(?:home|root|tmp|work|Users)/", card)
+
+
+def test_data_and_objectives_stand_in_tables(tmp_path: Path) -> None:
+    card = card_of(run_of(tmp_path))
+    row = "| en-de (training) | 1,200 | 34,567 | empty: 2, dropped by ratio: 30 | `train.en` (999 bytes, abc) |"
+    assert row in card
+    assert "Filters for training text, in turn: `empty`; `length` (max_words = 100); `ratio`; `duplicates`." in card
+    assert "Words were linked by the aligner `gibbs`." in card
+    assert "| 1 | 20.0 % | max_length = 128, corpora = text |" in card
+    assert "| 1 | 80.0 % | max_length = 128 |" in card
+    assert "| subwords an update, padding included | 32,768 |" in card
+    assert "That of `bert-base-multilingual-cased`, unchanged." in card
+
+
+def test_an_extended_vocabulary_is_told(tmp_path: Path) -> None:
+    card = card_of(run_of(tmp_path, vocab__extend="5000"))
+    assert "up to 5,000 subwords learnt from the training text; their embeddings began as the mean of those" in card
+
+
+def test_perplexities_are_those_of_the_exported_weights(tmp_path: Path) -> None:
+    assert "after step 20.\n\n|  | en | mean |\n| --- | --- | --- |\n| perplexity | 12.50 | 12.50 |" in card_of(
+        run_of(tmp_path / "last")
+    )
+    best = card_of(run_of(tmp_path / "best", train__patience="2", train__evaluate_every="10"))
+    assert "after step 10.\n\n|  | en | mean |\n| --- | --- | --- |\n| perplexity | 9.00 | 9.00 |" in best
+
+
+def test_an_evaluation_adds_scores(tmp_path: Path) -> None:
+    folder = run_of(tmp_path)
+    assert "## Scores" not in card_of(folder)
+    (folder / "scores.json").write_text(json.dumps(SCORES))
+    card = card_of(folder)
+    assert "| task | metric | seeds | de | en |" in card
+    assert "| pos | accuracy (%) | 2 seeds | 81 ± 1.4 | 95 ± 0 |" in card
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        (
+            {"interlace_languages": {"en": 2, "de": 3}},
+            "Give its number as `token_type_ids`: en 2, de 3. A call without",
+        ),
+        ({"model_type": "xlm", "n_langs": 2, "lang2id": {"de": 1, "en": 0}}, "Give its number as `langs`: en 0, de 1."),
+    ],
+)
+def test_language_ids_are_told(config: dict, said: str, tmp_path: Path) -> None:
+    assert said in card_of(run_of(tmp_path, config=config))
+
+
+def test_language_ids_that_the_model_does_not_read_are_not(tmp_path: Path) -> None:
+    config = {"model_type": "xlm", "n_langs": 1, "lang2id": {"en": 0}}
+    assert "Give its number" not in card_of(run_of(tmp_path, config=config))
+
+
+def test_there_is_no_card_without_a_model(tmp_path: Path) -> None:
+    assert write_card(tmp_path) is None
+
+
+def test_cells_hold_no_bars_and_no_lines() -> None:
+    assert table(["a"], [["x | y\nz"]]) == "| a |\n| --- |\n| x \\| y z |"
+
+
+def test_values_are_shown_without_folders() -> None:
+    assert leaf("/a/b/c.txt") == leaf("C:\\x\\c.txt") == leaf("c.txt") == "c.txt"
+    assert leaf([True, 0.3, "a/b"]) == "true, 0.3, b"
+    assert dict(flat({"a": {"b": 1}, "c": [2]})) == {"a.b": 1, "c": [2]}
+    assert [mean_and_spread(values) for values in ([], [81.25], [80.0, 82.0])] == ["", "81.25", "81 ± 1.4"]

@@ -1,0 +1,383 @@
+"""Derived languages in recipes: their files stand where patterns look, beside those that they are made of."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interlace.core.errors import DataError, SettingsError
+from interlace.core.ragged import Ragged
+from interlace.experiments import Recipe, read_recipe
+from interlace.experiments._deriving_check import hindrances
+from interlace.experiments._deriving_formats import write_as
+from interlace.experiments._deriving_text import overlaps
+from interlace.experiments.prepare import data_key, data_root, prepare
+from interlace.experiments.pretrain import pretrain
+from interlace.readers import READERS
+from interlace.text.lines import read_lines, write_lines
+from little_world import SHORT, VOCAB, WORLD
+
+TEXT = ["A cat sat.", "The dog ran home.", "a cat, a dog", "No cat ran."]
+CONLLU = """# text = A cat sat.
+1\tA\t_\tDET\tDT\t_\t2\tdet\t_\t_
+2\tcat\t_\tNOUN\tNN\t_\t3\tnsubj\t_\t_
+3\tsat\t_\tVERB\tVBD\t_\t0\troot\t_\tSpaceAfter=No
+4\t.\t_\tPUNCT\t.\t_\t3\tpunct\t_\t_
+"""
+IOB = ["Anna\tB-PER", "Lee\tI-PER", "sat\tO", "in\tO", "Rome\tB-LOC", ".\tO", ""]
+NLI = ["language\tgold_label\tsentence1\tsentence2", "en\tentailment\tA cat sat.\tThe cat sat."]
+SQUAD = {
+    "data": [
+        {
+            "paragraphs": [
+                {
+                    "context": "The cat sat. The dog ran home.",
+                    "qas": [{"id": "1", "question": "Who ran?", "answers": [{"text": "The dog", "answer_start": 13}]}],
+                }
+            ]
+        }
+    ]
+}
+
+
+@pytest.fixture
+def root(tmp_path):
+    """A file of each kind in English."""
+    for name, lines in (
+        ("text/train.en.txt", TEXT),
+        ("text/dev.en.txt", TEXT[:2]),
+        ("pos/test.en.conllu", CONLLU.split("\n")),
+        ("ner/test.en.tsv", IOB),
+        ("nli/test.en.tsv", NLI),
+        ("qa/test.en.json", [json.dumps(SQUAD)]),
+        ("notes.txt", ["left alone"]),
+    ):
+        (tmp_path / "data" / name).parent.mkdir(parents=True, exist_ok=True)
+        write_lines(tmp_path / "data" / name, lines)
+    return tmp_path / "data"
+
+
+def recipe(root, derived=None, **more):
+    asked = {"of": "en", "changes": "invert+transliterate", **(derived or {})}
+    return Recipe.read(
+        {
+            "name": "r",
+            "data_root": str(root),
+            "splitter": "unicode",
+            "derived": {"en_x": asked},
+            "vocab": {"size": 300},
+            "corpora": {
+                "text": {"languages": ["en", "en_x"], "train": "text/train.{language}.txt"},
+                "pairs": {
+                    "pairs": ["en-en_x"],
+                    "train": ["text/pairs.{pair}.{source}.txt", "text/pairs.{pair}.{target}.txt"],
+                },
+            },
+            "align": {"name": "pharaoh", "links": "text/{pair}.links"},
+            "evaluate": {
+                "dictionary": "dict/{source}-{target}.txt",
+                "tasks": {"pos": {}, "ner": {}, "xnli": {}, "mlqa": {}, "embedding_alignment": {}},
+            },
+            **more,
+        }
+    )
+
+
+def lines(path):
+    return list(read_lines(path))
+
+
+# ---- files ----
+
+
+def test_every_kind_of_file_is_made_where_patterns_look_for_it(root):
+    found = data_root(recipe(root, {"changes": ["invert"]}))
+    assert lines(found / "text/train.en_x.txt") == ["sat cat A.", "home ran dog The.", "dog a , cat a", "ran cat No."]
+    assert lines(found / "text/train.en.txt") == TEXT
+    assert lines(found / "notes.txt") == ["left alone"]
+    words = [line.split("\t") for line in lines(found / "pos/test.en_x.conllu") if "\t" in line]
+    assert [(cells[1], cells[3]) for cells in words] == [("sat", "VERB"), ("cat", "NOUN"), ("A", "DET"), (".", "PUNCT")]
+    tagged = [line.replace("\t", " ") for line in lines(found / "ner/test.en_x.tsv")]
+    assert tagged == ["Rome B-LOC", "in O", "sat O", "Lee B-PER", "Anna I-PER", ". O", ""]
+    assert lines(found / "nli/test.en_x.tsv")[1] == "entailment\tsat cat A.\tsat cat The."
+    [passage] = json.loads((found / "qa/test.en_x.json").read_text())["data"][0]["paragraphs"]
+    assert passage["context"] == "sat cat The. home ran dog The."
+    [answer] = passage["qas"][0]["answers"]
+    assert passage["context"][answer["answer_start"] :].startswith(answer["text"])
+    assert sorted(answer["text"].split()) == ["The", "dog"]
+
+
+def test_translations_have_exact_links_and_the_dictionary_is_the_map_of_words(root):
+    found = data_root(recipe(root))
+    original, own = (lines(found / f"text/pairs.en-en_x.{side}.txt") for side in ("en", "en_x"))
+    assert original == TEXT
+    assert lines(found / "text/en-en_x.links")[0] == "0-2 1-1 2-0 3-3"  # words and the full stop
+    entries = dict(line.split("\t") for line in lines(found / "dict/en-en_x.txt"))
+    assert set(entries) == {"A", "a", "The", "No", "cat", "sat", "dog", "ran", "home"}  # letters only
+    assert len(set(entries.values())) == len(entries)
+    for line, changed in zip(original[:2], own[:2], strict=True):
+        assert changed == " ".join(entries[word] for word in line.removesuffix(".").split()[::-1]) + "."
+
+
+def test_a_smaller_share_of_translations_is_part_of_a_larger_one(root):
+    write_lines(root / "text/train.en.txt", [f"word number {number}" for number in range(400)])
+    some, more = (
+        lines(data_root(recipe(root, {"parallel": share})) / "text/pairs.en-en_x.en.txt") for share in (0.1, 0.5)
+    )
+    assert 20 < len(some) < 60
+    assert 160 < len(more) < 240
+    assert set(some) < set(more)
+
+
+def test_what_is_made_is_kept_and_text_does_not_hang_on_the_share(root):
+    first, again, other = (data_root(recipe(root, {"parallel": share})) for share in (0.5, 0.5, 1.0))
+    assert first == again != other
+    text, pairs = "text/train.en_x.txt", "text/pairs.en-en_x.en.txt"
+    assert (first / text).resolve() == (other / text).resolve()
+    assert (first / pairs).resolve() != (other / pairs).resolve()
+    write_lines(root / "text/train.en.txt", ["other text"])
+    assert lines(data_root(recipe(root)) / text) != lines(first / text)
+
+
+def test_corpora_links_and_vocabulary_come_of_it_as_of_any_language(root):
+    objectives = {"alm": {"max_length": 16, "corpora": ["pairs"]}}
+    materials = prepare(recipe(root, objectives=objectives))
+    assert set(materials.train) == {"en", "en_x", "en-en_x"}
+    aligned = materials.train["en-en_x"].take(np.arange(1))
+    assert aligned.links[0].tolist() == [[0, 2], [1, 1], [2, 0], [3, 3]]
+
+
+def test_scores_hang_on_the_changes_and_not_on_what_else_lies_beside_the_files(root):
+    first = data_key(recipe(root))
+    write_lines(root / "text/another.txt", ["new"])
+    assert data_key(recipe(root)) == first
+    assert data_key(recipe(root, {"changes": "transliterate"})) != first
+    assert data_key(recipe(root, {"seed": 1})) != first
+
+
+# ---- shipped recipes ----
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("mlm", "transliterate"),
+        ("xlm", "invert+transliterate"),
+        ("dict-mlm", "invert+overlap"),
+        ("align-mlm", "permute+transliterate"),
+        ("weam", "syntax+transliterate"),
+    ],
+)
+def test_small_recipes_train_on_every_change(name, changes, tmp_path):
+    asked = read_recipe(f"derived/{name}", WORLD | VOCAB | SHORT | {"derived.en_x.changes": changes})
+    pretrain(asked, tmp_path)
+    words = json.loads((tmp_path / "embedding.json").read_text())["words"]
+    assert {word["language"] for word in words} == {"en", "en_x"}
+
+
+def test_the_treebank_of_real_data_takes_the_order_of_french(real_data):
+    dev = "pos/UD_English-EWT/{language}_ewt-ud-dev.conllu"
+    less = {"corpora.treebank.train": dev, "corpora.treebank.dev": "[]", "evaluate.tasks.pos.files": {"dev": dev}}
+    less |= {"data_root": str(real_data), "derived.en_x.changes": "syntax"}
+    found = data_root(read_recipe("derived/treebank-mlm", less))
+    [before], [after] = (
+        READERS.build("conllu").read_chunks([found / dev.format(language=side)], [side]) for side in ("en", "en_x")
+    )
+    assert [sorted(before.tokens(row)) for row in range(200)] == [sorted(after.tokens(row)) for row in range(200)]
+    moved = sum(before.tokens(row) != after.tokens(row) for row in range(len(before)))
+    assert 0.4 < moved / len(before) < 0.95
+
+
+# ---- what is refused ----
+
+
+def test_a_file_that_is_there_is_not_hidden(root):
+    write_lines(root / "text/train.en_x.txt", ["by hand"])
+    with pytest.raises(DataError, match=r"train\.en_x\.txt is there already"):
+        data_root(recipe(root))
+
+
+def test_two_different_files_are_not_made_at_one_place(root):
+    pairs = {"pairs": ["en-en_x"], "train": ["text/{source}.side", "text/train.{target}.txt"]}
+    corpora = {"text": {"languages": ["en", "en_x"], "train": "text/train.{language}.txt"}, "pairs": pairs}
+    with pytest.raises(SettingsError, match=r"two different files are to be made at .*train\.en_x\.txt"):
+        data_root(recipe(root, corpora=corpora))
+
+
+def test_translations_hide_no_file_of_the_original(root):
+    write_lines(root / "text/pairs.en-en_x.en.txt", ["by hand"])
+    with pytest.raises(DataError, match=r"pairs\.en-en_x\.en\.txt is there already; give translations"):
+        data_root(recipe(root))
+
+
+def test_a_pattern_without_a_language_names_one_file_for_both(root):
+    files = {"pos": {"files": {"test": "pos/test.en.conllu"}}}
+    with pytest.raises(SettingsError, match=r"evaluate\.tasks\.pos\.files: .* is one file for both languages"):
+        data_root(recipe(root, evaluate={"tasks": files}))
+
+
+def test_a_file_may_be_named_for_the_derived_language_alone(root):
+    files = {"test": "pos/test.en.conllu", "test.en_x": "pos/made.conllu"}
+    found = data_root(recipe(root, evaluate={"tasks": {"pos": {"files": files}}}))
+    assert (found / "pos/made.conllu").is_file()
+
+
+def test_text_without_a_language_in_its_name_is_named_beside_what_is_made_of_it(root):
+    corpora = {
+        "text": {"languages": ["en"], "train": "notes.txt"},
+        "made": {"languages": ["en_x"], "train": "notes.en_x.txt"},
+    }
+    derived = {"changes": "invert", "files": {"notes.en_x.txt": "notes.txt"}}
+    found = data_root(recipe(root, derived, corpora=corpora, evaluate={}))
+    assert lines(found / "notes.en_x.txt") == ["alone left"]
+
+
+@pytest.mark.parametrize(
+    ("derived", "message"),
+    [
+        ({"changes": "inverted"}, "there is no change 'inverted'; did you mean 'invert'"),
+        (
+            {"changes": "invert", "settings": {"transliterate": {"share": 2}}},
+            r"derived\.en_x: settings\.transliterate: share: .* less than or equal to 1",
+        ),
+        (
+            {"settings": {"transliterate": {"scritp": "georgian"}}},
+            r"derived\.en_x: settings\.transliterate: unknown key 'scritp'; did you mean 'script'",
+        ),
+        ({"of": "en_x"}, r"derived\.en_x\.of: 'en_x' cannot be made of itself"),
+    ],
+)
+def test_sections_say_what_is_wrong(root, derived, message):
+    with pytest.raises(SettingsError, match=message):
+        recipe(root, derived)
+
+
+@pytest.mark.parametrize(
+    ("derived", "message"),
+    [
+        ({"changes": "syntax"}, r"derived\.en_x\.settings: the change 'syntax' needs a treebank"),
+        ({"changes": "exchange"}, r"derived\.en_x\.settings: the change 'exchange' needs a list of words"),
+        ({"changes": "galactic"}, r"derived\.en_x\.settings: the change 'galactic' needs the permuted sentences"),
+        (
+            {"changes": "syntax", "settings": {"syntax": {"like": ["pos/train.fr.conllu"]}}},
+            r"derived\.en_x\.settings: .*train\.fr\.conllu: no such file of syntax\.like; did you mean",
+        ),
+        ({"of": "fr"}, r"train\.fr\.txt: no such file for derived\.en_x to be made of; did you mean 'train\.en\.txt'"),
+    ],
+)
+def test_what_is_missing_is_told_with_its_section_by_the_run_and_by_the_dry_run(root, derived, message):
+    pairs = {"text": {"languages": ["en_x"], "train": "text/train.{language}.txt"}}
+    asked = recipe(root, derived, corpora=pairs, align=None, evaluate={})
+    before = sorted(root.rglob("*"))
+    (told,) = hindrances(asked)
+    assert re.search(message, told)
+    with pytest.raises(DataError, match=message):
+        data_root(asked)
+    assert sorted(root.rglob("*")) == before
+
+
+def test_text_that_cannot_be_changed_is_told_with_its_language_and_file(root):
+    settings = {"syntax": {"like": ["pos/test.en.conllu"]}}
+    asked = recipe(root, {"changes": "syntax", "settings": settings}, evaluate={})
+    assert hindrances(asked) == []  # no text is read
+    with pytest.raises(DataError, match=r"^derived\.en_x, train\.en_x\.txt: .*the text has no trees"):
+        data_root(asked)
+
+
+def test_a_dry_run_tells_what_is_not_asked_for_and_what_stands_in_the_way(root):
+    text = {"text": {"languages": ["en"], "train": "text/train.{language}.txt"}}
+    assert hindrances(recipe(root)) == []
+    unused = recipe(root, corpora=text, align=None, evaluate={})
+    assert hindrances(unused) == ["derived.en_x: nothing of it is asked for, by no corpus, task or dictionary"]
+    write_lines(root / "text/train.en_x.txt", ["by hand"])
+    assert ["train.en_x.txt is there already" in told for told in hindrances(recipe(root))] == [True]
+
+
+def test_a_dry_run_in_the_micro_world_looks_at_its_languages(tmp_path):
+    asked = read_recipe("derived/mlm", {"derived.en_x.of": "fr", "derived.en_x.settings.syntax": "{}"})
+    assert hindrances(asked) == ["derived.en_x.of: the micro-world is written in en, es, not in 'fr'"]
+    asked = read_recipe("derived/mlm", {"derived.en_x.changes": "syntax", "derived.en_x.settings.syntax": "{}"})
+    assert ["needs a treebank" in told for told in hindrances(asked)] == [True]
+
+
+def test_translations_are_with_the_language_it_is_made_of(root):
+    pairs = {"pairs": {"pairs": ["de-en_x"], "train": ["{pair}.{source}", "{pair}.{target}"]}}
+    with pytest.raises(SettingsError, match="'en_x' has translations with 'en' only"):
+        recipe(root, corpora=pairs)
+
+
+# ---- links between two ways to find words ----
+
+SPANS = st.lists(st.integers(0, 3), max_size=12).map(
+    lambda steps: [(a, b) for a, b in zip(np.cumsum([0, *steps]), np.cumsum([0, *steps])[1:], strict=False) if b > a]
+)
+
+
+def test_words_that_share_a_character_are_linked():
+    one = Ragged.of([[(0, 5), (6, 9)], [(0, 2)]], width=2)
+    other = Ragged.of([[(0, 2), (2, 5), (7, 8)], [(3, 4)]], width=2)
+    assert overlaps(one, other).to_lists() == [[[0, 0], [0, 1], [1, 2]], []]
+
+
+@given(st.lists(st.tuples(SPANS, SPANS), max_size=4))
+def test_overlaps_are_those_of_a_plain_loop(rows):
+    one, other = (Ragged.of([row[side] for row in rows], width=2) for side in (0, 1))
+    plain = [
+        [[i, j] for i, (a, b) in enumerate(left) for j, (c, d) in enumerate(right) if max(a, c) < min(b, d)]
+        for left, right in rows
+    ]
+    assert overlaps(one, other).to_lists() == plain
+
+
+# ---- files of changes ----
+
+
+def test_trees_and_the_treebank_to_learn_from_stand_under_the_data_root(root):
+    cells = [line.split("\t") for line in CONLLU.split("\n") if "\t" in line]
+    turned = [["1", *cells[1][1:6], "3", *cells[1][7:]], ["2", *cells[0][1:6], "1", *cells[0][7:]], *cells[2:]]
+    write_lines(root / "like.conllu", ["\t".join(row) for row in turned] + [""])  # determiners behind their nouns
+    write_lines(root / "text/train.en.txt", TEXT[:1] * 3)
+    settings = {"syntax": {"like": ["like.conllu"], "trees": ["pos/*.en.conllu"], "prior": 0.01, "heads": ["NOUN"]}}
+    derived, text = {"changes": "syntax", "settings": settings}, {"languages": ["en", "en_x"]}
+    corpora = {"text": {**text, "train": "text/train.{language}.txt"}}
+    asked = recipe(root, derived, corpora=corpora, evaluate={})
+    assert lines(data_root(asked) / "text/train.en_x.txt") == ["cat A sat."] * 3
+    settings["syntax"]["trees"] = ["none/*.conllu"]
+    with pytest.raises(DataError, match=r"syntax\.trees: there is no file .*none"):
+        data_root(recipe(root, derived, corpora=corpora, evaluate={}))
+
+
+# ---- formats ----
+
+
+@pytest.mark.parametrize(
+    "name", ["text/train.en.txt", "pos/test.en.conllu", "ner/test.en.tsv", "nli/test.en.tsv", "qa/test.en.json"]
+)
+def test_what_is_written_is_read_again(root, tmp_path, name):
+    kind = {"txt": "lines", "conllu": "conllu", "json": "squad"}.get(name.rpartition(".")[2], "iob")
+    reader = READERS.build("nli" if name.startswith("nli") else kind)
+    [before] = reader.read_chunks([root / name], ["en"])
+    write_as(reader, tmp_path / "again", [before])
+    [after] = reader.read_chunks([tmp_path / "again"], ["en"])
+    for side in ("source", "target") if hasattr(before, "source") else ("",):
+        one, other = (getattr(chunk, side) if side else chunk for chunk in (before, after))
+        assert (one.lines, one.words, one.tags, one.answers) == (other.lines, other.words, other.tags, other.answers)
+    assert before.labels == after.labels
+
+
+def test_columns_of_ones_own_are_refused(tmp_path):
+    with pytest.raises(SettingsError, match="set to token = 1"):
+        write_as(READERS.build({"name": "iob", "token": 1}), tmp_path / "x", [])
+    with pytest.raises(SettingsError, match="'tsv' reads cannot be made"):
+        write_as(READERS.build("tsv"), tmp_path / "x", [])
+
+
+def test_a_variable_that_is_not_set_is_named_once(tmp_path, monkeypatch):
+    monkeypatch.delenv("SOME_DATA", raising=False)
+    asked = recipe(tmp_path).model_copy(update={"data_root": "$SOME_DATA"})
+    assert hindrances(asked) == ["data_root = '$SOME_DATA': the environment variable is not set"]

@@ -1,0 +1,258 @@
+"""What derived files are made of: the rows that a run is trained on, normalised before they are changed."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from interlace.core.ragged import Ragged
+from interlace.experiments import Recipe, deriving
+from interlace.experiments._deriving_normalised import normalised, normalised_pairs
+from interlace.experiments.prepare import data_key, data_root, prepare
+from interlace.readers import READERS
+from interlace.text import Text, TextPairs
+from interlace.text.lines import read_lines, write_lines
+from interlace.text.normalise import Normalise
+from interlace.text.words import SPLITTERS
+
+NUMBERS = ["one", "two", "three", "four", "five", "six"]
+LINES = [f"the {word} here" for word in NUMBERS]
+LOWER = {"lower_case": True}
+SPLITTER = SPLITTERS.build("unicode").of("en")
+
+
+@pytest.fixture
+def root(tmp_path):
+    write_lines(tmp_path / "train.en.txt", LINES)
+    return tmp_path
+
+
+def recipe(root, changes="transliterate", group=None, languages=("en_x",), pairs=("en-en_x",), derived=None, **more):
+    asked = {"of": "en", "changes": changes, **(derived or {})}
+    text = {"languages": ["en", *languages], "train": "train.{language}.txt", **(group or {})}
+    return Recipe.read(
+        {
+            "name": "r",
+            "data_root": str(root),
+            "splitter": "unicode",
+            "vocab": {"size": 300},
+            "derived": {name: {**asked, "seed": seed} for seed, name in enumerate(languages)},
+            "corpora": {
+                "text": text,
+                "pairs": {"pairs": list(pairs), "train": ["{pair}.{source}", "{pair}.{target}"]},
+            },
+            "align": {"name": "pharaoh", "links": "{pair}.links"},
+            "evaluate": {"dictionary": "dict.{source}-{target}"},
+            **more,
+        }
+    )
+
+
+def made(*args, **more):
+    """The lines of a made file, by its name."""
+    found = data_root(recipe(*args, **more))
+    return lambda name: list(read_lines(found / name))
+
+
+def words(dictionary):
+    return {line.split("\t")[0] for line in dictionary}
+
+
+def conllu(*sentences):
+    """Sentences as CoNLL-U; each word depends on the first."""
+    return [
+        line
+        for sentence in sentences
+        for line in (
+            *(
+                f"{number}\t{word}\t_\tNOUN\tN\t_\t{int(number > 1)}\t{'dep' if number > 1 else 'root'}\t_\t_"
+                for number, word in enumerate(sentence.split(), 1)
+            ),
+            "",
+        )
+    ]
+
+
+TREEBANK = {"reader": {"name": "conllu", "trees": True}, "train": "bank.{language}.conllu"}
+
+
+# ---- which rows ----
+
+
+@pytest.mark.parametrize(
+    ("group", "more", "kept"),
+    [
+        ({"rows": "1:3"}, {}, ["two", "three"]),
+        ({"rows": "2:"}, {"filters": {"length": {"max_characters": 13}}}, ["four", "five", "six"]),
+        ({}, {"filters": {"length": {"max_characters": 12}}}, ["one", "two", "six"]),
+    ],
+)
+def test_translations_and_dictionary_are_of_the_rows_that_are_trained_on(root, group, more, kept):
+    found = made(root, group=group, **more)
+    assert found("en-en_x.en") == [f"the {word} here" for word in kept]
+    assert words(found("dict.en-en_x")) == {"the", "here", *kept}
+    assert len(prepare(recipe(root, group=group, **more)).train["en"]) == len(kept)
+    assert len(found("train.en_x.txt")) == 6  # a corpus takes its own part of it
+
+
+def test_a_share_of_the_text_is_the_share_that_translations_are_made_of(root):
+    write_lines(root / "train.en.txt", [f"word {'abcdefghij'[i // 30]}{chr(97 + i % 26)}" for i in range(300)])
+    some, whole = (made(root, group={"share": share}) for share in (0.1, 1.0))
+    trained = prepare(recipe(root, group={"share": 0.1})).train["en"]
+    assert len(some("en-en_x.en")) == len(trained) < 60
+    assert len(whole("en-en_x.en")) == 300
+
+
+def test_filters_judge_a_treebank_by_the_words_that_its_corpus_has(root):
+    write_lines(root / "bank.en.conllu", conllu("do n't go now", "we go"))  # the splitter finds 5 words, and 2
+    found = made(root, group=TREEBANK, filters={"length": {"max_words": 4}})
+    assert [words(found("dict.en-en_x")), len(found("en-en_x.links"))] == [{"we", "go"}, 1]
+
+
+def test_a_filter_that_remembers_sees_each_group_anew(root):
+    write_lines(root / "more.en.txt", LINES[:2])
+    groups = {name: {"languages": ["en"], "train": f"{name}.en.txt"} for name in ("train", "more")}
+    asked = recipe(root).dump()
+    asked["corpora"] = {"pairs": asked["corpora"]["pairs"], **groups}
+    found = data_root(Recipe.read({**asked, "filters": {"duplicates": {}}}))
+    assert len(list(read_lines(found / "en-en_x.en"))) == 8
+
+
+# ---- normalised first ----
+
+
+@pytest.mark.parametrize("changes", ["permute", "transliterate", "permute+transliterate"])
+@pytest.mark.parametrize("normalise", [LOWER, {"remove_accents": True}, {"form": "NFKC"}])
+def test_text_translations_and_dictionary_are_changed_alike(root, changes, normalise):
+    write_lines(root / "train.en.txt", ["The Cafe\u0301 \ufb01rst", "the café first then", "Café a b c d e f"])
+    ids = {"settings": {"transliterate": {"to": "ids"}}}
+    found = made(root, changes, derived=ids, normalise=normalise)
+    assert found("train.en_x.txt") == found("en-en_x.en_x")
+    own = {word for line in found("train.en_x.txt") for word in line.split()}
+    assert {line.split("\t")[1] for line in found("dict.en-en_x")} == own
+    assert words(found("dict.en-en_x")) == {word for line in found("en-en_x.en") for word in line.split()}
+
+
+def test_other_letters_leave_the_words_and_trees_of_a_file_alone(root):
+    write_lines(root / "bank.en.conllu", conllu("can n't cafe\u0301", "Do n't"))
+    found = made(root, "invert", group=TREEBANK, normalise=LOWER)
+    assert words(found("dict.en-en_x")) == {"can", "n't", "café", "do"}
+    [text] = READERS.build(TREEBANK["reader"]).read_chunks([root / "bank.en.conllu"], ["en"])
+    after = normalised(text, Normalise(lower_case=True), SPLITTER)
+    assert [after.tokens(row) for row in range(2)] == [["can", "n't", "café"], ["do", "n't"]]
+    assert (after.tags, after.heads) == (text.tags, text.heads)
+    syntax = {"settings": {"syntax": {"like": ["bank.en.conllu"], "heads": ["NOUN"]}}}
+    assert made(root, "syntax", group=TREEBANK, derived=syntax, normalise=LOWER)("en-en_x.en")[1] == "do n't"
+
+
+@pytest.mark.parametrize("normalise", [{}, LOWER, {"remove_accents": True}, {"form": "NFKC"}])
+def test_parses_of_text_are_found_however_it_is_normalised(root, normalise):
+    write_lines(root / "train.en.txt", ["The Cafe\u0301 \ufb01lled up"])
+    write_lines(root / "bank.en.conllu", conllu("The Café \ufb01lled up"))
+    settings = {"like": ["bank.en.conllu"], "trees": ["bank.en.conllu"], "heads": ["NOUN"]}
+    found = made(root, "syntax", derived={"settings": {"syntax": settings}}, normalise=normalise)
+    assert found("train.en_x.txt") == found("en-en_x.en_x")
+    assert sorted(found("train.en_x.txt")[0].split()) == sorted(found("en-en_x.en")[0].split())
+
+
+def test_answers_move_with_the_letters_before_them():
+    context = "Cafe\u0301 \ufb01rst. Cafe\u0301"
+    start = context.rindex("C")
+    source = Text("en", [context, "Plain"], SPLITTER.split([context, "Plain"]), answers=[(start, start + 5), (-1, -1)])
+    pairs = TextPairs(source, Text.of(["\ufb01?", "b?"], "en"), answers=[["Cafe\u0301"], []])
+    after = normalised_pairs(pairs, Normalise(form="NFKC"), SPLITTER)
+    [place, nowhere] = after.source.answers
+    assert (after.source.lines[0], after.target.lines[0]) == ("Café first. Café", "fi?")
+    assert after.answers == [[after.source.lines[0][slice(*place)]], []] == [["Café"], []]
+    assert nowhere == (-1, -1)
+
+
+def test_a_word_of_a_file_never_vanishes_nor_falls_apart():
+    line = "a \u0301 b\u00b4 c"  # a lone accent; NFKC makes a blank and an accent of the other
+    text = Text("en", [line], Ragged.of([[(0, 1), (2, 3), (4, 6), (7, 8)]], width=2), tags={"pos": [["X"] * 4]})
+    for how in (Normalise(form="NFKC"), Normalise(remove_accents=True)):
+        assert len(normalised(text, how, SPLITTER).tokens(0)) == 4
+        assert all(word.split() == [word] for word in normalised(text, how, SPLITTER).tokens(0))
+
+
+def test_questions_are_changed_as_they_are_normalised(root):
+    qas = [{"id": "1", "question": "Who?", "answers": [{"text": "The Dog", "answer_start": 10}]}]
+    article = {"paragraphs": [{"context": "Cafe\u0301 sat The Dog ran", "qas": qas}]}
+    (root / "qa").mkdir()
+    (root / "qa/test.en.json").write_text(json.dumps({"data": [article]}))
+    found = data_root(recipe(root, "invert", normalise=LOWER, evaluate={"tasks": {"mlqa": {}}}))
+    [passage] = json.loads((found / "qa/test.en_x.json").read_text())["data"][0]["paragraphs"]
+    [answer] = passage["qas"][0]["answers"]
+    assert passage["context"] == "ran dog the sat café"
+    assert (answer["text"], answer["answer_start"]) == ("dog the", 4)
+
+
+# ---- several languages, readers and directions ----
+
+
+def test_two_derived_languages_stand_beside_each_other(root):
+    found = made(root, "permute", languages=("en_x", "en_y"), pairs=("en-en_x", "en_y-en"))
+    assert found("en-en_x.en") == found("en_y-en.en") == LINES
+    assert found("en-en_x.en_x") != found("en_y-en.en_y")  # another seed, another language
+    assert found("train.en_y.txt") == found("en_y-en.en_y")
+
+
+def test_links_of_a_pair_that_the_derived_language_begins_go_from_it(root):
+    write_lines(root / "train.en.txt", ["a b c.", "d e"])
+    forth, back = made(root, "invert"), made(root, "invert", pairs=("en_x-en",))
+    assert forth("en-en_x.links") == back("en_x-en.links") == ["0-2 1-1 2-0 3-3", "0-1 1-0"]  # its own opposite
+    write_lines(root / "train.en.txt", ["a b c d e f g h"])
+    forth, back = made(root, "permute"), made(root, "permute", pairs=("en_x-en",))
+    links = [sorted(tuple(map(int, link.split("-"))) for link in found[0].split()) for found in
+             (forth("en-en_x.links"), back("en_x-en.links"))]  # fmt: skip
+    assert links[1] == sorted((j, i) for i, j in links[0]) != links[0]
+
+
+def test_translations_come_of_a_treebank_with_links_between_the_words_of_corpora(root):
+    write_lines(root / "bank.en.conllu", conllu("do n't go"))
+    found = made(root, "invert", group=TREEBANK)
+    assert found("en-en_x.en") == ["do n't go"]  # three words of the file, five of the splitter's: n ' t
+    spans = SPLITTER.split(found("en-en_x.en_x"))
+    assert len(spans[0]) == len(SPLITTER.split(["do n't go"])[0])
+    links = [tuple(map(int, link.split("-"))) for link in found("en-en_x.links")[0].split()]
+    assert {(i, j) for i, j in links if i in {0, len(spans[0]) - 1}} == {(0, len(spans[0]) - 1), (len(spans[0]) - 1, 0)}
+
+
+# ---- what is kept ----
+
+
+def test_what_rows_are_read_and_how_is_part_of_what_files_hang_on(root):
+    def files(**more):
+        found = data_root(recipe(root, **more))
+        return [(found / name).resolve() for name in ("train.en_x.txt", "en-en_x.en", "dict.en-en_x")]
+
+    usual, part = files(), files(group={"rows": "0:2"})
+    sieved, lower = files(filters={"length": {"max_words": 9}}), files(normalise=LOWER)
+    assert usual[0] == part[0] == sieved[0]
+    assert all(len({some[place] for some in (usual, part, sieved)}) == 3 for place in (1, 2))
+    assert not set(usual) & set(lower)
+
+
+@pytest.mark.parametrize("place", deriving._MADE_BY)
+def test_files_hang_on_all_code_that_makes_text(place):
+    hashed = deriving._hashed.__wrapped__
+    assert hashed(place) != hashed("nothing") == hashed()
+
+
+def test_code_of_readers_splitters_and_links_counts(root, monkeypatch):
+    places = {part for part in deriving._MADE_BY if "/" not in part}
+    assert places == {"synthetic", "readers", "text", "links"}
+    first = data_root(recipe(root)) / "train.en_x.txt"
+    monkeypatch.setattr(deriving, "_hashed", lambda *_: "other code")
+    assert (data_root(recipe(root)) / "train.en_x.txt").resolve() != first.resolve()
+
+
+def test_scores_hang_on_the_content_of_files_that_changes_read(root):
+    write_lines(root / "like.conllu", conllu("a b"))
+    asked = recipe(root, "syntax", derived={"settings": {"syntax": {"like": ["like.conllu"]}}})
+    first = data_key(asked)
+    assert data_key(asked) == first
+    write_lines(root / "like.conllu", conllu("a b c"))
+    assert data_key(asked) != first
+    assert str(root) not in json.dumps(first[1:])  # wherever the data lies

@@ -1,0 +1,94 @@
+"""Which directions a recipe trains, and what is said of others."""
+
+import pytest
+
+from interlace.core.errors import DataError, SettingsError
+from interlace.experiments import Recipe
+from interlace.experiments._directions import directions, longest_of
+from interlace.experiments._knowledge import KNOWLEDGE, Knowledge
+from interlace.experiments.translate import Speaker
+
+CORPORA = {
+    "pairs": {"pairs": ["en-de", "en-tr"], "train": ["a.{language}"]},
+    "text": {"languages": ["en", "fr"], "train": ["b.{language}"]},
+}
+
+
+def learnt(objectives, corpora=CORPORA):
+    found = directions(Recipe.read({"name": "r", "corpora": corpora, "objectives": objectives}))
+    return {f"{source}-{target}": objective for (source, target), objective in found.items()}
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, "en-de de-en en-tr tr-en"),
+        ({"directions": "forward"}, "en-de en-tr"),
+        ({"directions": "backward"}, "de-en tr-en"),
+        ({"corpora": ["en-tr"]}, "en-tr tr-en"),
+        ({"corpora": ["pairs"], "directions": "forward"}, "en-de en-tr"),
+    ],
+)
+def test_translation_learns_the_pairs_it_reads(settings, expected):
+    assert list(learnt({"translation": settings})) == expected.split()
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, "de-en tr-en fr-en en-fr de-fr tr-fr"),  # into the languages that have text of their own
+        ({"through": ["de"]}, "de-en de-fr"),
+        ({"corpora": ["en-de"], "through": ["en", "de"]}, "de-en en-de"),
+        ({"corpora": ["en-de:de"], "through": ["en"]}, "en-de"),
+    ],
+)
+def test_back_translation_learns_into_the_languages_it_reads(settings, expected):
+    assert list(learnt({"back_translation": settings})) == expected.split()
+
+
+def test_what_teaches_a_language_or_only_reads_translates_nothing():
+    assert learnt({"denoise": {}, "mass": {}, "mlm": {}, "tlm": {}}) == {}
+
+
+def test_the_first_objective_that_learns_a_direction_is_told():
+    found = learnt({"denoise": {}, "back_translation": {"through": ["de"]}, "translation": {"corpora": ["en-de"]}})
+    assert found == {"de-en": "back_translation", "de-fr": "back_translation", "en-de": "translation"}
+
+
+def test_an_untrained_direction_is_refused_with_those_there_are():
+    recipe = Recipe.read({"name": "r", "corpora": CORPORA, "objectives": {"translation": {"corpora": ["en-de"]}}})
+    Knowledge.of(recipe).must_cover("de", "en")
+    with pytest.raises(
+        SettingsError, match=r"'r' was not trained to translate de-tr: it learnt en-de, de-en; --anyway"
+    ):
+        Knowledge.of(recipe).must_cover("de", "tr")
+    with pytest.raises(SettingsError, match=r"no objective of it translates"):
+        Knowledge.of(Recipe(name="r")).must_cover("de", "tr")
+
+
+def test_the_longest_row_is_that_of_objectives_that_learn_the_direction():
+    objectives = {
+        "translation": {"corpora": ["en-de"], "max_length": 16},
+        "back_translation": {"corpora": ["en-de"], "through": ["en"], "max_length": 32},
+        "denoise": {"max_length": 60},
+    }
+    recipe = Recipe.read({"name": "r", "corpora": CORPORA, "objectives": objectives})
+    assert [longest_of(recipe, *pair) for pair in (("de", "en"), ("en", "de"), ("en", "tr"))] == [14, 30, None]
+    speaker = Speaker("r", "r/model", Knowledge.of(recipe))
+    assert speaker.longest("de", "en") == 14
+    assert speaker.longest("en", "de") == 30  # back-translation writes German from English
+    assert speaker.longest("en", "tr") is None
+    assert Speaker("m", "m", None).longest("en", "de") is None
+
+
+def test_what_a_model_learnt_is_read_as_it_was_written(tmp_path):
+    objectives = {"translation": {"max_length": 16}}
+    data = {"name": "r", "corpora": CORPORA, "objectives": objectives, "normalise": {"romanian": "strip"}}
+    known = Knowledge.of(Recipe.read(data))
+    assert Knowledge.read(tmp_path) is None
+    known.write(tmp_path)
+    assert Knowledge.read(tmp_path) == known
+    for text in ('{"name": "r"}', '{"name": "r", "normalise": {"romanian": "x"}, "longest": {}}', "[1]"):
+        (tmp_path / KNOWLEDGE).write_text(text)
+        with pytest.raises(DataError, match=r"interlace\.json: damaged"):
+            Knowledge.read(tmp_path)

@@ -1,0 +1,230 @@
+"""From vectors of subwords to a model whose tables begin with them: both runs, what they keep, what they refuse."""
+
+from __future__ import annotations
+
+import json
+import logging
+
+import numpy as np
+import pytest
+
+from interlace.core.errors import DataError, RunError, SettingsError
+from interlace.data.vocab import Vocab
+from interlace.embeddings import SUBWORDS, WordVectors
+from interlace.experiments import Recipe, change_recipe, read_recipe
+from interlace.experiments import estimate as estimating
+from interlace.experiments._ancestry import Ancestry
+from interlace.experiments._embedding_subwords import subwords_of
+from interlace.experiments._translating import tokenizer_of
+from interlace.experiments.embeddings import learn_vectors
+from interlace.experiments.estimate import estimate
+from interlace.experiments.evaluate import evaluate, target_of
+from interlace.experiments.pretrain import pretrain
+from interlace.models.build import load
+from little_world import SHORT, WORLD
+
+RECIPE = {
+    "name": "emb",
+    "corpora": {
+        "text": {"languages": ["en"], "train": "mono.en", "dev": "none.en"},
+        "pairs": {"pairs": ["en-de"], "train": ["pairs.en", "pairs.de"]},
+    },
+    "normalise": {"lower_case": True},
+    "filters": {"length": {"max_words": 4}},
+    "vocab": {"size": 300, "kind": "bpe"},
+    "embeddings": {"name": "concat", "units": "subwords", "skipgram": {"width": 8, "least": 1, "buckets": 10}},
+}
+MODEL = {
+    "name": "begun",
+    "corpora": {"text": {"languages": ["en"], "train": "mono.en"}},
+    "model": {"shape": {"layers": 1, "width": 8, "heads": 1, "max_length": 16, "init_std": 0.1}},
+    "objectives": {"mlm": {"max_length": 16}},
+    "train": {"steps": 2, "tokens_per_batch": 64, "threads": 1, "precision": "no", "optimise": {"learning_rate": 1e-9}},
+}
+FILES = {
+    "mono.en": ["The cat.", "far too long a line of words", "A cat and dog", "The dog."],
+    "pairs.en": ["A dog!", "Cats"],
+    "pairs.de": ["Ein Hund!", "Katzen"],
+}
+
+
+@pytest.fixture
+def data(tmp_path):
+    for name, lines in FILES.items():
+        (tmp_path / name).write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+def recipe_of(data, **changes):
+    return Recipe.read(RECIPE | {"data_root": str(data)} | changes)
+
+
+def model_of(data, vectors, **changes):
+    return Recipe.read(MODEL | {"data_root": str(data), "model": MODEL["model"] | {"vectors": str(vectors)}} | changes)
+
+
+# ---- vectors of subwords ----
+
+
+def test_lines_are_the_subwords_that_a_model_reads_of_both_languages_in_turn(data):
+    """Lower-cased and filtered; English has five lines and German two, which stand after a quarter and three."""
+    vocab, lines = subwords_of(recipe_of(data))
+    english = ["the cat.", "a cat and dog", "the dog.", "a dog!", "cats"]
+    mixed = [english[0], "ein hund!", *english[1:4], "katzen", english[4]]
+    spelt = [[vocab.tokenizer.id_to_token(number) for number in row] for row in vocab.encode(mixed).ids.to_lists()]
+    assert list(lines) == list(lines) == spelt
+
+
+def test_each_subword_has_one_vector_and_its_tokenizer_lies_beside(data):
+    folder = learn_vectors(recipe_of(data), data / "run")
+    names = {"subwords.safetensors", "subwords.words", "tokenizer.json", "tokenizer_config.json"}
+    assert {path.name for path in folder.iterdir()} == names
+    vocab, vectors = Vocab.load(folder), WordVectors.load(folder, SUBWORDS)
+    met = {vocab.tokenizer.id_to_token(number) for number in vocab.encode(["a cat and dog", "ein hund!"]).ids.flat}
+    assert met < set(vectors.words) <= set(vocab.tokenizer.get_vocab())
+    assert vocab.encode(["The CAT"]).ids == vocab.encode(["the cat"]).ids  # it lower-cases by itself
+    about = json.loads((data / "run/run.json").read_text())
+    assert (about["words"], about["width"]) == ({"subwords": len(vectors)}, 8)
+
+
+def test_a_run_of_subwords_is_not_one_of_words(data):
+    learn_vectors(recipe_of(data), data / "run")
+    with pytest.raises(RunError, match=r"another recipe: embeddings\.units was 'subwords', is 'words'"):
+        learn_vectors(change_recipe(recipe_of(data), {"embeddings.units": "words"}), data / "run")
+    told = {"evaluate.tasks.word_translation.files": "d.txt", "evaluate.targets": '["de"]'}
+    (data / "d.txt").write_text("cat hund\n")
+    with pytest.raises(DataError, match=r"no word vectors of '[a-z]+'; there are: subwords"):
+        evaluate(target_of(str(data / "run"), change_recipe(recipe_of(data), told)))
+
+
+def test_a_language_without_text_is_named(data):
+    only_measured = {"pairs": {"pairs": ["en-de"], "dev": ["pairs.en", "pairs.de"]}}
+    with pytest.raises(DataError, match="no training text of 'de'"):
+        subwords_of(recipe_of(data, corpora={"text": RECIPE["corpora"]["text"]} | only_measured))
+
+
+# ---- a model that begins with them ----
+
+
+def test_a_run_begins_with_them_and_says_so(data, caplog):
+    vectors = learn_vectors(recipe_of(data), data / "emb")
+    recipe = model_of(data, vectors)
+    with caplog.at_level(logging.INFO):
+        folder = pretrain(recipe, data / "run")
+    model, vocab, learnt = load(folder), Vocab.load(folder), WordVectors.load(vectors, SUBWORDS)
+    rows = [vocab.tokenizer.token_to_id(word) for word in learnt.words]
+    drawn = recipe.model.model_copy(update={"vectors": None}).build(vocab, ("en",), recipe.seed).table.detach()
+    scale = float(drawn.square().mean().sqrt()) / np.sqrt((learnt.vectors**2).mean())
+    np.testing.assert_allclose(model.table.detach().numpy()[rows], scale * learnt.vectors, atol=1e-6)
+    about = json.loads((data / "run/run.json").read_text())
+    assert about["begun"]["vectors"] == {"rows": len(rows), "of": vocab.size, "scale": pytest.approx(scale, abs=1e-6)}
+    assert f"{len(rows)} of {vocab.size} rows of the table" in caplog.text
+    card = (folder / "README.md").read_text()
+    assert f"{len(rows)} of {vocab.size} rows of its table of subwords were vectors" in card
+    assert "That of `vectors`, unchanged" in card
+    assert str(data) not in card
+
+
+def test_they_are_part_of_whose_run_it_is(data):
+    vectors = learn_vectors(recipe_of(data), data / "emb")
+    recipe = model_of(data, vectors)
+    before = pretrain(recipe, data / "run").stat().st_mtime_ns
+    assert pretrain(recipe, data / "run").stat().st_mtime_ns == before
+    for change in ({"model.vectors": "other"}, {"model.vectors_spread": "own"}):
+        with pytest.raises(RunError, match=r"holds a run of another recipe: model\.vectors"):
+            pretrain(change_recipe(recipe, change), data / "run")
+
+
+def test_a_run_goes_on_with_what_it_began_with(data):
+    """Vectors were learnt anew meanwhile: other numbers change nothing, other subwords would change all words."""
+    vectors = learn_vectors(recipe_of(data), data / "emb")
+    recipe = model_of(data, vectors)
+    recipe = change_recipe(recipe, {"train.steps": "4", "train.checkpoint_every": "1"})
+
+    def stop(step):
+        if step.index == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        pretrain(recipe, data / "run", stop)
+    began = json.loads((data / "run" / "began.json").read_text())["begun"]
+    kept = WordVectors.load(vectors, SUBWORDS)
+    WordVectors(SUBWORDS, kept.words[:3], kept.vectors[:3] * 5).save(vectors)
+    tokenizer = (vectors / "tokenizer.json").read_text()
+    other = json.loads(tokenizer)
+    first, last = min(other["model"]["vocab"].items(), key=lambda item: -item[1]), kept.words[0]
+    other["model"]["vocab"] |= {first[0]: other["model"]["vocab"][last], last: first[1]}
+    (vectors / "tokenizer.json").write_text(json.dumps(other))
+    with pytest.raises(RunError, match="this run began with other subwords than"):
+        pretrain(recipe, data / "run")
+    (vectors / "tokenizer.json").write_text(tokenizer)
+    pretrain(recipe, data / "run")
+    assert json.loads((data / "run" / "run.json").read_text())["begun"] == began
+
+
+def test_a_run_in_the_place_of_its_vectors_is_told_so_and_so_is_a_binary_file(data):
+    vectors = learn_vectors(recipe_of(data), data / "emb")
+    with pytest.raises(DataError, match="a run; name its vectors"):
+        pretrain(model_of(data, vectors.parent), data / "run")
+    (data / "cc.bin").write_bytes(b"no text")
+    with pytest.raises(DataError, match=r"cc\.bin: vectors are read from a folder .* the text format of fastText"):
+        pretrain(model_of(data, data / "cc.bin"), data / "run")
+
+
+def test_text_that_they_have_read_is_text_that_the_model_has_read(data):
+    vectors = learn_vectors(recipe_of(data), data / "emb")
+    recipe = model_of(data, vectors)
+    assert [each.name for each in Ancestry.of(recipe).recipes] == ["begun", "emb"]
+    assert Ancestry.of(recipe).unknown == []
+    assert Ancestry.of(model_of(data, "some.vec")).unknown == ["some.vec"]
+
+
+def test_a_folder_brings_its_tokenizer_and_a_file_none(data):
+    assert tokenizer_of(model_of(data, "runs/emb/vectors")) == "runs/emb/vectors"
+    assert tokenizer_of(model_of(data, "runs/emb/vectors", vocab={"start": "other"})) == "other"
+    assert tokenizer_of(model_of(data, "some.vec.gz")) is None
+
+
+# ---- found before training ----
+
+
+def test_what_is_wrong_is_found_before_training(data):
+    with pytest.raises(DataError, match=r"emb/vectors/subwords\.safetensors: no such file of vectors"):
+        pretrain(model_of(data, data / "emb/vectors"), data / "run")
+    vectors = learn_vectors(recipe_of(data), data / "emb")
+    wide = MODEL["model"] | {"vectors": str(vectors), "shape": {"width": 16, "heads": 1, "layers": 1}}
+    with pytest.raises(SettingsError, match="8 wide, the model 16"):
+        pretrain(model_of(data, vectors, model=wide), data / "run")
+    assert not (data / "run/metrics.jsonl").exists()
+
+
+def test_a_dry_run_looks_at_them_and_measures(data, monkeypatch):
+    monkeypatch.setattr(estimating, "_SECONDS", 0.02)
+    vectors = learn_vectors(recipe_of(data), data / "emb")
+    WordVectors("x", ["of", "a", "vocabulary", "to", "learn"], np.ones((5, 8), np.float32)).write(data / "some.vec")
+    for name in (vectors, data / "some.vec"):
+        found = estimate(model_of(data, name))
+        assert (found.notes, found.cost is None) == ([], False)
+    for name, message in ((data / "none/vectors", "no such tokenizer"), (data / "none.vec", "no such file")):
+        found = estimate(model_of(data, name))
+        assert found.cost is None
+        assert message in found.notes[0]
+
+
+# ---- the shipped ones ----
+
+
+def test_the_tiny_ones_translate_without_a_pair(tmp_path):
+    """tiny/emb, and a model of both languages whose sides read one table that begins with it."""
+    small = WORLD | {"vocab.size": "500"}
+    learnt = {f"embeddings.skipgram.{key}": value for key, value in {"epochs": "1", "buckets": "100"}.items()}
+    vectors = pretrain(read_recipe("tiny/emb", small | learnt), tmp_path / "emb")
+    changes = small | SHORT | {"model.vectors": json.dumps(str(vectors))}
+    pretrain(read_recipe("tiny/unmt-emb", changes), tmp_path / "run")
+    about = json.loads((tmp_path / "run/run.json").read_text())
+    words = WordVectors.load(vectors, SUBWORDS)
+    assert about["begun"]["vectors"]["rows"] == len(words) > 200
+    assert about["begun"]["vectors"]["of"] == Vocab.load(vectors).size + 2  # one asks for English, one for German
+    assert read_recipe("tiny/unmt-emb").model.shape == read_recipe("tiny/unmt-mlm").model.shape
+    for section in ("world", "normalise", "vocab"):
+        assert getattr(read_recipe("tiny/unmt-mlm"), section) == getattr(read_recipe("tiny/emb"), section)

@@ -1,0 +1,241 @@
+"""Recipes of word vectors: what they learn from, the folder they leave, and how it is scored."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from interlace.core.errors import DataError, RunError, SettingsError
+from interlace.embeddings import WordVectors
+from interlace.experiments import Recipe, change_recipe, read_recipe, shipped_recipes
+from interlace.experiments.embeddings import learn_vectors
+from interlace.experiments.evaluate import evaluate, target_of
+from interlace.experiments.pretrain import pretrain
+
+STATIC = [name for name in shipped_recipes() if read_recipe(name).embeddings]
+TINY = [name for name in STATIC if name.startswith("tiny/")]
+WORDS = [name for name in TINY if read_recipe(name).embeddings.units == "words"]  # of subwords: test_embedding_tables
+TABLE_5 = {"xlm/concat": [0.36, 4.89, 0.52], "xlm/muse": [0.38, 5.13, 0.65]}
+SMALL = {
+    "world.languages": '["en", "de"]',
+    "corpora.text.languages": '["en", "de"]',
+    "world.sentences": "400",
+    **{f"world.{kind}": "20" for kind in ("pairs", "labelled", "nli", "dev", "test")},
+    "world.questions": "5",
+    "embeddings.skipgram.width": "8",
+    "embeddings.skipgram.least": "2",
+    "embeddings.skipgram.epochs": "1",
+    "embeddings.skipgram.buckets": "100",
+}
+QUICK = {
+    "tiny/muse": {f"embeddings.adversary.{key}": "2" for key in ("hidden", "epochs", "updates")}
+    | {"embeddings.chances": "1"}
+}
+
+
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory):
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(cache, monkeypatch):
+    monkeypatch.setenv("INTERLACE_CACHE", str(cache))
+
+
+def test_there_is_one_of_each_method():
+    assert {read_recipe(name).embeddings.name for name in TINY} == {"concat", "identical", "muse", "procrustes"}
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_tiny_ones_run_and_are_scored(name, tmp_path):
+    folder = pretrain(read_recipe(name, SMALL | QUICK.get(name, {})), tmp_path / "run")
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "de.safetensors",
+        "de.words",
+        "en.safetensors",
+        "en.words",
+    ]
+    about = json.loads((tmp_path / "run/run.json").read_text())
+    assert about["finished"]
+    assert about["words"]["de"] == len(WordVectors.load(folder, "de")) > 20
+    rows = evaluate(target_of(str(tmp_path / "run")))
+    asked = read_recipe(name).evaluate.tasks
+    languages = {"word_translation": ["de"], "word_similarity": ["en", "de"]}
+    assert [(row["task"], row["language"]) for row in rows] == [
+        (task, one) for task in asked for one in languages[task]
+    ]
+    assert all(row["scores"]["coverage"] > 10 for row in rows)
+    assert json.loads((tmp_path / "run/scores.json").read_text()) == rows
+
+
+def test_a_finished_run_is_not_run_again_and_no_other_may_have_its_folder(tmp_path):
+    recipe = read_recipe("tiny/concat", SMALL)
+    folder = learn_vectors(recipe, tmp_path / "run")
+    before = (folder / "en.safetensors").stat().st_mtime_ns
+    assert learn_vectors(recipe, tmp_path / "run") == folder
+    assert (folder / "en.safetensors").stat().st_mtime_ns == before
+    with pytest.raises(RunError, match="a run of another recipe: seed was 0, is 1"):
+        learn_vectors(change_recipe(recipe, {"seed": "1"}), tmp_path / "run")
+
+
+def test_tasks_that_need_a_model_say_so(tmp_path):
+    learn_vectors(read_recipe("tiny/concat", SMALL), tmp_path / "run")
+    message = r"retrieval: needs a model that reads sentences.* for word_similarity, word_translation"
+    with pytest.raises(DataError, match=message):
+        evaluate(target_of(str(tmp_path / "run")), ["word_translation", "retrieval"])
+
+
+# ---- text as the recipe has it, or vectors that are given ----
+
+RECIPE = {
+    "name": "own",
+    "corpora": {
+        "text": {"languages": ["en"], "train": "mono.en"},
+        "pairs": {"pairs": ["en-de"], "train": ["pairs.en", "pairs.de"]},
+    },
+    "normalise": {"lower_case": True},
+    "filters": {"length": {"max_words": 4}},
+    "splitter": "unicode",
+    "embeddings": {"name": "concat", "skipgram": {"width": 4, "least": 1, "buckets": 10}},
+}
+
+
+@pytest.fixture
+def data(tmp_path):
+    for name, lines in {
+        "mono.en": ["The cat.", "far too long a line of words"],
+        "pairs.en": ["A dog!", "Cats"],
+        "pairs.de": ["Ein Hund!", "Katzen"],
+    }.items():
+        (tmp_path / name).write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+def test_words_are_those_of_the_recipe_s_text_from_all_its_corpora(data):
+    folder = learn_vectors(Recipe.read(RECIPE | {"data_root": str(data)}), data / "run")
+    assert set(WordVectors.load(folder, "en").words) == {"the", "cat", ".", "a", "dog", "!", "cats"}
+    assert set(WordVectors.load(folder, "de").words) == {"ein", "hund", "!", "katzen"}
+
+
+def test_vectors_that_exist_take_the_place_of_text(data):
+    rng = np.random.default_rng(0)
+    words = ["cat", "dog", "house"]
+    english = WordVectors("en", words, rng.normal(size=(3, 2)).astype(np.float32))
+    english.write(data / "x.en.vec")
+    WordVectors("de", ["Katze", "Hund", "Haus"], english.vectors[:, ::-1]).write(data / "x.de.vec")
+    (data / "de-en.txt").write_text("Katze cat\nHund dog\n")
+    section = {"name": "procrustes", "vectors": "x.{language}.vec", "dictionary": "{source}-{target}.txt"}
+    section |= {"mapping": {"normalise": [], "rounds": 0}}
+    recipe = Recipe.read(
+        {"name": "given", "data_root": str(data), "embeddings": section, "evaluate": {"targets": ["de"]}}
+    )
+    folder = learn_vectors(recipe, data / "run")
+    np.testing.assert_allclose(WordVectors.load(folder, "de").vectors, english.vectors, atol=1e-5)
+
+
+def test_half_a_dictionary_is_learnt_from_and_the_other_half_scored(data):
+    rng = np.random.default_rng(0)
+    words = [f"w{number}" for number in range(20)]
+    vectors = WordVectors("en", words, rng.normal(size=(20, 4)).astype(np.float32))
+    vectors.write(data / "x.en.vec")
+    WordVectors("de", [word.upper() for word in words], vectors.vectors[:, ::-1]).write(data / "x.de.vec")
+    (data / "de-en.txt").write_text("".join(f"{word.upper()}\t{word}\n" for word in words))
+    (data / "en-de.txt").write_text("".join(f"{word}\t{word.upper()}\n" for word in words))
+    section = {"name": "procrustes", "vectors": "x.{language}.vec", "dictionary": "{source}-{target}.txt"}
+    section |= {"dictionary_share": 0.5, "mapping": {"rounds": 0}}
+    tasks = {"word_translation": {"files": "{source}-{target}.txt"}}
+    scored = {"targets": ["de"], "tasks": tasks}
+    recipe = Recipe.read({"name": "half", "data_root": str(data), "embeddings": section, "evaluate": scored})
+    learn_vectors(recipe, data / "run")
+    assert [path.name for path in (data / "run/dictionaries").iterdir()] == ["embeddings.en-de.tsv"]
+    assert json.loads((data / "run/run.json").read_text())["embeddings"]["mappings"]["de"]["entries"] == 10
+    [row] = evaluate(target_of(str(data / "run")))
+    assert row["scores"]["held out"] == 50
+    assert row["scores"]["p@1 csls, seen"] == 100
+
+
+def test_no_more_of_given_vectors_is_read_than_is_used(data):
+    for language in ("en", "de"):
+        (data / f"x.{language}.vec").write_text("3 2\na 1 0\nb 0 1\nbroken\n")
+    (data / "en-de.txt").write_text("a a\nb b\n")
+    section = {"name": "procrustes", "vectors": "x.{language}.vec", "dictionary": "{source}-{target}.txt"}
+    section |= {"skipgram": {"most": 2}, "mapping": {"rounds": 0, "normalise": []}}
+    recipe = Recipe.read(
+        {"name": "top", "data_root": str(data), "embeddings": section, "evaluate": {"targets": ["de"]}}
+    )
+    assert WordVectors.load(learn_vectors(recipe, data / "run"), "de").words == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("section", "message"),
+    [
+        ({"name": "procrustes"}, "embeddings: procrustes needs a dictionary: say where"),
+        ({"name": "concat", "vectors": "{language}.vec"}, "embeddings: concat learns from text"),
+        ({"name": "concta"}, "no method of word vectors .*did you mean 'concat'"),
+        ({"name": "concat", "skipgram": {"widht": 3}}, "did you mean 'width'"),
+        ({"name": "muse", "vectors": "{lang}.vec"}, "nothing fills in {lang}"),
+        ({"name": "muse", "units": "subwords"}, "muse learns each language by itself.* all text together: concat$"),
+        ({"name": "concat", "units": "subword"}, "should be 'words' or 'subwords'"),
+    ],
+)
+def test_wrong_sections_are_explained(section, message):
+    with pytest.raises(SettingsError, match=message):
+        Recipe.read(RECIPE | {"embeddings": section})
+
+
+def test_a_recipe_trains_a_model_or_vectors():
+    with pytest.raises(SettingsError, match="not both"):
+        Recipe.read(RECIPE | {"objectives": {"mlm": {}}})
+
+
+def test_a_dictionary_that_is_not_there_is_an_error(data):
+    section = {"name": "procrustes", "dictionary": "none.{source}-{target}"}
+    with pytest.raises(DataError, match=r"no dictionary is there; looked for .*none\.en-de"):
+        learn_vectors(Recipe.read(RECIPE | {"data_root": str(data), "embeddings": section}), data / "run")
+
+
+def test_the_command_line_learns_and_scores(data, monkeypatch):
+    from typer.testing import CliRunner
+
+    from interlace.cli import application
+
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    path = data / "own.json"
+    path.write_text(json.dumps(RECIPE | {"data_root": str(data)}))
+    (data / "d.txt").write_text("cat hund\n")
+    done = CliRunner().invoke(application(), ["pretrain", str(path), "--into", str(data / "run")])
+    assert done.exit_code == 0, done.output
+    where = ["--set", "evaluate.tasks.word_translation.files=d.txt", "--json"]
+    (data / "s.txt").write_text("ein\thund\t0.9\nein\tkatzen\t0.2\nhund\tkatzen\t0.1\n")
+    where = ["--set", "evaluate.tasks.word_similarity.files=s.txt", *where]
+    where += ["--set", 'evaluate.tasks.word_similarity.targets=["de"]']
+    tasks = ["--on", "word_translation", "--on", "word_similarity"]
+    scored = CliRunner().invoke(application(), ["evaluate", str(data / "run"), *tasks, *where, "--recipe", str(path)])
+    assert scored.exit_code == 0, scored.output
+    assert [row["task"] for row in json.loads(scored.stdout)] == ["word_translation", "word_similarity"]
+    assert '"p@1 csls": 100.0' in scored.output
+
+
+# ---- the paper's table ----
+
+
+@pytest.mark.parametrize("name", TABLE_5)
+def test_figures_of_table_5(name):
+    recipe = read_recipe(name)
+    assert [row.scores["mean"] for said in recipe.published for row in said.rows()] == TABLE_5[name]
+    assert all("table 5" in row.where for row in recipe.published)
+    assert recipe.changes
+    assert recipe.embeddings.method().skipgram.width == 300
+
+
+def test_settings_that_the_papers_name():
+    muse = read_recipe("xlm/muse").embeddings.method()
+    rules = muse.adversary
+    assert (rules.hidden, rules.batch, rules.dropout, rules.smoothing, rules.learning_rate) == (2048, 32, 0.1, 0.2, 0.1)
+    assert (rules.decay, rules.shrink, rules.turns, rules.epochs, rules.updates) == (0.95, 0.5, 5, 5, 31_250)
+    assert (rules.wrong, rules.smoothed) == (0.1, "spread")
+    assert (rules.beta, rules.words, muse.mapping.judged_on, muse.mapping.neighbours) == (0.01, 50_000, 10_000, 10)
+    assert (muse.mapping.normalise, muse.mapping.rounds) == ([], 5)

@@ -1,0 +1,205 @@
+"""What a recipe will cost: counted by hand where it is counted, measured where it is measured."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import torch
+from typer.testing import CliRunner
+
+from interlace.cli import application
+from interlace.cli._costs import _duration
+from interlace.core.errors import SettingsError
+from interlace.experiments import Recipe, read_recipe
+from interlace.experiments import estimate as estimating
+from interlace.experiments._estimate_back_translation import Translating, shares
+from interlace.experiments.estimate import estimate
+from interlace.objectives import _own_translation as own
+
+SMALL = {
+    "vocab.size": "500",
+    "model.shape.layers": "1",
+    "model.shape.width": "32",
+    "model.shape.heads": "2",
+    "train.threads": "1",
+    "train.precision": "no",
+}
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch):
+    monkeypatch.setattr(estimating, "_SECONDS", 0.05)
+
+
+def test_subwords_parameters_and_time_by_hand():
+    recipe = read_recipe("tiny/mlm", {**SMALL, "train.steps": "10", "train.micro_batches": "3"})
+    found = estimate(recipe)
+    assert (found.subwords_a_step, found.subwords, found.text, found.notes) == (3 * 1024, 30 * 1024, None, [])
+    assert found.cost.table == 500 * 32
+    # Gated layers of width 32 and inner size 88: 3 x 32^2 + 32^2 and 3 x 32 x 88, two norms but for the first layer,
+    # one after the embedding, one at the end; the head: 32^2, a norm, a bias a subword.
+    layer = 4 * 32 * 32 + 3 * 32 * 88 + 32
+    assert found.cost.parameters == 500 * 32 + 32 + layer + 32 + 32 * 32 + 32 + 500
+    assert found.cost.hours == pytest.approx(30 * 1024 / found.cost.speed / 3600)
+    assert found.cost.speed > 100
+    assert found.cost.device == "1 CPU threads"
+
+
+def test_memory_grows_with_a_micro_batch_and_with_what_is_predicted():
+    def memory(name, **changes):
+        return estimate(read_recipe(name, SMALL | changes)).cost.memory
+
+    few = memory("tiny/mlm")
+    weights = estimate(read_recipe("tiny/mlm", SMALL)).cost.parameters * 16
+    states = few - weights
+    assert states > 1024 * 32 * 4 * 5  # more than a few states a subword
+    assert memory("tiny/mlm", **{"train.tokens_per_batch": "4096"}) - weights == pytest.approx(4 * states, rel=0.01)
+    assert memory("tiny/clm") - weights > states + 0.5 * 1024 * 500 * 4  # it predicts all subwords, each of 500
+
+
+def test_a_translation_model_reads_and_writes_what_counts_and_predicts_all_it_writes():
+    pairs = {
+        "corpora": {"pairs": {"pairs": ["en-de"], "train": ["{source}", "{target}"]}},
+        "objectives": {"translation": {"max_length": 64}},
+        "world": {"languages": ["en", "de"]},
+        "vocab": {"size": 500},
+    }
+    masked = read_recipe("tiny/mlm", SMALL)
+    recipe = Recipe.read({**masked.dump(), **pairs}, "here")
+    found = estimate(recipe)
+    assert found.notes == []
+    assert found.cost.table == 502 * 32  # a subword asks for English, one for German
+    # a gated layer as above with its cross-attention: a norm, four matrices of 32 x 32; the table and the head are the
+    # encoder's, what is after the embedding and at the end is not
+    assert found.cost.decoder == 4 * 32 * 32 + 3 * 32 * 88 + 32 + 32 + 4 * 32 * 32 + 2 * 32
+    states = found.cost.memory - 16 * found.cost.parameters
+    assert states > 0.5 * 1024 * 502 * 4  # half of the subwords are predicted, each of 502
+
+
+UNPAIRED = {
+    "corpora": {"text": {"languages": ["en", "de"], "train": "{language}"}},
+    "world": {"languages": ["en", "de"]},
+    "vocab": {"size": 500},
+}
+
+
+def unpaired(objectives, **train):
+    masked = read_recipe("tiny/mlm", SMALL).dump()
+    objectives = {name: {"max_length": 32, **entry} for name, entry in objectives.items()}
+    return Recipe.read({**masked, **UNPAIRED, "objectives": objectives, "train": {**masked["train"], **train}}, "here")
+
+
+def test_of_fragments_alone_fewer_subwords_are_written_and_predicted():
+    def states(**objectives):
+        cost = estimate(unpaired(objectives)).cost
+        return cost.memory - 16 * cost.parameters
+
+    whole = states(denoise={})
+    assert states(mass={"decoder": "masked"}) == whole
+    assert whole - states(mass={}) > 0.9 * (16 / 32 - 17 / 49) * 1024 * 502 * 4  # scores of the vocabulary alone
+
+
+@pytest.mark.parametrize(
+    ("objectives", "seconds"),
+    [
+        ({"denoise": {}}, 0.001),
+        ({"denoise": {}, "back_translation": {}}, 0.001 + 0.5 * 0.004),
+        ({"back_translation": {"reuse": 8}}, 0.001 + 0.004 / 8),
+    ],
+)
+def test_the_first_pass_of_back_translation_is_in_the_hours(monkeypatch, objectives, seconds):
+    """Here an update takes 1 ms a subword, and 5 ms where it translates first."""
+    monkeypatch.setattr(estimating._Trial, "run", lambda _: (1000.0, 10.0))
+    monkeypatch.setattr(estimating._Trial, "seconds", lambda *_: 0.005)
+    cost = estimate(unpaired(objectives)).cost
+    assert cost.hours == pytest.approx(1500 * 1024 * seconds / 3600)
+    assert cost.speed == pytest.approx(1 / seconds)
+    assert cost.translating == pytest.approx(1 - 0.001 / seconds)
+
+
+def test_what_a_run_would_refuse_is_refused():
+    """A file that is not there may still come; a model that cannot be will not."""
+    alone = unpaired({"back_translation": {}}).dump()
+    alone["corpora"]["text"]["languages"] = ["en"]
+    with pytest.raises(SettingsError, match="sentences in 'en' are to be translated, and there is no other language"):
+        estimate(Recipe.read(alone))
+    narrow = read_recipe("tiny/mt", {"model.decoder": '{ shape = { family = "modernbert", width = 32, heads = 2 } }'})
+    with pytest.raises(SettingsError, match=r"the decoder's 32; give model.decoder a start or a shape of that width"):
+        estimate(narrow)
+
+
+def test_the_first_pass_is_measured():
+    found = estimate(unpaired({"back_translation": {}})).cost.translating
+    assert 0.1 < found < 1  # a step of the decoder a subword
+
+
+def test_translations_are_written_to_the_length_of_the_sentences(monkeypatch):
+    recipe = unpaired({"back_translation": {"reuse": 4}})
+    vocab = estimating._vocab(recipe)
+    backbone = recipe.model.build(vocab, recipe.languages, 0, seq2seq=True)
+    backbone.decoder.model.get_output_embeddings().bias.data[vocab.end] = 100  # it would end at once
+    lengths, said = [], own.translated
+    monkeypatch.setattr(own, "translated", lambda *asked: lengths.append((found := said(*asked)).lengths) or found)
+    translating = Translating(recipe.objective("back_translation"), backbone, vocab, recipe.languages)
+    assert translating.loss(3, torch.device("cpu"))().item() > 0
+    assert [each.tolist() for each in lengths] == [[30] * 3]
+    assert translating.row == 64
+
+
+def test_an_objective_costs_by_its_share_of_the_updates():
+    weights = {"denoise": {"weight": "0:1,500:1,501:0"}, "back_translation": {"weight": "0:0,500:0,501:1", "reuse": 2}}
+    for alternate in (False, True):
+        ((_, share),) = shares(unpaired(weights, steps=1000, alternate=alternate))
+        assert share == pytest.approx(0.5 / 2, abs=0.01)
+    ((_, share),) = shares(unpaired({"denoise": {"weight": 0.25}, "back_translation": {}}))
+    assert share == pytest.approx(0.8)
+
+
+def test_files_that_are_missing_are_told(tmp_path):
+    (tmp_path / "train.en").write_text("a line\n")
+    recipe = read_recipe("tiny/mlm", SMALL).model_copy(update={"world": None, "data_root": str(tmp_path)})
+    group = recipe.corpora["text"].model_copy(update={"languages": ["en", "de"], "train": ["train.{language}"]})
+    found = estimate(recipe.model_copy(update={"corpora": {"text": group}}))
+    assert (found.text.files, found.text.bytes) == (2, 7)
+    assert found.text.missing == [str(tmp_path / "train.de")]
+    missing = tmp_path / "train.de"
+    assert found.notes == [f"1 of 2 files are not there: {missing}: no such file; did you mean 'train.en'?"]
+
+
+def test_word_vectors_have_no_estimate():
+    with pytest.raises(SettingsError, match=r"learns word vectors, .* the command without --dry-run"):
+        estimate(read_recipe("tiny/emb"))
+
+
+def test_what_keeps_a_derived_language_from_being_made_is_told():
+    found = estimate(read_recipe("derived/mlm", SMALL | {"derived.en_x.of": "fr"}))
+    assert found.notes == ["derived.en_x.of: the micro-world is written in en, es, not in 'fr'"]
+
+
+def test_a_start_that_is_not_here_leaves_subwords_alone(tmp_path):
+    model = f'{{start = "{tmp_path / "nobody"}"}}'
+    found = estimate(read_recipe("tiny/mlm", {"model": model}))
+    assert found.cost is None
+    assert found.subwords == 1500 * 1024
+    assert "the model cannot be measured" in found.notes[0]
+    assert "nobody" in found.notes[0]
+
+
+def test_the_command_says_it_and_starts_nothing(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    changes = [part for key, value in SMALL.items() for part in ("--set", f"{key}={value}")]
+    done = CliRunner().invoke(application(), ["pretrain", "tiny/mlm", "--dry-run", *changes], catch_exceptions=False)
+    assert done.exit_code == 0
+    assert [line.split()[0] for line in done.stdout.splitlines()] == [
+        "recipe", "text", "subwords", "model", "memory", "speed", "time",
+    ]  # fmt: skip
+    asked = ["pretrain", "tiny/mlm", "--dry-run", "--json", *changes]
+    assert json.loads(CliRunner().invoke(application(), asked).stdout)["cost"]["table"] == 500 * 32
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(SettingsError, match="--into FOLDER is missing"):
+        CliRunner().invoke(application(), ["pretrain", "tiny/mlm"], catch_exceptions=False)
+
+
+def test_durations_in_the_unit_that_people_would_use():
+    assert [_duration(hours) for hours in (0.01, 1.5, 30, 2400)] == ["36 s", "90 min", "30 h", "100 days"]

@@ -1,0 +1,375 @@
+"""Which scores are kept and which are made anew; the scoring itself is replaced by a counter."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from unittest.mock import MagicMock
+
+import pytest
+from transformers import BertModel
+
+from interlace.core.errors import CheckpointError, DataError, RunError, SettingsError
+from interlace.data.vocab import Vocab
+from interlace.experiments import Recipe, change_recipe, evaluate, read_recipe, scored_files
+from interlace.experiments._knowledge import Knowledge
+from interlace.experiments.evaluate import Target, _open, _task
+from interlace.experiments.evaluate import evaluate as run
+from interlace.experiments.studies._asked import asked_of
+from interlace.models.build import config_of
+from interlace.models.shape import Shape
+from interlace.tasks.pos import Pos
+
+
+@pytest.fixture
+def target(tmp_path, monkeypatch):
+    monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "model.safetensors").write_bytes(b"one")
+    return Target(str(tmp_path / "model"), read_recipe("tiny/mlm"), tmp_path / "run")
+
+
+def scored_by(monkeypatch, scored):
+    """Have this in the place of scoring, whatever files there are."""
+    monkeypatch.setattr(evaluate, "score_within_memory", scored)
+    monkeypatch.setattr(evaluate, "readable", lambda _, fit: (fit, None))
+
+
+@pytest.fixture
+def made(monkeypatch, tmp_path):
+    """The cells that were scored, in order; each one's score is its number."""
+    cells = []
+
+    def scored(cell, fit):
+        cells.append((cell.name, cell.seed))
+        return [
+            {"task": cell.name, "seed": cell.seed, "setting": setting, "language": language, "score": len(cells)}
+            for setting, language in fit.scored
+        ]
+
+    scored_by(monkeypatch, scored)
+    monkeypatch.setattr(evaluate.Vocab, "load", lambda _: None)
+    monkeypatch.setattr(evaluate, "data_root", lambda _: tmp_path)
+    return cells
+
+
+@pytest.fixture
+def mine(target, tmp_path):
+    """The same target with tagged files of its own: English to learn from, English and German to score."""
+    for name in ("train.en", "dev.en", "test.en", "test.de"):
+        (tmp_path / f"{name}.conllu").write_text(name)
+    more = {"evaluate.tasks.pos.files": "{split}.{language}.conllu", "evaluate.tasks.pos.targets": '["de"]'}
+    return target.changed(change_recipe(target.recipe, more))
+
+
+@pytest.mark.parametrize("name", ["train.en", "dev.en", "test.de"])
+def test_a_mended_file_is_scored_anew(mine, made, tmp_path, name):
+    """Nobody who mends a test set wants the score of the old one."""
+    run(mine, ["pos"], seeds=1)
+    run(mine, ["pos"], seeds=1)
+    assert len(made) == 1
+    (tmp_path / f"{name}.conllu").write_text("mended")
+    assert {row["score"] for row in run(mine, ["pos"], seeds=1)} == {2}
+
+
+def changed(target, made, more, name, path):
+    """Whether a task under more settings is scored anew once this file has changed."""
+    asked = target.changed(change_recipe(target.recipe, {f"evaluate.tasks.{name}.{key}": more[key] for key in more}))
+    for _ in range(2):
+        run(asked, [name], seeds=1)
+    count = len(made)
+    path.write_text("mended\n")
+    run(asked, [name], seeds=1)
+    return len(made) > count
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "file"),
+    [
+        ("mt", {"targets": '["en-de"]'}, "parallel/test.en-de.de"),
+        ("mt", {"targets": '["de-en"]'}, "parallel/test.en-de.de"),
+        ("mining", {"targets": '["de"]'}, "parallel/dev.en-de.en"),  # that sets the threshold
+        ("word_translation", {"targets": '["de"]', "candidates": "text"}, "text/train.en.txt"),
+        ("word_translation", {"targets": '["de"]', "learnt": "dict/learnt"}, "dict/learnt"),
+        ("embedding_alignment", {"targets": '["de"]', "candidates": "text"}, "text/train.de.txt"),
+        ("pos", {"targets": '["de"]', "held_apart": "true", "tuning.select": "last"}, "pos/dev.en.conllu"),
+    ],
+)
+def test_all_that_a_task_reads_is_looked_at(target, made, tmp_path, name, more, file):
+    for folder, names in {
+        "parallel": [f"{split}.en-de.{side}" for split in ("dev", "test") for side in ("en", "de")],
+        "text": ["train.en.txt", "train.de.txt"],
+        "dict": ["en-de.txt", "learnt"],
+        "pos": [f"{split}.{side}.conllu" for split in ("train", "dev", "test") for side in ("en", "de")],
+    }.items():
+        (tmp_path / folder).mkdir()
+        for each in names:
+            (tmp_path / folder / each).write_text(each)
+    assert changed(target, made, more, name, tmp_path / file)
+
+
+def test_conditions_are_the_same_for_two_models_and_not_for_two_settings(mine, made, tmp_path):
+    def conditions(target):
+        return {row["conditions"] for row in run(target, ["pos"], seeds=2)}
+
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "model.safetensors").write_bytes(b"two")
+    other = replace(mine, model=str(tmp_path / "other"), into=tmp_path / "others")
+    longer = mine.changed(change_recipe(mine.recipe, {"evaluate.tasks.pos.tuning.epochs": "7"}))
+    assert conditions(mine) == conditions(other) != conditions(longer)
+    assert len(conditions(mine)) == 1
+
+
+def test_conditions_do_not_depend_on_where_the_data_stands(mine, made, tmp_path):
+    def conditions(root, into):
+        (tmp_path / root).mkdir()
+        placed = replace(mine, recipe=mine.recipe.model_copy(update={"world": None, "data_root": str(tmp_path / root)}))
+        return {row["conditions"] for row in run(replace(placed, into=tmp_path / into), ["pos"], seeds=1)}
+
+    assert conditions("here", "one") == conditions("there", "two")
+
+
+def test_rows_of_before_conditions_were_told_get_theirs_and_are_not_made_again(mine, made):
+    run(mine, ["pos"], seeds=1)
+    book = mine.into / "scores.json"
+    before = book.read_text()
+    book.write_text(json.dumps([{**row, "conditions": ""} for row in json.loads(before)]))
+    run(mine, ["pos"], seeds=1)
+    assert json.loads(book.read_text()) == json.loads(before)
+    assert len(made) == 1
+
+
+def test_scores_outlive_their_files(mine, made, tmp_path):
+    """Data that is not here, and rows of before this was written down, are no reason to score again."""
+    run(mine, ["pos"], seeds=1)
+    (tmp_path / "test.de.conllu").rename(tmp_path / "away")
+    run(mine, ["pos"], seeds=1)
+    (tmp_path / "away").rename(tmp_path / "test.de.conllu")
+    book = mine.into / "scores.json"
+    book.write_text(
+        json.dumps([{key: row[key] for key in row if key != "files"} for row in json.loads(book.read_text())])
+    )
+    run(mine, ["pos"], seeds=1)
+    assert len(made) == 1
+
+
+def test_what_is_there_is_not_made_again(target, made):
+    first = run(target, ["pos", "retrieval"], seeds=2)
+    assert made == [("pos", 0), ("pos", 1), *[("retrieval", 0)] * 3]  # a probe has one seed, and a turn a language
+    assert run(target, ["pos", "retrieval"], seeds=2) == first
+    assert run(target, ["pos"], seeds=3)[:8] == first[:8]  # four languages a seed
+    assert made[5:] == [("pos", 2)]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{}", "a list of scores is expected"),
+        ('[{"task": "pos"}]', "entry 1 lacks seed, language"),
+        ("[3]", "entry 1 lacks task"),
+    ],
+)
+def test_a_damaged_file_of_scores_is_told_and_kept(target, made, text, said):
+    (target.into).mkdir()
+    (target.into / "scores.json").write_text(text)
+    with pytest.raises(RunError, match=f"scores.json: damaged: {said}.*; move it away to score anew"):
+        run(target, ["retrieval"])
+    assert not made
+    assert (target.into / "scores.json").read_text() == text
+
+
+def test_only_the_seeds_asked_for_come_back(target, made):
+    run(target, ["pos"], seeds=3)
+    assert {row["seed"] for row in run(target, ["pos"], seeds=1)} == {0}
+    assert len(made) == 3
+
+
+def test_another_model_is_scored_anew(target, made, tmp_path):
+    run(target, ["pos"], seeds=1)
+    (tmp_path / "model" / "model.safetensors").write_bytes(b"another")
+    assert {row["score"] for row in run(target, ["pos"], seeds=1)} == {2}
+
+
+def test_scores_under_other_settings_are_never_mixed(target, made):
+    run(target, ["pos", "xnli"], seeds=2)
+    other = target.changed(change_recipe(target.recipe, {"evaluate.tasks.pos.tuning.epochs": "1"}))
+    assert {row["score"] for row in run(other, ["pos"], seeds=1)} == {5}
+    kept = json.loads((target.into / "scores.json").read_text())
+    assert list(dict.fromkeys((row["task"], row["seed"]) for row in kept)) == [("xnli", 0), ("xnli", 1), ("pos", 0)]
+
+
+def test_a_setting_asked_for_later_leaves_the_others_be(target, made):
+    run(target, ["xnli"], seeds=1)
+    more = {"evaluate.tasks.xnli.settings": '["zero-shot", "translate-train"]'}
+    rows = run(target.changed(change_recipe(target.recipe, more)), ["xnli"], seeds=1)
+    assert len(made) == 1 + 3  # a model a language, beside the one there is
+    assert [row["score"] for row in rows if row["setting"] == "zero-shot"] == [1, 1, 1, 1]
+    assert [row["language"] for row in rows if row["setting"] == "translate-train"] == ["de", "es", "hi"]
+
+
+def test_a_task_without_a_language_is_told(target, made):
+    nowhere = target.changed(change_recipe(target.recipe, {"evaluate.tasks.retrieval.targets": "[]"}))
+    with pytest.raises(
+        DataError, match=r"retrieval: no language to score it in; .*evaluate\.tasks\.retrieval\.targets"
+    ):
+        run(nowhere, ["retrieval"])
+    assert not made
+
+
+def test_a_folder_that_is_not_there_is_said_to_be_missing(tmp_path):
+    with pytest.raises(DataError, match="no such folder"):
+        evaluate.target_of(str(tmp_path / "rnu"))
+    with pytest.raises(DataError, match=r"no run folder; for a plain checkpoint.*say --into"):
+        evaluate.target_of(str(tmp_path))
+
+
+def test_a_plain_checkpoint_needs_no_recipe(tmp_path):
+    target = evaluate.target_of(str(tmp_path / "mbert"), into=tmp_path / "scores")
+    assert (target.model, target.recipe.name, target.trained) == (str(tmp_path / "mbert"), "mbert", None)
+    changed = change_recipe(target.recipe, {"evaluate.targets": '["de", "fr"]'})
+    assert changed.languages == ["en", "de", "fr"]
+
+
+def test_one_task_on_several_sets_of_files(target):
+    names = {"evaluate.tasks.pud.task": "pos", "evaluate.tasks.pud.files": "pud/{split}.{language}.conllu"}
+    recipe = change_recipe(target.recipe, names)
+    assert recipe.evaluate.task("pud").files == "pud/{split}.{language}.conllu"
+    assert type(recipe.evaluate.task("pud")) is type(recipe.evaluate.task("pos"))
+    with pytest.raises(SettingsError, match=r"no task 'poss'; did you mean 'pos'"):
+        change_recipe(target.recipe, {"evaluate.tasks.pud.task": "poss"})
+
+
+def test_a_model_for_other_languages_is_another_model(target, made):
+    """What was trained on four languages together says nothing of two of them."""
+    together = {"evaluate.tasks.pos.settings": '["translate-train-all"]'}
+    four = target.changed(change_recipe(target.recipe, together))
+    two = target.changed(change_recipe(four.recipe, {"evaluate.tasks.pos.targets": '["de"]'}))
+    assert {row["score"] for row in run(four, ["pos"], seeds=1)} == {1}
+    assert [(row["language"], row["score"]) for row in run(two, ["pos"], seeds=1)] == [("en", 2), ("de", 2)]
+    fewer = target.changed(change_recipe(target.recipe, {"evaluate.tasks.pos.targets": '["de"]'}))
+    run(target, ["pos"], seeds=1)
+    assert {row["score"] for row in run(fewer, ["pos"], seeds=1)} == {3}  # zero-shot: the same model, fewer of its rows
+
+
+def test_what_cannot_be_scored_costs_the_rest_nothing(target, monkeypatch):
+    def scored(cell, fit):
+        if cell.name == "pos" or fit.scored[0][1] == "es":
+            raise DataError(f"{cell.name}: nothing in {fit.scored[-1][1]!r}")
+        return [{"task": cell.name, "seed": 0, "setting": "zero-shot", "language": fit.scored[0][1], "score": 1}]
+
+    scored_by(monkeypatch, scored)
+    monkeypatch.setattr(evaluate.Vocab, "load", lambda _: None)
+    monkeypatch.setattr(evaluate, "data_root", lambda _: Path("nowhere"))
+    with pytest.raises(
+        evaluate.IncompleteError, match="pos: nothing in 'hi'; retrieval: nothing in 'es'; every"
+    ) as caught:
+        run(target, ["pos", "retrieval"], seeds=1)
+    assert [row["language"] for row in caught.value.rows] == ["de", "hi"]
+    assert len(json.loads((target.into / "scores.json").read_text())) == 2
+    with pytest.raises(DataError, match=r"^pos: nothing in 'hi'$"):  # nothing else was asked for
+        run(target, ["pos"], seeds=1)
+
+
+def test_what_stops_every_seed_is_told_once(target, made, monkeypatch, caplog):
+    others, known = evaluate.score_within_memory, []
+
+    def scored(cell, fit):
+        if cell.name == "pos":
+            raise DataError("pos: no such file")
+        return others(cell, fit)
+
+    scored_by(monkeypatch, scored)
+    monkeypatch.setattr(evaluate, "kept_leaks", lambda *given: known.append(given[-2:]) or [])
+    with pytest.raises(DataError, match=r"^pos: no such file$"):
+        run(replace(target, trained=target.recipe), ["pos"], seeds=3)
+    assert caplog.text.count("no such file") == 1
+    assert not known  # without a score, no leak is looked for
+    with pytest.raises(evaluate.IncompleteError):
+        run(replace(target, trained=target.recipe), ["pos", "retrieval"], seeds=3)
+    assert known == [(["retrieval"], ["pos: no such file"])]  # what is not scored is not looked for, nor told again
+
+
+def test_a_row_says_what_was_found_of_its_test_text_and_of_whose_text_nobody_knows(target, made, monkeypatch):
+    leak = {
+        "task": "retrieval",
+        "language": "de",
+        "exact": 0.0,
+        "ngram": 1.5,
+        "n": 8,
+        "unknown": ["mbert"],
+        "shown": [],
+    }
+    monkeypatch.setattr(evaluate, "kept_leaks", lambda *_: [leak])
+    rows = run(replace(target, trained=target.recipe), ["retrieval"])
+    found = {row["language"]: row.get("leak") for row in rows}
+    assert found["de"] == {"exact": 0.0, "ngram": 1.5, "n": 8, "unknown": ["mbert"]}
+    assert found["es"] is None
+
+
+def test_a_probe_loads_its_model_once_for_all_languages(target, monkeypatch):
+    loads, looks = [], []
+
+    def scored(cell, fit):
+        cell.measure  # noqa: B018 - loads the model where it has not been loaded
+        return [{"task": cell.name, "seed": 0, "setting": "zero-shot", "language": fit.scored[0][1], "score": 1}]
+
+    real = scored_files.find
+    scored_by(monkeypatch, scored)
+    monkeypatch.setattr(evaluate, "load", lambda model, _vocab: loads.append(model) or MagicMock())
+    monkeypatch.setattr(scored_files, "find", lambda model: looks.append(model) or real(model))
+    monkeypatch.setattr(evaluate.Vocab, "load", lambda _: None)
+    monkeypatch.setattr(evaluate, "data_root", lambda _: Path("nowhere"))
+    assert len(run(target, ["retrieval"])) == 3
+    assert len(loads) == 1
+    assert len(looks) == 1  # of a model of the hub, each look may ask the network
+
+
+def test_a_test_set_is_translated_up_to_what_the_run_learnt_in_each_direction(tmp_path):
+    corpora = {"pairs": {"pairs": ["en-de"], "train": ["a.{language}"]}}
+    objectives = {
+        "translation": {"directions": "forward", "max_length": 16},
+        "back_translation": {"corpora": ["en-de:en"], "max_length": 32},
+        "denoise": {"max_length": 60},
+    }
+    evaluated = {"tasks": {"mt": {}, "short": {"task": "mt", "max_length": 12}}}
+    trained = Recipe.read({"name": "r", "corpora": corpora, "objectives": objectives, "evaluate": evaluated})
+    finished = Target("r/model", trained, Path("r"), trained)
+    assert _task(finished, "mt").max_length == {"en-de": 16, "de-en": 32}
+    assert _task(finished, "short").max_length == 12
+    alone = replace(finished, trained=None, model=str(tmp_path))
+    assert _task(alone, "mt").max_length is None  # nobody knows: the model's own
+    Knowledge.of(trained).write(tmp_path)
+    assert _task(alone, "mt").max_length == {"en-de": 16, "de-en": 32}
+
+
+def test_all_directions_that_were_learnt_are_scored_where_nobody_names_any(tmp_path):
+    data = {"name": "r", "corpora": {"pairs": {"pairs": ["en-de"], "train": ["a.{language}"]}}}
+    data |= {"objectives": {"translation": {}}, "evaluate": {"tasks": {"mt": {}, "pos": {}}}}
+    recipe = Recipe.read(data)
+    both = ["en-de", "de-en"]
+    assert _task(Target("r/model", recipe, Path("r"), recipe), "mt").targets == both
+    assert _task(Target("r/model", recipe, Path("r"), recipe), "pos").targets is None
+    assert asked_of(recipe, "mt") == {("zero-shot", direction) for direction in both}  # a study looks for the same
+    named = Recipe.read(data | {"evaluate": {"targets": ["de"], "tasks": {"mt": {}}}})
+    assert _task(Target("r/model", named, Path("r"), named), "mt").targets is None
+    assert asked_of(named, "mt") == {("zero-shot", "de")}
+
+
+def test_a_direction_that_was_never_learnt_is_told(caplog, tmp_path):
+    corpora = {"pairs": {"pairs": ["en-de"], "train": ["a.{language}"]}}
+    evaluated = {"targets": ["en-de", "de-en"], "tasks": {"mt": {}}}
+    objectives = {"translation": {"directions": "forward"}}
+    trained = Recipe.read({"name": "r", "corpora": corpora, "objectives": objectives, "evaluate": evaluated})
+    _task(Target("r/model", trained, Path("r"), trained), "mt")
+    assert "mt: the run never learnt to translate de-en, so a score there is of guesses; it learnt en-de" in caplog.text
+    caplog.clear()
+    _task(Target(str(tmp_path), trained, None, None), "mt")  # a model of somebody else's
+    assert not caplog.text
+
+
+def test_the_tokenizer_of_another_model_is_refused(tmp_path):
+    """Its ids would be other words to the model, and the scores those of noise."""
+    vocab = Vocab.learn({"en": ["a few words"] * 9}, size=300)
+    BertModel(config_of(Shape(family="bert", layers=1, width=16, heads=2), vocab)).save_pretrained(tmp_path)
+    assert _open(str(tmp_path), Pos(), vocab).vocab_size == vocab.size
+    with pytest.raises(CheckpointError, match=f"the model has {vocab.size} subwords, the vocabulary 9"):
+        _open(str(tmp_path), Pos(), Vocab.learn({"en": [f"w{n} x{n}" for n in range(999)]}, size=900))

@@ -1,0 +1,205 @@
+"""Fine-tunings of `evaluate` from end to end: a small model that learns which of three words follows from which."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from interlace.core.errors import DataError
+from interlace.data.vocab import Vocab
+from interlace.experiments import Recipe, change_recipe, evaluate
+from interlace.experiments.evaluate import IncompleteError, Target
+from interlace.experiments.evaluate import evaluate as run
+from interlace.models.build import fresh
+from interlace.models.shape import Shape
+from interlace.tasks.xnli import Xnli
+from interlace.training._tuned import Tuned
+
+SIGNS = {"entailment": "always", "neutral": "maybe", "contradiction": "never"}
+SEEN = ("task", "setting", "seed", "language", "score", "scores", "n", "tuning")  # of a row, all but times
+
+
+@pytest.fixture
+def asked(tmp_path, monkeypatch):
+    """A checkpoint, its tasks `nli` and `more` in English, German and French, and what is changed of them."""
+    vocab = Vocab.learn({"en": ["the cat sees always maybe never"] * 20}, size=320)
+    shape = Shape(layers=1, width=32, heads=2, max_length=32, dropout=0.1, attention_dropout=0.1)
+    monkeypatch.setattr(evaluate.Vocab, "load", lambda _: vocab)
+    monkeypatch.setattr(evaluate, "load", lambda _model, _vocab: fresh(shape, vocab))
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "model.safetensors").write_bytes(b"one")
+    for split, count in (("train", 40), ("dev", 4), ("test", 5)):
+        for language in ("en", "de", "fr"):
+            rows = ["language\tgold_label\tsentence1\tsentence2"]
+            rows += [f"{language}\t{label}\tthe cat\t{sign} sees" for label, sign in SIGNS.items()] * count
+            (tmp_path / f"{split}.{language}.tsv").write_text("\n".join(rows) + "\n")
+    tuning = {"learning_rate": 1e-2, "tokens_per_batch": 128, "epochs": 3}
+    files = {split: f"{split}.{{language}}.tsv" for split in ("train", "dev", "test")} | {"translated": "test.en.tsv"}
+    task = {"task": "xnli", "files": files, "tuning": tuning}
+    recipe = Recipe.read({
+        "name": "r",
+        "data_root": str(tmp_path),
+        "train": {"precision": "no", "threads": 1},
+        "evaluate": {"source": "en", "targets": ["de", "fr"], "seeds": 1, "tasks": {"nli": task, "more": task}},
+    })  # fmt: skip
+
+    def make(**changes):
+        given = {f"evaluate.tasks.nli.{key.replace('__', '.')}": value for key, value in changes.items()}
+        return Target(str(tmp_path / "model"), change_recipe(recipe, given), tmp_path / "run")
+
+    return make
+
+
+def told(rows):
+    """What rows say but for the time it took, and for development sets that are judged by in other rows."""
+    kept = [{key: row[key] for key in SEEN} for row in rows]
+    for row in kept:
+        tuning = {**row["tuning"], "seconds": None}
+        row["tuning"] = {**tuning, "dev": {language: tuning["dev"].get(language) for language in tuning["judged_by"]}}
+    return kept
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """What is read, and how often the model predicts."""
+    read, predicted = [], []
+    examples, predict = Xnli.examples, Tuned.predict
+
+    def reading(self, split, language, vocab, root):
+        read.append((split, language))
+        return examples(self, split, language, vocab, root)
+
+    def predicting(self, examples):
+        predicted.append(len(examples))
+        return predict(self, examples)
+
+    monkeypatch.setattr(Xnli, "examples", reading)
+    monkeypatch.setattr(Tuned, "predict", predicting)
+    return read, predicted
+
+
+@pytest.mark.parametrize(
+    ("rule", "most"),
+    [
+        ("last", 3 + 1),  # once more to see whether it has collapsed
+        ("english-dev", 3),
+        ("per-language-dev", 3 * 3),  # at each check that is the best so far
+    ],
+)
+def test_each_set_is_read_once_and_the_same_text_is_predicted_once(asked, counted, rule, most):
+    """Two seeds of a fine-tuning in three epochs; the English test set is all languages' human translation too."""
+    read, predicted = counted
+    rows = run(asked(settings='["zero-shot", "translate-test"]', tuning__select=rule), ["nli"], seeds=2)
+    assert len(rows) == 2 * 5
+    assert sorted(read) == sorted(set(read))
+    assert predicted.count(15) <= 2 * most
+    scores = {(row["seed"], row["setting"], row["language"]): row["scores"] for row in rows}
+    assert all(scores[key] == scores[key[0], "zero-shot", "en"] for key in scores if key[1] == "translate-test")
+
+
+def test_translations_in_other_files_are_other_text(asked, counted, tmp_path):
+    for language in ("de", "fr"):
+        (tmp_path / f"translated.{language}.tsv").write_bytes((tmp_path / "test.en.tsv").read_bytes())
+    files = '{train = "train.{language}.tsv", dev = "dev.en.tsv", test = "test.{language}.tsv", '
+    files += 'translated = "translated.{language}.tsv"}'
+    run(asked(files=files, settings='["zero-shot", "translate-test"]'), ["nli"])
+    assert counted[0].count(("test", "en")) == 3
+    assert counted[1].count(15) == 5
+
+
+def test_what_one_task_read_is_not_kept_for_the_next(asked, counted):
+    run(asked(), ["nli", "more"])
+    assert counted[0].count(("train", "en")) == 2
+
+
+@pytest.mark.parametrize(("rule", "gone"), [("english-dev", "test"), ("mean-dev", "test"), ("per-language-dev", "dev")])
+def test_a_language_without_its_files_costs_the_others_nothing(asked, counted, tmp_path, rule, gone):
+    """Nor are the others made again while it is away; German goes on judging where all languages judge."""
+    target = asked(tuning__select=rule)
+    whole = told(run(replace(target, into=tmp_path / "whole"), ["nli"]))
+    (tmp_path / f"{gone}.de.tsv").rename(tmp_path / "away")
+    predicted = []
+    for _ in range(2):
+        lacking = f"no {gone} data in 'de'.*{gone}.de.tsv.*; everything else"
+        with pytest.raises(IncompleteError, match=lacking) as caught:
+            run(target, ["nli"])
+        assert told(caught.value.rows) == [row for row in whole if row["language"] != "de"]
+        predicted.append(len(counted[1]))
+    assert predicted[0] == predicted[1]
+    (tmp_path / "away").rename(tmp_path / f"{gone}.de.tsv")
+    assert told(run(target, ["nli"])) == whole
+
+
+@pytest.mark.parametrize(("rule", "gone"), [("mean-dev", "dev.de"), ("english-dev", "dev.en"), ("last", "train.en")])
+def test_what_a_fine_tuning_needs_stops_it_before_it_begins(asked, counted, tmp_path, rule, gone):
+    (tmp_path / f"{gone}.tsv").unlink()
+    with pytest.raises(DataError, match=f"{gone}.tsv"):
+        run(asked(tuning__select=rule), ["nli"])
+    assert not counted[1]
+
+
+def test_a_task_without_any_language_is_an_error_of_its_own(asked, tmp_path):
+    for language in ("en", "de", "fr"):
+        (tmp_path / f"test.{language}.tsv").unlink()
+    with pytest.raises(DataError, match=r"test\.en\.tsv.*test\.de\.tsv.*test\.fr\.tsv"):
+        run(asked(), ["nli"])
+
+
+def test_a_task_that_memory_does_not_hold_is_told_and_the_others_go_on(asked, monkeypatch):
+    predict = Tuned.predict
+
+    def predicting(self, examples):
+        if self.cell.name == "nli":
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return predict(self, examples)
+
+    monkeypatch.setattr(Tuned, "predict", predicting)
+    cure = r"--set evaluate\.tasks\.nli\.tuning\.tokens_per_batch=64 or --set evaluate\.tasks\.nli\.max_length=\d+"
+    with pytest.raises(IncompleteError, match=f"nli: the GPU's memory does not hold this task; .*: {cure}") as caught:
+        run(asked(), ["nli", "more"], seeds=2)
+    assert {row["task"] for row in caught.value.rows} == {"more"}
+    assert str(caught.value).count("memory") == 1  # of both seeds
+
+
+@pytest.mark.parametrize("rule", ["english-dev", "per-language-dev"])
+def test_a_sweep_goes_on_with_the_rate_it_was_stopped_in(asked, tmp_path, monkeypatch, rule):
+    target = asked(tuning__select=rule, tuning__learning_rate="[1e-2, 1e-3, 3e-3]")
+    whole = told(run(replace(target, into=tmp_path / "whole"), ["nli"]))
+    assert {row["tuning"]["learning_rate"] for row in whole} != {3e-3}  # what was found before is asked for again
+    real, stopped, tried = Tuned.run, [3e-3], []
+
+    def stopping(self, *given):
+        rate = self.training.settings.learning_rate
+        tried.append(rate)
+        if rate in stopped:
+            raise KeyboardInterrupt
+        real(self, *given)
+
+    monkeypatch.setattr(Tuned, "run", stopping)
+    with pytest.raises(KeyboardInterrupt):
+        run(target, ["nli"])
+    stopped.clear()
+    assert told(run(target, ["nli"])) == whole
+    assert tried == [1e-2, 1e-3, 3e-3, 3e-3]
+    assert not (target.into / "tuning").exists()
+
+
+def test_a_sweep_under_other_settings_begins_anew(asked, monkeypatch):
+    real, tried = Tuned.run, []
+
+    def stopping(self, *given):
+        tried.append(self.training.settings.learning_rate)
+        if len(tried) == 2:
+            raise KeyboardInterrupt
+        real(self, *given)
+
+    monkeypatch.setattr(Tuned, "run", stopping)
+    target = asked(tuning__learning_rate="[1e-2, 1e-3]")
+    with pytest.raises(KeyboardInterrupt):
+        run(target, ["nli"])
+    assert len(list((target.into / "tuning" / "nli").iterdir())) == 1
+    run(asked(tuning__learning_rate="[1e-2, 1e-3]", tuning__epochs="1"), ["nli"])
+    assert tried == [1e-2, 1e-3] * 2
+    assert not (target.into / "tuning").exists()

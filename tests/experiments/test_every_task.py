@@ -1,0 +1,289 @@
+"""Every task of the registry scored as people do it: by `interlace evaluate`, on the micro-world, nothing stands in.
+
+What is scored: a run of ours, a plain checkpoint of transformers, a run that translates, and static word vectors. A new
+task fails here until its row stands in `ASKED`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from safetensors import safe_open
+from typer.testing import CliRunner
+
+from interlace.cli import application
+from interlace.core.errors import InterlaceError, SettingsError
+from interlace.experiments import read_recipe
+from interlace.experiments.prepare import data_root
+from interlace.experiments.pretrain import pretrain
+from interlace.tasks import TASKS
+from interlace.tasks._dictionary import read_entries
+from interlace.training.outcomes import outcomes_file, read_outcomes
+from plain_bert import save_plain_bert
+
+TARGETS = ["de", "hi"]
+ALL = ["en", *TARGETS]
+THREE = ["zero-shot", "translate-train", "translate-test"]
+WORLD = {
+    "world.languages": json.dumps(ALL),
+    "world.sentences": "120",
+    "world.pairs": "80",
+    **{f"world.{kind}": "16" for kind in ("labelled", "nli", "dev", "test")},
+    "world.questions": "12",
+}
+SMALL = WORLD | {
+    "corpora.text.languages": json.dumps(ALL),
+    "corpora.pairs.pairs": '["en-de", "en-hi"]',
+    "vocab.size": "700",
+    "model.shape.layers": "1",
+    "model.shape.width": "16",
+    "model.shape.heads": "2",
+    "train.steps": "2",
+    "train.tokens_per_batch": "256",
+    "train.evaluate_tokens": "256",
+    "train.threads": "1",
+    "train.diagnostics.every": "0",
+}
+TUNED = {"tuning": {"epochs": 1, "learning_rate": 1e-3, "tokens_per_batch": 512}}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How a task is scored here, and where its examples are counted.
+
+    test: the test file by language. count: the examples that a file holds; None: that many words have vectors.
+    targets: the languages it is scored in. changes: its settings.
+    """
+
+    test: str
+    count: str | None
+    targets: list[str]
+    changes: dict
+
+
+def pairs_of(name):
+    """A classifier of pairs in all settings; its English test set, the same rows, stands for the translated ones."""
+    files = {split: name.format(split=split, language="{language}") for split in ("train", "dev", "test")}
+    files["translated"] = name.format(split="test", language="en")
+    changes = {"files": files, "settings": THREE, "translations": "human", **TUNED}
+    return Asked(files["test"], "lines", ALL, changes)
+
+
+ASKED = {
+    "xnli": pairs_of("nli/{split}.{language}.tsv"),
+    "pawsx": pairs_of("pawsx/{split}-{language}.tsv"),
+    "pos": Asked("pos/test.{language}.conllu", "blocks", ALL, TUNED),
+    "ner": Asked("ner/test.{language}.tsv", "blocks", ALL, TUNED),
+    "mlqa": Asked("qa/test.{language}.json", "questions", ALL, TUNED),
+    "retrieval": Asked("parallel/test.en-{language}.en", "lines", TARGETS, {}),
+    "mining": Asked("parallel/test.en-{language}.en", "at most", TARGETS, {"kept": 0.75}),
+    "word_alignment": Asked("parallel/test.en-{language}.links", "lines", TARGETS, {}),
+    "perplexity": Asked("text/test.{language}.txt", "lines", ALL, {}),
+    "embedding_alignment": Asked("dict/en-{language}.txt", None, TARGETS, {}),
+    "word_translation": Asked("dict/en-{language}.txt", None, TARGETS, {"reading": {"pieces": "mean"}}),
+    "word_similarity": Asked("similarity/{language}.tsv", "rows", ALL, {"reading": {"pieces": "mean"}}),
+    "mt": Asked("parallel/test.{pair}.en", "lines", ["en-de", "hi-en"], {"search": {"beam": 2}}),
+    "round_trip": Asked("text/test.{source}.txt", "lines", ["en-de", "hi-en"], {"search": {"beam": 2}}),
+}
+WRITERS = {"mt", "round_trip"}  # an encoder alone cannot write
+STATIC = {name for name in TASKS.names() if TASKS.get(name).static}
+SCORED = [
+    *((kind, name) for kind in ("run", "checkpoint") for name in TASKS.names() if name not in WRITERS),
+    *(("translator", name) for name in sorted(WRITERS)),
+    *(("vectors", name) for name in sorted(STATIC)),
+]
+
+
+# ---- what is scored ----
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory):
+    return tmp_path_factory.mktemp("every")
+
+
+@pytest.fixture(scope="module")
+def run(base):
+    """A run of two steps, which is all that a score needs."""
+    pretrain(read_recipe("tiny/mlm-tlm", SMALL), base / "run")
+    return base / "run"
+
+
+@pytest.fixture(scope="module")
+def world(run):
+    """The folder of the micro-world, which the run wrote."""
+    return data_root(read_recipe("tiny/mlm-tlm", SMALL))
+
+
+@pytest.fixture(scope="module")
+def checkpoint(base, world):
+    """A BERT as transformers saves it, with WordPiece learnt on the same text."""
+    files = [world / f"text/train.{language}.txt" for language in ALL]
+    return save_plain_bert(base / "bert", [line for file in files for line in file.read_text().splitlines()])
+
+
+@pytest.fixture(scope="module")
+def translator(base):
+    changes = {key: value for key, value in SMALL.items() if not key.startswith(("corpora.text", "train.diagnostics"))}
+    pretrain(read_recipe("tiny/mt", changes), base / "translator")
+    return base / "translator"
+
+
+@pytest.fixture(scope="module")
+def vectors(base):
+    quick = {"skipgram.width": "8", "skipgram.least": "1", "skipgram.epochs": "1", "skipgram.buckets": "100"}
+    small = WORLD | {"corpora.text.languages": json.dumps(ALL)} | {f"embeddings.{key}": quick[key] for key in quick}
+    pretrain(read_recipe("tiny/concat", small), base / "vectors")
+    return base / "vectors"
+
+
+# ---- scoring ----
+
+
+def flat(settings, before):
+    """The leaves of a table by their whole keys."""
+    for key, value in settings.items():
+        if isinstance(value, dict):
+            yield from flat(value, f"{before}.{key}")
+        else:
+            yield f"{before}.{key}", value
+
+
+def options(name):
+    """`--set` for all that a task is asked here; what is trained is scored in English too, unasked."""
+    trains = TASKS.build(name).learner() is not None
+    targets = [language for language in ASKED[name].targets if language != "en" or not trains]
+    settings = flat({**ASKED[name].changes, "targets": targets}, f"evaluate.tasks.{name}")
+    return [part for key, value in settings for part in ("--set", f"{key}={json.dumps(value)}")]
+
+
+@pytest.fixture(scope="module")
+def scored(request, base, world):
+    """The rows of one kind of model, all its tasks in one command; a model is scored once."""
+    known = {}
+
+    def of(kind):
+        if kind not in known:
+            model = request.getfixturevalue(kind)
+            names = [name for one, name in SCORED if one == kind and name in ASKED]
+            arguments = ["evaluate", str(model), "--on", ",".join(names), "--seeds", "1", "--json"]
+            if kind == "checkpoint":
+                recipe = [part for key, value in SMALL.items() for part in ("--set", f"{key}={value}")]
+                arguments += ["--recipe", "tiny/mlm-tlm", "--into", str(base / "scores"), *recipe]
+            arguments += [part for name in names for part in options(name)]
+            done = CliRunner().invoke(application(), arguments, catch_exceptions=False)
+            assert done.exit_code == 0, done.output
+            known[kind] = (base / "scores" if kind == "checkpoint" else model, json.loads(done.stdout))
+        return known[kind]
+
+    return of
+
+
+def places(name):
+    """(setting, language) of every row that must come back."""
+    asked = ASKED[name]
+    settings = asked.changes.get("settings", ["zero-shot"])
+    return {(setting, language) for setting in settings for language in asked.targets
+            if setting == "zero-shot" or language != "en"}  # fmt: skip
+
+
+def test_every_task_is_scored_here():
+    assert set(ASKED) == set(TASKS.names()), "say in ASKED how the new task is scored"
+
+
+@pytest.mark.parametrize(("kind", "name"), SCORED)
+def test_a_row_for_every_language_and_setting(kind, name, scored):
+    rows = [row for row in scored(kind)[1] if row["task"] == name]
+    found = [(row["setting"], row["language"]) for row in rows]
+    assert len(found) == len(set(found))
+    assert set(found) == places(name)
+
+
+def limits(row):
+    """The least and the most that a score can be."""
+    if row["unit"].startswith("per "):
+        return 1.0, math.inf
+    return (-100.0 if row["task"] == "word_similarity" else 0.0), 100.0
+
+
+@pytest.mark.parametrize(("kind", "name"), SCORED)
+def test_scores_are_within_their_range_and_their_interval(kind, name, scored):
+    for row in scored(kind)[1]:
+        if row["task"] != name:
+            continue
+        least, most = limits(row)
+        assert least <= row["score"] <= most, row
+        assert all(math.isfinite(value) for value in row["scores"].values()), row
+        assert row["scores"][row["metric"]] == row["score"]
+        assert row["seed"] == 0
+        if name != "word_similarity":  # a correlation is no sum over examples
+            assert least <= row["low"] <= row["score"] <= row["high"] <= most, row
+            assert row["examples"]
+
+
+def counted(world, row):
+    """The examples of a test file."""
+    asked, language = ASKED[row["task"]], row["language"]
+    source, dash, target = language.partition("-")
+    pair = "-".join(sorted([source, target], key="en".__ne__)) if dash else ""
+    path = world / asked.test.format(language=language, source=source, pair=pair)
+    text = path.read_text(encoding="utf-8")
+    if asked.count is None:
+        words = len(set(read_entries(path)[0]))
+        return round(row["scores"]["coverage"] / 100 * words)
+    if asked.count == "blocks":
+        return sum(1 for block in text.split("\n\n") if block.strip())
+    if asked.count == "questions":
+        passages = [passage for article in json.loads(text)["data"] for passage in article["paragraphs"]]
+        return sum(len(passage["qas"]) for passage in passages)
+    lines = len(text.splitlines())
+    return lines - 1 if asked.count == "rows" or row["task"] == "xnli" else lines  # a header
+
+
+@pytest.mark.parametrize(("kind", "name"), SCORED)
+def test_as_many_examples_count_as_the_test_file_holds(kind, name, scored, world):
+    for row in scored(kind)[1]:
+        if row["task"] == name and ASKED[name].count == "at most":  # sources of a believed or a gold pair
+            assert 0 < row["n"] <= counted(world, row), row
+        elif row["task"] == name:
+            assert row["n"] == counted(world, row) > 0, row
+
+
+@pytest.mark.parametrize(("kind", "name"), [pair for pair in SCORED if pair[1] != "word_similarity"])
+def test_what_is_kept_of_each_example_gives_the_same_score(kind, name, scored):
+    folder, rows = scored(kind)
+    for row in rows:
+        if row["task"] != name:
+            continue
+        path = outcomes_file(folder, name, 0, row["setting"])
+        kept = read_outcomes(path, row["language"], row["key"])
+        scale = 100 if row["unit"] == "%" else 1
+        assert scale * kept.total == pytest.approx(row["score"], rel=1e-4, abs=1e-3), row
+        assert kept.identity == row["examples"]
+        assert (kept.weight > 0).sum() == row["n"]
+        if row["metric"] == "accuracy":
+            with safe_open(path, "np") as file:
+                predicted, gold = (file.get_tensor(f"{row['language']}.{part}") for part in ("predicted", "gold"))
+            assert 100 * np.mean((predicted == gold)[gold >= 0]) == pytest.approx(row["score"], abs=1e-3)
+        if name in WRITERS:
+            assert len(path.with_suffix(f".{row['language']}.txt").read_text().splitlines()) == row["n"]
+
+
+@pytest.mark.parametrize("kind", ["run", "checkpoint"])
+@pytest.mark.parametrize("name", ["xnli", "pawsx"])
+def test_a_translated_test_set_is_scored_by_the_model_that_learnt_english(kind, name, scored):
+    """The same rows in English stand for the translation, so every language scores as English does."""
+    found = {(row["setting"], row["language"]): row["score"] for row in scored(kind)[1] if row["task"] == name}
+    assert {found["translate-test", language] for language in TARGETS} == {found["zero-shot", "en"]}
+
+
+@pytest.mark.parametrize("name", sorted(WRITERS))
+def test_an_encoder_that_cannot_write_says_so(name, run):
+    arguments = ["evaluate", str(run), "--on", name, *options(name)]
+    with pytest.raises(InterlaceError, match=name) as caught:
+        CliRunner().invoke(application(), arguments, catch_exceptions=False)
+    assert isinstance(caught.value, SettingsError)

@@ -1,0 +1,68 @@
+"""One sentence and its translation as objectives get them."""
+
+import numpy as np
+import pytest
+
+from interlace.core.errors import DataError
+from interlace.data.vocab import Vocab
+from interlace.experiments.example import Example
+from interlace.objectives import OBJECTIVES
+
+EXAMPLE = Example()
+
+
+def test_every_word_of_the_sentences_is_a_subword():
+    vocab = EXAMPLE.vocab()
+    pairs = EXAMPLE.pairs(vocab)
+    assert vocab.tokens(pairs.source.ids.flat) == EXAMPLE.source.split()
+    assert vocab.tokens(pairs.target.ids.flat) == EXAMPLE.target.split()
+    assert not np.isin(vocab.specials, vocab.ordinary).any()
+
+
+def test_links_are_those_of_the_words():
+    assert ("reads", "liest") in EXAMPLE.linked()
+    assert len(EXAMPLE.linked()) == 7
+
+
+def test_phrases_keep_the_links_inside():
+    pairs = EXAMPLE.pairs(EXAMPLE.vocab())
+    spans = [tuple(span) for span in pairs.phrases.flat.tolist()]
+    assert (1, 4, 2, 5) in spans  # the old doctor, der alte Arzt
+    assert (3, 5, 4, 5) not in spans  # doctor reads, Arzt
+
+
+def test_a_pair_stands_in_a_batch_as_often_as_is_asked():
+    assert len(EXAMPLE.pairs(EXAMPLE.vocab(), 3)) == 3
+
+
+@pytest.mark.parametrize("name", sorted(OBJECTIVES.own_names()))
+def test_batches_are_repeatable_and_other_seeds_draw_others(name):
+    vocab, objective = EXAMPLE.vocab().with_targets(EXAMPLE.languages), OBJECTIVES.build(name)
+
+    def draw(seed):
+        batches = EXAMPLE.batches(objective, vocab, rows=6, seed=seed)
+        return [found.inputs["input_ids"].tolist() for _, found in batches]
+
+    assert draw(0) == draw(0)
+    assert any(draw(0) != draw(seed) for seed in range(1, 9)) == objective.draws  # some draw no more than a direction
+
+
+def test_words_of_several_subwords_are_read_with_a_real_vocabulary():
+    vocab = Vocab.learn({"en": ["today the doctor reads"] * 3}, size=300)
+    objective = OBJECTIVES.build("weam")
+    (_, found), *rest = EXAMPLE.batches(objective, vocab)
+    assert not rest
+    assert found.inputs["input_ids"].shape[1] > 17
+
+
+@pytest.mark.parametrize(
+    ("example", "message"),
+    [
+        (Example(links="0-0 7-1"), "7-1 names a word that is not there; the sentences have 7 and 7 words"),
+        (Example(links="0-0 a-b"), "links, line 1"),
+        (Example(source=" "), "the sentence in 'en' has no words"),
+    ],
+)
+def test_what_cannot_be_is_refused(example, message):
+    with pytest.raises(DataError, match=message):
+        example.pairs(Example().vocab())

@@ -1,0 +1,285 @@
+"""Test text of a recipe's tasks in its training text: small files, and the traps of the shared data."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from interlace.data.overlap import TestSet, leaks
+from interlace.experiments import Recipe
+from interlace.experiments.leaks import LEAKS, find_leaks, held_out, kept_leaks, training_text
+from interlace.text import Text
+
+REAL = os.environ.get("INTERLACE_DATA", "")
+LONG = "the old doctor reads a long book in the small room"
+
+
+def write(folder, files):
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def recipe(folder, **tasks):
+    return Recipe.read(
+        {
+            "name": "small",
+            "data_root": str(folder),
+            "corpora": {
+                "text": {"languages": ["en"], "train": "train.{language}"},
+                "pairs": {"pairs": ["en-de"], "train": ["pairs.{source}", "pairs.{target}"]},
+            },
+            "objectives": {"mlm": {}},
+            "evaluate": {"source": "en", "targets": ["de"], "tasks": tasks},
+        }
+    )
+
+
+@pytest.fixture
+def folder(tmp_path):
+    qa = {"data": [{"paragraphs": [{"context": f"Yes, {LONG}.", "qas": [
+        {"id": "1", "question": "Who reads?", "answers": [{"text": "the old doctor", "answer_start": 5}]},
+        {"id": "2", "question": "What does he read there?", "answers": [{"text": "a long book", "answer_start": 26}]},
+    ]}]}]}  # fmt: skip
+    write(
+        tmp_path,
+        {
+            "train.en": f"nothing\n{LONG}\n",
+            "pairs.en": "he works in Berlin\nshe sleeps well\n",
+            "pairs.de": "er arbeitet in Berlin\nsie schläft gut\n",
+            "nli/test.en.tsv": f"premise\thypothesis\tlabel\nShe sleeps well.\tno such line is there\tneutral\n"
+            f"none of it is\tHey {LONG}\tneutral\n",
+            "nli/test.de.tsv": "premise\thypothesis\tlabel\nganz anderer Satz hier\tnoch ein ganz anderer\tneutral\n",
+            "qa/test.en.json": json.dumps(qa),
+            "test.en": "a line of its own\n",
+            "test.de": "Er arbeitet in Berlin.\n",
+            "pawsx/test-en.tsv": "he works in Berlin\tsome other words here\t1\n",
+        },
+    )
+    return tmp_path
+
+
+def look(small):
+    """Of the test sets: texts that stand there as a whole, texts of which words in a row do, and all."""
+    found = find_leaks(small, held_out(small).sets)
+    return {
+        (place.task, place.language): (leak.exact, leak.grams, leak.total)
+        for place, leak in found.items()
+        if place.split == "test"
+    }
+
+
+def test_each_kind_of_task_is_read_as_text(folder):
+    small = recipe(folder, xnli={}, retrieval={"files": "test.{language}"}, mlqa={}, pawsx={}, embedding_alignment={})
+    assert look(small) == {
+        ("xnli", "en"): (1, 2, 2),
+        ("xnli", "de"): (0, 0, 1),
+        ("retrieval", "de"): (1, 1, 1),
+        ("mlqa", "en"): (0, 2, 2),
+        ("pawsx", "en"): (1, 1, 1),
+    }
+
+
+@pytest.mark.parametrize(
+    ("task", "settings", "found"),
+    [
+        ("retrieval", {}, (1, 1, 2)),
+        ("mining", {}, (1, 1, 4)),  # of the sentences of both texts
+        ("mt", {}, (1, 1, 2)),
+        ("word_alignment", {"files": "{split}.{language}", "gold": "links"}, (1, 1, 2)),
+    ],
+)
+def test_the_source_side_of_a_parallel_set_is_looked_for_too(folder, task, settings, found):
+    """Of Tatoeba each pair has sentences of its own on that side."""
+    write(folder, {"test.en": f"a line of its own\n{LONG}\n", "test.de": "ganz anderer Satz hier\nund noch einer\n"})
+    small = recipe(folder, **{task: {"files": "{split}.{language}", **settings}})
+    assert look(small) == {(task, "de"): found}
+
+
+def test_rows_of_a_file_are_held_out_and_no_others(folder):
+    small = recipe(folder, xnli={"files": {"test": "nli/test.{language}.tsv[1:]"}, "targets": ["en"]})
+    assert look(small) == {("xnli", "en"): (0, 1, 1)}
+
+
+def test_places_are_lines_of_corpora(folder):
+    small = recipe(folder, xnli={})
+    english = find_leaks(small, held_out(small).sets)["xnli", "test", "en"]
+    assert [example.where for example in english.examples] == ["text en:2", "pairs en-de:2"]
+    assert english.parts == {"first": (1, 1), "second": (0, 1)}
+
+
+def test_whole_texts_are_warned_of(folder, caplog):
+    small = recipe(folder, xnli={})
+    kept_leaks(folder, small, small)
+    kept_leaks(folder, small, small)
+    told = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert [message.partition(":")[0] for message in told] == ["xnli (en)"] * 2  # also where the answer is kept
+    assert "50 % of the test examples" in told[0]
+
+
+def test_development_text_is_looked_for_too(folder, caplog):
+    write(folder, {"nli/dev.en.tsv": f"premise\thypothesis\tlabel\n{LONG}\tno such line is there\tneutral\n"})
+    small = recipe(folder, xnli={"targets": ["en"]})
+    found = kept_leaks(folder, small, small)
+    assert [(leak["split"], leak["exact"]) for leak in found] == [("test", 50.0)]
+    kept = json.loads((folder / LEAKS).read_text())["sets"]
+    assert (kept["xnli.dev.en"]["split"], kept["xnli.dev.en"]["exact"]) == ("dev", 100.0)
+    assert any("100 % of the dev examples" in record.getMessage() for record in caplog.records)
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """The held-out sets that training text is read for, call by call."""
+    import interlace.experiments.leaks as room
+
+    calls, find = [], room.find_leaks
+    monkeypatch.setattr(
+        room, "find_leaks", lambda trained, sets: calls.append(list(map(str, sets))) or find(trained, sets)
+    )
+    return calls
+
+
+def test_answers_are_kept_and_each_set_is_asked_once(folder, asked):
+    small = recipe(folder, xnli={}, mlqa={"targets": ["en"]})
+    first = kept_leaks(folder, small, small, ["xnli"])
+    assert {leak["language"]: leak["ngram"] for leak in first} == {"en": 100.0, "de": 0.0}
+    assert kept_leaks(folder, small, small, ["xnli"]) == first
+    kept_leaks(folder, small, small)
+    assert asked == [["xnli.test.en", "xnli.test.de"], ["mlqa.test.en"]]
+
+
+def test_how_a_task_is_tuned_asks_nothing_anew_and_other_text_does(folder, asked):
+    kept_leaks(folder, *[recipe(folder, xnli={})] * 2)
+    kept_leaks(folder, *[recipe(folder, xnli={"tuning": {"learning_rate": 1e-5}})] * 2)
+    assert len(asked) == 1
+    write(folder, {"nli/test.de.tsv": f"premise\thypothesis\tlabel\n{LONG}\tnoch ein ganz anderer\tneutral\n"})
+    kept_leaks(folder, *[recipe(folder, xnli={})] * 2)
+    assert asked[1:] == [["xnli.test.de"]]
+
+
+def test_a_test_set_that_cannot_be_read_is_told_and_looked_for_once_it_is_there(folder, asked, caplog):
+    small = recipe(folder, xnli={"targets": ["fr"]})
+    assert [leak["language"] for leak in kept_leaks(folder, small, small)] == ["en"]
+    assert "xnli: no test data in 'fr'" in caplog.text
+    assert list(json.loads((folder / LEAKS).read_text())["unread"]) == ["xnli.test.fr"]
+    write(folder, {"nli/test.fr.tsv": "premise\thypothesis\tlabel\nune autre phrase ici\tencore une autre\tneutral\n"})
+    assert [leak["language"] for leak in kept_leaks(folder, small, small)] == ["en", "fr"]
+    assert asked[1] == ["xnli.test.fr"]
+    assert json.loads((folder / LEAKS).read_text())["unread"] == {}
+
+
+def test_what_is_known_already_is_not_told_again(folder, caplog):
+    small = recipe(folder, mt={"targets": ["en-de", "de-en"]})
+    unread = held_out(small).unread
+    assert [place.language for place in unread] == ["en-de", "de-en"]
+    assert caplog.text.count("mt: no test data") == 1  # of either direction
+    caplog.clear()
+    kept_leaks(folder, small, small, ["mt"], [f"{'; '.join(unread.values())}; and 3 more"])
+    assert "no test data" not in caplog.text
+    assert list(json.loads((folder / LEAKS).read_text())["unread"]) == ["mt.test.en-de", "mt.test.de-en"]
+
+
+# ---- what a run goes on from ----
+
+
+def begun(folder, name, start, **more):
+    """A recipe that reads a file of its own, and its finished run."""
+    made = Recipe.read(
+        {
+            "name": name,
+            "data_root": str(folder),
+            "corpora": {"own": {"languages": ["en"], "train": f"{name}.{{language}}"}},
+            "objectives": {"mlm": {}},
+            "model": {"start": str(start), **more} if start else {},
+            "evaluate": {"targets": ["en"], "tasks": {"xnli": {}}},
+        }
+    )
+    write(folder, {f"{name}.en": "nothing\n", f"runs/{name}/recipe.json": json.dumps(made.dump())})
+    (folder / "runs" / name / "model").mkdir(exist_ok=True)
+    return made
+
+
+def test_text_of_the_runs_that_a_run_goes_on_from_is_looked_at(folder, asked):
+    """A model that was trained on the test text by its parent knows it."""
+    begun(folder, "first", None)
+    begun(folder, "second", folder / "runs/first/model")
+    third = begun(folder, "third", folder / "runs/second/model")
+    write(folder, {"first.en": f"{LONG}\n"})
+    (leak,) = kept_leaks(folder, third, third)
+    assert (leak["ngram"], leak["shown"][0]["where"]) == (50, "first: own en:1")
+    assert "unknown" not in leak
+    kept_leaks(folder, third, third)
+    assert len(asked) == 1
+    (alone,) = kept_leaks(folder, begun(folder, "third", None), third)
+    assert (alone["ngram"], len(asked)) == (0, 2)
+
+
+def test_a_start_that_nobody_knows_the_text_of_is_named(folder):
+    """Nothing found in what could be looked at is not nothing found."""
+    begun(folder, "first", "xlm-roberta-base")
+    second = begun(folder, "second", folder / "runs/first/model")
+    assert [leak["unknown"] for leak in kept_leaks(folder, second, second)] == [["xlm-roberta-base"]]
+    (folder / "runs/first/recipe.json").write_text("damaged")
+    assert kept_leaks(folder, second, second)[0]["unknown"] == [str(folder / "runs/first/model")]
+
+
+def test_a_start_that_no_weight_is_taken_of_has_told_nothing(folder):
+    drawn = begun(folder, "drawn", "xlm-roberta-base", take="none")
+    assert "unknown" not in kept_leaks(folder, drawn, drawn)[0]
+
+
+def test_text_that_parent_and_child_have_read_is_read_once(folder):
+    parent = begun(folder, "parent", None)
+    child = parent.model_copy(
+        update={"model": parent.model.model_copy(update={"start": f"{folder}/runs/parent/model"})}
+    )
+    assert len(list(training_text(child))) == 1
+
+
+def test_a_damaged_development_set_is_told(folder):
+    write(folder, {"nli/dev.en.tsv": "no header\n"})
+    assert list(held_out(recipe(folder, xnli={})).unread) == [("xnli", "dev", "en")]
+
+
+# ---- the traps of the shared data ----
+
+
+def lines_of(path):
+    with gzip.open(Path(REAL) / path, "rt", encoding="utf-8", newline="\n") as file:
+        return [line for line in file.read().split("\n") if line]
+
+
+@pytest.mark.skipif(not REAL, reason="needs INTERLACE_DATA")
+def test_xnli_test_stands_in_the_multiway_test_set_and_not_in_its_dev_set():
+    tasks = {"xnli": {"files": "nli/xnli/xnli.{split}.{language}.tsv.gz"}}
+    asked = recipe(REAL, **tasks)
+    tests = [held_out(asked).sets["xnli", "test", "de"]]
+    rows = {split: lines_of(f"parallel/xnli-multiway/xnli.11way.{split}.tsv.gz") for split in ("dev", "test")}
+    found = {}
+    for split, (head, *body) in rows.items():
+        column = head.split("\t").index("de")
+        text = Text.of([row.split("\t")[column] for row in body], "de")
+        (leak,) = leaks([(text, str)], tests)
+        found[split] = leak.dump()
+    assert found["test"]["examples"] == 5010
+    assert found["test"]["exact"] > 99.9
+    assert found["dev"]["exact"] < 0.5
+
+
+@pytest.mark.skipif(not REAL, reason="needs INTERLACE_DATA")
+def test_mlqa_passages_stand_in_the_wikipedia_paragraphs_and_its_questions_do_not():
+    files = {"test": "qa/mlqa/dev/dev-context-{context}-question-{question}.json.gz"}
+    asked = recipe(REAL, mlqa={"files": files, "targets": ["de", "zh"]})
+    tests = [held for place, held in held_out(asked).sets.items() if place.language in {"de", "zh"}]
+    assert [type(held) for held in tests] == [TestSet, TestSet]
+    for held in tests:
+        text = Text.of(lines_of(f"mono/wikipedia-paragraphs/{held.language}.txt.gz"), held.language)
+        (leak,) = leaks([(text, str)], [held])
+        shares = leak.dump()["parts"]
+        assert shares["first"]["exact"] > 99
+        assert shares["second"]["exact"] < 1

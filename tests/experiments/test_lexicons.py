@@ -1,0 +1,247 @@
+"""Where a recipe's dictionaries come from, and that a run keeps what it drew."""
+
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from interlace.alignment.lexicon import Lexicon
+from interlace.core.errors import DataError, RunError, SettingsError
+from interlace.embeddings import WordVectors
+from interlace.experiments import Recipe
+from interlace.experiments.lexicons import keep_dictionaries
+from interlace.experiments.mixing import build_mixture
+from interlace.experiments.prepare import prepare
+from interlace.experiments.pretrain import pretrain
+from interlace.models.traits import Traits
+from interlace.text.lines import read_lines, write_lines
+
+EN = "old house small garden green river long street".split()
+DE = "alt Haus klein Garten grün Fluss lang Straße".split()
+ES = "viejo casa pequeño jardín verde río largo calle".split()
+
+
+def _lines(words, shift):
+    return [f"{words[(i + shift) % 8]} {words[(i + shift + 1) % 8]} {i % 3}" for i in range(24)]
+
+
+@pytest.fixture
+def root(tmp_path, monkeypatch):
+    """Two pairs whose words are linked one by one, and dictionaries of one of them."""
+    monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / "cache"))
+    for language, words in {"en": EN, "de": DE, "es": ES}.items():
+        write_lines(tmp_path / f"train.{language}", _lines(words, 0))
+    write_lines(tmp_path / "links", ["0-0 1-1 2-2"] * 24)
+    write_lines(tmp_path / "en-de.txt", map("\t".join, zip(EN, DE, strict=True)))
+    write_lines(tmp_path / "es-en.txt", map(" ".join, zip(ES, EN, strict=True)))
+    return tmp_path
+
+
+def recipe(root, dictionary=None, objective="align_mlm", **more):
+    return Recipe.read({
+        "name": "small",
+        "data_root": str(root),
+        "corpora": {
+            "text": {"languages": ["en", "de", "es"], "train": "train.{language}"},
+            "pairs": {"pairs": ["en-de", "es-en"], "train": ["train.{source}", "train.{target}"]},
+        },
+        "align": {"name": "pharaoh", "links": str(root / "links")},
+        "vocab": {"size": 500},
+        "objectives": {objective: {"max_length": 16, "dictionary": dictionary or {}}},
+        **more,
+    })  # fmt: skip
+
+
+def drawn(recipe):
+    mixture = build_mixture(recipe, prepare(recipe), Traits("bert", 64))
+    return {one.name: one for one in mixture.sources[0].prepared.dictionaries.drawn}
+
+
+def entries(drawn):
+    return {drawn.lexicon[entry][:2] for entry in range(len(drawn.lexicon))}
+
+
+# ---- from files ----
+
+
+def test_files_are_read_in_the_direction_that_is_there(root):
+    found = drawn(recipe(root, "{source}-{target}.txt"))
+    assert list(found) == ["en-de", "es-en"]
+    assert entries(found["en-de"]) == set(zip(EN, DE, strict=True))
+    assert entries(found["es-en"]) == set(zip(ES, EN, strict=True))
+
+
+def test_only_the_pairs_asked_for_are_read(root):
+    assert list(drawn(recipe(root, {"files": "{source}-{target}.txt", "pairs": ["es-en"]}))) == ["es-en"]
+
+
+def test_only_languages_that_the_objective_reads_have_a_say(root):
+    objectives = {"align_mlm": {"max_length": 16, "corpora": ["de"], "dictionary": "{source}-{target}.txt"}}
+    assert list(drawn(recipe(root, objectives=objectives))) == ["en-de"]
+
+
+def test_files_need_no_links(root):
+    materials = prepare(recipe(root, "{source}-{target}.txt", align=None))
+    assert materials.train["en-de"].aligned is None
+
+
+# ---- from word vectors ----
+
+
+@pytest.fixture
+def vectors(root):
+    """A run of word vectors: German words stand near their translations, but for one; no Spanish."""
+    space = np.random.default_rng(0).standard_normal((8, 16)).astype(np.float32)
+    moved = space + 0.01 * np.random.default_rng(1).standard_normal(space.shape).astype(np.float32)
+    moved[7] = (space[6] * 2 + space[7]) / 3  # Straße looks like `long`, which looks like lang: no entry
+    WordVectors("en", EN, space).save(root / "run" / "vectors")
+    WordVectors("de", DE, moved).save(root / "run" / "vectors")
+    return root / "run"
+
+
+@pytest.mark.parametrize("inside", ["", "vectors"])
+def test_words_nearest_to_each_other_are_entries(root, vectors, inside):
+    found = drawn(recipe(root, {"vectors": str(vectors / inside)}))
+    assert list(found) == ["en-de"]
+    assert entries(found["en-de"]) == set(list(zip(EN, DE, strict=True))[:7])
+
+
+def test_only_so_many_frequent_words_are_looked_at(root, vectors):
+    found = drawn(recipe(root, {"vectors": str(vectors), "among": 3}))
+    assert entries(found["en-de"]) == set(list(zip(EN, DE, strict=True))[:3])
+
+
+def test_vectors_need_no_links(root, vectors):
+    materials = prepare(recipe(root, {"vectors": str(vectors)}, align=None))
+    assert materials.train["en-de"].aligned is None
+
+
+def test_vectors_without_the_languages_are_refused(root, vectors):
+    with pytest.raises(
+        DataError, match=r"dictionary: .*run/vectors has no vectors of de and es; it has \['de', 'en'\]"
+    ):
+        drawn(recipe(root, {"vectors": str(vectors), "pairs": ["de-es"]}))
+    (vectors / "vectors" / "de.safetensors").unlink()
+    with pytest.raises(DataError, match=r"has word vectors of \['en'\], and two languages of the recipe are needed"):
+        drawn(recipe(root, {"vectors": str(vectors)}))
+    with pytest.raises(DataError, match="has word vectors of no language"):
+        drawn(recipe(root, {"vectors": str(root / "nowhere")}))
+
+
+def test_a_dictionary_has_one_origin(root, vectors):
+    with pytest.raises(SettingsError, match="comes from files or from vectors, and both are named"):
+        recipe(root, {"vectors": str(vectors), "files": "{source}-{target}.txt"})
+
+
+@pytest.mark.parametrize(
+    ("dictionary", "error", "message"),
+    [
+        ("dict/{source}.{target}", DataError, r"no dictionary is there; looked for .*dict/en\.de, .*dict/en\.es"),
+        ("en-de.txt", SettingsError, r"one file for 3 pairs .*dictionary\.pairs, or put {source} and {target}"),
+        (
+            {"files": "{source}-{target}.txt", "pairs": ["en-dee"]},
+            SettingsError,
+            "no language 'dee'; did you mean 'de'",
+        ),
+        ({"files": "{source}-{target}.txt", "pairs": ["de-es"]}, DataError, r"no dictionary .*de-es\.txt"),
+        ({"pairs": ["de-es"]}, DataError, "no translations between de and es to count"),
+        ({"least": 1000}, DataError, r"no entry could be counted .*; lower objectives\.align_mlm\.dictionary\.least"),
+    ],
+)
+def test_what_is_missing_is_named_with_its_cure(root, dictionary, error, message):
+    with pytest.raises(error, match=message):
+        drawn(recipe(root, dictionary))
+
+
+def test_one_file_serves_one_pair(root):
+    assert list(drawn(recipe(root, {"files": "en-de.txt", "pairs": ["en-de"]}))) == ["en-de"]
+
+
+# ---- from links ----
+
+
+@pytest.mark.parametrize("objective", ["align_mlm", "dict_mlm"])
+def test_without_files_it_is_counted_from_the_links_numbers_left_out(root, objective):
+    found = drawn(recipe(root, objective=objective))
+    assert entries(found["en-de"]) == set(zip(EN, DE, strict=True))
+    assert entries(found["en-es"]) == set(zip(EN, ES, strict=True))  # turned round, as the recipe names languages
+
+
+def test_corpora_of_the_same_languages_are_counted_together(root):
+    corpora = {
+        "text": {"languages": ["en", "de"], "train": "train.{language}"},
+        "one": {"pairs": ["en-de"], "train": ["train.{source}", "train.{target}"]},
+        "two": {"pairs": ["de-en"], "train": ["new.{source}", "new.{target}"]},
+    }
+    write_lines(root / "new.en", ["cat dog cat"] * 24)
+    write_lines(root / "new.de", ["Katze Hund Katze"] * 24)
+    found = drawn(recipe(root, corpora=corpora))
+    assert entries(found["en-de"]) == {*zip(EN, DE, strict=True), ("cat", "Katze"), ("dog", "Hund")}
+
+
+def test_without_translations_the_error_says_how_to_get_some(root):
+    corpora = {"text": {"languages": ["en", "de"], "train": "train.{language}"}}
+    with pytest.raises(DataError, match=r"add a group with 'pairs' to \[corpora\], or name files"):
+        drawn(recipe(root, corpora=corpora))
+
+
+# ---- kept with the run ----
+
+
+def mixture(root, **dictionary):
+    settings = recipe(root, {"files": "{source}-{target}.txt", **dictionary})
+    return build_mixture(settings, prepare(settings), Traits("bert", 64))
+
+
+def test_a_run_keeps_each_entry_and_what_it_was_for(root, tmp_path):
+    into = tmp_path / "run"
+    into.mkdir()
+    keep_dictionaries(mixture(root, share=0.5), into)
+    rows = [line.split("\t") for line in read_lines(into / "dictionaries" / "align_mlm.en-de.tsv")]
+    assert rows[0] == ["source", "target", "part", "fate"]
+    assert {(source, target) for source, target, *_ in rows[1:]} == set(zip(EN, DE, strict=True))
+    assert sorted(part for _, _, part, _ in rows[1:]) == ["drawn"] * 4 + ["held-out"] * 4
+    assert {fate for *_, fate in rows[1:]} == {"used"}
+
+
+def test_a_run_that_goes_on_must_draw_the_same(root, tmp_path):
+    into = tmp_path / "run"
+    (into / "checkpoints").mkdir(parents=True)
+    keep_dictionaries(mixture(root), into)
+    write_lines(root / "en-de.txt", map("\t".join, zip(EN, reversed(DE), strict=True)))
+    keep_dictionaries(changed := mixture(root), into)  # nothing is lost before the first checkpoint
+    assert "old\tStraße\tdrawn\tused" in read_lines(into / "dictionaries" / "align_mlm.en-de.tsv")
+    (into / "checkpoints" / "step-4").mkdir()
+    keep_dictionaries(changed, into)
+    write_lines(root / "en-de.txt", map("\t".join, zip(EN, DE, strict=True)))
+    with pytest.raises(RunError, match=r"align_mlm\.en-de\.tsv: the run began with other entries"):
+        keep_dictionaries(mixture(root), into)
+
+
+def test_objectives_without_a_dictionary_keep_nothing(tmp_path):
+    source = SimpleNamespace(objective="mlm", prepared=SimpleNamespace(dictionaries=None))
+    keep_dictionaries(SimpleNamespace(sources=[source]), tmp_path)
+    assert not (tmp_path / "dictionaries").exists()
+
+
+def test_training_logs_both_losses_and_measures_what_was_held_out(root, tmp_path):
+    settings = recipe(
+        root,
+        {"files": "{source}-{target}.txt", "share": 0.5},
+        model={"shape": {"family": "bert", "layers": 1, "width": 16, "heads": 2, "max_length": 32}},
+        train={"steps": 6, "tokens_per_batch": 64, "evaluate_every": 3, "precision": "no", "threads": 1},
+    ).model_dump(mode="json")
+    settings["corpora"]["text"]["dev"] = ["train.{language}"]
+    pretrain(Recipe.read(settings), tmp_path / "run")
+    rows = [json.loads(line) for line in read_lines(tmp_path / "run" / "metrics.jsonl")]
+    assert {tuple(row["losses"]) for row in rows if row["kind"] == "step"} == {("mlm", "align")}
+    first, last = (row["scores"] for row in rows if row["kind"] == "evaluation")
+    assert last["align_mlm/drawn/cosine"] > first["align_mlm/drawn/cosine"]
+    assert {"align_mlm/drawn/p@1", "align_mlm/held-out/p@1", "align_mlm/held-out/cosine"} < set(last)
+
+
+def test_a_counted_dictionary_can_be_read_again_as_a_file(root):
+    found = drawn(recipe(root))["en-de"].lexicon
+    found.write(root / "counted.tsv")
+    assert {Lexicon.read(root / "counted.tsv")[i] for i in range(8)} == {found[i] for i in range(8)}

@@ -1,0 +1,324 @@
+"""Word links as a step of recipes: found once, whatever the vocabulary, and again when what they hang on changes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from interlace.aligners import ALIGNERS
+from interlace.core.errors import DataError, SettingsError
+from interlace.core.ragged import Ragged
+from interlace.core.registry import _GUESTS, welcome
+from interlace.experiments import Recipe
+from interlace.experiments.linking import needs, version
+from interlace.experiments.prepare import prepare
+from interlace.objectives import OBJECTIVES
+from interlace.text.lines import read_lines, write_lines
+
+LINES = {
+    "en": ["the cat sat", "a dog", "", "the dog sat here", "a cat"],
+    "de": ["die Katze saß", "ein Hund", "leer", "der Hund saß hier", "eine Katze"],
+    "es": ["el gato", "un perro", "vacío", "el perro", "un gato"],
+}
+GUEST = '''
+import numpy as np
+from pathlib import Path
+from pydantic import Field
+from interlace.aligners import Aligned, Aligner, Fitted
+from interlace.core.ragged import Ragged
+
+class Straight(Aligner):
+    """Links word i with word i + shift; writes down each call."""
+    shift: int = Field(0)
+    log: str = Field("")
+
+    def fit(self, pairs, priors=None, watch=None):
+        known = [] if priors is None else [priors[entry][:2] for entry in range(len(priors))]
+        with Path(self.log).open("a") as file:
+            file.write(f"{len(pairs)} {'-'.join(pairs.languages)} {known}\\n")
+        watch("counting", 1, 1)
+        return Found(self)
+
+class Found(Fitted):
+    def __init__(self, aligner):
+        self.aligner = aligner
+
+    def align(self, pairs):
+        rows = [
+            [(i, i + self.aligner.shift) for i in range(len(one)) if i + self.aligner.shift < len(other)]
+            for one, other in zip(pairs.source, pairs.target)
+        ]
+        links = Ragged.of(rows, width=2)
+        return Aligned(links, np.full(len(links.flat), 0.8, np.float32))
+'''
+READS_LINKS = '''
+from interlace.objectives.tlm import Tlm
+class Linked(Tlm):
+    """Stands for an objective that reads links."""
+    needs = frozenset({"links"})
+'''
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A data root with two pair corpora, a cache of its own, and the guests."""
+    monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("interlace.core.registry._GUESTS", {})
+    for language, lines in LINES.items():
+        write_lines(tmp_path / "data" / f"train.{language}", lines)
+    (tmp_path / "straight.py").write_text(GUEST)
+    welcome(tmp_path / "straight.py", {"align": ALIGNERS})
+    return tmp_path
+
+
+def _recipe(folder, changes=None, align=True) -> Recipe:
+    data = {
+        "name": "linked",
+        "data_root": str(folder / "data"),
+        "corpora": {"pairs": {"pairs": ["en-de", "en-es"], "train": ["train.{source}", "train.{target}"]}},
+        "vocab": {"size": 300},
+        "objectives": {"tlm": {}},
+        **(changes or {}),
+    }
+    if align:
+        data["align"] = {"name": "straight", "log": str(folder / "log"), **data.get("align", {})}
+    return Recipe.read(data)
+
+
+def _calls(folder) -> list[str]:
+    return list(read_lines(folder / "log")) if (folder / "log").exists() else []
+
+
+def test_links_stand_beside_the_pairs_that_the_corpus_holds(folder):
+    corpus = prepare(_recipe(folder)).train["en-de"]
+    assert len(corpus) == 4
+    pairs = corpus.take([0, 1, 2, 3])
+    assert pairs.links == Ragged.of([[(i, i) for i in range(length)] for length in (3, 2, 4, 2)], width=2)
+    assert pairs.confidence.flat == pytest.approx(0.8, abs=1 / 255)
+    assert str(corpus[2]).endswith("0-0 1-1 2-2 3-3")
+    assert corpus.aligned.types[1][:3] == ["die", "Katze", "saß"]
+
+
+def test_all_lines_are_aligned_in_one_fit_and_only_once(folder):
+    first = prepare(_recipe(folder)).train["en-de"]
+    assert _calls(folder) == ["5 en-de []", "5 en-es []"]
+    again = prepare(_recipe(folder)).train["en-de"]
+    assert len(_calls(folder)) == 2
+    assert again.aligned.folder == first.aligned.folder
+
+
+def test_another_vocabulary_aligns_nothing_again(folder):
+    first = prepare(_recipe(folder)).train["en-de"]
+    other = prepare(_recipe(folder, {"vocab": {"size": 320}})).train["en-de"]
+    assert other.folder != first.folder
+    assert other.aligned.folder == first.aligned.folder
+    assert len(_calls(folder)) == 2
+
+
+def test_other_settings_of_the_aligner_align_again_and_leave_the_corpus(folder):
+    first = prepare(_recipe(folder)).train["en-de"]
+    other = prepare(_recipe(folder, {"align": {"shift": 1}})).train["en-de"]
+    assert other.folder == first.folder
+    assert other[1].links == [(0, 1)]
+    assert len(_calls(folder)) == 4
+
+
+@pytest.mark.parametrize("changes", [{"splitter": "unicode"}, {"normalise": {"lower_case": True}}])
+def test_other_words_are_aligned_again(folder, changes):
+    prepare(_recipe(folder))
+    prepare(_recipe(folder, changes))
+    assert len(_calls(folder)) == 4
+
+
+def test_other_text_is_aligned_again(folder):
+    prepare(_recipe(folder))
+    write_lines(folder / "data" / "train.de", [*LINES["de"][:-1], "Kätzchen"])
+    corpus = prepare(_recipe(folder)).train["en-de"]
+    assert corpus[3].links == [(0, 0)]
+    assert len(_calls(folder)) == 3  # en-es stays
+
+
+def test_other_code_of_the_aligner_is_another_version(folder):
+    old = version(ALIGNERS.get("straight"))
+    (folder / "straight.py").write_text(GUEST + "# mended\n")
+    _GUESTS.clear()
+    welcome(folder / "straight.py", {"align": ALIGNERS})
+    assert version(ALIGNERS.get("straight")) != old
+
+
+def test_nothing_is_aligned_that_nobody_asks_for(folder):
+    corpus = prepare(_recipe(folder, align=False)).train["en-de"]
+    assert corpus.take([0]).links is None
+
+
+def test_an_objective_has_links_found_for_what_it_reads(folder):
+    (folder / "linked.py").write_text(READS_LINKS)
+    welcome(folder / "linked.py", {"objectives": OBJECTIVES})
+    recipe = _recipe(folder, {"objectives": {"linked": {"corpora": ["en-es"]}, "tlm": {}}})
+    assert needs(recipe, "pairs", "en-es") == {"links"}
+    assert needs(recipe, "pairs", "en-de") == frozenset()
+    train = prepare(recipe).train
+    assert train["en-es"].take([0]).links is not None
+    assert train["en-de"].take([0]).links is None
+    assert _calls(folder) == ["5 en-es []"]
+
+
+def _folders(folder, kind):
+    """What stands in the cache, and when it was made."""
+    return {path.name: path.stat().st_mtime_ns for path in (folder / "cache" / kind).iterdir() if path.is_dir()}
+
+
+def test_phrases_are_stored_once_and_counted_again_only_for_other_rules(folder):
+    phrases = {"align": {"phrases": {"longest": 2}}}
+    corpus = prepare(_recipe(folder, phrases)).train["en-de"]
+    pairs = corpus.take([0])
+    assert pairs.phrases[0].tolist() == [[0, 1, 0, 1], [0, 2, 0, 2], [1, 2, 1, 2], [1, 3, 1, 3], [2, 3, 2, 3]]
+    assert pairs.scores[0][0].tolist() == [0.5, 1.0]  # "the" was "die" and "der"
+    assert pairs.known is None
+    before = _folders(folder, "phrases")
+    prepare(_recipe(folder, phrases))
+    prepare(_recipe(folder, {**phrases, "vocab": {"size": 320}}))
+    assert _folders(folder, "phrases") == before
+    shorter = prepare(_recipe(folder, {"align": {"phrases": {"longest": 1}}})).train["en-de"]
+    assert shorter.take([0]).phrases[0].tolist() == [[0, 1, 0, 1], [1, 2, 1, 2], [2, 3, 2, 3]]
+    assert len(_folders(folder, "phrases")) == 4
+    assert len(_calls(folder)) == 2
+
+
+def test_an_objective_has_the_table_asked_for_it(folder):
+    (folder / "linked.py").write_text(READS_LINKS.replace("links", "known"))
+    welcome(folder / "linked.py", {"objectives": OBJECTIVES})
+    changes = {"objectives": {"linked": {"corpora": ["en-es"]}}}
+    corpus = prepare(_recipe(folder, changes)).train["en-es"]
+    source, target = corpus.take([1]).known
+    assert (source.spans[0].tolist(), target.spans[0].tolist()) == ([[0, 1], [0, 2], [1, 2]], [[0, 1], [0, 2], [1, 2]])
+    assert corpus.vocab.decode(source.counterparts.ids[1]).strip() == "un perro"
+    before = _folders(folder, "encoded-phrases")
+    again = prepare(_recipe(folder, changes)).train["en-es"]
+    assert again.take([1]).known[0].counterparts.ids == source.counterparts.ids
+    assert _folders(folder, "encoded-phrases") == before
+    prepare(_recipe(folder, {**changes, "vocab": {"size": 320}}))
+    assert len(_folders(folder, "encoded-phrases")) == 2
+    assert len(_folders(folder, "phrases")) == 1
+
+
+def test_a_section_that_cannot_work_is_explained(folder):
+    with pytest.raises(SettingsError, match="did you mean 'straight'"):
+        _recipe(folder, {"align": {"name": "strait"}})
+    with pytest.raises(SettingsError, match="align: unknown key 'shft'; did you mean 'shift'"):
+        _recipe(folder, {"align": {"shft": 1}})
+    with pytest.raises(
+        SettingsError, match=r"align\.phrases: unknown key|unknown key 'align\.phrases\.lngest'; did you mean 'longest'"
+    ):
+        _recipe(folder, {"align": {"phrases": {"lngest": 3}}})
+    with pytest.raises(SettingsError, match=r"nothing fills in \{split\}"):
+        _recipe(folder, {"align": {"log": "{split}.links"}})
+
+
+def test_the_section_survives_the_round_trip(folder):
+    recipe = _recipe(folder, {"align": {"shift": 2}})
+    assert Recipe.read(json.loads(json.dumps(recipe.dump()))) == recipe
+    assert recipe.align.aligner({"pair": "en-de", "source": "en", "target": "de"}).shift == 2
+
+
+def test_a_dictionary_is_what_the_aligner_starts_from(folder):
+    for target in ("de", "es"):
+        write_lines(folder / "data" / f"en-{target}.txt", [f"cat\t{target}1", f"dog\t{target}2"])
+    changes = {"align": {"priors": "{source}-{target}.txt"}}
+    prepare(_recipe(folder, changes))
+    assert _calls(folder) == ["5 en-de [('cat', 'de1'), ('dog', 'de2')]", "5 en-es [('cat', 'es1'), ('dog', 'es2')]"]
+    write_lines(folder / "data" / "en-es.txt", ["cat\tgato"])
+    prepare(_recipe(folder, changes))
+    assert _calls(folder)[2:] == ["5 en-es [('cat', 'gato')]"]
+
+
+def test_links_of_a_bigger_corpus_are_what_the_aligner_starts_from(folder):
+    for language in LINES:
+        write_lines(folder / "data" / f"small.{language}", LINES[language][:1])
+    small = {"pairs": ["en-de"], "train": ["small.{source}", "small.{target}"]}
+    big = {"pairs": ["en-de"], "train": ["train.{source}", "train.{target}"]}
+    recipe = _recipe(folder, {"corpora": {"small": small, "big": big}, "align": {"priors": "big"}})
+    prepare(recipe)
+    first, second = _calls(folder)
+    assert (first, second[:8]) == ("5 en-de []", "1 en-de ")
+    assert "('cat', 'Katze')" in second
+    assert "('here', 'hier')" in second
+    with pytest.raises(SettingsError, match="'big' has no pair 'en-es'; there are: en-de"):
+        prepare(
+            _recipe(
+                folder, {"corpora": {"pairs": {**small, "pairs": ["en-es"]}, "big": big}, "align": {"priors": "big"}}
+            )
+        )
+
+
+def test_patterns_among_the_settings_are_filled_in(folder):
+    prepare(_recipe(folder, {"align": {"log": str(folder / "log.{pair}")}}))
+    assert list(read_lines(folder / "log.en-es")) == ["5 en-es []"]
+
+
+def test_links_made_elsewhere_are_found_by_the_lines_of_the_files(folder):
+    """The third line is left out of the corpus, so links are not those of the corpus's rows."""
+    links = ["0-0 1-1 2-2", "1-0", "", "0-3 3-0", "1-1"]
+    for pair in ("en-de", "en-es"):
+        write_lines(folder / "data" / f"{pair}.links", links if pair == "en-de" else [""] * 5)
+    changes = {"align": {"name": "pharaoh", "links": "{pair}.links"}}
+    corpus = prepare(_recipe(folder, changes, align=False)).train["en-de"]
+    assert [corpus[row].links for row in range(4)] == [[(0, 0), (1, 1), (2, 2)], [(1, 0)], [(0, 3), (3, 0)], [(1, 1)]]
+    write_lines(folder / "data" / "en-de.links", [*links[:-1], "0-0"])
+    assert prepare(_recipe(folder, changes, align=False)).train["en-de"][3].links == [(0, 0)]
+    again = {"data_root": str((folder / "data").rename(folder / "moved")), **changes}
+    assert (
+        prepare(_recipe(folder, again, align=False)).train["en-de"].aligned.folder.parent == folder / "cache" / "links"
+    )
+    assert len(_folders(folder, "links")) == 3  # nothing hangs on where files lie
+
+
+def test_gold_links_of_the_micro_world_give_its_phrases(folder):
+    world = {"languages": ["en", "de"], "sentences": 100, "pairs": 100, "labelled": 5, "nli": 5, "questions": 2}
+    sides = ["parallel/train.{pair}.{source}.tok", "parallel/train.{pair}.{target}.tok"]
+    changes = {
+        "world": {**world, "dev": 20, "test": 5},
+        "corpora": {"pairs": {"pairs": ["en-de"], "train": sides}},
+        "align": {"name": "pharaoh", "links": "parallel/train.{pair}.links", "phrases": {"longest": 3}},
+    }
+    corpus = prepare(_recipe(folder, {"vocab": {"size": 500}, **changes}, align=False)).train["en-de"]
+    root = next((folder / "cache" / "world").glob("[!.]*"))
+    gold = list(read_lines(root / "parallel" / "train.en-de.links"))
+    found = [" ".join(f"{i}-{j}" for i, j in corpus[row].links) for row in range(len(corpus))]
+    assert found == gold
+    pairs = corpus.take(range(len(corpus)))
+    assert pairs.phrases.lengths.min() > 0
+    assert (pairs.phrases.flat[:, 1] - pairs.phrases.flat[:, 0]).max() == 3
+
+
+def test_phrases_longer_than_those_stored_are_refused(folder):
+    wants = {"objectives": {"alm": {"switching": {"longest": 6}}}}
+    with pytest.raises(SettingsError, match=r"switching\.longest = 6, but phrases of at most 4 words are stored"):
+        prepare(_recipe(folder, wants))
+    stored = prepare(_recipe(folder, {**wants, "align": {"phrases": {"longest": 6}}}))
+    assert stored.train["en-de"].store.meta["rules"]["longest"] == 6
+
+
+def test_a_corpus_without_a_phrase_is_refused_with_the_cure(folder):
+    wants = {"objectives": {"alm": {}}, "align": {"phrases": {"minimum_count": 100_000}}}
+    with pytest.raises(
+        DataError, match=r"en-de: of \d+ links in \d+ pairs no phrase .* stands there 100000 times"
+    ) as error:
+        prepare(_recipe(folder, wants))
+    assert "lower align.phrases.minimum_count" in str(error.value)
+
+
+def test_a_corpus_without_a_link_is_pointed_out(folder, caplog):
+    prepare(_recipe(folder, {"objectives": {"weam": {}}, "align": {"shift": 500}}))
+    assert "en-de: no word of 4 pairs is linked; are its sides translations line by line?" in caplog.text
+
+
+@pytest.mark.parametrize(("splitter", "told"), [("blanks", True), ("unicode", False)])
+def test_plain_text_between_blanks_is_pointed_out(folder, caplog, splitter, told):
+    lines = [f"the cat number {i} sat, and the dog slept." for i in range(40)]
+    write_lines(folder / "data" / "train.en", lines)
+    for language in ("de", "es"):
+        write_lines(folder / "data" / f"train.{language}", [f"die Katze {i} saß und der Hund" for i in range(40)])
+    prepare(_recipe(folder, {"splitter": splitter}))
+    assert ("en-de: plain text in en" in caplog.text) is told

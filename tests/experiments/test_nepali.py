@@ -1,0 +1,78 @@
+"""Small language models of Nepali: they differ in the languages beside it alone, and are measured as is said."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from interlace.data.vocab import Vocab
+from interlace.experiments import read_recipe
+from interlace.experiments.leaks import find_leaks, held_out
+from interlace.experiments.pretrain import pretrain
+from interlace.experiments.studies import read_study
+from interlace.experiments.studies.cells import cells_of
+
+BESIDE = {"nepali/ne": [], "nepali/ne-hi": ["hi"], "nepali/ne-en": ["en"], "nepali/ne-en-hi": ["en", "hi"]}
+real = pytest.mark.skipif(not os.environ.get("INTERLACE_DATA"), reason="INTERLACE_DATA is not set")
+
+
+def languages(recipe):
+    """Those of the corpora that the objective reads."""
+    groups = [recipe.corpora[name] for name in recipe.objectives["clm"].corpora]
+    return list(dict.fromkeys(language for group in groups for language in group.languages))
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_they_differ_in_what_is_read_beside_nepali_alone(name):
+    alone, recipe = read_recipe("nepali/ne"), read_recipe(name)
+    assert languages(recipe) == ["ne", *BESIDE[name]]
+    assert recipe.causal
+    for part in ("corpora", "vocab", "model", "evaluate", "seed", "normalise"):
+        assert getattr(recipe, part) == getattr(alone, part)
+    assert recipe.train.model_copy(update={"steps": alone.train.steps}) == alone.train
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_each_language_has_as_many_steps_as_nepali_alone(name):
+    recipe = read_recipe(name)
+    assert recipe.train.language_alpha == "0"  # languages are drawn evenly
+    assert recipe.train.steps == len(languages(recipe)) * read_recipe("nepali/ne").train.steps
+
+
+def test_the_study_is_over_all_of_them():
+    cells = cells_of(*read_study("xlm/low-resource-small"))
+    assert {cell.recipe.name for cell in cells} == {
+        "Nepali", "Nepali + Hindi", "Nepali + English", "Nepali + English + Hindi"
+    }  # fmt: skip
+    assert len(cells) == 8
+
+
+def test_a_blank_before_punctuation_makes_no_other_count_of_words(tmp_path):
+    text = ["तिमी कहाँ छौ ?", "तिमी कहाँ छौ?"]
+    vocab = Vocab.learn({"ne": text * 20}, size=400)
+    counts = []
+    for line in text:
+        (tmp_path / "parallel/flores-v1").mkdir(parents=True, exist_ok=True)
+        path = tmp_path / "parallel/flores-v1/test.txt"
+        path.write_text(line + "\n", encoding="utf-8")
+        task = read_recipe("nepali/ne", {"evaluate.tasks.perplexity.files": '"parallel/flores-v1/test.txt"'})
+        found = task.evaluate.task("perplexity").examples("test", "ne", vocab, tmp_path)
+        counts.append(len(set(found.words.flat.tolist())))
+    assert counts == [4, 4]
+
+
+@real
+def test_test_text_is_no_training_text():
+    recipe = read_recipe("nepali/ne-en-hi")
+    leak = find_leaks(recipe, held_out(recipe).sets)["perplexity", "test", "ne"].dump()
+    assert (leak["examples"], leak["exact"]) == (2924, 0.0)
+
+
+@real
+def test_the_largest_trains(tmp_path):
+    changes = {"train.steps": "2", "train.tokens_per_batch": "512", "train.threads": "1", "vocab.size": "1000"}
+    pretrain(read_recipe("nepali/ne-en-hi", changes), tmp_path / "run")
+    assert json.loads((tmp_path / "run/run.json").read_text())["steps"] == 2
+    assert (tmp_path / "run/model/model.safetensors").is_file()

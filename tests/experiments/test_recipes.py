@@ -1,0 +1,242 @@
+"""Every shipped recipe loads; small ones train, here or in tests/golden, and those of real text where that is there."""
+
+import gzip
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from interlace.core.errors import DataError, MissingDependencyError, SettingsError
+from interlace.experiments import Recipe, read_recipe, shipped_recipes
+from interlace.experiments.estimate import estimate
+from interlace.experiments.prepare import data_root
+from interlace.experiments.pretrain import pretrain
+from interlace.experiments.provenance import differences
+from little_world import SHORT, VOCAB, WORLD
+
+SMALL = WORLD | VOCAB
+TINY = [name for name in shipped_recipes() if name.startswith("tiny/") and not read_recipe(name).embeddings]
+REAL = [name for name in shipped_recipes() if name.startswith("adapt/multi30k")]
+
+
+@pytest.mark.parametrize("name", shipped_recipes())
+def test_loads_says_what_it_shows_and_survives_the_round_trip(name):
+    recipe = read_recipe(name)
+    assert recipe.about
+    assert Recipe.read(json.loads(json.dumps(recipe.dump()))) == recipe
+
+
+@pytest.mark.parametrize("name", [name for name in TINY if read_recipe(name).model.start is not None])
+def test_tiny_ones_that_go_on_from_another_train(name, tmp_path):
+    """The others train in tests/golden."""
+    changes = SMALL | SHORT
+    start = pretrain(read_recipe(f"{name}-mlm", changes), tmp_path / "start")
+    changes = changes | {"model.start": json.dumps(str(start))}
+    model = pretrain(read_recipe(name, changes), tmp_path / "run")
+    assert list(model.rglob("*.safetensors"))
+    words = json.loads((tmp_path / "run" / "embedding.json").read_text())["words"]
+    assert {word["language"] for word in words} == set(read_recipe(name).languages)
+
+
+@pytest.fixture(scope="module")
+def few_captions(real_data, tmp_path_factory):
+    """The folder of real data, but for a part of the captions to train on: aligning all of them takes a minute."""
+    folder = tmp_path_factory.mktemp("data")
+    captions = Path("parallel", "multi30k")
+    (folder / captions).mkdir(parents=True)
+    for path in (real_data / captions).iterdir():
+        if path.name.startswith("train."):
+            lines = gzip.decompress(path.read_bytes()).split(b"\n")
+            (folder / captions / path.name).write_bytes(gzip.compress(b"\n".join([*lines[:1500], b""])))
+        else:
+            (folder / captions / path.name).symlink_to(path)
+    for path in real_data.iterdir():
+        if path.name != "parallel":
+            (folder / path.name).symlink_to(path)
+    return folder
+
+
+@pytest.mark.parametrize("name", ["adapt/multi30k-mixture", "adapt/multi30k-dict-mlm"])  # all there is in the others
+@pytest.mark.skipif(not os.environ.get("INTERLACE_DATA"), reason="no real data here")
+def test_real_ones_train(name, few_captions, tmp_path):
+    quick = SHORT | {"vocab.size": "4000", "align.name": "diagonal", "data_root": json.dumps(str(few_captions))}
+    pretrain(read_recipe(name, quick), tmp_path / "run")
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["steps"] == 2
+
+
+def test_recipes_to_be_compared_differ_in_what_they_learn_from_alone():
+    """But for the number of steps, by which they come to read as many real subwords."""
+    encoders = [name for name in TINY if not read_recipe(name).seq2seq and "unmt" not in name]
+    for one, other in [
+        *(("tiny/mlm", other) for other in encoders),
+        *(("adapt/multi30k-mlm", other) for other in REAL),
+    ]:
+        a, b = read_recipe(one), read_recipe(other)
+        assert (a.vocab, a.model, a.evaluate, a.seed) == (b.vocab, b.model, b.evaluate, b.seed)
+        assert a.train == b.train.model_copy(update={"steps": a.train.steps})
+
+
+def test_no_data_root_says_how_to_give_one(tmp_path, monkeypatch):
+    monkeypatch.setenv("INTERLACE_DATA", "")  # is no way to say: the current folder
+    with pytest.raises(DataError, match="data_root '' is no folder; set the environment variable INTERLACE_DATA"):
+        data_root(read_recipe("evaluation/public"))
+    monkeypatch.delenv("INTERLACE_DATA", raising=False)
+    with pytest.raises(DataError, match="INTERLACE_DATA"):
+        pretrain(read_recipe("adapt/multi30k-mlm"), tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"evaluate.tasks.pso": "{}"}, "did you mean 'pos'"),
+        ({"evaluate.tasks.pos.dropuot": "0.2"}, r"evaluate\.tasks\.pos.*did you mean 'dropout'"),
+        ({"vocab.corpora": '["txt"]'}, "did you mean 'text'"),
+        ({"splitter": "blank"}, "did you mean 'blanks'"),
+        ({"corpora.text.reader": "lins"}, "did you mean 'lines'"),
+        ({"world.languages": '["en", "dee"]'}, "did you mean 'de'"),
+        ({"objectives.mlm.masking.rate": "2"}, r"masking\.rate.*\[0, 1\]"),
+        ({"train.trackers": '["tensorbord"]'}, r"train\.trackers\.0: input should be .*'tensorboard'"),
+        ({"corpora.text.train": "train.{lang}"}, r"corpora\.text\.train.*nothing fills in {lang}.*'language'"),
+        ({"corpora.text.languages": '["pt-BR"]'}, "write 'pt_BR'"),
+        ({"evaluate.dictionary": "dict/{from}.txt"}, r"evaluate\.dictionary.*nothing fills in {from}"),
+        ({"objectives.mlm.weight": "-1"}, r"weight.*must lie in \[0, "),
+        ({"objectives.mlm.weight": '"0:1,10:nan"'}, r"weight.*must lie in"),
+        ({"train.optimise.betas": "[0.9, 1.5]"}, r"betas\.1.*less than 1"),
+        ({"train.patience": "3", "train.evaluate_every": "0"}, "evaluate_every"),
+        ({"name.x": "1"}, "'name' is no section"),
+    ],
+)
+def test_wrong_keys_and_values_are_explained(changes, message):
+    with pytest.raises(SettingsError, match=message):
+        read_recipe("tiny/mlm", changes)
+
+
+def test_rows_longer_than_the_model_are_refused(tmp_path):
+    changes = SMALL | SHORT | {"objectives.mlm.max_length": "500"}
+    with pytest.raises(SettingsError, match=r"max_length = 500, but the model reads rows of at most 128"):
+        pretrain(read_recipe("tiny/mlm", changes), tmp_path / "run")
+
+
+def test_a_recipe_that_only_evaluates_trains_nothing(tmp_path):
+    recipe = Recipe(name="judge", evaluate={"targets": ["de"]})
+    assert recipe.languages == ["en", "de"]
+    assert not recipe.causal
+    for work in (lambda: pretrain(recipe, tmp_path / "run"), lambda: estimate(recipe)):
+        with pytest.raises(SettingsError, match=r"'judge' has no \[corpora\].*interlace evaluate MODEL --recipe"):
+            work()
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_recipe_file_is_named_in_its_errors(tmp_path: Path):
+    (tmp_path / "mine.toml").write_text("name = 'mine'\ncorpora = 3\n")
+    with pytest.raises(SettingsError, match=r"mine\.toml: corpora"):
+        read_recipe(str(tmp_path / "mine.toml"))
+
+
+def test_a_tracker_without_its_package_says_how_to_get_it(tmp_path, monkeypatch):
+    monkeypatch.setattr("interlace.training.device.find_spec", lambda _name: None)
+    with pytest.raises(MissingDependencyError, match="pip install tensorboard"):
+        pretrain(read_recipe("tiny/mlm", {"train.trackers": '["tensorboard"]'}), tmp_path / "run")
+
+
+def test_losses_go_to_the_tracker(tmp_path):
+    pretrain(read_recipe("tiny/mlm", SMALL | SHORT | {"train.trackers": '["tensorboard"]'}), tmp_path / "run")
+    (events,) = (tmp_path / "run" / "trackers").glob("events*")
+    assert b"learning_rate" in events.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"evaluate.dictionary": "dict/{source}_{target}.txt"}, "no such file"),
+        ({"export.fold_language": "en"}, "no language embedding for 'en'"),
+        ({"corpora.text.dev": "[]", "train.patience": "2"}, "no held-out text to stop by"),
+    ],
+)
+def test_what_the_end_needs_is_asked_for_before_training(changes, message, tmp_path):
+    with pytest.raises((DataError, SettingsError), match=message):
+        pretrain(read_recipe("tiny/mlm", SMALL | SHORT | changes), tmp_path / "run")
+    assert not (tmp_path / "run" / "metrics.jsonl").exists()
+
+
+def test_a_recipe_is_a_table(tmp_path):
+    (tmp_path / "list.json").write_text("[1]")
+    with pytest.raises(SettingsError, match="expected a table"):
+        read_recipe(str(tmp_path / "list.json"))
+
+
+# ---- recipes that extend another ----
+
+
+def _write(path, text):
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def test_an_extended_recipe_holds_until_the_file_says_otherwise(tmp_path):
+    base = read_recipe("tiny/mlm")
+    _write(tmp_path / "wide.toml", 'extends = "tiny/mlm"\nname = "wide"\n[model.shape]\nwidth = 128\n')
+    other = read_recipe(
+        _write(tmp_path / "twice.toml", 'extends = "wide.toml"\nname = "twice"\n[objectives.clm]\nmax_length = 32\n')
+    )
+    assert (other.name, other.about, other.train) == ("twice", base.about, base.train)
+    assert other.model.shape.width == 128
+    assert other.model.shape.layers == base.model.shape.layers
+    assert list(other.objectives) == ["clm"]  # a mixture is said as a whole
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('extends = "tiny/mln"\nname = "a"', r"no recipe 'tiny/mln'.*tiny/mlm"),
+        ('extends = "tiny/mlm"', "a.toml: a recipe that extends another needs a name of its own"),
+        ('extends = 3\nname = "a"', "a.toml: extends: expected the name of a recipe, found 3"),
+        ('extends = "a.toml"\nname = "a"', "a.toml: extends: a > a goes in a circle"),
+    ],
+)
+def test_what_cannot_be_extended(tmp_path, text, message):
+    with pytest.raises((DataError, SettingsError), match=message):
+        read_recipe(_write(tmp_path / "a.toml", text))
+
+
+def test_what_is_only_told_does_not_make_another_run():
+    one, other = (read_recipe("tiny/mlm").dump() for _ in range(2))
+    other |= {"about": "else", "changes": ["smaller"]}
+    assert differences(one, other) == []
+    assert differences(one, other | {"seed": 3}) == ["seed was 0, is 3"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"objectives.mlm.weigth": "1"}, r"objectives\.mlm: unknown key 'weigth'; did you mean 'weight'\?"),
+        ({"objectives.mlm.max_lenght": "64"}, r"objectives\.mlm: unknown key 'max_lenght'; did you mean 'max_length'"),
+        ({"train.stop_by": '"perplexty"'}, r"'perplexity', .*\(found 'perplexty'\); did you mean 'perplexity'\?$"),
+        ({"objectives.mlm.weight": '"0:1,abc"'}, r"^(?!.*found '0:1,abc'.*found '0:1,abc')"),
+    ],
+)
+def test_a_misspelt_key_or_value_is_told_with_the_nearest_right_one(changes, message):
+    with pytest.raises(SettingsError, match=message):
+        read_recipe("tiny/mlm", changes)
+
+
+def test_a_run_s_recipe_is_changed_by_the_same_keys_as_a_file(tmp_path):
+    path = tmp_path / "recipe.json"
+    path.write_text(json.dumps(read_recipe("tiny/mlm").dump()))
+    changed = {"objectives.mlm.masking.rate": "0.2", "objectives.mlm.weight": "2"}
+    assert read_recipe(str(path), changed) == read_recipe("tiny/mlm", changed)
+    assert read_recipe(str(path), changed).objective("mlm").masking.rate == "0.2"
+
+
+def test_what_a_change_breaks_is_not_blamed_on_the_file():
+    with pytest.raises(SettingsError, match=r"^--set: unknown key 'evaluate\.target'; did you mean 'targets'"):
+        read_recipe("evaluation/small", {"evaluate.target": '["de"]'})
+    with pytest.raises(SettingsError, match=r"^--set: evaluate\.targets: .*found 'de'\); write \[\"de\"\]$"):
+        read_recipe("evaluation/small", {"evaluate.targets": "de"})
+
+
+def test_what_is_wrong_in_the_file_is_told_of_the_file(tmp_path):
+    (tmp_path / "mine.toml").write_text('name = "mine"\nsteps = 3\n')
+    with pytest.raises(SettingsError, match=r"mine\.toml: unknown key 'steps'"):
+        read_recipe(str(tmp_path / "mine.toml"), {"seed": "1"})

@@ -1,0 +1,87 @@
+"""Each task of `evaluation/small` scored on the real files that it names, cut to a few rows, in one language."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import re
+
+import pytest
+from typer.testing import CliRunner
+
+from interlace.cli import application
+from interlace.experiments import read_recipe
+from interlace.tasks import TASKS
+from plain_bert import save_plain_bert
+
+pytestmark = pytest.mark.slow
+
+SMALL = read_recipe("evaluation/small")
+ROWS = re.compile(r"\[(\d*):(\d*)\]$")
+LEARNT, SCORED = 24, 12  # rows of a training file, and of any other one
+WHOLE = {"retrieval", "embedding_alignment", "word_translation", "word_similarity", "word_alignment"}  # take no rows
+QUICK = {"tuning.epochs": 1}
+
+
+def cut(pattern, rows):
+    """The same file from the same row on, and no more than so many rows of it."""
+    match = ROWS.search(pattern)
+    first = int(match[1] or 0) if match else 0
+    return f"{pattern[: match.start()] if match else pattern}[{first}:{first + rows}]"
+
+
+def few(files):
+    """The files of a task, each cut; one pattern of all splits stays one."""
+    if isinstance(files, str):
+        return cut(files, SCORED)
+    rows = {key: LEARNT if key.startswith("train") else SCORED for key in files}
+    return {
+        key: [cut(each, rows[key]) for each in found] if isinstance(found, list) else cut(found, rows[key])
+        for key, found in files.items()
+    }
+
+
+@pytest.fixture(scope="module")
+def checkpoint(real_data, tmp_path_factory):
+    """A tiny BERT whose subwords are learnt on captions."""
+    files = [real_data / f"parallel/multi30k/val.{language}.gz" for language in ("en", "de")]
+    lines = [line for file in files for line in gzip.decompress(file.read_bytes()).decode().splitlines()]
+    return save_plain_bert(tmp_path_factory.mktemp("small") / "bert", lines, size=2000)
+
+
+def test_rows_are_cut_from_where_they_began():
+    assert [cut(name, 5) for name in ("a.tsv", "a.tsv[:2001]", "a.tsv[2001:]", "a.tsv[1200:1500]")] == [
+        "a.tsv[0:5]", "a.tsv[0:5]", "a.tsv[2001:2006]", "a.tsv[1200:1205]",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SMALL.evaluate.tasks)
+def test_the_task_is_scored_on_its_own_files(name, checkpoint, tmp_path):
+    task = SMALL.evaluate.task(name)
+    kind = SMALL.evaluate.tasks[name].get("task", name)
+    language = (task.targets or SMALL.evaluate.targets)[0]
+    changes = {"targets": [language]} | ({} if kind in WHOLE else {"files": few(task.files)})
+    changes |= QUICK if task.learner() else {}
+    changes |= {"pieces": "mean"} if kind == "embedding_alignment" else {}
+    changes |= {"reading.pieces": "mean"} if TASKS.get(kind).static else {}
+    arguments = ["evaluate", str(checkpoint), "--recipe", "evaluation/small", "--into", str(tmp_path)]
+    arguments += ["--on", name, "--seeds", "1", "--json", "--set", "train.threads=1"]
+    for key, value in changes.items():
+        leaves = {f"{key}.{of}": each for of, each in value.items()} if isinstance(value, dict) else {key: value}
+        arguments += [part for of, each in leaves.items()
+                      for part in ("--set", f"evaluate.tasks.{name}.{of}={json.dumps(each)}")]  # fmt: skip
+    done = CliRunner().invoke(application(), arguments, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    rows = json.loads(done.stdout)
+    assert {(row["setting"], row["language"]) for row in rows} >= {(setting, language) for setting in task.settings}
+    for row in rows:
+        assert all(math.isfinite(value) for value in row["scores"].values()), row
+        assert row["n"] > 0
+        if kind not in WHOLE:
+            assert row["n"] <= SCORED
+        if name not in {
+            "word_similarity",
+            "xquad",
+        }:  # which tells nothing of examples; the first questions of one passage
+            assert row["low"] <= row["score"] <= row["high"], row

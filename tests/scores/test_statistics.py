@@ -1,0 +1,293 @@
+"""Statistics against examples worked by hand, scipy, and what must hold for any numbers."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interlace.core.errors import DataError
+from interlace.scores import holm
+from interlace.scores._arrangements import flips, permutations, splits
+from interlace.scores.examples import Examples, approximate_randomisation, bootstrap, mcnemar, paired_bootstrap
+from interlace.scores.ranking import ranks, spearman
+from interlace.scores.runs import (
+    cliffs_delta,
+    cohens_d,
+    difference_interval,
+    mean_interval,
+    permutation_test,
+    sign_flip_test,
+)
+
+numbers = st.floats(-1e3, 1e3, allow_nan=False).map(lambda x: round(x, 3))
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(7)
+
+
+# ---- intervals ----
+
+
+def test_an_interval_of_three_values_is_students():
+    found = mean_interval([1.0, 2.0, 3.0])
+    assert found.value == 2.0
+    assert found.half == pytest.approx(4.302653 / math.sqrt(3), abs=1e-5)  # t(0.975, 2) times the standard error
+    assert found.n == 3
+
+
+def test_one_value_has_no_interval():
+    assert math.isnan(mean_interval([5.0]).low)
+    assert math.isnan(difference_interval([5.0], [1.0, 2.0]).half)
+
+
+@given(st.lists(numbers, min_size=2, max_size=8), st.lists(numbers, min_size=2, max_size=8))
+def test_the_interval_of_a_difference_is_welchs(a, b):
+    found = difference_interval(a, b)
+    if len(set(a)) > 1 and len(set(b)) > 1:
+        expected = scipy.stats.ttest_ind(a, b, equal_var=False).confidence_interval()
+        assert (found.low, found.high) == pytest.approx((expected.low, expected.high), rel=1e-6, abs=1e-6)
+    assert found.value == pytest.approx(np.mean(a) - np.mean(b))
+
+
+def test_values_without_spread_differ_for_certain():
+    assert difference_interval([2.0, 2.0], [1.0, 1.0]) == type(mean_interval([1.0]))(1.0, 1.0, 1.0, 2)
+
+
+# ---- tests over runs ----
+
+
+def test_the_most_extreme_split_of_three_and_three_has_two_in_twenty(rng):
+    found = permutation_test([4, 5, 6], [1, 2, 3], rng)
+    assert found.statistic == 3.0
+    assert found.p == found.least == pytest.approx(2 / 20)
+
+
+def test_five_runs_against_five_can_come_below_a_hundredth(rng):
+    assert permutation_test([6, 7, 8, 9, 10], [1, 2, 3, 4, 5], rng).p == pytest.approx(2 / 252)
+
+
+@given(st.lists(numbers, min_size=2, max_size=4), st.lists(numbers, min_size=2, max_size=4))
+def test_an_exact_permutation_test_is_scipys(a, b):
+    def statistic(x, y, axis):
+        return np.abs(np.mean(x, axis) - np.mean(y, axis))
+
+    expected = scipy.stats.permutation_test(
+        (a, b), statistic, n_resamples=np.inf, alternative="greater", vectorized=True
+    )
+    assert permutation_test(a, b, np.random.default_rng(0)).p == pytest.approx(expected.pvalue)
+
+
+def test_a_drawn_permutation_test_is_near_the_exact_one_and_never_zero(rng):
+    a, b = rng.normal(1.0, 1.0, 12), rng.normal(0.0, 1.0, 12)  # 2.7 million splits
+    assert permutation_test(a, b, rng).p == pytest.approx(scipy.stats.ttest_ind(a, b).pvalue, rel=0.3, abs=0.005)
+    far = permutation_test(a + 100, b, rng, draws=999)
+    assert far.p == far.least == 1 / 1000
+
+
+def test_five_pairs_cannot_come_below_a_sixteenth(rng):
+    found = sign_flip_test([1, 2, 3, 4, 5], rng)
+    assert found.p == found.least == 2 / 32
+
+
+def test_signs_of_three_differences_by_hand(rng):
+    # sums of +-1 +-2 +-3: as far out as 1 + 2 - 3 = 0 is every one; as far as 1 - 2 + 3 = 2: all but the two zeros
+    assert sign_flip_test([1, 2, -3], rng).p == 1.0
+    assert sign_flip_test([1, -2, 3], rng).p == 6 / 8
+
+
+@pytest.mark.parametrize("test", ["permutation", "signs", "examples"])
+def test_p_values_are_even_where_nothing_differs(test):
+    """The share of p-values below 0.1, 0.3, 0.5 is that share, to within four standard errors."""
+    rng, ps = np.random.default_rng(3), []
+    for _ in range(400):
+        a, b = rng.normal(size=(2, 7))
+        if test == "permutation":
+            ps.append(permutation_test(a, b, rng).p)
+        elif test == "signs":
+            ps.append(sign_flip_test(a - b, rng).p)
+        else:
+            ones = np.ones(40)
+            pair = [Examples(rng.normal(size=40), ones) for _ in range(2)]
+            ps.append(approximate_randomisation(*pair, rng, draws=199).p)
+    for level in (0.1, 0.3, 0.5):
+        assert np.mean(np.array(ps) <= level) == pytest.approx(level, abs=4 * math.sqrt(level * (1 - level) / 400))
+
+
+# ---- tests over examples ----
+
+
+def right(flags):
+    return Examples(np.array(flags, float), np.ones(len(flags)))
+
+
+def test_a_score_is_a_ratio_of_sums():
+    f1 = Examples(np.array([2.0, 0.0, 4.0]), np.array([4.0, 3.0, 5.0]))  # 2 TP, 2 TP + FP + FN
+    assert f1.total == 0.5
+
+
+def test_the_interval_of_a_share_is_near_the_binomial_one(rng):
+    found = bootstrap(right([1] * 300 + [0] * 100), rng, draws=4000)
+    assert (found.value, found.n) == (0.75, 400)
+    assert found.half == pytest.approx(1.96 * math.sqrt(0.75 * 0.25 / 400), rel=0.1)
+    assert found.low < 0.75 < found.high
+
+
+def test_examples_without_weight_do_not_widen_an_interval(rng):
+    some = bootstrap(Examples(np.array([1.0, 0.0] * 100), np.ones(200)), rng, draws=2000)
+    padded = Examples(np.array([1.0, 0.0] * 100 + [0.0] * 200), np.array([1.0] * 200 + [0.0] * 200))
+    assert bootstrap(padded, rng, draws=2000).half == pytest.approx(some.half, rel=0.15)
+    assert math.isnan(bootstrap(right([1]), rng).low)
+
+
+def test_examples_without_weight_are_not_counted(rng):
+    """A sparse dictionary asks few of the words that it lists."""
+    weight = np.array([1.0] * 100 + [0.0] * 900)
+    a, b = (Examples(np.array([1.0] * some + [0.0] * (1000 - some)), weight) for some in (80, 20))
+    assert bootstrap(a, rng, draws=99).n == 100
+    assert paired_bootstrap(a, b, rng, draws=99).n == 100
+    assert approximate_randomisation(a, b, rng, draws=99).n == 100
+    also = Examples(b.score, np.array([1.0] * 150 + [0.0] * 850))
+    assert paired_bootstrap(a, also, rng, draws=99).n == 150  # those that count for either
+    assert math.isnan(bootstrap(Examples(np.array([1.0, 0.0]), np.array([1.0, 0.0])), rng).low)
+    np.testing.assert_array_equal(Examples(np.array([2.0, 0.0, 3.0]), np.array([4.0, 0.0, 3.0])).each, [0.5, 1.0])
+
+
+def test_one_more_right_in_all_examples_is_told_apart(rng):
+    a, b = right([1] * 90 + [0] * 10), right([1] * 60 + [0] * 40)
+    interval = paired_bootstrap(a, b, rng, draws=2000)
+    assert interval.value == pytest.approx(0.3)
+    assert interval.half == pytest.approx(1.96 * math.sqrt(0.3 * 0.7 / 100), rel=0.1)  # differences are 0 or 1
+    assert approximate_randomisation(a, b, rng, draws=999).p == 1 / 1000
+
+
+def test_the_same_outputs_are_not_told_apart(rng):
+    a = right([1, 0] * 20)
+    assert approximate_randomisation(a, a, rng, draws=99).p == 1.0
+    assert paired_bootstrap(a, a, rng, draws=99).half == 0.0
+
+
+def test_exchanging_few_examples_is_the_sign_flip_of_their_differences(rng):
+    a, b = right([1, 1, 1, 1, 1, 0]), right([0, 0, 0, 1, 1, 1])
+    exact = sign_flip_test(a.score - b.score, rng).p
+    assert approximate_randomisation(a, b, rng, draws=20_000).p == pytest.approx(exact, abs=0.015)
+
+
+def test_examples_that_do_not_pair_are_refused(rng):
+    with pytest.raises(DataError, match="found 2 and 3"):
+        paired_bootstrap(right([1, 0]), right([1, 0, 1]), rng)
+    here, there = (Examples(np.ones(3), np.ones(3), identity) for identity in ("first 3", "last 3"))
+    for test in (paired_bootstrap, approximate_randomisation):
+        with pytest.raises(DataError, match="these are others, for what is right differs"):
+            test(here, there, rng)
+
+
+def test_mcnemar_by_hand():
+    a, b = right([1, 1, 1, 0, 0, 0, 0, 0, 0]), right([1, 1, 0, 1, 1, 1, 1, 1, 0])
+    found = mcnemar(a, b)
+    assert (found.statistic, found.n, found.least) == (1.0, 6, 2 / 64)
+    assert found.p == pytest.approx(2 * (1 + 6) / 64)  # at most one of six heads, two-sided
+    assert mcnemar(a, a).p == 1.0
+    with pytest.raises(DataError, match="right or wrong"):
+        mcnemar(a, Examples(np.full(9, 0.5), np.ones(9)))
+
+
+def test_mcnemar_leaves_out_what_one_side_was_not_asked():
+    asked = Examples(np.array([0.0, 0.0]), np.array([1.0, 0.0]))
+    assert mcnemar(right([1, 1]), asked).n == 1
+
+
+# ---- many tests, effects ----
+
+
+def test_holm_by_hand():
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([0.9, 0.8]) == [1.0, 1.0]
+    assert holm([]) == []
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
+def test_holm_keeps_the_order_and_lies_between_none_and_bonferroni(ps):
+    adjusted = holm(ps)
+    assert all(p - 1e-12 <= new <= min(1.0, p * len(ps)) + 1e-12 for p, new in zip(ps, adjusted, strict=True))
+    order = np.argsort(ps, kind="stable")
+    assert (np.diff(np.array(adjusted)[order]) >= 0).all()
+
+
+def test_effects_by_hand():
+    assert cohens_d([2, 4], [1, 3]) == pytest.approx(1 / math.sqrt(2))
+    assert math.isnan(cohens_d([1, 1], [1, 1]))
+    assert math.isnan(cohens_d([1], [1, 2]))
+    assert cliffs_delta([3, 4], [1, 2]) == 1.0
+    assert cliffs_delta([1, 3], [2, 2]) == 0.0
+    assert cliffs_delta([1, 2], [2, 3]) == pytest.approx((0 - 3) / 4)
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=9), st.lists(st.integers(0, 5), min_size=1, max_size=9))
+def test_cliffs_delta_counts_pairs(a, b):
+    assert cliffs_delta(a, b) == pytest.approx(np.mean([np.sign(x - y) for x in a for y in b]))
+    assert cliffs_delta(a, b) == pytest.approx(-cliffs_delta(b, a))
+
+
+# ---- rank correlation ----
+
+
+def test_spearman_of_four_by_hand():
+    found = spearman([1, 2, 3, 4], [10, 20, 40, 30])
+    assert found.statistic == pytest.approx(0.8)  # 1 - 6 * 2 / (4 * 15)
+    assert found.p == pytest.approx(8 / 24)  # orders with a rho of 0.8 or more: 4, and as many below -0.8
+
+
+@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=4, max_size=20))
+def test_spearman_is_scipys(pairs):
+    a, b = zip(*pairs, strict=True)
+    found = spearman(a, b)
+    if len(set(a)) == 1 or len(set(b)) == 1:
+        assert math.isnan(found.statistic)
+        return
+    expected = scipy.stats.spearmanr(a, b)
+    assert found.statistic == pytest.approx(expected.statistic)
+    if len(a) > 8:
+        assert found.p == pytest.approx(expected.pvalue, abs=1e-9)
+
+
+def test_spearman_wants_pairs():
+    with pytest.raises(DataError, match="found 2 and 3"):
+        spearman([1, 2], [1, 2, 3])
+
+
+def test_equal_values_share_their_ranks():
+    assert ranks(np.array([20.0, 10.0, 20.0, 30.0])).tolist() == [2.5, 1.0, 2.5, 4.0]
+
+
+# ---- arrangements ----
+
+
+def test_all_arrangements_are_there_once(rng):
+    orders = permutations(5)
+    assert len({tuple(order) for order in orders}) == len(orders) == 120
+    assert (np.sort(orders, axis=1) == np.arange(5)).all()
+    chosen, exact = splits(3, 4, rng, 10)
+    assert exact
+    assert len({tuple(one) for one in chosen}) == 35
+    signs, exact = flips(6, rng, 10)
+    assert exact
+    assert len({tuple(one) for one in signs}) == 64
+
+
+def test_drawn_arrangements_are_splits(rng):
+    chosen, exact = splits(12, 13, rng, 50)
+    assert not exact
+    assert all(len(set(one)) == 12 and max(one) < 25 for one in chosen.tolist())
+
+
+@pytest.mark.parametrize("values", [[], [1.0, math.nan], [[1.0]]])
+def test_what_is_no_row_of_numbers_is_refused(values):
+    with pytest.raises(DataError, match="values: expected a row of finite numbers"):
+        mean_interval(values)

@@ -1,0 +1,171 @@
+"""Inference: labels worked by hand, labels held against models of little worlds, and hypotheses that tell nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+from itertools import islice
+
+import pytest
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression
+
+from interlace.toy import Phrase, Scene, language, problems, split_of
+from interlace.toy._inference import Inference, inferences
+from interlace.toy._relations import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL, relation
+from little_models import truths
+
+ANNA, WEBER, PETER = Phrase("anna"), Phrase("anna", surname="weber"), Phrase("peter")
+KITCHEN, GARDEN, HOSPITAL, CHURCH = (Phrase(place, "the") for place in ("kitchen", "garden", "hospital", "church"))
+BERLIN, PARIS = Phrase("berlin"), Phrase("paris")
+
+
+def finds(subject: Phrase, thing: str, noun: str, quality: str = "", **more) -> Scene:
+    return Scene("find", subject, "past", Phrase(noun, thing, quality), **more)
+
+
+def sleeps(determiner: str, noun: str = "dog", quality: str = "", **more) -> Scene:
+    return Scene("sleep", Phrase(noun, determiner, quality), **more)
+
+
+def is_(subject: Phrase, quality: str = "", **more) -> Scene:
+    return Scene("be", subject, quality=quality, **more)
+
+
+CAR = Phrase("car", "the")
+
+
+@pytest.mark.parametrize(
+    ("premise", "hypothesis", "label"),
+    [
+        # what is left out, and what is added
+        (finds(ANNA, "a", "key", time="yesterday"), finds(ANNA, "a", "key"), ENTAILMENT),
+        (finds(ANNA, "a", "key"), finds(ANNA, "a", "key", time="yesterday"), NEUTRAL),
+        (finds(ANNA, "the", "key", "small"), finds(ANNA, "a", "key"), ENTAILMENT),
+        (finds(WEBER, "a", "key"), finds(ANNA, "a", "key"), ENTAILMENT),
+        (finds(ANNA, "a", "key"), finds(WEBER, "a", "key"), None),  # the same Anna?
+        (finds(ANNA, "a", "hammer"), finds(ANNA, "a", "tool"), ENTAILMENT),
+        (finds(ANNA, "a", "tool"), finds(ANNA, "a", "hammer"), NEUTRAL),
+        (finds(ANNA, "a", "hammer", "new"), finds(ANNA, "a", "tool", "new"), None),  # new for a hammer?
+        (finds(ANNA, "a", "key"), finds(ANNA, "a", "hat"), None),  # one find or two?
+        (finds(ANNA, "a", "key"), finds(PETER, "a", "key"), NEUTRAL),
+        (finds(ANNA, "the", "key"), finds(PETER, "the", "key"), None),
+        (finds(ANNA, "a", "key"), finds(Phrase("person", "a"), "a", "key"), ENTAILMENT),
+        (finds(ANNA, "a", "key", place=BERLIN), finds(ANNA, "a", "key", place=PARIS), None),
+        # quantifiers
+        (sleeps("every"), sleeps("the"), ENTAILMENT),
+        (sleeps("every"), sleeps("every", quality="old"), ENTAILMENT),
+        (sleeps("every", quality="old"), sleeps("every"), NEUTRAL),
+        (sleeps("many"), sleeps("some"), ENTAILMENT),
+        (sleeps("some"), sleeps("many"), NEUTRAL),
+        (sleeps("five"), sleeps("a"), ENTAILMENT),
+        (sleeps("two"), sleeps("some"), None),
+        (sleeps("five"), sleeps("three"), None),  # exactly or at least?
+        (sleeps("no"), sleeps("a"), CONTRADICTION),
+        (sleeps("no"), sleeps("no", quality="old"), ENTAILMENT),
+        (sleeps("no", quality="old"), sleeps("no"), NEUTRAL),
+        (sleeps("no", "animal"), sleeps("the", negated=True), ENTAILMENT),
+        (sleeps("no"), sleeps("every", "animal"), None),  # unless there are no dogs
+        # negation
+        (finds(ANNA, "a", "key", place=BERLIN), finds(ANNA, "a", "key", negated=True), CONTRADICTION),
+        (finds(ANNA, "a", "key", place=BERLIN, negated=True), finds(ANNA, "a", "key"), NEUTRAL),
+        (finds(ANNA, "a", "key", negated=True), finds(ANNA, "two", "key", "small"), CONTRADICTION),
+        (finds(ANNA, "a", "key", negated=True), finds(ANNA, "a", "key", "small", negated=True), ENTAILMENT),
+        (finds(ANNA, "a", "key", "small", negated=True), finds(ANNA, "a", "key", negated=True), NEUTRAL),
+        (finds(ANNA, "the", "key", negated=True), finds(ANNA, "the", "key", "small"), None),  # the same key?
+        (sleeps("three"), sleeps("three", negated=True), NEUTRAL),
+        (sleeps("every"), sleeps("three", negated=True), CONTRADICTION),
+        # states
+        (is_(CAR, "red"), is_(CAR, "blue"), CONTRADICTION),
+        (is_(CAR, "red"), is_(CAR, "blue", negated=True), ENTAILMENT),
+        (is_(CAR, "blue", negated=True), is_(CAR, "red"), None),
+        (is_(CAR, "red"), is_(CAR, "new"), NEUTRAL),
+        (is_(ANNA, "happy"), is_(ANNA, "sad"), CONTRADICTION),
+        (is_(ANNA, place=BERLIN), is_(ANNA, place=PARIS), CONTRADICTION),
+        (is_(ANNA, place=BERLIN), is_(ANNA, place=KITCHEN), NEUTRAL),
+        (is_(ANNA, place=HOSPITAL), is_(ANNA, place=CHURCH), CONTRADICTION),
+        (is_(ANNA, place=GARDEN), is_(ANNA, place=HOSPITAL), None),  # hospitals have gardens
+        (
+            is_(ANNA, place=BERLIN, tense="past", time="yesterday"),
+            is_(ANNA, place=PARIS, tense="past", time="yesterday"),
+            None,  # she may have travelled
+        ),
+        (is_(ANNA, category="doctor"), is_(ANNA, category="nurse"), None),
+        (Scene("sing", ANNA), Scene("dance", ANNA), None),
+    ],
+)
+def test_labels_by_hand(premise: Scene, hypothesis: Scene, label: str | None) -> None:
+    assert relation(premise, hypothesis) == label
+
+
+@cache
+def pairs(count: int, split: str) -> list[Inference]:
+    return inferences(count, split, seed=3)
+
+
+def test_pairs_are_good_and_balanced() -> None:
+    for split in ("train", "test"):
+        found = pairs(600, split) if split == "train" else pairs(240, split)
+        assert Counter(pair.label for pair in found) == dict.fromkeys(LABELS, len(found) // 3)
+        for pair in found:
+            assert not problems(pair.premise)
+            assert not problems(pair.hypothesis)
+            assert split_of(pair.hypothesis) == split
+            assert (split_of(pair.premise) == "train") == (split == "train")
+            assert relation(pair.premise, pair.hypothesis) == pair.label
+        assert len({(pair.premise, pair.hypothesis) for pair in found}) == len(found)
+    assert pairs(600, "train")[:5] != pairs(240, "test")[:5]
+
+
+def test_pairs_are_keyed() -> None:
+    assert inferences(30, "train", seed=3) == inferences(30, "train", seed=3)
+    assert inferences(30, "train", seed=4) != inferences(30, "train", seed=3)
+
+
+def test_every_hypothesis_stands_with_each_label() -> None:
+    labels: dict[Scene, list[str]] = {}
+    for pair in pairs(600, "train"):
+        labels.setdefault(pair.hypothesis, []).append(pair.label)
+    assert {tuple(sorted(its)) for its in labels.values()} == {tuple(sorted(LABELS))}
+
+
+@pytest.mark.parametrize(("side", "most"), [("hypothesis", 0.40), ("premise", 0.52)])
+def test_one_side_alone_says_little(side: str, most: float) -> None:
+    english = language("en")
+    train, test = ([english.realise(getattr(pair, side)).text for pair in pairs(*size)] for size in _SIZES)
+    counts = CountVectorizer(token_pattern=r"\w+", ngram_range=(1, 2))
+    model = LogisticRegression(max_iter=300).fit(
+        counts.fit_transform(train), [pair.label for pair in pairs(*_SIZES[0])]
+    )
+    assert model.score(counts.transform(test), [pair.label for pair in pairs(*_SIZES[1])]) < most
+
+
+_SIZES = ((600, "train"), (240, "test"))
+
+
+def test_denials_stand_with_every_label() -> None:
+    patterns = Counter((pair.premise.denied, pair.hypothesis.denied, pair.label) for pair in pairs(600, "train"))
+    for denied in (True, False):
+        for label in LABELS:
+            premises = sum(count for (premise, _, its), count in patterns.items() if (premise, its) == (denied, label))
+            assert premises > 0.25 * 200
+    assert patterns[False, True, ENTAILMENT]
+    assert patterns[False, False, CONTRADICTION]
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_little_worlds_agree(label: str) -> None:
+    """In worlds drawn at random, where the premise is true: the hypothesis always is, never is, or now and then."""
+    told = [pair for pair in pairs(600, "train") if pair.label == label]
+    lively = 0
+    for number, pair in enumerate(told):
+        worlds = truths(pair.premise, pair.hypothesis, number)
+        if label == NEUTRAL:
+            ways = (bool(its) for premise, its in islice(worlds, 3000) if premise)
+            first = next(ways)
+            assert any(way != first for way in ways), pair
+        else:
+            sure = [its for premise, its in islice(worlds, 60) if premise and its is not None]
+            assert set(sure) <= {label == ENTAILMENT}, pair
+            lively += bool(sure)
+    assert label == NEUTRAL or lively > 0.9 * len(told)

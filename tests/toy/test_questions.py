@@ -1,0 +1,99 @@
+"""Questions: one answer, a span of the passage, the same question in every language."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+
+import pytest
+
+from interlace.toy import LANGUAGES, QUESTIONS, Phrase, Scene, askable, language, problems, split_of
+from interlace.toy._questions import Passage, _fits, paragraph, passages
+
+ANNA, PETER, KEY, RING = Phrase("anna"), Phrase("peter"), Phrase("key", "a"), Phrase("ring", "the")
+GARDEN = Phrase("garden", "the")
+FOUND = Scene("find", ANNA, "past", KEY, place=GARDEN, time="yesterday", fronted=True)
+
+
+@cache
+def found(count: int, split: str = "train") -> list[Passage]:
+    return passages(count, split, seed=2)
+
+
+def test_passages_are_good_and_counted() -> None:
+    for split, count in (("train", 301), ("dev", 60)):
+        made = found(count, split)
+        assert sum(len(passage.questions) for passage in made) == count
+        for passage in made:
+            assert 2 <= len(passage.scenes) == len(set(passage.scenes)) <= 4
+            assert {split_of(scene) for scene in passage.scenes} == {split}
+            assert not any(map(problems, passage.scenes))
+            assert all(role in askable(passage.scenes[place]) for place, role in passage.questions)
+
+
+def test_statements_share_something() -> None:
+    for passage in found(301):
+        heads = Counter(
+            key
+            for scene in passage.scenes
+            for key in {scene.predicate, *(phrase.head for _, phrase in scene.phrases())}
+        )
+        assert max(heads.values()) > 1
+
+
+def test_passages_are_keyed() -> None:
+    assert passages(20, "train", seed=2) == passages(20, "train", seed=2)
+    assert passages(20, "train", seed=3) != passages(20, "train", seed=2)
+
+
+def test_all_kinds_of_question_are_asked() -> None:
+    assert {role for passage in passages(1500, "train") for _, role in passage.questions} == set(QUESTIONS)
+
+
+def test_a_paragraph_by_hand() -> None:
+    passage = Passage((Scene("sleep", PETER), FOUND), ((1, "place"), (1, "object"), (1, "time"), (0, "subject")))
+    made = paragraph(passage, "en", "x")
+    assert made["context"] == "Peter sleeps. Yesterday Anna found a key in the garden."
+    assert [(one["id"], one["question"], one["answers"]) for one in made["qas"]] == [
+        ("x-1", "Where did Anna find a key yesterday?", [{"text": "in the garden", "answer_start": 41}]),
+        ("x-2", "What did Anna find in the garden yesterday?", [{"text": "a key", "answer_start": 35}]),
+        ("x-3", "When did Anna find a key in the garden?", [{"text": "Yesterday", "answer_start": 14}]),
+        ("x-4", "Who sleeps?", [{"text": "Peter", "answer_start": 0}]),
+    ]
+
+
+@pytest.mark.parametrize("code", LANGUAGES.names())
+def test_answers_stand_in_the_passage(code: str) -> None:
+    member = language(code)
+    for number, passage in enumerate(found(301)):
+        made = paragraph(passage, code, str(number))
+        rest = made["context"]
+        for scene in passage.scenes:
+            statement = member.realise(scene).text
+            assert rest.startswith(statement)
+            rest = rest.removeprefix(statement).lstrip(" ")
+        assert rest == ""
+        for question, (place, role) in zip(made["qas"], passage.questions, strict=True):
+            (answer,) = question["answers"]
+            start, text = answer["answer_start"], answer["text"]
+            assert made["context"][start : start + len(text)] == text != ""
+            assert text in member.realise(passage.scenes[place]).text
+            assert question["question"] == member.ask(passage.scenes[place], role).text
+
+
+@pytest.mark.parametrize(
+    ("role", "other", "fits"),
+    [
+        ("subject", Scene("find", PETER, "past", KEY), True),
+        ("subject", Scene("find", PETER, "past", RING), False),  # another thing was found
+        ("subject", Scene("lose", PETER, "past", KEY), False),
+        ("subject", Scene("find", PETER, "future", KEY), False),
+        ("subject", Scene("find", PETER, "past", KEY, negated=True), True),  # no answer, but too close to one
+        ("object", Scene("find", ANNA, "past", RING), True),
+        ("object", Scene("find", Phrase("person", "a"), "past", RING), True),  # that may be Anna
+        ("object", Scene("find", PETER, "past", RING), False),
+        ("place", Scene("be", ANNA, place=Phrase("berlin")), True),
+    ],
+)
+def test_what_else_might_answer(role: str, other: Scene, fits: bool) -> None:
+    assert _fits(FOUND, role, other) is fits

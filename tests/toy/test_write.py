@@ -1,0 +1,269 @@
+"""The written micro-world: every file parses, round-trips with the gold, and no split leaks into another."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from interlace.core.errors import DataError, SettingsError
+from interlace.readers import READERS
+from interlace.toy import LANGUAGES, World, language, links, sample, text, world_version, write_world
+from interlace.toy._settings import stream
+
+CODES = LANGUAGES.names()
+OTHERS = [code for code in CODES if code != "en"]
+SMALL = World(seed=5, sentences=80, pairs=60, labelled=50, nli=45, questions=30, dev=24, test=24)
+SIZES = {"train": 50, "dev": 24, "test": 24}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    into = tmp_path_factory.mktemp("world") / "small"
+    write_world(SMALL, into)
+    return into
+
+
+def _lines(path: Path) -> list[str]:
+    content = path.read_text(encoding="utf-8")
+    assert content.endswith("\n")
+    assert "\r" not in content
+    return content.removesuffix("\n").split("\n")
+
+
+def _read(reader: str | dict[str, Any], path: Path | list[Path], *languages: str):
+    (chunk,) = READERS.build(reader).read_chunks(path if isinstance(path, list) else [path], list(languages))
+    return chunk
+
+
+def test_the_folder_holds_what_it_says(folder: Path) -> None:
+    about = json.loads((folder / "world.json").read_text())
+    assert about["version"] == world_version()
+    assert World.read(about["settings"]) == SMALL
+    files = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    assert files == {"world.json", *about["counts"]}
+    assert about["counts"]["text/train.de.txt"] == 80
+    assert about["counts"]["parallel/train.en-de.links"] == 60
+    assert about["counts"]["nli/train.en.tsv"] == 45
+    assert about["counts"]["pawsx/train-tr.tsv"] == 45
+    assert about["counts"]["qa/dev.en.json"] == 24
+
+
+def test_the_same_settings_write_the_same_bytes(folder: Path, tmp_path: Path) -> None:
+    write_world(SMALL, tmp_path / "again")
+    for path in folder.rglob("*"):
+        if path.is_file():
+            assert (tmp_path / "again" / path.relative_to(folder)).read_bytes() == path.read_bytes(), path.name
+
+
+def test_a_language_less_changes_no_other_file(folder: Path, tmp_path: Path) -> None:
+    fewer = SMALL.model_copy(update={"languages": ["en", "de"]})
+    write_world(fewer, tmp_path / "fewer")
+    for path in (tmp_path / "fewer").rglob("*"):
+        same = (path.name != "world.json" and path.suffix != ".tsv") or path.parent.name in ("nli", "ner", "pawsx")
+        if path.is_file() and same:
+            assert path.read_bytes() == (folder / path.relative_to(tmp_path / "fewer")).read_bytes(), path.name
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_plain_text_is_of_its_own_scenes(folder: Path, code: str) -> None:
+    lines = _lines(folder / f"text/train.{code}.txt")
+    assert lines == text(code, sample(80, "train", 5, stream(f"text/{code}"))).lines
+    for other in CODES:
+        if other != code:
+            theirs = sample(80, "train", 5, stream(f"text/{other}"))
+            assert len(set(lines) & set(text(code, theirs).lines)) < 8
+
+
+@pytest.mark.parametrize("code", CODES)
+@pytest.mark.parametrize("split", ["train", "dev", "test"])
+def test_tags_come_back(folder: Path, code: str, split: str) -> None:
+    scenes = sample(50, "train", 5, stream(f"labelled/{code}")) if split == "train" else sample(24, split, 5)
+    gold = text(code, scenes)
+    tagged = _read("conllu", folder / f"pos/{split}.{code}.conllu", code)
+    assert tagged.notes == {}  # lines rebuilt from tokens are like their `# text`
+    assert tagged.lines == gold.lines
+    assert tagged.words == gold.words
+    assert tagged.tags["pos"] == gold.tags["pos"]
+    (grown,) = READERS.build({"name": "conllu", "trees": True}).read_chunks(
+        [folder / f"pos/{split}.{code}.conllu"], [code]
+    )
+    assert (grown.heads, grown.tags["deprel"]) == (gold.heads, gold.tags["deprel"])
+    named = _read("iob", folder / f"ner/{split}.{code}.tsv", code)
+    assert named.notes == {}
+    assert named.tags["names"] == gold.tags["names"]
+    assert [named.tokens(line) for line in range(len(named))] == [gold.tokens(line) for line in range(len(gold))]
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_trees_are_valid(folder: Path, code: str) -> None:
+    sentences = "\n".join(_lines(folder / f"pos/dev.{code}.conllu")).split("\n\n")
+    assert len(sentences) == 24
+    names = [sentence.split("\n")[0] for sentence in sentences]
+    assert len(set(names)) == 24
+    for sentence in sentences:
+        rows = [line.split("\t") for line in sentence.strip().split("\n") if not line.startswith("#")]
+        assert {len(row) for row in rows} == {10}
+        assert [int(row[0]) for row in rows] == list(range(1, len(rows) + 1))
+        heads = [int(row[6]) for row in rows]
+        assert sorted(head for head in heads if head == 0) == [0]
+        assert max(heads) <= len(rows)
+        assert all((row[7] == "root") == (row[6] == "0") for row in rows)
+
+
+@pytest.mark.parametrize("code", OTHERS)
+@pytest.mark.parametrize("split", ["train", "dev", "test"])
+def test_translations_have_their_links(folder: Path, code: str, split: str) -> None:
+    path = folder / f"parallel/{split}.en-{code}"
+    scenes = sample(60, "train", 5, stream(f"parallel/en-{code}")) if split == "train" else sample(24, split, 5)
+    sides = [[language(side).realise(scene) for scene in scenes] for side in ("en", code)]
+    for side, gold in zip(("en", code), sides, strict=True):
+        assert _lines(Path(f"{path}.{side}")) == [sentence.text for sentence in gold]
+        words = [line.split(" ") for line in _lines(Path(f"{path}.{side}.tok"))]
+        assert words == [[word.form for word in sentence.words] for sentence in gold]
+    for line, source, target in zip(_lines(Path(f"{path}.links")), *sides, strict=True):
+        found = [tuple(map(int, pair.split("-"))) for pair in line.split(" ")]
+        assert found == links(source, target)
+    both = _read("lines", [Path(f"{path}.en"), Path(f"{path}.{code}")], "en", code)
+    assert len(both) == len(scenes)
+
+
+def test_each_split_has_text_of_its_own(folder: Path) -> None:
+    splits = [set(_lines(folder / f"text/{split}.de.txt")) for split in ("train", "dev", "test")]
+    assert all(splits)
+    assert not splits[1] & splits[2]
+    assert not splits[0] & (splits[1] | splits[2])
+
+
+def test_held_out_lines_stand_side_by_side(folder: Path) -> None:
+    header, *rows = (line.split("\t") for line in _lines(folder / "parallel/test.tsv"))
+    assert header == CODES
+    for code, column in zip(header, zip(*rows, strict=True), strict=True):
+        assert list(column) == _lines(folder / f"parallel/test.en-{code if code != 'en' else 'de'}.{code}")
+
+
+def test_inference_is_the_same_in_all_languages(folder: Path) -> None:
+    for split, count in (("train", 45), ("test", 24)):
+        keys = set()
+        for code in CODES:
+            header, *rows = (line.split("\t") for line in _lines(folder / f"nli/{split}.{code}.tsv"))
+            assert header == ["language", "gold_label", "sentence1", "sentence2", "pairID", "genre"]
+            assert len(rows) == count
+            assert {(row[0], row[5]) for row in rows} == {(code, "world")}
+            keys.add(tuple((row[1], row[4]) for row in rows))
+            pairs = _read("nli", folder / f"nli/{split}.{code}.tsv", code)
+            assert pairs.labels == [row[1] for row in rows]
+            assert pairs.source.lines == [row[2] for row in rows]
+        assert len(keys) == 1
+        assert len({pair_id for _, pair_id in keys.pop()}) == count
+
+
+def test_answers_stand_at_their_start(folder: Path) -> None:
+    identifiers = set()
+    for code in CODES:
+        data = json.loads((folder / f"qa/train.{code}.json").read_text(encoding="utf-8"))
+        assert data["version"] == "1.1"
+        asked = [
+            (paragraph["context"], question)
+            for article in data["data"]
+            for paragraph in article["paragraphs"]
+            for question in paragraph["qas"]
+        ]
+        assert len(asked) == 30
+        for context, question in asked:
+            (answer,) = question["answers"]
+            assert context[answer["answer_start"] :].startswith(answer["text"])
+        identifiers.add(tuple(question["id"] for _, question in asked))
+    assert len(identifiers) == 1
+    assert len(set(identifiers.pop())) == 30
+
+
+@pytest.mark.parametrize("code", OTHERS)
+def test_dictionaries_are_pairs_of_words(folder: Path, code: str) -> None:
+    forth = [line.split("\t") for line in _lines(folder / f"dict/en-{code}.txt")]
+    back = [line.split("\t") for line in _lines(folder / f"dict/{code}-en.txt")]
+    assert sorted(forth) == sorted([target, source] for source, target in back)
+    assert all(len(pair) == 2 for pair in forth)
+    assert all(one <= other for one, other in pairwise(forth))
+
+
+def test_paraphrases_are_the_same_in_all_languages(folder: Path) -> None:
+    for split, count in (("train", 45), ("test", 24)):
+        labels = set()
+        for code in CODES:
+            rows = [line.split("\t") for line in _lines(folder / f"pawsx/{split}-{code}.tsv")]
+            reader = {"name": "tsv", "columns": [0, 1], "label": 2, "header": False}  # as the task reads XTREME's files
+            pairs = _read(reader, folder / f"pawsx/{split}-{code}.tsv", code, code)
+            assert [*zip(pairs.source.lines, pairs.target.lines, pairs.labels, strict=True)] == [*map(tuple, rows)]
+            labels.add(tuple(pairs.labels))
+        (common,) = labels
+        assert (common.count("1"), common.count("0")) == (count - count // 2, count // 2)
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_nothing_held_out_is_trained_on(folder: Path, code: str) -> None:
+    """A sentence has one scene, so scenes are apart where sentences are."""
+    train, held_out = (_said(folder, code, splits) for splits in (("train",), ("dev", "test")))
+    assert len(train) > 250
+    assert len(held_out) > 100
+    assert not train & held_out
+
+
+def _said(folder: Path, code: str, splits: tuple[str, ...]) -> set[str]:
+    """All sentences of a language in the files of some splits, passages cut into their sentences."""
+    said: set[str] = set()
+    for split in splits:
+        for path in folder.glob(f"*/{split}.*{code}*"):
+            if path.parent.name in ("text", "parallel") and path.suffix in (".txt", f".{code}"):
+                said |= set(_lines(path)) if f".{code}" in path.name else set()
+        said |= {row.split("\t")[part] for row in _lines(folder / f"nli/{split}.{code}.tsv")[1:] for part in (2, 3)}
+        said |= {side for row in _lines(folder / f"pawsx/{split}-{code}.tsv") for side in row.split("\t")[:2]}
+        said |= {line[9:] for line in _lines(folder / f"pos/{split}.{code}.conllu") if line.startswith("# text = ")}
+        passages = json.loads((folder / f"qa/{split}.{code}.json").read_text(encoding="utf-8"))["data"]
+        stop = language(code).realise(sample(1)[0]).words[-1].form
+        for paragraph in (paragraph for article in passages for paragraph in article["paragraphs"]):
+            said |= {piece.strip() + stop for piece in paragraph["context"].split(stop) if piece.strip()}
+    return said
+
+
+def test_trees_of_plain_text_and_inference_stand_beside_it(tmp_path: Path) -> None:
+    few = {"sentences": 8, "pairs": 2, "labelled": 4, "nli": 6, "questions": 2, "dev": 5, "test": 5}
+    write_world(World(languages=["en"], seed=5, trees=True, **few), tmp_path / "trees")
+    for split, count in (("train", 8), ("dev", 5), ("test", 5)):
+        parsed = _read("conllu", tmp_path / f"trees/text/{split}.en.conllu", "en")
+        assert parsed.lines == _lines(tmp_path / f"trees/text/{split}.en.txt")
+        assert len(parsed) == count
+    pairs = _read("nli", tmp_path / "trees/nli/train.en.tsv", "en")
+    both = [side for pair in zip(pairs.source.lines, pairs.target.lines, strict=True) for side in pair]
+    assert _read("conllu", tmp_path / "trees/nli/train.en.conllu", "en").lines == both
+
+
+def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("three years of work")
+    with pytest.raises(DataError, match="holds something that is no micro-world"):
+        write_world(SMALL, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def test_an_older_world_is_replaced(tmp_path: Path) -> None:
+    tiny = {"languages": ["en", "de"], "pairs": 5, "labelled": 5, "nli": 3, "questions": 2, "dev": 5, "test": 5}
+    write_world(World(sentences=9, **tiny), tmp_path / "world")
+    write_world(World(sentences=5, **tiny), tmp_path / "world")
+    assert len(_lines(tmp_path / "world/text/train.en.txt")) == 5
+
+
+def test_settings_say_what_is_wrong() -> None:
+    assert World().languages == CODES
+    with pytest.raises(SettingsError, match="languages: there is no world language 'dee'; did you mean 'de'"):
+        World(languages=["en", "dee"])
+    with pytest.raises(SettingsError, match="'en', so it must be among the languages"):
+        World(languages=["de"])
+    with pytest.raises(SettingsError, match="named twice"):
+        World(languages=["en", "de", "de"])
+    with pytest.raises(SettingsError, match="pairs: input should be greater than or equal to 1"):
+        World(pairs=0)
+    with pytest.raises(SettingsError, match="unknown key 'sentence'; did you mean 'sentences'"):
+        World(sentence=3)

@@ -1,0 +1,96 @@
+"""The perplexity of a causal model in its three units, by hand; and which way of reading a recipe is measured by."""
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+from interlace.core.ragged import Ragged
+from interlace.data import Sentences
+from interlace.data.packing import Streams
+from interlace.data.vocab import Vocab
+from interlace.experiments import Recipe
+from interlace.experiments.holding_out import held_out
+from interlace.models.build import fresh
+from interlace.models.shape import Shape
+from interlace.objectives import Resources, Term
+from interlace.objectives.clm import Clm
+from interlace.training.perplexity import HeldOut, hold_out, perplexities
+
+TEXT = "a few words to learn the alphabet from"
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(scope="module")
+def vocab():
+    return Vocab.learn({"en": [TEXT] * 20}, size=300)
+
+
+@pytest.fixture(scope="module")
+def backbone(vocab):
+    return fresh(Shape(layers=1, width=16, heads=2, max_length=128), vocab, seed=1, causal=True)
+
+
+def sentences(vocab, *lines):
+    ids = [vocab.encode_words(line.split()) for line in lines]
+    flat = Ragged.of([[int(piece) for word in line for piece in word] for line in ids])
+    words = Ragged.of([[number for number, word in enumerate(line) for _ in word] for line in ids])
+    return Sentences(
+        Ragged(flat.values.astype(np.int32), flat.offsets), Ragged(words.values.astype(np.int32), words.offsets), "en"
+    )
+
+
+def test_words_and_characters_of_what_is_predicted(vocab, backbone):
+    text = sentences(vocab, "a few words", "to learn")
+    row = Streams(text, int(text.lengths.sum()) + 2, vocab.end).take([0])  # both sentences, each with its end
+    clm = Clm(max_length=64)
+    made = hold_out("en", row, clm, clm.prepare(Resources(vocab, backbone.traits)))
+    assert made.words == 5 + 2
+    assert made.characters == len("a few words") + len("to learn") + 2  # sentences apart, and an end of each
+    assert sum(batch.counts["clm"] for batch in made.batches) == len(row.ids.flat)
+
+
+def test_three_units_by_hand(backbone):
+    fixed = SimpleNamespace(loss=lambda *_: {"clm": Term(torch.tensor(60 * math.log(2)))})
+    batch = SimpleNamespace(to=lambda _device: None, counts={"clm": 20})
+    found = perplexities(backbone, [HeldOut("en", fixed, [batch], words=10, characters=40)], CPU)
+    expected = {"perplexity": 2**3, "perplexity_per_word": 2**6, "bits_per_character": 1.5}
+    assert {name: found[f"{name}/en"] for name in expected} == pytest.approx(expected, rel=1e-4)
+    assert "bits_per_character/geometric" not in found
+    assert found["perplexity/mean"] == found["perplexity/geometric"] == pytest.approx(8, rel=1e-4)
+
+
+def test_bits_of_a_character_do_not_hang_on_how_finely_words_are_cut(vocab, backbone):
+    """Certain of everything, or knowing nothing: the same text costs what its subwords cost together."""
+    text = sentences(vocab, *[TEXT] * 8)
+    rows = Streams(text, 30, vocab.end)
+    clm = Clm(max_length=32)
+    made = hold_out("en", rows.take(np.arange(len(rows))), clm, clm.prepare(Resources(vocab, backbone.traits)))
+    found = perplexities(backbone, [made], CPU)
+    subwords = sum(batch.counts["clm"] for batch in made.batches)
+    bits = math.log2(found["perplexity/en"]) * subwords
+    assert found["bits_per_character/en"] * made.characters == pytest.approx(bits, rel=1e-4)
+    assert math.log2(found["perplexity_per_word/en"]) * made.words == pytest.approx(bits, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("objectives", "causal", "names"),
+    [
+        (["mlm"], False, {"perplexity"}),
+        (["clm"], True, {"perplexity", "perplexity_per_word", "bits_per_character"}),
+        (["mlm", "clm"], False, {"perplexity", "causal_perplexity", "perplexity_per_word", "bits_per_character"}),
+    ],
+)
+def test_a_recipe_is_measured_as_it_reads(vocab, backbone, objectives, causal, names):
+    recipe = Recipe(
+        name="x",
+        corpora={"text": {"languages": ["en"], "train": "a", "dev": "b"}},
+        objectives={name: {"max_length": 32} for name in objectives},
+    )
+    materials = SimpleNamespace(vocab=vocab, dev={"en": sentences(vocab, *[TEXT] * 8)})
+    found = perplexities(backbone, held_out(recipe, materials, backbone.traits), CPU)
+    assert recipe.causal == causal
+    assert {name.partition("/")[0] for name in found} == names
+    assert {name.partition("/")[2] for name in found} == {"en", "mean", "geometric"}

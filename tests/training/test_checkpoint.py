@@ -1,0 +1,122 @@
+"""Checkpoints are whole or not there, and say what is wrong with a damaged one."""
+
+import json
+
+import pytest
+import torch
+from torch import nn
+
+from interlace.core.errors import CheckpointError, DataError
+from interlace.training import checkpoint
+
+
+def learner(width=4):
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(3, width), nn.Linear(width, 3))
+    return model, torch.optim.AdamW(model.parameters(), lr=0.1)
+
+
+def train(model, optimiser, steps):
+    for step in range(steps):
+        torch.manual_seed(step)
+        model(torch.randn(5, 3)).square().sum().backward()
+        optimiser.step()
+        optimiser.zero_grad()
+
+
+def test_training_goes_on_bit_for_bit(tmp_path):
+    straight, one = learner()
+    train(straight, one, 3)
+    path = checkpoint.save(tmp_path, 3, straight, one, {"drawn": [3]})
+    train(straight, one, 2)
+    resumed, other = learner()
+    assert checkpoint.load(path, resumed, other)["drawn"] == [3]
+    train(resumed, other, 2)
+    assert all(torch.equal(a, b) for a, b in zip(straight.parameters(), resumed.parameters(), strict=True))
+
+
+def test_shared_tensors_are_written_once_and_stay_shared(tmp_path):
+    model = nn.ModuleDict({"a": nn.Linear(3, 3, bias=False), "b": nn.Linear(3, 3, bias=False)})
+    model["b"].weight = model["a"].weight
+    path = checkpoint.save(tmp_path, 1, model, torch.optim.AdamW(model.parameters()), {})
+    with torch.no_grad():
+        model["a"].weight.zero_()
+    checkpoint.load(path, model)
+    assert model["b"].weight.abs().sum() > 0
+
+
+@pytest.mark.parametrize("name", [checkpoint.WEIGHTS, checkpoint.MOMENTS, checkpoint.STATE])
+@pytest.mark.parametrize("damage", ["truncate", "flip", "remove"])
+def test_damage_is_named_with_the_cure(tmp_path, name, damage):
+    model, optimiser = learner()
+    train(model, optimiser, 1)
+    path = checkpoint.save(tmp_path, 7, model, optimiser, {})
+    content = (path / name).read_bytes()
+    if damage == "remove":
+        (path / name).unlink()
+    elif damage == "truncate":
+        (path / name).write_bytes(content[: len(content) // 2])
+    else:
+        (path / name).write_bytes(content[:-3] + bytes([content[-3] ^ 1]) + content[-2:])
+    if (name, damage) == (checkpoint.STATE, "flip"):
+        (path / name).write_bytes(b"{" + content)
+    with pytest.raises(CheckpointError, match=r"step-00000007.*(missing|damaged)"):
+        checkpoint.load(path, *learner())
+
+
+def test_another_models_checkpoint_is_refused(tmp_path):
+    path = checkpoint.save(tmp_path, 1, *learner(), {})
+    with pytest.raises(CheckpointError, match="shape"):
+        checkpoint.load(path, *learner(width=5))
+    with pytest.raises(CheckpointError, match="another model"):
+        checkpoint.load(path, nn.Sequential(nn.Linear(3, 4)))
+
+
+def test_a_half_written_checkpoint_does_not_count(tmp_path):
+    checkpoint.save(tmp_path, 1, *learner(), {})
+    (tmp_path / ".step-00000002.partial").mkdir()
+    assert checkpoint.steps_in(tmp_path) == [1]
+    checkpoint.save(tmp_path, 2, *learner(), {})
+    assert checkpoint.steps_in(tmp_path) == [1, 2]
+
+
+def test_no_space_leaves_the_old_one_and_says_so(tmp_path, monkeypatch):
+    checkpoint.save(tmp_path, 1, *learner(), {})
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(checkpoint, "save_file", full)
+    with pytest.raises(DataError, match=r"step-00000002: no space left"):
+        checkpoint.save(tmp_path, 2, *learner(), {})
+    assert [path.name for path in tmp_path.iterdir()] == ["step-00000001"]
+
+
+def test_pruning_keeps_the_newest_and_the_best(tmp_path):
+    for step in (1, 2, 3, 4, 5):
+        checkpoint.save(tmp_path, step, *learner(), {})
+    checkpoint.prune(tmp_path, keep=2, best=1)
+    assert checkpoint.steps_in(tmp_path) == [1, 4, 5]
+
+
+def test_the_state_is_plain_json(tmp_path):
+    path = checkpoint.save(tmp_path, 1, *learner(), {"drawn": (1, 2)})
+    assert json.loads((path / checkpoint.STATE).read_text())["drawn"] == [1, 2]
+
+
+def test_the_optimisers_step_goes_where_the_weights_are(tmp_path):
+    model, optimiser = learner()
+    train(model, optimiser, 1)
+    path = checkpoint.save(tmp_path, 1, model, optimiser, {})
+    elsewhere = learner()[0].to("meta")  # stands for a GPU, on which fused AdamW refuses a step on the CPU
+    resumed = torch.optim.AdamW(elsewhere.parameters())
+    checkpoint._restore(elsewhere, resumed, checkpoint.load_file(path / checkpoint.MOMENTS))
+    assert {value.device.type for state in resumed.state.values() for value in state.values()} == {"meta"}
+
+
+@pytest.mark.parametrize("content", ["[]", "{}", '{"step": 1, "hashes": {}}'])
+def test_a_state_without_what_it_must_hold_is_damage(tmp_path, content):
+    path = checkpoint.save(tmp_path, 1, *learner(), {})
+    (path / checkpoint.STATE).write_text(content)
+    with pytest.raises(CheckpointError, match=r"step-00000001.*damaged.*remove"):
+        checkpoint.load(path, *learner())

@@ -1,0 +1,278 @@
+"""Diagnostics: CKA and cosine gap by hand and by brute force, P@1 of words and sentences, and when they are taken."""
+
+from itertools import permutations
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+from interlace.alignment.lexicon import Lexicon
+from interlace.data import Pairs
+from interlace.data.vocab import Vocab
+from interlace.models.build import fresh
+from interlace.models.shape import Shape
+from interlace.objectives import Resources
+from interlace.objectives._lexicons import Dictionary
+from interlace.objectives.clm import Clm
+from interlace.objectives.mlm import Mlm
+from interlace.objectives.translation import Translation
+from interlace.tasks.retrieval import Retrieval
+from interlace.training._diagnostics_accuracy import accuracies, beginning
+from interlace.training._diagnostics_vectors import cosine_gap, linear_cka
+from interlace.training.diagnostics import Diagnostics, PairRows, Probes, diagnose
+from interlace.training.perplexity import HeldOut, hold_out
+from little_seq2seq import VOCAB, model, sentences
+
+CPU = torch.device("cpu")
+ENGLISH = "the old new red big small dog cat house book reads sees".split()
+GERMAN = "das alte neue rote große kleine Hund Katze Haus Buch liest sieht".split()
+
+
+@pytest.fixture(scope="module")
+def vocab():
+    return Vocab.learn({"en": [" ".join(ENGLISH)] * 30, "de": [" ".join(GERMAN)] * 30}, size=420)
+
+
+@pytest.fixture
+def backbone(vocab):
+    return fresh(Shape(layers=2, width=16, heads=2, max_length=64, dropout=0.5), vocab, seed=1).train()
+
+
+def lines(words, count=12):
+    return [" ".join(np.random.default_rng(row).permutation(words)[:4]) for row in range(count)]
+
+
+def pairs(vocab, one, other):
+    return Pairs(vocab.encode(one, language="en"), vocab.encode(other, language="de"))
+
+
+# ---- the gap of cosines ----
+
+
+def test_a_gap_by_hand():
+    source = np.array([[1, 0], [0, 1]], np.float32)
+    target = np.array([[0.6, 0.8], [0.8, 0.6]], np.float32)
+    # translations have 0.6 both times, the two other combinations 0.8
+    assert cosine_gap(source, target) == pytest.approx(-0.2)
+    assert cosine_gap(source, source) == pytest.approx(1)
+
+
+def test_a_gap_is_over_all_other_combinations():
+    source, target = np.random.default_rng(0).normal(size=(2, 7, 3)).astype(np.float32)
+    cosines = source @ target.T
+    others = [cosines[i, j] for i in range(7) for j in range(7) if i != j]
+    assert cosine_gap(source, target) == pytest.approx(np.diag(cosines).mean() - np.mean(others), abs=1e-6)
+
+
+def test_vectors_that_all_point_one_way_have_no_gap():
+    same = np.tile(np.array([0.6, 0.8], np.float32), (5, 1))
+    assert cosine_gap(same, same) == pytest.approx(0, abs=1e-6)
+
+
+# ---- CKA ----
+
+
+def test_cka_by_hand():
+    # of one component it is the squared correlation: 2 / sqrt(2 x 4), squared
+    source = np.array([[1], [-1], [0], [0]], np.float32)
+    target = np.array([[1], [-1], [1], [-1]], np.float32)
+    assert linear_cka(source, target, debiased=False) == pytest.approx(0.5)
+    assert linear_cka(source, 3 - 2 * target, debiased=False) == pytest.approx(0.5)
+    # two components that share one: |X'Y|^2 = 16 of |X'X| = sqrt(32), |Y'Y| = 4
+    both = np.array([[1, 1], [-1, 1], [1, -1], [-1, -1]], np.float32)
+    assert linear_cka(both, target, debiased=False) == pytest.approx(1 / np.sqrt(2))
+
+
+def hsic(one, other):
+    """Song et al.'s estimator as the mean over all four different rows that it stands for."""
+    terms = [
+        one[i, j] * (other[i, j] + other[q, r] - 2 * other[i, q]) for i, j, q, r in permutations(range(len(one)), 4)
+    ]
+    return np.mean(terms)
+
+
+def test_debiased_cka_leaves_out_what_a_row_has_in_common_with_itself():
+    source, target = np.random.default_rng(1).normal(size=(2, 6, 3)).astype(np.float32)
+    target[:, 0] = source[:, 0]
+    one, other = (side.astype(np.float64) @ side.T for side in (source, target))
+    expected = hsic(one, other) / np.sqrt(hsic(one, one) * hsic(other, other))
+    assert linear_cka(source, target) == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("debiased", [True, False])
+def test_cka_sees_no_rotation_no_scale_and_no_shift(debiased):
+    rng = np.random.default_rng(2)
+    source = rng.normal(size=(20, 5)).astype(np.float32)
+    turn = np.linalg.qr(rng.normal(size=(5, 5)))[0]
+    turned = (1e-7 * (source @ turn + 4)).astype(np.float32)
+    assert linear_cka(source, 1e3 * source + 1, debiased=debiased) == pytest.approx(1, abs=1e-4)
+    assert linear_cka(source, turned, debiased=debiased) == pytest.approx(1, abs=1e-3)
+
+
+def test_only_debiased_cka_of_unrelated_wide_sides_is_nothing():
+    sides = np.random.default_rng(3).normal(size=(10, 2, 20, 200)).astype(np.float32)
+    assert np.mean([linear_cka(*pair) for pair in sides]) == pytest.approx(0, abs=0.05)
+    assert np.mean([linear_cka(*pair, debiased=False) for pair in sides]) > 0.8
+
+
+def test_equal_rows_have_no_cka():
+    same = np.ones((6, 3), np.float32)
+    assert linear_cka(same, same) == linear_cka(same, np.eye(6, 3, dtype=np.float32), debiased=False) == 0
+
+
+# ---- accuracy ----
+
+
+def guesses(labels, guessed, objective="masked"):
+    """A batch whose states say what is guessed, and what is right there."""
+    states = torch.nn.functional.one_hot(torch.tensor(guessed), 9).float()
+    batch = SimpleNamespace(
+        inputs=states[None], at=(torch.zeros(len(labels), dtype=torch.long), torch.arange(len(labels))),
+        labels=torch.tensor(labels), tokens=len(labels), to=lambda _device: batch,
+    )  # fmt: skip
+    return batch
+
+
+def test_the_accuracy_of_a_translation_model_is_that_of_what_it_writes():
+    """Row by row, each position alone: what is the likeliest subword behind what was written so far?"""
+    pairs = Pairs(sentences(["the old doctor", "the doctor reads three letters"]),
+                  sentences(["der alte Arzt", "der Arzt liest drei Briefe"], "de"))  # fmt: skip
+    objective, net = Translation(directions="forward"), model(init_std=0.4).eval()
+    prepared = objective.prepare(Resources(VOCAB, net.traits))
+    held_out = hold_out("en-de", pairs, objective, prepared)
+    optimiser = torch.optim.Adam(net.parameters(), lr=2e-2)
+    for _ in range(6):  # until it knows some of it
+        objective.loss(net, torch.nn.ModuleDict(), held_out.batches[0].to(CPU))["translation"].total.backward()
+        optimiser.step()
+        optimiser.zero_grad()
+    right = []
+    with torch.no_grad():
+        for read, written in zip(pairs.source.ids, pairs.target.ids, strict=True):
+            states = net.encode({"input_ids": torch.tensor([[VOCAB.begin, *read, VOCAB.end]])})
+            said, answers = [VOCAB.target("de"), *written], [*written, VOCAB.end]
+            for place, answer in enumerate(answers):
+                hidden = net.decode(states, None, {"input_ids": torch.tensor([said[: place + 1]])})
+                right.append(net.logits(hidden[:, -1]).argmax().item() == answer)
+    assert accuracies(net, [held_out], CPU) == pytest.approx({"accuracy/en-de": 100 * sum(right) / len(right)})
+    assert 0 < sum(right) < len(right) == 10
+
+
+def test_accuracies_by_hand():
+    calls = []
+    model = torch.nn.Identity().train()
+    model.encode = lambda states, causal: calls.append((causal, model.training)) or states
+    model.logits, model.vocab_size = lambda states: states, 9
+    batches = [guesses([1, 2, 3], [1, 2, 0]), guesses([4], [4])]
+    masked, causal = SimpleNamespace(backbone="masked"), SimpleNamespace(backbone="causal")
+    held_out = [
+        HeldOut("en", masked, batches),
+        HeldOut("de", masked, batches[:1]),
+        HeldOut("de", causal, batches[1:], name="causal_perplexity"),
+    ]
+    found = accuracies(model, held_out, CPU)
+    assert found == pytest.approx({"accuracy/en": 75, "accuracy/de": 200 / 3, "causal_accuracy/de": 100})
+    assert calls == [(None, False)] * 3 + [(True, False)]
+    assert model.training
+
+
+def test_many_predictions_are_scored_in_parts(monkeypatch, backbone, vocab):
+    clm = Clm(max_length=16)
+    prepared = clm.prepare(Resources(vocab, backbone.traits))
+    held_out = [hold_out("en", vocab.encode(lines(ENGLISH), language="en"), clm, prepared)]
+    whole = accuracies(backbone, held_out, CPU)
+    monkeypatch.setattr("interlace.training._diagnostics_accuracy.MOST_LOGITS", 3 * backbone.vocab_size)
+    assert accuracies(backbone, held_out, CPU) == whole
+
+
+@pytest.mark.parametrize(("tokens", "batches"), [(1, 1), (10, 1), (11, 2), (1000, 3)])
+def test_the_beginning_of_held_out_text(tokens, batches):
+    held_out = HeldOut("en", Mlm(), [guesses([1] * 10, [1] * 10)] * 3)
+    assert len(beginning(held_out, tokens).batches) == batches
+
+
+# ---- all together ----
+
+
+def test_words_are_found_where_their_rows_are_alike(backbone, vocab):
+    entries = [(one, other) for one, other in zip(ENGLISH, GERMAN, strict=True)][:6]
+    lexicon = Lexicon.of((one, other, 1.0) for one, other in entries)
+    with torch.no_grad():
+        for number, entry in enumerate(entries):
+            for word in entry:
+                row = vocab.encode_words([word])[0]
+                assert len(row) == 1
+                backbone.table[row] = 0
+                backbone.table[row, number] = 1
+        wrong = vocab.encode_words([entries[0][1]])[0]
+        backbone.table[wrong] *= -1  # `das` now lies opposite to `the`
+    dictionary = Dictionary().prepare(
+        Resources(vocab, backbone.traits, lexicons={("en", "de"): lexicon}), "test", most=4
+    )
+    probes = Probes(vocab, Retrieval(), frozenset({"alignment"}), dictionaries={"en-de": dictionary})
+    assert diagnose(backbone, probes, CPU) == {"alignment/en-de": 83.333, "alignment/mean": 83.333}
+
+
+def test_the_same_text_on_both_sides_is_found_and_in_another_order_is_not(backbone, vocab):
+    text = lines(ENGLISH)
+    same, moved = (PairRows(pairs(vocab, text, other), "dev") for other in (text, text[1:] + text[:1]))
+    found, lost = (diagnose(backbone, Probes(vocab, Retrieval(), pairs=(rows,)), CPU) for rows in (same, moved))
+    assert found["retrieval/en-de"] == found["retrieval/de-en"] == found["retrieval/mean"] == 100
+    assert lost["retrieval/en-de"] == lost["retrieval/de-en"] == 0
+    assert found["gap/en-de"] > 0 > lost["gap/en-de"]
+    for layer in range(3):
+        assert found[f"cka/en-de/{layer}"] == pytest.approx(1, abs=1e-4)
+        assert lost[f"cka/mean/{layer}"] < 0.5
+
+
+def test_the_settings_of_retrieval_say_which_vectors_are_compared(backbone, vocab):
+    rows = PairRows(pairs(vocab, lines(ENGLISH), lines(GERMAN)), "dev")
+
+    def gap(**settings):
+        probes = Probes(vocab, Retrieval(**settings), frozenset({"gap"}), (rows,))
+        return diagnose(backbone, probes, CPU)["gap/en-de"]
+
+    assert len({gap(), gap(layer=0), gap(layer=-1), gap(centre=True)}) == 4
+    everything = diagnose(backbone, Probes(vocab, Retrieval(layer=0), pairs=(rows,)), CPU)
+    assert everything["gap/en-de"] == gap(layer=0)
+
+
+def test_nothing_is_drawn_and_the_model_is_left_as_it_was(backbone, vocab):
+    mlm = Mlm(max_length=16)
+    prepared = mlm.prepare(Resources(vocab, backbone.traits))
+    probes = Probes(
+        vocab, Retrieval(), pairs=(PairRows(pairs(vocab, lines(ENGLISH), lines(GERMAN)), "dev"),),
+        held_out=[hold_out("en", vocab.encode(lines(ENGLISH), language="en"), mlm, prepared)],
+    )  # fmt: skip
+    before = {name: value.clone() for name, value in backbone.state_dict().items()}
+    state = torch.get_rng_state()
+    assert diagnose(backbone, probes, CPU) == diagnose(backbone, probes, CPU)  # dropout would tell
+    assert torch.equal(torch.get_rng_state(), state)
+    assert all(module.training for module in backbone.modules())
+    assert all(torch.equal(value, before[name]) for name, value in backbone.state_dict().items())
+    assert all(parameter.grad is None for parameter in backbone.parameters())
+
+
+def test_means_are_over_corpora_and_by_layer(backbone, vocab):
+    text = lines(ENGLISH)
+    german = PairRows(pairs(vocab, text, text), "dev")
+    other = Pairs(vocab.encode(text, language="en"), vocab.encode(text[1:] + text[:1], language="xx"))
+    found = diagnose(backbone, Probes(vocab, Retrieval(), pairs=(german, PairRows(other, "train"))), CPU)
+    assert found["retrieval/mean"] == 50
+    assert found["cka/mean/1"] == pytest.approx((found["cka/en-de/1"] + found["cka/en-xx/1"]) / 2, abs=1e-5)
+
+
+# ---- when ----
+
+
+def test_it_measures_before_the_first_step_now_and_then_and_after_the_last():
+    rows = []
+    made = Diagnostics(lambda: {"gap/en-de": 0.5}, every=4, last=10, record=rows.append, on={"en-de": {"pairs": 9}})
+    made.begin()
+    for index in range(1, 11):
+        made(SimpleNamespace(index=index))
+    assert [row["step"] for row in rows] == [0, 4, 8, 10]
+    assert {row["kind"] for row in rows} == {"diagnosis"}
+    assert rows[0]["scores"] == {"gap/en-de": 0.5}
+    assert rows[0]["on"] == {"en-de": {"pairs": 9}}
+    assert rows[0]["seconds"] >= 0

@@ -1,0 +1,59 @@
+"""A run's folder: its lock and its records."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from interlace.core.errors import RunError
+from interlace.training.folder import append_line, cut_metrics, locked, read_json, write_json
+
+
+def test_a_folder_in_use_is_refused_and_names_the_holder(tmp_path):
+    code = "import sys, pathlib\nfrom interlace.training.folder import locked\n"
+    code += "with locked(pathlib.Path(sys.argv[1])): pass"
+    with locked(tmp_path):
+        other = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True, check=False)
+    assert "RunError" in other.stderr
+    assert "in use by another process (process " in other.stderr
+
+
+def test_a_lock_is_free_again(tmp_path):
+    with locked(tmp_path):
+        pass
+    with locked(tmp_path):
+        pass
+
+
+def test_metrics_are_cut_back_to_the_checkpoint(tmp_path):
+    path = tmp_path / "metrics.jsonl"
+    for step in (1, 2, 3):
+        append_line(path, {"step": step})
+    with path.open("a") as file:
+        file.write('{"step": 4, "los')  # killed while it wrote
+    cut_metrics(path, 2)
+    assert [json.loads(line)["step"] for line in path.read_text().splitlines()] == [1, 2]
+
+
+def test_damaged_json_names_file_and_line(tmp_path):
+    (tmp_path / "run.json").write_text('{\n"a": 1,,\n}')
+    with pytest.raises(RunError, match=r"run\.json: damaged.*line 2"):
+        read_json(tmp_path / "run.json")
+
+
+def test_json_round_trip_and_default(tmp_path):
+    write_json(tmp_path / "x.json", {"ü": [1]})
+    assert read_json(tmp_path / "x.json") == {"ü": [1]}
+    assert read_json(tmp_path / "y.json", []) == []
+
+
+@pytest.mark.parametrize("below", ["", "/run"])
+def test_a_file_where_the_folder_should_be_is_named(tmp_path, below):
+    (tmp_path / "taken").write_text("precious")
+    with (
+        pytest.raises(RunError, match="a file stands where a run's folder is expected"),
+        locked(tmp_path / f"taken{below}"),
+    ):
+        pass
+    assert (tmp_path / "taken").read_text() == "precious"

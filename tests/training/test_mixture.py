@@ -1,0 +1,144 @@
+"""Which source a step takes."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interlace.core.errors import SettingsError
+from interlace.training._shares import capped
+from interlace.training.mixture import Mixture, Source
+
+
+def source(objective, corpus="en", size=1.0, weight="1", batches=10):
+    return Source(objective, corpus, None, None, range(batches), size, weight)
+
+
+def test_shares_follow_the_weights():
+    mixture = Mixture([source("mlm", size=0.5), source("mlm", "de", size=0.5), source("tlm", weight="3")], seed=1)
+    drawn = Counter(draw.source for draw in mixture.draws(0, 8000, (), 1))
+    assert [drawn[i] / 8000 for i in range(3)] == pytest.approx([0.125, 0.125, 0.75], abs=0.015)
+
+
+def test_a_run_can_start_anywhere():
+    mixture = Mixture([source("mlm"), source("tlm")], seed=3)
+    whole = list(mixture.draws(0, 40, (), slots=2))
+    rest = list(mixture.draws(25, 40, whole[24].drawn, slots=2))
+    assert rest == whole[25:]
+
+
+def test_counters_advance_by_the_slots():
+    mixture = Mixture([source("mlm")], seed=0)
+    draws = list(mixture.draws(0, 3, (), slots=4))
+    assert [draw.first for draw in draws] == [0, 4, 8]
+    assert draws[-1].drawn == (12,)
+
+
+def test_a_source_may_give_the_same_batches_again():
+    repeated = Source("back_translation", "en", None, None, range(10), repeats=3)
+    mixture = Mixture([repeated, source("mlm")], seed=0)
+    draws = list(mixture.draws(0, 40, (), slots=2))
+    firsts = [draw.first for draw in draws if draw.source == 0]
+    assert firsts[:7] == [0, 0, 0, 2, 2, 2, 4]
+    assert list(mixture.draws(11, 40, draws[10].drawn, slots=2)) == draws[11:]
+
+
+def test_a_scheduled_weight_turns_an_objective_off():
+    mixture = Mixture([source("mlm"), source("tlm", weight="0:0,100:0,101:1")], seed=0)
+    drawn = [draw.source for draw in mixture.draws(0, 300, (), 1)]
+    assert set(drawn[:100]) == {0}
+    assert np.mean(drawn[101:]) == pytest.approx(0.5, abs=0.15)
+
+
+def test_an_empty_mixture_says_so():
+    with pytest.raises(SettingsError, match="no objective has a corpus"):
+        Mixture([], 0)
+
+
+def test_all_weights_zero_says_at_which_step():
+    with pytest.raises(SettingsError, match="at step 1 the weights"):
+        next(Mixture([source("mlm", weight="0")], 0).draws(0, 5, (), 1))
+
+
+def test_objectives_alternate_and_their_corpora_are_drawn():
+    sources = [source("mlm", size=1), source("mlm", "de", size=3), source("clm"), source("tlm", "en-de")]
+    mixture = Mixture(sources, seed=2, alternate=True)
+    drawn = [sources[draw.source] for draw in mixture.draws(0, 3000, (), 1)]
+    assert [one.objective for one in drawn[:6]] == ["mlm", "clm", "tlm"] * 2
+    german = [one.corpus == "de" for one in drawn if one.objective == "mlm"]
+    assert np.mean(german) == pytest.approx(0.75, abs=0.04)
+
+
+def test_who_is_switched_off_loses_its_turn():
+    sources = [source("mlm"), source("tlm", weight="0:0,10:0,11:1"), source("clm")]
+    drawn = [sources[draw.source].objective for draw in Mixture(sources, 0, alternate=True).draws(0, 20, (), 1)]
+    assert drawn[:10] == ["mlm", "clm"] * 5
+    assert sorted(drawn[11:14]) == ["clm", "mlm", "tlm"]
+
+
+def test_alternation_can_start_anywhere():
+    mixture = Mixture([source("mlm"), source("tlm"), source("clm")], seed=3, alternate=True)
+    whole = list(mixture.draws(0, 40, (), slots=2))
+    assert list(mixture.draws(25, 40, whole[24].drawn, slots=2)) == whole[25:]
+
+
+def share_of(mixture, first, last, number):
+    drawn = [draw.source for draw in mixture.draws(0, last, (), 1)][first:]
+    return np.mean(np.array(drawn) == number)
+
+
+def test_temperature_follows_its_schedule():
+    mixture = Mixture([source("mlm", size=9), source("mlm", "de", size=1)], 0, alpha="0:1,2000:1,2001:0.5,4000:0.5")
+    assert share_of(mixture, 0, 2000, 1) == pytest.approx(0.1, abs=0.02)  # p
+    assert share_of(mixture, 2001, 4000, 1) == pytest.approx(0.25, abs=0.03)  # sqrt(1) / (sqrt(9) + sqrt(1))
+
+
+def test_a_language_in_several_corpora_is_one_language():
+    """sqrt(9) : sqrt(4 + 12) = 3 : 4; German's four sevenths are split as 4 : 12."""
+    sources = [source("mlm", "en", 9), source("mlm", "de", 4), source("mlm", "web:en-de:de", 12)]
+    mixture = Mixture([*sources, source("tlm", "de", 50)], 0, alpha="0.5")  # other objectives have shares of their own
+    assert mixture._shares(1, None) == pytest.approx([3 / 7, 1 / 7, 3 / 7, 1])
+    assert [one.language for one in (*sources, source("tlm", "web:en-de"))] == ["en", "de", "de", "en-de"]
+
+
+def test_no_corpus_is_read_more_often_than_allowed():
+    sources = [source("mlm", "en", batches=1000), source("mlm", "de", batches=1000), source("mlm", "is", batches=20)]
+    free, capped = Mixture(sources, 0, alpha="0"), Mixture(sources, 0, alpha="0", most_passes=2)
+    assert share_of(free, 0, 1000, 2) == pytest.approx(1 / 3, abs=0.04)
+    assert share_of(capped, 0, 1000, 2) == pytest.approx(2 * 20 / 1000, abs=0.015)
+    assert share_of(capped, 0, 1000, 0) == pytest.approx(0.48, abs=0.04)  # the others share what it may not have
+    assert list(capped.draws(500, 1000, [0] * 3, 1))[-1].step == 1000
+
+
+def test_passes_count_the_slots_and_the_other_objectives():
+    sources = [source("mlm", "en", batches=1000), source("mlm", "is", batches=20), source("tlm", batches=1000)]
+    mixture = Mixture(sources, 0, alpha="0", most_passes=1)
+    last = list(mixture.draws(0, 400, (), 4))[-1].drawn  # 200 steps of mlm, 4 batches each
+    assert last[1] == pytest.approx(20, abs=20)
+    assert last[0] > 500
+
+
+def test_more_passes_than_allowed_are_refused_with_the_least_that_would_do():
+    mixture = Mixture([source("mlm", batches=10), source("mlm", "de", batches=10)], 0, most_passes=2)
+    with pytest.raises(SettingsError, match=r"'mlm' takes 100 batches and its corpora give 40; .* allow 5 passes"):
+        next(mixture.draws(0, 50, (), 2))
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 50), st.integers(1, 50)), min_size=1, max_size=8).filter(
+        lambda pairs: sum(share for share, _ in pairs) > 0
+    )
+)
+def test_capped_shares_are_shares_within_their_limits(pairs):
+    shares, limits = (np.array(column, float) for column in zip(*pairs, strict=True))
+    shares, limits = shares / shares.sum(), limits / 50
+    found = capped(shares, limits)
+    assert found.sum() == pytest.approx(1)
+    assert (found[shares == 0] == 0).all()
+    if limits[shares > 0].sum() >= 1:
+        assert (found <= limits + 1e-9).all()
+        inside = (found < limits - 1e-9) & (shares > 0)
+        assert np.ptp(found[inside] / shares[inside]) < 1e-9 if inside.any() else True  # in proportion
+        assert (found[inside] >= shares[inside] - 1e-9).all()  # nobody pays for another's limit

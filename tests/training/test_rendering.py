@@ -1,0 +1,156 @@
+"""Batches as people read them: what stands below what."""
+
+import numpy as np
+import pytest
+
+from interlace.experiments.example import Example
+from interlace.objectives import OBJECTIVES, Batch
+from interlace.training.rendering import render
+
+EXAMPLE = Example()
+VOCAB = EXAMPLE.vocab()
+SOURCE, TARGET = (f"<s> {side} </s>".split() for side in (EXAMPLE.source, EXAMPLE.target))
+
+
+def ids(*words):
+    return np.array([[VOCAB.tokenizer.token_to_id(word) for word in words]])
+
+
+def batch(words, at=(), labels=(), **more):
+    rows, columns = np.zeros(len(at), np.int64), np.array(at, np.int64)
+    found = ids(*labels)[0] if labels else np.zeros(0, np.int64)
+    return Batch({"input_ids": ids(*words)}, (rows, columns), found, {"mlm": len(at)}, len(words), **more)
+
+
+def drawn(found, objective="mlm", languages=("en",)):
+    return render(found, VOCAB, OBJECTIVES.build(objective), languages)
+
+
+def lines(rendering, row=0):
+    return {line.name: line.cells for line in rendering.rows[row]}
+
+
+def test_what_is_predicted_stands_below_what_is_read():
+    words = "<s> the <mask> doctor sea </s>".split()
+    assert drawn(batch(words, (2, 4), ("old", "reads"))).text() == [
+        "reads     <s>  the  [M]  doctor  sea    </s>",
+        "predicts            old          reads",
+        "counts: mlm 2",
+    ]
+
+
+def test_padding_is_not_shown():
+    found = batch("<s> old </s> <pad> <pad>".split())
+    found.inputs["attention_mask"] = np.array([[1, 1, 1, 0, 0]])
+    assert lines(drawn(found))["reads"] == {0: "<s>", 1: "old", 2: "</s>"}
+
+
+def test_from_left_to_right_the_next_subword_stands_below():
+    found = batch("<s> the old </s>".split(), (0, 1), ("the", "old"))
+    assert lines(drawn(found, "clm"))["next"] == {0: "the", 1: "old"}
+
+
+def test_languages_are_told_where_they_mix_and_not_where_they_stand_side_by_side():
+    beside = batch("<s> old </s> alte </s>".split(), sides=np.array([[0, 0, 0, 1, 1]]))
+    mixed = batch("<s> the alte doctor </s>".split(), sides=np.array([[0, 0, 1, 0, 0]]))
+    alone = batch("<s> alte Arzt </s>".split(), sides=np.array([[1, 1, 1, 1]]))
+    assert "language" not in lines(drawn(beside, "tlm", ("en", "de")))
+    assert list(lines(drawn(mixed, "alm", ("en", "de")))["language"].values()) == ["en", "en", "de", "en", "en"]
+    assert set(lines(drawn(alone, "alm", ("en", "de")))["language"].values()) == {"de"}
+
+
+def test_inputs_beside_the_subwords_are_shown():
+    found = batch("<s> old </s>".split())
+    found.inputs |= {"position_ids": np.array([[0, 1, 0]]), "token_type_ids": np.array([[0, 0, 1]])}
+    assert lines(drawn(found))["position"] == {0: "0", 1: "1", 2: "0"}
+    assert lines(drawn(found))["language id"] == {0: "0", 1: "0", 2: "1"}
+
+
+def test_partners_are_shown_as_they_were_before_they_were_masked():
+    words = "<s> the <mask> </s> der <mask> Arzt </s>".split()
+    found = batch(words, (2, 5), ("old", "alte"))
+    found.extra = {"which": np.array([0, 1]), "to": np.array([0, 0, 1]), "places": np.array([5, 6, 2])}
+    assert lines(drawn(found, "weam", ("en", "de")))["also from"] == {2: "alte+Arzt", 5: "old"}
+
+
+def test_entries_that_are_pulled_together_are_named_up_to_a_dozen():
+    found = batch("<s> old </s>".split())
+    words = ids("old", "alte", "doctor", "Arzt")[0]
+    pairs = np.array([0, 2] * 7)
+    found.extra = {"align_ids": words, "align_starts": np.arange(4), "align_source": pairs, "align_target": pairs + 1}
+    note = drawn(found, "align_mlm").notes[0]
+    assert note.startswith("pulled together: old-alte doctor-Arzt ")
+    assert note.endswith(" and 2 more")
+    assert note.count("-") == 12
+
+
+@pytest.mark.parametrize(("text", "width"), [("old", 3), ("日本", 4), ("रे", 2), ("e\u0301", 1)])
+def test_columns_of_wide_letters_and_marks(text, width):
+    from interlace.training.rendering import _cells
+
+    assert _cells(text) == width
+
+
+# ---- what the objectives really make ----
+
+
+def real(name, *, seed=0, rows=1, embeddings=False, **settings):
+    objective = OBJECTIVES.build({"name": name, **settings})
+    batches = EXAMPLE.batches(objective, VOCAB, rows=rows, seed=seed, embeddings=embeddings)
+    return {corpus: render(found, VOCAB, objective, corpus.split("-")) for corpus, found in batches}
+
+
+@pytest.mark.parametrize("name", ["mlm", "align_mlm", "dict_mlm"])
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_read_with_what_is_predicted_is_the_sentence(name, seed):
+    settings = {"probability": 0.0} if name == "dict_mlm" else {}
+    for corpus, words in (("en", SOURCE), ("de", TARGET)):
+        found = lines(real(name, seed=seed, masking={"rate": 0.5}, **settings)[corpus])
+        assert list((found["reads"] | found.get("predicts", {})).values()) == words
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_is_predicted_twice_comes_from_the_linked_word(seed):
+    found = lines(real("weam", seed=seed)["en-de"])
+    links = dict(EXAMPLE.linked()) | {target: source for source, target in EXAMPLE.linked()}
+    assert found["predicts"]
+    assert found["also from"] == {column: links[word] for column, word in found["predicts"].items()}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_switched_rows_hold_a_word_or_its_translation_and_say_which(seed):
+    links = dict(EXAMPLE.linked())
+    language = dict.fromkeys(links, "en") | dict.fromkeys(links.values(), "de")
+    for row in real("alm", seed=seed, rows=6, masking={"rate": 0.0})["en-de"].rows:
+        found = {line.name: list(line.cells.values()) for line in row}
+        words, told = found["reads"][1:-1], found["language"][1:-1]
+        assert told == [language[word] for word in words]
+        assert sorted(links.get(word, word) for word in words) == sorted(links.values())
+        assert min(told.count("en"), told.count("de")) <= 2  # fewer than 30 % of seven
+
+
+def test_translated_labels_and_translated_input():
+    links = dict(EXAMPLE.linked())
+    label = lines(
+        real("dict_mlm", masking={"rate": 1.0, "mask_share": 1.0, "random_share": 0.0}, probability=1.0)["en"]
+    )
+    assert list(label["predicts"].values()) == list(links.values())
+    shown = lines(real("dict_mlm", mode="input", masking={"rate": 1.0}, probability=1.0)["en"])
+    assert list(shown["reads"].values())[1:-1] == list(links.values())
+    assert list(shown["predicts"].values()) == list(links)
+
+
+def test_linked_words_are_drawn_to_each_other_and_one_language_is_held():
+    rendering = real("word_aligned")["en-de"]
+    links = dict(EXAMPLE.linked())
+    english, german = lines(rendering), lines(rendering, 1)
+    assert {english["reads"][at]: word for at, word in english["drawn to"].items()} == links
+    assert {word: german["reads"][at] for at, word in german["drawn to"].items()} == links
+    assert set(english["held"]) == set(english["drawn to"])
+    assert "held" not in german
+
+
+def test_positions_restart_with_language_embeddings():
+    found = lines(real("tlm", embeddings=True)["en-de"])
+    assert [found["position"][at] for at in (8, 9, 16)] == ["8", "0", "7"]
+    assert "position" not in lines(real("tlm")["en-de"])

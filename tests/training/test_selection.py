@@ -1,0 +1,91 @@
+"""Which fine-tunings settings ask for, and whose development set chooses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from interlace.training.collapse import collapsed, entropy, least_of
+from interlace.training.selection import Fit, Group, fits_of, groups_of
+
+ZERO, TEST, TRAIN, ALL = "zero-shot", "translate-test", "translate-train", "translate-train-all"
+
+
+def test_one_fine_tuning_serves_both_settings_of_the_source_language():
+    assert fits_of([ZERO, TEST], "en", ["de", "en", "de"]) == [
+        Fit(["en"], [(ZERO, "en"), (ZERO, "de"), (TEST, "de")]),
+    ]
+
+
+def test_a_model_a_language_and_one_for_all():
+    assert fits_of([TRAIN], "en", ["de", "fr"]) == [Fit(["de"], [(TRAIN, "de")]), Fit(["fr"], [(TRAIN, "fr")])]
+    assert fits_of(["supervised"], "en", ["de"]) == [Fit(["de"], [("supervised", "de")])]
+    assert fits_of([ALL], "en", ["de"]) == [Fit(["en", "de"], [(ALL, "en"), (ALL, "de")])]
+
+
+def judges(rule, settings):
+    return [(group.items, group.judges) for fit in fits_of(settings, "en", ["de"]) for group in groups_of(rule, fit)]
+
+
+def test_who_judges():
+    zero = [(ZERO, "en"), (ZERO, "de")]
+    assert judges("english-dev", [ZERO]) == [(zero, ["en"])]
+    assert judges("mean-dev", [ZERO]) == [(zero, ["en", "de"])]
+    assert judges("last", [ZERO]) == [(zero, [])]
+    assert judges("per-language-dev", [ZERO]) == [([(ZERO, "en")], ["en"]), ([(ZERO, "de")], ["de"])]
+
+
+def test_translated_training_text_has_a_development_set_in_its_language():
+    assert judges("english-dev", [TRAIN]) == [([(TRAIN, "de")], ["de"])]
+    assert judges("english-dev", ["supervised"]) == [([("supervised", "de")], ["de"])]
+
+
+def test_translated_test_text_is_judged_like_training_text():
+    assert judges("per-language-dev", [TEST]) == [([(TEST, "de")], ["en"])]
+    assert judges("mean-dev", [TEST]) == [([(TEST, "de")], ["en"])]
+
+
+def test_the_first_of_equal_checks_is_kept_and_none_is_never_better():
+    group = Group([(ZERO, "de")], ["en", "de"])
+    given = [(float("nan"), 1.0), (20.0, 40.0), (40.0, 20.0), (10.0, 60.0)]
+    assert [group.improves({"en": en, "de": de}, greater=True) for en, de in given] == [False, True, False, True]
+    assert group.best == 35
+    assert group.since == 0
+
+
+def test_less_may_be_better():
+    group = Group([(ZERO, "de")], ["de"])
+    assert [group.improves({"de": score}, greater=False) for score in (30.0, 40.0, 20.0)] == [True, False, True]
+
+
+def test_entropy_of_labels():
+    assert entropy(np.array([0, 1, 2, -1])) == pytest.approx(np.log(3))
+    assert entropy(np.array([4, 4])) == 0
+
+
+@pytest.mark.parametrize(
+    ("predictions", "gold", "loss", "expected"),
+    [
+        ([1, 1, 1], [0, 1, 2], 1.1, True),
+        ([1, 1, -1], [0, 1, 2], 1.1, True),
+        ([1, 2, 1], [0, 1, 2], 1.1, False),  # it tells some apart
+        ([1, 1, 1], [0, 1, 2], 0.9, False),  # it learns
+        ([1, 1, 1], [1, 1, -1], 1.1, False),  # there is one label alone
+    ],
+)
+def test_collapse(predictions, gold, loss, expected):
+    assert collapsed(np.array(predictions), np.array(gold), loss, np.log(3)) is expected
+
+
+def test_what_is_no_label_cannot_be_judged():
+    assert not collapsed(np.array([1.0, 1.0]), np.array([0, 1]), 9.0, 1.0)
+    assert least_of([]) == np.inf
+
+
+def test_answers_are_judged_by_the_loss_alone():
+    spans = np.zeros(2, [("start", "i4")])
+    least = least_of([np.array([1, 2, 3, 4]), np.array([1, 1, 2, 2])])
+    assert least == pytest.approx((np.log(4) + np.log(2)) / 2)
+    assert collapsed(spans, spans, 1.03, least)
+    assert not collapsed(spans, spans, 1.0, least)
+    assert not collapsed(spans, spans, 1.0, least_of([np.array([1, 1])]))  # all answers stand at one place
