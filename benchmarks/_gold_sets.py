@@ -1,7 +1,7 @@
 """Sets of gold word links, each with the text that aligners may learn from besides.
 
-Gold text is taken as its words are given; other text is split by the splitter `unicode`. Everything stands below the
-folder of real data, and the micro-world is made here.
+Gold text is taken as its words are given; other text is split by the word tokenizer `unicode`. Everything stands below the
+folder of real data, and the toy corpus is made here.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from interlace.alignment.agreement import Agreement
     from interlace.text import TextPairs
 
-WORLD_PAIRS = 8_000  # as many as a written micro-world has
+WORLD_PAIRS = 8_000  # as many as a written toy corpus has
 
 
 @dataclass(frozen=True)
@@ -96,14 +96,14 @@ class Files:
         chunks: list[Iterator[TextPairs]] = []
         if self.captions:
             files = [text / "multi30k" / f"train.{language}.gz" for language in languages]
-            chunks.append(Lines(splitter="unicode").read_chunks(files, languages))
+            chunks.append(Lines(word_tokenizer="unicode").read_chunks(files, languages))
         if self.premises:
             files = [text / "xnli-multiway" / f"xnli.11way.{split}.tsv.gz" for split in ("dev", "test")]
-            chunks.append(Tsv(splitter="unicode").read_chunks(files, languages))
+            chunks.append(Tsv(word_tokenizer="unicode").read_chunks(files, languages))
         for chunk in chain(*chunks):
             kept = chunk.where((chunk.source.words.lengths > 0) & (chunk.target.words.lengths > 0))
-            # Words of two splitters are counted together on purpose: that is how the peers' figures came about.
-            sides = [replace(side, splitter="blanks") for side in (kept.source, kept.target)]
+            # Words of two word tokenizers are counted together on purpose: that is how the peers' figures came about.
+            sides = [replace(side, word_tokenizer="blanks") for side in (kept.source, kept.target)]
             yield replace(kept, source=sides[0], target=sides[1])
 
 
@@ -141,8 +141,8 @@ GOLD = {
 }
 
 
-def micro_world() -> Iterator[GoldSet]:
-    """English and each other language of the micro-world; all pairs have gold links, and all of those are sure."""
+def toy_corpus() -> Iterator[GoldSet]:
+    """English and each other language of the toy corpus; all pairs have gold links, and all of those are sure."""
     scenes = world.sample(WORLD_PAIRS)
     for code in world.LANGUAGES.names():
         if code != "en":

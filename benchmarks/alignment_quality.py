@@ -11,7 +11,7 @@ are held against figures of fast_align and eflomal on the same text that were me
 `--seeds` runs all that draws so often: means, with the least and the greatest in brackets. eflomal takes no seed and
 draws anew each time. Settings are the defaults, the same on all sets. Words are lower-cased, all aligners see the same
 ones, and the text with gold links comes last. `INTERLACE_DATA` names the folder of real data; without, only the
-micro-world's languages are measured. Tables are Markdown, ready for docs/results.md.
+toy corpus's languages are measured. Tables are Markdown, ready for docs/results.md.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from _alignment_peers import Eflomal, Systran
-from _gold_sets import GOLD, GoldSet, micro_world
+from _gold_sets import GOLD, GoldSet, toy_corpus
 from _where import where
 from pydantic import PrivateAttr
 
@@ -199,12 +199,12 @@ def ways(results: Results) -> None:
 
 
 def micro(results: Results) -> None:
-    """Alignment error on the micro-world."""
+    """Alignment error on the toy corpus."""
     labels = ["gibbs", "eflomal", "diagonal", "systran-align"]
     rows = [
         [name, *(results.told(name, label) or results.both(name, label) for label in labels)] for name in results.sets
     ]
-    table("micro-world | `gibbs` | eflomal | `diagonal` | systran-align", rows)
+    table("toy corpus | `gibbs` | eflomal | `diagonal` | systran-align", rows)
 
 
 def claims(results: Results) -> bool:
@@ -241,7 +241,7 @@ def main() -> int:
     folder = os.environ.get("INTERLACE_DATA")
     for name in (name for name in asked if folder and name in GOLD):
         real.measure(GOLD[name].read(name, Path(folder)))
-    for given in micro_world() if "world" in asked else ():
+    for given in toy_corpus() if "world" in asked else ():
         small.measure(given)
     if real.sets:
         quality(real)

@@ -11,7 +11,7 @@ rows of running text: what reading costs where switching was paid for beforehand
 rows whose subwords are not those that the tokenizer gives for their text.
 
 The text is Multi30k's English and German captions where `INTERLACE_DATA` names the folder of real data, else the
-micro-world's. Words are what the splitter `unicode` finds, links are those of `diagonal`.
+toy corpus's. Words are what the word tokenizer `unicode` finds, links are those of `diagonal`.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ from interlace.objectives.mlm import Mlm
 from interlace.objectives.tlm import Tlm
 from interlace.readers.lines import Lines
 from interlace.text import Text, TextPairs
-from interlace.text.words import SPLITTERS
+from interlace.text.words import WORD_TOKENIZERS
 from interlace.toy import pairs as world_pairs
 from interlace.toy import sample
 from interlace.training.mixture import Draw, Mixture, Source
@@ -73,19 +73,19 @@ ALL = {"source_share": 0, "target_share": 0}
 
 
 def text(pairs: int, other: str) -> TextPairs:
-    """The first pairs of Multi30k, or so many of the micro-world."""
+    """The first pairs of Multi30k, or so many of the toy corpus."""
     folder = os.environ.get("INTERLACE_DATA")
     if folder and other == "de":
         files = [Path(folder, "parallel", "multi30k", f"train.{language}.gz") for language in ("en", "de")]
-        found = list(Lines(splitter="unicode").read_chunks(files, ["en", "de"]))
+        found = list(Lines(word_tokenizer="unicode").read_chunks(files, ["en", "de"]))
         sides = [[line for chunk in found for line in getattr(chunk, side).lines] for side in ("source", "target")]
     else:
         world = world_pairs("en", other, sample(pairs, "train", 5))
         sides = [world.source.lines, world.target.lines]
-    splitter = SPLITTERS.build("unicode")
+    word_tokenizer = WORD_TOKENIZERS.build("unicode")
     return TextPairs(
         *(
-            Text(language, lines[:pairs], splitter.of(language).split(lines[:pairs]), "unicode")
+            Text(language, lines[:pairs], word_tokenizer.of(language).split(lines[:pairs]), "unicode")
             for language, lines in zip(("en", other), sides, strict=True)
         )
     )
@@ -101,7 +101,7 @@ def linked(pairs: TextPairs) -> tuple[WordPairs, Ragged]:
 def stored(folder: Path, words: WordPairs, links: Ragged, sides: Pairs, vocab: Vocab) -> dict[str, ParallelCorpus]:
     """The corpus on disk, alone, with links, with phrases, and with what the table knows."""
     corpus = ParallelCorpus.write(
-        folder / "pairs", [sides], languages=words.languages, vocab=vocab, splitter=words.splitter
+        folder / "pairs", [sides], languages=words.languages, vocab=vocab, word_tokenizer=words.word_tokenizer
     )
     aligned = AlignedWords.write(folder / "links", [(words, links, np.ones(len(links.flat), np.float32))])
     table, rules = PhraseTable.count(words, links), TableRules()
@@ -126,7 +126,7 @@ def copies(folder: Path, pairs: TextPairs, words: WordPairs, links: Ragged, voca
         for first in range(0, len(lines), 20_000):
             yield vocab.encode(lines[first : first + 20_000], "unicode", "en")
 
-    return Corpus.write(folder / "copies", chunks(), language="en", vocab=vocab, splitter="unicode"), rate
+    return Corpus.write(folder / "copies", chunks(), language="en", vocab=vocab, word_tokenizer="unicode"), rate
 
 
 def size(folder: Path) -> int:

@@ -10,7 +10,7 @@ in turn, several times; the ratio is the median over turns.
 tenth word exchanged for another of the text, mapped from a file. It says whether time stays linear.
 
 The text is Multi30k's English and German captions where `INTERLACE_DATA` names the folder of real data, else pairs of
-made-up words. Words are what the splitter `unicode` finds, lower-cased.
+made-up words. Words are what the word tokenizer `unicode` finds, lower-cased.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def text() -> WordPairs:
     folder = os.environ.get("INTERLACE_DATA")
     if folder:
         files = [Path(folder, "parallel", "multi30k", f"train.{language}.gz") for language in ("en", "de")]
-        return WordPairs.of(Lines(splitter="unicode").read_chunks(files, ["en", "de"]))
+        return WordPairs.of(Lines(word_tokenizer="unicode").read_chunks(files, ["en", "de"]))
     rng = generator(Purpose.SAMPLE, 0)
     shares = 1 / (10 + rng.permutation(10_000))  # Zipf's law
     lengths = rng.integers(4, 22, 29_000)

@@ -105,7 +105,7 @@ def plain(given: Text, dictionary: dict[str, str]) -> Derived:
         tags["pos"].append([given.tags["pos"][row][word] for word in order])
         tags["names"].append(moved_names(given.tags["names"][row], order))
     words_now = Ragged.of(spans, width=2)
-    return Derived(Text("en", lines, words_now, given.splitter, tags=tags), Ragged.of(links, width=2))
+    return Derived(Text("en", lines, words_now, given.word_tokenizer, tags=tags), Ragged.of(links, width=2))
 
 
 def inverted(words: list[str], bounds: list[list[int]]) -> list[int]:

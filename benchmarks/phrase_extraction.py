@@ -10,7 +10,7 @@ of the pairs. Maximum length is 4 for all. Peer and we are timed in turn, severa
 repeated with every tenth word exchanged for another of the text, and counted in memory and in a folder.
 
 The text is Multi30k's English and German captions where `INTERLACE_DATA` names the folder of real data, else pairs of
-made-up words. Words are what the splitter `unicode` finds.
+made-up words. Words are what the word tokenizer `unicode` finds.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def text() -> WordPairs:
     folder = os.environ.get("INTERLACE_DATA")
     if folder:
         files = [Path(folder, "parallel", "multi30k", f"train.{language}.gz") for language in ("en", "de")]
-        return WordPairs.of(Lines(splitter="unicode").read_chunks(files, ["en", "de"]))
+        return WordPairs.of(Lines(word_tokenizer="unicode").read_chunks(files, ["en", "de"]))
     rng = generator(Purpose.SAMPLE, 0)
     shares = 1 / (10 + rng.permutation(10_000))  # Zipf's law
     lengths = rng.integers(4, 22, 29_000)

@@ -9,7 +9,7 @@ import torch
 from typer.testing import CliRunner
 
 from interlace import data, objectives
-from interlace.cli import application, take_guests
+from interlace.cli import application, load_plugins
 from interlace.core import registry
 from interlace.data import Pairs
 from interlace.experiments.example import Example
@@ -27,7 +27,7 @@ def guest(tmp_path, monkeypatch):
     monkeypatch.setattr(registry, "_GUESTS", {})
     path = tmp_path / "one_sided.py"
     path.write_text(re.search(r"```python\n(.*?)```", PAGE, re.DOTALL)[1], encoding="utf-8")
-    take_guests([path])
+    load_plugins([path])
     return path
 
 

@@ -21,8 +21,10 @@ def ours():
 
 
 @pytest.fixture
-def build(tmp_path):
-    """Builds a small house from sources by path below the package."""
+def build(tmp_path, monkeypatch):
+    """Build a small package from sources by path, held to lower limits than ours."""
+    monkeypatch.setattr(house, "LONGEST_FILE", 300)
+    monkeypatch.setattr(house, "LONGEST_FUNCTION", 50)
 
     def write(files):
         for name, text in files.items():

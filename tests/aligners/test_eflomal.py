@@ -18,7 +18,7 @@ from interlace.alignment import WordPairs
 from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError, MissingDependencyError, SettingsError
 from interlace.text import Text, TextPairs
-from interlace.text.words import SPLITTERS
+from interlace.text.words import WORD_TOKENIZERS
 
 EFLOMAL = f"""#!{sys.executable}
 import json, sys
@@ -42,7 +42,7 @@ FAILING = f"#!{sys.executable}\nimport sys\nsys.exit('first\\nout of memory')\n"
 
 
 def word_pairs(source, target):
-    split = SPLITTERS.build("blanks").split
+    split = WORD_TOKENIZERS.build("blanks").split
     return WordPairs.of([TextPairs(Text("en", source, split(source)), Text("de", target, split(target)))])
 
 
@@ -165,7 +165,7 @@ def test_only_the_fitted_pairs_are_linked(program):
 
 @pytest.mark.skipif(shutil.which("eflomal-align") is None, reason="eflomal is not installed")
 class TestTheProgram:
-    def test_it_finds_the_links_of_the_micro_world(self):
+    def test_it_finds_the_links_of_the_toy_corpus(self):
         text = world.pairs("en", "es", world.sample(500))
         pairs = WordPairs.of([text])
         found = Eflomal(length=0.3).fit(pairs).align(pairs)

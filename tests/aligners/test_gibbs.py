@@ -64,7 +64,7 @@ def test_unknown_words_are_linked_by_where_they_stand_and_case_is_folded(house):
 
 
 def world_pairs(source, target, first, count):
-    """The micro-world's lines with their gold links."""
+    """The toy corpus's lines with their gold links."""
     texts = world.pairs(source, target, world.sample(count + first, seed=0)[first:])
     return WordPairs.of([texts]), texts.links
 

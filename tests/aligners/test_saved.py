@@ -15,9 +15,9 @@ from interlace.core.ragged import Ragged
 LEARNING = [name for name in ALIGNERS.names() if ALIGNERS.get(name).learns]
 
 
-def pairs(languages=("en", "de"), splitter="moses"):
+def pairs(languages=("en", "de"), word_tokenizer="moses"):
     rows = Ragged.of([[0, 1], [0], [1]])
-    return WordPairs(rows, rows, ["the", "cat"], ["die", "Katze"], languages, splitter)
+    return WordPairs(rows, rows, ["the", "cat"], ["die", "Katze"], languages, word_tokenizer)
 
 
 @pytest.fixture(params=LEARNING, scope="module")
@@ -28,7 +28,7 @@ def fitted(request):
 def test_a_model_remembers_what_it_was_learnt_from(fitted, tmp_path):
     fitted.save(tmp_path / "model", pairs())
     learnt = load(tmp_path / "model").learnt
-    assert (learnt.languages, learnt.splitter) == (("en", "de"), "moses")
+    assert (learnt.languages, learnt.word_tokenizer) == (("en", "de"), "moses")
     load(tmp_path / "model").save(tmp_path / "again")
     assert load(tmp_path / "again").learnt == learnt
     fitted.save(tmp_path / "bare")
@@ -41,7 +41,7 @@ def test_other_words_and_languages_are_told_apart(fitted, tmp_path):
     assert learnt.differs(pairs()) == ""
     assert learnt.differs(pairs(("source", "target"))) == ""  # nobody said which
     assert learnt.differs(pairs(("de", "en"))) == "learnt from en-de, but this text is de-en"
-    assert "'moses' found, but those of this text 'blanks'" in learnt.differs(pairs(splitter="blanks"))
+    assert "'moses' found, but those of this text 'blanks'" in learnt.differs(pairs(word_tokenizer="blanks"))
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from interlace.models.build import fresh, load
 from interlace.models.shape import Shape
 from interlace.text import Text, TextPairs
 from interlace.text.running import running_text
-from interlace.text.words import SPLITTERS
+from interlace.text.words import WORD_TOKENIZERS
 
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "b", "c", "x", "y", "w", "##b", "##y", "书"]
 VECTORS = {"a": (1, 0), "b": (0.8, 0.6), "c": (0, 1), "##b": (0, 1), "x": (1, 0), "y": (0, 1), "w": (0.96, 0.28)}
@@ -40,7 +40,7 @@ def wordpieces(pieces=tuple(PIECES)):
 
 
 def word_pairs(source, target, languages=("en", "de")):
-    split = SPLITTERS.build("blanks").split
+    split = WORD_TOKENIZERS.build("blanks").split
     sides = [Text(language, lines, split(lines)) for language, lines in zip(languages, (source, target), strict=True)]
     return WordPairs.of([TextPairs(*sides)])
 

@@ -133,7 +133,7 @@ def test_a_saved_model_says_where_the_text_does_not_suit_it(text, caplog):
     run(*sides(text), "--with", "diagonal", "--model", text / "model")
     run(*sides(text), "--use", text / "model")
     assert "links may be poor" not in caplog.text
-    run(*sides(text), "--use", text / "model", "--splitter", "unicode")
+    run(*sides(text), "--use", text / "model", "--word-tokenizer", "unicode")
     assert "learnt from words that 'blanks' found, but those of this text 'unicode' found" in caplog.text
     run(*reversed(sides(text)), "--use", text / "model")
     assert "learnt from en-de, but this text is de-en" in caplog.text
@@ -184,9 +184,9 @@ def test_plain_text_is_pointed_out(text, caplog):
     done = run(*sides(text), "--with", "diagonal")
     assert done.exit_code == 0
     assert "a.en and" in caplog.text
-    assert "--splitter unicode" in caplog.text
+    assert "--word-tokenizer unicode" in caplog.text
     caplog.clear()
-    run(*sides(text), "--with", "diagonal", "--splitter", "unicode")
+    run(*sides(text), "--with", "diagonal", "--word-tokenizer", "unicode")
     assert not caplog.text
 
 
@@ -207,8 +207,8 @@ def test_text_without_blanks_is_pointed_out(tmp_path, caplog):
         ("--set threshold=7", "less than or equal to 1"),
         ("--set seed", "such as seed=1"),
         ("--set views=[1,x]", "valid list"),
-        ("--splitter blank", "did you mean 'blanks'"),
-        ("--reader gold --splitter unicode", "--reader gold: unknown key 'splitter'"),
+        ("--word-tokenizer blank", "did you mean 'blanks'"),
+        ("--reader gold --word-tokenizer unicode", "--reader gold: unknown key 'word_tokenizer'"),
         ("--languages en", "such as en,de"),
         ("--json", "--into FILE"),
         ("--pair 201 --figure x.svg", "200 pairs"),

@@ -11,7 +11,7 @@ from interlace.text.lines import write_lines
 
 RECIPE = """
 name = "small"
-splitter = "blanks"
+word_tokenizer = "blanks"
 
 [corpora.text]
 languages = ["en"]

@@ -329,26 +329,26 @@ ROWS = st.lists(st.tuples(st.sampled_from(["", " ", " "]), st.sampled_from(PIECE
 TALK = st.lists(ROWS.map(lambda row: "".join(map("".join, row)).strip()), min_size=2, max_size=2)
 
 
-@pytest.mark.parametrize("splitter", ["unicode", "blanks", "moses"])
+@pytest.mark.parametrize("word_tokenizer", ["unicode", "blanks", "moses"])
 @pytest.mark.parametrize("changes", ["invert", "permute", "invert,transliterate"])
 @given(lines=TALK)
 @settings(max_examples=8)
-def test_links_fit_the_words_that_are_read_again(splitter, changes, lines):
+def test_links_fit_the_words_that_are_read_again(word_tokenizer, changes, lines):
     """Every word of both files has a link, and links go from words to what they became."""
     with TemporaryDirectory() as folder:
         inside, out = Path(folder, "in"), Path(folder, "out")
         inside.mkdir()
         write_lines(inside / "talk.txt", lines)
         write_lines(inside / "pairs.tsv", ["gold_label\tsentence1\tsentence2", "\t".join(["neutral", *lines])])
-        run(*inside.iterdir(), "--with", changes, "--splitter", splitter, "--into", out)
-        must_fit(inside / "talk.txt", out / "talk.txt", [out / "talk.txt.links"], splitter, changes)
+        run(*inside.iterdir(), "--with", changes, "--word-tokenizer", word_tokenizer, "--into", out)
+        must_fit(inside / "talk.txt", out / "talk.txt", [out / "talk.txt.links"], word_tokenizer, changes)
         sides = [out / f"pairs.tsv.{side}.links" for side in ("source", "target")]
-        must_fit(inside / "pairs.tsv", out / "pairs.tsv", sides, splitter, changes)
+        must_fit(inside / "pairs.tsv", out / "pairs.tsv", sides, word_tokenizer, changes)
 
 
-def must_fit(before, after, links, splitter, changes):
+def must_fit(before, after, links, word_tokenizer, changes):
     """Read both files and their links again."""
-    old, new = (sentences(path, splitter) for path in (before, after))
+    old, new = (sentences(path, word_tokenizer) for path in (before, after))
     rows = [row for path in links for row in read_lines(path)]
     respelt = chain(changes.split(",")[1:])
     for row, line in enumerate(rows):
@@ -360,7 +360,7 @@ def must_fit(before, after, links, splitter, changes):
             assert word in new.tokens(row)[j] or new.tokens(row)[j] in word
 
 
-def sentences(path, splitter):
+def sentences(path, word_tokenizer):
     """The lines of a file, or those of both sides of its pairs."""
     lines = list(read_lines(path))
-    return Text.of(lines[1].split("\t")[1:] if path.suffix == ".tsv" else lines, "en", splitter)
+    return Text.of(lines[1].split("\t")[1:] if path.suffix == ".tsv" else lines, "en", word_tokenizer)

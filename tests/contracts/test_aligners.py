@@ -17,7 +17,7 @@ from interlace.data.vocab import Vocab
 from interlace.models.build import fresh
 from interlace.models.shape import Shape
 from interlace.text import Text, TextPairs
-from interlace.text.words import SPLITTERS
+from interlace.text.words import WORD_TOKENIZERS
 
 PLAIN = (
     ["the old doctor reads a letter", "a cat sleeps", "the cat reads", "a doctor sleeps", "the old cat"] * 2,
@@ -47,9 +47,9 @@ CASES = {
 }
 OUTSIDE = {"eflomal": "eflomal-align", "fast_align": "fast_align"}
 DRAWS_ANEW = {"eflomal"}  # the program takes no seed
-FLOOR = 0.7  # F1 against the micro-world's gold links, in every language
+FLOOR = 0.7  # F1 against the toy corpus's gold links, in every language
 
-SPLIT = SPLITTERS.build("blanks").split
+SPLIT = WORD_TOKENIZERS.build("blanks").split
 
 
 def word_pairs(source, target):
@@ -226,7 +226,7 @@ def test_those_who_watch_see_it_end(build):
         assert seen[-1][1] == seen[-1][2] > 0
 
 
-# ---- the micro-world ----
+# ---- the toy corpus ----
 
 SCENES = 1500
 
@@ -237,7 +237,7 @@ def scenes():
 
 
 @pytest.mark.parametrize("language", sorted(set(world.LANGUAGES.names()) - {"en"}))
-def test_statistics_find_the_links_of_the_micro_world(build, scenes, language):
+def test_statistics_find_the_links_of_the_toy_corpus(build, scenes, language):
     if not ALIGNERS.get(build.name).learns and build.name not in OUTSIDE:
         pytest.skip("learns nothing from text")
     text = world.pairs("en", language, scenes)

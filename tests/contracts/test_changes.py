@@ -137,7 +137,12 @@ def test_whatever_its_settings_labels_survive_and_what_is_said_to_be_undone_is(f
 def must_keep(text, derived):
     """All labels go with their words, and what was between words still is."""
     new = derived.text
-    assert (new.language, new.splitter, new.labels, len(new)) == (text.language, text.splitter, text.labels, len(text))
+    assert (new.language, new.word_tokenizer, new.labels, len(new)) == (
+        text.language,
+        text.word_tokenizer,
+        text.labels,
+        len(text),
+    )
     assert new.words.values.dtype == "int32"
     assert new.words.lengths.tolist() == text.words.lengths.tolist()
     for line in range(len(text)):

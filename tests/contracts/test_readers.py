@@ -96,7 +96,7 @@ def _plain(chunks):
     for chunk in chunks:
         sides = [chunk.source, chunk.target] if isinstance(chunk, TextPairs) else [chunk]
         for row in range(len(chunk)):
-            parts = [(side.language, side.splitter, side.lines[row], side.tokens(row)) for side in sides]
+            parts = [(side.language, side.word_tokenizer, side.lines[row], side.tokens(row)) for side in sides]
             tags = [{kind: tags[row] for kind, tags in side.tags.items()} for side in sides]
             labels = [thing.labels[row] for thing in [chunk, *sides] if thing.labels is not None]
             rows.append((parts, tags, labels))

@@ -44,7 +44,7 @@ for_translations = pytest.mark.parametrize(
 )
 
 
-# ---- a set of tiny files for every task, laid out as the micro-world lays them out ----
+# ---- a set of tiny files for every task, laid out as the toy corpus lays them out ----
 
 
 def sentence(rng):

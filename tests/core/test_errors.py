@@ -45,6 +45,6 @@ def test_all_our_errors_are_one_kind():
 
 
 def test_a_missing_package_comes_with_its_command():
-    assert str(MissingDependencyError("the splitter 'jieba'", "jieba")) == (
-        "the splitter 'jieba' needs the package 'jieba': pip install jieba"
+    assert str(MissingDependencyError("the word tokenizer 'jieba'", "jieba")) == (
+        "the word tokenizer 'jieba' needs the package 'jieba': pip install jieba"
     )

@@ -7,7 +7,7 @@ import pytest
 
 from interlace.core import registry
 from interlace.core.errors import DataError, SettingsError
-from interlace.core.registry import Room, welcome
+from interlace.core.registry import Registry, register_plugin
 from interlace.core.settings import Settings
 
 CONTRACT = """
@@ -43,7 +43,7 @@ def room(tmp_path, monkeypatch):
     monkeypatch.setattr(registry, "_GUESTS", {})
     import greetings
 
-    yield Room("greetings", "greeting", greetings.Greeting)
+    yield Registry("greetings", "greeting", greetings.Greeting)
     for name in [name for name in sys.modules if name.partition(".")[0] in {"greetings", "friends"}]:
         del sys.modules[name]
 
@@ -75,7 +75,7 @@ def test_a_member_is_the_one_public_class(room):
 
 def test_a_room_without_contract_holds_functions_named_like_their_files(room, tmp_path):
     (tmp_path / "greetings" / "wave.py").write_text("def wave(): return 'o/'\n")
-    assert Room("greetings", "greeting").get("wave")() == "o/"
+    assert Registry("greetings", "greeting").get("wave")() == "o/"
 
 
 def test_the_nearest_name_is_told(room):
@@ -125,7 +125,7 @@ def test_a_summary_is_read_without_importing(room):
 
 def test_a_guest_joins_by_its_file(room, guest):
     path = guest('"""Says mine."""\nfrom greetings import Greeting\n\nclass Mine(Greeting):\n    size: int = 1\n')
-    welcome(path, {"greetings": room})
+    register_plugin(path, {"greetings": room})
     assert room.names() == ["bye", "hello", "mine", "two"]
     assert room.build({"name": "mine", "size": 2}).size == 2
     assert room.summary("mine") == "Says mine."
@@ -141,7 +141,7 @@ def test_a_guest_may_postpone_its_annotations(room, guest):
         "class Mine(Greeting):\n"
         "    size: Size = 1\n"
     )
-    welcome(path, {"greetings": room})
+    register_plugin(path, {"greetings": room})
     assert room.build({"name": "mine", "size": 2}).size == 2
     with pytest.raises(SettingsError, match="size: input should be greater than 0"):
         room.build({"name": "mine", "size": 0})
@@ -173,16 +173,16 @@ def test_guests_come_by_entry_point(room, tmp_path, monkeypatch):
 def test_a_guest_that_cannot_be_taken_in_is_told(room, guest, text, message):
     path = guest(text)
     with pytest.raises(DataError) as caught:
-        welcome(path, {"greetings": room})
+        register_plugin(path, {"greetings": room})
     assert str(caught.value) == message.format(path=path)
     assert room.names() == ["bye", "hello", "two"]
 
 
 def test_a_missing_or_foreign_file_is_told(room, guest, tmp_path):
     with pytest.raises(DataError, match="no such file"):
-        welcome(tmp_path / "gone.py", {"greetings": room})
+        register_plugin(tmp_path / "gone.py", {"greetings": room})
     with pytest.raises(DataError, match="not a Python file"):
-        welcome(guest("", "notes.txt"), {"greetings": room})
+        register_plugin(guest("", "notes.txt"), {"greetings": room})
 
 
 def test_the_contract_itself_is_no_member():
@@ -190,9 +190,9 @@ def test_the_contract_itself_is_no_member():
 
 
 def test_a_guest_called_like_one_of_ours_is_refused(tmp_path):
-    from interlace.core.registry import welcome
+    from interlace.core.registry import register_plugin
     from interlace.objectives import OBJECTIVES
 
     (tmp_path / "mlm.py").write_text("from interlace.objectives.tlm import Tlm\nclass Mine(Tlm):\n    pass\n")
     with pytest.raises(DataError, match="objective 'mlm' is one of ours"):
-        welcome(tmp_path / "mlm.py", {"objectives": OBJECTIVES})
+        register_plugin(tmp_path / "mlm.py", {"objectives": OBJECTIVES})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from interlace.core.errors import DataError, SettingsError
-from interlace.core.store import Shelf, change, merged, put
+from interlace.core.store import ConfigStore, change, merged, put
 
 
 @pytest.fixture
@@ -14,7 +14,7 @@ def shelf(tmp_path):
     (folder / "tiny").mkdir(parents=True)
     (folder / "tiny" / "one.toml").write_text('name = "one"\n[a]\nx = 1\ny = 2\n[list]\nk = 1\n')
     (folder / "_base.toml").write_text("[a]\nz = 3\n")
-    return Shelf("thing", folder, whole=("list",))
+    return ConfigStore("thing", folder, whole=("list",))
 
 
 def test_files_that_are_only_extended_have_no_name(shelf):

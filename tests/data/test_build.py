@@ -12,18 +12,18 @@ from interlace.readers import READERS
 from interlace.text import Text, TextPairs
 from interlace.text.lines import write_lines
 from interlace.text.normalise import Normalise
-from interlace.text.words import SPLITTERS
+from interlace.text.words import WORD_TOKENIZERS
 
-BLANKS = SPLITTERS.build("blanks")
+BLANKS = WORD_TOKENIZERS.build("blanks")
 
 
-def _build(folder, vocab, files, languages, reader="lines", splitter=BLANKS, normalise=None):
+def _build(folder, vocab, files, languages, reader="lines", word_tokenizer=BLANKS, normalise=None):
     paths = []
     for name, lines in files.items():
         write_lines(folder / name, lines)
         paths.append(folder / name)
     built = READERS.build(reader)
-    return build_corpus(built, paths, languages, vocab, splitter, normalise or Normalise(), folder / "corpus")
+    return build_corpus(built, paths, languages, vocab, word_tokenizer, normalise or Normalise(), folder / "corpus")
 
 
 def test_a_corpus_holds_the_lines_and_leaves_out_empty_ones(tmp_path, vocab):
@@ -66,13 +66,13 @@ def test_chunks_make_no_difference(tmp_path, vocab, monkeypatch, lines):
 
 
 def test_lines_are_normalised_before_words_are_found(tmp_path, vocab):
-    unicode = SPLITTERS.build("unicode")
+    unicode = WORD_TOKENIZERS.build("unicode")
     normalise = Normalise(form="NFKC", lower_case=True)
     corpus = _build(tmp_path, vocab, {"a.txt": ["The ﬁne CAFE\u0301, 1"]}, ["en"], "lines", unicode, normalise)
     expected = vocab.encode(["the fine café, 1"], unicode)
     assert corpus.take([0]).words == expected.words
     assert corpus.take([0]).ids == expected.ids
-    assert corpus.splitter == "unicode"
+    assert corpus.word_tokenizer == "unicode"
     assert corpus.meta["normalise"]["form"] == "NFKC"
 
 

@@ -12,7 +12,7 @@ from interlace.data.filters import build_filters
 from interlace.readers import READERS
 from interlace.text.lines import write_lines
 from interlace.text.normalise import Normalise
-from interlace.text.words import SPLITTERS
+from interlace.text.words import WORD_TOKENIZERS
 
 RULES = {"length": {"max_words": 3}, "duplicates": {}}
 SIDES = {
@@ -29,7 +29,7 @@ def build(folder, vocab, languages, rules, normalise=None, name="corpus"):
         [folder / language for language in languages],
         languages,
         vocab,
-        SPLITTERS.build("blanks"),
+        WORD_TOKENIZERS.build("blanks"),
         normalise or Normalise(),
         folder / name,
         build_filters(rules),
@@ -61,7 +61,7 @@ def test_text_beside_a_corpus_keeps_its_rows_and_loses_the_same_words(tmp_path, 
     corpus = build(tmp_path, vocab, ["en", "de"], RULES)
     chunks = READERS.build("lines").read_chunks([tmp_path / "en", tmp_path / "de"], ["en", "de"])
     counts = Counter()
-    (text,) = pair_texts(chunks, SPLITTERS.build("blanks"), Normalise(), counts, build_filters(RULES))
+    (text,) = pair_texts(chunks, WORD_TOKENIZERS.build("blanks"), Normalise(), counts, build_filters(RULES))
     assert text.source.words.lengths.tolist() == [2, 0, 2, 0, 0]
     assert text.target.words.lengths.tolist() == [2, 0, 2, 0, 0]
     assert counts == {"empty": 1, "dropped by length": 1, "dropped by duplicates": 1}

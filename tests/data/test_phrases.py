@@ -48,7 +48,7 @@ def _store(folder, aligned, **rules):
 
 
 def _world(folder, source="en", target="de", count=60):
-    """The micro-world with its gold links."""
+    """The toy corpus with its gold links."""
     pairs = world_pairs(source, target, sample(count, "train", 5))
     words = WordPairs.of([pairs])
     confidence = np.ones(len(pairs.links.flat), np.float32)
@@ -221,7 +221,7 @@ def test_pairs_carry_phrases_and_what_the_table_knows(tmp_path, vocab):
     store, _ = _store(tmp_path, aligned)
     sides = [Sentences(*_encoded(vocab, lines), language) for lines, language in ((EN, "en"), (DE, "de"))]
     corpus = ParallelCorpus.write(
-        tmp_path / "c", [Pairs(*sides)], languages=("en", "de"), vocab=vocab, splitter="blanks"
+        tmp_path / "c", [Pairs(*sides)], languages=("en", "de"), vocab=vocab, word_tokenizer="blanks"
     )
     plain = corpus.beside(aligned, store).take([1, 4])
     assert (plain.phrases, plain.scores) == store.take([1, 4])

@@ -14,7 +14,7 @@ from interlace.data import _encoding
 from interlace.data._special import special_tokens
 from interlace.data.vocab import Vocab
 from interlace.text import Text
-from interlace.text.words import SPLITTERS
+from interlace.text.words import WORD_TOKENIZERS
 
 ALPHABET = [
     *"aabehT .,(1#▁",
@@ -77,7 +77,7 @@ MADE = {
     "byte fallback": _byte_fallback,
     "suffixed": _suffixed,
 }
-SPLIT = {name: SPLITTERS.build(name) for name in ("blanks", "unicode")}
+SPLIT = {name: WORD_TOKENIZERS.build(name) for name in ("blanks", "unicode")}
 KINDS = ["byte-bpe", "bpe", "wordpiece", "unigram", *MADE]
 
 
@@ -102,15 +102,15 @@ def _slow(tokenizer, line, words):
     return encoding.ids, found
 
 
-@pytest.mark.parametrize("splitter", ["blanks", "unicode"])
+@pytest.mark.parametrize("word_tokenizer", ["blanks", "unicode"])
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=40)
 @given(lines=TEXT)
 @example(lines=["", " ", "the  cafe\u0301 ", "中文\u3000ab", "नम्ते नe\u0301", "a<mask> b", "\u00a0ab (ab"])
-def test_words_follow_the_rule(kind, splitter, lines):
+def test_words_follow_the_rule(kind, word_tokenizer, lines):
     vocab = _vocab(kind)
-    words = SPLIT[splitter].split(lines)
-    found = vocab.encode(lines, SPLIT[splitter], "xx")
+    words = SPLIT[word_tokenizer].split(lines)
+    found = vocab.encode(lines, SPLIT[word_tokenizer], "xx")
     for number, line in enumerate(lines):
         ids, owners = _slow(vocab.tokenizer, line, words[number].tolist())
         assert found.ids[number].tolist() == ids

@@ -10,8 +10,8 @@ from interlace.derived import CHANGES
 from interlace.text import Text
 
 
-def inverted(line, splitter="unicode", **settings):
-    return CHANGES.build({"name": "invert", **settings}).apply(Text.of([line], "en", splitter)).text.lines[0]
+def inverted(line, word_tokenizer="unicode", **settings):
+    return CHANGES.build({"name": "invert", **settings}).apply(Text.of([line], "en", word_tokenizer)).text.lines[0]
 
 
 def test_the_papers_example():

@@ -24,7 +24,7 @@ OPAQUE = {"name": "transliterate", "to": "ids"}
 MARKED = OPAQUE | {"keep_marks": False}
 
 
-@pytest.mark.parametrize("splitter", ["unicode", "blanks"])
+@pytest.mark.parametrize("word_tokenizer", ["unicode", "blanks"])
 @pytest.mark.parametrize(
     "changes",
     [["invert"], ["permute"], ["transliterate"], ["invert", "transliterate"], ["permute", OPAQUE], [MARKED, "invert"]],
@@ -32,11 +32,11 @@ MARKED = OPAQUE | {"keep_marks": False}
 )
 @given(lines=LINES)
 @settings(max_examples=60)
-def test_the_same_splitter_finds_the_same_words_and_the_way_back(changes, splitter, lines):
+def test_the_same_word_tokenizer_finds_the_same_words_and_the_way_back(changes, word_tokenizer, lines):
     change = chain(changes)
-    text = Text.of(lines, "en", splitter)
+    text = Text.of(lines, "en", word_tokenizer)
     derived = change.apply(text, 3).text
-    again = Text.of(derived.lines, "en", splitter)
+    again = Text.of(derived.lines, "en", word_tokenizer)
     assert again.words == derived.words
     back = change.undo(again, 3)
     for row in range(len(text)):
@@ -44,7 +44,7 @@ def test_the_same_splitter_finds_the_same_words_and_the_way_back(changes, splitt
         assert "".join(back.lines[row].split()) == "".join(lines[row].split())
         if changes in (["invert"], ["permute"]):
             assert Counter(derived.tokens(row)) == Counter(text.tokens(row))
-    assert Text.of(back.lines, "en", splitter).words == back.words
+    assert Text.of(back.lines, "en", word_tokenizer).words == back.words
 
 
 @pytest.mark.parametrize("name", ["invert", "permute"])

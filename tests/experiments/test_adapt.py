@@ -189,7 +189,7 @@ def test_a_translation_into_chinese_passes_the_filters_and_has_words_to_link() -
     recipe = read_recipe("adapt/mbert-alm")
     english = "Today we read three long letters, and the old doctor brought another one."
     chinese = "今天我们读了三封长信，老医生又带来了一封。"
-    pairs = TextPairs.of([english], [chinese], ("en", "zh"), recipe.splitter)
+    pairs = TextPairs.of([english], [chinese], ("en", "zh"), recipe.word_tokenizer)
     assert pairs.source.tokens(0)[5:8] == ["letters", ",", "and"]
     assert pairs.target.tokens(0)[:3] == ["今", "天", "我"]
     assert all(rule.keep(pairs, rule.memory()).all() for rule in build_filters(recipe.filters))

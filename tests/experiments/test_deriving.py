@@ -68,7 +68,7 @@ def recipe(root, derived=None, **more):
         {
             "name": "r",
             "data_root": str(root),
-            "splitter": "unicode",
+            "word_tokenizer": "unicode",
             "derived": {"en_x": asked},
             "vocab": {"size": 300},
             "corpora": {
@@ -298,9 +298,9 @@ def test_a_dry_run_tells_what_is_not_asked_for_and_what_stands_in_the_way(root):
     assert ["train.en_x.txt is there already" in told for told in hindrances(recipe(root))] == [True]
 
 
-def test_a_dry_run_in_the_micro_world_looks_at_its_languages(tmp_path):
+def test_a_dry_run_in_the_toy_corpus_looks_at_its_languages(tmp_path):
     asked = read_recipe("derived/mlm", {"derived.en_x.of": "fr", "derived.en_x.settings.syntax": "{}"})
-    assert hindrances(asked) == ["derived.en_x.of: the micro-world is written in en, es, not in 'fr'"]
+    assert hindrances(asked) == ["derived.en_x.of: the toy corpus is written in en, es, not in 'fr'"]
     asked = read_recipe("derived/mlm", {"derived.en_x.changes": "syntax", "derived.en_x.settings.syntax": "{}"})
     assert ["needs a treebank" in told for told in hindrances(asked)] == [True]
 

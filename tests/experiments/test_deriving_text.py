@@ -14,12 +14,12 @@ from interlace.readers import READERS
 from interlace.text import Text, TextPairs
 from interlace.text.lines import read_lines, write_lines
 from interlace.text.normalise import Normalise
-from interlace.text.words import SPLITTERS
+from interlace.text.words import WORD_TOKENIZERS
 
 NUMBERS = ["one", "two", "three", "four", "five", "six"]
 LINES = [f"the {word} here" for word in NUMBERS]
 LOWER = {"lower_case": True}
-SPLITTER = SPLITTERS.build("unicode").of("en")
+SPLITTER = WORD_TOKENIZERS.build("unicode").of("en")
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def recipe(root, changes="transliterate", group=None, languages=("en_x",), pairs
         {
             "name": "r",
             "data_root": str(root),
-            "splitter": "unicode",
+            "word_tokenizer": "unicode",
             "vocab": {"size": 300},
             "derived": {name: {**asked, "seed": seed} for seed, name in enumerate(languages)},
             "corpora": {
@@ -105,7 +105,7 @@ def test_a_share_of_the_text_is_the_share_that_translations_are_made_of(root):
 
 
 def test_filters_judge_a_treebank_by_the_words_that_its_corpus_has(root):
-    write_lines(root / "bank.en.conllu", conllu("do n't go now", "we go"))  # the splitter finds 5 words, and 2
+    write_lines(root / "bank.en.conllu", conllu("do n't go now", "we go"))  # the word tokenizer finds 5 words, and 2
     found = made(root, group=TREEBANK, filters={"length": {"max_words": 4}})
     assert [words(found("dict.en-en_x")), len(found("en-en_x.links"))] == [{"we", "go"}, 1]
 
@@ -212,7 +212,7 @@ def test_links_of_a_pair_that_the_derived_language_begins_go_from_it(root):
 def test_translations_come_of_a_treebank_with_links_between_the_words_of_corpora(root):
     write_lines(root / "bank.en.conllu", conllu("do n't go"))
     found = made(root, "invert", group=TREEBANK)
-    assert found("en-en_x.en") == ["do n't go"]  # three words of the file, five of the splitter's: n ' t
+    assert found("en-en_x.en") == ["do n't go"]  # three words of the file, five of the word tokenizer's: n ' t
     spans = SPLITTER.split(found("en-en_x.en_x"))
     assert len(spans[0]) == len(SPLITTER.split(["do n't go"])[0])
     links = [tuple(map(int, link.split("-"))) for link in found("en-en_x.links")[0].split()]
@@ -240,7 +240,7 @@ def test_files_hang_on_all_code_that_makes_text(place):
     assert hashed(place) != hashed("nothing") == hashed()
 
 
-def test_code_of_readers_splitters_and_links_counts(root, monkeypatch):
+def test_code_of_readers_word_tokenizers_and_links_counts(root, monkeypatch):
     places = {part for part in deriving._MADE_BY if "/" not in part}
     assert places == {"synthetic", "readers", "text", "links"}
     first = data_root(recipe(root)) / "train.en_x.txt"

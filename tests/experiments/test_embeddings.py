@@ -98,7 +98,7 @@ RECIPE = {
     },
     "normalise": {"lower_case": True},
     "filters": {"length": {"max_words": 4}},
-    "splitter": "unicode",
+    "word_tokenizer": "unicode",
     "embeddings": {"name": "concat", "skipgram": {"width": 4, "least": 1, "buckets": 10}},
 }
 

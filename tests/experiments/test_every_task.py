@@ -1,4 +1,4 @@
-"""Every task of the registry scored as people do it: by `interlace evaluate`, on the micro-world, nothing stands in.
+"""Every task of the registry scored as people do it: by `interlace evaluate`, on the toy corpus, nothing stands in.
 
 What is scored: a run of ours, a plain checkpoint of transformers, a run that translates, and static word vectors. A new
 task fails here until its row stands in `ASKED`.
@@ -115,7 +115,7 @@ def run(base):
 
 @pytest.fixture(scope="module")
 def world(run):
-    """The folder of the micro-world, which the run wrote."""
+    """The folder of the toy corpus, which the run wrote."""
     return data_root(read_recipe("tiny/mlm-tlm", SMALL))
 
 

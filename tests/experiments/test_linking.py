@@ -9,7 +9,7 @@ import pytest
 from interlace.aligners import ALIGNERS
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
-from interlace.core.registry import _GUESTS, welcome
+from interlace.core.registry import _GUESTS, register_plugin
 from interlace.experiments import Recipe
 from interlace.experiments.linking import needs, version
 from interlace.experiments.prepare import prepare
@@ -68,7 +68,7 @@ def folder(tmp_path, monkeypatch):
     for language, lines in LINES.items():
         write_lines(tmp_path / "data" / f"train.{language}", lines)
     (tmp_path / "straight.py").write_text(GUEST)
-    welcome(tmp_path / "straight.py", {"align": ALIGNERS})
+    register_plugin(tmp_path / "straight.py", {"align": ALIGNERS})
     return tmp_path
 
 
@@ -124,7 +124,7 @@ def test_other_settings_of_the_aligner_align_again_and_leave_the_corpus(folder):
     assert len(_calls(folder)) == 4
 
 
-@pytest.mark.parametrize("changes", [{"splitter": "unicode"}, {"normalise": {"lower_case": True}}])
+@pytest.mark.parametrize("changes", [{"word_tokenizer": "unicode"}, {"normalise": {"lower_case": True}}])
 def test_other_words_are_aligned_again(folder, changes):
     prepare(_recipe(folder))
     prepare(_recipe(folder, changes))
@@ -143,7 +143,7 @@ def test_other_code_of_the_aligner_is_another_version(folder):
     old = version(ALIGNERS.get("straight"))
     (folder / "straight.py").write_text(GUEST + "# mended\n")
     _GUESTS.clear()
-    welcome(folder / "straight.py", {"align": ALIGNERS})
+    register_plugin(folder / "straight.py", {"align": ALIGNERS})
     assert version(ALIGNERS.get("straight")) != old
 
 
@@ -154,7 +154,7 @@ def test_nothing_is_aligned_that_nobody_asks_for(folder):
 
 def test_an_objective_has_links_found_for_what_it_reads(folder):
     (folder / "linked.py").write_text(READS_LINKS)
-    welcome(folder / "linked.py", {"objectives": OBJECTIVES})
+    register_plugin(folder / "linked.py", {"objectives": OBJECTIVES})
     recipe = _recipe(folder, {"objectives": {"linked": {"corpora": ["en-es"]}, "tlm": {}}})
     assert needs(recipe, "pairs", "en-es") == {"links"}
     assert needs(recipe, "pairs", "en-de") == frozenset()
@@ -188,7 +188,7 @@ def test_phrases_are_stored_once_and_counted_again_only_for_other_rules(folder):
 
 def test_an_objective_has_the_table_asked_for_it(folder):
     (folder / "linked.py").write_text(READS_LINKS.replace("links", "known"))
-    welcome(folder / "linked.py", {"objectives": OBJECTIVES})
+    register_plugin(folder / "linked.py", {"objectives": OBJECTIVES})
     changes = {"objectives": {"linked": {"corpora": ["en-es"]}}}
     corpus = prepare(_recipe(folder, changes)).train["en-es"]
     source, target = corpus.take([1]).known
@@ -274,7 +274,7 @@ def test_links_made_elsewhere_are_found_by_the_lines_of_the_files(folder):
     assert len(_folders(folder, "links")) == 3  # nothing hangs on where files lie
 
 
-def test_gold_links_of_the_micro_world_give_its_phrases(folder):
+def test_gold_links_of_the_toy_corpus_give_its_phrases(folder):
     world = {"languages": ["en", "de"], "sentences": 100, "pairs": 100, "labelled": 5, "nli": 5, "questions": 2}
     sides = ["parallel/train.{pair}.{source}.tok", "parallel/train.{pair}.{target}.tok"]
     changes = {
@@ -314,11 +314,11 @@ def test_a_corpus_without_a_link_is_pointed_out(folder, caplog):
     assert "en-de: no word of 4 pairs is linked; are its sides translations line by line?" in caplog.text
 
 
-@pytest.mark.parametrize(("splitter", "told"), [("blanks", True), ("unicode", False)])
-def test_plain_text_between_blanks_is_pointed_out(folder, caplog, splitter, told):
+@pytest.mark.parametrize(("word_tokenizer", "told"), [("blanks", True), ("unicode", False)])
+def test_plain_text_between_blanks_is_pointed_out(folder, caplog, word_tokenizer, told):
     lines = [f"the cat number {i} sat, and the dog slept." for i in range(40)]
     write_lines(folder / "data" / "train.en", lines)
     for language in ("de", "es"):
         write_lines(folder / "data" / f"train.{language}", [f"die Katze {i} saß und der Hund" for i in range(40)])
-    prepare(_recipe(folder, {"splitter": splitter}))
+    prepare(_recipe(folder, {"word_tokenizer": word_tokenizer}))
     assert ("en-de: plain text in en" in caplog.text) is told

@@ -27,7 +27,7 @@ from interlace.objectives._switching_rows import gathered
 from interlace.objectives._switching_text import LineWriter
 from interlace.objectives.alm import Alm
 from interlace.text import Text, TextPairs
-from interlace.text.words import SPLITTERS
+from interlace.text.words import WORD_TOKENIZERS
 from interlace.text.words.blanks import Blanks
 from interlace.toy import pairs as world_pairs
 from interlace.toy import sample
@@ -147,7 +147,7 @@ def test_long_rows_are_cut_with_their_languages():
 
 
 def text_of(language="de", count=120):
-    """The micro-world's pairs with words between blanks, its phrases, and probabilities drawn at random."""
+    """The toy corpus's pairs with words between blanks, its phrases, and probabilities drawn at random."""
     pairs = world_pairs("en", language, sample(count, "train", 5))
     sides = [
         type(text)(text.language, [" ".join(text.tokens(row)) for row in range(len(text))], text.words)
@@ -351,9 +351,9 @@ def test_a_model_without_language_embeddings_is_refused_where_they_are_asked_for
 
 
 def switched_by_hand(matrix, other, phrase):
-    """The line that comes of one phrase of words between which the splitter `unicode` cuts."""
-    splitter = SPLITTERS.build("unicode")
-    sides = [Text(code, [line], splitter.split([line])) for code, line in (("en", matrix), ("zh", other))]
+    """The line that comes of one phrase of words between which the word tokenizer `unicode` cuts."""
+    word_tokenizer = WORD_TOKENIZERS.build("unicode")
+    sides = [Text(code, [line], word_tokenizer.split([line])) for code, line in (("en", matrix), ("zh", other))]
     sizes = np.array([[int(side.words.lengths[0]) for side in sides]])
     choices = Choices(sizes, Ragged.of([[phrase]], width=4), np.ones((1, 2), np.float32), all_borders(sizes))
     switched = switch(choices, Switching(major_source=1, switch_fraction=1, **MIXED), rng())

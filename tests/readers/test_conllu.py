@@ -26,7 +26,7 @@ def test_the_line_is_rebuilt_and_words_are_tagged(tmp_path):
     assert found.lines == ["He reads, too."]
     assert found.tokens(0) == ["He", "reads", ",", "too", "."]
     assert found.tags == {"pos": [["PRON", "VERB", "PUNCT", "ADV", "PUNCT"]]}
-    assert (found.splitter, found.notes) == ("conllu", {})
+    assert (found.word_tokenizer, found.notes) == ("conllu", {})
 
 
 def test_a_multiword_token_that_its_words_spell_is_split(tmp_path):

@@ -18,7 +18,7 @@ def test_tokens_are_words_and_tags_are_names(tmp_path):
     assert text.lines == ["Anna Maria reads", "In Ankara"]
     assert text.tokens(0) == ["Anna", "Maria", "reads"]
     assert text.tags == {"names": [["B-PER", "I-PER", "O"], ["O", "B-LOC"]]}
-    assert (text.splitter, text.notes) == ("iob", {})
+    assert (text.word_tokenizer, text.notes) == ("iob", {})
 
 
 def test_blanks_between_columns_and_further_columns(tmp_path):

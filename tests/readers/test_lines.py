@@ -29,9 +29,9 @@ def test_two_languages_need_two_files(tmp_path):
         list(Lines().read_chunks([tmp_path / "a"], ["en", "de"]))
 
 
-def test_words_are_the_splitters(tmp_path):
+def test_words_are_the_word_tokenizers(tmp_path):
     write_lines(tmp_path / "a", ["it's 我们."])
-    (text,) = Lines(splitter="unicode").read_chunks([tmp_path / "a"], ["en"])
-    assert (text.tokens(0), text.splitter) == (["it", "'", "s", "我", "们", "."], "unicode")
-    with pytest.raises(SettingsError, match="there is no word splitter 'unicod'; did you mean 'unicode'"):
-        list(Lines(splitter="unicod").read_chunks([tmp_path / "a"], ["en"]))
+    (text,) = Lines(word_tokenizer="unicode").read_chunks([tmp_path / "a"], ["en"])
+    assert (text.tokens(0), text.word_tokenizer) == (["it", "'", "s", "我", "们", "."], "unicode")
+    with pytest.raises(SettingsError, match="there is no word tokenizer 'unicod'; did you mean 'unicode'"):
+        list(Lines(word_tokenizer="unicod").read_chunks([tmp_path / "a"], ["en"]))

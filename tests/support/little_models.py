@@ -3,7 +3,7 @@
 A world is a set of individuals with kinds and qualities, and a set of events. A scene is judged by counting: "many" is
 four or more, "some" three or more, a number that many or more. "The dog", "this dog" and "the old dog" are one
 individual, and what is said of the old dog is neither true nor false where it is not old. Nothing here knows the rules
-by which the micro-world labels its pairs.
+by which the toy corpus labels its pairs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One micro-world for all tests that train a shipped recipe, so that it is written, split and encoded only once."""
+"""One toy corpus for all tests that train a shipped recipe, so that it is written, split and encoded only once."""
 
 from __future__ import annotations
 

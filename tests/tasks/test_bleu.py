@@ -57,13 +57,13 @@ def test_what_cannot_be_cut_names_the_package(monkeypatch):
 
 def test_tokenised_bleu_counts_words_and_smooths_nothing():
     outputs, references = ["The cat, sat on the mat."], ["The cat, lay on the mat."]
-    found = tokenised_bleu(outputs, references, "en", splitter="unicode")
+    found = tokenised_bleu(outputs, references, "en", word_tokenizer="unicode")
     words = [["The cat , sat on the mat ."], [["The cat , lay on the mat ."]]]
     assert found.value == pytest.approx(BLEU(tokenize="none", smooth_method="none").corpus_score(*words).score)
     assert "tok:unicode" in found.signature
     assert "smooth:none" in found.signature
-    assert tokenised_bleu(["a b"], ["a c"], "en", splitter="blanks").value == 0
-    lower = tokenised_bleu(["THE CAT SAT DOWN"], ["the cat sat down"], "en", splitter="blanks", lower_case=True)
+    assert tokenised_bleu(["a b"], ["a c"], "en", word_tokenizer="blanks").value == 0
+    lower = tokenised_bleu(["THE CAT SAT DOWN"], ["the cat sat down"], "en", word_tokenizer="blanks", lower_case=True)
     assert lower.value == pytest.approx(100)
     assert "case:lc" in lower.signature
 

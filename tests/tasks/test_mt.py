@@ -85,7 +85,7 @@ def says(monkeypatch):
 
 
 def task(**settings):
-    return TASKS.build({"name": "mt", "splitter": "blanks", **settings})
+    return TASKS.build({"name": "mt", "word_tokenizer": "blanks", **settings})
 
 
 def test_one_pair_of_files_serves_both_directions(root, vocab):

@@ -95,7 +95,7 @@ def test_dropout_is_drawn_while_training_only(vocab, model):
     assert losses[False][0] == losses[False][1]
 
 
-def test_tags_of_another_splitter_are_refused(vocab, model):
+def test_tags_of_another_word_tokenizer_are_refused(vocab, model):
     learner = Tagger(classes=17)
     with pytest.raises(DataError, match="row 1 has words beyond its 1 tags"):
         learner.batch(labelled([[0], [0, 1]], [[4], [4]]), learner.prepare(Resources(vocab, model().traits)), 0, RNG)

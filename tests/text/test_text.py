@@ -22,7 +22,7 @@ def test_all_that_belongs_to_a_line_goes_with_it():
     assert kept.words.to_lists() == [[[0, 3]], [[0, 5]]]
     assert kept.tags == {"pos": [["X"], ["X"]]}
     assert (kept.labels, kept.answers) == (["a", "c"], [(0, 1), (0, 3)])
-    assert (kept.language, kept.splitter, kept.notes) == ("en", "one", {"mended": 1})
+    assert (kept.language, kept.word_tokenizer, kept.notes) == ("en", "one", {"mended": 1})
 
 
 def test_pairs_keep_their_links_and_labels():
@@ -43,13 +43,17 @@ def test_nothing_may_be_left():
 
 def test_text_is_made_of_plain_lines():
     made = Text.of(["a cat.", ""], "en", "unicode")
-    assert ([made.tokens(line) for line in (0, 1)], made.language, made.splitter) == (
+    assert ([made.tokens(line) for line in (0, 1)], made.language, made.word_tokenizer) == (
         [["a", "cat", "."], []],
         "en",
         "unicode",
     )
     pairs = TextPairs.of(["a cat"], ["eine Katze"], ("en", "de"))
-    assert (pairs.target.tokens(0), pairs.target.language, pairs.source.splitter) == (["eine", "Katze"], "de", "blanks")
+    assert (pairs.target.tokens(0), pairs.target.language, pairs.source.word_tokenizer) == (
+        ["eine", "Katze"],
+        "de",
+        "blanks",
+    )
 
 
 def test_lines_that_cannot_be_text_are_refused():
@@ -57,5 +61,5 @@ def test_lines_that_cannot_be_text_are_refused():
         Text.of(["one", "two\nthree"])
     with pytest.raises(DataError, match="1 source lines, but 2 target lines"):
         TextPairs.of(["a"], ["x", "y"])
-    with pytest.raises(SettingsError, match="no word splitter 'blank'; did you mean 'blanks'"):
-        Text.of(["a"], splitter="blank")
+    with pytest.raises(SettingsError, match="no word tokenizer 'blank'; did you mean 'blanks'"):
+        Text.of(["a"], word_tokenizer="blank")

@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 
 from interlace.text import Text
 from interlace.text.types import WordTypes, distinct
-from interlace.text.words import SPLITTERS
+from interlace.text.words import WORD_TOKENIZERS
 
 LINES = st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n"), max_size=12), max_size=6)
 
 
 def text(lines):
-    return Text("en", lines, SPLITTERS.build("unicode").split(lines), "unicode")
+    return Text("en", lines, WORD_TOKENIZERS.build("unicode").split(lines), "unicode")
 
 
 @given(LINES)

@@ -1,4 +1,4 @@
-"""What every language of the micro-world owes: all concepts, gold that fits, one scene a sentence and back.
+"""What every language of the toy corpus owes: all concepts, gold that fits, one scene a sentence and back.
 
 The room is listed, so a new language is held to all of it without a word here.
 """

@@ -1,4 +1,4 @@
-"""The written micro-world: every file parses, round-trips with the gold, and no split leaks into another."""
+"""The written toy corpus: every file parses, round-trips with the gold, and no split leaks into another."""
 
 from __future__ import annotations
 
@@ -243,7 +243,7 @@ def test_trees_of_plain_text_and_inference_stand_beside_it(tmp_path: Path) -> No
 
 def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("three years of work")
-    with pytest.raises(DataError, match="holds something that is no micro-world"):
+    with pytest.raises(DataError, match="holds something that is no toy corpus"):
         write_world(SMALL, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 

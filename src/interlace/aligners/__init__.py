@@ -1,4 +1,4 @@
-"""Room of aligners: which word of a sentence translates which word of the other.
+"""Registry of aligners: which word of a sentence translates which word of the other.
 
 An aligner is settings; `fit` learns from pairs and gives a `Fitted`, which links any pairs, those it was fitted on or
 new ones, chunk by chunk. Objectives never see an aligner: they read links.
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from interlace.core.errors import DataError
-from interlace.core.registry import Room
+from interlace.core.registry import Registry
 from interlace.core.settings import Settings
 from interlace.text.lines import atomic_folder, must_be_replaceable, must_exist, read_lines, write_lines
 
@@ -37,12 +37,12 @@ class Learnt:
     """The text that an aligner learnt from: languages of source and target, and what found its words."""
 
     languages: tuple[str, str]
-    splitter: str
+    word_tokenizer: str
 
     def differs(self, pairs: WordPairs) -> str:
         """What is other in a text that is to be linked; empty where nothing is, or nobody knows."""
-        if pairs.splitter != self.splitter:
-            return f"learnt from words that {self.splitter!r} found, but those of this text {pairs.splitter!r} found"
+        if pairs.word_tokenizer != self.word_tokenizer:
+            return f"learnt from words that {self.word_tokenizer!r} found, but those of this text {pairs.word_tokenizer!r} found"
         if ("source", "target") not in {self.languages, pairs.languages} and pairs.languages != self.languages:
             return f"learnt from {'-'.join(self.languages)}, but this text is {'-'.join(pairs.languages)}"
         return ""
@@ -98,7 +98,7 @@ class Fitted(ABC):
     def save(self, folder: Path | str, pairs: WordPairs | None = None) -> None:
         """Write the model into a folder: `aligner.json`, `model.safetensors`, `source.words`, `target.words`.
 
-        pairs: what it was fitted on; languages and splitter are then written down, so that whoever loads the model can
+        pairs: what it was fitted on; languages and word tokenizer are then written down, so that whoever loads the model can
             tell whether other text suits it.
         """
         from safetensors.numpy import save_file
@@ -107,7 +107,7 @@ class Fitted(ABC):
         must_be_replaceable(folder, MARK, "aligner")
         with atomic_folder(folder) as partial:
             about = {"format": FORMAT, "aligner": self.aligner.name, "settings": self.aligner.dump()}
-            learnt = self.learnt if pairs is None else Learnt(pairs.languages, pairs.splitter)
+            learnt = self.learnt if pairs is None else Learnt(pairs.languages, pairs.word_tokenizer)
             about |= {} if learnt is None else {"learnt": asdict(learnt)}
             (partial / MARK).write_text(json.dumps(about, indent=1), encoding="utf-8")
             save_file(arrays, partial / "model.safetensors")
@@ -151,7 +151,7 @@ def nobody(what: str, done: int, steps: int) -> None:
     """Watches nothing."""
 
 
-ALIGNERS: Room[Any] = Room(__name__, "aligner", Aligner)
+ALIGNERS: Registry[Any] = Registry(__name__, "aligner", Aligner)
 DEFAULT = "gibbs"
 MARK = "aligner.json"  # the file by which a folder is known to hold a saved aligner
 FORMAT = 1  # of saved models; counts up when an older interlace could no longer read them

@@ -38,7 +38,7 @@ class Curves(NamedTuple):
 
 
 class Cells(NamedTuple):
-    """Room for the cells of one pair, (m * n,) by source place, then target place.
+    """Registry for the cells of one pair, (m * n,) by source place, then target place.
 
     met: the target type in the first slot tried. forward, backward: weights.
     """
@@ -60,7 +60,7 @@ class Sums(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def curves(m: int, n: int) -> Curves:
-    """Room for sides of at most so many words."""
+    """Registry for sides of at most so many words."""
     return Curves(np.empty((2, m)), np.empty((2, m)), np.empty((2, n)), np.empty((2, n)))
 
 

@@ -189,7 +189,8 @@ class Similar(Fitted):
 
         sides = ((pairs.source, pairs.source_types), (pairs.target, pairs.target_types))
         texts = [
-            running_text(*side, language, pairs.splitter) for side, language in zip(sides, pairs.languages, strict=True)
+            running_text(*side, language, pairs.word_tokenizer)
+            for side, language in zip(sides, pairs.languages, strict=True)
         ]
         source, target = (encode_words_apart(text, self.encoder.vocab) for text in texts)
         return source, target

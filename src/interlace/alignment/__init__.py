@@ -34,7 +34,7 @@ class WordPairs:
 
     source, target: n rows of int32 word types, in memory or mapped from a file.
     source_types, target_types: the spelling of each type, case kept.
-    languages: of source and target. splitter: what found the words.
+    languages: of source and target. word_tokenizer: what found the words.
     first: the number of the first row in the corpus that this is a slice of.
     """
 
@@ -43,7 +43,7 @@ class WordPairs:
     source_types: list[str]
     target_types: list[str]
     languages: tuple[str, str] = ("source", "target")
-    splitter: str = "blanks"
+    word_tokenizer: str = "blanks"
     first: int = 0
 
     def __len__(self) -> int:
@@ -83,17 +83,17 @@ class WordPairs:
     def reversed(self) -> WordPairs:
         """The pairs with their sides exchanged."""
         return WordPairs(
-            self.target, self.source, self.target_types, self.source_types, self.languages[::-1], self.splitter,
+            self.target, self.source, self.target_types, self.source_types, self.languages[::-1], self.word_tokenizer,
             self.first,
         )  # fmt: skip
 
 
 def _same(chunk: TextPairs, before: tuple[tuple[str, str], str] | None) -> tuple[tuple[str, str], str]:
-    """Languages and splitter of a chunk, which are those of the chunks before it."""
-    found = (chunk.source.language, chunk.target.language), chunk.source.splitter
-    if chunk.target.splitter != found[1]:
+    """Languages and word tokenizer of a chunk, which are those of the chunks before it."""
+    found = (chunk.source.language, chunk.target.language), chunk.source.word_tokenizer
+    if chunk.target.word_tokenizer != found[1]:
         raise DataError(
-            f"source words found by {found[1]!r}, but target words by {chunk.target.splitter!r}; split both in one way"
+            f"source words found by {found[1]!r}, but target words by {chunk.target.word_tokenizer!r}; split both in one way"
         )
     if before is not None and before != found:
         raise DataError(

@@ -14,12 +14,12 @@ import typer
 from rich.console import Console
 from rich.logging import RichHandler
 
-from interlace.core.registry import Room
+from interlace.core.registry import Registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-COMMANDS: Room[Any] = Room(__name__, "command")
+COMMANDS: Registry[Any] = Registry(__name__, "command")
 
 _main = os.environ.get("RANK", "0") == "0"  # of the processes that torchrun starts, one speaks
 notes = Console(stderr=True, quiet=not _main)
@@ -56,21 +56,30 @@ def note_to_stderr() -> None:
     logging.getLogger("interlace").setLevel(logging.INFO)
 
 
-def take_guests(paths: list[Path]) -> None:
+def load_plugins(paths: list[Path]) -> None:
     """Let the members defined in `--code` files into their rooms."""
     if not paths:
         return
     from interlace.aligners import ALIGNERS
-    from interlace.core.registry import welcome
+    from interlace.core.registry import register_plugin
     from interlace.data.filters import FILTERS
     from interlace.derived import CHANGES
     from interlace.embeddings import METHODS
     from interlace.objectives import OBJECTIVES
     from interlace.readers import READERS
     from interlace.tasks import TASKS
-    from interlace.text.words import SPLITTERS
+    from interlace.text.words import WORD_TOKENIZERS
 
-    known: tuple[Room[Any], ...] = (OBJECTIVES, TASKS, READERS, SPLITTERS, FILTERS, ALIGNERS, METHODS, CHANGES)
+    known: tuple[Registry[Any], ...] = (
+        OBJECTIVES,
+        TASKS,
+        READERS,
+        WORD_TOKENIZERS,
+        FILTERS,
+        ALIGNERS,
+        METHODS,
+        CHANGES,
+    )
     rooms = {room.name: room for room in known}
     for path in paths:
-        welcome(path, rooms)
+        register_plugin(path, rooms)

@@ -27,14 +27,19 @@ _BEYOND = 0.01  # share of links outside their sentences from which on they are 
 
 
 def linked(
-    files: Sequence[Path], sure: tuple[Path | None, float], languages: str, splitter: str, reader: str, spool: Path
+    files: Sequence[Path],
+    sure: tuple[Path | None, float],
+    languages: str,
+    word_tokenizer: str,
+    reader: str,
+    spool: Path,
 ) -> tuple[WordPairs, Ragged]:
     """The words of a text, one file or two, and its links, the last file.
 
     sure: the file of the links' confidences, and the least that is wanted.
 
     Raises:
-        SettingsError: not two or three files, no such reader or splitter, or one half of `sure` without the other.
+        SettingsError: not two or three files, no such reader or word tokenizer, or one half of `sure` without the other.
         DataError: a file is missing or damaged, or the links are those of another text.
     """
     grades, least = sure
@@ -43,7 +48,7 @@ def linked(
     if not 2 <= len(files) <= 3:
         raise SettingsError(f"expected the files of a text, one or two, and then its links; found {len(files)} files")
     path = must_exist(files[-1], "file of links")
-    text = Source.of(files[:-1], languages, reader, splitter)
+    text = Source.of(files[:-1], languages, reader, word_tokenizer)
     try:
         with watching() as watch:
             words, _ = numbered([text], spool, watch)
@@ -78,7 +83,7 @@ def _links(path: Path, words: WordPairs, text: Source) -> Ragged:
     if read.beyond > _BEYOND * (read.beyond + len(read.possible.flat)):
         raise DataError(
             f"{path}: {'; '.join(f'{count:,} {note}' for note, count in read.notes.items())}. So many that nothing is "
-            f"written: these are links of another text, or of words that another splitter found than {words.splitter!r}"
+            f"written: these are links of another text, or of words that another word tokenizer found than {words.word_tokenizer!r}"
         )
     for note, count in read.notes.items():
         log.warning("%s: %d %s", path, count, note)

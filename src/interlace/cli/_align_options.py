@@ -16,8 +16,11 @@ Linked = Annotated[
 Languages = Annotated[
     str, typer.Option("--languages", metavar="EN,DE", help="Of source and target; none: as the files' names end.")
 ]
-SplitterName = Annotated[
-    str, typer.Option("--splitter", help="What finds the words: see `interlace list splitters`.", metavar="NAME")
+WordTokenizerName = Annotated[
+    str,
+    typer.Option(
+        "--word-tokenizer", help="What finds the words: see `interlace list word-tokenizers`.", metavar="NAME"
+    ),
 ]
 ReaderName = Annotated[
     str,

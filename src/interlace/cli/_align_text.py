@@ -41,30 +41,32 @@ class Source:
     reader: Any
 
     @classmethod
-    def of(cls, files: Sequence[Path], languages: str, reader: str, splitter: str) -> Source:
+    def of(cls, files: Sequence[Path], languages: str, reader: str, word_tokenizer: str) -> Source:
         """From what was asked for; nothing is read yet.
 
         Raises:
-            SettingsError: not one or two files, not two languages, or no such reader or splitter.
+            SettingsError: not one or two files, not two languages, or no such reader or word tokenizer.
             DataError: a file is missing.
         """
         if not 1 <= len(files) <= 2:
             raise SettingsError(f"pairs stand in two files, or in one as `source ||| target`; found {len(files)} files")
         name = reader or ("lines" if len(files) == 2 else "joined")
         kind = READERS.get(name)
-        finds_words = "splitter" in kind.model_fields or splitter != "blanks"  # a reader that cannot be asked says so
-        built = kind.read({"splitter": splitter} if finds_words else {}, f"--reader {name}")
+        finds_words = (
+            "word_tokenizer" in kind.model_fields or word_tokenizer != "blanks"
+        )  # a reader that cannot be asked says so
+        built = kind.read({"word_tokenizer": word_tokenizer} if finds_words else {}, f"--reader {name}")
         return cls([must_exist(path) for path in files], _languages(languages, files), built)
 
     def like(self, files: Sequence[Path]) -> Source:
         """Other files, one a side, in the same languages and split in the same way."""
-        reader = READERS.get("lines")(splitter=self.splitter)
+        reader = READERS.get("lines")(word_tokenizer=self.word_tokenizer)
         return Source([must_exist(path) for path in files], self.languages, reader)
 
     @property
-    def splitter(self) -> str:
+    def word_tokenizer(self) -> str:
         """What finds the words; of readers whose files say where words are, that which keeps them."""
-        return str(getattr(self.reader, "splitter", "blanks"))
+        return str(getattr(self.reader, "word_tokenizer", "blanks"))
 
     @property
     def numbers(self) -> NDArray[np.int64] | None:
@@ -87,8 +89,10 @@ class Source:
     def _hint(self, chunk: TextPairs) -> None:
         names = [str(path) for path in self.files] * (3 - len(self.files))
         unsplit = [name for name, side in zip(names, (chunk.source, chunk.target), strict=True) if is_unsplit(side)]
-        if unsplit and self.splitter == "blanks" and not isinstance(self.reader, Gold):
-            message = "%s: looks like plain text, but words are what stands between blanks; try --splitter unicode"
+        if unsplit and self.word_tokenizer == "blanks" and not isinstance(self.reader, Gold):
+            message = (
+                "%s: looks like plain text, but words are what stands between blanks; try --word-tokenizer unicode"
+            )
             log.warning(message, " and ".join(dict.fromkeys(unsplit)))
 
 

@@ -29,17 +29,21 @@ def _is_text(path: Path) -> bool:
     return bool(path.suffix) or path.exists()
 
 
-def check_files(paths: list[Path], languages: list[str], reader: str, splitter: str, watch: Watch) -> list[Report]:
+def check_files(
+    paths: list[Path], languages: list[str], reader: str, word_tokenizer: str, watch: Watch
+) -> list[Report]:
     """One file, or two whose lines correspond."""
     from interlace.data.inspection.corpora import Inspector
     from interlace.readers import READERS
-    from interlace.text.words import SPLITTERS
+    from interlace.text.words import WORD_TOKENIZERS
 
     if len(paths) > 2:
         raise SettingsError(f"check takes a recipe, one file, or two files as sides; found {len(paths)}")
     languages = languages or [language_of(path) for path in paths]
     name = " | ".join(path.name for path in paths)
-    return [Inspector(SPLITTERS.build(splitter), {}, watch).look(name, READERS.build(reader), paths, languages)]
+    return [
+        Inspector(WORD_TOKENIZERS.build(word_tokenizer), {}, watch).look(name, READERS.build(reader), paths, languages)
+    ]
 
 
 def show(reports: list[Report], cost: Cost | None) -> None:

@@ -29,7 +29,7 @@ def show(found: Estimate, *, as_json: bool) -> None:
 def _facts(found: Estimate) -> Iterator[tuple[str, str]]:
     yield "recipe", found.recipe
     if found.text is None:
-        yield "text", "the micro-world, written when it is wanted"
+        yield "text", "the toy corpus, written when it is wanted"
     else:
         here = found.text.files - len(found.text.missing)
         yield "text", f"{here:,} of {found.text.files:,} files, {found.text.bytes / 1e6:,.2f} MB as they lie there"

@@ -21,7 +21,7 @@ from interlace.readers import READERS
 from interlace.text import Text, TextPairs
 from interlace.text.lines import must_exist, read_blocks, read_lines, writing
 from interlace.text.scripts import scripts_of
-from interlace.text.words import SPLITTERS
+from interlace.text.words import WORD_TOKENIZERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,7 +77,7 @@ class Distorter:
     seed: int
     language: str
     reader: str
-    splitter: str
+    word_tokenizer: str
     blanks: bool
     became: Became = field(default_factory=Became)
 
@@ -122,7 +122,7 @@ class Distorter:
         """
         name = self._reader(must_exist(path))
         fields = READERS.get(name).model_fields
-        chosen = {"splitter": self.splitter, "trees": "trees" in fields and _has_trees(path)}
+        chosen = {"word_tokenizer": self.word_tokenizer, "trees": "trees" in fields and _has_trees(path)}
         settings = {key: value for key, value in chosen.items() if key in fields}
         return name, READERS.build({"name": name, **settings}, f"--reader {name}")
 
@@ -162,7 +162,7 @@ class Distorter:
             return links
         if self.blanks:  # words are what stands between them
             return composed(overlaps(read.words, whole(read).words), links)
-        again = SPLITTERS.build(self.splitter).of(self.language).split(text.lines)
+        again = WORD_TOKENIZERS.build(self.word_tokenizer).of(self.language).split(text.lines)
         return links if again == text.words else composed(links, overlaps(text.words, again))
 
     def _laid_out(self, text: Text) -> Text:

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
     from interlace.cli._distort_files import Distorter
 
-_KEYS = {"language": str, "of": str, "changes": list, "seed": int, "splitter": str, "blanks": bool}
+_KEYS = {"language": str, "of": str, "changes": list, "seed": int, "word_tokenizer": str, "blanks": bool}
 
 
 @dataclass(frozen=True)
 class Record:
     """What was done to the files of a folder.
 
-    language: what they are in. of: what that is made of. splitter: what found words in the original's lines. blanks:
+    language: what they are in. of: what that is made of. word_tokenizer: what found words in the original's lines. blanks:
     whether all words of the derived lines stand apart.
     """
 
@@ -32,7 +32,7 @@ class Record:
     of: str
     changes: Chain
     seed: int
-    splitter: str
+    word_tokenizer: str
     blanks: bool
 
     @classmethod
@@ -56,8 +56,8 @@ class Record:
 
     @property
     def finds_words(self) -> str:
-        """The splitter that finds the words of derived lines."""
-        return "blanks" if self.blanks else self.splitter
+        """The word tokenizer that finds the words of derived lines."""
+        return "blanks" if self.blanks else self.word_tokenizer
 
 
 def restore(distorter: Distorter, path: Path, into: Path) -> dict[str, Any]:

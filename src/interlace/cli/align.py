@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from interlace.cli import Code, take_guests
+from interlace.cli import Code, load_plugins
 from interlace.cli import _align_options as options
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def align(
     changes: options.Changes = [],
     symmetrise: options.Symmetrise = "",
     languages: options.Languages = "",
-    splitter: options.SplitterName = "blanks",
+    word_tokenizer: options.WordTokenizerName = "blanks",
     reader: options.ReaderName = "",
     extra: options.Extra = None,
     priors: options.Priors = None,
@@ -42,7 +42,7 @@ def align(
     as_json: options.Summary = False,
 ) -> None:
     """Link the words of translations: a line such as `0-0 1-2` for every pair, words counted from 0."""
-    take_guests(code)
+    load_plugins(code)
     from interlace.cli._align_learning import Learning
     from interlace.cli._align_results import Results
     from interlace.cli._align_text import Source
@@ -55,7 +55,7 @@ def align(
     else:
         others = {"--with": name, "--set": changes, "--symmetrise": symmetrise, "--priors": priors, "--model": model}
         learning = Learning.saved_in(use, {**others, "--extra": extra})
-    text = Source.of([source] if target is None else [source, target], languages, reader, splitter)
+    text = Source.of([source] if target is None else [source, target], languages, reader, word_tokenizer)
     _run([text] if extra is None else [text, text.like(extra)], learning, results)
 
 

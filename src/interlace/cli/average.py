@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from interlace.cli import Code, Json, notes, output, take_guests
+from interlace.cli import Code, Json, load_plugins, notes, output
 
 
 def average(
@@ -19,7 +19,7 @@ def average(
     as_json: Json = False,
 ) -> None:
     """Average the weights of a run's last checkpoints into a finished run, with its model in model/."""
-    take_guests(code)
+    load_plugins(code)
     from interlace.experiments.averaging import AVERAGED
     from interlace.experiments.averaging import average as mean
 

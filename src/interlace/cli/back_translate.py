@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from interlace.cli import Code, Json, notes, output, take_guests
+from interlace.cli import Code, Json, load_plugins, notes, output
 from interlace.cli._options import parse_changes
 from interlace.cli._translation_options import Anyway, Batch, Piece, Precision, Tokens
 from interlace.core.errors import SettingsError
@@ -39,7 +39,7 @@ def back_translate(
     as_json: Json = False,
 ) -> None:
     """Translate text and write both sides as a corpus to train the other direction on; goes on where it stopped."""
-    take_guests(code)
+    load_plugins(code)
     from interlace.cli._progress import watching
     from interlace.cli._translations import saying
     from interlace.experiments.back_translating import BackTranslating

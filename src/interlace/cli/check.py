@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from interlace.cli import Code, Json, output, take_guests
+from interlace.cli import Code, Json, load_plugins, output
 from interlace.cli._options import Changes, parse_changes
 
 
@@ -18,13 +18,13 @@ def check(
         str, typer.Option("--languages", help="Of the files, such as en,de; none: as their names end.")
     ] = "",
     reader: Annotated[str, typer.Option("--reader", help="What reads files, such as tsv.")] = "lines",
-    splitter: Annotated[str, typer.Option("--splitter", help="What finds the words of files.")] = "unicode",
+    word_tokenizer: Annotated[str, typer.Option("--word-tokenizer", help="What finds the words of files.")] = "unicode",
     changes: Changes = [],
     code: Code = [],
     as_json: Json = False,
 ) -> None:
     """Look data over before training: encodings, counts, ratios, duplicates, scripts, leaks. Exit code 2: no build."""
-    take_guests(code)
+    load_plugins(code)
     from interlace.cli._check import check_files, is_recipe, show
     from interlace.cli._progress import watching
 
@@ -37,7 +37,7 @@ def check(
             reports, cost = checked.reports, checked.cost
         else:
             codes = [code.strip() for code in languages.split(",") if code.strip()]
-            reports, cost = check_files([Path(name) for name in what], codes, reader, splitter, watch), None
+            reports, cost = check_files([Path(name) for name in what], codes, reader, word_tokenizer, watch), None
     if as_json:
         found = {"reports": [report.dump() for report in reports], "cost": cost and cost.dump()}
         output.print_json(json.dumps({**found, "failed": any(report.failed for report in reports)}))

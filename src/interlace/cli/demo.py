@@ -1,4 +1,4 @@
-"""The main job on the embedded micro-world: pre-train, fine-tune, score every language, report."""
+"""The main job on the embedded toy corpus: pre-train, fine-tune, score every language, report."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def demo(
     into: Annotated[Path, typer.Option("--into", help="The folder of the demo's runs.")] = Path("runs/demo"),
     changes: Changes = [],
 ) -> None:
-    """Text alone, with translations (ALM), with a dictionary (ALIGN-MLM): compared on the micro-world, in minutes."""
+    """Text alone, with translations (ALM), with a dictionary (ALIGN-MLM): compared on the toy corpus, in minutes."""
     from interlace.cli._progress import training_bar
     from interlace.cli._tables import comparison_table
     from interlace.experiments import read_recipe

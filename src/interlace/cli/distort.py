@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from interlace.cli import Code, Json, notes, output, take_guests
+from interlace.cli import Code, Json, load_plugins, notes, output
 from interlace.cli._options import parse_changes
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ _Set = Annotated[
 _Language = Annotated[str, typer.Option("--language", help="Code of the text; none: that in the files' names, or en.")]
 _Name = Annotated[str, typer.Option("--name", help="What the derived language is called; none: en_x.")]
 _Reader = Annotated[str, typer.Option("--reader", help="What reads all files; none: by suffix.")]
-_Splitter = Annotated[str, typer.Option("--splitter", help="What finds words where files do not part them.")]
+_WordTokenizer = Annotated[str, typer.Option("--word-tokenizer", help="What finds words where files do not part them.")]
 _Blanks = Annotated[bool, typer.Option("--blanks", help="Put one blank between all words, as links count them.")]
 _Seed = Annotated[int, typer.Option("--seed", min=0, help="Another seed draws another language.")]
 
@@ -56,17 +56,17 @@ def distort(
     language: _Language = "",
     name: _Name = "",
     reader: _Reader = "",
-    splitter: _Splitter = _USUAL_SPLITTER,
+    word_tokenizer: _WordTokenizer = _USUAL_SPLITTER,
     blanks: _Blanks = False,
     seed: _Seed = 0,
     code: Code = [],
     as_json: Json = False,
 ) -> None:
     """Write each file in a derived language, in its format, with word links, a dictionary and what was done."""
-    take_guests(code)
+    load_plugins(code)
     if undo is not None:
         given = {"--with": changes, "--set": settings, "--seed": seed, "--blanks": blanks, "--name": name}
-        given |= {"--language": language, "--splitter": splitter != _USUAL_SPLITTER}
+        given |= {"--language": language, "--word-tokenizer": word_tokenizer != _USUAL_SPLITTER}
         _restore(files, undo, into, reader, [option for option, value in given.items() if value], as_json=as_json)
         return
     from interlace.cli._distort_files import Distorter
@@ -75,7 +75,7 @@ def distort(
     chosen = _chain(changes, settings)
     own, why = (language, "") if language else _language(files)
     derived = _called(name, own)
-    distorter = Distorter(chosen, seed, own, reader, splitter, blanks)
+    distorter = Distorter(chosen, seed, own, reader, word_tokenizer, blanks)
     words = f"dictionary.{own}-{derived}.txt"
     _must_differ([(path, distorter.outputs(path)) for path in files], words)
     _must_lose_nothing(into, {words, *chain.from_iterable(map(distorter.outputs, files))}, files)
@@ -85,7 +85,7 @@ def distort(
         written = [distorter.write(path, folder) for path in files]
         dictionary = distorter.became.entries()
         write_lines(folder / words, map("\t".join, dictionary))
-        about = _about(chosen, seed, own, derived, splitter, blanks=blanks) | {"files": written}
+        about = _about(chosen, seed, own, derived, word_tokenizer, blanks=blanks) | {"files": written}
         about["dictionary"] = len(dictionary)
         (folder / META).write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     _say(about, into, as_json=as_json)
@@ -221,14 +221,14 @@ def _must_lose_nothing(into: Path, names: Collection[str], read: Iterable[Path])
         )
 
 
-def _about(chosen: Chain, seed: int, own: str, name: str, splitter: str, *, blanks: bool) -> dict[str, Any]:
+def _about(chosen: Chain, seed: int, own: str, name: str, word_tokenizer: str, *, blanks: bool) -> dict[str, Any]:
     """What was done, to do it again."""
     return {
         "language": name,
         "of": own,
         "changes": [{"name": change.name, **change.dump()} for change in chosen.changes],
         "seed": seed,
-        "splitter": splitter,
+        "word_tokenizer": word_tokenizer,
         "blanks": blanks,
         "can_be_undone": chosen.undoes,
     }

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from interlace.cli import Code, Json, output, take_guests
+from interlace.cli import Code, Json, load_plugins, output
 from interlace.cli._options import Changes, parse_changes
 from interlace.core.errors import DataError, SettingsError
 
@@ -24,7 +24,7 @@ def evaluate(
     as_json: Json = False,
 ) -> None:
     """Fine-tune on the source language and score every language; probes measure the model as it is."""
-    take_guests(code)
+    load_plugins(code)
     from interlace.cli._progress import training_bar
     from interlace.cli._tables import score_table
     from interlace.experiments import change_recipe, read_recipe

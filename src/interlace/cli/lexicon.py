@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from interlace.cli import Code, take_guests
+from interlace.cli import Code, load_plugins
 from interlace.cli import _align_options as options
 
 
@@ -19,14 +19,14 @@ def lexicon(
     words_only: options.WordsOnly = False,
     muse: options.Muse = False,
     languages: options.Languages = "",
-    splitter: options.SplitterName = "blanks",
+    word_tokenizer: options.WordTokenizerName = "blanks",
     reader: options.ReaderName = "",
     into: options.Into = None,
     code: Code = [],
     as_json: options.Summary = False,
 ) -> None:
     """Make a dictionary of linked text: source word, target word, and how often they were linked, tabs between."""
-    take_guests(code)
+    load_plugins(code)
     from interlace.alignment.lexicon import Lexicon
     from interlace.cli._align_links import linked
     from interlace.cli._align_output import file_to, must_leave_room, say
@@ -35,7 +35,7 @@ def lexicon(
     with TemporaryDirectory() as folder:
         spool = Path(folder, "text")
         spool.mkdir()
-        words, links = linked(files, (confidence, least_confidence), languages, splitter, reader, spool)
+        words, links = linked(files, (confidence, least_confidence), languages, word_tokenizer, reader, spool)
         found = Lexicon.count(words, links)
         found = found.words() if words_only else found
         found = found.mutual() if mutual else found

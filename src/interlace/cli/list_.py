@@ -9,14 +9,14 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from interlace.cli import Code, Json, output, take_guests
+from interlace.cli import Code, Json, load_plugins, output
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pydantic import BaseModel
 
-    from interlace.core.registry import Room
+    from interlace.core.registry import Registry
 
 
 def list_(
@@ -26,7 +26,7 @@ def list_(
     as_json: Json = False,
 ) -> None:
     """Show rooms, their members, and a member's settings."""
-    take_guests(code)
+    load_plugins(code)
     found = _find(room, name)
     if as_json:
         output.print_json(json.dumps(found))
@@ -137,7 +137,7 @@ def _shown(value: str | list[str]) -> str:
     return ("; " if any(", " in one for one in value) else ", ").join(value)
 
 
-def _rooms() -> dict[str, Room[Any]]:
+def _rooms() -> dict[str, Registry[Any]]:
     from interlace.aligners import ALIGNERS
     from interlace.data.filters import FILTERS
     from interlace.derived import CHANGES
@@ -145,14 +145,14 @@ def _rooms() -> dict[str, Room[Any]]:
     from interlace.objectives import OBJECTIVES
     from interlace.readers import READERS
     from interlace.tasks import TASKS
-    from interlace.text.words import SPLITTERS
+    from interlace.text.words import WORD_TOKENIZERS
     from interlace.toy import LANGUAGES
 
     return {
         "objectives": OBJECTIVES,
         "tasks": TASKS,
         "readers": READERS,
-        "splitters": SPLITTERS,
+        "word-tokenizers": WORD_TOKENIZERS,
         "filters": FILTERS,
         "aligners": ALIGNERS,
         "vectors": METHODS,

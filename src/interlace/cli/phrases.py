@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from interlace.cli import Code, take_guests
+from interlace.cli import Code, load_plugins
 from interlace.cli import _align_options as options
 
 
@@ -18,14 +18,14 @@ def phrases(
     top: options.Top = 0,
     tight: options.Tight = False,
     languages: options.Languages = "",
-    splitter: options.SplitterName = "blanks",
+    word_tokenizer: options.WordTokenizerName = "blanks",
     reader: options.ReaderName = "",
     into: options.Into = None,
     code: Code = [],
     as_json: options.Summary = False,
 ) -> None:
     """Count the phrase pairs of linked text: a table as Moses writes it, with scores, links and counts."""
-    take_guests(code)
+    load_plugins(code)
     from interlace.alignment.table import PhraseTable, TableRules
     from interlace.cli._align_links import linked
     from interlace.cli._align_output import file_to, must_leave_room, say
@@ -36,7 +36,7 @@ def phrases(
         text, counts = Path(folder, "text"), Path(folder, "counts")
         text.mkdir()
         counts.mkdir()
-        words, links = linked(files, (confidence, least_confidence), languages, splitter, reader, text)
+        words, links = linked(files, (confidence, least_confidence), languages, word_tokenizer, reader, text)
         table = PhraseTable.count(words, links, rules, counts)
         with file_to(into, Path(folder)) as path:
             table.write(path)

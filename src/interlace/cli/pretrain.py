@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from interlace.cli import Code, output, take_guests
+from interlace.cli import Code, load_plugins, output
 from interlace.cli._options import Changes, parse_changes
 
 
@@ -22,7 +22,7 @@ def pretrain(
     as_json: Annotated[bool, typer.Option("--json", help="Print the dry run as JSON.")] = False,
 ) -> None:
     """Pre-train what a recipe says; the same command goes on where a stopped run left off."""
-    take_guests(code)
+    load_plugins(code)
     from interlace.core.errors import SettingsError
     from interlace.experiments import read_recipe
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from interlace.cli import Code, Json, output, take_guests
+from interlace.cli import Code, Json, load_plugins, output
 
 if TYPE_CHECKING:
     from interlace.experiments.example import Example
@@ -22,7 +22,9 @@ _Links = Annotated[
     str, typer.Option("--links", help="Which words translate which, from 0: '0-0 1-2'; with your own sentences.")
 ]
 _Languages = Annotated[str, typer.Option("--languages", help="Of the two sentences: en,de.")]
-_Splitter = Annotated[str, typer.Option("--splitter", help="What a word is, as `interlace list splitters`.")]
+_WordTokenizer = Annotated[
+    str, typer.Option("--word-tokenizer", help="What a word is, as `interlace list word-tokenizers`.")
+]
 _Vocab = Annotated[str, typer.Option("--vocab", help="A tokenizer's folder or hub name; none: every word is whole.")]
 _Rows = Annotated[int, typer.Option("--rows", min=1, max=100, help="Draws from the same sentences.")]
 _Embeddings = Annotated[
@@ -37,7 +39,7 @@ def show(
     target: _Target = "",
     links: _Links = "",
     languages: _Languages = "en,de",
-    splitter: _Splitter = "blanks",
+    word_tokenizer: _WordTokenizer = "blanks",
     vocab: _Vocab = "",
     rows: _Rows = 1,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Another seed draws other words.")] = 0,
@@ -47,11 +49,11 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show what a model reads and what it must predict when it learns by an objective."""
-    take_guests(code)
+    load_plugins(code)
     from interlace.data.vocab import Vocab
     from interlace.training.rendering import render
 
-    example = _example(source, target, links, languages, splitter)
+    example = _example(source, target, links, languages, word_tokenizer)
     chosen = _objective(objective, changes)
     subwords = Vocab.load(vocab) if vocab else example.vocab()
     if chosen.backbone == "seq2seq":
@@ -83,7 +85,7 @@ def _before(example: Example, objective: Objective) -> list[str]:
     return lines
 
 
-def _example(source: str, target: str, links: str, languages: str, splitter: str) -> Example:
+def _example(source: str, target: str, links: str, languages: str, word_tokenizer: str) -> Example:
     from interlace.core.errors import SettingsError
     from interlace.experiments.example import Example
 
@@ -95,7 +97,7 @@ def _example(source: str, target: str, links: str, languages: str, splitter: str
     own: dict[str, Any] = {"source": source, "target": target, "links": links} if source else {}
     if links and not source:
         own = {"links": links}
-    return Example(languages=(codes[0], codes[1]), splitter=splitter, **own)
+    return Example(languages=(codes[0], codes[1]), word_tokenizer=word_tokenizer, **own)
 
 
 def _objective(name: str, changes: list[str]) -> Objective:

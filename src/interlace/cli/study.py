@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from interlace.cli import Code, notes, output, take_guests
+from interlace.cli import Code, load_plugins, notes, output
 from interlace.cli._options import parse_changes
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def study(
     as_json: Annotated[bool, typer.Option("--json", help="Print the comparisons, or the cells, as JSON.")] = False,
 ) -> None:
     """Run what is not finished of a study, and compare its systems; the same command goes on where it was stopped."""
-    take_guests(code)
+    load_plugins(code)
     from interlace.core.errors import SettingsError
     from interlace.experiments.studies import read_study
 

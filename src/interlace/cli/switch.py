@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from interlace.cli import Code, notes, take_guests
+from interlace.cli import Code, load_plugins, notes
 from interlace.cli import _align_options as options
 
 if TYPE_CHECKING:
@@ -58,14 +58,14 @@ def switch(
     repeats: _Repeats = False,
     seed: _Seed = 0,
     languages: options.Languages = "",
-    splitter: options.SplitterName = "blanks",
+    word_tokenizer: options.WordTokenizerName = "blanks",
     reader: options.ReaderName = "",
     into: options.Into = None,
     code: Code = [],
     as_json: options.Summary = False,
 ) -> None:
     """Write sentences of linked text in which some phrases stand in the other language, as `alm` learns from."""
-    take_guests(code)
+    load_plugins(code)
     from interlace.alignment.table import PhraseTable, TableRules
     from interlace.cli._align_links import linked
     from interlace.cli._align_output import lines_to, must_leave_room, say
@@ -77,10 +77,10 @@ def switch(
     switching = _switching(fraction, max_length, least, from_table=from_table)
     amount = Copies(copies=copies, monolingual=monolingual, repeats=repeats, seed=seed)
     with TemporaryDirectory() as spool, TemporaryDirectory() as counts:
-        words, links = linked(files, (confidence, least_confidence), languages, splitter, reader, Path(spool))
+        words, links = linked(files, (confidence, least_confidence), languages, word_tokenizer, reader, Path(spool))
         drawn = SwitchedText(PhraseTable.count(words, links, rules, Path(counts)), rules, switching, amount)
         with lines_to(into) as write:
-            for lines in _lines(Source.of(files[:-1], languages, reader, splitter), words, links, drawn, into):
+            for lines in _lines(Source.of(files[:-1], languages, reader, word_tokenizer), words, links, drawn, into):
                 write(lines)
     summary = drawn.tally.summary()
     _note(summary, copies)

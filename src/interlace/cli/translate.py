@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from interlace.cli import Code, take_guests
+from interlace.cli import Code, load_plugins
 from interlace.cli._options import parse_changes
 from interlace.cli._translation_options import Anyway, Batch, Piece, Precision, Tokens
 from interlace.core.errors import SettingsError
@@ -78,7 +78,7 @@ def translate(
     as_json: _AsJson = False,
 ) -> None:
     """Translate lines, one a line, in order: interlace translate RUN --from en --to de < in > out."""
-    take_guests(code)
+    load_plugins(code)
     from interlace.cli._translations import Form, Work
     from interlace.experiments.part import Part
     from interlace.experiments.translate import Interpreter, must_say

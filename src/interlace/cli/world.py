@@ -1,4 +1,4 @@
-"""Write the embedded micro-world in standard formats."""
+"""Write the embedded toy corpus in standard formats."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def world(
         float, typer.Option("--habits", min=0.0, max=3.0, help="How unevenly words are drawn; natural text: about 1.")
     ] = 0.0,
 ) -> None:
-    """Write the micro-world: text, translations with gold links, tags, names, NLI, paraphrases, questions, words."""
+    """Write the toy corpus: text, translations with gold links, tags, names, NLI, paraphrases, questions, words."""
     from interlace.toy import World, write_world
 
     chosen: dict[str, Any] = {"seed": seed, "habits": habits}

@@ -22,7 +22,7 @@ class Purpose(IntEnum):
     BATCH = 4  # what an objective draws while it makes a batch
     DROPOUT = 5  # torch's generator before each micro-batch
     EVALUATE = 6  # masks of the fixed evaluation batches
-    WORLD = 7  # the micro-world's scenes
+    WORLD = 7  # the toy corpus's scenes
     SAMPLE = 8  # subsets of data: held-out lines, probes, text for the vocabulary
     HEADS = 9  # fresh weights of an objective's or a task's own modules
     ALIGN = 10  # samplers of word links: step is the view, slot the direction

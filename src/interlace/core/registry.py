@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_GUESTS: dict[str, dict[str, ModuleType]] = {}  # room -> name -> module, filled by `welcome`
+_GUESTS: dict[str, dict[str, ModuleType]] = {}  # room -> name -> module, filled by `register_plugin`
 
 
-class Room(Generic[T]):
+class Registry(Generic[T]):
     """One package of interchangeable things that share a contract."""
 
     def __init__(self, package: str, kind: str, contract: type[T] | None = None) -> None:
         self.package = package
         self.name = package.rsplit(".", 1)[-1]
-        self.kind = kind  # what errors call a member: "objective", "word splitter"
+        self.kind = kind  # what errors call a member: "objective", "word tokenizer"
         self.contract = contract
 
     def names(self) -> list[str]:
@@ -119,7 +119,7 @@ def _members(module: ModuleType, contract: type) -> list[type]:
     ]
 
 
-def welcome(path: Path, rooms: Mapping[str, Room[Any]]) -> None:
+def register_plugin(path: Path, rooms: Mapping[str, Registry[Any]]) -> None:
     """Take the members that the file at `path` defines into their rooms, under the file's name.
 
     Raises:
@@ -154,5 +154,5 @@ def _line(error: Exception, path: Path) -> str:
     return f":{lines[-1]}" if lines and lines[-1] else ""
 
 
-def _contracts(rooms: Mapping[str, Room[Any]]) -> list[str]:
+def _contracts(rooms: Mapping[str, Registry[Any]]) -> list[str]:
     return [room.contract.__name__ for room in rooms.values() if room.contract]

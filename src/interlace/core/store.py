@@ -13,7 +13,7 @@ from interlace.core.errors import DataError, SettingsError, did_you_mean
 
 
 @dataclass(frozen=True)
-class Shelf:
+class ConfigStore:
     """Files of one kind, such as recipes.
 
     kind: what errors call one of them. folder: where the shipped ones stand; those named `_x.toml` are only there to

@@ -30,7 +30,7 @@ def encode(phrases: Ragged, wanted: NDArray[np.int64], side: int, aligned: Align
     language, parts = aligned.languages[side], []
     for start in range(0, len(wanted), _LINES):
         some = phrases.take(wanted[start : start + _LINES])
-        text = running_text(some, aligned.types[side], language, aligned.splitter)
+        text = running_text(some, aligned.types[side], language, aligned.word_tokenizer)
         parts.append(vocab.encode_phrases(text))
     lengths = np.zeros(len(phrases), np.int64)
     lengths[wanted] = np.concatenate([np.zeros(0, np.int64), *(part.lengths for part in parts)])

@@ -47,7 +47,7 @@ class Links:
 class AlignedWords:
     """Word types and links of n pairs in a folder; made by `write`, opened by `open`.
 
-    meta: what the folder's `meta.json` says: languages, splitter, counts, and what the writer added.
+    meta: what the folder's `meta.json` says: languages, word tokenizer, counts, and what the writer added.
     """
 
     def __init__(self, folder: Path, meta: Mapping[str, Any]) -> None:
@@ -88,7 +88,7 @@ class AlignedWords:
         def columns() -> Iterator[Mapping[str, Ragged]]:
             for words, links, confidence in chunks:
                 _check(folder, words, links, confidence)
-                meta.update(languages=list(words.languages), splitter=words.splitter)
+                meta.update(languages=list(words.languages), word_tokenizer=words.word_tokenizer)
                 meta["counts"]["rows"] += len(words)
                 meta["counts"]["links"] += len(links.flat)
                 types[:] = [words.source_types, words.target_types]
@@ -109,9 +109,9 @@ class AlignedWords:
         return str(source), str(target)
 
     @property
-    def splitter(self) -> str:
+    def word_tokenizer(self) -> str:
         """The name of what found the words."""
-        return str(self.meta["splitter"])
+        return str(self.meta["word_tokenizer"])
 
     @property
     def counts(self) -> dict[str, int]:
@@ -145,7 +145,7 @@ class AlignedWords:
         """All pairs and their links in slices of at most so many rows; what is held is one slice and the types."""
         for start in range(0, len(self), rows):
             some = np.arange(start, min(start + rows, len(self)))
-            yield WordPairs(*self.words(some), *self.types, self.languages, self.splitter, start), self.take(some)
+            yield WordPairs(*self.words(some), *self.types, self.languages, self.word_tokenizer, start), self.take(some)
 
     def whole(self, spool: Path) -> tuple[WordPairs, Links]:
         """All pairs and their links at once, mapped from files: four bytes a word, twelve a link.
@@ -166,7 +166,7 @@ class AlignedWords:
             _mapped(spool / name, kind, np.concatenate(lengths[name]))
             for name, kind in zip(columns, kinds, strict=True)
         )
-        pairs = WordPairs(source, target, *self.types, self.languages, self.splitter)
+        pairs = WordPairs(source, target, *self.types, self.languages, self.word_tokenizer)
         return pairs, Links(Ragged(links.values.reshape(-1, 2), confidence.offsets), confidence)
 
     def _spellings(self, side: str, count: int) -> list[str]:

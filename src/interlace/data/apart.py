@@ -98,7 +98,9 @@ def _cut(text: Text, lines: NDArray[np.int64], cut: NDArray[np.bool_]) -> _Parts
         firsts += borders[:-1]
         owners += [number] * (len(borders) - 1)
     columns = Ragged.from_lengths(np.concatenate(spans), [len(span) for span in spans])
-    return _Parts(Text(text.language, parts, columns, text.splitter), np.array(firsts, np.int32), np.array(owners))
+    return _Parts(
+        Text(text.language, parts, columns, text.word_tokenizer), np.array(firsts, np.int32), np.array(owners)
+    )
 
 
 def _encode_parts(parts: _Parts, count: int, vocab: Vocab) -> Sentences:

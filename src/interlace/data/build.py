@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from interlace.data.vocab import Vocab
     from interlace.readers import Reader
     from interlace.text.normalise import Normalise
-    from interlace.text.words import Splitter
+    from interlace.text.words import WordTokenizer
 
 
 def build_corpus(
@@ -34,14 +34,14 @@ def build_corpus(
     paths: Sequence[Path | str],
     languages: Sequence[str],
     vocab: Vocab,
-    splitter: Splitter,
+    word_tokenizer: WordTokenizer,
     normalise: Normalise,
     into: Path | str,
     filters: Sequence[Filter] = (),
 ) -> Corpus | ParallelCorpus:
     """A corpus of one language, or of the pairs of two, in the folder `into`.
 
-    Words are what `splitter` finds on the normalised lines; words, links and tags of the files belong to tasks. Lines
+    Words are what `word_tokenizer` finds on the normalised lines; words, links and tags of the files belong to tasks. Lines
     without a word (pairs, where either side has none) are skipped and counted in `meta.json`; so is what each of the
     filters drops, under `notes`.
 
@@ -54,7 +54,7 @@ def build_corpus(
         "sources": [str(path) for path in files],
         "reader": reader.dump(),
         "normalise": normalise.dump(),
-        "made_with": {language: splitter.of(language).made_with for language in languages},
+        "made_with": {language: word_tokenizer.of(language).made_with for language in languages},
         "filters": [[rule.name, rule.dump()] for rule in filters],
     }
 
@@ -64,37 +64,41 @@ def build_corpus(
 
     chunks = reader.read_chunks(files, list(languages))
     if len(languages) == 1:
-        sentences = noted(_sentences(chunks, vocab, splitter, normalise, skipped, filters))
-        return Corpus.write(into, sentences, language=languages[0], vocab=vocab, splitter=splitter.name, about=about)
+        sentences = noted(_sentences(chunks, vocab, word_tokenizer, normalise, skipped, filters))
+        return Corpus.write(
+            into, sentences, language=languages[0], vocab=vocab, word_tokenizer=word_tokenizer.name, about=about
+        )
     if len(languages) != 2:
         raise DataError(f"a corpus has one language or two, found {len(languages)}: {', '.join(languages)}")
-    pairs = noted(_pairs(chunks, vocab, splitter, normalise, skipped, filters))
+    pairs = noted(_pairs(chunks, vocab, word_tokenizer, normalise, skipped, filters))
     both = (languages[0], languages[1])
-    return ParallelCorpus.write(into, pairs, languages=both, vocab=vocab, splitter=splitter.name, about=about)
+    return ParallelCorpus.write(
+        into, pairs, languages=both, vocab=vocab, word_tokenizer=word_tokenizer.name, about=about
+    )
 
 
 def _sentences(
     chunks: Iterable[Text | TextPairs],
     vocab: Vocab,
-    splitter: Splitter,
+    word_tokenizer: WordTokenizer,
     normalise: Normalise,
     skipped: Counter[str],
     filters: Sequence[Filter],
 ) -> Iterator[Sentences]:
-    texts = line_texts(chunks, splitter, normalise, skipped, filters)
+    texts = line_texts(chunks, word_tokenizer, normalise, skipped, filters)
     return vocab.encode_texts(text.where(text.words.lengths > 0) for text in texts)
 
 
 def _pairs(
     chunks: Iterable[Text | TextPairs],
     vocab: Vocab,
-    splitter: Splitter,
+    word_tokenizer: WordTokenizer,
     normalise: Normalise,
     skipped: Counter[str],
     filters: Sequence[Filter],
 ) -> Iterator[Pairs]:
     def sides() -> Iterator[tuple[Text, Text]]:
-        for chunk in pair_texts(chunks, splitter, normalise, skipped, filters):
+        for chunk in pair_texts(chunks, word_tokenizer, normalise, skipped, filters):
             kept = chunk.where(chunk.source.words.lengths > 0)
             yield kept.source, kept.target
 
@@ -105,7 +109,7 @@ def _pairs(
 
 def line_texts(
     chunks: Iterable[Text | TextPairs],
-    splitter: Splitter,
+    word_tokenizer: WordTokenizer,
     normalise: Normalise,
     skipped: Counter[str],
     filters: Sequence[Filter] = (),
@@ -116,7 +120,7 @@ def line_texts(
         if isinstance(chunk, TextPairs):
             raise DataError("the reader gave pairs where lines of one language are expected")
         skipped.update(chunk.notes)
-        text = _prepared(chunk, splitter, normalise)
+        text = _prepared(chunk, word_tokenizer, normalise)
         full = text.words.lengths > 0
         skipped["empty"] += int((~full).sum())
         kept = sieve.keep(text, full)
@@ -126,7 +130,7 @@ def line_texts(
 
 def pair_texts(
     chunks: Iterable[Text | TextPairs],
-    splitter: Splitter,
+    word_tokenizer: WordTokenizer,
     normalise: Normalise,
     skipped: Counter[str],
     filters: Sequence[Filter] = (),
@@ -144,7 +148,7 @@ def pair_texts(
         if not isinstance(chunk, TextPairs):
             raise DataError("the reader gave lines of one language where pairs are expected")
         skipped.update(chunk.notes)
-        source, target = (_prepared(side, splitter, normalise) for side in (chunk.source, chunk.target))
+        source, target = (_prepared(side, word_tokenizer, normalise) for side in (chunk.source, chunk.target))
         full = (source.words.lengths > 0) & (target.words.lengths > 0)
         skipped["empty"] += int((~full).sum())
         pairs = TextPairs(source, target)
@@ -153,18 +157,18 @@ def pair_texts(
     _note_dropped(skipped, sieve)
 
 
-def _prepared(text: Text, splitter: Splitter, normalise: Normalise) -> Text:
-    """The text normalised, with the splitter's words; the reader's own serve where they are the same."""
+def _prepared(text: Text, word_tokenizer: WordTokenizer, normalise: Normalise) -> Text:
+    """The text normalised, with the word tokenizer's words; the reader's own serve where they are the same."""
     lines = normalise.lines(text.lines, text.language)
-    if lines is text.lines and text.splitter == splitter.name:
+    if lines is text.lines and text.word_tokenizer == word_tokenizer.name:
         return text
-    return Text(text.language, lines, splitter.of(text.language).split(lines), splitter.name)
+    return Text(text.language, lines, word_tokenizer.of(text.language).split(lines), word_tokenizer.name)
 
 
 def _emptied(text: Text, full: NDArray[np.bool_]) -> Text:
     """The text without the words of some lines."""
     kept = text.words.flat[np.repeat(full, text.words.lengths)]
-    return Text(text.language, text.lines, Ragged.from_lengths(kept, text.words.lengths * full), text.splitter)
+    return Text(text.language, text.lines, Ragged.from_lengths(kept, text.words.lengths * full), text.word_tokenizer)
 
 
 def _note_dropped(skipped: Counter[str], sieve: Sieve) -> None:

@@ -55,7 +55,7 @@ class Sentence:
 class Corpus:
     """Sentences of one language in a folder; made by `write` or `interlace.data.build`, opened by `open`.
 
-    meta: what the folder's `meta.json` says: languages, splitter, normalisation, counts, vocabulary, sources, skipped.
+    meta: what the folder's `meta.json` says: languages, word tokenizer, normalisation, counts, vocabulary, sources, skipped.
     """
 
     def __init__(self, folder: Path, meta: Mapping[str, Any], vocab: Vocab | None, side: str = "") -> None:
@@ -84,7 +84,7 @@ class Corpus:
         *,
         language: str,
         vocab: Vocab,
-        splitter: str,
+        word_tokenizer: str,
         about: Mapping[str, Any] | None = None,
         shard_bytes: int = SHARD_BYTES,
     ) -> Corpus:
@@ -96,7 +96,7 @@ class Corpus:
             DataError: there are no rows, or the disk is full.
         """
         folder = Path(folder)
-        meta = description(KIND, [language], vocab, splitter)
+        meta = description(KIND, [language], vocab, word_tokenizer)
 
         def columns() -> Iterator[Mapping[str, Ragged]]:
             for chunk in chunks:
@@ -119,9 +119,9 @@ class Corpus:
         return (self.language,)
 
     @property
-    def splitter(self) -> str:
+    def word_tokenizer(self) -> str:
         """The name of what found the words."""
-        return str(self.meta["splitter"])
+        return str(self.meta["word_tokenizer"])
 
     @property
     def counts(self) -> dict[str, Any]:
@@ -167,12 +167,12 @@ def frequencies(flats: Iterable[NDArray[np.int32]], size: int) -> NDArray[np.int
     return total
 
 
-def description(kind: str, languages: Sequence[str], vocab: Vocab, splitter: str) -> dict[str, Any]:
+def description(kind: str, languages: Sequence[str], vocab: Vocab, word_tokenizer: str) -> dict[str, Any]:
     """A `meta.json` without rows."""
     return {
         "kind": kind,
         "languages": list(languages),
-        "splitter": splitter,
+        "word_tokenizer": word_tokenizer,
         "counts": {"rows": 0, "subwords": dict.fromkeys(languages, 0), "words": dict.fromkeys(languages, 0)},
         "vocabulary": {"name": vocab.name, "fingerprint": vocab.fingerprint, "size": vocab.size},
         "sources": [],

@@ -48,7 +48,7 @@ class Pair:
 class ParallelCorpus:
     """Pairs of two languages in a folder; made by `write` or `interlace.data.build`, opened by `open`.
 
-    meta: what the folder's `meta.json` says: languages, splitter, normalisation, counts, vocabulary, sources, skipped.
+    meta: what the folder's `meta.json` says: languages, word tokenizer, normalisation, counts, vocabulary, sources, skipped.
     aligned, store: the words and links laid beside it, and the phrases in them; or None.
     knows: whether pairs come with what the phrase table knows of their spans.
     """
@@ -80,7 +80,7 @@ class ParallelCorpus:
         *,
         languages: tuple[str, str],
         vocab: Vocab,
-        splitter: str,
+        word_tokenizer: str,
         about: Mapping[str, Any] | None = None,
         shard_bytes: int = SHARD_BYTES,
     ) -> ParallelCorpus:
@@ -92,7 +92,7 @@ class ParallelCorpus:
             DataError: there are no rows, or the disk is full.
         """
         folder = Path(folder)
-        meta = description(KIND, languages, vocab, splitter)
+        meta = description(KIND, languages, vocab, word_tokenizer)
 
         def columns() -> Iterator[Mapping[str, Ragged]]:
             for chunk in chunks:
@@ -111,11 +111,11 @@ class ParallelCorpus:
         known: whether `take` also gives what the phrase table knows, which costs time where nobody wants it.
 
         Raises:
-            DataError: they are of other languages, of another splitter's words, or of more or fewer pairs.
+            DataError: they are of other languages, of another word tokenizer's words, or of more or fewer pairs.
         """
         for what, mine, theirs in (
             ("languages", self.languages, aligned.languages),
-            ("splitter", self.splitter, aligned.splitter),
+            ("word_tokenizer", self.word_tokenizer, aligned.word_tokenizer),
             ("pairs", len(self), len(aligned)),
         ):
             if mine != theirs:
@@ -139,9 +139,9 @@ class ParallelCorpus:
         return "-".join(self.languages)
 
     @property
-    def splitter(self) -> str:
+    def word_tokenizer(self) -> str:
         """The name of what found the words."""
-        return str(self.meta["splitter"])
+        return str(self.meta["word_tokenizer"])
 
     @property
     def counts(self) -> dict[str, Any]:

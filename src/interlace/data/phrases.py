@@ -43,7 +43,7 @@ KIND = "phrases"
 class PhraseStore:
     """Phrases of n pairs in a folder; made by `write`, opened by `open`.
 
-    meta: what the folder's `meta.json` says: languages, splitter, rules, counts.
+    meta: what the folder's `meta.json` says: languages, word tokenizer, rules, counts.
     """
 
     def __init__(self, folder: Path, meta: Mapping[str, Any], aligned: AlignedWords) -> None:
@@ -66,7 +66,7 @@ class PhraseStore:
         store = cls(folder, read_meta(folder, KIND, None), aligned)
         for what, mine, theirs in (
             ("languages", tuple(store.meta["languages"]), aligned.languages),
-            ("splitter", store.meta["splitter"], aligned.splitter),
+            ("word_tokenizer", store.meta["word_tokenizer"], aligned.word_tokenizer),
             ("pairs", len(store), len(aligned)),
             ("links", store.counts["links"], aligned.counts["links"]),
         ):
@@ -99,7 +99,7 @@ class PhraseStore:
         meta: dict[str, Any] = {
             "kind": KIND,
             "languages": list(aligned.languages),
-            "splitter": aligned.splitter,
+            "word_tokenizer": aligned.word_tokenizer,
             "rules": rules.dump(),
             "counts": {"rows": len(aligned), **aligned.counts, "phrases": 0, "table": len(table)},
         }

@@ -19,7 +19,7 @@ from interlace.data._surfaces import BYTES, surfaces_of
 from interlace.data._targets import targets_of, with_targets
 from interlace.text import Text
 from interlace.text.lines import atomic_folder, must_be_replaceable
-from interlace.text.words import SPLITTERS
+from interlace.text.words import WORD_TOKENIZERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from interlace.data._surfaces import Surfaces
     from interlace.data.extension import Extension
     from interlace.text.normalise import Normalise
-    from interlace.text.words import Splitter
+    from interlace.text.words import WordTokenizer
 
 SAMPLE_LINES = 2_000_000
 _DECIDE_IDS = ("model", "normalizer", "pre_tokenizer", "added_tokens")
@@ -237,10 +237,14 @@ class Vocab:
         text: str = self.tokenizer.decode([int(number) for number in ids], skip_special_tokens=True)
         return text
 
-    def encode(self, lines: Sequence[str], splitter: Splitter | str = "blanks", language: str = "") -> Sentences:
-        """Subwords of plain lines and the word of each, as `splitter` finds words; see `interlace.text.subwords`."""
-        splitter = SPLITTERS.build(splitter) if isinstance(splitter, str) else splitter
-        return self.encode_text(Text(language, list(lines), splitter.of(language).split(lines), splitter.name))
+    def encode(
+        self, lines: Sequence[str], word_tokenizer: WordTokenizer | str = "blanks", language: str = ""
+    ) -> Sentences:
+        """Subwords of plain lines and the word of each, as `word_tokenizer` finds words; see `interlace.text.subwords`."""
+        word_tokenizer = WORD_TOKENIZERS.build(word_tokenizer) if isinstance(word_tokenizer, str) else word_tokenizer
+        return self.encode_text(
+            Text(language, list(lines), word_tokenizer.of(language).split(lines), word_tokenizer.name)
+        )
 
     def encode_text(self, text: Text) -> Sentences:
         """Subwords of a text's lines and which of its words each belongs to."""

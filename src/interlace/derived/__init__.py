@@ -1,4 +1,4 @@
-"""Room of changes: one property of a language changed at a time, over text and its labels.
+"""Registry of changes: one property of a language changed at a time, over text and its labels.
 
 A change turns text into text of a derived language, with exact links between the words of both. What it draws hangs on
 the seed and on the words it looks at, never on where a line stands: the same sentence becomes the same derived
@@ -21,7 +21,7 @@ from interlace.alignment._keys import ordered
 from interlace.core.errors import SettingsError
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
-from interlace.core.registry import Room
+from interlace.core.registry import Registry
 from interlace.core.settings import Settings
 from interlace.derived._parts import concatenated, is_same, parts, same_words, uncollected
 from interlace.text import TextPairs
@@ -141,7 +141,7 @@ class Change(Settings, ABC):
         return self.derive(text, key)
 
 
-CHANGES: Room[Change] = Room(__name__, "change", Change)
+CHANGES: Registry[Change] = Registry(__name__, "change", Change)
 
 
 class Chain(Change):

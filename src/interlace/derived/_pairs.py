@@ -41,7 +41,7 @@ def _answers(change: Change, pairs: TextPairs, source: Derived, seed: int) -> tu
         new = [_in_passage(pairs.source, source, row, answer, place) for answer in texts]
         alone += [answer for answer, found in zip(texts, new, strict=True) if found is None]
         answers.append(new)
-    changed = iter(change.apply(Text.of(alone, pairs.source.language, _splitter(pairs.source)), seed).text.lines)
+    changed = iter(change.apply(Text.of(alone, pairs.source.language, _word_tokenizer(pairs.source)), seed).text.lines)
     return [[next(changed) if one is None else one for one in row] for row in answers], len(alone)
 
 
@@ -58,8 +58,8 @@ def _in_passage(original: Text, derived: Derived, row: int, answer: str, place: 
     return derived.text.lines[row][start:end] if (start, end) != NOWHERE else None
 
 
-def _splitter(text: Text) -> str:
+def _word_tokenizer(text: Text) -> str:
     """What finds the words of texts like this one; those of readers that know their words are found by Unicode."""
-    from interlace.text.words import SPLITTERS
+    from interlace.text.words import WORD_TOKENIZERS
 
-    return text.splitter if text.splitter in SPLITTERS.names() else "unicode"
+    return text.word_tokenizer if text.word_tokenizer in WORD_TOKENIZERS.names() else "unicode"

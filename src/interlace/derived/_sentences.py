@@ -4,7 +4,7 @@ Tang et al. (2022) say that the period ends a sentence (appendix F); their code 
 mark where it is. Both readings are settings, and so is a line as one sentence: their code has it for a tagged sentence
 (POS) and for a side of NLI, where it looks at the last token alone.
 
-They split at blanks, so that `3.5`, `U.S.` and WikiText's `@.@` are words. Other splitters make words of the marks in
+They split at blanks, so that `3.5`, `U.S.` and WikiText's `@.@` are words. Other word tokenizers make words of the marks in
 them; such marks end nothing here, and what they stand between stays one piece.
 """
 

@@ -1,4 +1,4 @@
-"""Words that a mark stands inside, such as `3.50` and `U.S.`, as one word each, whatever splitter parted them."""
+"""Words that a mark stands inside, such as `3.50` and `U.S.`, as one word each, whatever word tokenizer parted them."""
 
 from __future__ import annotations
 

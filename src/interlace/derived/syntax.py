@@ -31,7 +31,7 @@ class Syntax(Change):
     order of a family is drawn from a log-linear model of which relation precedes which, learnt by kind of head; see
     `_precedence`. What is drawn hangs on the seed, the letters of the line and those before the head.
 
-    Text needs trees: CoNLL-U read with `trees`, the micro-world's own, or `trees` here for text whose parses stand in
+    Text needs trees: CoNLL-U read with `trees`, the toy corpus's own, or `trees` here for text whose parses stand in
     other files. Crossing arcs are lifted first. The mark at the end of a sentence stays, heads with more than eleven
     dependents stay as they are.
     """

@@ -74,7 +74,7 @@ def _opaque(key: int, keep_marks: bool) -> Callable[[str], str]:
 def _exchanged(opaque: Opaque, keep_marks: bool, word: str) -> str:
     if keep_marks and not _spells(word):
         return word
-    # A word of syllables goes the way back, which may end at what no splitter finds, or what is kept: it stays.
+    # A word of syllables goes the way back, which may end at what no word tokenizer finds, or what is kept: it stays.
     other = opaque(word)
     return other if _is_word(other) and (not keep_marks or _spells(other)) else word
 

@@ -1,4 +1,4 @@
-"""Room of static word vectors: one vector a word, all languages in one space; what contextual models are held against.
+"""Registry of static word vectors: one vector a word, all languages in one space; what contextual models are held against.
 
 A method is settings; `fit` takes lines of words, or vectors that exist already, and gives vectors of each language in
 one common space. Words stand in order of frequency, the most frequent first, as in the files of word2vec and fastText.
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from interlace.core.errors import DataError, did_you_mean
-from interlace.core.registry import Room
+from interlace.core.registry import Registry
 from interlace.core.settings import Settings
 from interlace.text.lines import must_exist, read_lines, write_lines
 
@@ -220,6 +220,6 @@ def nobody(what: str, done: int, steps: int) -> None:
     """Watches nothing."""
 
 
-METHODS: Room[Any] = Room(__name__, "method of word vectors", Method)
+METHODS: Registry[Any] = Registry(__name__, "method of word vectors", Method)
 _SUFFIX = ".safetensors"
 _TEXT_SUFFIXES = {".vec", ".txt", ".gz"}

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-AGREE = 0.9  # of two games that found the same; wrong ends of the micro-world came to 0.27 to 0.73
+AGREE = 0.9  # of two games that found the same; wrong ends of the toy corpus came to 0.27 to 0.73
 
 
 class Muse(Mapped):

@@ -27,7 +27,7 @@ from interlace.tasks import TASKS, Task
 from interlace.tasks._files import check_pattern
 from interlace.tasks._translating import Translating
 from interlace.text.normalise import Normalise
-from interlace.text.words import SPLITTERS
+from interlace.text.words import WORD_TOKENIZERS
 from interlace.toy import World
 
 if TYPE_CHECKING:
@@ -111,12 +111,12 @@ class Recipe(Settings):
     changes: list[str] = Field([], description="What differs here from the paper's system, a sentence each.")
     seed: int = Field(0, ge=0, description="Seed of everything random.")
     data_root: str | None = Field(None, description="Folder that all paths stand under.")
-    world: World | None = Field(None, description="Write the micro-world and read it as the data root.")
+    world: World | None = Field(None, description="Write the toy corpus and read it as the data root.")
     derived: dict[str, DerivedLanguage] = Field(
         {}, description="Languages made of another one, by name; their files are made where patterns look for them."
     )
     normalise: Normalise = Field(default_factory=Normalise, description="What is done to each line first.")
-    splitter: str = Field("blanks", description="What a word is; recorded with corpora.")
+    word_tokenizer: str = Field("blanks", description="What a word is; recorded with corpora.")
     corpora: dict[str, CorpusGroup] = Field({}, description="Training text by group; none: it only evaluates.")
     filters: dict[str, dict[str, Any]] = Field(
         {}, description="Rules that training text passes in turn: name -> settings, as in `interlace list filters`."
@@ -141,10 +141,10 @@ class Recipe(Settings):
         )
 
     def model_post_init(self, _context: Any) -> None:
-        """Names must exist: reader, splitter, objectives, corpora."""
-        splitter = SPLITTERS.build(self.splitter)
+        """Names must exist: reader, word tokenizer, objectives, corpora."""
+        word_tokenizer = WORD_TOKENIZERS.build(self.word_tokenizer)
         for language in self.languages:
-            splitter.of(language)
+            word_tokenizer.of(language)
         build_filters(self.filters)
         for group in self.corpora.values():
             group.reading()

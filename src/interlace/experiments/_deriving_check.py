@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def hindrances(recipe: Recipe) -> list[str]:
-    """A message each. Of the micro-world, which is written when it is wanted, only its languages are looked at."""
+    """A message each. Of the toy corpus, which is written when it is wanted, only its languages are looked at."""
     if not recipe.derived:
         return []
     if recipe.world is not None:
@@ -32,7 +32,7 @@ def _in_world(recipe: Recipe, languages: list[str]) -> Iterator[str]:
     for name, language in recipe.derived.items():
         yield from _told(partial(language.must_have_files, name))
         if language.of not in languages:
-            yield f"derived.{name}.of: the micro-world is written in {', '.join(languages)}, not in {language.of!r}"
+            yield f"derived.{name}.of: the toy corpus is written in {', '.join(languages)}, not in {language.of!r}"
 
 
 def _under(recipe: Recipe, root: Path) -> Iterator[str]:

@@ -16,21 +16,23 @@ from interlace.core.ragged import Ragged
 if TYPE_CHECKING:
     from interlace.text import Text, TextPairs
     from interlace.text.normalise import Normalise
-    from interlace.text.words import Splitter
+    from interlace.text.words import WordTokenizer
 
 
-def normalised(text: Text, normalise: Normalise, splitter: Splitter) -> Text:
-    """The lines normalised; their words are the file's where it tags them, and otherwise the splitter's."""
+def normalised(text: Text, normalise: Normalise, word_tokenizer: WordTokenizer) -> Text:
+    """The lines normalised; their words are the file's where it tags them, and otherwise the word tokenizer's."""
     lines = normalise.lines(text.lines, text.language)
     if lines is not text.lines:
         in_pieces = text.tags or text.answers is not None
         text = _rewritten(text, lines, normalise) if in_pieces else replace(text, lines=lines)
-    return text if text.tags else replace(text, words=splitter.split(text.lines), splitter=splitter.name)
+    return (
+        text if text.tags else replace(text, words=word_tokenizer.split(text.lines), word_tokenizer=word_tokenizer.name)
+    )
 
 
-def normalised_pairs(pairs: TextPairs, normalise: Normalise, splitter: Splitter) -> TextPairs:
+def normalised_pairs(pairs: TextPairs, normalise: Normalise, word_tokenizer: WordTokenizer) -> TextPairs:
     """Both sides, and the texts of answers."""
-    source, target = (normalised(side, normalise, splitter) for side in (pairs.source, pairs.target))
+    source, target = (normalised(side, normalise, word_tokenizer) for side in (pairs.source, pairs.target))
     answers = pairs.answers
     if answers is not None:
         answers = [[normalise.text(answer, pairs.source.language) for answer in row] for row in answers]

@@ -1,6 +1,6 @@
 """How the files of one derived language are made: text read, changed word by word, and written, with exact links.
 
-Words are those that a file itself tells (treebanks, tagged tokens), and otherwise those of the recipe's splitter.
+Words are those that a file itself tells (treebanks, tagged tokens), and otherwise those of the recipe's word tokenizer.
 Translations and the dictionary are made of what a run is trained on: rows that a group leaves out, or filters drop,
 are in neither.
 """
@@ -23,7 +23,7 @@ from interlace.experiments._deriving_normalised import normalised, normalised_pa
 from interlace.experiments._deriving_words import Became
 from interlace.text import Text, TextPairs
 from interlace.text.lines import write_lines, writing
-from interlace.text.words import SPLITTERS
+from interlace.text.words import WORD_TOKENIZERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from interlace.experiments import Recipe
     from interlace.experiments._deriving_files import Same, Sides, Source, Words
     from interlace.text.normalise import Normalise
-    from interlace.text.words import Splitter
+    from interlace.text.words import WordTokenizer
 
 
 @dataclass(frozen=True)
@@ -45,15 +45,15 @@ class Maker:
     of: str
     change: Change
     seed: int
-    splitter: Splitter
+    word_tokenizer: WordTokenizer
     normalise: Normalise
 
     @classmethod
     def of_recipe(cls, recipe: Recipe, name: str, root: Path) -> Maker:
         """The maker of a recipe's derived language; what the changes read stands under the data root."""
         derived = recipe.derived[name]
-        splitter = SPLITTERS.build(recipe.splitter).of(derived.of)
-        return cls(name, derived.of, derived.placed(root, name), derived.seed, splitter, recipe.normalise)
+        word_tokenizer = WORD_TOKENIZERS.build(recipe.word_tokenizer).of(derived.of)
+        return cls(name, derived.of, derived.placed(root, name), derived.seed, word_tokenizer, recipe.normalise)
 
     # ---- what is written ----
 
@@ -82,7 +82,7 @@ class Maker:
     def _chunks(self, source: Source) -> Iterator[Any]:
         for chunk in source.reader.read_chunks(list(source.paths), [self.of]):
             rewritten: Any = normalised_pairs if isinstance(chunk, TextPairs) else normalised
-            yield rewritten(chunk, self.normalise, self.splitter)
+            yield rewritten(chunk, self.normalise, self.word_tokenizer)
 
     def _changed(self, chunk: Any) -> Any:
         if isinstance(chunk, TextPairs):
@@ -111,11 +111,13 @@ class Maker:
         """The lines with the words that a corpus finds in them, whatever words their file tells."""
         if not text.tags:
             return text
-        return Text(text.language, text.lines, self.splitter.split(text.lines), self.splitter.name)
+        return Text(text.language, text.lines, self.word_tokenizer.split(text.lines), self.word_tokenizer.name)
 
     def _between_words(self, pairs: TextPairs) -> Ragged:
-        """The links of pairs between the words that the recipe's splitter finds on both sides."""
-        before, after = (overlaps(self.splitter.split(side.lines), side.words) for side in (pairs.source, pairs.target))
+        """The links of pairs between the words that the recipe's word tokenizer finds on both sides."""
+        before, after = (
+            overlaps(self.word_tokenizer.split(side.lines), side.words) for side in (pairs.source, pairs.target)
+        )
         return composed(composed(before, _given(pairs.links)), _turned(after))
 
 

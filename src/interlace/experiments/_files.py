@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from interlace.core.store import Shelf, change, merged
+from interlace.core.store import ConfigStore, change, merged
 
 __all__ = ["RECIPES", "change", "find_recipe", "merged", "read", "shipped_recipes"]
 
-RECIPES = Shelf("recipe", Path(__file__).parent / "recipes", whole=("objectives", "published", "changes"))
+RECIPES = ConfigStore("recipe", Path(__file__).parent / "recipes", whole=("objectives", "published", "changes"))
 shipped_recipes, find_recipe, read = RECIPES.names, RECIPES.find, RECIPES.read

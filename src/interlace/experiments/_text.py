@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from interlace.data.build import line_texts, pair_texts
 from interlace.data.cache import content_key
 from interlace.data.filters import build_filters
-from interlace.text.words import SPLITTERS
+from interlace.text.words import WORD_TOKENIZERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +23,7 @@ def text_key(recipe: Recipe, group: CorpusGroup, corpus: str, split: str, root: 
     """The files by content, how they are read, rewritten and filtered, what a word is; the same key, the same rows.
 
     Raises:
-        DataError: a file is missing. MissingDependencyError: a splitter needs a package.
+        DataError: a file is missing. MissingDependencyError: a word tokenizer needs a package.
     """
     languages = corpus.split("-")
     return {
@@ -31,16 +31,16 @@ def text_key(recipe: Recipe, group: CorpusGroup, corpus: str, split: str, root: 
         "reader": group.reader,
         **group.part(split),
         "files": [content_key(path) for path in group.files(split, corpus, root)],
-        "splitter": words_key(recipe, languages),
+        "word_tokenizer": words_key(recipe, languages),
         "normalise": recipe.normalise.dump(),
         "filters": [[rule.name, rule.dump()] for rule in filters_of(recipe, split)],
     }
 
 
 def words_key(recipe: Recipe, languages: list[str]) -> list[str]:
-    """What words depend on: the splitter, and for each language the versions of the packages that it asks."""
-    splitter = SPLITTERS.build(recipe.splitter)
-    return [recipe.splitter, *(splitter.of(language).made_with for language in languages)]
+    """What words depend on: the word tokenizer, and for each language the versions of the packages that it asks."""
+    word_tokenizer = WORD_TOKENIZERS.build(recipe.word_tokenizer)
+    return [recipe.word_tokenizer, *(word_tokenizer.of(language).made_with for language in languages)]
 
 
 def filters_of(recipe: Recipe, split: str) -> list[Filter]:
@@ -59,6 +59,6 @@ def training_pairs(recipe: Recipe, group: CorpusGroup, corpus: str, root: Path) 
 
 
 def _how(recipe: Recipe, group: CorpusGroup, corpus: str, root: Path) -> Any:
-    reader, splitter = group.reading(), SPLITTERS.build(recipe.splitter)
+    reader, word_tokenizer = group.reading(), WORD_TOKENIZERS.build(recipe.word_tokenizer)
     chunks = reader.read_chunks(group.files("train", corpus, root), corpus.split("-"))
-    return chunks, splitter, recipe.normalise, Counter(), filters_of(recipe, "train")
+    return chunks, word_tokenizer, recipe.normalise, Counter(), filters_of(recipe, "train")

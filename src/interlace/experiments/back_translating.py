@@ -25,7 +25,7 @@ from interlace.experiments._resuming import digest_of, resuming
 from interlace.models.search.settings import BestOnly, Search
 from interlace.readers._common import plain_pairs
 from interlace.text.lines import read_lines, writing
-from interlace.text.words import SPLITTERS
+from interlace.text.words import WORD_TOKENIZERS
 from interlace.training.folder import read_json, write_json
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class BackTranslating(Settings):
         description="Rules that pairs pass in turn, as in `interlace list filters`; the real side is the source.",
     )
     unfinished: bool = Field(False, description="Keep translations too that are as long as they may be.")
-    splitter: str = Field("unicode", description="What a word is to the rules.")
+    word_tokenizer: str = Field("unicode", description="What a word is to the rules.")
     window: int = Field(2000, ge=1, description="Lines read before any is translated; more make evener batches.")
 
     @field_validator("tag")
@@ -67,11 +67,11 @@ class BackTranslating(Settings):
             raise SettingsError(f"tag {tag!r}: expected one word, without blanks")
         return tag
 
-    @field_validator("splitter")
+    @field_validator("word_tokenizer")
     @classmethod
-    def _is_splitter(cls, splitter: str) -> str:
-        SPLITTERS.get(splitter)
-        return splitter
+    def _is_word_tokenizer(cls, word_tokenizer: str) -> str:
+        WORD_TOKENIZERS.get(word_tokenizer)
+        return word_tokenizer
 
     def model_post_init(self, _context: Any) -> None:
         """The rules must exist."""
@@ -179,7 +179,7 @@ def _kept(
     ended = np.array([settings.unfinished or mark != _FULL for mark, _ in rows])
     counts["empty"] += int((~full).sum())
     counts["unfinished"] += int((full & ~ended).sum())
-    pairs = plain_pairs((list(lines), [text for _, text in rows]), languages, settings.splitter)
+    pairs = plain_pairs((list(lines), [text for _, text in rows]), languages, settings.word_tokenizer)
     kept = sieve.keep(pairs, full & ended)
     counts["pairs"] += int(kept.sum())
     found: list[int] = np.flatnonzero(kept).tolist()

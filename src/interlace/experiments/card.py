@@ -148,7 +148,7 @@ def _data(recipe: Recipe, about: dict[str, Any]) -> str:
                 whole(entry["rows"]),
                 whole(entry["subwords"]),
                 left_out,
-                "<br>".join(files) or "interlace's micro-world",
+                "<br>".join(files) or "interlace's toy corpus",
             ]
         )
     lines = ["## Data", table(["text", "rows", "subwords", "left out", f"files ({DIGEST})"], rows)]

@@ -13,7 +13,7 @@ from interlace.data.inspection.leaks import Leaks
 from interlace.experiments.leaks import held_out
 from interlace.experiments.prepare import data_root
 from interlace.text.scripts import UNSPACED, scripts_of
-from interlace.text.words import SPLITTERS
+from interlace.text.words import WORD_TOKENIZERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -68,7 +68,7 @@ def check_recipe(recipe: Recipe, watch: Watch = unwatched) -> Checked:
     root = data_root(recipe)
     leaks = Leaks()
     rules = {rule.name: rule for rule in build_filters(recipe.filters)}
-    inspector = Inspector(SPLITTERS.build(recipe.splitter), rules, watch, partial(_unknown, recipe))
+    inspector = Inspector(WORD_TOKENIZERS.build(recipe.word_tokenizer), rules, watch, partial(_unknown, recipe))
 
     def hold_out(name: str) -> Callable[[Text, Callable[[int], str]], None]:
         return lambda text, _where: leaks.hold_out(name, text)

@@ -139,7 +139,7 @@ class _Makers:
             "changes": [_described(change) for change in derived.placed(self.root, wanted.language).changes],
             "seed": derived.seed,
             "sources": [_read(source) for source in wanted.sources],
-            "splitter": words_key(self.recipe, [derived.of]),
+            "word_tokenizer": words_key(self.recipe, [derived.of]),
             "normalise": self.recipe.normalise.dump(),
             "share": [wanted.share, wanted.turned] if isinstance(wanted, Sides) else None,
             "version": _hashed(*_MADE_BY),

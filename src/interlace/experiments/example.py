@@ -45,7 +45,7 @@ class Example:
     target: str = "heute liest der alte Arzt drei Briefe"
     links: str = "0-0 1-2 2-3 3-4 4-1 5-5 6-6"
     languages: tuple[str, str] = ("en", "de")
-    splitter: str = "blanks"
+    word_tokenizer: str = "blanks"
 
     def words(self) -> tuple[list[str], list[str]]:
         """The words of both sides.
@@ -125,7 +125,7 @@ class Example:
         ]
 
     def _texts(self) -> TextPairs:
-        texts = TextPairs.of([self.source], [self.target], self.languages, self.splitter)
+        texts = TextPairs.of([self.source], [self.target], self.languages, self.word_tokenizer)
         for side in (texts.source, texts.target):
             if not len(side.words.flat):
                 raise DataError(f"the sentence in {side.language!r} has no words: {side.lines[0]!r}")

@@ -205,10 +205,10 @@ def _lexicon(priors: Path | AlignedWords | None) -> Lexicon | None:
 def _looked_over(chunks: Iterator[TextPairs], corpus: str) -> Iterator[TextPairs]:
     """The same chunks; says where `blanks` takes punctuation, or a clause of Chinese, for a part of a word."""
     for number, chunk in enumerate(chunks):
-        sides = [side for side in (chunk.source, chunk.target) if side.splitter == "blanks" and is_unsplit(side)]
+        sides = [side for side in (chunk.source, chunk.target) if side.word_tokenizer == "blanks" and is_unsplit(side)]
         if number == 0 and sides:
             log.warning(
-                "%s: plain text in %s, and words are what stands between blanks; say splitter = 'unicode' or "
+                "%s: plain text in %s, and words are what stands between blanks; say word_tokenizer = 'unicode' or "
                 "'by_language' in the recipe",
                 corpus, " and ".join(side.language for side in sides),
             )  # fmt: skip

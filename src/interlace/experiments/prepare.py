@@ -23,7 +23,7 @@ from interlace.experiments._vocab import VocabSettings
 from interlace.experiments.deriving import derived_key, with_derived
 from interlace.experiments.linking import beside, needs
 from interlace.models._vectors import must_be_there
-from interlace.text.words import SPLITTERS
+from interlace.text.words import WORD_TOKENIZERS
 from interlace.toy import world_version, write_world
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def prepare(recipe: Recipe, *, dev: bool = True) -> Materials:
 
 
 def data_root(recipe: Recipe) -> Path:
-    """The folder that the recipe's paths stand under; derived languages and the micro-world are made where asked for.
+    """The folder that the recipe's paths stand under; derived languages and the toy corpus are made where asked for.
 
     Raises:
         DataError: there is none, or a file that derived languages need is missing.
@@ -111,7 +111,7 @@ def _root(recipe: Recipe) -> Path:
         world = recipe.world
 
         def build(into: Path) -> None:
-            log.info("writing the micro-world in %s", ", ".join(world.languages))
+            log.info("writing the toy corpus in %s", ", ".join(world.languages))
             write_world(world, into)
 
         return cached("world", {**world.dump(), "version": world_version()}, build)
@@ -243,8 +243,8 @@ def _corpus(recipe: Recipe, group: CorpusGroup, corpus: str, split: str, root: P
     def build(into: Path) -> None:
         log.info("building the corpus %s (%s)", corpus, split)
         reader = group.reading(split)
-        splitter, filters = SPLITTERS.build(recipe.splitter), filters_of(recipe, split)
-        build_corpus(reader, paths, corpus.split("-"), vocab, splitter, recipe.normalise, into, filters)
+        word_tokenizer, filters = WORD_TOKENIZERS.build(recipe.word_tokenizer), filters_of(recipe, split)
+        build_corpus(reader, paths, corpus.split("-"), vocab, word_tokenizer, recipe.normalise, into, filters)
 
     folder = cached("corpus", key, build)
     return ParallelCorpus.open(folder, vocab) if "-" in corpus else Corpus.open(folder, vocab)

@@ -58,7 +58,7 @@ def files_key(task: Task, source: str, root: Path, fit: Fit) -> str:
 def scored_keys(model: str, recipe: Recipe, names: Sequence[str]) -> dict[str, str]:
     """`model` and `files`: hashes of what the scores of these tasks rest on; "" of what is not here.
 
-    Data that is made, micro-worlds and derived languages, goes by how it is made, and of a model of the hub nothing is
+    Data that is made, toy corpora and derived languages, goes by how it is made, and of a model of the hub nothing is
     said, so that asking makes nothing and fetches nothing.
     """
     return {"model": model_key(model) if Path(model).is_dir() else "", "files": _all_files_key(recipe, names)}

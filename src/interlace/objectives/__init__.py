@@ -1,4 +1,4 @@
-"""Room of objectives: what a model learns from. Batching is numpy, losing is torch.
+"""Registry of objectives: what a model learns from. Batching is numpy, losing is torch.
 
 The contract is `Objective`. What members are built of, and guests by `--code` may be, is imported from here too:
 `MaskedObjective` and `Masking` choose what is predicted, `encoder_inputs` makes what an encoder reads of laid-out rows
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from interlace.core.registry import Room
+from interlace.core.registry import Registry
 from interlace.core.settings import Settings
 from interlace.data import Labelled, Pairs, Sentences
 from interlace.data.layout import MOST_SPECIALS
@@ -216,7 +216,7 @@ class Objective(Settings, ABC):
         return Facts({name: placed(*batch.at, pieces(vocab, batch.labels))})
 
 
-OBJECTIVES: Room[Objective] = Room(__name__, "objective", Objective)
+OBJECTIVES: Registry[Objective] = Registry(__name__, "objective", Objective)
 
 # What objectives are built of. It knows the contract above, so it comes after it.
 from interlace.objectives._inputs import (  # noqa: E402

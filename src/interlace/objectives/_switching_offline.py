@@ -198,7 +198,7 @@ class SwitchedText:
         others, numbers = np.unique(table.entries[rows, 1 - side], return_inverse=True)
         phrases = table.phrases[1 - side].take(others)
         spellings, language = (words.target_types, words.source_types)[side], words.languages[1 - side]
-        texts = running_text(phrases, spellings, language, words.splitter).lines
+        texts = running_text(phrases, spellings, language, words.word_tokenizer).lines
         chosen = phrases.take(numbers)
         places = Ragged(chosen.columns().astype(np.int32), chosen.offsets)
         known = Known(only(every, found >= 0), table.phi[rows, side], Sentences(chosen, places, language))

@@ -1,11 +1,11 @@
-"""Room of readers: one file format a file, from paths to `Text` or `TextPairs`, in chunks so that memory stays flat."""
+"""Registry of readers: one file format a file, from paths to `Text` or `TextPairs`, in chunks so that memory stays flat."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from interlace.core.registry import Room
+from interlace.core.registry import Registry
 from interlace.core.settings import Settings
 
 if TYPE_CHECKING:
@@ -31,4 +31,4 @@ class Reader(Settings, ABC):
         """
 
 
-READERS: Room[Any] = Room(__name__, "reader", Reader)
+READERS: Registry[Any] = Registry(__name__, "reader", Reader)

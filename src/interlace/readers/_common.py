@@ -42,29 +42,35 @@ def one_language(kind: str, paths: Sequence[Path], languages: Sequence[str]) -> 
 
 
 def plain_text(
-    lines: list[str], language: str, splitter: str, labels: list[str] | None = None, notes: Counter[str] | None = None
+    lines: list[str],
+    language: str,
+    word_tokenizer: str,
+    labels: list[str] | None = None,
+    notes: Counter[str] | None = None,
 ) -> Text:
-    """Lines with the words that a splitter finds."""
-    return replace(Text.of(lines, language, splitter), labels=labels, notes=dict(notes or {}))
+    """Lines with the words that a word tokenizer finds."""
+    return replace(Text.of(lines, language, word_tokenizer), labels=labels, notes=dict(notes or {}))
 
 
 def plain_pairs(
     sides: tuple[list[str], list[str]],
     languages: tuple[str, str],
-    splitter: str,
+    word_tokenizer: str,
     labels: list[str] | None = None,
     notes: Counter[str] | None = None,
 ) -> TextPairs:
-    """Two sides with the words that a splitter finds."""
-    source, target = (plain_text(lines, language, splitter) for lines, language in zip(sides, languages, strict=True))
+    """Two sides with the words that a word tokenizer finds."""
+    source, target = (
+        plain_text(lines, language, word_tokenizer) for lines, language in zip(sides, languages, strict=True)
+    )
     return TextPairs(source, target, labels=labels, notes=dict(notes or {}))
 
 
-def tagged_text(sentences: list[Tagged], language: str, kind: str, splitter: str, notes: Counter[str]) -> Text:
+def tagged_text(sentences: list[Tagged], language: str, kind: str, word_tokenizer: str, notes: Counter[str]) -> Text:
     """Sentences whose words and tags the file itself gives."""
     words = Ragged.of([words for _, words, _ in sentences], width=2)
     tags = {kind: [tags for _, _, tags in sentences]}
-    return Text(language, [line for line, _, _ in sentences], words, splitter, tags=tags, notes=dict(notes))
+    return Text(language, [line for line, _, _ in sentences], words, word_tokenizer, tags=tags, notes=dict(notes))
 
 
 def joined(tokens: Sequence[str], *, blanks: bool | None = None) -> tuple[str, list[tuple[int, int]]]:

@@ -98,7 +98,7 @@ class Questions(Kind):
 
     def made(self, chunk: list[Question], notes: Counter[str]) -> TextPairs:
         """Passages and questions."""
-        return as_pairs(chunk, self.languages, self.reader.splitter, notes)
+        return as_pairs(chunk, self.languages, self.reader.word_tokenizer, notes)
 
 
 class Tags(Kind):
@@ -165,7 +165,9 @@ class Pairs(Kind):
         """Labelled where the table has labels."""
         first, second, labels = map(list, zip(*chunk, strict=True))
         there = _column(self.reader, self.table, "label", LABEL)
-        return plain_pairs((first, second), self.languages, self.reader.splitter, labels if there else None, notes)
+        return plain_pairs(
+            (first, second), self.languages, self.reader.word_tokenizer, labels if there else None, notes
+        )
 
 
 class Translations(Kind):
@@ -192,8 +194,8 @@ class Translations(Kind):
         """Pairs of two languages, or lines of one."""
         first, second = map(list, zip(*chunk, strict=True))
         if self.languages[0] == self.languages[1]:
-            return plain_text(first, self.languages[0], self.reader.splitter, notes=notes)
-        return plain_pairs((first, second), self.languages, self.reader.splitter, notes=notes)
+            return plain_text(first, self.languages[0], self.reader.word_tokenizer, notes=notes)
+        return plain_pairs((first, second), self.languages, self.reader.word_tokenizer, notes=notes)
 
 
 class Lines(Kind):
@@ -211,7 +213,7 @@ class Lines(Kind):
 
     def made(self, chunk: list[str], notes: Counter[str]) -> Text:
         """Plain text."""
-        return plain_text(chunk, self.languages[0], self.reader.splitter, notes=notes)
+        return plain_text(chunk, self.languages[0], self.reader.word_tokenizer, notes=notes)
 
 
 _KINDS = {"questions": Questions, "tags": Tags, "pairs": Pairs, "translations": Translations, "lines": Lines}

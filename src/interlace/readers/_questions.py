@@ -27,10 +27,12 @@ class Question:
     answers: list[str]
 
 
-def as_pairs(questions: list[Question], languages: tuple[str, str], splitter: str, notes: Counter[str]) -> TextPairs:
+def as_pairs(
+    questions: list[Question], languages: tuple[str, str], word_tokenizer: str, notes: Counter[str]
+) -> TextPairs:
     """Passages as the source, questions as the target; `languages` are those of passages and of questions."""
     sides = ([item.context for item in questions], [item.text for item in questions])
-    pairs = plain_pairs(sides, languages, splitter, notes=notes)
+    pairs = plain_pairs(sides, languages, word_tokenizer, notes=notes)
     return replace(
         pairs,
         source=replace(pairs.source, answers=[item.place for item in questions]),

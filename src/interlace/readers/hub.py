@@ -59,7 +59,7 @@ class Hub(Reader):
         {},
         description="Language -> what it is called there, or what stands before the first '-', as in TyDi QA's ids.",
     )
-    splitter: str = Field("blanks", description="What finds the words (a member of the room of word splitters).")
+    word_tokenizer: str = Field("blanks", description="What finds the words (a member of the room of word tokenizers).")
 
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text | TextPairs]:
         """The data sets one after another; of two languages, the first is that of passages, or of a pair's source."""

@@ -26,7 +26,7 @@ class Joined(Reader):
     as pairs of two empty sides, because links are counted by line.
     """
 
-    splitter: str = Field("blanks", description="What finds the words (a member of the room of word splitters).")
+    word_tokenizer: str = Field("blanks", description="What finds the words (a member of the room of word tokenizers).")
 
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[TextPairs]:
         """The files one after another; two languages, that of the source first."""
@@ -38,7 +38,7 @@ class Joined(Reader):
         notes: Counter[str] = Counter()
         for chunk in chunks_of(pair for path in paths for pair in _pairs(path, notes)):
             source, target = map(list, zip(*chunk, strict=True))
-            yield plain_pairs((source, target), (languages[0], languages[1]), self.splitter, notes=notes)
+            yield plain_pairs((source, target), (languages[0], languages[1]), self.word_tokenizer, notes=notes)
             notes.clear()
 
 

@@ -25,18 +25,18 @@ class Lines(Reader):
 
     by_line: ClassVar[bool] = True
 
-    splitter: str = Field("blanks", description="What finds the words (a member of the room of word splitters).")
+    word_tokenizer: str = Field("blanks", description="What finds the words (a member of the room of word tokenizers).")
 
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text | TextPairs]:
         """One language: its files one after another. Two languages: one file each, in their order."""
         if len(languages) == 1 and paths:
             for lines in chunks_of(LinesOf(*paths)):
-                yield plain_text(lines, languages[0], self.splitter)
+                yield plain_text(lines, languages[0], self.word_tokenizer)
         elif len(languages) == 2 and len(paths) == 2:
             first, second = languages
             for rows in chunks_of(_pairs(paths[0], paths[1])):
                 source, target = map(list, zip(*rows, strict=True))
-                yield plain_pairs((source, target), (first, second), self.splitter)
+                yield plain_pairs((source, target), (first, second), self.word_tokenizer)
         else:
             raise DataError(
                 f"the reader 'lines' takes any number of files of one language, or one file for each of two; "

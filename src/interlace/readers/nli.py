@@ -45,7 +45,7 @@ class Nli(Reader):
     hypothesis: str | None = Field(None, description=_usual("hypothesis"))
     label: str | None = Field(None, description=_usual("label"))
     language_column: str = Field("language", description="Where this column exists, other languages' rows are skipped.")
-    splitter: str = Field("blanks", description="What finds the words (a member of the room of word splitters).")
+    word_tokenizer: str = Field("blanks", description="What finds the words (a member of the room of word tokenizers).")
 
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[TextPairs]:
         """The files one after another; one language makes `TextPairs` with it on both sides."""
@@ -55,7 +55,7 @@ class Nli(Reader):
         for chunk in chunks_of(item for path in paths for item in self._pairs(path, language, notes)):
             found = True
             premises, hypotheses, labels = map(list, zip(*chunk, strict=True))
-            yield plain_pairs((premises, hypotheses), (language, language), self.splitter, labels, notes)
+            yield plain_pairs((premises, hypotheses), (language, language), self.word_tokenizer, labels, notes)
             notes.clear()
         if not found:
             names = ", ".join(str(path) for path in paths)

@@ -29,7 +29,7 @@ class Squad(Reader):
     place; if not, it has no place, but still counts as right. Questions without an answer stay. All is counted.
     """
 
-    splitter: str = Field("blanks", description="What finds the words (a member of the room of word splitters).")
+    word_tokenizer: str = Field("blanks", description="What finds the words (a member of the room of word tokenizers).")
 
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[TextPairs]:
         """The files one after another; two languages are those of the passages and of the questions."""
@@ -38,7 +38,7 @@ class Squad(Reader):
         found = False
         for chunk in chunks_of(item for path in paths for item in _questions(path, notes)):
             found = True
-            yield as_pairs(chunk, (context, question), self.splitter, notes)
+            yield as_pairs(chunk, (context, question), self.word_tokenizer, notes)
             notes.clear()
         if not found:
             raise DataError(f"{', '.join(str(path) for path in paths)}: there is no question in it")

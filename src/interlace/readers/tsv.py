@@ -26,7 +26,7 @@ class Tsv(Reader):
     )
     header: bool = Field(True, description="Whether the first line names the columns.")
     label: str | int | None = Field(None, description="A column with a label of the line, by name or number.")
-    splitter: str = Field("blanks", description="What finds the words (a member of the room of word splitters).")
+    word_tokenizer: str = Field("blanks", description="What finds the words (a member of the room of word tokenizers).")
 
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text | TextPairs]:
         """The files one after another; a cell may be empty."""
@@ -50,5 +50,5 @@ class Tsv(Reader):
         labels = None if self.label is None else [row.cells[-1] for row in chunk]
         sides = [[row.cells[side] for row in chunk] for side in range(len(languages))]
         if len(languages) == 1:
-            return plain_text(sides[0], languages[0], self.splitter, labels)
-        return plain_pairs((sides[0], sides[1]), (languages[0], languages[1]), self.splitter, labels)
+            return plain_text(sides[0], languages[0], self.word_tokenizer, labels)
+        return plain_pairs((sides[0], sides[1]), (languages[0], languages[1]), self.word_tokenizer, labels)

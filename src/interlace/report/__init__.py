@@ -1,4 +1,4 @@
-"""Room of report sections: results as figures and one self-contained HTML page.
+"""Registry of report sections: results as figures and one self-contained HTML page.
 
 A section is a module with a function of its own name that takes the runs and returns a `Section`. A part that a run
 lacks leaves a quiet sentence; a section that nothing in the runs can fill is left out. The page asks for nothing from
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from interlace.core.errors import DataError
-from interlace.core.registry import Room
+from interlace.core.registry import Registry
 from interlace.report._cells import Cell, Difference
 from interlace.report._figure_files import write_figures
 from interlace.report._page import page
@@ -52,7 +52,7 @@ class Section:
     body: Markup
 
 
-SECTIONS: Room[Section] = Room(__name__, "report section")
+SECTIONS: Registry[Section] = Registry(__name__, "report section")
 
 ORDER = (
     "zero_shot",

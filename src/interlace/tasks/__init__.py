@@ -1,4 +1,4 @@
-"""Room of tasks: what a pre-trained model is measured by.
+"""Registry of tasks: what a pre-trained model is measured by.
 
 A task reads its standard files and scores predictions. One that trains hands the loop a `Learner`, an objective that
 can also predict; a probe has none and measures the backbone as it is.
@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 
 from interlace.core.errors import SettingsError
 from interlace.core.ragged import Ragged
-from interlace.core.registry import Room
+from interlace.core.registry import Registry
 from interlace.core.settings import Settings
 from interlace.data import Labelled
 from interlace.objectives import Objective
@@ -285,4 +285,4 @@ class Task(Settings, ABC):
         raise NotImplementedError
 
 
-TASKS: Room[Task] = Room(__name__, "task", Task)
+TASKS: Registry[Task] = Registry(__name__, "task", Task)

@@ -17,7 +17,7 @@ import numpy as np
 from interlace.core.errors import DataError, MissingDependencyError
 from interlace.scores._measures import bleu as bleu_of
 from interlace.text.scripts import is_unspaced
-from interlace.text.words import SPLITTERS
+from interlace.text.words import WORD_TOKENIZERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -95,15 +95,15 @@ def tokenised_bleu(
     references: Sequence[str],
     language: str,
     *,
-    splitter: str = "by_language",
+    word_tokenizer: str = "by_language",
     lower_case: bool = False,
 ) -> Bleu:
-    """BLEU of the words that one of our splitters finds, as `multi-bleu.perl` of Moses counts it: nothing is smoothed.
+    """BLEU of the words that one of our word tokenizers finds, as `multi-bleu.perl` of Moses counts it: nothing is smoothed.
 
     Raises:
-        DataError: as `bleu`. MissingDependencyError: the splitter needs a package.
+        DataError: as `bleu`. MissingDependencyError: the word tokenizer needs a package.
     """
-    cut = SPLITTERS.build(splitter).of(language)
+    cut = WORD_TOKENIZERS.build(word_tokenizer).of(language)
 
     def words(lines: Sequence[str]) -> list[str]:
         lines = list(lines)
@@ -118,7 +118,7 @@ def tokenised_bleu(
     value = found.value if (sums[2:6] > 0).all() else 0.0
     case = "lc" if lower_case else "mixed"
     made_with = f" ({cut.made_with})" if cut.made_with else ""
-    return Bleu(value, f"nrefs:1|case:{case}|eff:no|tok:{splitter}{made_with}|smooth:none", found.counts)
+    return Bleu(value, f"nrefs:1|case:{case}|eff:no|tok:{word_tokenizer}{made_with}|smooth:none", found.counts)
 
 
 def chrf(outputs: Sequence[str], references: Sequence[str], *, lower_case: bool = False) -> Chrf:

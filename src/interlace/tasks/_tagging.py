@@ -101,6 +101,6 @@ def _tags_at(tags: Ragged | None, rows: NDArray[Any], words: NDArray[Any]) -> ND
         row = int(rows[words >= tags.lengths[rows]][0])
         raise DataError(
             f"tagging: row {row} has words beyond its {tags.lengths[row]} tags; "
-            "tags and subwords must come from the same word splitter"
+            "tags and subwords must come from the same word tokenizer"
         )
     return np.asarray(tags.values[tags.offsets[rows] + words], np.int32)

@@ -20,7 +20,7 @@ from interlace.tasks._files import Asked, Files, MissingDataError, find_parts
 from interlace.tasks._outcomes import Measured
 from interlace.tasks._read import read_parts_of_both
 from interlace.tasks._translating import Direction, Sources, Translating, in_pieces, samples_of, writer
-from interlace.text.words import SPLITTERS
+from interlace.text.words import WORD_TOKENIZERS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,18 +59,18 @@ class Mt(Translating):
         "other direction serve too.",
     )
     reader: dict[str, Any] | str = Field("lines", description="What reads the files, such as 'lines' or 'tsv'.")
-    splitter: str = Field(
+    word_tokenizer: str = Field(
         "unicode", description="Whose words 'tokenised bleu' counts, such as 'moses' or 'by_language', as papers have."
     )
     round_trip: bool = Field(
         False, description="Translate the translations back as well, as the task 'round_trip' does: 'round-trip bleu'."
     )
 
-    @field_validator("splitter")
+    @field_validator("word_tokenizer")
     @classmethod
-    def _is_splitter(cls, splitter: str) -> str:
-        SPLITTERS.get(splitter)
-        return splitter
+    def _is_word_tokenizer(cls, word_tokenizer: str) -> str:
+        WORD_TOKENIZERS.get(word_tokenizer)
+        return word_tokenizer
 
     def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> Any:
         """The raw lines of both sides, without those where one is empty."""
@@ -120,7 +120,7 @@ class Mt(Translating):
         main = bleu(outputs, references, target, tokenise=self.tokenise, lower_case=self.lower_case)
         letters = chrf(outputs, references, lower_case=self.lower_case)
         said, right = (self._rewritten(side, target) for side in (outputs, references))
-        words = tokenised_bleu(said, right, target, splitter=self.splitter, lower_case=self.lower_case)
+        words = tokenised_bleu(said, right, target, word_tokenizer=self.word_tokenizer, lower_case=self.lower_case)
         lines, same = copied(outputs, examples.sources)
         scores = {
             "bleu": main.value,

@@ -43,7 +43,7 @@ NAMES = {"causal": "perplexity", "pseudo": "pseudo-perplexity", "masked": "perpl
 
 
 class Perplexity(Task):
-    """Perplexity of text, lower is better; words are those that the reader's splitter finds.
+    """Perplexity of text, lower is better; words are those that the reader's word tokenizer finds.
 
     From left to right, where a sentence ends is predicted too and counts as a word and as a character.
     """
@@ -64,7 +64,7 @@ class Perplexity(Task):
         "text that pre-training stopped on.",
     )
     reader: dict[str, Any] | str = Field(
-        "lines", description="What reads the files; its 'splitter' says what a word is ('blanks' by default)."
+        "lines", description="What reads the files; its 'word_tokenizer' says what a word is ('blanks' by default)."
     )
     kind: Literal["auto", "causal", "pseudo", "masked"] = Field(
         "auto",
@@ -74,7 +74,7 @@ class Perplexity(Task):
     per: Literal["word", "subword"] = Field(
         "subword",
         description="What the score is taken per; 'scores' holds both. 'word' compares vocabularies, and needs a "
-        "splitter that finds words (zh, ja, th). 'masked' is always per subword.",
+        "word tokenizer that finds words (zh, ja, th). 'masked' is always per subword.",
     )
     context: int = Field(
         0,

@@ -1,6 +1,6 @@
 """Text before ids: lines, their words as character spans, and optional labels.
 
-Readers yield `Text`, the micro-world makes it, derived languages map it to new `Text`.
+Readers yield `Text`, the toy corpus makes it, derived languages map it to new `Text`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Text:
     """Lines of one language.
 
     words: a row a line of (start, end) character spans, shape (total, 2) int32, in order and disjoint.
-    splitter: the name of what found the words; links and tags are only valid under the same one.
+    word_tokenizer: the name of what found the words; links and tags are only valid under the same one.
     tags: by kind (`"pos"`, `"names"`), one string a word a line; names are IOB2.
     labels: one string a line, or None.
     answers: a (start, end) character span a line, or None: where the answer to the line's question stands; (-1, -1)
@@ -38,7 +38,7 @@ class Text:
     language: str
     lines: list[str]
     words: Ragged
-    splitter: str = "blanks"
+    word_tokenizer: str = "blanks"
     tags: dict[str, list[list[str]]] = field(default_factory=dict)
     labels: list[str] | None = None
     answers: list[tuple[int, int]] | None = None
@@ -46,22 +46,24 @@ class Text:
     heads: Ragged | None = None
 
     @classmethod
-    def of(cls, lines: Sequence[str], language: str = "", splitter: str = "blanks") -> Text:
-        """Lines with the words that a splitter finds.
+    def of(cls, lines: Sequence[str], language: str = "", word_tokenizer: str = "blanks") -> Text:
+        """Lines with the words that a word tokenizer finds.
 
-        splitter: a name, as `interlace list splitters` has them.
+        word_tokenizer: a name, as `interlace list word-tokenizers` has them.
 
         Raises:
-            SettingsError: there is no such splitter.
+            SettingsError: there is no such word tokenizer.
             MissingDependencyError: it needs a package that is not installed.
             DataError: a line holds a line feed, which ends lines.
         """
-        from interlace.text.words import SPLITTERS
+        from interlace.text.words import WORD_TOKENIZERS
 
         for number, line in enumerate(lines, 1):
             if "\n" in line:
                 raise DataError(f"line {number} holds a line feed: {line[:60]!r}; expected a string for each line")
-        return cls(language, list(lines), SPLITTERS.build(splitter).of(language).split(lines), splitter)
+        return cls(
+            language, list(lines), WORD_TOKENIZERS.build(word_tokenizer).of(language).split(lines), word_tokenizer
+        )
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -109,16 +111,16 @@ class TextPairs:
         source: Sequence[str],
         target: Sequence[str],
         languages: tuple[str, str] = ("source", "target"),
-        splitter: str = "blanks",
+        word_tokenizer: str = "blanks",
     ) -> TextPairs:
-        """Lines and their translations with the words that a splitter finds, as `Text.of` does.
+        """Lines and their translations with the words that a word tokenizer finds, as `Text.of` does.
 
         Raises:
             DataError: the sides differ in lines, or a line holds a line feed.
         """
         if len(source) != len(target):
             raise DataError(f"{len(source)} source lines, but {len(target)} target lines; the sides must correspond")
-        return cls(Text.of(source, languages[0], splitter), Text.of(target, languages[1], splitter))
+        return cls(Text.of(source, languages[0], word_tokenizer), Text.of(target, languages[1], word_tokenizer))
 
     def __len__(self) -> int:
         return len(self.source)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def running_text(rows: Ragged, spellings: list[str], language: str, splitter: str) -> Text:
+def running_text(rows: Ragged, spellings: list[str], language: str, word_tokenizer: str) -> Text:
     """Lines of the words of each row, a blank between two words except where their scripts write none.
 
     Encoders have read plain text: blanks between Chinese or Thai words, or before a full-width full stop, would be
@@ -27,7 +27,7 @@ def running_text(rows: Ragged, spellings: list[str], language: str, splitter: st
     blank = rows.columns() > 0
     blank[1:] &= ~(closes[places[:-1]] & opens[places[1:]])
     pieces = [" " + words[place] if gap else words[place] for place, gap in zip(places.tolist(), blank, strict=True)]
-    return Text(language, *_lines(pieces, blank, rows), splitter=splitter)
+    return Text(language, *_lines(pieces, blank, rows), word_tokenizer=word_tokenizer)
 
 
 def _lines(pieces: list[str], blank: NDArray[np.bool_], rows: Ragged) -> tuple[list[str], Ragged]:

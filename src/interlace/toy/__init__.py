@@ -1,4 +1,4 @@
-"""Room of the micro-world's languages: abstract scenes, and a small grammar a language that puts them into words.
+"""Registry of the toy corpus's languages: abstract scenes, and a small grammar a language that puts them into words.
 
 A member is named by its ISO 639-1 code (`de.py`, its lexicon beside it in `_de.py`), because codes are what people
 type and what file names hold, and because the room can then list them without importing any. Meaning lives in
@@ -12,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
 from interlace.core.ragged import Ragged
-from interlace.core.registry import Room
+from interlace.core.registry import Registry
 from interlace.text import Text, TextPairs
 from interlace.toy._concepts import CONCEPTS
 from interlace.toy._sampling import sample
@@ -54,7 +54,7 @@ class Language(ABC):
         """
 
 
-LANGUAGES: Room[Language] = Room(__name__, "world language", Language)
+LANGUAGES: Registry[Language] = Registry(__name__, "world language", Language)
 
 
 @cache
@@ -98,7 +98,7 @@ def write_world(world: World, into: Path) -> None:
     The bytes are a pure function of the settings and `world_version()`. An older world at `into` is replaced.
 
     Raises:
-        DataError: `into` holds something that is no micro-world, or the disk is full.
+        DataError: `into` holds something that is no toy corpus, or the disk is full.
     """
     from interlace.toy._write import write  # it needs what this module holds
 
@@ -117,7 +117,7 @@ def _text(code: str, sentences: Sequence[Sentence]) -> Text:
         language=code,
         lines=[sentence.text for sentence in sentences],
         words=Ragged.of([[(word.start, word.end) for word in sentence.words] for sentence in sentences], width=2),
-        splitter="gold",
+        word_tokenizer="gold",
         tags={
             "pos": [[word.upos for word in sentence.words] for sentence in sentences],
             "names": [[word.name for word in sentence.words] for sentence in sentences],

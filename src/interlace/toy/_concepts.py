@@ -1,5 +1,5 @@
 # ruff: noqa: E501 -- tables: a row a line
-"""What the micro-world is made of: concepts with tags, topics and selectional preferences, as tables.
+"""What the toy corpus is made of: concepts with tags, topics and selectional preferences, as tables.
 
 Concept names are English words because a table has to be read by people; no grammar looks into them. They are unique
 over all kinds, so one dictionary a language translates them all. A language that cannot tell two scenes apart asks for

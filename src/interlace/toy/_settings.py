@@ -1,4 +1,4 @@
-"""The settings of a written micro-world: which languages, and how much of each kind of data."""
+"""The settings of a written toy corpus: which languages, and how much of each kind of data."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _all() -> list[str]:
 
 
 class World(Settings):
-    """How much of the micro-world `write_world` writes. English is always in it: translations go through it."""
+    """How much of the toy corpus `write_world` writes. English is always in it: translations go through it."""
 
     languages: list[str] = Field(default_factory=_all, description="Codes, English among them; default: all there are.")
     seed: int = Field(0, ge=0, description="Seed of every scene drawn.")

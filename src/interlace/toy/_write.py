@@ -1,4 +1,4 @@
-"""Write the micro-world into a folder, each kind of data in the format that its readers expect.
+"""Write the toy corpus into a folder, each kind of data in the format that its readers expect.
 
 Every list of scenes is drawn under a name of its own (`stream`), so a language more or less, or another size of one
 kind, changes no other file. Held-out scenes are one list for all languages and kinds of plain sentence.
@@ -40,7 +40,7 @@ _HELD_OUT = ("dev", "test")
 def write(world: World, into: Path) -> None:
     """What `interlace.toy.write_world` promises."""
     if into.exists() and not (into.is_dir() and ((into / MARK).is_file() or not any(into.iterdir()))):
-        raise DataError(f"{into}: holds something that is no micro-world (no {MARK}); give a new folder")
+        raise DataError(f"{into}: holds something that is no toy corpus (no {MARK}); give a new folder")
     with atomic_folder(into) as folder:
         writer = _Writer(world, folder)
         writer.all()

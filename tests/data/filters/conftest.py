@@ -3,11 +3,11 @@ from __future__ import annotations
 import pytest
 
 from interlace.text import Text, TextPairs
-from interlace.text.words import SPLITTERS
+from interlace.text.words import WORD_TOKENIZERS
 
 
-def text(lines, language="en", splitter="blanks"):
-    return Text(language, list(lines), SPLITTERS.build(splitter).split(lines), splitter)
+def text(lines, language="en", word_tokenizer="blanks"):
+    return Text(language, list(lines), WORD_TOKENIZERS.build(word_tokenizer).split(lines), word_tokenizer)
 
 
 @pytest.fixture

@@ -8,17 +8,17 @@ from interlace.data.filters.duplicates import Duplicates
 from interlace.data.inspection.corpora import Inspector
 from interlace.readers import READERS
 from interlace.text.lines import write_lines
-from interlace.text.words import SPLITTERS
+from interlace.text.words import WORD_TOKENIZERS
 
 
 @pytest.fixture
 def look(tmp_path):
-    def run(sides, reader="lines", splitter="blanks", rules=None, **kwargs):
+    def run(sides, reader="lines", word_tokenizer="blanks", rules=None, **kwargs):
         paths = []
         for name, lines in sides.items():
             write_lines(tmp_path / name, lines)
             paths.append(tmp_path / name)
-        inspector = Inspector(SPLITTERS.build(splitter), rules or {})
+        inspector = Inspector(WORD_TOKENIZERS.build(word_tokenizer), rules or {})
         languages = kwargs.pop("languages", [path.suffix[1:] for path in paths])
         report = inspector.look("it", READERS.build(reader), paths, languages, **kwargs)
         return report, {finding.what: finding for finding in report.findings}
@@ -73,7 +73,7 @@ def test_a_recipes_own_rules_are_used(look):
 
 def test_ratios_are_judged_beside_what_is_usual(look):
     sides = {"a.zh": ["老医生读三封信"] * 20, "a.en": ["old doctor reads it"] * 19 + ["the " * 40]}
-    _, found = look(sides, splitter="unicode")
+    _, found = look(sides, word_tokenizer="unicode")
     assert found["ratio"].count == 1
     assert where(found["ratio"]) == ["line 20"]
 
@@ -109,9 +109,9 @@ def test_another_script_is_found_where_scripts_are_known(look):
     assert "'tlh'" in found["script not checked"].about
 
 
-def test_languages_without_blanks_need_a_splitter(look):
+def test_languages_without_blanks_need_a_word_tokenizer(look):
     assert "by_language" in look({"a.zh": ["老医生"]})[1]["words not split"].about
-    assert "words not split" not in look({"a.zh": ["老医生"]}, splitter="unicode")[1]
+    assert "words not split" not in look({"a.zh": ["老医生"]}, word_tokenizer="unicode")[1]
 
 
 def test_rare_things_are_notes(look):

@@ -33,7 +33,7 @@ EVALUATIONS: dict[str, dict[str, Any]] = {
 def test_what_is_asked_is_what_is_scored(
     name: str, evaluation: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("interlace.experiments.evaluate.data_root", lambda _: tmp_path)  # no micro-world is made
+    monkeypatch.setattr("interlace.experiments.evaluate.data_root", lambda _: tmp_path)  # no toy corpus is made
     data = read_recipe("tiny/mlm").dump()
     data["evaluate"] |= evaluation
     recipe = Recipe.read(data, "here")

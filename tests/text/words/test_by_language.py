@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from interlace.core.errors import MissingDependencyError
-from interlace.text.words import SPLITTERS
+from interlace.text.words import WORD_TOKENIZERS
 
-splitter = SPLITTERS.build("by_language")
+word_tokenizer = WORD_TOKENIZERS.build("by_language")
 
 
 @pytest.mark.parametrize(
@@ -21,16 +21,16 @@ splitter = SPLITTERS.build("by_language")
 )
 def test_each_language_has_its_own(language, name, package):
     pytest.importorskip(package)
-    assert splitter.of(language) == SPLITTERS.build(name).of(language)
+    assert word_tokenizer.of(language) == WORD_TOKENIZERS.build(name).of(language)
 
 
 def test_only_the_languages_asked_for_need_their_package(monkeypatch):
     monkeypatch.setattr("interlace.text.words._tools.find_spec", lambda name: None if name == "jieba" else True)
-    assert splitter.of("fr")
+    assert word_tokenizer.of("fr")
     with pytest.raises(MissingDependencyError, match="pip install jieba"):
-        splitter.of("zh")
+        word_tokenizer.of("zh")
 
 
 def test_where_no_language_is_said_words_are_those_of_unicode():
     lines = ["l'été 三封信"]
-    assert splitter.split(lines) == SPLITTERS.build("unicode").split(lines)
+    assert word_tokenizer.split(lines) == WORD_TOKENIZERS.build("unicode").split(lines)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from interlace.core.errors import MissingDependencyError
-from interlace.text.words import SPLITTERS
+from interlace.text.words import WORD_TOKENIZERS
 from interlace.text.words.moses import Moses
 
 pytest.importorskip("sacremoses")
@@ -37,7 +37,7 @@ def test_a_line_that_sacremoses_rewrites_is_split_all_the_same():
 
 
 def test_rules_are_those_of_the_corpus_language():
-    assert SPLITTERS.build("moses").of("pt-BR") == Moses(language="pt")
+    assert WORD_TOKENIZERS.build("moses").of("pt-BR") == Moses(language="pt")
     assert Moses().of("fr").split(["l'été"]) == Moses(language="fr").split(["l'été"])
     assert Moses().of("fr").split(["l'été"]) != Moses().split(["l'été"])
 
@@ -45,5 +45,5 @@ def test_rules_are_those_of_the_corpus_language():
 def test_without_its_package_it_says_how_to_get_it(monkeypatch):
     monkeypatch.setattr("interlace.text.words._tools.find_spec", lambda _name: None)
     with pytest.raises(MissingDependencyError, match="'moses' needs the package 'sacremoses': pip install sacremoses"):
-        SPLITTERS.build("moses")
-    assert SPLITTERS.summary("moses")
+        WORD_TOKENIZERS.build("moses")
+    assert WORD_TOKENIZERS.summary("moses")

@@ -1,4 +1,4 @@
-"""Room of filters: which lines or pairs are worth training on, one rule a file.
+"""Registry of filters: which lines or pairs are worth training on, one rule a file.
 
 A rule says for each line or pair of a chunk whether to keep it; a `Sieve` applies several in turn and counts what each
 drops, so a line is counted by the first rule that it breaks.
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interlace.core.registry import Room
+from interlace.core.registry import Registry
 from interlace.core.settings import Settings
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Filter(Settings, ABC):
         """
 
 
-FILTERS: Room[Filter] = Room(__name__, "filter", Filter)
+FILTERS: Registry[Filter] = Registry(__name__, "filter", Filter)
 
 
 def build_filters(rules: Mapping[str, Mapping[str, Any]], where: str = "filters") -> list[Filter]:

@@ -22,7 +22,7 @@ class Ratio(Filter):
 
     most: float = Field(3.0, ge=1, description="Greatest ratio (OpusFilter: 3; Moses' clean-corpus-n.perl: 9).")
     unit: Literal["words", "characters"] = Field(
-        "words", description="What is counted; words need a splitter that suits both languages."
+        "words", description="What is counted; words need a word tokenizer that suits both languages."
     )
     typical: float = Field(
         1.0, gt=0, description="Units of the target for one of the source, as usual in this pair; `check` measures it."

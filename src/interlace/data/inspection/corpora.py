@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from interlace.data.filters import Filter
     from interlace.readers import Reader
-    from interlace.text.words import Splitter
+    from interlace.text.words import WordTokenizer
 
 Also = Callable[[Text, Callable[[int], str]], None]
 """Shown every side of every chunk, with what names its rows."""
@@ -38,11 +38,11 @@ def _nothing(_text: Text, _where: Callable[[int], str]) -> None:
 class Inspector:
     """Looks at corpora one after another; the bytes of a file that stands in several are read once.
 
-    splitter: what finds the words that are counted. rules: filters with settings of one's own, by name. unknown: what
+    word_tokenizer: what finds the words that are counted. rules: filters with settings of one's own, by name. unknown: what
     to tell of a language whose scripts nobody knows.
     """
 
-    splitter: Splitter
+    word_tokenizer: WordTokenizer
     rules: Mapping[str, Filter] = field(default_factory=dict)
     watch: Watch = unwatched
     unknown: Callable[[str], str] = _ask
@@ -65,7 +65,7 @@ class Inspector:
             expected = lines[0] if by_line and len(languages) == 2 else sum(lines)
             report.findings += self._read(rows, reader, (paths, languages), also, partial(self._tell, name, expected))
             report.facts.update(rows.facts())
-            report.findings += rows.findings(self.splitter.name)
+            report.findings += rows.findings(self.word_tokenizer.name)
         return report
 
     def _read(
@@ -99,10 +99,10 @@ class Inspector:
         self.watch(name, done, expected)
 
     def _split(self, text: Text) -> Text:
-        if text.splitter == self.splitter.name:
+        if text.word_tokenizer == self.word_tokenizer.name:
             return text
-        words = self.splitter.of(text.language).split(text.lines)
-        return Text(text.language, text.lines, words, self.splitter.name, notes=text.notes)
+        words = self.word_tokenizer.of(text.language).split(text.lines)
+        return Text(text.language, text.lines, words, self.word_tokenizer.name, notes=text.notes)
 
 
 def _uneven(paths: Sequence[Path], files: Sequence[Report]) -> Iterator[Finding]:

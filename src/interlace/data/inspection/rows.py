@@ -65,7 +65,7 @@ class Rows:
         self._notes: dict[str, int] = {}
 
     def add(self, chunk: Text | TextPairs) -> None:
-        """Look at a chunk whose words were found with the splitter that counts."""
+        """Look at a chunk whose words were found with the word tokenizer that counts."""
         if not self._rules:
             self._rules = [(rule, rule.memory(), Examples()) for rule in _rules(self._languages, self._own, chunk)]
         texts = sides(chunk)
@@ -97,8 +97,8 @@ class Rows:
         }
         return {"rows": self.count, "sides": by_language}
 
-    def findings(self, splitter: str) -> Iterator[Finding]:
-        """All that was found; `splitter` is what found the words."""
+    def findings(self, word_tokenizer: str) -> Iterator[Finding]:
+        """All that was found; `word_tokenizer` is what found the words."""
         for rule, _, seen in self._rules:
             if seen.count:
                 level = "note" if rule.name == "empty" else rare(seen.count, self.count)
@@ -110,12 +110,12 @@ class Rows:
         if guesses == {"tokenised", "plain"}:
             about = " and ".join(f"{tokenised.name} is {tokenised.guess}" for tokenised in self._tokenised)
             yield Finding("warning", "tokenised on one side", self.count, self.count, about)
-        yield from self._by_language(splitter)
+        yield from self._by_language(word_tokenizer)
         for what, count in self._notes.items():
             if count:
                 yield Finding("note", "mended or left out by the reader", count, self.count, what)
 
-    def _by_language(self, splitter: str) -> Iterator[Finding]:
+    def _by_language(self, word_tokenizer: str) -> Iterator[Finding]:
         own = self._own.get("script")
         judge = own if isinstance(own, Script) else Script()
         for language in self._languages:
@@ -124,8 +124,10 @@ class Rows:
                 named = repr(language) if language else "a language without a name"
                 about = f"the scripts of {named} are not known; {self._unknown(language)}"
                 yield Finding("note", "script not checked", self.count, self.count, about)
-            elif splitter == "blanks" and scripts & UNSPACED:
-                about = f"{language} is written without blanks; splitter = 'by_language' or 'unicode' finds its words"
+            elif word_tokenizer == "blanks" and scripts & UNSPACED:
+                about = (
+                    f"{language} is written without blanks; word_tokenizer = 'by_language' or 'unicode' finds its words"
+                )
                 yield Finding("warning", "words not split", self.count, self.count, about)
 
     @property

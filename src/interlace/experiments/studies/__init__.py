@@ -14,14 +14,14 @@ from pydantic import Field, field_validator
 
 from interlace.core.errors import SettingsError, did_you_mean
 from interlace.core.settings import Settings
-from interlace.core.store import Shelf, change
+from interlace.core.store import ConfigStore, change
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = ["STUDIES", "Study", "System", "read_study"]
 
-STUDIES = Shelf("study", Path(__file__).parent, whole=("axes",))
+STUDIES = ConfigStore("study", Path(__file__).parent, whole=("axes",))
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
 
 

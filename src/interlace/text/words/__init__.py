@@ -1,11 +1,11 @@
-"""Room of word splitters: what counts as a word, as character spans on the unchanged line."""
+"""Registry of word tokenizers: what counts as a word, as character spans on the unchanged line."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
-from interlace.core.registry import Room
+from interlace.core.registry import Registry
 from interlace.core.settings import Settings
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from interlace.core.ragged import Ragged
 
 
-class Splitter(Settings, ABC):
+class WordTokenizer(Settings, ABC):
     """Finds words. Spans are in order, disjoint, never empty and never hold white space at their ends."""
 
     @property
@@ -30,8 +30,8 @@ class Splitter(Settings, ABC):
         """
         return ""
 
-    def of(self, language: str) -> Splitter:  # noqa: ARG002 - most find words in the same way in all languages
-        """The splitter for text of one language, a code such as `"fr"`; it counts as the same by name.
+    def of(self, language: str) -> WordTokenizer:  # noqa: ARG002 - most find words in the same way in all languages
+        """The word tokenizer for text of one language, a code such as `"fr"`; it counts as the same by name.
 
         Raises:
             MissingDependencyError: that language needs a package that is not installed.
@@ -43,4 +43,4 @@ class Splitter(Settings, ABC):
         """A row a line of (start, end) character spans, shape (total, 2) int32."""
 
 
-SPLITTERS: Room[Splitter] = Room(__name__, "word splitter", Splitter)
+WORD_TOKENIZERS: Registry[WordTokenizer] = Registry(__name__, "word tokenizer", WordTokenizer)

@@ -1,4 +1,4 @@
-"""All lines as one array of code points, and spans found in it as rows a line: what splitters share.
+"""All lines as one array of code points, and spans found in it as rows a line: what word tokenizers share.
 
 Legend: C characters of all lines, each line followed by one line feed.
 """

@@ -1,4 +1,4 @@
-"""What splitters share that ask another package: whether it is there, and its words back on the unchanged line."""
+"""What word tokenizers share that ask another package: whether it is there, and its words back on the unchanged line."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 Span = tuple[int, int]
 
 
-def must_have(splitter: str, *packages: str) -> None:
+def must_have(word_tokenizer: str, *packages: str) -> None:
     """Refuse to go on without the packages; nothing is imported.
 
     Raises:
         MissingDependencyError: one is not installed; holds the pip command for all of them.
     """
     if any(find_spec(package) is None for package in packages):
-        raise MissingDependencyError(f"the word splitter {splitter!r}", " ".join(packages))
+        raise MissingDependencyError(f"the word tokenizer {word_tokenizer!r}", " ".join(packages))
 
 
 def versions(*packages: str) -> str:

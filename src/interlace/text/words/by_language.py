@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from interlace.text.words import SPLITTERS, Splitter
+from interlace.text.words import WORD_TOKENIZERS, WordTokenizer
 from interlace.text.words.unicode import Unicode
 
 if TYPE_CHECKING:
@@ -20,14 +20,14 @@ _OWN = {
 }
 
 
-class ByLanguage(Splitter):
+class ByLanguage(WordTokenizer):
     """For recipes in several languages. A line whose language is not said is split by `unicode`."""
 
-    def of(self, language: str) -> Splitter:
-        """The splitter for one language."""
+    def of(self, language: str) -> WordTokenizer:
+        """The word tokenizer for one language."""
         code = language.replace("-", "_").lower()
         name = _OWN.get(code) or _OWN.get(code.partition("_")[0]) or "moses"
-        return SPLITTERS.build(name).of(language)
+        return WORD_TOKENIZERS.build(name).of(language)
 
     def split(self, lines: Sequence[str]) -> Ragged:
         """A row a line of (start, end) character spans."""

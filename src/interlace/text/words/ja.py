@@ -7,7 +7,7 @@ from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from interlace.text.words import Splitter
+from interlace.text.words import WordTokenizer
 from interlace.text.words._tools import mended, must_have, trimmed, versions
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ _MOST = 10_000  # characters at a time; Sudachi takes 49,149 bytes
 _ENDS = "。！？!?\n"
 
 
-class Ja(Splitter):
-    """Sudachi's short units, which are about those of UniDic and KyTea (the splitter of the XLM code for Japanese).
+class Ja(WordTokenizer):
+    """Sudachi's short units, which are about those of UniDic and KyTea (the word tokenizer of the XLM code for Japanese).
 
     Sudachi is maintained, its wheels need no compiler, and library and dictionary are Apache-2.0; it says where each
     unit stands on the unchanged line.

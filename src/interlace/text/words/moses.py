@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from interlace.core.ragged import Ragged
-from interlace.text.words import Splitter
+from interlace.text.words import WordTokenizer
 from interlace.text.words._tools import must_have, placed, versions
 from interlace.text.words.unicode import Unicode
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from interlace.text.words._tools import Span
 
 
-class Moses(Splitter):
+class Moses(WordTokenizer):
     """Punctuation apart, abbreviations and numbers whole, apostrophes by language; for scripts with blanks.
 
     Spans lie on the unchanged line: nothing is escaped, and no quote or dash is rewritten. Where sacremoses gives back
@@ -38,7 +38,7 @@ class Moses(Splitter):
         """The version of sacremoses."""
         return versions("sacremoses")
 
-    def of(self, language: str) -> Splitter:
+    def of(self, language: str) -> WordTokenizer:
         """The same with the rules of another language; English ones where Moses has none."""
         return Moses(language=language.replace("-", "_").partition("_")[0].lower() or "en")
 

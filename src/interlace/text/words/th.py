@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from interlace.text.words import Splitter
+from interlace.text.words import WordTokenizer
 from interlace.text.words._tools import mended, must_have, placed, trimmed, versions
 from interlace.text.words.unicode import Unicode
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from interlace.core.ragged import Ragged
 
 
-class Th(Splitter):
-    """Maximal matching inside Thai character clusters, the splitter of the XLM code for Thai."""
+class Th(WordTokenizer):
+    """Maximal matching inside Thai character clusters, the word tokenizer of the XLM code for Thai."""
 
     def model_post_init(self, _context: Any) -> None:
         """Asks for the package."""

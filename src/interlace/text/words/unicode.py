@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from interlace.text.scripts import is_unspaced
-from interlace.text.words import Splitter
+from interlace.text.words import WordTokenizer
 from interlace.text.words._characters import code_points, line_starts, spans_by_line
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _ZERO_WIDTH_SPACE = "\u200b"  # separates words in Khmer and Thai
 _classes = np.zeros(0x110000, np.uint8)  # filled as characters are met: classifying all of them takes a second
 
 
-class Unicode(Splitter):
+class Unicode(WordTokenizer):
     """Runs of letters and digits; a punctuation mark or symbol alone; unspaced scripts by character.
 
     Combining marks and joiners stay with the character before them.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from interlace.text.words import Splitter
+from interlace.text.words import WordTokenizer
 from interlace.text.words._tools import mended, must_have, trimmed, versions
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from interlace.core.ragged import Ragged
 
 
-class Zh(Splitter):
+class Zh(WordTokenizer):
     """Jieba's precise mode, with its model for words that the dictionary does not hold."""
 
     def model_post_init(self, _context: Any) -> None:

@@ -1,4 +1,4 @@
-"""What every word splitter keeps, whichever is listed in the room."""
+"""What every word tokenizer keeps, whichever is listed in the room."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from interlace.core.errors import MissingDependencyError
 from interlace.readers._common import plain_text
-from interlace.text.words import SPLITTERS, Splitter
+from interlace.text.words import WORD_TOKENIZERS, WordTokenizer
 
 ANY = st.characters(exclude_categories=["Cs"], exclude_characters="\n")
 LETTERS = st.sampled_from("aB3é\u0301 .,'|&-\t\u3000\x01\x85\u200b中医生的ガス\u3099㍿หมออ่าน१कि😀ДОخ")
@@ -21,25 +21,25 @@ LINES = st.lists(st.text(ANY, max_size=20) | st.text(LETTERS, max_size=20), max_
 def member(name):
     """A member of the room, skipped where a package of its own is not there."""
     try:
-        SPLITTERS.build(name)
+        WORD_TOKENIZERS.build(name)
     except MissingDependencyError as error:
         return pytest.param(name, marks=pytest.mark.skip(reason=str(error)))
     return name
 
 
-pytestmark = pytest.mark.parametrize("name", [member(name) for name in SPLITTERS.names()])
+pytestmark = pytest.mark.parametrize("name", [member(name) for name in WORD_TOKENIZERS.names()])
 
 
 def test_a_member_is_named_like_its_file(name):
-    splitter = SPLITTERS.build(name)
-    assert isinstance(splitter, Splitter)
-    assert splitter.name == name
-    assert SPLITTERS.summary(name).endswith(".")
+    word_tokenizer = WORD_TOKENIZERS.build(name)
+    assert isinstance(word_tokenizer, WordTokenizer)
+    assert word_tokenizer.name == name
+    assert WORD_TOKENIZERS.summary(name).endswith(".")
 
 
 @given(lines=LINES)
 def test_spans_are_in_order_disjoint_full_and_trimmed(name, lines):
-    words = SPLITTERS.build(name).split(lines)
+    words = WORD_TOKENIZERS.build(name).split(lines)
     assert words.values.dtype == "int32"
     assert words.values.shape[1:] == (2,)
     assert len(words) == len(lines)
@@ -53,36 +53,36 @@ def test_spans_are_in_order_disjoint_full_and_trimmed(name, lines):
 
 @given(lines=LINES)
 def test_lines_are_split_alone(name, lines):
-    splitter = SPLITTERS.build(name)
-    assert splitter.split(lines).to_lists() == [splitter.split([line])[0].tolist() for line in lines]
+    word_tokenizer = WORD_TOKENIZERS.build(name)
+    assert word_tokenizer.split(lines).to_lists() == [word_tokenizer.split([line])[0].tolist() for line in lines]
 
 
 def test_no_lines_have_no_words(name):
-    assert len(SPLITTERS.build(name).split([])) == 0
-    assert SPLITTERS.build(name).split(["", " "]).to_lists() == [[], []]
+    assert len(WORD_TOKENIZERS.build(name).split([])) == 0
+    assert WORD_TOKENIZERS.build(name).split(["", " "]).to_lists() == [[], []]
 
 
 @given(lines=LINES)
 def test_letters_of_a_line_stand_in_words(name, lines):
-    for line, spans in zip(lines, SPLITTERS.build(name).split(lines), strict=True):
+    for line, spans in zip(lines, WORD_TOKENIZERS.build(name).split(lines), strict=True):
         inside = {place for start, end in spans.tolist() for place in range(start, end)}
         assert {place for place, character in enumerate(line) if character.isalnum()} <= inside
 
 
 def test_a_language_may_have_its_own_way_and_the_name_stays(name):
     text = plain_text(["l'été", "หมออ่าน ABC。", ""], "fr", name)
-    assert text.splitter == name
-    assert text.words == SPLITTERS.build(name).of("fr").split(text.lines)
+    assert text.word_tokenizer == name
+    assert text.words == WORD_TOKENIZERS.build(name).of("fr").split(text.lines)
 
 
 def test_packages_are_named_with_their_versions(name):
-    made_with = SPLITTERS.build(name).made_with
+    made_with = WORD_TOKENIZERS.build(name).made_with
     assert not made_with or all(re.fullmatch(r"\w+ \d[\w.]*", part) for part in made_with.split(", "))
 
 
 def test_two_threads_split_alike(name):
     lines = ["the old doctor reads 三封信, l'été 国際連合 หมออ่านจดหมาย"] * 50
-    splitter = SPLITTERS.build(name)
+    word_tokenizer = WORD_TOKENIZERS.build(name)
     with ThreadPoolExecutor(2) as pool:
-        one, other = pool.map(splitter.split, [lines, lines])
-    assert one == other == splitter.split(lines)
+        one, other = pool.map(word_tokenizer.split, [lines, lines])
+    assert one == other == word_tokenizer.split(lines)
