@@ -244,7 +244,7 @@ def test_a_task_says_what_it_measures(task, name):
 
 
 @pytest.mark.parametrize("name", PROBES)
-@pytest.mark.parametrize("wrong", [{"tuning": {"epochs": 7}}, {"settings": ["supervised"]}, {"held_apart": True}])
+@pytest.mark.parametrize("wrong", [{"tuning": {"epochs": 7}}, {"settings": ["supervised"]}, {"decontaminate": True}])
 def test_a_probe_is_told_nothing_of_training(name, wrong):
     with pytest.raises(SettingsError, match=f"{next(iter(wrong))}: nothing is trained for this task"):
         TASKS.build({"name": name, **wrong})

@@ -91,7 +91,7 @@ def changed(target, made, more, name, path):
         ("word_translation", {"targets": '["de"]', "candidates": "text"}, "text/train.en.txt"),
         ("word_translation", {"targets": '["de"]', "learnt": "dict/learnt"}, "dict/learnt"),
         ("embedding_alignment", {"targets": '["de"]', "candidates": "text"}, "text/train.de.txt"),
-        ("pos", {"targets": '["de"]', "held_apart": "true", "tuning.select": "last"}, "pos/dev.en.conllu"),
+        ("pos", {"targets": '["de"]', "decontaminate": "true", "tuning.select": "last"}, "pos/dev.en.conllu"),
     ],
 )
 def test_all_that_a_task_reads_is_looked_at(target, made, tmp_path, name, more, file):

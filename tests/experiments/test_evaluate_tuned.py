@@ -84,7 +84,7 @@ def counted(monkeypatch):
     ("rule", "most"),
     [
         ("last", 3 + 1),  # once more to see whether it has collapsed
-        ("english-dev", 3),
+        ("source-dev", 3),
         ("per-language-dev", 3 * 3),  # at each check that is the best so far
     ],
 )
@@ -114,7 +114,7 @@ def test_what_one_task_read_is_not_kept_for_the_next(asked, counted):
     assert counted[0].count(("train", "en")) == 2
 
 
-@pytest.mark.parametrize(("rule", "gone"), [("english-dev", "test"), ("mean-dev", "test"), ("per-language-dev", "dev")])
+@pytest.mark.parametrize(("rule", "gone"), [("source-dev", "test"), ("mean-dev", "test"), ("per-language-dev", "dev")])
 def test_a_language_without_its_files_costs_the_others_nothing(asked, counted, tmp_path, rule, gone):
     """Nor are the others made again while it is away; German goes on judging where all languages judge."""
     target = asked(tuning__select=rule)
@@ -132,7 +132,7 @@ def test_a_language_without_its_files_costs_the_others_nothing(asked, counted, t
     assert told(run(target, ["nli"])) == whole
 
 
-@pytest.mark.parametrize(("rule", "gone"), [("mean-dev", "dev.de"), ("english-dev", "dev.en"), ("last", "train.en")])
+@pytest.mark.parametrize(("rule", "gone"), [("mean-dev", "dev.de"), ("source-dev", "dev.en"), ("last", "train.en")])
 def test_what_a_fine_tuning_needs_stops_it_before_it_begins(asked, counted, tmp_path, rule, gone):
     (tmp_path / f"{gone}.tsv").unlink()
     with pytest.raises(DataError, match=f"{gone}.tsv"):
@@ -163,7 +163,7 @@ def test_a_task_that_memory_does_not_hold_is_told_and_the_others_go_on(asked, mo
     assert str(caught.value).count("memory") == 1  # of both seeds
 
 
-@pytest.mark.parametrize("rule", ["english-dev", "per-language-dev"])
+@pytest.mark.parametrize("rule", ["source-dev", "per-language-dev"])
 def test_a_sweep_goes_on_with_the_rate_it_was_stopped_in(asked, tmp_path, monkeypatch, rule):
     target = asked(tuning__select=rule, tuning__learning_rate="[1e-2, 1e-3, 3e-3]")
     whole = told(run(replace(target, into=tmp_path / "whole"), ["nli"]))

@@ -1,7 +1,7 @@
 """Every task of the registry scored as people do it: by `interlace evaluate`, on the toy corpus, nothing stands in.
 
 What is scored: a run of ours, a plain checkpoint of transformers, a run that translates, and static word vectors. A new
-task fails here until its row stands in `ASKED`.
+task fails here until its row stands in `CASES`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ TUNED = {"tuning": {"epochs": 1, "learning_rate": 1e-3, "tokens_per_batch": 512}
 
 
 @dataclass(frozen=True)
-class Asked:
+class Case:
     """How a task is scored here, and where its examples are counted.
 
     test: the test file by language. count: the examples that a file holds; None: that many words have vectors.
@@ -70,24 +70,24 @@ def pairs_of(name):
     files = {split: name.format(split=split, language="{language}") for split in ("train", "dev", "test")}
     files["translated"] = name.format(split="test", language="en")
     changes = {"files": files, "settings": THREE, "translations": "human", **TUNED}
-    return Asked(files["test"], "lines", ALL, changes)
+    return Case(files["test"], "lines", ALL, changes)
 
 
-ASKED = {
+CASES = {
     "xnli": pairs_of("nli/{split}.{language}.tsv"),
     "pawsx": pairs_of("pawsx/{split}-{language}.tsv"),
-    "pos": Asked("pos/test.{language}.conllu", "blocks", ALL, TUNED),
-    "ner": Asked("ner/test.{language}.tsv", "blocks", ALL, TUNED),
-    "mlqa": Asked("qa/test.{language}.json", "questions", ALL, TUNED),
-    "retrieval": Asked("parallel/test.en-{language}.en", "lines", TARGETS, {}),
-    "mining": Asked("parallel/test.en-{language}.en", "at most", TARGETS, {"kept": 0.75}),
-    "word_alignment": Asked("parallel/test.en-{language}.links", "lines", TARGETS, {}),
-    "perplexity": Asked("text/test.{language}.txt", "lines", ALL, {}),
-    "embedding_alignment": Asked("dict/en-{language}.txt", None, TARGETS, {}),
-    "word_translation": Asked("dict/en-{language}.txt", None, TARGETS, {"reading": {"pieces": "mean"}}),
-    "word_similarity": Asked("similarity/{language}.tsv", "rows", ALL, {"reading": {"pieces": "mean"}}),
-    "mt": Asked("parallel/test.{pair}.en", "lines", ["en-de", "hi-en"], {"search": {"beam": 2}}),
-    "round_trip": Asked("text/test.{source}.txt", "lines", ["en-de", "hi-en"], {"search": {"beam": 2}}),
+    "pos": Case("pos/test.{language}.conllu", "blocks", ALL, TUNED),
+    "ner": Case("ner/test.{language}.tsv", "blocks", ALL, TUNED),
+    "mlqa": Case("qa/test.{language}.json", "questions", ALL, TUNED),
+    "retrieval": Case("parallel/test.en-{language}.en", "lines", TARGETS, {}),
+    "mining": Case("parallel/test.en-{language}.en", "at most", TARGETS, {"kept": 0.75}),
+    "word_alignment": Case("parallel/test.en-{language}.links", "lines", TARGETS, {}),
+    "perplexity": Case("text/test.{language}.txt", "lines", ALL, {}),
+    "embedding_alignment": Case("dict/en-{language}.txt", None, TARGETS, {}),
+    "word_translation": Case("dict/en-{language}.txt", None, TARGETS, {"reading": {"pieces": "mean"}}),
+    "word_similarity": Case("similarity/{language}.tsv", "rows", ALL, {"reading": {"pieces": "mean"}}),
+    "mt": Case("parallel/test.{pair}.en", "lines", ["en-de", "hi-en"], {"search": {"beam": 2}}),
+    "round_trip": Case("text/test.{source}.txt", "lines", ["en-de", "hi-en"], {"search": {"beam": 2}}),
 }
 WRITERS = {"mt", "round_trip"}  # an encoder alone cannot write
 STATIC = {name for name in TASKS.names() if TASKS.get(name).static}
@@ -156,8 +156,8 @@ def flat(settings, before):
 def options(name):
     """`--set` for all that a task is asked here; what is trained is scored in English too, unasked."""
     trains = TASKS.build(name).learner() is not None
-    targets = [language for language in ASKED[name].targets if language != "en" or not trains]
-    settings = flat({**ASKED[name].changes, "targets": targets}, f"evaluate.tasks.{name}")
+    targets = [language for language in CASES[name].targets if language != "en" or not trains]
+    settings = flat({**CASES[name].changes, "targets": targets}, f"evaluate.tasks.{name}")
     return [part for key, value in settings for part in ("--set", f"{key}={json.dumps(value)}")]
 
 
@@ -169,7 +169,7 @@ def scored(request, base, world):
     def of(kind):
         if kind not in known:
             model = request.getfixturevalue(kind)
-            names = [name for one, name in SCORED if one == kind and name in ASKED]
+            names = [name for one, name in SCORED if one == kind and name in CASES]
             arguments = ["evaluate", str(model), "--on", ",".join(names), "--seeds", "1", "--json"]
             if kind == "checkpoint":
                 recipe = [part for key, value in SMALL.items() for part in ("--set", f"{key}={value}")]
@@ -185,14 +185,14 @@ def scored(request, base, world):
 
 def places(name):
     """(setting, language) of every row that must come back."""
-    asked = ASKED[name]
+    asked = CASES[name]
     settings = asked.changes.get("settings", ["zero-shot"])
     return {(setting, language) for setting in settings for language in asked.targets
             if setting == "zero-shot" or language != "en"}  # fmt: skip
 
 
 def test_every_task_is_scored_here():
-    assert set(ASKED) == set(TASKS.names()), "say in ASKED how the new task is scored"
+    assert set(CASES) == set(TASKS.names()), "say in CASES how the new task is scored"
 
 
 @pytest.mark.parametrize(("kind", "name"), SCORED)
@@ -227,7 +227,7 @@ def test_scores_are_within_their_range_and_their_interval(kind, name, scored):
 
 def counted(world, row):
     """The examples of a test file."""
-    asked, language = ASKED[row["task"]], row["language"]
+    asked, language = CASES[row["task"]], row["language"]
     source, dash, target = language.partition("-")
     pair = "-".join(sorted([source, target], key="en".__ne__)) if dash else ""
     path = world / asked.test.format(language=language, source=source, pair=pair)
@@ -247,7 +247,7 @@ def counted(world, row):
 @pytest.mark.parametrize(("kind", "name"), SCORED)
 def test_as_many_examples_count_as_the_test_file_holds(kind, name, scored, world):
     for row in scored(kind)[1]:
-        if row["task"] == name and ASKED[name].count == "at most":  # sources of a believed or a gold pair
+        if row["task"] == name and CASES[name].count == "at most":  # sources of a believed or a gold pair
             assert 0 < row["n"] <= counted(world, row), row
         elif row["task"] == name:
             assert row["n"] == counted(world, row) > 0, row

@@ -144,10 +144,10 @@ def test_papers_stand_below_ours_and_are_called_theirs(make_run):
 
 def test_units_selection_and_notes_stand_beside_papers_figures(make_run):
     folder = make_run("mlm", gain=0.0)
-    change(folder, "scores.json", lambda rows: [{**row, "tuning": {"rule": "english-dev"}} for row in rows])
+    change(folder, "scores.json", lambda rows: [{**row, "tuning": {"rule": "source-dev"}} for row in rows])
     text = " ".join(words_of(published(read_runs([folder]))))
     assert "(xnli, accuracy): Selection: per-language-dev: the best setting of each language" in text
-    assert "not in the paper; ours: english-dev. Learning rates of 5e-4 to 2e-4" in text
+    assert "not in the paper; ours: source-dev. Learning rates of 5e-4 to 2e-4" in text
     assert "mlm here accuracy, %" in text
 
 

@@ -11,7 +11,7 @@ import pytest
 from interlace.core.errors import DataError
 from interlace.scores.published import Table, lookup, paper, papers, rows, tables
 from interlace.tasks import TASKS
-from interlace.tasks._answers import Normaliser, compare_all
+from interlace.tasks._answers import AnswerNormalizer, compare_all
 from interlace.tasks.word_similarity import correlations
 
 ROUNDING = 0.054  # figures are rounded, and so is their mean
@@ -163,7 +163,7 @@ def test_the_figures_of_align_mlm_are_said_to_be_what_they_show():
 
 def test_every_score_that_is_said_to_be_like_ours_is_told_by_its_task():
     beside = {  # scores that a task tells beside those it names
-        "mlqa": compare_all([], [], Normaliser("squad", "en")),
+        "mlqa": compare_all([], [], AnswerNormalizer("squad", "en")),
         "word_similarity": correlations(np.array([1.0, 2.0]), np.array([1.0, 2.0])),
     }
     said = {(table.task, table.score) for name in papers() for table in tables(name) if table.score}

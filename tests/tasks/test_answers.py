@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlace.tasks._answers import Normaliser, compare, compare_all, f1
+from interlace.tasks._answers import AnswerNormalizer, compare, compare_all, f1
 from interlace.tasks._answers_text import best_texts, n_best
 from interlace.tasks._spans import SPAN
 
@@ -104,8 +104,8 @@ texts = st.one_of(
 @given(texts, st.lists(texts, min_size=1, max_size=3), st.sampled_from(["mlqa", "squad"]), st.sampled_from(SEVEN))
 def test_scores_are_those_of_the_slow_rules(found, answers, rules, language):
     expected = slow_scores(found, answers, rules, language)
-    assert compare(found, answers, Normaliser(rules, language)) == pytest.approx(expected)
-    words = Normaliser(rules, language).words(found)
+    assert compare(found, answers, AnswerNormalizer(rules, language)) == pytest.approx(expected)
+    words = AnswerNormalizer(rules, language).words(found)
     assert " ".join(words) == re.sub(r"\s+", " ", " ".join(words)).strip()
 
 
@@ -132,13 +132,13 @@ def test_scores_are_those_of_the_slow_rules(found, answers, rules, language):
     ],
 )
 def test_what_is_left_of_an_answer(rules, language, text, words):
-    assert " ".join(Normaliser(rules, language).words(text)) == words
+    assert " ".join(AnswerNormalizer(rules, language).words(text)) == words
 
 
 def test_chinese_answers_score_by_character():
-    assert compare("在北京", ["北京"], Normaliser("mlqa", "zh")) == (pytest.approx(0.8), 0)
-    assert compare("在北京", ["北京"], Normaliser("squad", "zh")) == (0, 0)
-    assert compare("北京。", ["北京"], Normaliser("mlqa", "zh")) == (1, 1)
+    assert compare("在北京", ["北京"], AnswerNormalizer("mlqa", "zh")) == (pytest.approx(0.8), 0)
+    assert compare("在北京", ["北京"], AnswerNormalizer("squad", "zh")) == (0, 0)
+    assert compare("北京。", ["北京"], AnswerNormalizer("mlqa", "zh")) == (1, 1)
 
 
 def test_f1_counts_repeated_words():
@@ -147,7 +147,7 @@ def test_f1_counts_repeated_words():
 
 
 def test_each_measure_takes_its_nearest_answer():
-    assert compare("in the red house", ["house", "red house", "in"], Normaliser("squad", "en")) == (
+    assert compare("in the red house", ["house", "red house", "in"], AnswerNormalizer("squad", "en")) == (
         pytest.approx(0.8),
         0,
     )
@@ -155,14 +155,14 @@ def test_each_measure_takes_its_nearest_answer():
 
 def test_an_answer_of_articles_alone_can_be_exact_but_has_no_f1():
     """As in the published programs: nothing equals nothing, and has no word in common with it."""
-    assert compare("", ["The"], Normaliser("squad", "en")) == (0, 1)
+    assert compare("", ["The"], AnswerNormalizer("squad", "en")) == (0, 1)
 
 
 def test_questions_without_answers_are_not_scored():
-    scores = compare_all(["x", "y", ""], [[["x"]], [], [["z"]]], Normaliser("mlqa", "en"))
+    scores = compare_all(["x", "y", ""], [[["x"]], [], [["z"]]], AnswerNormalizer("mlqa", "en"))
     np.testing.assert_array_equal(scores["f1"], [1, np.nan, 0])
     np.testing.assert_array_equal(scores["exact"], [1, np.nan, 0])
-    assert compare_all([], [], Normaliser("mlqa", "en"))["f1"].shape == (0,)
+    assert compare_all([], [], AnswerNormalizer("mlqa", "en"))["f1"].shape == (0,)
 
 
 # Worked out by hand from the published rules: lower case, then no punctuation, then no articles, then words; F1 is
@@ -200,7 +200,7 @@ BY_HAND = [
 
 @pytest.mark.parametrize(("rules", "language", "found", "answers", "f1", "exact"), BY_HAND)
 def test_cases_score_as_worked_out_by_hand_from_the_published_rules(rules, language, found, answers, f1, exact):
-    assert compare(found, answers, Normaliser(rules, language)) == (pytest.approx(f1), exact)
+    assert compare(found, answers, AnswerNormalizer(rules, language)) == (pytest.approx(f1), exact)
 
 
 # Random strings of `PIECES` with what the functions of the published programs gave for them: MLQA's
@@ -214,7 +214,9 @@ def test_recorded_cases_score_as_in_the_published_programs():
     }
     assert sum(0 < f1 < 1 for *_, f1, _ in RECORDED) > len(RECORDED) / 2
     for rules, language, found, answers, *right in RECORDED:
-        assert compare(found, answers, Normaliser(rules, language)) == pytest.approx(tuple(right), abs=1e-6), found
+        assert compare(found, answers, AnswerNormalizer(rules, language)) == pytest.approx(tuple(right), abs=1e-6), (
+            found
+        )
         assert slow_scores(found, answers, rules, language) == pytest.approx(tuple(right), abs=1e-6), found
 
 

@@ -30,14 +30,14 @@ def counts(task, root, vocab):
     return {split: len(task.examples(split, "en", vocab, root)) for split in ("train", "dev", "test")}
 
 
-def pawsx(*, held_apart=True):
-    return TASKS.build({"name": "pawsx", "files": FILES, "held_apart": held_apart})
+def pawsx(*, decontaminate=True):
+    return TASKS.build({"name": "pawsx", "files": FILES, "decontaminate": decontaminate})
 
 
 def test_training_rows_that_share_a_sentence_are_left_out(tmp_path, vocab, caplog):
     caplog.set_level(logging.INFO)
     write(tmp_path, "rows.en", ROWS)  # the second row shares "e f" with a development row
-    assert counts(pawsx(held_apart=False), tmp_path, vocab) == {"train": 3, "dev": 2, "test": 1}
+    assert counts(pawsx(decontaminate=False), tmp_path, vocab) == {"train": 3, "dev": 2, "test": 1}
     assert counts(pawsx(), tmp_path, vocab) == {"train": 2, "dev": 2, "test": 1}
     assert "1 of 3 train rows left out" in caplog.text
 
@@ -52,7 +52,7 @@ def test_case_and_blanks_are_no_difference_and_development_rows_give_way_to_test
 
 def test_without_a_test_file_there_is_nothing_to_hold_apart(tmp_path, vocab):
     write(tmp_path, "rows.en", ROWS[:3])
-    task = TASKS.build({"name": "pawsx", "files": {"train": "rows.{language}"}, "held_apart": True})
+    task = TASKS.build({"name": "pawsx", "files": {"train": "rows.{language}"}, "decontaminate": True})
     assert len(task.examples("train", "en", vocab, tmp_path)) == 3
 
 
@@ -64,7 +64,7 @@ def test_questions_on_one_passage_stay_on_one_side(tmp_path, vocab):
         paragraphs.append({"context": text, "qas": [{"id": str(at), "question": f"{at}?", "answers": [answer]}]})
     write(tmp_path, "qa.json", [json.dumps({"data": [{"paragraphs": paragraphs}]})])
     files = {"train": "qa.json[:2]", "test": "qa.json[2:]"}
-    task = TASKS.build({"name": "mlqa", "files": files, "held_apart": True})
+    task = TASKS.build({"name": "mlqa", "files": files, "decontaminate": True})
     questions = task.examples("train", "en", vocab, tmp_path)
     assert questions.ids == ["1"]
 
@@ -73,5 +73,5 @@ def test_tagged_sentences(tmp_path, vocab):
     lines = ["a B-PER", "b O", "", "c B-LOC", "", "A B-LOC", "b O", ""]
     write(tmp_path, "ner.en", [line.replace(" ", "\t") for line in lines])
     files = {"train": "ner.en[:2]", "test": "ner.en[2:]"}
-    task = TASKS.build({"name": "ner", "files": files, "held_apart": True})
+    task = TASKS.build({"name": "ner", "files": files, "decontaminate": True})
     assert len(task.examples("train", "en", vocab, tmp_path)) == 1

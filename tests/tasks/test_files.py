@@ -7,7 +7,7 @@ import pytest
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.settings import Settings
 from interlace.tasks import TASKS
-from interlace.tasks._files import Asked, Files, Part, find, find_parts, languages_with, translated
+from interlace.tasks._files import FileQuery, Files, Part, find, find_parts, languages_with, translated
 
 
 class Holder(Settings):
@@ -25,7 +25,7 @@ def root(tmp_path):
 
 
 def asked(root, of, split="test", source=""):
-    return Asked("pos", split, of, root, source)
+    return FileQuery("pos", split, of, root, source)
 
 
 def test_a_pattern_is_filled_in(root):

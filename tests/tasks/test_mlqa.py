@@ -8,7 +8,7 @@ import pytest
 
 from interlace.core.errors import DataError
 from interlace.tasks import TASKS
-from interlace.tasks._answers import Normaliser
+from interlace.tasks._answers import AnswerNormalizer
 from interlace.tasks._spans import SPAN
 
 ENGLISH = "the doctor reads letters"
@@ -208,8 +208,8 @@ def test_answers_become_words_once_for_all_checks(task, vocab, tmp_path, monkeyp
     gold = task.learner().gold(questions)
     first = task.score(questions, predicted((4, 10)), gold)
     seen = []
-    words = Normaliser.words
-    monkeypatch.setattr(Normaliser, "words", lambda self, answer: seen.append(answer) or words(self, answer))
+    words = AnswerNormalizer.words
+    monkeypatch.setattr(AnswerNormalizer, "words", lambda self, answer: seen.append(answer) or words(self, answer))
     assert task.score(questions, predicted((4, 10)), gold) == first
     assert seen == ["doctor"]
     squad = TASKS.build({"name": "mlqa", "normalisation": "squad"})

@@ -178,7 +178,7 @@ def test_a_round_trip_needs_no_translations(tmp_path, vocab, model, says):
     assert [each["direction"] for each in asked] == ["en-de", "de-en"] * 2
     assert {sample["gold"] for sample in scores.samples} == set(ENGLISH)
     assert scores.outputs == asked[-1]["lines"]
-    few = alone.model_copy(update={"most_sentences": 2}).examples("test", "en-de", vocab, tmp_path)
+    few = alone.model_copy(update={"max_sentences": 2}).examples("test", "en-de", vocab, tmp_path)
     assert few.sources == ENGLISH[:2]
     with pytest.raises(DataError, match=r"there is no file .*test\.de"):
         alone.examples("test", "de-en", vocab, tmp_path)

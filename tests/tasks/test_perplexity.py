@@ -202,10 +202,10 @@ def test_long_sentences_are_cut_and_the_share_is_told(vocab, model, text):
 
 
 def test_a_fixed_draw_of_sentences(vocab, model, text):
-    one, two = (Perplexity(most_sentences=2).measure(model(), vocab, text) for _ in range(2))
+    one, two = (Perplexity(max_sentences=2).measure(model(), vocab, text) for _ in range(2))
     assert one == two
     assert one["sentences"] == 2
-    assert Perplexity(most_sentences=None).measure(model(), vocab, text)["sentences"] == 4
+    assert Perplexity(max_sentences=None).measure(model(), vocab, text)["sentences"] == 4
 
 
 def test_lines_without_text_are_counted(tmp_path, vocab, caplog):

@@ -29,15 +29,15 @@ def judges(rule, settings):
 
 def test_who_judges():
     zero = [(ZERO, "en"), (ZERO, "de")]
-    assert judges("english-dev", [ZERO]) == [(zero, ["en"])]
+    assert judges("source-dev", [ZERO]) == [(zero, ["en"])]
     assert judges("mean-dev", [ZERO]) == [(zero, ["en", "de"])]
     assert judges("last", [ZERO]) == [(zero, [])]
     assert judges("per-language-dev", [ZERO]) == [([(ZERO, "en")], ["en"]), ([(ZERO, "de")], ["de"])]
 
 
 def test_translated_training_text_has_a_development_set_in_its_language():
-    assert judges("english-dev", [TRAIN]) == [([(TRAIN, "de")], ["de"])]
-    assert judges("english-dev", ["supervised"]) == [([("supervised", "de")], ["de"])]
+    assert judges("source-dev", [TRAIN]) == [([(TRAIN, "de")], ["de"])]
+    assert judges("source-dev", ["supervised"]) == [([("supervised", "de")], ["de"])]
 
 
 def test_translated_test_text_is_judged_like_training_text():

@@ -320,7 +320,7 @@ def test_tags_that_nothing_was_learnt_of_are_told(cell, root, caplog):
 
 @pytest.mark.parametrize(
     ("taken", "rule", "cure"),
-    [("train.en", "last", ""), ("dev.en", "english-dev", ""), ("dev.de", "mean-dev", '["es"]\'')],
+    [("train.en", "last", ""), ("dev.en", "source-dev", ""), ("dev.de", "mean-dev", '["es"]\'')],
 )
 def test_no_cure_is_named_that_does_not_help(cell, root, taken, rule, cure):
     """Without the source nothing is scored, and a language whose development set is gone is none of the others."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from interlace.scores.collapses import SIGN, collapses, collapses_told, has_collapsed
-from interlace.tasks._learnt import ALL, asked_words
+from interlace.tasks._learnt import ALL, scored_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -68,7 +68,7 @@ def _kind(row: Row) -> tuple[str, str, str, str]:
 
 def _asked(rows: list[Row]) -> str:
     """Over which words scores of a dictionary are, where training has read some of it; of other tasks, over all."""
-    return asked_words(rows[0]["metric"], [row.get("scores", {}) for row in rows])
+    return scored_words(rows[0]["metric"], [row.get("scores", {}) for row in rows])
 
 
 def _head(row: Row, asked: str) -> str:

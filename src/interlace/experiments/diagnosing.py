@@ -12,7 +12,7 @@ from interlace.core.errors import DataError, SettingsError
 from interlace.data.parallel import ParallelCorpus
 from interlace.objectives import Resources
 from interlace.objectives._lexicons import Dictionary
-from interlace.tasks._files import Asked, find
+from interlace.tasks._files import FileQuery, find
 from interlace.tasks.retrieval import Retrieval
 from interlace.training._diagnostics_accuracy import beginning
 from interlace.training.diagnostics import MEASURES, OF_PAIRS, Diagnostics, PairRows, Probes, diagnose
@@ -165,7 +165,7 @@ def _of_task(task: Retrieval, language: str, materials: Materials) -> Pairs | No
 
 def _file(task: Retrieval, split: str, language: str, root: Path) -> Path | None:
     try:
-        return find(task.files, Asked("retrieval", split, language, root, task.source))
+        return find(task.files, FileQuery("retrieval", split, language, root, task.source))
     except DataError:
         return None
 

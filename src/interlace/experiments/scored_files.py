@@ -12,7 +12,7 @@ from interlace.core.errors import DataError
 from interlace.data.cache import content_key
 from interlace.experiments.prepare import data_key, data_root
 from interlace.models._files import find
-from interlace.tasks._apart import apart_from
+from interlace.tasks._apart import held_out_splits
 from interlace.tasks._files import MissingDataError, translated
 from interlace.training.selection import fits_of_task, groups_of
 
@@ -93,6 +93,6 @@ def _read(task: Task, source: str, root: Path, fit: Fit) -> Iterator[Path]:
     for split, languages in (("dev", [judge for group in groups for judge in group.judges]), ("train", fit.trained)):
         for language in dict.fromkeys(languages):
             yield from task.read_files(split, language, root)
-            for other in apart_from(task, split):
+            for other in held_out_splits(task, split):
                 with suppress(MissingDataError):  # then there is nothing to hold apart
                     yield from task.read_files(other, language, root)

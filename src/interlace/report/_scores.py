@@ -15,7 +15,7 @@ from interlace.report._cells import Cell, Difference, differences
 from interlace.report._format import joined
 from interlace.report._run import read_runs
 from interlace.scores.collapses import collapses
-from interlace.tasks._learnt import ALL, asked_words
+from interlace.tasks._learnt import ALL, scored_words
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -145,7 +145,7 @@ def _table(scored: list[tuple[Run, Score]]) -> TaskTable:
 def _asked(metric: str, recipes: list[str], scored: list[tuple[Run, Score]]) -> dict[str, str]:
     """By recipe, over which words a score is; empty where all are over all words."""
     told = {
-        recipe: asked_words(metric, [score.scores for run, score in scored if run.label == recipe])
+        recipe: scored_words(metric, [score.scores for run, score in scored if run.label == recipe])
         for recipe in recipes
     }
     return told if set(told.values()) != {ALL} else {}

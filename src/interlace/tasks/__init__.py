@@ -1,6 +1,6 @@
 """Registry of tasks: what a pre-trained model is measured by.
 
-A task reads its standard files and scores predictions. One that trains hands the loop a `Learner`, an objective that
+A task reads its standard files and scores predictions. One that trains hands the loop a `TaskHead`, an objective that
 can also predict; a probe has none and measures the backbone as it is.
 """
 
@@ -19,7 +19,7 @@ from interlace.core.settings import Settings
 from interlace.data import Labelled
 from interlace.objectives import Objective
 from interlace.tasks._file_tables import refuse_one_for_all
-from interlace.tasks._files import Asked, find_sides
+from interlace.tasks._files import FileQuery, find_sides
 from interlace.tasks._outcomes import right_labels
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     Predictions = NDArray[Any] | Ragged
     """A class id a row, or a row of class ids, one a word; -1 where a model gave none. Or what a learner makes of an
-    example in its place (`Learner.nothing`), such as the best answers to a question."""
+    example in its place (`TaskHead.nothing`), such as the best answers to a question."""
 
 
 Rate = Annotated[float, Field(gt=0)]
@@ -52,7 +52,7 @@ alone, with the test text translated into it."""
 Scale = tuple[str, bool | None]
 """The unit of a score, and whether greater is better; None where neither more nor less is."""
 
-Rule = Literal["english-dev", "mean-dev", "per-language-dev", "last"]
+Rule = Literal["source-dev", "mean-dev", "per-language-dev", "last"]
 """Whose development set chooses the weights and the learning rate: the source language's, that of all languages on the
 mean, each language's own (a model a language); or none does, and the last weights count."""
 
@@ -68,7 +68,7 @@ class Tuning(Settings):
     warmup_share: float = Field(0.1, ge=0, lt=1, description="Share of the steps with a rising learning rate.")
     weight_decay: float = Field(0.0, ge=0, description="AdamW's decoupled decay.")
     betas: tuple[Decay, Decay] = Field((0.9, 0.999), description="Adam's decay of moments (ALM: 0.9, 0.997).")
-    select: Rule = Field("english-dev", description="Whose dev set chooses weights and learning rate.")
+    select: Rule = Field("source-dev", description="Whose dev set chooses weights and learning rate.")
     checks: int = Field(1, ge=1, description="How often an epoch dev sets are scored (XLM: every 20,000 examples).")
     patience: int | None = Field(None, ge=1, description="Stop after so many checks without a better one.")
     freeze: int | None = Field(
@@ -95,7 +95,7 @@ class Tuning(Settings):
         return self.learning_rate if isinstance(self.learning_rate, list) else [self.learning_rate]
 
 
-class Learner(Objective):
+class TaskHead(Objective):
     """An objective with heads of its own that can also predict.
 
     Where it predicts words, its batches hold `extra["words"]`, (N,) the word of each prediction in its row; where they
@@ -170,7 +170,7 @@ class Task(Settings, ABC):
     translations: Literal["machine", "human"] = Field(
         "machine", description="Whose translations the files hold, told beside the scores of translate-.. settings."
     )
-    held_apart: bool = Field(
+    decontaminate: bool = Field(
         False,
         description="Leave out training rows that share a text with development or test rows of their language, and "
         "development rows that share one with test rows; the log counts them. For test sets cut out of one file.",
@@ -187,7 +187,7 @@ class Task(Settings, ABC):
     @model_validator(mode="after")
     def _nothing_for_naught(self) -> Self:
         """A probe is told nothing of training: who tunes it would read a score that knows nothing of that."""
-        for name in ("settings", "held_apart", "tuning"):
+        for name in ("settings", "decontaminate", "tuning"):
             default = type(self).model_fields[name].get_default(call_default_factory=True)
             if self.learner() is None and getattr(self, name) != default:
                 message = f"{name}: nothing is trained for this task, so leave it out"
@@ -224,7 +224,7 @@ class Task(Settings, ABC):
         Raises:
             DataError: a file is not there.
         """
-        asked = Asked(type(self).__name__, split, language, root, getattr(self, "source", ""))
+        asked = FileQuery(type(self).__name__, split, language, root, getattr(self, "source", ""))
         named = [files for files in (getattr(self, field, None) for field in ("files", "gold")) if files]
         return [path for files in named for path in find_sides(files, asked)]
 
@@ -232,7 +232,7 @@ class Task(Settings, ABC):
         """The task as it scores what a run has learnt; one that asks what training has read looks in its folder."""
         return self
 
-    def learner(self) -> Learner | None:
+    def learner(self) -> TaskHead | None:
         """What the loop trains on `examples`; None for a probe."""
         return None
 

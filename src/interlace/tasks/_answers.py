@@ -52,7 +52,7 @@ _ASCII = str.maketrans("", "", string.punctuation)
 
 
 @dataclass(frozen=True)
-class Normaliser:
+class AnswerNormalizer:
     """What is left of an answer when it is compared.
 
     language: the answer's. MLQA's own seven are treated as its program does; in others, articles stay, and where the
@@ -94,13 +94,13 @@ def f1(found: list[str], right: list[str]) -> float:
 Words = list[str]
 
 
-def compare(found: str, answers: Sequence[str], normaliser: Normaliser) -> tuple[float, float]:
+def compare(found: str, answers: Sequence[str], normaliser: AnswerNormalizer) -> tuple[float, float]:
     """(F1, exact match) against the answer that is nearest in each of them, 0 to 1."""
     return _compared(normaliser.words(found), [normaliser.words(answer) for answer in answers])
 
 
 def compare_all(
-    found: Sequence[str], right: Sequence[Sequence[Words]], normaliser: Normaliser
+    found: Sequence[str], right: Sequence[Sequence[Words]], normaliser: AnswerNormalizer
 ) -> dict[str, NDArray[np.float64]]:
     """`f1` and `exact` of each question, (n,) from 0 to 1; NaN where there is no answer to compare with.
 
@@ -114,7 +114,7 @@ def compare_all(
     return {"f1": columns[:, 0], "exact": columns[:, 1]}
 
 
-def right_words(answers: Sequence[Sequence[str]], normaliser: Normaliser) -> list[list[Words]]:
+def right_words(answers: Sequence[Sequence[str]], normaliser: AnswerNormalizer) -> list[list[Words]]:
     """The answers to each question as words."""
     return [[normaliser.words(answer) for answer in some] for some in answers]
 

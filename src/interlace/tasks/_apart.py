@@ -1,4 +1,4 @@
-"""Rows of training data that share a text with held-out rows, left out where a task asks for it (`held_apart`).
+"""Rows of training data that share a text with held-out rows, left out where a task asks for it (`decontaminate`).
 
 Some test sets are cut out of one file, by rows, and some texts stand in several rows: a passage with its questions, a
 sentence with its paraphrases. What was learnt from one row is then scored on the other.
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from interlace.tasks import Task
-    from interlace.tasks._files import Asked
+    from interlace.tasks._files import FileQuery
 
 T = TypeVar("T", Text, TextPairs)
 
@@ -33,12 +33,12 @@ log = logging.getLogger(__name__)
 _HELD_OUT = {"train": ("dev", "test"), "dev": ("test",)}
 
 
-def apart_from(task: Task, split: str) -> tuple[str, ...]:
+def held_out_splits(task: Task, split: str) -> tuple[str, ...]:
     """The splits whose text is read too, so that rows of this one are left out."""
-    return _HELD_OUT.get(split, ()) if task.held_apart else ()
+    return _HELD_OUT.get(split, ()) if task.decontaminate else ()
 
 
-def held_apart(task: Task, asked: Asked, chunks: list[tuple[Path, T]]) -> list[tuple[Path, T]]:
+def decontaminate(task: Task, asked: FileQuery, chunks: list[tuple[Path, T]]) -> list[tuple[Path, T]]:
     """The chunks, with their files, without the rows of which a text stands in held-out rows; the log counts them.
 
     Training rows are kept apart from development and test rows, development rows from test rows, all of the language
@@ -47,7 +47,7 @@ def held_apart(task: Task, asked: Asked, chunks: list[tuple[Path, T]]) -> list[t
     Raises:
         DataError: nothing is left.
     """
-    splits = apart_from(task, asked.split)
+    splits = held_out_splits(task, asked.split)
     if not splits:
         return chunks
     held = {key for split in splits for key in _held_out(task, replace(asked, split=split))}
@@ -64,7 +64,7 @@ def held_apart(task: Task, asked: Asked, chunks: list[tuple[Path, T]]) -> list[t
     return kept
 
 
-def _held_out(task: Task, asked: Asked) -> Iterator[str]:
+def _held_out(task: Task, asked: FileQuery) -> Iterator[str]:
     """Each text of a held-out split; none where there is no such file."""
     try:
         chunks = task.texts(asked.split, asked.of, asked.root)

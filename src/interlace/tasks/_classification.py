@@ -18,7 +18,7 @@ from interlace.core.errors import DataError
 from interlace.data import Pairs
 from interlace.data.layout import joined, single
 from interlace.objectives import Batch, Prepared, Resources, Switch, Term, encoder_inputs, wants_languages
-from interlace.tasks import Learner
+from interlace.tasks import TaskHead
 from interlace.tasks._head import apply_head, make_head
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 Pooling = Literal["first", "mean", "max"]
 
 
-class Classifier(Learner):
+class Classifier(TaskHead):
     """Dropout and a linear layer on one vector of each row."""
 
     term: ClassVar[str] = "classification"

@@ -120,7 +120,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Asked:
+class FileQuery:
     """Which file is wanted. `of` is the language the task was asked for; of a pair, it is the target."""
 
     task: str
@@ -152,7 +152,7 @@ class Asked:
         return f"{self.task}: no {self.split} data in {self.of!r}{beside}"
 
 
-def find(files: Named, asked: Asked, language: str | None = None) -> Path:
+def find(files: Named, asked: FileQuery, language: str | None = None) -> Path:
     """The one whole file that `files` names, for one side of a pair that of `language`.
 
     Raises:
@@ -164,7 +164,7 @@ def find(files: Named, asked: Asked, language: str | None = None) -> Path:
     return parts[0].path
 
 
-def find_parts(files: Named, asked: Asked, language: str | None = None) -> list[Part]:
+def find_parts(files: Named, asked: FileQuery, language: str | None = None) -> list[Part]:
     """The files that `files` names, or the rows of them that it asks for, in its order.
 
     Raises:
@@ -182,7 +182,7 @@ def find_parts(files: Named, asked: Asked, language: str | None = None) -> list[
     return parts
 
 
-def find_sides(files: Named, asked: Asked) -> list[Path]:
+def find_sides(files: Named, asked: FileQuery) -> list[Path]:
     """The files that `files` names, of a pair those of both sides, the target's first; they may be the same.
 
     Raises:
@@ -191,7 +191,7 @@ def find_sides(files: Named, asked: Asked) -> list[Path]:
     return [part.path for side in (asked.of, asked.source) if side for part in find_parts(files, asked, side)]
 
 
-def named(files: Named, asked: Asked) -> list[Path]:
+def named(files: Named, asked: FileQuery) -> list[Path]:
     """The whole files that `files` names, whether they are there or not; data sets of the hub are left out.
 
     Raises:
@@ -205,7 +205,7 @@ def named(files: Named, asked: Asked) -> list[Path]:
     return found
 
 
-def _paths(pattern: str, asked: Asked, language: str) -> Iterator[Path]:
+def _paths(pattern: str, asked: FileQuery, language: str) -> Iterator[Path]:
     """Where a file may stand: with each of the three-letter codes that its languages are known by."""
     names = {**asked.filled, "language": language}
     known = {name: three_letters(name) for name in (language, asked.source, asked.of)}
@@ -221,7 +221,7 @@ def translated(files: Named, language: str, source: str) -> Named:
     Raises:
         DataError: the files name no such translation.
     """
-    asked = Asked("translate-test", "translated", language, Path())
+    asked = FileQuery("translate-test", "translated", language, Path())
     filled = {"{split}": "translated", "{language}": language, "{language3}": three_letters(language)[0]}
     patterns = _patterns(files, asked)
     for name, value in filled.items():
@@ -229,7 +229,7 @@ def translated(files: Named, language: str, source: str) -> Named:
     return {f"test.{source}": patterns}
 
 
-def _patterns(files: Named, asked: Asked) -> list[str]:
+def _patterns(files: Named, asked: FileQuery) -> list[str]:
     if isinstance(files, dict):
         pair = f"{asked.split}.{asked.source}-{asked.of}"
         for key in (pair, f"{asked.split}.{asked.of}", asked.split):
@@ -244,7 +244,7 @@ def _listing(patterns: str | list[str]) -> list[str]:
     return [patterns] if isinstance(patterns, str) else patterns
 
 
-def _instead(files: Named, pattern: str, asked: Asked) -> str:
+def _instead(files: Named, pattern: str, asked: FileQuery) -> str:
     """For which languages there is data, as the end of a message."""
     if not asked.root.is_dir():
         return f"; the data root {asked.root} is no folder"
@@ -263,7 +263,7 @@ def _listed(languages: set[str], split: str) -> str:
     return f"; there is {split} data in: {', '.join(names[:SHOWN])}{', ...' if len(names) > SHOWN else ''}"
 
 
-def languages_with(pattern: str, asked: Asked) -> set[str]:
+def languages_with(pattern: str, asked: FileQuery) -> set[str]:
     """Languages for which the pattern names files that exist; `en-de` where those of passages and questions differ."""
     names = [name for _, name, _, _ in Formatter().parse(pattern) if name is not None]
     kinds = (["target", "target3"], ["context", "question"])

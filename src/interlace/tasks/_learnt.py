@@ -17,7 +17,7 @@ from pydantic import Field, PrivateAttr
 
 from interlace.tasks import Task
 from interlace.tasks._dictionary import read_entries
-from interlace.tasks._files import Asked, Files, find_parts
+from interlace.tasks._files import FileQuery, Files, find_parts
 from interlace.text.lines import read_lines
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ DRAWN, USED = "drawn", "used"  # the part and the fate of what was learnt from
 HELD_OUT, ALL = "held-out words", "all words"  # what a main score is over
 
 
-def asked_words(metric: str, scores: Iterable[Mapping[str, float]]) -> str:
+def scored_words(metric: str, scores: Iterable[Mapping[str, float]]) -> str:
     """Over which words the main score of some rows is: `HELD_OUT`, `ALL`, or some one and some the other.
 
     metric: the main score. scores: of each row, everything that was measured.
@@ -100,7 +100,7 @@ class Parts:
         return {**scored(self.counted), **told, "held out": 100 * float(self.held_out.mean())}
 
 
-class AsksDictionary(Task):
+class DictionaryTask(Task):
     """A task over a dictionary that tells apart what the run that is scored has learnt from."""
 
     learnt: Files | None = Field(
@@ -119,11 +119,11 @@ class AsksDictionary(Task):
 
     def read_files(self, split: str, language: str, root: Path) -> list[Path]:
         """The dictionary, and what was learnt of it; what a run keeps goes with its model."""
-        asked = Asked(type(self).__name__, split, language, root, getattr(self, "source", ""))
+        asked = FileQuery(type(self).__name__, split, language, root, getattr(self, "source", ""))
         learnt = [part.path for part in find_parts(self.learnt, asked)] if self.learnt is not None else []
         return [*super().read_files(split, language, root), *learnt]
 
-    def learnt_of(self, asked: Asked) -> Learnt:
+    def learnt_of(self, asked: FileQuery) -> Learnt:
         """What was learnt of the dictionary that is asked for.
 
         Raises:

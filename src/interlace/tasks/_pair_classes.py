@@ -13,10 +13,10 @@ from interlace.core.errors import DataError, did_you_mean
 from interlace.data import Labelled, Pairs
 from interlace.objectives import Switch
 from interlace.tasks import Task, Tuning
-from interlace.tasks._apart import held_apart
+from interlace.tasks._apart import decontaminate
 from interlace.tasks._classification import Classifier, Pooling
 from interlace.tasks._encode import encode
-from interlace.tasks._files import Asked, Files, find_parts
+from interlace.tasks._files import FileQuery, Files, find_parts
 from interlace.tasks._read import log_notes, read_parts
 from interlace.text import TextPairs
 
@@ -60,13 +60,13 @@ class PairTask(Task):
     )
 
     @abstractmethod
-    def pairs(self, asked: Asked) -> Chunks:
+    def pairs(self, asked: FileQuery) -> Chunks:
         """The pairs of one split in one language."""
 
     def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> Labelled:
         """Pairs with a label each; those without one are counted and not scored."""
-        asked = Asked(self.called, split, language, root)
-        chunks = held_apart(self, asked, self.pairs(asked))
+        asked = FileQuery(self.called, split, language, root)
+        chunks = decontaminate(self, asked, self.pairs(asked))
         found = encode_pairs(self.called, chunks, self.labels, vocab)
         if split == "train":
             self._warn_of_missing(found, chunks[-1][0])
@@ -81,7 +81,7 @@ class PairTask(Task):
 
     def texts(self, split: str, language: str, root: Path) -> list[TextPairs]:
         """Both sentences."""
-        return [chunk for _, chunk in self.pairs(Asked(self.called, split, language, root))]
+        return [chunk for _, chunk in self.pairs(FileQuery(self.called, split, language, root))]
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -103,7 +103,7 @@ class PairTask(Task):
         return {"accuracy": accuracy(predictions, gold)}
 
 
-def read_pairs(files: Named, asked: Asked, reader: Mapping[str, Any] | str, languages: list[str]) -> Chunks:
+def read_pairs(files: Named, asked: FileQuery, reader: Mapping[str, Any] | str, languages: list[str]) -> Chunks:
     """All pairs of the files.
 
     languages: what the reader is asked for: the language, or it twice where the reader makes pairs of two columns only.

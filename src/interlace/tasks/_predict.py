@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
     from interlace.models.backbone import Backbone
     from interlace.objectives import Prepared
-    from interlace.tasks import Learner, Predictions
+    from interlace.tasks import Predictions, TaskHead
 
 
 def predict_all(
-    learner: Learner,
+    learner: TaskHead,
     backbone: Backbone,
     heads: nn.ModuleDict,
     examples: Any,
@@ -39,7 +39,7 @@ def predict_all(
     """What the model predicts for every example, and what is right, both in the order of the examples.
 
     A row of words where the examples have tags (`Ragged`, shaped like the tags), else one prediction an example. Where
-    there is none, because there is no gold or a word stands beyond the longest row, it is -1 (`Learner.nothing`).
+    there is none, because there is no gold or a word stands beyond the longest row, it is -1 (`TaskHead.nothing`).
     Dropout is off.
 
     tokens_per_batch: padded subwords in a batch. accelerator: several processes share the batches, and all of them end

@@ -21,7 +21,7 @@ from pydantic import Field
 from interlace.data.layout import joined
 from interlace.data.questions import Questions, Windows, windows
 from interlace.objectives import Batch, Prepared, Resources, Switch, Term, encoder_inputs, wants_languages
-from interlace.tasks import Learner
+from interlace.tasks import TaskHead
 from interlace.tasks._head import apply_head, make_head
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ SPAN = np.dtype([("start", np.int32), ("end", np.int32), ("score", np.float32)])
 up to `end` in the passage. Where there is none, start and end are -1 and the score is -inf; best scores come first."""
 
 
-class Extractor(Learner):
+class Extractor(TaskHead):
     """A linear layer of two outputs on the last state of each subword."""
 
     reads: ClassVar[type] = Questions

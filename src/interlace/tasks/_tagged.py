@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
     from interlace.data import Sentences
     from interlace.data.vocab import Vocab
-    from interlace.tasks._files import Asked, Named
+    from interlace.tasks._files import FileQuery, Named
 
 Chunks = list[tuple["Path", Text]]  # with the file that each comes from
 
 
-def read_tagged(files: Named, asked: Asked, reader: Mapping[str, Any] | str, kind: str) -> Chunks:
+def read_tagged(files: Named, asked: FileQuery, reader: Mapping[str, Any] | str, kind: str) -> Chunks:
     """All sentences of the files, which have tags of that kind.
 
     Raises:
@@ -46,7 +46,7 @@ def encode_tagged(chunks: Chunks, vocab: Vocab) -> Sentences:
 
 
 def tag_ids(
-    asked: Asked, chunks: Chunks, kind: str, numbers: Mapping[str, int], strange: Callable[[str], str]
+    asked: FileQuery, chunks: Chunks, kind: str, numbers: Mapping[str, int], strange: Callable[[str], str]
 ) -> Ragged:
     """A row a sentence with the number of each word's tag.
 

@@ -17,7 +17,7 @@ from pydantic import Field
 from interlace.core.errors import DataError
 from interlace.data.layout import single
 from interlace.objectives import Batch, Prepared, Resources, Switch, Term, encoder_inputs, wants_languages
-from interlace.tasks import Learner
+from interlace.tasks import TaskHead
 from interlace.tasks._head import apply_head, make_head
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from interlace.models.backbone import Backbone
 
 
-class Tagger(Learner):
+class Tagger(TaskHead):
     """Dropout and a linear layer on the last state of each word's first subword."""
 
     term: ClassVar[str] = "tagging"

@@ -23,8 +23,8 @@ from interlace.objectives import Switch, language_id, wants_languages
 from interlace.scores.examples import Examples, identity_of
 from interlace.tasks._dictionary import read_entries
 from interlace.tasks._distinct import numbered
-from interlace.tasks._files import Asked, Files, find, find_parts
-from interlace.tasks._learnt import AsksDictionary, Learnt
+from interlace.tasks._files import FileQuery, Files, find, find_parts
+from interlace.tasks._learnt import DictionaryTask, Learnt
 from interlace.tasks._outcomes import Measured
 from interlace.tasks._subwords import subwords_of
 from interlace.tasks._words import means, spellable
@@ -51,7 +51,7 @@ class Entries(Pairs):
     met: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
 
 
-class EmbeddingAlignment(AsksDictionary):
+class EmbeddingAlignment(DictionaryTask):
     """Percent of dictionary words whose nearest row in the input table is one of their translations.
 
     Where training has read a part of the dictionary, the score is over the words that it has not.
@@ -94,7 +94,7 @@ class EmbeddingAlignment(AsksDictionary):
 
     def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> Entries:
         """A row a dictionary entry: the subwords of the word and of its translation as inside a sentence."""
-        asked = Asked("embedding_alignment", split, language, root, self.source)
+        asked = FileQuery("embedding_alignment", split, language, root, self.source)
         words = read_entries(find(self.files, asked))
         source, target = _words(words[0], self.source, vocab), _words(words[1], language, vocab)
         met = subwords_of(find_parts(self.text, asked) if self.candidates == "text" else [], language, vocab)
@@ -102,7 +102,7 @@ class EmbeddingAlignment(AsksDictionary):
 
     def read_files(self, split: str, language: str, root: Path) -> list[Path]:
         """The dictionary, what was learnt of it, and the text, where its subwords are candidates."""
-        asked = Asked("embedding_alignment", split, language, root, self.source)
+        asked = FileQuery("embedding_alignment", split, language, root, self.source)
         text = find_parts(self.text, asked) if self.candidates == "text" else []
         return [*super().read_files(split, language, root), *(part.path for part in text)]
 

@@ -19,7 +19,7 @@ from interlace.objectives import Switch
 from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import Task
 from interlace.tasks._encode import encode
-from interlace.tasks._files import Asked, Files, find, find_parts
+from interlace.tasks._files import FileQuery, Files, find, find_parts
 from interlace.tasks._mined import Mined, Search, mine
 from interlace.tasks._outcomes import Measured
 from interlace.tasks._read import read_parts, where
@@ -113,7 +113,9 @@ class Mining(Task):
         """Both texts of the split, and of the dev set, with the rows of the pairs that translate each other."""
         if language == self.source:
             raise DataError(f"mining: {language!r} cannot be paired with itself; set another source or leave it out")
-        scored, dev = (self._both(Asked("mining", name, language, root, self.source), vocab) for name in (split, "dev"))
+        scored, dev = (
+            self._both(FileQuery("mining", name, language, root, self.source), vocab) for name in (split, "dev")
+        )
         return TwoSplits(scored, dev)
 
     def read_files(self, split: str, language: str, root: Path) -> list[Path]:
@@ -124,7 +126,7 @@ class Mining(Task):
         """Both texts; none of the source alone."""
         if language == self.source:
             return []
-        asked = Asked("mining", split, language, root, self.source)
+        asked = FileQuery("mining", split, language, root, self.source)
         return [chunk for side in (self.source, language) for chunk in self._side(asked, side)]
 
     def measure(self, backbone: Backbone, vocab: Vocab, examples: TwoSplits) -> Measured:
@@ -149,7 +151,7 @@ class Mining(Task):
         around = Surroundings.of(self.margin, source, target, self.neighbours)
         return mine(source, target, around, texts.gold, self.search)
 
-    def _both(self, asked: Asked, vocab: Vocab) -> Texts:
+    def _both(self, asked: FileQuery, vocab: Vocab) -> Texts:
         source, target = (self._side(asked, language) for language in (self.source, asked.of))
         if self.gold is None:
             source, target, gold = self._apart(asked, source, target)
@@ -157,12 +159,12 @@ class Mining(Task):
             gold = _named(find(self.gold, asked), source, target)
         return Texts(encode(source, vocab), encode(target, vocab), gold)
 
-    def _side(self, asked: Asked, language: str) -> list[Text]:
+    def _side(self, asked: FileQuery, language: str) -> list[Text]:
         parts = find_parts(self.files, asked, language)
         return read_parts("mining", self.reader, parts, [language], Text)
 
     def _apart(
-        self, asked: Asked, source: list[Text], target: list[Text]
+        self, asked: FileQuery, source: list[Text], target: list[Text]
     ) -> tuple[list[Text], list[Text], NDArray[np.int64]]:
         """Parallel text of which only some pairs keep both sides, and the rows of those; drawn once and for all."""
         count, other = (sum(map(len, side)) for side in (source, target))

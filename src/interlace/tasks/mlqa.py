@@ -13,10 +13,10 @@ from pydantic import Field
 from interlace.core.errors import DataError
 from interlace.objectives import Switch
 from interlace.tasks import Task, Tuning
-from interlace.tasks._answers import Normaliser, Rules, compare_all, right_words
+from interlace.tasks._answers import AnswerNormalizer, Rules, compare_all, right_words
 from interlace.tasks._answers_text import best_texts, n_best
-from interlace.tasks._apart import held_apart
-from interlace.tasks._files import Asked, Files, find_parts
+from interlace.tasks._apart import decontaminate
+from interlace.tasks._files import FileQuery, Files, find_parts
 from interlace.tasks._kept import Kept
 from interlace.tasks._questions import encode_questions
 from interlace.tasks._read import log_notes, read_parts
@@ -72,9 +72,9 @@ class Mlqa(Task):
 
     def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> Questions:
         """Questions in the order of the files; of training, those that nothing can be learnt from are left out."""
-        asked = Asked("mlqa", split, language, root)
+        asked = FileQuery("mlqa", split, language, root)
         parts = find_parts(self.files, asked)
-        chunks = held_apart(self, asked, [(parts[-1].path, chunk) for chunk in self._pairs(asked)])
+        chunks = decontaminate(self, asked, [(parts[-1].path, chunk) for chunk in self._pairs(asked)])
         questions = encode_questions([chunk for _, chunk in chunks], vocab)
         placed = questions.spans[:, 0] >= 0
         long = int((questions.questions.lengths > self.max_question).sum())
@@ -93,7 +93,7 @@ class Mlqa(Task):
 
     def texts(self, split: str, language: str, root: Path) -> list[TextPairs]:
         """A passage and a question each."""
-        return self._pairs(Asked("mlqa", split, language, root))
+        return self._pairs(FileQuery("mlqa", split, language, root))
 
     def learner(self) -> Extractor:
         """A predictor of the answer's first and last subword."""
@@ -128,7 +128,7 @@ class Mlqa(Task):
 
     def by_question(self, questions: Questions, predictions: NDArray[Any]) -> dict[str, NDArray[np.float64]]:
         """(n,) `f1` and `exact` of each question, 0 to 1, for statistics; NaN where it has no answer."""
-        normaliser = Normaliser(self.normalisation, questions.passages.language)
+        normaliser = AnswerNormalizer(self.normalisation, questions.passages.language)
         right = _KEPT.of(questions, normaliser, lambda: right_words(questions.answers, normaliser))
         return compare_all(best_texts(questions, predictions), right, normaliser)
 
@@ -164,7 +164,7 @@ class Mlqa(Task):
             for row, each in zip(rows.tolist(), listed, strict=True)
         ]
 
-    def _pairs(self, asked: Asked) -> list[TextPairs]:
+    def _pairs(self, asked: FileQuery) -> list[TextPairs]:
         languages = list(dict.fromkeys((asked.context, asked.question)))
         return read_parts("mlqa", self.reader, find_parts(self.files, asked), languages, TextPairs)
 

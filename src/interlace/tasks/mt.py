@@ -16,7 +16,7 @@ from pydantic import Field, field_validator
 from interlace.core.errors import DataError
 from interlace.scores.examples import Examples, identity_of
 from interlace.tasks._bleu import bleu, chrf, copied, length_ratio, tokenised_bleu
-from interlace.tasks._files import Asked, Files, MissingDataError, find_parts
+from interlace.tasks._files import FileQuery, Files, MissingDataError, find_parts
 from interlace.tasks._outcomes import Measured
 from interlace.tasks._read import read_parts_of_both
 from interlace.tasks._translating import Direction, Sources, Translating, in_pieces, samples_of, writer
@@ -162,7 +162,7 @@ class Mt(Translating):
         """
         missing = []
         for way in (direction, direction.back):
-            asked = Asked("mt", split, way.target, root, way.source)
+            asked = FileQuery("mt", split, way.target, root, way.source)
             try:
                 return {side: find_parts(self.files, asked, side) for side in sorted((way.source, way.target))}
             except MissingDataError as error:

@@ -18,9 +18,9 @@ from interlace.core.ragged import Ragged
 from interlace.data import Labelled
 from interlace.objectives import Switch
 from interlace.tasks import Scale, Task, Tuning
-from interlace.tasks._apart import held_apart
+from interlace.tasks._apart import decontaminate
 from interlace.tasks._entities import by_row, compare, entities, tag_numbers
-from interlace.tasks._files import Asked, Files
+from interlace.tasks._files import FileQuery, Files
 from interlace.tasks._read import log_notes
 from interlace.tasks._tagged import encode_tagged, read_tagged, tag_ids
 from interlace.tasks._tagging import Tagger
@@ -81,8 +81,8 @@ class Ner(Task):
 
     def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> Labelled:
         """Sentences with a tag a word; what the reader mended is counted in the log."""
-        asked = Asked("ner", split, language, root)
-        chunks = held_apart(self, asked, read_tagged(self.files, asked, self.reader, _KIND))
+        asked = FileQuery("ner", split, language, root)
+        chunks = decontaminate(self, asked, read_tagged(self.files, asked, self.reader, _KIND))
         tags = tag_ids(asked, chunks, _KIND, self._numbers(chunks), self._strange)
         if not (tags.flat > 0).any():
             raise DataError(
@@ -94,7 +94,9 @@ class Ner(Task):
 
     def texts(self, split: str, language: str, root: Path) -> list[Text]:
         """The sentences."""
-        return [chunk for _, chunk in read_tagged(self.files, Asked("ner", split, language, root), self.reader, _KIND)]
+        return [
+            chunk for _, chunk in read_tagged(self.files, FileQuery("ner", split, language, root), self.reader, _KIND)
+        ]
 
     @property
     def classes(self) -> tuple[str, ...]:

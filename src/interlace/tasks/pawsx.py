@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from interlace.core.errors import DataError
-from interlace.tasks._files import Asked, Files
+from interlace.tasks._files import FileQuery, Files
 from interlace.tasks._pair_classes import PairTask, read_pairs
 from interlace.tasks._read import log_notes
 
@@ -38,7 +38,7 @@ class Pawsx(PairTask):
         "by name where there is a header (the authors' files: sentence1, sentence2, label).",
     )
 
-    def pairs(self, asked: Asked) -> Chunks:
+    def pairs(self, asked: FileQuery) -> Chunks:
         """Both sentences."""
         return _translated(read_pairs(self.files, asked, self.reader, [asked.of, asked.of]))
 

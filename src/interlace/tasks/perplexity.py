@@ -19,7 +19,7 @@ from interlace.core.randomness import Purpose, generator
 from interlace.objectives import Switch
 from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import Scale, Task
-from interlace.tasks._files import Asked, Files, find_parts
+from interlace.tasks._files import FileQuery, Files, find_parts
 from interlace.tasks._held_out import perplexity
 from interlace.tasks._likelihood import Reading, causal, masked, pseudo
 from interlace.tasks._outcomes import Measured
@@ -81,7 +81,7 @@ class Perplexity(Task):
         ge=0,
         description="Causal: subwords before those a row predicts that it reads again; none: rows start afresh (XLM).",
     )
-    most_sentences: int | None = Field(
+    max_sentences: int | None = Field(
         500, ge=1, description="Pseudo: sentences measured, a fixed draw where there are more; none: all."
     )
     max_length: int = Field(256, ge=8, description="Longest row in subwords, at most the model's own (XLM: 256).")
@@ -101,7 +101,7 @@ class Perplexity(Task):
 
     def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> Sentences:
         """The lines that hold text; others are counted and left out."""
-        parts = find_parts(self.files, Asked("perplexity", split, language, root))
+        parts = find_parts(self.files, FileQuery("perplexity", split, language, root))
         text = spelt(self.texts(split, language, root), vocab)
         there = np.bincount(text.words.rows()[text.words.flat >= 0], minlength=len(text)) > 0
         log_notes("perplexity", parts[0].path, [{"lines without text left out": int((~there).sum())}])
@@ -111,7 +111,7 @@ class Perplexity(Task):
 
     def texts(self, split: str, language: str, root: Path) -> list[Text]:
         """The lines."""
-        parts = find_parts(self.files, Asked("perplexity", split, language, root))
+        parts = find_parts(self.files, FileQuery("perplexity", split, language, root))
         return read_parts("perplexity", self.reader, parts, [language], Text)
 
     def measure(self, backbone: Backbone, vocab: Vocab, examples: Sentences) -> Measured:
@@ -166,10 +166,10 @@ class Perplexity(Task):
 
     def _drawn(self, examples: Sentences) -> Sentences:
         """The sentences measured where not all are: the same in every run."""
-        if self.most_sentences is None or len(examples) <= self.most_sentences:
+        if self.max_sentences is None or len(examples) <= self.max_sentences:
             return examples
         order = generator(Purpose.SAMPLE, 0, len(examples)).permutation(len(examples))
-        return examples.take(np.sort(order[: self.most_sentences]))
+        return examples.take(np.sort(order[: self.max_sentences]))
 
     def _likelihood(self, kind: str, backbone: Backbone, vocab: Vocab, text: Sentences, reading: Reading) -> Likelihood:
         import torch

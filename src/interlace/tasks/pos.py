@@ -17,8 +17,8 @@ from interlace.data import Labelled
 from interlace.objectives import Switch
 from interlace.readers.conllu import LEFT_OUT
 from interlace.tasks import Scale, Task, Tuning
-from interlace.tasks._apart import held_apart
-from interlace.tasks._files import Asked, Files, find_parts
+from interlace.tasks._apart import decontaminate
+from interlace.tasks._files import FileQuery, Files, find_parts
 from interlace.tasks._read import log_notes
 from interlace.tasks._tagged import Chunks, encode_tagged, read_tagged, tag_ids
 from interlace.tasks._tagging import Tagger
@@ -59,8 +59,8 @@ class Pos(Task):
 
     def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> Labelled:
         """Sentences with a tag a word; words without a tag (`_`) are counted and not scored."""
-        asked = Asked("pos", split, language, root)
-        chunks = held_apart(self, asked, read_tagged(self.files, asked, self.reader, "pos"))
+        asked = FileQuery("pos", split, language, root)
+        chunks = decontaminate(self, asked, read_tagged(self.files, asked, self.reader, "pos"))
         tags = tag_ids(asked, chunks, "pos", _NUMBERS, _strange)
         path = chunks[0][0]
         log_notes("pos", path, [{"words without a tag, not scored": int((tags.flat < 0).sum())}])
@@ -68,14 +68,16 @@ class Pos(Task):
             raise DataError(f"pos: {path}: no word has a tag")
         return Labelled(encode_tagged(chunks, vocab), tags=tags, left_out=self._left_out(asked, chunks))
 
-    def _left_out(self, asked: Asked, chunks: Chunks) -> int | None:
+    def _left_out(self, asked: FileQuery, chunks: Chunks) -> int | None:
         """Readers count them by the file, so that of some rows of a file nobody knows."""
         whole = not any(part.rows for part in find_parts(self.files, asked))
         return sum(chunk.notes.get(LEFT_OUT, 0) for _, chunk in chunks) if whole else None
 
     def texts(self, split: str, language: str, root: Path) -> list[Text]:
         """The sentences."""
-        return [chunk for _, chunk in read_tagged(self.files, Asked("pos", split, language, root), self.reader, "pos")]
+        return [
+            chunk for _, chunk in read_tagged(self.files, FileQuery("pos", split, language, root), self.reader, "pos")
+        ]
 
     @property
     def classes(self) -> tuple[str, ...]:

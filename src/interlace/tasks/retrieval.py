@@ -22,7 +22,7 @@ from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import Task
 from interlace.tasks._distinct import numbered
 from interlace.tasks._encode import encode
-from interlace.tasks._files import Asked, Files, find
+from interlace.tasks._files import FileQuery, Files, find
 from interlace.tasks._outcomes import Measured
 from interlace.tasks._read import read_all
 from interlace.text import TextPairs
@@ -77,7 +77,7 @@ class Retrieval(Task):
             raise DataError(
                 f"retrieval: {language!r} cannot be searched from itself; set another source or leave it out"
             )
-        chunks = self._pairs(Asked("retrieval", split, language, root, self.source))
+        chunks = self._pairs(FileQuery("retrieval", split, language, root, self.source))
         return Pairs(
             encode((chunk.source for chunk in chunks), vocab), encode((chunk.target for chunk in chunks), vocab)
         )
@@ -86,7 +86,7 @@ class Retrieval(Task):
         """Both sides; none of the source alone."""
         if language == self.source:
             return []
-        return self._pairs(Asked("retrieval", split, language, root, self.source))
+        return self._pairs(FileQuery("retrieval", split, language, root, self.source))
 
     def measure(self, backbone: Backbone, vocab: Vocab, examples: Pairs) -> Measured:
         """`p@1` (the mean of both directions), `p@1 into target` and `p@1 into source`."""
@@ -124,7 +124,7 @@ class Retrieval(Task):
         )
         return self.compared(vectors)
 
-    def _pairs(self, asked: Asked) -> list[TextPairs]:
+    def _pairs(self, asked: FileQuery) -> list[TextPairs]:
         paths = [find(self.files, asked, side) for side in (self.source, asked.of)]
         paths = paths if paths[0] != paths[1] else paths[:1]
         return read_all("retrieval", self.reader, paths, [self.source, asked.of], TextPairs)

@@ -14,7 +14,7 @@ from pydantic import Field
 from interlace.core.errors import DataError
 from interlace.scores.examples import Examples, identity_of
 from interlace.tasks._bleu import chrf, copied
-from interlace.tasks._files import Asked, Files, find_parts
+from interlace.tasks._files import FileQuery, Files, find_parts
 from interlace.tasks._outcomes import Measured
 from interlace.tasks._read import log_notes, read_parts
 from interlace.tasks._translating import Sources, Translating, in_pieces, samples_of, writer
@@ -46,7 +46,7 @@ class RoundTrip(Translating):
         "one that is translated from, and back into.",
     )
     reader: dict[str, Any] | str = Field("lines", description="What reads the files, such as 'lines' or 'tsv'.")
-    most_sentences: int | None = Field(
+    max_sentences: int | None = Field(
         1000, ge=1, description="Lines that are translated, the first ones that hold text; none: all."
     )
 
@@ -60,7 +60,7 @@ class RoundTrip(Translating):
         log_notes("round_trip", first, [{"lines without text left out": len(lines) - len(kept)}])
         if not kept:
             raise DataError(f"round_trip: {first}: no line holds text")
-        kept = kept[: self.most_sentences]
+        kept = kept[: self.max_sentences]
         return Sources(direction, kept, vocab.encode(kept, language=direction.source).lengths)
 
     def read_files(self, split: str, language: str, root: Path) -> list[Path]:
@@ -103,5 +103,5 @@ class RoundTrip(Translating):
     def _parts(self, split: str, language: str, root: Path) -> list[Path]:
         return [part.path for part in find_parts(self.files, self._asked(split, language, root))]
 
-    def _asked(self, split: str, language: str, root: Path) -> Asked:
-        return Asked("round_trip", split, self.direction(language).source, root)
+    def _asked(self, split: str, language: str, root: Path) -> FileQuery:
+        return FileQuery("round_trip", split, self.direction(language).source, root)

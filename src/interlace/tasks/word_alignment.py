@@ -20,7 +20,7 @@ from interlace.alignment.formats import FORMATS, Gold, read_gold, read_gold_text
 from interlace.core.errors import DataError
 from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import Scale, Task
-from interlace.tasks._files import Asked, Files, find, find_parts
+from interlace.tasks._files import FileQuery, Files, find, find_parts
 from interlace.tasks._outcomes import Measured
 from interlace.tasks._read import log_notes
 
@@ -96,7 +96,7 @@ class WordAlignment(Likeness, Task):
             raise DataError(
                 f"word_alignment: {language!r} cannot be linked to itself; set another source or leave it out"
             )
-        asked = Asked("word_alignment", split, language, root, self.source)
+        asked = FileQuery("word_alignment", split, language, root, self.source)
         text = read_gold_text(*self._sides(asked), languages=(self.source, language))
         path = find(self.gold, asked)
         gold = read_gold(path, text.lengths, text.numbers, self.base, self.format)
@@ -110,11 +110,11 @@ class WordAlignment(Likeness, Task):
         """Both sides; none of the source alone."""
         if language == self.source:
             return []
-        sides = self._sides(Asked("word_alignment", split, language, root, self.source))
+        sides = self._sides(FileQuery("word_alignment", split, language, root, self.source))
         return [read_gold_text(*sides, languages=(self.source, language)).pairs]
 
     @staticmethod
-    def _doubt(path: Path, gold: Gold, asked: Asked) -> None:
+    def _doubt(path: Path, gold: Gold, asked: FileQuery) -> None:
         """Say so where so many links lead beyond their sentences that they may not be meant for them."""
         links = len(gold.possible.flat) + gold.beyond
         if gold.beyond > _DOUBTFUL * links:
@@ -138,7 +138,7 @@ class WordAlignment(Likeness, Task):
         identity = identity_of(*(part for side in (examples.sure, examples.possible) for part in _numbers(side)))
         return Measured(scores, Examples(links + sure - in_sure - in_possible, links + sure, identity))
 
-    def _sides(self, asked: Asked) -> list[Path]:
+    def _sides(self, asked: FileQuery) -> list[Path]:
         """The file of both sides, or one of each."""
         parts = find_parts(self.files, asked, self.source)
         if len(parts) == 1:

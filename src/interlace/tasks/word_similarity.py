@@ -15,7 +15,7 @@ from pydantic import Field
 from interlace.core.errors import DataError
 from interlace.core.neighbors import unit
 from interlace.tasks import Task
-from interlace.tasks._files import Asked, Files, find
+from interlace.tasks._files import FileQuery, Files, find
 from interlace.tasks._similarity_files import read_apart, read_table
 from interlace.tasks._words import Reading, centred, vectors_of
 
@@ -81,7 +81,7 @@ class WordSimilarity(Task):
 
     def examples(self, split: str, language: str, vocab: Vocab | None, root: Path) -> Any:  # noqa: ARG002 - words stay words
         """The pairs of a language, or of two joined by '-'."""
-        asked = Asked(_NAME, split, language, root)
+        asked = FileQuery(_NAME, split, language, root)
         path = find(self.files, asked)
         rows = read_table(path, self.column) if self.gold is None else read_apart(path, find(self.gold, asked))
         one, _, other = language.partition("-")

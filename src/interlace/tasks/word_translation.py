@@ -18,8 +18,8 @@ from interlace.core.neighbors import Surroundings, ranks, unit
 from interlace.core.ragged import Ragged
 from interlace.scores.examples import Examples, identity_of
 from interlace.tasks._dictionary import read_entries
-from interlace.tasks._files import Asked, Files, find, find_sides
-from interlace.tasks._learnt import AsksDictionary, Learnt
+from interlace.tasks._files import FileQuery, Files, find, find_sides
+from interlace.tasks._learnt import DictionaryTask, Learnt
 from interlace.tasks._outcomes import Measured
 from interlace.tasks._words import Reading, centred, vectors_of, whole_words
 from interlace.text.lines import read_lines
@@ -94,7 +94,7 @@ class _Found:
         return {**scores, "alike": _percent(alike)}
 
 
-class WordTranslation(AsksDictionary):
+class WordTranslation(DictionaryTask):
     """P@1, P@5, P@10 and mean reciprocal rank of a dictionary's words, and how near translations are.
 
     A word's rank is that of its best translation; a wrong word that is as near goes first. Entries without a vector for
@@ -143,7 +143,7 @@ class WordTranslation(AsksDictionary):
             raise DataError(
                 f"{_NAME}: {language!r} cannot be translated into itself; set another source or leave it out"
             )
-        asked = Asked(_NAME, split, language, root, self.source)
+        asked = FileQuery(_NAME, split, language, root, self.source)
         source, target = read_entries(find(self.files, asked))
         kept = [self.identical or one != other for one, other in zip(source, target, strict=True)]
         if not any(kept):
@@ -159,7 +159,7 @@ class WordTranslation(AsksDictionary):
 
     def read_files(self, split: str, language: str, root: Path) -> list[Path]:
         """The dictionary, what was learnt of it, and the text of both languages, where its words are candidates."""
-        asked = Asked(_NAME, split, language, root, self.source)
+        asked = FileQuery(_NAME, split, language, root, self.source)
         text = find_sides(self.text, asked) if self.candidates == "text" else []
         return [*super().read_files(split, language, root), *text]
 

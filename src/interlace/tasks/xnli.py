@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field
 
-from interlace.tasks._files import Asked, Files
+from interlace.tasks._files import FileQuery, Files
 from interlace.tasks._pair_classes import PairTask, read_pairs
 
 if TYPE_CHECKING:
@@ -30,6 +30,6 @@ class Xnli(PairTask):
     )
     reader: dict[str, Any] | str = Field("nli", description="What reads the files; its settings name other columns.")
 
-    def pairs(self, asked: Asked) -> Chunks:
+    def pairs(self, asked: FileQuery) -> Chunks:
         """Premises and hypotheses."""
         return read_pairs(self.files, asked, self.reader, [asked.of])

@@ -22,7 +22,7 @@ from interlace.training.predictions import keep_predictions
 
 if TYPE_CHECKING:
     from interlace.objectives import Prepared
-    from interlace.tasks import Learner
+    from interlace.tasks import TaskHead
     from interlace.training.cell import Cell, Score
     from interlace.training.selection import Group, Item
 
@@ -41,7 +41,7 @@ class Tuned:
     """
 
     cell: Cell
-    learner: Learner
+    learner: TaskHead
     prepared: Prepared
     training: Training
     least: float

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from interlace.tasks._files import Asked, MissingDataError, find_parts, translated
+from interlace.tasks._files import FileQuery, MissingDataError, find_parts, translated
 from interlace.tasks._outcomes import Measured
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class Cell:
     def _parts(self, files: Named) -> list[Part]:
         """Where the source's test text stands; empty where it does not."""
         try:
-            return find_parts(files, Asked(self.name, "test", self.source, self.root))
+            return find_parts(files, FileQuery(self.name, "test", self.source, self.root))
         except MissingDataError:
             return []
 

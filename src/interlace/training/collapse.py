@@ -26,7 +26,7 @@ def entropy(gold: NDArray[Any]) -> float:
 def least_of(asked: Sequence[NDArray[Any]]) -> float:
     """Nats that a model reaches which gives every example the classes' own frequencies; infinite: cannot be told.
 
-    asked: the columns of classes that a loss is the mean of, as `Learner.asked` gives them.
+    asked: the columns of classes that a loss is the mean of, as `TaskHead.asked` gives them.
     """
     return fmean(map(entropy, asked)) if asked else math.inf
 

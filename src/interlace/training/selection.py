@@ -20,7 +20,7 @@ ALONE: tuple[Setting, ...] = ("supervised", "translate-train")  # settings with 
 
 @dataclass(frozen=True)
 class Fit:
-    """One fine-tuning: the languages it is trained on, the first of which `english-dev` means, and what it scores.
+    """One fine-tuning: the languages it is trained on, the first of which `source-dev` means, and what it scores.
 
     asked: what it was to score, where some of that cannot be; under `mean-dev` all of it judges. None: what it scores.
     """
@@ -103,5 +103,5 @@ def groups_of(rule: Rule, fit: Fit) -> list[Group]:
     if rule == "per-language-dev":
         return [Group([item], [fit.judge_of(item)]) for item in fit.scored]
     everyone = list(dict.fromkeys(map(fit.judge_of, fit.asked or fit.scored)))
-    judges = {"english-dev": fit.trained[:1], "mean-dev": everyone, "last": []}[rule]
+    judges = {"source-dev": fit.trained[:1], "mean-dev": everyone, "last": []}[rule]
     return [Group(fit.scored, judges)]
