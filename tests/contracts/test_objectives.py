@@ -57,12 +57,12 @@ def vocab(family, learnt, checkpoints):
 def backbone(family, objective, vocab, checkpoints):
     """Nothing is dropped: fresh ones drop none, and a checkpoint comes in evaluation mode."""
     if family in CHECKPOINTS:
-        if objective.backbone == "seq2seq":
+        if objective.architecture == "seq2seq":
             pytest.skip(f"{family} models cannot write")
         return load(checkpoints[family][0], vocab, FAMILIES[family])
     shape = Shape(family=family, layers=1, width=16, heads=2, max_length=48, dropout=0.0, attention_dropout=0.0)
     model = fresh(shape, vocab, FAMILIES[family], seed=0)
-    return join(model, fresh_decoder(model.model.config, 0)) if objective.backbone == "seq2seq" else model
+    return join(model, fresh_decoder(model.model.config, 0)) if objective.architecture == "seq2seq" else model
 
 
 def sentences(vocab, language, seed):
@@ -182,13 +182,13 @@ def test_batches_are_pure_and_repeatable(objective, vocab, backbone):
     must_equal(arrays((examples, prepared)), before)
     must_equal(arrays(one), arrays(batch_of(objective, vocab, backbone.traits)))
     others = [made(objective, examples, prepared, step).inputs["input_ids"] for step in range(2, 6)]
-    assert all(np.array_equal(one.inputs["input_ids"], ids) for ids in others) != objective.draws
+    assert all(np.array_equal(one.inputs["input_ids"], ids) for ids in others) != objective.stochastic
 
 
 def test_specials_and_padding_are_never_predicted(objective, vocab, backbone):
     batch = batch_of(objective, vocab, backbone.traits)
     assert len(batch.labels) > 0
-    ends = [vocab.end] if objective.backbone == "seq2seq" else []  # a sentence that is written must end
+    ends = [vocab.end] if objective.architecture == "seq2seq" else []  # a sentence that is written must end
     assert not np.isin(batch.labels, np.setdiff1d(vocab.specials, ends)).any()
     sides = real(batch, vocab)
     assert sides[-1][batch.at].all()
@@ -218,12 +218,12 @@ def test_counts_are_the_predictions(objective, vocab, backbone):
 
 def test_people_are_told_of_what_stands_in_the_batch(objective, vocab, backbone):
     batch = batch_of(objective, vocab, backbone.traits)
-    facts = objective.facts(batch, vocab)
+    preview = objective.preview(batch, vocab)
     lengths = np.max([side.sum(axis=1) for side in real(batch, vocab)], axis=0)
-    places = [(row, column) for cells in facts.lines.values() for row, line in cells.items() for column in line]
+    places = [(row, column) for cells in preview.lines.values() for row, line in cells.items() for column in line]
     assert places
     assert all(0 <= column < lengths[row] for row, column in places)
-    assert len(batch.extra) == 0 or len(facts.lines) + len(facts.notes) > 1 or objective.term == "alm"
+    assert len(batch.extra) == 0 or len(preview.lines) + len(preview.notes) > 1 or objective.term == "alm"
 
 
 def test_subwords_are_counted_by_language(objective, vocab, backbone):

@@ -193,7 +193,7 @@ def test_a_batch_holds_as_much_text_as_the_papers(name):
     assert f"{paper} " in " ".join(recipe.changes) or "MASS's fragments and batch" in " ".join(recipe.changes)
     for each in map(recipe.objective, recipe.objectives):
         lengths = np.array([20, 30, 40])
-        costs = each.pair_costs(lengths, lengths) if each.reads is Pairs else each.row_costs(lengths)
+        costs = each.pair_costs(lengths, lengths) if each.reads is Pairs else each.sentence_costs(lengths)
         held = recipe.train.tokens_per_batch * (lengths + 4) / costs  # subwords of text where all rows are so long
         assert held == pytest.approx(paper, rel=0.03 if name in MASS else 1e-9)  # fragments are whole subwords
 

@@ -220,8 +220,8 @@ def test_what_is_kept_is_never_saved():
 
 def test_facts_say_what_comes_first():
     objective = BackTranslation()
-    facts = objective.facts(made(objective, NAMED), VOCAB)
-    assert facts.notes == ["the model writes what it reads behind <2en>, in at most 11 subwords, and then reads that"]
+    preview = objective.preview(made(objective, NAMED), VOCAB)
+    assert preview.notes == ["the model writes what it reads behind <2en>, in at most 11 subwords, and then reads that"]
 
 
 def test_a_number_is_the_same_wherever_a_batch_is_made():

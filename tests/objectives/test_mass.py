@@ -87,8 +87,8 @@ def test_masks_before_the_fragment_put_its_subwords_at_their_places():
 
 def test_people_are_shown_a_fragment_at_its_places():
     placed, masked = (Mass(**ALL_MASKED, decoder=decoder) for decoder in ("placed", "masked"))
-    facts = [mass.facts(made(mass, sentences([LINE]), key=3), VOCAB).lines for mass in (placed, masked)]
-    assert facts[0]["next"] == facts[1]["next"]
+    preview = [mass.preview(made(mass, sentences([LINE]), key=3), VOCAB).lines for mass in (placed, masked)]
+    assert preview[0]["next"] == preview[1]["next"]
 
 
 def test_places_of_fragments_reach_the_decoder():
@@ -110,9 +110,9 @@ def test_a_batch_is_charged_for_what_is_read_and_written(decoder):
         words = " ".join(rng.choice(LINE.split(), length))
         batch = made(mass, sentences([words] * 50), key=length)
         found = batch.inputs["input_ids"].shape[1] + batch.extra["decoder_ids"].shape[1]
-        (charged,) = mass.row_costs(np.array([length]))
+        (charged,) = mass.sentence_costs(np.array([length]))
         assert found <= charged <= found + 8
-    assert mass.pair_costs(np.array([20]), np.array([9])).tolist() == mass.row_costs(np.array([20])).tolist()
+    assert mass.pair_costs(np.array([20]), np.array([9])).tolist() == mass.sentence_costs(np.array([20])).tolist()
 
 
 def test_the_encoder_sees_masks_random_subwords_and_some_as_they_are():

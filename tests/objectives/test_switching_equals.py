@@ -120,9 +120,9 @@ def test_rows_that_their_text_would_cut_otherwise_are_told(monkeypatch):
     assert cut_otherwise(apart, vocab) == 1 / 4
     alm = Alm(max_length=60)
     prepared = alm.prepare(Resources(vocab, Traits("bert", 64)))
-    assert alm.remarks(pairs, prepared) == []
+    assert alm.notes(pairs, prepared) == []
     monkeypatch.setattr("interlace.objectives.alm.cut_otherwise", lambda *_: 0.25)
-    assert "25.0% of 50 switched rows of en-de" in alm.remarks(pairs, prepared)[0]
+    assert "25.0% of 50 switched rows of en-de" in alm.notes(pairs, prepared)[0]
 
 
 @pytest.mark.parametrize("kind", ["wordpiece", "unigram"])

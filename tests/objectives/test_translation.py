@@ -163,9 +163,9 @@ def test_without_noise_it_copies():
 
 def test_facts_stand_in_the_columns_of_what_is_written():
     batch = made(FORWARD)
-    facts = FORWARD.facts(batch, VOCAB)
-    assert facts.lines["writes"][0] == {0: "<2de>", 1: "der", 2: "alte", 3: "Arzt"}
-    assert facts.lines["next"][0] == {0: "der", 1: "alte", 2: "Arzt", 3: "</s>"}
+    preview = FORWARD.preview(batch, VOCAB)
+    assert preview.lines["writes"][0] == {0: "<2de>", 1: "der", 2: "alte", 3: "Arzt"}
+    assert preview.lines["next"][0] == {0: "der", 1: "alte", 2: "Arzt", 3: "</s>"}
 
 
 def test_evenly_smoothed_labels_cost_at_least_their_entropy():

@@ -117,12 +117,12 @@ def test_people_are_told_what_windows_do(case):
     learner, _, _, _, prepared = case
     questions = asked(prepared.vocab, [(text(2), text(5), (0, 1)), (text(2), text(70), (20, 119))])
     rows = learner.rows(questions, prepared)
-    assert learner.remarks(rows, prepared) == [
+    assert learner.notes(rows, prepared) == [
         f"2 questions are read in {len(rows)} windows",
         "1 of 2 answers stand in no window as a whole, and are not learnt",
     ]
     one = questions.take([0])
-    assert learner.remarks(learner.rows(one, prepared), prepared) == []
+    assert learner.notes(learner.rows(one, prepared), prepared) == []
 
 
 # ---- what is learnt and predicted ----

@@ -56,7 +56,7 @@ def show(
     example = _example(source, target, links, languages, word_tokenizer)
     chosen = _objective(objective, changes)
     subwords = Vocab.load(vocab) if vocab else example.vocab()
-    if chosen.backbone == "seq2seq":
+    if chosen.architecture == "seq2seq":
         subwords = subwords.with_targets(example.languages)
     batches = example.batches(chosen, subwords, rows=rows, seed=seed, step=step, embeddings=embeddings)
     drawn = {corpus: render(batch, subwords, chosen, corpus.split("-")) for corpus, batch in batches}

@@ -200,12 +200,12 @@ class Recipe(Settings):
     @property
     def causal(self) -> bool:
         """Whether it makes a causal model: all its objectives read from left to right."""
-        return bool(self.objectives) and all(self.objective(name).backbone == "causal" for name in self.objectives)
+        return bool(self.objectives) and all(self.objective(name).architecture == "causal" for name in self.objectives)
 
     @property
     def seq2seq(self) -> bool:
         """Whether it makes a translation model: an objective of it needs a decoder."""
-        return any(self.objective(name).backbone == "seq2seq" for name in self.objectives)
+        return any(self.objective(name).architecture == "seq2seq" for name in self.objectives)
 
     @property
     def languages(self) -> list[str]:

@@ -25,7 +25,7 @@ def learners(recipe: Recipe) -> dict[tuple[str, str], list[str]]:
     """(source, target) -> all objectives that learn it; see `directions`."""
     found: dict[tuple[str, str], list[str]] = {}
     for name in recipe.objectives:
-        if recipe.objective(name).backbone == "seq2seq":
+        if recipe.objective(name).architecture == "seq2seq":
             for direction in dict.fromkeys(_learnt(recipe, name)):
                 found.setdefault(direction, []).append(name)
     return found

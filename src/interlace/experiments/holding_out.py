@@ -42,7 +42,7 @@ def held_out(recipe: Recipe, materials: Materials, traits: Traits) -> list[HeldO
     there are none, by what else it learns to write: noised sentences, or hidden fragments.
     """
     longest = max((recipe.objective(name).max_length for name in recipe.objectives), default=256)
-    ways = {recipe.objective(name).backbone for name in recipe.objectives}
+    ways = {recipe.objective(name).architecture for name in recipe.objectives}
     found = list(_translated(recipe, materials, traits, longest))
     if not found and (measured := _written(recipe, longest)) is not None:
         found = list(_restored(recipe, materials, traits, measured))

@@ -49,7 +49,7 @@ def build_mixture(recipe: Recipe, materials: Materials, traits: Traits) -> Mixtu
         for corpus, size in zip(corpora, _counts(recipe, corpora, materials), strict=True):
             number = list(materials.readable).index(corpus)
             plan = _plan(recipe, objective, materials, corpus, number)
-            source = Source(name, corpus, objective, prepared, plan, float(size), entry.weight, objective.repeats)
+            source = Source(name, corpus, objective, prepared, plan, float(size), entry.weight, objective.batch_uses)
             sources.append(source)
     train = recipe.train
     alpha, alternate, most_passes = train.language_alpha, train.alternate, train.most_passes
@@ -96,7 +96,7 @@ def _resources(
 def _plan(recipe: Recipe, objective: Objective, materials: Materials, corpus: str, number: int) -> Plan:
     data: Any = materials.readable[corpus]
     budget = recipe.train.tokens_per_batch
-    room = objective.filled_to(materials.vocab)
+    room = objective.packed_length(materials.vocab)
     if room is not None:
         data = Filled(data, room, materials.vocab.end, _fitting(objective, corpus, data, room))
     elif objective.streams and not isinstance(data, ParallelCorpus):
@@ -104,9 +104,9 @@ def _plan(recipe: Recipe, objective: Objective, materials: Materials, corpus: st
         if len(streams) == 0:
             raise DataError(f"corpus {corpus!r} holds less than one row of {objective.max_length} subwords")
         return Streamed(streams, StreamPlan(len(streams), budget, objective.max_length, recipe.seed, number))
-    rows = _fitting(objective, corpus, data, objective.max_length - SPECIALS) if objective.whole else None
+    rows = _fitting(objective, corpus, data, objective.max_length - SPECIALS) if objective.drops_long else None
     sides = side_lengths(data) if rows is None else [side[rows] for side in side_lengths(data)]
-    costs = objective.pair_costs(*sides) if len(sides) == 2 else objective.row_costs(*sides)
+    costs = objective.pair_costs(*sides) if len(sides) == 2 else objective.sentence_costs(*sides)
     return Bucketed(data, BucketPlan(costs, budget, seed=recipe.seed, corpus=number), rows)
 
 

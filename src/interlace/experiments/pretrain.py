@@ -134,8 +134,8 @@ def _run(recipe: Recipe, into: Path, accelerator: Accelerator, watch: Callable[[
     if accelerator.is_main_process:
         keep_dictionaries(mixture, into)
         for source in mixture.sources:
-            for remark in source.learner.remarks(source.plan.examples(0), source.prepared):
-                log.info("%s", remark)
+            for note in source.learner.notes(source.plan.examples(0), source.prepared):
+                log.info("%s", note)
     objectives = {source.objective: source.learner for source in mixture.sources}
     model = accelerator.prepare(Learning(backbone, objectives, recipe.seed))
     settings = recipe.train.optimise

@@ -2,7 +2,7 @@
 
 The contract is `Objective`. What members are built of, and guests by `--code` may be, is imported from here too:
 `MaskedObjective` and `Masking` choose what is predicted, `encoder_inputs` makes what an encoder reads of laid-out rows
-(`interlace.data.layout`), `Dictionary` is the field of those that need a lexicon, `Facts` is what people are told.
+(`interlace.data.layout`), `Dictionary` is the field of those that need a lexicon, `Preview` is what people are told.
 
 Legend: B rows of a batch, L subwords of the longest row, N predictions.
 """
@@ -21,7 +21,7 @@ from interlace.core.settings import Settings
 from interlace.data import Labelled, Pairs, Sentences
 from interlace.data.layout import MOST_SPECIALS
 from interlace.data.questions import Questions
-from interlace.objectives._facts import Facts, pieces, placed
+from interlace.objectives._preview import Preview, pieces, placed
 
 if TYPE_CHECKING:
     import torch
@@ -36,26 +36,26 @@ if TYPE_CHECKING:
 __all__ = [
     "OBJECTIVES",
     "Batch",
+    "BoolOrAuto",
     "Dictionaries",
     "Dictionary",
     "Examples",
-    "Facts",
     "MaskedObjective",
     "MaskedText",
     "Masking",
     "Objective",
     "Prepared",
     "PreparedMasked",
+    "Preview",
     "Resources",
-    "Switch",
     "Term",
     "encoder_inputs",
     "language_id",
     "pieces",
     "placed",
+    "resolve_language_ids",
+    "resolve_reset_positions",
     "tokens_by_language",
-    "wants_languages",
-    "wants_restart",
 ]
 
 Examples = Sentences | Pairs | Labelled | Questions
@@ -69,7 +69,7 @@ class Batch:
         `token_type_ids` or `langs`, all (B, L).
     at: (N,) rows and (N,) columns of the predictions.
     labels: (N,) what is right there.
-    extra: further arrays of an objective's own; `Objective.facts` says for people what is in them.
+    extra: further arrays of an objective's own; `Objective.preview` says for people what is in them.
     sides: (B, L) 0 and 1 for the two sides of pairs, or None; for people, no model reads it.
     counts: by loss term, how many predictions its total sums over (known before the forward pass); the same terms in
         the same order in all batches of a corpus, for processes add them up by place (the loop sees to it).
@@ -145,11 +145,11 @@ class Objective(Settings, ABC):
 
     reads: ClassVar[type] = Sentences
     streams: ClassVar[bool] = False  # read full rows of running text instead of single sentences
-    backbone: ClassVar[str] = "masked"  # reads both ways; "causal": left to right; "seq2seq": writes too
-    whole: ClassVar[bool] = False  # rows beyond max_length are left out of training, and none is cut
+    architecture: ClassVar[str] = "masked"  # reads both ways; "causal": left to right; "seq2seq": writes too
+    drops_long: ClassVar[bool] = False  # rows beyond max_length are left out of training, and none is cut
     term: ClassVar[str] = "loss"  # name of the default loss's term
-    draws: ClassVar[bool] = True  # whether a batch depends on the step and the generator, not on the examples alone
-    repeats: ClassVar[int] = 1  # so many of its steps in a row get the same examples
+    stochastic: ClassVar[bool] = True  # whether a batch depends on the step and the generator
+    batch_uses: ClassVar[int] = 1  # so many of its steps in a row get the same examples
     needs_frequencies: ClassVar[bool] = False
     # Beside its pairs: "links", "phrases", "known" (to the phrase table); apart from them: "lexicon", which comes with
     # a field `dictionary` (see `_lexicons`).
@@ -179,11 +179,11 @@ class Objective(Settings, ABC):
         logits = backbone.logits(states[batch.at])  # (N, V)
         return {self.term: Term(cross_entropy(logits.float(), batch.labels, reduction="sum"))}
 
-    def remarks(self, examples: Any, prepared: Any) -> list[str]:  # noqa: ARG002 - most have nothing to say
+    def notes(self, examples: Any, prepared: Any) -> list[str]:  # noqa: ARG002 - most have nothing to say
         """What people should know about how it reads these examples, told once before training."""
         return []
 
-    def filled_to(self, vocab: Vocab) -> int | None:  # noqa: ARG002 - most rows are not filled
+    def packed_length(self, vocab: Vocab) -> int | None:  # noqa: ARG002 - most rows are not filled
         """Subwords of a side of a row that whole sentences, or whole pairs, fill one after another; None: they do not.
 
         See `interlace.data.filled`.
@@ -198,7 +198,7 @@ class Objective(Settings, ABC):
         costs: NDArray[Any] = np.minimum(source + target + MOST_SPECIALS, self.max_length)
         return costs
 
-    def row_costs(self, lengths: NDArray[Any]) -> NDArray[Any]:
+    def sentence_costs(self, lengths: NDArray[Any]) -> NDArray[Any]:
         """(n,) the same of single sentences of so many subwords."""
         costs: NDArray[Any] = np.minimum(lengths + MOST_SPECIALS, self.max_length)
         return costs
@@ -207,25 +207,25 @@ class Objective(Settings, ABC):
         """The same objective as held-out perplexity measures it: fixed and comparable between runs."""
         return self
 
-    def facts(self, batch: Batch, vocab: Vocab) -> Facts:
+    def preview(self, batch: Batch, vocab: Vocab) -> Preview:
         """What people are told of a batch of numpy arrays: what is asked of the model, below the subword it reads.
 
         An objective that keeps something in `batch.extra` says here what that means; see `interlace show`.
         """
-        name = "next" if self.backbone == "causal" else "predicts"
-        return Facts({name: placed(*batch.at, pieces(vocab, batch.labels))})
+        name = "next" if self.architecture == "causal" else "predicts"
+        return Preview({name: placed(*batch.at, pieces(vocab, batch.labels))})
 
 
 OBJECTIVES: Registry[Objective] = Registry(__name__, "objective", Objective)
 
 # What objectives are built of. It knows the contract above, so it comes after it.
 from interlace.objectives._inputs import (  # noqa: E402
-    Switch,
+    BoolOrAuto,
     encoder_inputs,
     language_id,
+    resolve_language_ids,
+    resolve_reset_positions,
     tokens_by_language,
-    wants_languages,
-    wants_restart,
 )
 from interlace.objectives._lexicons import Dictionaries, Dictionary  # noqa: E402
 from interlace.objectives._masked import MaskedObjective, MaskedText, PreparedMasked  # noqa: E402

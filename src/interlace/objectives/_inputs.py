@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from interlace.data.layout import Layout
     from interlace.models.traits import Traits
 
-Switch = bool | Literal["auto"]
+BoolOrAuto = bool | Literal["auto"]
 
 
 def encoder_inputs(
@@ -57,7 +57,7 @@ def language_id(traits: Traits, language: str) -> int:
     return traits.languages[language]
 
 
-def wants_languages(switch: Switch, traits: Traits, what: str) -> bool:
+def resolve_language_ids(switch: BoolOrAuto, traits: Traits, what: str) -> bool:
     """Whether to feed language ids; asking for them on a model without is refused."""
     has = traits.language_input is not None and bool(traits.languages)
     if switch is True and not has:
@@ -66,7 +66,7 @@ def wants_languages(switch: Switch, traits: Traits, what: str) -> bool:
     return has if switch == "auto" else switch
 
 
-def wants_restart(switch: Switch, traits: Traits, what: str) -> bool:
+def resolve_reset_positions(switch: BoolOrAuto, traits: Traits, what: str) -> bool:
     """Whether the second side's positions restart: by default only where language ids tell the sides apart.
 
     Without language embeddings a restart makes the two first words of a pair look alike (requirements X10). Asking for

@@ -13,7 +13,7 @@ from pydantic import Field
 from interlace.data import Sentences
 from interlace.data.layout import SPECIALS
 from interlace.objectives import Objective, Prepared
-from interlace.objectives._inputs import Switch, wants_languages
+from interlace.objectives._inputs import BoolOrAuto, resolve_language_ids
 from interlace.objectives._masking import Masking, Tables
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class MaskedObjective(Objective):
     """Predict masked subwords. Subclass, lay rows out in `batch`, and hand them to `masking.batch`."""
 
     masking: Masking = Field(default_factory=Masking, description="What is predicted and what is shown instead.")
-    language_ids: Switch = Field(
+    language_ids: BoolOrAuto = Field(
         "auto", description="Feed the language id of each subword; 'auto': where the model has embeddings."
     )
 
@@ -50,7 +50,7 @@ class MaskedObjective(Objective):
         Raises:
             SettingsError: language ids are asked for, and the model has none.
         """
-        language_ids = wants_languages(self.language_ids, resources.traits, what)
+        language_ids = resolve_language_ids(self.language_ids, resources.traits, what)
         return PreparedMasked(resources.vocab, resources.traits, self.masking.tables(resources), language_ids)
 
     def for_evaluation(self) -> Self:
@@ -70,6 +70,6 @@ class MaskedText(MaskedObjective):
         "appendix G.3, for XLM and DICT-MLM); false: rows are cut out of running text.",
     )
 
-    def filled_to(self, vocab: Vocab) -> int | None:  # noqa: ARG002 - all vocabularies have as many specials
+    def packed_length(self, vocab: Vocab) -> int | None:  # noqa: ARG002 - all vocabularies have as many specials
         """A row without its specials, where whole sentences fill it."""
         return self.max_length - SPECIALS if self.filled else None

@@ -19,8 +19,14 @@ import numpy as np
 from pydantic import Field
 
 from interlace.core.errors import SettingsError
-from interlace.objectives import Batch, Facts, Objective, Prepared, Term, pieces, placed
-from interlace.objectives._inputs import Switch, encoder_inputs, language_id, tokens_by_language, wants_languages
+from interlace.objectives import Batch, Objective, Prepared, Preview, Term, pieces, placed
+from interlace.objectives._inputs import (
+    BoolOrAuto,
+    encoder_inputs,
+    language_id,
+    resolve_language_ids,
+    tokens_by_language,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -69,8 +75,8 @@ class Seq2SeqObjective(Objective):
     makes a row longer, as translated words do, stops where the row is full.
     """
 
-    backbone = "seq2seq"
-    whole = True
+    architecture = "seq2seq"
+    drops_long = True
 
     max_length: int = Field(
         256, ge=8, description="Longest row in subwords, specials included, on either side; longer ones are left out."
@@ -82,22 +88,22 @@ class Seq2SeqObjective(Objective):
         description="Share of a label's weight spread evenly over all rows of the table, specials and the "
         "label too, as torch's; fairseq's spreads it over the others (XLM: none).",
     )
-    language_ids: Switch = Field(
+    language_ids: BoolOrAuto = Field(
         "auto", description="Feed the language id of each subword to both sides; 'auto': where there are embeddings."
     )
 
     def prepare(self, resources: Resources) -> PreparedSeq2Seq:
         """Resolve the switch; a model that cannot do what is asked is refused."""
-        wanted = wants_languages(self.language_ids, resources.traits, self.term)
+        wanted = resolve_language_ids(self.language_ids, resources.traits, self.term)
         return PreparedSeq2Seq(resources.vocab, resources.traits, wanted)
 
     def pair_costs(self, source: NDArray[Any], target: NDArray[Any]) -> NDArray[Any]:
         """As a row that is read and one that is written, both padded to the longer, so that both sides fit."""
-        return self.row_costs(np.maximum(source, target))
+        return self.sentence_costs(np.maximum(source, target))
 
-    def row_costs(self, lengths: NDArray[Any]) -> NDArray[Any]:
+    def sentence_costs(self, lengths: NDArray[Any]) -> NDArray[Any]:
         """Read and written."""
-        read = super().row_costs(lengths)
+        read = super().sentence_costs(lengths)
         costs: NDArray[Any] = read + self.written(read)
         return costs
 
@@ -174,14 +180,14 @@ class Seq2SeqObjective(Objective):
         hidden: Tensor = model.decode(states, inputs.get("attention_mask"), written, first)  # (B, T, H)
         return hidden[batch.at]
 
-    def facts(self, batch: Batch, vocab: Vocab) -> Facts:
+    def preview(self, batch: Batch, vocab: Vocab) -> Preview:
         """What the decoder reads, and what it must say next; columns are the places that it takes them to stand at."""
         ids = batch.extra[DECODER_IDS]
         first = batch.extra.get(DECODER_FIRST, np.zeros(len(ids), np.int64))
         rows, columns = np.nonzero(ids != vocab.pad)
         written = placed(rows, columns + first[rows], pieces(vocab, ids[rows, columns]))
         rows, columns = batch.at
-        return Facts({"writes": written, "next": placed(rows, columns + first[rows], pieces(vocab, batch.labels))})
+        return Preview({"writes": written, "next": placed(rows, columns + first[rows], pieces(vocab, batch.labels))})
 
 
 def written_rows(ids: Ragged, target: int, vocab: Vocab, max_length: int) -> Writing:

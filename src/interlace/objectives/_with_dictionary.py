@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from interlace.objectives import MaskedText, Prepared, PreparedMasked, Switch
+from interlace.objectives import BoolOrAuto, MaskedText, Prepared, PreparedMasked
 from interlace.objectives._lexicons import Dictionary
 from interlace.objectives.mlm import Mlm
 
@@ -24,7 +24,7 @@ class WithDictionary(MaskedText):
 
     needs: ClassVar[frozenset[str]] = frozenset({"lexicon"})
 
-    language_ids: Switch = Field(
+    language_ids: BoolOrAuto = Field(
         "auto",
         description="Feed language ids; 'auto': where the model has embeddings (ALIGN-MLM, G.5: none; its DICT-MLM, "
         "G.4: on).",

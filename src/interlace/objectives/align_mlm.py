@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from interlace.objectives import Facts, Term
+from interlace.objectives import Preview, Term
 from interlace.objectives._alignment_pairs import AlignmentPairs
 from interlace.objectives._with_dictionary import PreparedWithDictionary, WithDictionary
 
@@ -104,9 +104,9 @@ class AlignMlm(WithDictionary):
         losses = [self._alignment(table, batch.extra) for table in self._tables(backbone)]
         return {**terms, "align": Term(sum(losses[1:], losses[0]) / len(losses), self.alignment_weight)}
 
-    def facts(self, batch: Batch, vocab: Vocab) -> Facts:
+    def preview(self, batch: Batch, vocab: Vocab) -> Preview:
         """Adds the entries that are pulled together, and what they are kept apart from."""
-        return Facts(super().facts(batch, vocab).lines, _pulled(batch, vocab) if "align_ids" in batch.extra else [])
+        return Preview(super().preview(batch, vocab).lines, _pulled(batch, vocab) if "align_ids" in batch.extra else [])
 
     def _tables(self, backbone: Backbone) -> list[Tensor]:
         """The (V, H) tables that are aligned; tied ones are one."""

@@ -20,7 +20,7 @@ What the paper leaves open (requirements, A1-A15), and where it is decided:
 - A7 How words are linked and phrases extracted is the recipe's `[align]` section, or the rules in `extraction`.
 - A8 Phrases are spans of words. Between blanks their subwords are those that the tokenizer gives for the switched
   text; in scripts without blanks a phrase keeps those of its own sentence, and one that shares a subword with its
-  neighbour is not exchanged (`remarks`). Exact there: `interlace switch`, then `mlm`.
+  neighbour is not exchanged (`notes`). Exact there: `interlace switch`, then `mlm`.
 - A9 `language_ids`: none unless the model has embeddings for them. Positions run straight through.
 - A10, A15 Stopping, layers, batch size and steps are the recipe's; A11-A13 are about tables and translation.
 - A14 Rows are drawn anew for every batch: no corpus of 20 copies in each direction is written.
@@ -39,7 +39,7 @@ from interlace.core.errors import DataError
 from interlace.core.randomness import Generator, Purpose, generator
 from interlace.data import Pairs
 from interlace.data.layout import MOST_SPECIALS
-from interlace.objectives import MaskedObjective, PreparedMasked, Term, encoder_inputs, wants_languages
+from interlace.objectives import MaskedObjective, PreparedMasked, Term, encoder_inputs, resolve_language_ids
 from interlace.objectives._switching import MONOLINGUAL, Choices, Switching, switch
 from interlace.objectives._switching_exact import cut_otherwise
 from interlace.objectives._switching_forms import Forms
@@ -106,7 +106,7 @@ class Alm(MaskedObjective):
 
     def prepare(self, resources: Resources) -> PreparedAlm:
         """Look-up tables of the masking and of word forms."""
-        language_ids = wants_languages(self.language_ids, resources.traits, "alm")
+        language_ids = resolve_language_ids(self.language_ids, resources.traits, "alm")
         tables = self.masking.tables(resources)
         return PreparedAlm(resources.vocab, resources.traits, tables, language_ids, Forms(resources.vocab))
 
@@ -133,7 +133,7 @@ class Alm(MaskedObjective):
         shares = {name: Term(batch.extra[name].sum(), weight=0.0) for name in (MIXED, REPLACED)}
         return super().loss(backbone, heads, batch) | shares
 
-    def remarks(self, examples: Pairs, prepared: PreparedAlm) -> list[str]:
+    def notes(self, examples: Pairs, prepared: PreparedAlm) -> list[str]:
         """Where words are not separated by blanks, how many rows are not cut as their text would be."""
         rng = generator(Purpose.SAMPLE, 0)
         switched = switch(self._choices(examples, prepared.forms), self.switching, rng)

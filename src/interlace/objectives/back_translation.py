@@ -22,7 +22,7 @@ from pydantic import Field
 from interlace.core.errors import SettingsError
 from interlace.data import Sentences
 from interlace.data.layout import single
-from interlace.objectives import Facts, Term
+from interlace.objectives import Preview, Term
 from interlace.objectives._inputs import language_id
 from interlace.objectives._seq2seq import PreparedSeq2Seq, Seq2SeqObjective, must_translate, written_rows
 
@@ -91,12 +91,12 @@ class BackTranslation(Seq2SeqObjective):
                 raise ValueError(message)
 
     @property
-    def draws(self) -> bool:  # type: ignore[override]
+    def stochastic(self) -> bool:  # type: ignore[override]
         """What it reads first is the sentence as it is."""
         return False
 
     @property
-    def repeats(self) -> int:  # type: ignore[override]
+    def batch_uses(self) -> int:  # type: ignore[override]
         """The same sentences come as often as their translations are used."""
         return self.reuse
 
@@ -169,13 +169,13 @@ class BackTranslation(Seq2SeqObjective):
         terms[LENGTH] = Term(said.lengths.sum().float(), weight=0.0)
         return terms
 
-    def facts(self, batch: Batch, vocab: Vocab) -> Facts:
+    def preview(self, batch: Batch, vocab: Vocab) -> Preview:
         """Adds what happens before the second pass."""
-        facts = super().facts(batch, vocab)
+        preview = super().preview(batch, vocab)
         (through,) = vocab.tokens(batch.extra["through"])
         longest = int(batch.extra["limits"].max(initial=0))
         note = f"the model writes what it reads behind {through}, in at most {longest} subwords, and then reads that"
-        return Facts(facts.lines, [note])
+        return Preview(preview.lines, [note])
 
     def _said(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> Said:
         """What the model makes of the sentences, or made of them when they came before."""

@@ -19,13 +19,13 @@ from interlace.data import Sentences
 from interlace.data.layout import single
 from interlace.objectives import (
     Batch,
+    BoolOrAuto,
     Objective,
     Prepared,
-    Switch,
     Term,
     encoder_inputs,
+    resolve_language_ids,
     tokens_by_language,
-    wants_languages,
 )
 
 if TYPE_CHECKING:
@@ -58,8 +58,8 @@ class Clm(Objective):
 
     reads = Sentences
     streams = True
-    backbone = "causal"
-    draws = False
+    architecture = "causal"
+    stochastic = False
     term: ClassVar[str] = "clm"
 
     context_size: int = Field(
@@ -71,7 +71,7 @@ class Clm(Objective):
     ends: bool = Field(
         True, description="Predict where a sentence of a stream ends (XLM's code); without it no text would stop."
     )
-    language_ids: Switch = Field("auto", description="Feed language ids; 'auto': where the model has embeddings.")
+    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': where the model has embeddings.")
 
     def model_post_init(self, _context: Any) -> None:
         """Some subwords of a full row must be left to predict."""
@@ -84,7 +84,7 @@ class Clm(Objective):
         predictable = np.ones(resources.vocab.size, np.bool_)
         predictable[resources.vocab.specials] = False
         predictable[resources.vocab.end] = self.ends
-        language_ids = wants_languages(self.language_ids, resources.traits, "clm")
+        language_ids = resolve_language_ids(self.language_ids, resources.traits, "clm")
         return PreparedClm(resources.vocab, resources.traits, predictable, language_ids)
 
     def batch(self, examples: Sentences, prepared: PreparedClm, step: int, rng: Generator) -> Batch:  # noqa: ARG002

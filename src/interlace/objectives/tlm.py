@@ -16,12 +16,12 @@ from pydantic import Field
 from interlace.data import Pairs
 from interlace.data.layout import half, joined
 from interlace.objectives import (
+    BoolOrAuto,
     MaskedObjective,
     PreparedMasked,
-    Switch,
     encoder_inputs,
-    wants_languages,
-    wants_restart,
+    resolve_language_ids,
+    resolve_reset_positions,
 )
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Tlm(MaskedObjective):
     reads = Pairs
     term: ClassVar[str] = "tlm"
 
-    reset_positions: Switch = Field(
+    reset_positions: BoolOrAuto = Field(
         "auto", description="Restart positions on the second side (XLM); 'auto': where language ids tell sides apart."
     )
 
@@ -57,7 +57,7 @@ class Tlm(MaskedObjective):
         "(Tang et al. 2022, appendix G.3: 256 subwords beside 256); false: a row holds one pair.",
     )
 
-    def filled_to(self, vocab: Vocab) -> int | None:
+    def packed_length(self, vocab: Vocab) -> int | None:
         """Half a row without its specials, where whole pairs fill it."""
         return half(vocab, self.max_length) if self.filled else None
 
@@ -67,8 +67,8 @@ class Tlm(MaskedObjective):
             resources.vocab,
             resources.traits,
             self.masking.tables(resources),
-            wants_languages(self.language_ids, resources.traits, "tlm"),
-            wants_restart(self.reset_positions, resources.traits, "tlm"),
+            resolve_language_ids(self.language_ids, resources.traits, "tlm"),
+            resolve_reset_positions(self.reset_positions, resources.traits, "tlm"),
         )
 
     def batch(self, examples: Pairs, prepared: PreparedTlm, step: int, rng: Generator) -> Batch:

@@ -49,7 +49,7 @@ class Translation(Seq2SeqObjective):
     )
 
     @property
-    def draws(self) -> bool:  # type: ignore[override]
+    def stochastic(self) -> bool:  # type: ignore[override]
         """Only the direction is drawn."""
         return self.directions == "both"
 

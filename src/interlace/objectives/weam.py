@@ -22,17 +22,17 @@ from interlace.core.errors import SettingsError
 from interlace.data import Pairs
 from interlace.data.layout import joined
 from interlace.objectives import (
-    Facts,
+    BoolOrAuto,
     MaskedObjective,
     Masking,
     PreparedMasked,
-    Switch,
+    Preview,
     Term,
     encoder_inputs,
     pieces,
     placed,
-    wants_languages,
-    wants_restart,
+    resolve_language_ids,
+    resolve_reset_positions,
 )
 from interlace.objectives._exchange import exchange, links_of, one_to_one, only
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from interlace.models.backbone import Backbone
     from interlace.models.traits import Traits
     from interlace.objectives import Batch, Resources
-    from interlace.objectives._facts import Cells
+    from interlace.objectives._preview import Cells
 
 RATE = "0.3"
 CROSS, SHARE = "cross_lingual", "aligned_share"
@@ -105,7 +105,7 @@ class Weam(MaskedObjective):
     segments: bool = Field(
         False, description="Number the sides 0 and 1 in `token_type_ids`; the paper does not say, so all are 0."
     )
-    reset_positions: Switch = Field(
+    reset_positions: BoolOrAuto = Field(
         False, description="Restart positions on the second side; the paper's input runs through (section 2)."
     )
 
@@ -118,10 +118,10 @@ class Weam(MaskedObjective):
     def prepare(self, resources: Resources) -> PreparedWeam:
         """Resolve the switches; a model that cannot do what is asked is refused."""
         traits = resources.traits
-        language_ids = wants_languages(self.language_ids, traits, "weam")
+        language_ids = resolve_language_ids(self.language_ids, traits, "weam")
         if self.segments:
             _must_take_segments(traits, language_ids=language_ids)
-        restart = wants_restart(self.reset_positions, traits, "weam")
+        restart = resolve_reset_positions(self.reset_positions, traits, "weam")
         return PreparedWeam(resources.vocab, traits, self.masking.tables(resources), language_ids, restart)
 
     def batch(self, examples: Pairs, prepared: PreparedWeam, step: int, rng: Generator) -> Batch:
@@ -163,10 +163,10 @@ class Weam(MaskedObjective):
             terms[SHARE] = Term(batch.extra["aligned"].sum(), 0.0)
         return terms
 
-    def facts(self, batch: Batch, vocab: Vocab) -> Facts:
+    def preview(self, batch: Batch, vocab: Vocab) -> Preview:
         """Adds the words that the second prediction is made from, as they were before they were masked."""
-        facts = super().facts(batch, vocab)
-        return Facts({**facts.lines, "also from": _partners(batch, vocab)}) if "which" in batch.extra else facts
+        preview = super().preview(batch, vocab)
+        return Preview({**preview.lines, "also from": _partners(batch, vocab)}) if "which" in batch.extra else preview
 
     def _with_exchange(self, batch: Batch, pairs: Pairs, layout: Layout) -> Batch:
         """The batch with the second prediction's places and counts."""

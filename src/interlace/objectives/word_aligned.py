@@ -19,16 +19,16 @@ from interlace.data import Pairs, Sentences
 from interlace.data.layout import SPECIALS, single
 from interlace.objectives import (
     Batch,
-    Facts,
+    BoolOrAuto,
     Objective,
     Prepared,
-    Switch,
+    Preview,
     Term,
     encoder_inputs,
     pieces,
     placed,
+    resolve_language_ids,
     tokens_by_language,
-    wants_languages,
 )
 from interlace.objectives._exchange import Pooling, linked_words, links_of, one_to_one, words_of
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from interlace.models.backbone import Backbone
     from interlace.objectives import Resources
     from interlace.objectives._exchange import Words
-    from interlace.objectives._facts import Cells
+    from interlace.objectives._preview import Cells
 
 BOTH, START = "both", "start"
 
@@ -67,7 +67,7 @@ class WordAligned(Objective):
 
     reads = Pairs
     term: ClassVar[str] = "word_aligned"
-    draws = False
+    stochastic = False
     needs: ClassVar[frozenset[str]] = frozenset({"links"})
 
     links: Literal["one_to_one", "all"] = Field(
@@ -91,11 +91,11 @@ class WordAligned(Objective):
     hold_weight: float = Field(
         1.0, ge=0, description="Weight of that distance (Cao et al. 2020: 1); 0 keeps no copy of the start model."
     )
-    language_ids: Switch = Field("auto", description="Feed language ids; 'auto': where the model has embeddings.")
+    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': where the model has embeddings.")
 
     def prepare(self, resources: Resources) -> PreparedWordAligned:
         """Resolve the switch; a model that cannot do what is asked is refused."""
-        language_ids = wants_languages(self.language_ids, resources.traits, "word_aligned")
+        language_ids = resolve_language_ids(self.language_ids, resources.traits, "word_aligned")
         return PreparedWordAligned(resources.vocab, resources.traits, language_ids)
 
     def pair_costs(self, source: NDArray[Any], target: NDArray[Any]) -> NDArray[Any]:
@@ -156,11 +156,11 @@ class WordAligned(Objective):
             terms[START] = Term(drift.sum(), self.hold_weight)
         return terms
 
-    def facts(self, batch: Batch, vocab: Vocab) -> Facts:
+    def preview(self, batch: Batch, vocab: Vocab) -> Preview:
         """Of linked words the other one, both ways; and which words stay near the vectors the start gives them."""
         ids, heads = batch.inputs["input_ids"], batch.extra["heads"]
         rows, columns = np.divmod(batch.extra.get(f"{START}_heads", heads[:0]), ids.shape[1])
-        return Facts({"drawn to": _drawn(batch, vocab), "held": placed(rows, columns, ["start"] * len(rows))})
+        return Preview({"drawn to": _drawn(batch, vocab), "held": placed(rows, columns, ["start"] * len(rows))})
 
     def _first(self, pairs: Pairs) -> int:
         """The side whose rows come first: the one that is held."""

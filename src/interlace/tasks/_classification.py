@@ -17,7 +17,7 @@ from pydantic import Field
 from interlace.core.errors import DataError
 from interlace.data import Pairs
 from interlace.data.layout import joined, single
-from interlace.objectives import Batch, Prepared, Resources, Switch, Term, encoder_inputs, wants_languages
+from interlace.objectives import Batch, BoolOrAuto, Prepared, Resources, Term, encoder_inputs, resolve_language_ids
 from interlace.tasks import TaskHead
 from interlace.tasks._head import apply_head, make_head
 
@@ -40,11 +40,11 @@ class Classifier(TaskHead):
     classes: int = Field(ge=2, description="Number of classes.")
     dropout: float = Field(0.1, ge=0, lt=1, description="Share of the vector dropped before the linear layer.")
     pooling: Pooling = Field("first", description="The row's vector: its first state, or the mean or largest of all.")
-    language_ids: Switch = Field("auto", description="Feed language ids; 'auto': where the model has embeddings.")
+    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': where the model has embeddings.")
 
     def prepare(self, resources: Resources) -> Prepared:
         """Refuse language ids where the model has none."""
-        wants_languages(self.language_ids, resources.traits, "classification")
+        resolve_language_ids(self.language_ids, resources.traits, "classification")
         return super().prepare(resources)
 
     def modules(self, backbone: Backbone) -> nn.ModuleDict:
@@ -60,7 +60,7 @@ class Classifier(TaskHead):
         lay_out: Any = joined if pairs else single
         layout = lay_out(inner, prepared.vocab, min(self.max_length, prepared.traits.max_length))
         languages = (inner.source.language, inner.target.language) if pairs else (inner.language,)
-        language_ids = wants_languages(self.language_ids, prepared.traits, "classification")
+        language_ids = resolve_language_ids(self.language_ids, prepared.traits, "classification")
         rows = np.flatnonzero(examples.labels >= 0)
         return Batch(
             inputs=encoder_inputs(layout, prepared.traits, languages, language_ids=language_ids),

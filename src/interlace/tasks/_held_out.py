@@ -57,7 +57,7 @@ def hold_out(
         chosen = rows.take(np.arange(start, min(start + size, len(rows))))
         batches.append(measured.batch(chosen, prepared, 0, generator(Purpose.EVALUATE, 0, start)))
     words, characters = 0, 0
-    if objective.backbone == "causal" and isinstance(rows, Sentences):
+    if objective.architecture == "causal" and isinstance(rows, Sentences):
         words, characters = size_of_rows(rows, prepared.vocab)
     return HeldOut(corpus, measured, batches, words, characters, name)
 

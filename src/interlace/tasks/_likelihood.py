@@ -14,7 +14,7 @@ from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.data import Sentences
 from interlace.data.layout import single
-from interlace.objectives import Batch, Resources, Switch, encoder_inputs, wants_languages
+from interlace.objectives import Batch, BoolOrAuto, Resources, encoder_inputs, resolve_language_ids
 from interlace.objectives._smoothed import MOST_LOGITS
 from interlace.objectives.clm import Clm
 from interlace.objectives.mlm import Mlm
@@ -36,7 +36,7 @@ class Reading:
 
     max_length: int
     tokens_per_batch: int
-    language_ids: Switch = "auto"
+    language_ids: BoolOrAuto = "auto"
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def causal(backbone: Backbone, vocab: Vocab, text: Sentences, reading: Reading, 
 
 def pseudo(backbone: Backbone, vocab: Vocab, text: Sentences, reading: Reading) -> Likelihood:
     """Of sentences by themselves, each subword alone masked (Salazar et al. 2020, section 2); all must fit a row."""
-    feed = wants_languages(reading.language_ids, backbone.traits, "perplexity")
+    feed = resolve_language_ids(reading.language_ids, backbone.traits, "perplexity")
     known = known_subwords(text, vocab)
     owners, places = text.ids.rows()[known], text.ids.columns()[known]
     found = _Sum(text)

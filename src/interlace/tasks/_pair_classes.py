@@ -11,7 +11,7 @@ from pydantic import Field
 
 from interlace.core.errors import DataError, did_you_mean
 from interlace.data import Labelled, Pairs
-from interlace.objectives import Switch
+from interlace.objectives import BoolOrAuto
 from interlace.tasks import Task, Tuning
 from interlace.tasks._apart import decontaminate
 from interlace.tasks._classification import Classifier, Pooling
@@ -53,7 +53,7 @@ class PairTask(Task):
     pooling: Pooling = Field(
         "first", description="The row's vector: its first state (XLM), their mean, or the largest."
     )
-    language_ids: Switch = Field("auto", description="Feed language ids; 'auto': where the model has embeddings.")
+    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': where the model has embeddings.")
     tuning: Tuning = Field(
         default_factory=lambda: Tuning(epochs=5),
         description="How the task is fine-tuned (XTREME's code: 5 epochs, learning rate 2e-5).",

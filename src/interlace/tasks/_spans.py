@@ -20,7 +20,7 @@ from pydantic import Field
 
 from interlace.data.layout import joined
 from interlace.data.questions import Questions, Windows, windows
-from interlace.objectives import Batch, Prepared, Resources, Switch, Term, encoder_inputs, wants_languages
+from interlace.objectives import Batch, BoolOrAuto, Prepared, Resources, Term, encoder_inputs, resolve_language_ids
 from interlace.tasks import TaskHead
 from interlace.tasks._head import apply_head, make_head
 
@@ -50,11 +50,11 @@ class Extractor(TaskHead):
     max_answer: int = Field(30, ge=1, description="Longest answer predicted, in subwords.")
     n_best: int = Field(20, ge=1, description="Answers kept of each window and of each question.")
     dropout: float = Field(0.0, ge=0, lt=1, description="Share of the state dropped before the linear layer.")
-    language_ids: Switch = Field("auto", description="Feed language ids; 'auto': where the model has embeddings.")
+    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': where the model has embeddings.")
 
     def prepare(self, resources: Resources) -> Prepared:
         """Refuse language ids where the model has none."""
-        wants_languages(self.language_ids, resources.traits, "answers")
+        resolve_language_ids(self.language_ids, resources.traits, "answers")
         return super().prepare(resources)
 
     def modules(self, backbone: Backbone) -> nn.ModuleDict:
@@ -72,7 +72,7 @@ class Extractor(TaskHead):
         layout = joined(pairs, prepared.vocab, self._longest(prepared))
         begins = 1 + len(prepared.vocab.between) + pairs.source.lengths
         rows = np.arange(len(examples))
-        language_ids = wants_languages(self.language_ids, prepared.traits, "answers")
+        language_ids = resolve_language_ids(self.language_ids, prepared.traits, "answers")
         languages = (pairs.source.language, pairs.target.language)
         return Batch(
             inputs=encoder_inputs(layout, prepared.traits, languages, language_ids=language_ids),
@@ -111,7 +111,7 @@ class Extractor(TaskHead):
         found["start"][none] = found["end"][none] = -1
         return found
 
-    def remarks(self, examples: Windows, prepared: Prepared) -> list[str]:  # noqa: ARG002 - known before it is laid out
+    def notes(self, examples: Windows, prepared: Prepared) -> list[str]:  # noqa: ARG002 - known before it is laid out
         """How passages are cut, and how many answers no window holds as a whole; in training every question has one."""
         asked = len(np.unique(examples.owners))
         lost = asked - len(np.unique(examples.owners[examples.spans[:, 0] >= 0]))

@@ -16,7 +16,7 @@ from pydantic import Field
 
 from interlace.core.errors import DataError
 from interlace.data.layout import single
-from interlace.objectives import Batch, Prepared, Resources, Switch, Term, encoder_inputs, wants_languages
+from interlace.objectives import Batch, BoolOrAuto, Prepared, Resources, Term, encoder_inputs, resolve_language_ids
 from interlace.tasks import TaskHead
 from interlace.tasks._head import apply_head, make_head
 
@@ -38,11 +38,11 @@ class Tagger(TaskHead):
 
     classes: int = Field(ge=2, description="Number of tags.")
     dropout: float = Field(0.1, ge=0, lt=1, description="Share of the state dropped before the linear layer.")
-    language_ids: Switch = Field("auto", description="Feed language ids; 'auto': where the model has embeddings.")
+    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': where the model has embeddings.")
 
     def prepare(self, resources: Resources) -> Prepared:
         """Refuse language ids where the model has none."""
-        wants_languages(self.language_ids, resources.traits, "tagging")
+        resolve_language_ids(self.language_ids, resources.traits, "tagging")
         return super().prepare(resources)
 
     def modules(self, backbone: Backbone) -> nn.ModuleDict:
@@ -57,7 +57,7 @@ class Tagger(TaskHead):
         words = layout.words[rows, columns]
         labels = _tags_at(examples.tags, rows, words)
         known = labels >= 0
-        language_ids = wants_languages(self.language_ids, prepared.traits, "tagging")
+        language_ids = resolve_language_ids(self.language_ids, prepared.traits, "tagging")
         return Batch(
             inputs=encoder_inputs(layout, prepared.traits, (sentences.language,), language_ids=language_ids),
             at=(rows[known], columns[known]),

@@ -12,7 +12,7 @@ import torch
 
 from interlace.data.layout import single
 from interlace.models.pooling import pool
-from interlace.objectives import Prepared, Switch, encoder_inputs, wants_languages
+from interlace.objectives import BoolOrAuto, Prepared, encoder_inputs, resolve_language_ids
 from interlace.tasks._predict import buckets
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def sentence_vectors(
     layer: int,
     max_length: int,
     tokens_per_batch: int,
-    language_ids: Switch = "auto",
+    language_ids: BoolOrAuto = "auto",
 ) -> NDArray[np.float32]:
     """(n, H) in the order of the sentences; a sentence without subwords gets zeros.
 
@@ -59,11 +59,11 @@ def layer_vectors(
     layers: Sequence[int],
     max_length: int,
     tokens_per_batch: int,
-    language_ids: Switch = "auto",
+    language_ids: BoolOrAuto = "auto",
 ) -> NDArray[np.float32]:
     """(k, n, H) as `sentence_vectors`, for several layers from one pass."""
     prepared = Prepared(vocab, backbone.traits)
-    feed = wants_languages(language_ids, backbone.traits, "sentence vectors")
+    feed = resolve_language_ids(language_ids, backbone.traits, "sentence vectors")
     vectors = np.zeros((len(layers), len(sentences), backbone.width), np.float32)
     was_training = backbone.training
     backbone.eval()

@@ -15,7 +15,7 @@ from interlace.core.ragged import Ragged
 from interlace.core.settings import Settings
 from interlace.data import Sentences
 from interlace.embeddings import WordVectors
-from interlace.objectives import Switch
+from interlace.objectives import BoolOrAuto
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,7 +38,7 @@ class Reading(Settings):
         "mean", description="Words of several subwords: the mean of their vectors, or left out (as XLM's authors did)."
     )
     tokens_per_batch: int = Field(8192, ge=16, description="Padded subwords in a batch; the input table needs none.")
-    language_ids: Switch = Field("auto", description="Feed language ids; 'auto': where the model has embeddings.")
+    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': where the model has embeddings.")
 
     def vectors(self, backbone: Backbone, vocab: Vocab, language: str, words: Sequence[str]) -> WordVectors:
         """The vectors of those of the words that the vocabulary can spell (in one subword, where that is asked for).

@@ -19,7 +19,7 @@ from interlace.core.errors import DataError
 from interlace.core.neighbors import ranks, unit
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
-from interlace.objectives import Switch, language_id, wants_languages
+from interlace.objectives import BoolOrAuto, language_id, resolve_language_ids
 from interlace.scores.examples import Examples, identity_of
 from interlace.tasks._dictionary import read_entries
 from interlace.tasks._distinct import numbered
@@ -80,7 +80,7 @@ class EmbeddingAlignment(DictionaryTask):
         "single", description="Words of several subwords: left out (ALIGN-MLM), or the mean of their rows."
     )
     identical: bool = Field(False, description="Also ask words whose translation is written alike (the same row).")
-    language_ids: Switch = Field(
+    language_ids: BoolOrAuto = Field(
         "auto",
         description="Add each side's language embedding to its rows, as the model does (ALIGN-MLM's script, for XLM); "
         "'auto': where the model has one for both.",
@@ -156,7 +156,7 @@ class EmbeddingAlignment(DictionaryTask):
             SettingsError: they are asked for, and the model has none.
         """
         languages = (examples.source.language, examples.target.language)
-        wanted = wants_languages(self.language_ids, backbone.traits, "embedding_alignment")
+        wanted = resolve_language_ids(self.language_ids, backbone.traits, "embedding_alignment")
         known = backbone.traits.languages
         if not wanted or (self.language_ids == "auto" and not known.keys() >= set(languages)):
             return (np.zeros(backbone.width, np.float32),) * 2

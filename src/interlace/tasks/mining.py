@@ -15,7 +15,7 @@ from pydantic import Field
 from interlace.core.errors import DataError
 from interlace.core.neighbors import Margin, Surroundings
 from interlace.core.randomness import Purpose, generator
-from interlace.objectives import Switch
+from interlace.objectives import BoolOrAuto
 from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import Task
 from interlace.tasks._encode import encode
@@ -107,7 +107,7 @@ class Mining(Task):
     )
     max_length: int = Field(256, ge=8, description="Longest row in subwords, at most the model's own.")
     tokens_per_batch: int = Field(8192, ge=16, description="Padded subwords in a batch.")
-    language_ids: Switch = Field("auto", description="Feed language ids; 'auto': where the model has embeddings.")
+    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': where the model has embeddings.")
 
     def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> Any:
         """Both texts of the split, and of the dev set, with the rows of the pairs that translate each other."""

@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import Field
 
 from interlace.core.errors import DataError
-from interlace.objectives import Switch
+from interlace.objectives import BoolOrAuto
 from interlace.tasks import Task, Tuning
 from interlace.tasks._answers import AnswerNormalizer, Rules, compare_all, right_words
 from interlace.tasks._answers_text import best_texts, n_best
@@ -64,7 +64,7 @@ class Mlqa(Task):
     max_answer: int = Field(30, ge=1, description="Longest answer predicted, in subwords (code: 30).")
     n_best: int = Field(20, ge=1, description="Answers kept of each question (code: 20).")
     dropout: float = Field(0.0, ge=0, lt=1, description="Share of the state dropped before the linear layer (code: 0).")
-    language_ids: Switch = Field("auto", description="Feed language ids; 'auto': where the model has embeddings.")
+    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': where the model has embeddings.")
     tuning: Tuning = Field(
         default_factory=lambda: Tuning(learning_rate=3e-5, epochs=3, tokens_per_batch=8192, weight_decay=1e-4),
         description="How the task is fine-tuned (XTREME's code: 3e-5, 3 epochs, 32 rows a batch).",

@@ -16,7 +16,7 @@ from pydantic import Field
 from interlace.core.errors import DataError, did_you_mean
 from interlace.core.ragged import Ragged
 from interlace.data import Labelled
-from interlace.objectives import Switch
+from interlace.objectives import BoolOrAuto
 from interlace.tasks import Scale, Task, Tuning
 from interlace.tasks._apart import decontaminate
 from interlace.tasks._entities import by_row, compare, entities, tag_numbers
@@ -63,7 +63,7 @@ class Ner(Task):
         256, ge=8, description="Longest row in subwords, at most the model's own (XTREME, ALIGN-MLM: 128)."
     )
     dropout: float = Field(0.1, ge=0, lt=1, description="Share of the state dropped before the linear layer.")
-    language_ids: Switch = Field("auto", description="Feed language ids; 'auto': where the model has embeddings.")
+    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': where the model has embeddings.")
     tuning: Tuning = Field(
         default_factory=lambda: Tuning(epochs=10),
         description="How the task is fine-tuned (XTREME and ALIGN-MLM: 10 epochs, learning rate 2e-5).",

@@ -16,7 +16,7 @@ from pydantic import Field
 
 from interlace.core.errors import CheckpointError, DataError, SettingsError
 from interlace.core.randomness import Purpose, generator
-from interlace.objectives import Switch
+from interlace.objectives import BoolOrAuto
 from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import Scale, Task
 from interlace.tasks._files import FileQuery, Files, find_parts
@@ -86,7 +86,7 @@ class Perplexity(Task):
     )
     max_length: int = Field(256, ge=8, description="Longest row in subwords, at most the model's own (XLM: 256).")
     tokens_per_batch: int = Field(8192, ge=16, description="Padded subwords in a batch.")
-    language_ids: Switch = Field("auto", description="Feed language ids; 'auto': where the model has embeddings.")
+    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': where the model has embeddings.")
 
     def model_post_init(self, _context: Any) -> None:
         """Some subwords of a row must be left to predict."""

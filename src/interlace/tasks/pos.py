@@ -14,7 +14,7 @@ from pydantic import Field
 
 from interlace.core.errors import DataError, did_you_mean
 from interlace.data import Labelled
-from interlace.objectives import Switch
+from interlace.objectives import BoolOrAuto
 from interlace.readers.conllu import LEFT_OUT
 from interlace.tasks import Scale, Task, Tuning
 from interlace.tasks._apart import decontaminate
@@ -52,7 +52,7 @@ class Pos(Task):
     reader: dict[str, Any] | str = Field("conllu", description="What reads the files; must give tags of kind 'pos'.")
     max_length: int = Field(256, ge=8, description="Longest row in subwords, at most the model's own (XTREME: 128).")
     dropout: float = Field(0.1, ge=0, lt=1, description="Share of the state dropped before the linear layer.")
-    language_ids: Switch = Field("auto", description="Feed language ids; 'auto': where the model has embeddings.")
+    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': where the model has embeddings.")
     tuning: Tuning = Field(
         default_factory=lambda: Tuning(epochs=10), description="How the task is fine-tuned (ALIGN-MLM: 10 epochs)."
     )

@@ -17,7 +17,7 @@ from interlace.core.errors import DataError, SettingsError
 from interlace.core.neighbors import Margin, Surroundings, ranks, unit
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs
-from interlace.objectives import Switch
+from interlace.objectives import BoolOrAuto
 from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import Task
 from interlace.tasks._distinct import numbered
@@ -69,7 +69,7 @@ class Retrieval(Task):
     neighbours: int = Field(4, ge=1, description="Nearest neighbours of 'distance' and 'ratio' (the same: 4).")
     max_length: int = Field(256, ge=8, description="Longest row in subwords, at most the model's own.")
     tokens_per_batch: int = Field(8192, ge=16, description="Padded subwords in a batch.")
-    language_ids: Switch = Field("auto", description="Feed language ids; 'auto': where the model has embeddings.")
+    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': where the model has embeddings.")
 
     def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> Pairs:
         """The two sides, `language` as the target."""

@@ -58,7 +58,7 @@ def _states(backbone: Backbone, objective: Objective, batch: Batch) -> Tensor:
     """(N, H) what the labels are predicted from."""
     if isinstance(objective, Seq2SeqObjective):
         return objective.predicting(backbone, batch.inputs, batch)
-    causal = True if objective.backbone == "causal" else None
+    causal = True if objective.architecture == "causal" else None
     return backbone.encode(batch.inputs, causal=causal)[batch.at]
 
 

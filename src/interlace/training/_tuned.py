@@ -60,8 +60,8 @@ class Tuned:
         sources, batches, least = [], 0, []
         for language, examples in train.items():
             rows = learner.rows(examples, prepared)
-            for remark in learner.remarks(rows, prepared):
-                log.info("%s (%s): %s", cell.name, language, remark)
+            for note in learner.notes(rows, prepared):
+                log.info("%s (%s): %s", cell.name, language, note)
             plan = bucket_plan(rows, prepared, learner.max_length, tuning.tokens_per_batch, seed=cell.seed)
             corpus = Bucketed(rows, plan)
             least.append(least_of(learner.asked(rows)))

@@ -1,6 +1,6 @@
 """A batch as people read it: a line of what the model sees, and below each subword what is asked of it there.
 
-What is asked, an objective tells itself (`Objective.facts`); here it is set in columns.
+What is asked, an objective tells itself (`Objective.preview`); here it is set in columns.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def render(batch: Batch, vocab: Vocab, objective: Objective, languages: Sequence
     """
     ids = batch.inputs["input_ids"]
     real = batch.inputs.get("attention_mask", np.ones_like(ids)).astype(bool)
-    facts = objective.facts(batch, vocab)
+    preview = objective.preview(batch, vocab)
     mixed = batch.sides is not None and not _side_by_side(batch, real, vocab)
     rows = []
     for row, count in enumerate(real.sum(axis=1).tolist()):
@@ -58,9 +58,9 @@ def render(batch: Batch, vocab: Vocab, objective: Objective, languages: Sequence
             sides = batch.sides[row, :count].tolist()
             lines.append(Line("language", {column: languages[side] for column, side in enumerate(sides)}))
         lines += _inputs(batch, row, count)
-        lines += [Line(name, found) for name, cells in facts.lines.items() if (found := cells.get(row))]
+        lines += [Line(name, found) for name, cells in preview.lines.items() if (found := cells.get(row))]
         rows.append(lines)
-    return Rendering(rows, [*facts.notes, f"counts: {_counts(batch)}"])
+    return Rendering(rows, [*preview.notes, f"counts: {_counts(batch)}"])
 
 
 def _side_by_side(batch: Batch, real: Any, vocab: Vocab) -> bool:

@@ -21,11 +21,11 @@ def draw_samples(mixture: Mixture, vocab: Vocab, rows: int = 2) -> list[dict[str
     found = []
     for number, source in enumerate(mixture.sources):
         batch = mixture.batch(Draw(1, number, 0, ()), 0)
-        if source.learner.backbone == "seq2seq":
+        if source.learner.architecture == "seq2seq":
             there = range(min(rows, len(batch.extra["decoder_ids"])))
             shown = [_written(batch, vocab, row, source.language) for row in there]
         else:
-            shown = _rows(batch, vocab, rows, source.learner.backbone == "causal")
+            shown = _rows(batch, vocab, rows, source.learner.architecture == "causal")
         found.append({"objective": source.objective, "corpus": source.corpus, "rows": shown})
     return found
 

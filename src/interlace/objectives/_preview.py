@@ -19,7 +19,7 @@ Cells = dict[int, dict[int, str]]
 
 
 @dataclass(frozen=True)
-class Facts:
+class Preview:
     """What is said of a batch.
 
     lines: name of a line -> row -> column -> what stands there, below the subword of that column.
