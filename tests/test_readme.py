@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from interlace.experiments import Recipe
-from little_world import VOCAB, WORLD
+from toy_settings import TOY, VOCAB
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 SCREEN, OBJECTIVE = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 COMMANDS = re.findall(r"^    interlace (\w+) ([^#\n]*)", README, re.MULTILINE)
 
 # The same code over a smaller world, so that the test is quick.
-SMALLER = f"SMALL = {WORLD | VOCAB | {'train.threads': '1'}}"
+SMALLER = f"SMALL = {TOY | VOCAB | {'train.threads': '1'}}"
 SMALLER += """
 import interlace.experiments
 _read = interlace.experiments.read_recipe

@@ -207,7 +207,7 @@ def test_a_word_that_holds_a_tab_cannot_be_written(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_the_dictionary_of_the_little_world_is_read(tmp_path):
+def test_the_dictionary_of_the_toy_settings_is_read(tmp_path):
     found = world.entries("en", "de")
     write_lines(tmp_path / "en-de.txt", map("\t".join, found))
     assert set(entries(Lexicon.read(tmp_path / "en-de.txt"))) == set(found)

@@ -128,7 +128,9 @@ def test_a_recipe_can_be_changed(recipe):
 
 
 def test_a_note_on_a_derived_language_says_what_it_is_made_of(recipe):
-    derived = '[derived.en_x]\nof = "en"\nchanges = "invert+transliterate"\n[corpora.made]\nlanguages = ["en_x"]\n'
+    derived = (
+        '[derived.en_x]\nof = "en"\ntransformations = "invert+transliterate"\n[corpora.made]\nlanguages = ["en_x"]\n'
+    )
     recipe.write_text(recipe.read_text().replace('["de"]', '["en_x"]') + derived + 'train = "train.{language}"\n')
     reports = {report["name"]: report for report in checked(recipe)[1]["reports"]}
     notes = [finding["about"] for finding in reports["made en_x (train)"]["findings"] if finding["level"] == "note"]

@@ -7,9 +7,9 @@ from typer.testing import CliRunner
 from interlace.cli import application
 from interlace.cli.demo import RECIPES
 from interlace.experiments import read_recipe
-from little_world import SHORT, VOCAB, WORLD
+from toy_settings import SHORT, TOY, VOCAB
 
-SMALL = WORLD | VOCAB | SHORT | {"train.diagnostics.every": "0", "evaluate.seeds": "1"}
+SMALL = TOY | VOCAB | SHORT | {"train.diagnostics.every": "0", "evaluate.seeds": "1"}
 
 
 def test_the_demo_trains_scores_and_compares(tmp_path):

@@ -266,7 +266,7 @@ def test_word_order_is_learnt_from_a_treebank_and_parses_of_plain_text_are_found
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--with", "inverse"], r"there is no change 'inverse'; did you mean 'invert'"),
+        (["--with", "inverse"], r"there is no transformation 'inverse'; did you mean 'invert'"),
         (["--with", ""], r"--with '': name changes; there are: exchange, "),
         (["--with", "invert", "--set", "permute.seed=1"], r"--set permute\.seed: expected a setting of one of"),
         (["--with", "invert", "--set", "invert.sentence_split=words"], r"sentence_split"),

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from interlace.core.errors import SettingsError
 from interlace.core.ragged import Ragged
 from interlace.core.settings import fields_of
-from interlace.derived import CHANGES, Change, chain
+from interlace.derived import TRANSFORMATIONS, Transformation, chain
 from interlace.derived._parts import parts
 from interlace.text import Text
 
@@ -74,7 +74,7 @@ TREEBANK = """1\tA\ta\tX\t_\t_\t2\tdep\t_\t_
 
 
 # Orders of other programs are found by the trees of the text itself; `tests/synthetic/test_galactic.py` has its own.
-ANY_TEXT = [name for name in CHANGES.names() if name != "galactic"]
+ANY_TEXT = [name for name in TRANSFORMATIONS.names() if name != "galactic"]
 
 
 @pytest.fixture(scope="module", params=ANY_TEXT)
@@ -83,22 +83,22 @@ def change(request, tmp_path_factory):
     if name == "exchange":
         path = tmp_path_factory.mktemp("words") / "words.txt"
         path.write_text("a\nb\ndog\nThe\n中\n", encoding="utf-8")
-        return CHANGES.build({"name": name, "words": path})
+        return TRANSFORMATIONS.build({"name": name, "words": path})
     if name == "syntax":
         path = tmp_path_factory.mktemp("trees") / "treebank.conllu"
         path.write_text(TREEBANK, encoding="utf-8")
-        return CHANGES.build({"name": name, "like": [path], "heads": ["NOUN", "VERB", "X"]})
-    return CHANGES.build(name)
+        return TRANSFORMATIONS.build({"name": name, "like": [path], "heads": ["NOUN", "VERB", "X"]})
+    return TRANSFORMATIONS.build(name)
 
 
 def test_a_member_is_named_like_its_file_and_says_what_it_is(change):
-    assert isinstance(change, Change)
-    assert CHANGES.build({"name": change.name, **change.dump()}) == change
-    assert CHANGES.summary(change.name).endswith(".")
+    assert isinstance(change, Transformation)
+    assert TRANSFORMATIONS.build({"name": change.name, **change.dump()}) == change
+    assert TRANSFORMATIONS.summary(change.name).endswith(".")
     for key, _, _, about in fields_of(type(change)):
         assert about.endswith((".", ").")), key
     with pytest.raises(SettingsError, match="unknown key 'sahre'"):
-        CHANGES.build({"name": change.name, "sahre": 1})
+        TRANSFORMATIONS.build({"name": change.name, "sahre": 1})
 
 
 @given(text=texts())
@@ -125,7 +125,7 @@ SHARES = [{"name": "overlap", "share": 0.5, "otherwise": one} for one in ({"to":
 @given(text=texts())
 @settings(max_examples=12)
 def test_whatever_its_settings_labels_survive_and_what_is_said_to_be_undone_is(fields, text):
-    one = CHANGES.build(fields)
+    one = TRANSFORMATIONS.build(fields)
     derived = one.apply(text, 5)
     must_keep(text, derived)
     if fields["name"] in {"invert", "permute"}:

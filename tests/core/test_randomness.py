@@ -47,7 +47,7 @@ def test_purposes_keep_their_numbers():
         ("BATCH", 4),
         ("DROPOUT", 5),
         ("EVALUATE", 6),
-        ("WORLD", 7),
+        ("TOY", 7),
         ("SAMPLE", 8),
         ("HEADS", 9),
         ("ALIGN", 10),
@@ -55,7 +55,7 @@ def test_purposes_keep_their_numbers():
         ("SWITCH", 12),
         ("VECTORS", 13),
         ("STATISTICS", 14),
-        ("CHANGE", 15),
+        ("TRANSFORMATION", 15),
         ("DECODE", 16),
     ]
 

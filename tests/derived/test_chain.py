@@ -35,9 +35,9 @@ def test_chains_of_chains_are_chains():
 
 def test_a_chain_with_something_that_cannot_be_undone_cannot_be_undone():
     several = chain(["transliterate", {"name": "invert", "keep_final_punct": False}])
-    with pytest.raises(SettingsError, match=r"change 'invert' as it is set cannot be undone"):
+    with pytest.raises(SettingsError, match=r"transformation 'invert' as it is set cannot be undone"):
         several.undo(Text.of(["a"], "en"))
-    with pytest.raises(SettingsError, match="there is no change 'inverted'; did you mean 'invert'"):
+    with pytest.raises(SettingsError, match="there is no transformation 'inverted'; did you mean 'invert'"):
         chain(["inverted"])
 
 

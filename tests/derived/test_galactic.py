@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlace.core.errors import DataError
-from interlace.derived import CHANGES
+from interlace.derived import TRANSFORMATIONS
 from interlace.derived.galactic import Permuted, _matched, _shapes, _whole
 from interlace.readers.conllu import Conllu
 from interlace.text import Text
@@ -40,7 +40,7 @@ def test_lines_are_found_by_their_trees_whatever_the_order_of_files(tmp_path):
         "cat/3/obj the/1/det sees/0/root The/5/det dog/3/nsubj",
     )
     text = read(original)
-    derived = CHANGES.build({"name": "galactic", "permuted": [permuted]}).apply(text)
+    derived = TRANSFORMATIONS.build({"name": "galactic", "permuted": [permuted]}).apply(text)
     assert derived.text.lines == ["cat the sees The dog", "bark dogs"]
     assert derived.links.to_lists() == [[[0, 3], [1, 4], [2, 2], [3, 1], [4, 0]], [[0, 1], [1, 0]]]
     assert derived.text.heads.to_lists() == [[2, 0, -1, 4, 2], [-1, 0]]
@@ -69,8 +69,8 @@ def test_what_is_missing_is_named(tmp_path):
     text = read(conllu(tmp_path / "en.conllu", "dogs/2/nsubj bark/0/root"))
     other = conllu(tmp_path / "gd.conllu", "dogs/2/obj bark/0/root")
     with pytest.raises(DataError, match=r"no sentence with the tree of 'dogs bark' stands in .*gd\.conllu"):
-        CHANGES.build({"name": "galactic", "permuted": [other]}).apply(text)
+        TRANSFORMATIONS.build({"name": "galactic", "permuted": [other]}).apply(text)
     with pytest.raises(DataError, match=r"galactic\.permuted"):
-        CHANGES.build("galactic").apply(text)
+        TRANSFORMATIONS.build("galactic").apply(text)
     with pytest.raises(DataError, match="has no trees"):
-        CHANGES.build({"name": "galactic", "permuted": [other]}).apply(Text.of(["dogs bark"], "en"))
+        TRANSFORMATIONS.build({"name": "galactic", "permuted": [other]}).apply(Text.of(["dogs bark"], "en"))

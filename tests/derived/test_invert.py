@@ -6,12 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from interlace.derived import CHANGES
+from interlace.derived import TRANSFORMATIONS
 from interlace.text import Text
 
 
 def inverted(line, word_tokenizer="unicode", **settings):
-    return CHANGES.build({"name": "invert", **settings}).apply(Text.of([line], "en", word_tokenizer)).text.lines[0]
+    return (
+        TRANSFORMATIONS.build({"name": "invert", **settings}).apply(Text.of([line], "en", word_tokenizer)).text.lines[0]
+    )
 
 
 def test_the_papers_example():
@@ -60,7 +62,9 @@ def test_a_mark_that_moves_touches_no_stranger_wherever_it_comes_to_stand():
 
 def test_only_what_cannot_be_told_apart_again_cannot_be_undone():
     undoes = {
-        (split, keep): CHANGES.build({"name": "invert", "sentence_split": split, "keep_final_punct": keep}).undoes
+        (split, keep): TRANSFORMATIONS.build(
+            {"name": "invert", "sentence_split": split, "keep_final_punct": keep}
+        ).undoes
         for split in ("marks", "period", "line")
         for keep in (True, False)
     }
@@ -92,7 +96,7 @@ def test_words_take_along_what_stood_before_them_and_touch_no_stranger():
 
 def test_what_looks_like_an_abbreviation_only_now_is_taken_for_none():
     """`b` comes to stand before the last period: touching it, it would end `1.b.`"""
-    change = CHANGES.build("invert")
+    change = TRANSFORMATIONS.build("invert")
     text = Text.of(["v1.b and c."], "en", "unicode")
     derived = change.apply(text).text
     assert derived.lines == ["c and v1.b ."]
@@ -106,14 +110,14 @@ def test_a_mark_that_is_part_of_a_word_ends_nothing():
 def test_names_begin_anew():
     text = Text.of(["Anna Lee met Bob Ray Anna ."], "en")
     text = replace(text, tags={"names": [["B-PER", "I-PER", "O", "B-PER", "I-PER", "B-PER", "O"]]})
-    derived = CHANGES.build("invert").apply(text).text
+    derived = TRANSFORMATIONS.build("invert").apply(text).text
     assert derived.lines == ["Anna Ray Bob met Lee Anna ."]
     assert derived.tags["names"] == [["B-PER", "B-PER", "I-PER", "O", "B-PER", "I-PER", "O"]]
 
 
 def test_a_name_over_two_sentences_becomes_two_and_is_counted():
     text = replace(Text.of(["in St . Louis now"], "en"), tags={"names": [["O", "B-LOC", "I-LOC", "I-LOC", "O"]]})
-    derived = CHANGES.build("invert").apply(text).text
+    derived = TRANSFORMATIONS.build("invert").apply(text).text
     assert derived.lines == ["St in . now Louis"]
     assert derived.tags["names"] == [["B-LOC", "O", "B-LOC", "O", "B-LOC"]]
     assert list(derived.notes.values()) == [1]  # one name, though it is three now
@@ -121,15 +125,15 @@ def test_a_name_over_two_sentences_becomes_two_and_is_counted():
 
 def test_an_answer_goes_with_its_words():
     text = replace(Text.of(["Anna reads old books . yes"], "en"), answers=[(11, 20)])
-    assert CHANGES.build("invert").apply(text).text.answers == [(0, 9)]
+    assert TRANSFORMATIONS.build("invert").apply(text).text.answers == [(0, 9)]
     apart = replace(text, answers=[(17, 26)])  # over the end of the sentence
-    derived = CHANGES.build("invert").apply(apart).text
+    derived = TRANSFORMATIONS.build("invert").apply(apart).text
     assert (derived.answers, list(derived.notes.values())) == ([(-1, -1)], [1])
 
 
 def test_a_part_of_a_word_stays_that_part():
     text = replace(Text.of(["Anna reads non-fiction"], "en", "blanks"), answers=[(15, 22)])
-    derived = CHANGES.build("invert").apply(text).text
+    derived = TRANSFORMATIONS.build("invert").apply(text).text
     assert derived.lines[0][slice(*derived.answers[0])] == "fiction"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from interlace.core.errors import DataError, SettingsError
-from interlace.derived import CHANGES
+from interlace.derived import TRANSFORMATIONS
 from interlace.text import Text
 
 WORDS = [f"w{'abcdefghij'[n % 10]}{'klmnopqrst'[n // 10 % 10]}{'uvxyz'[n // 100]}" for n in range(500)]
@@ -13,7 +13,7 @@ TEXT = Text.of([" ".join(WORDS)], "en")
 
 
 def changed(text=TEXT, **settings):
-    return CHANGES.build({"name": "overlap", **settings}).apply(text).text.lines[0].split()
+    return TRANSFORMATIONS.build({"name": "overlap", **settings}).apply(text).text.lines[0].split()
 
 
 @pytest.mark.parametrize("share", [0.0, 0.25, 0.5, 1.0])
@@ -47,7 +47,7 @@ def test_words_of_a_list_are_exchanged_whatever_its_order(tmp_path):
     (tmp_path / "a").write_text("dog\ncat\nsees\nbird\n", encoding="utf-8")
     (tmp_path / "b").write_text("bird\nsees\ncat\ndog\n", encoding="utf-8")
     text = Text.of(["the dog sees the cat"], "en")
-    one, other = (CHANGES.build({"name": "exchange", "words": tmp_path / name}) for name in "ab")
+    one, other = (TRANSFORMATIONS.build({"name": "exchange", "words": tmp_path / name}) for name in "ab")
     line = one.apply(text, 1).text.lines[0]
     assert line == other.apply(text, 1).text.lines[0]
     words = line.split()
@@ -58,9 +58,9 @@ def test_words_of_a_list_are_exchanged_whatever_its_order(tmp_path):
 
 def test_a_list_that_is_none_is_named(tmp_path):
     with pytest.raises(DataError, match="needs a list of words"):
-        CHANGES.build("exchange").apply(TEXT)
+        TRANSFORMATIONS.build("exchange").apply(TEXT)
     (tmp_path / "words.txt").write_text("a\n\nb\n", encoding="utf-8")
     with pytest.raises(DataError, match=r"words\.txt, line 2: no word"):
-        CHANGES.build({"name": "exchange", "words": tmp_path / "words.txt"}).apply(TEXT)
+        TRANSFORMATIONS.build({"name": "exchange", "words": tmp_path / "words.txt"}).apply(TEXT)
     with pytest.raises(DataError, match=r"no such file"):
-        CHANGES.build({"name": "overlap", "words": tmp_path / "none.txt"}).apply(TEXT)
+        TRANSFORMATIONS.build({"name": "overlap", "words": tmp_path / "none.txt"}).apply(TEXT)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from itertools import permutations
 
-from interlace.derived import CHANGES
+from interlace.derived import TRANSFORMATIONS
 from interlace.text import Text
 
 
 def test_all_orders_are_drawn_alike():
-    change = CHANGES.build("permute")
+    change = TRANSFORMATIONS.build("permute")
     lines = [f"a{n} b{n} c{n} ." for n in range(6000)]
     derived = change.apply(Text.of(lines, "en")).text
     counts = Counter("".join(word[0] for word in line.split()) for line in derived.lines)
@@ -20,7 +20,7 @@ def test_all_orders_are_drawn_alike():
 
 def test_orders_of_one_sentence_are_put_into_orders_of_their_own():
     """The draw hangs on which words there are, so that it can be made again from the derived line."""
-    change = CHANGES.build("permute")
+    change = TRANSFORMATIONS.build("permute")
     lines = [" ".join(order) for order in permutations("abcd")]
     derived = change.apply(Text.of(lines, "en")).text.lines
     assert sorted(derived) == sorted(lines)
@@ -28,14 +28,14 @@ def test_orders_of_one_sentence_are_put_into_orders_of_their_own():
 
 
 def test_another_seed_draws_another_order():
-    change = CHANGES.build("permute")
+    change = TRANSFORMATIONS.build("permute")
     text = Text.of(["one two three four five six seven eight"] * 2, "en")
     assert change.apply(text, 1).text.lines == change.apply(text, 1).text.lines
     assert change.apply(text, 1).text.lines != change.apply(text, 2).text.lines
 
 
 def test_sentences_keep_to_themselves():
-    change = CHANGES.build("permute")
+    change = TRANSFORMATIONS.build("permute")
     for line in change.apply(Text.of([f"a b c{n} . d e f{n} !" for n in range(30)], "en")).text.lines:
         words = line.split()
         assert (words[3], words[7]) == (".", "!")

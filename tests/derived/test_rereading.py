@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from interlace.derived import CHANGES, chain
+from interlace.derived import TRANSFORMATIONS, chain
 from interlace.text import Text
 
 WORDS = st.sampled_from(
@@ -54,7 +54,7 @@ def test_the_same_word_tokenizer_finds_the_same_words_and_the_way_back(changes, 
 @example(lines=["e\u0301  \u3002!(e\u0301 \ufb01"])
 @settings(max_examples=25)
 def test_every_setting_that_undoes_finds_the_way_back(name, split, keep, lines):
-    change = CHANGES.build({"name": name, "sentence_split": split, "keep_final_punct": keep})
+    change = TRANSFORMATIONS.build({"name": name, "sentence_split": split, "keep_final_punct": keep})
     assert change.undoes
     text = Text.of(lines, "en", "unicode")
     derived = change.apply(text, 3).text

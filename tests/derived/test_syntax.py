@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
-from interlace.derived import CHANGES
+from interlace.derived import TRANSFORMATIONS
 from interlace.derived._forest import Forest
 from interlace.derived._order_kernels import draw_order, expect
 from interlace.derived._parses import parsed
@@ -195,7 +195,7 @@ def verb_first(tmp_path):
     """A language with the verb first, adjectives behind, and adpositions behind."""
     tree = "sees/VERB/0/root dogs/NOUN/1/nsubj old/ADJ/2/amod cats/NOUN/1/obj in/ADP/4/case ./PUNCT/1/punct"
     path = conllu(tmp_path / "like.conllu", *[tree] * 400)
-    return CHANGES.build({"name": "syntax", "like": [path], "prior": 0.01})
+    return TRANSFORMATIONS.build({"name": "syntax", "like": [path], "prior": 0.01})
 
 
 def test_words_come_into_the_order_of_the_treebank(verb_first, tmp_path):
@@ -233,7 +233,7 @@ def test_only_the_heads_that_are_named_are_ordered(verb_first, tmp_path):
 def test_orders_are_drawn_where_the_treebank_has_several(tmp_path):
     trees_ = ["a/X/2/nsubj b/VERB/0/root", "b/VERB/0/root a/X/1/nsubj"]
     like = conllu(tmp_path / "like.conllu", *[trees_[n % 4 == 0] for n in range(400)])
-    change = CHANGES.build({"name": "syntax", "like": [like], "heads": ["VERB"]})
+    change = TRANSFORMATIONS.build({"name": "syntax", "like": [like], "heads": ["VERB"]})
     given_text = read(conllu(tmp_path / "en.conllu", *[f"dog{n}/X/2/nsubj sees/VERB/0/root" for n in range(2000)]))
     first = sum(line.startswith("sees") for line in change.apply(given_text).text.lines)
     assert abs(first / 2000 - 0.25) < 0.04
@@ -247,7 +247,7 @@ def test_what_the_treebank_never_shows_together_keeps_its_order(tmp_path):
         *["see/VERB/0/root cats/NOUN/1/obj often/ADV/1/advmod"] * 300,
         *["see/VERB/0/root here/X/1/advmod cats/NOUN/1/obj"] * 300,
     )
-    change = CHANGES.build({"name": "syntax", "like": [like], "heads": ["VERB"], "prior": 0.1})
+    change = TRANSFORMATIONS.build({"name": "syntax", "like": [like], "heads": ["VERB"], "prior": 0.1})
     tree = "often/ADV/4/advmod cats{}/NOUN/4/obj here/X/4/advmod see/VERB/0/root"
     derived = change.apply(read(conllu(tmp_path / "en.conllu", *[tree.format(n) for n in range(500)]))).text
     assert all(line.index("often") < line.index("here") for line in derived.lines)
@@ -294,7 +294,7 @@ def test_lines_are_parted_into_sentences_however_long_their_beginnings_go_on(ver
 def test_a_treebank_without_such_heads_is_named(tmp_path):
     like = conllu(tmp_path / "like.conllu", "a/X/2/nsubj b/ADJ/0/root")
     with pytest.raises(DataError, match=r"like\.conllu: no NOUN with a dependent .* there: ADJ, X"):
-        CHANGES.build({"name": "syntax", "like": [like]}).apply(read(like))
+        TRANSFORMATIONS.build({"name": "syntax", "like": [like]}).apply(read(like))
 
 
 def test_real_orders(real_data):
@@ -307,7 +307,7 @@ def test_real_orders(real_data):
         derived = english
         if like:
             settings_ = {"name": "syntax", "like": [pos.joinpath(*like)], "heads": [tag]}
-            derived = CHANGES.build(settings_).apply(english).text
+            derived = TRANSFORMATIONS.build(settings_).apply(english).text
         heads, rows, tags = derived.heads.flat, derived.tags["deprel"], derived.tags["pos"]
         base = derived.heads.offsets[:-1][derived.heads.rows()]
         is_it = np.array([one == relation for row in rows for one in row]) & (heads >= 0)

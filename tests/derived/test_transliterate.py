@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlace.core.errors import SettingsError
-from interlace.derived import CHANGES
+from interlace.derived import TRANSFORMATIONS
 from interlace.derived._letters import _CASED, letter_map
 from interlace.derived._opaque import Opaque
 from interlace.text import Text
@@ -20,7 +20,9 @@ SCRIPTS = sorted(_CASED)
 
 
 def changed(lines, seed=0, **settings):
-    return CHANGES.build({"name": "transliterate", **settings}).apply(Text.of(lines, "en", "unicode"), seed).text
+    return (
+        TRANSFORMATIONS.build({"name": "transliterate", **settings}).apply(Text.of(lines, "en", "unicode"), seed).text
+    )
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
@@ -96,19 +98,19 @@ def test_a_word_is_made_once_for_all_parts_of_a_text(monkeypatch, name):
     monkeypatch.setattr(Opaque, "__call__", lambda opaque, word: made.update([word]) or own(opaque, word))
     settings = {"to": "ids"} if name == "transliterate" else {"share": 0.0, "otherwise": {"to": "ids"}}
     text = Text.of([f"dogs {animal} bark ." for animal in ("cats", "owls")] * 7_500, "en")
-    CHANGES.build({"name": name, **settings}).apply(text, 4711)
+    TRANSFORMATIONS.build({"name": name, **settings}).apply(text, 4711)
     assert made == Counter(["dogs", "cats", "owls", "bark"])
 
 
 def test_a_share_is_one():
     with pytest.raises(SettingsError, match="share"):
-        CHANGES.build({"name": "transliterate", "share": 1.5})
+        TRANSFORMATIONS.build({"name": "transliterate", "share": 1.5})
 
 
 @pytest.mark.parametrize("keep", [True, False])
 def test_words_that_look_like_new_ones_already_go_back_to_words_alone(keep):
     """Some of 256 one-letter words stand for a line feed, a blank, a mark."""
-    change = CHANGES.build({"name": "transliterate", "to": "ids", "keep_marks": keep})
+    change = TRANSFORMATIONS.build({"name": "transliterate", "to": "ids", "keep_marks": keep})
     text = Text.of([chr(0x1401 + number) for number in range(256)], "en")
     derived = change.apply(text).text
     assert [len(derived.words[row]) for row in range(256)] == [1] * 256

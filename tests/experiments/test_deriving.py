@@ -20,7 +20,7 @@ from interlace.experiments.prepare import data_key, data_root, prepare
 from interlace.experiments.pretrain import pretrain
 from interlace.readers import READERS
 from interlace.text.lines import read_lines, write_lines
-from little_world import SHORT, VOCAB, WORLD
+from toy_settings import SHORT, TOY, VOCAB
 
 TEXT = ["A cat sat.", "The dog ran home.", "a cat, a dog", "No cat ran."]
 CONLLU = """# text = A cat sat.
@@ -63,7 +63,7 @@ def root(tmp_path):
 
 
 def recipe(root, derived=None, **more):
-    asked = {"of": "en", "changes": "invert+transliterate", **(derived or {})}
+    asked = {"of": "en", "transformations": "invert+transliterate", **(derived or {})}
     return Recipe.read(
         {
             "name": "r",
@@ -96,7 +96,7 @@ def lines(path):
 
 
 def test_every_kind_of_file_is_made_where_patterns_look_for_it(root):
-    found = data_root(recipe(root, {"changes": ["invert"]}))
+    found = data_root(recipe(root, {"transformations": ["invert"]}))
     assert lines(found / "text/train.en_x.txt") == ["sat cat A.", "home ran dog The.", "dog a , cat a", "ran cat No."]
     assert lines(found / "text/train.en.txt") == TEXT
     assert lines(found / "notes.txt") == ["left alone"]
@@ -156,7 +156,7 @@ def test_scores_hang_on_the_changes_and_not_on_what_else_lies_beside_the_files(r
     first = data_key(recipe(root))
     write_lines(root / "text/another.txt", ["new"])
     assert data_key(recipe(root)) == first
-    assert data_key(recipe(root, {"changes": "transliterate"})) != first
+    assert data_key(recipe(root, {"transformations": "transliterate"})) != first
     assert data_key(recipe(root, {"seed": 1})) != first
 
 
@@ -174,7 +174,7 @@ def test_scores_hang_on_the_changes_and_not_on_what_else_lies_beside_the_files(r
     ],
 )
 def test_small_recipes_train_on_every_change(name, changes, tmp_path):
-    asked = read_recipe(f"derived/{name}", WORLD | VOCAB | SHORT | {"derived.en_x.changes": changes})
+    asked = read_recipe(f"derived/{name}", TOY | VOCAB | SHORT | {"derived.en_x.transformations": changes})
     pretrain(asked, tmp_path)
     words = json.loads((tmp_path / "embedding.json").read_text())["words"]
     assert {word["language"] for word in words} == {"en", "en_x"}
@@ -183,7 +183,7 @@ def test_small_recipes_train_on_every_change(name, changes, tmp_path):
 def test_the_treebank_of_real_data_takes_the_order_of_french(real_data):
     dev = "pos/UD_English-EWT/{language}_ewt-ud-dev.conllu"
     less = {"corpora.treebank.train": dev, "corpora.treebank.dev": "[]", "evaluate.tasks.pos.files": {"dev": dev}}
-    less |= {"data_root": str(real_data), "derived.en_x.changes": "syntax"}
+    less |= {"data_root": str(real_data), "derived.en_x.transformations": "syntax"}
     found = data_root(read_recipe("derived/treebank-mlm", less))
     [before], [after] = (
         READERS.build("conllu").read_chunks([found / dev.format(language=side)], [side]) for side in ("en", "en_x")
@@ -232,7 +232,7 @@ def test_text_without_a_language_in_its_name_is_named_beside_what_is_made_of_it(
         "text": {"languages": ["en"], "train": "notes.txt"},
         "made": {"languages": ["en_x"], "train": "notes.en_x.txt"},
     }
-    derived = {"changes": "invert", "files": {"notes.en_x.txt": "notes.txt"}}
+    derived = {"transformations": "invert", "files": {"notes.en_x.txt": "notes.txt"}}
     found = data_root(recipe(root, derived, corpora=corpora, evaluate={}))
     assert lines(found / "notes.en_x.txt") == ["alone left"]
 
@@ -240,9 +240,9 @@ def test_text_without_a_language_in_its_name_is_named_beside_what_is_made_of_it(
 @pytest.mark.parametrize(
     ("derived", "message"),
     [
-        ({"changes": "inverted"}, "there is no change 'inverted'; did you mean 'invert'"),
+        ({"transformations": "inverted"}, "there is no transformation 'inverted'; did you mean 'invert'"),
         (
-            {"changes": "invert", "settings": {"transliterate": {"share": 2}}},
+            {"transformations": "invert", "settings": {"transliterate": {"share": 2}}},
             r"derived\.en_x: settings\.transliterate: share: .* less than or equal to 1",
         ),
         (
@@ -260,11 +260,14 @@ def test_sections_say_what_is_wrong(root, derived, message):
 @pytest.mark.parametrize(
     ("derived", "message"),
     [
-        ({"changes": "syntax"}, r"derived\.en_x\.settings: the change 'syntax' needs a treebank"),
-        ({"changes": "exchange"}, r"derived\.en_x\.settings: the change 'exchange' needs a list of words"),
-        ({"changes": "galactic"}, r"derived\.en_x\.settings: the change 'galactic' needs the permuted sentences"),
+        ({"transformations": "syntax"}, r"derived\.en_x\.settings: the change 'syntax' needs a treebank"),
+        ({"transformations": "exchange"}, r"derived\.en_x\.settings: the change 'exchange' needs a list of words"),
         (
-            {"changes": "syntax", "settings": {"syntax": {"like": ["pos/train.fr.conllu"]}}},
+            {"transformations": "galactic"},
+            r"derived\.en_x\.settings: the change 'galactic' needs the permuted sentences",
+        ),
+        (
+            {"transformations": "syntax", "settings": {"syntax": {"like": ["pos/train.fr.conllu"]}}},
             r"derived\.en_x\.settings: .*train\.fr\.conllu: no such file of syntax\.like; did you mean",
         ),
         ({"of": "fr"}, r"train\.fr\.txt: no such file for derived\.en_x to be made of; did you mean 'train\.en\.txt'"),
@@ -283,7 +286,7 @@ def test_what_is_missing_is_told_with_its_section_by_the_run_and_by_the_dry_run(
 
 def test_text_that_cannot_be_changed_is_told_with_its_language_and_file(root):
     settings = {"syntax": {"like": ["pos/test.en.conllu"]}}
-    asked = recipe(root, {"changes": "syntax", "settings": settings}, evaluate={})
+    asked = recipe(root, {"transformations": "syntax", "settings": settings}, evaluate={})
     assert hindrances(asked) == []  # no text is read
     with pytest.raises(DataError, match=r"^derived\.en_x, train\.en_x\.txt: .*the text has no trees"):
         data_root(asked)
@@ -301,7 +304,7 @@ def test_a_dry_run_tells_what_is_not_asked_for_and_what_stands_in_the_way(root):
 def test_a_dry_run_in_the_toy_corpus_looks_at_its_languages(tmp_path):
     asked = read_recipe("derived/mlm", {"derived.en_x.of": "fr", "derived.en_x.settings.syntax": "{}"})
     assert hindrances(asked) == ["derived.en_x.of: the toy corpus is written in en, es, not in 'fr'"]
-    asked = read_recipe("derived/mlm", {"derived.en_x.changes": "syntax", "derived.en_x.settings.syntax": "{}"})
+    asked = read_recipe("derived/mlm", {"derived.en_x.transformations": "syntax", "derived.en_x.settings.syntax": "{}"})
     assert ["needs a treebank" in told for told in hindrances(asked)] == [True]
 
 
@@ -343,7 +346,7 @@ def test_trees_and_the_treebank_to_learn_from_stand_under_the_data_root(root):
     write_lines(root / "like.conllu", ["\t".join(row) for row in turned] + [""])  # determiners behind their nouns
     write_lines(root / "text/train.en.txt", TEXT[:1] * 3)
     settings = {"syntax": {"like": ["like.conllu"], "trees": ["pos/*.en.conllu"], "prior": 0.01, "heads": ["NOUN"]}}
-    derived, text = {"changes": "syntax", "settings": settings}, {"languages": ["en", "en_x"]}
+    derived, text = {"transformations": "syntax", "settings": settings}, {"languages": ["en", "en_x"]}
     corpora = {"text": {**text, "train": "text/train.{language}.txt"}}
     asked = recipe(root, derived, corpora=corpora, evaluate={})
     assert lines(data_root(asked) / "text/train.en_x.txt") == ["cat A sat."] * 3

@@ -29,7 +29,7 @@ def root(tmp_path):
 
 
 def recipe(root, changes="transliterate", group=None, languages=("en_x",), pairs=("en-en_x",), derived=None, **more):
-    asked = {"of": "en", "changes": changes, **(derived or {})}
+    asked = {"of": "en", "transformations": changes, **(derived or {})}
     text = {"languages": ["en", *languages], "train": "train.{language}.txt", **(group or {})}
     return Recipe.read(
         {
@@ -242,7 +242,7 @@ def test_files_hang_on_all_code_that_makes_text(place):
 
 def test_code_of_readers_word_tokenizers_and_links_counts(root, monkeypatch):
     places = {part for part in deriving._MADE_BY if "/" not in part}
-    assert places == {"synthetic", "readers", "text", "links"}
+    assert places == {"derived", "readers", "text", "alignment"}
     first = data_root(recipe(root)) / "train.en_x.txt"
     monkeypatch.setattr(deriving, "_hashed", lambda *_: "other code")
     assert (data_root(recipe(root)) / "train.en_x.txt").resolve() != first.resolve()

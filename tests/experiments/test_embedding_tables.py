@@ -21,7 +21,7 @@ from interlace.experiments.estimate import estimate
 from interlace.experiments.evaluate import evaluate, target_of
 from interlace.experiments.pretrain import pretrain
 from interlace.models.build import load
-from little_world import SHORT, WORLD
+from toy_settings import SHORT, TOY
 
 RECIPE = {
     "name": "emb",
@@ -216,7 +216,7 @@ def test_a_dry_run_looks_at_them_and_measures(data, monkeypatch):
 
 def test_the_tiny_ones_translate_without_a_pair(tmp_path):
     """tiny/emb, and a model of both languages whose sides read one table that begins with it."""
-    small = WORLD | {"vocab.size": "500"}
+    small = TOY | {"vocab.size": "500"}
     learnt = {f"embeddings.skipgram.{key}": value for key, value in {"epochs": "1", "buckets": "100"}.items()}
     vectors = pretrain(read_recipe("tiny/emb", small | learnt), tmp_path / "emb")
     changes = small | SHORT | {"model.vectors": json.dumps(str(vectors))}
@@ -226,5 +226,5 @@ def test_the_tiny_ones_translate_without_a_pair(tmp_path):
     assert about["begun"]["vectors"]["rows"] == len(words) > 200
     assert about["begun"]["vectors"]["of"] == Vocab.load(vectors).size + 2  # one asks for English, one for German
     assert read_recipe("tiny/unmt-emb").model.shape == read_recipe("tiny/unmt-mlm").model.shape
-    for section in ("world", "normalise", "vocab"):
+    for section in ("toy", "normalise", "vocab"):
         assert getattr(read_recipe("tiny/unmt-mlm"), section) == getattr(read_recipe("tiny/emb"), section)

@@ -19,11 +19,11 @@ TINY = [name for name in STATIC if name.startswith("tiny/")]
 WORDS = [name for name in TINY if read_recipe(name).embeddings.units == "words"]  # of subwords: test_embedding_tables
 TABLE_5 = {"xlm/concat": [0.36, 4.89, 0.52], "xlm/muse": [0.38, 5.13, 0.65]}
 SMALL = {
-    "world.languages": '["en", "de"]',
+    "toy.languages": '["en", "de"]',
     "corpora.text.languages": '["en", "de"]',
-    "world.sentences": "400",
-    **{f"world.{kind}": "20" for kind in ("pairs", "labelled", "nli", "dev", "test")},
-    "world.questions": "5",
+    "toy.sentences": "400",
+    **{f"toy.{kind}": "20" for kind in ("pairs", "labelled", "nli", "dev", "test")},
+    "toy.questions": "5",
     "embeddings.skipgram.width": "8",
     "embeddings.skipgram.least": "2",
     "embeddings.skipgram.epochs": "1",

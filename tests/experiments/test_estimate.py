@@ -62,7 +62,7 @@ def test_a_translation_model_reads_and_writes_what_counts_and_predicts_all_it_wr
     pairs = {
         "corpora": {"pairs": {"pairs": ["en-de"], "train": ["{source}", "{target}"]}},
         "objectives": {"translation": {"max_length": 64}},
-        "world": {"languages": ["en", "de"]},
+        "toy": {"languages": ["en", "de"]},
         "vocab": {"size": 500},
     }
     masked = read_recipe("tiny/mlm", SMALL)
@@ -79,7 +79,7 @@ def test_a_translation_model_reads_and_writes_what_counts_and_predicts_all_it_wr
 
 UNPAIRED = {
     "corpora": {"text": {"languages": ["en", "de"], "train": "{language}"}},
-    "world": {"languages": ["en", "de"]},
+    "toy": {"languages": ["en", "de"]},
     "vocab": {"size": 500},
 }
 
@@ -158,7 +158,7 @@ def test_an_objective_costs_by_its_share_of_the_updates():
 
 def test_files_that_are_missing_are_told(tmp_path):
     (tmp_path / "train.en").write_text("a line\n")
-    recipe = read_recipe("tiny/mlm", SMALL).model_copy(update={"world": None, "data_root": str(tmp_path)})
+    recipe = read_recipe("tiny/mlm", SMALL).model_copy(update={"toy": None, "data_root": str(tmp_path)})
     group = recipe.corpora["text"].model_copy(update={"languages": ["en", "de"], "train": ["train.{language}"]})
     found = estimate(recipe.model_copy(update={"corpora": {"text": group}}))
     assert (found.text.files, found.text.bytes) == (2, 7)

@@ -122,7 +122,7 @@ def test_conditions_are_the_same_for_two_models_and_not_for_two_settings(mine, m
 def test_conditions_do_not_depend_on_where_the_data_stands(mine, made, tmp_path):
     def conditions(root, into):
         (tmp_path / root).mkdir()
-        placed = replace(mine, recipe=mine.recipe.model_copy(update={"world": None, "data_root": str(tmp_path / root)}))
+        placed = replace(mine, recipe=mine.recipe.model_copy(update={"toy": None, "data_root": str(tmp_path / root)}))
         return {row["conditions"] for row in run(replace(placed, into=tmp_path / into), ["pos"], seeds=1)}
 
     assert conditions("here", "one") == conditions("there", "two")

@@ -29,11 +29,11 @@ TARGETS = ["de", "hi"]
 ALL = ["en", *TARGETS]
 THREE = ["zero-shot", "translate-train", "translate-test"]
 WORLD = {
-    "world.languages": json.dumps(ALL),
-    "world.sentences": "120",
-    "world.pairs": "80",
-    **{f"world.{kind}": "16" for kind in ("labelled", "nli", "dev", "test")},
-    "world.questions": "12",
+    "toy.languages": json.dumps(ALL),
+    "toy.sentences": "120",
+    "toy.pairs": "80",
+    **{f"toy.{kind}": "16" for kind in ("labelled", "nli", "dev", "test")},
+    "toy.questions": "12",
 }
 SMALL = WORLD | {
     "corpora.text.languages": json.dumps(ALL),

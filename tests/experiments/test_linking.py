@@ -278,12 +278,12 @@ def test_gold_links_of_the_toy_corpus_give_its_phrases(folder):
     world = {"languages": ["en", "de"], "sentences": 100, "pairs": 100, "labelled": 5, "nli": 5, "questions": 2}
     sides = ["parallel/train.{pair}.{source}.tok", "parallel/train.{pair}.{target}.tok"]
     changes = {
-        "world": {**world, "dev": 20, "test": 5},
+        "toy": {**world, "dev": 20, "test": 5},
         "corpora": {"pairs": {"pairs": ["en-de"], "train": sides}},
         "align": {"name": "pharaoh", "links": "parallel/train.{pair}.links", "phrases": {"longest": 3}},
     }
     corpus = prepare(_recipe(folder, {"vocab": {"size": 500}, **changes}, align=False)).train["en-de"]
-    root = next((folder / "cache" / "world").glob("[!.]*"))
+    root = next((folder / "cache" / "toy").glob("[!.]*"))
     gold = list(read_lines(root / "parallel" / "train.en-de.links"))
     found = [" ".join(f"{i}-{j}" for i, j in corpus[row].links) for row in range(len(corpus))]
     assert found == gold

@@ -8,9 +8,9 @@ from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokeniz
 from interlace.core.errors import DataError, SettingsError
 from interlace.experiments import Recipe, read_recipe
 from interlace.experiments.pretrain import pretrain
-from little_world import WORLD
+from toy_settings import TOY
 
-SMALL = WORLD | {
+SMALL = TOY | {
     "vocab.size": "400",
     "model.shape.layers": "1",
     "model.shape.width": "16",

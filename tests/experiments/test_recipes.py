@@ -13,9 +13,9 @@ from interlace.experiments.estimate import estimate
 from interlace.experiments.prepare import data_root
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.provenance import differences
-from little_world import SHORT, VOCAB, WORLD
+from toy_settings import SHORT, TOY, VOCAB
 
-SMALL = WORLD | VOCAB
+SMALL = TOY | VOCAB
 TINY = [name for name in shipped_recipes() if name.startswith("tiny/") and not read_recipe(name).embeddings]
 REAL = [name for name in shipped_recipes() if name.startswith("adapt/multi30k")]
 
@@ -94,7 +94,7 @@ def test_no_data_root_says_how_to_give_one(tmp_path, monkeypatch):
         ({"vocab.corpora": '["txt"]'}, "did you mean 'text'"),
         ({"word_tokenizer": "blank"}, "did you mean 'blanks'"),
         ({"corpora.text.reader": "lins"}, "did you mean 'lines'"),
-        ({"world.languages": '["en", "dee"]'}, "did you mean 'de'"),
+        ({"toy.languages": '["en", "dee"]'}, "did you mean 'de'"),
         ({"objectives.mlm.masking.rate": "2"}, r"masking\.rate.*\[0, 1\]"),
         ({"train.trackers": '["tensorbord"]'}, r"train\.trackers\.0: input should be .*'tensorboard'"),
         ({"corpora.text.train": "train.{lang}"}, r"corpora\.text\.train.*nothing fills in {lang}.*'language'"),

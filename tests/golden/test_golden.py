@@ -13,7 +13,7 @@ import pytest
 
 from interlace.experiments import read_recipe, shipped_recipes
 from interlace.experiments.pretrain import pretrain
-from little_world import WORLD
+from toy_settings import TOY
 
 GOLDEN = Path(__file__).with_name("losses.json")
 # tiny/unmt learns from what it wrote itself, and a processor's rounding may change a word of that; tiny/unmt-align is
@@ -24,7 +24,7 @@ TINY = [
     for name in shipped_recipes()
     if name.startswith("tiny/") and not read_recipe(name).embeddings and name not in APART
 ]
-CHANGES = WORLD | {
+TRANSFORMATIONS = TOY | {
     "vocab.size": "600",
     "model.shape.dropout": "0.1",
     "train.steps": "6",
@@ -38,7 +38,7 @@ MORE = {"tiny/dict-mlm": {"vocab.size": "1800"}}  # else no word of its dictiona
 
 @pytest.mark.parametrize("name", TINY)
 def test_losses_are_the_recorded_ones(name, tmp_path):
-    pretrain(read_recipe(name, CHANGES | MORE.get(name, {})), tmp_path / "run")
+    pretrain(read_recipe(name, TRANSFORMATIONS | MORE.get(name, {})), tmp_path / "run")
     words = json.loads((tmp_path / "run" / "embedding.json").read_text())["words"]
     assert {word["language"] for word in words} == set(read_recipe(name).languages)
     rows = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]

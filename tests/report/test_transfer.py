@@ -26,7 +26,7 @@ def run(label, changes, *, supervised, zero_shot, alignment=None, whole=None, fo
         extra = {} if whole is None else {"p@1, all": whole}
         probe = {"task": "embedding_alignment", "metric": "p@1", "source": "en"}
         scores.append(Score(**probe, language="en_x", score=alignment, scores=extra))
-    recipe = {"derived": {"en_x": {"of": "en", "changes": changes}}, "name": name}
+    recipe = {"derived": {"en_x": {"of": "en", "transformations": changes}}, "name": name}
     return Run(folder=Path(folder), recipe=recipe, facts=Facts(), label=name, scores=scores)
 
 

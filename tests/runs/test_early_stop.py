@@ -10,7 +10,7 @@ from interlace.experiments import pretrain as recipes_pretrain
 from interlace.experiments import read_recipe
 from interlace.experiments.pretrain import pretrain
 
-CHANGES = {"train.evaluate_every": "2", "train.patience": "2", "train.checkpoint_every": "4", "train.keep": "1"}
+TRANSFORMATIONS = {"train.evaluate_every": "2", "train.patience": "2", "train.checkpoint_every": "4", "train.keep": "1"}
 
 
 class InterruptedRunError(Exception):
@@ -35,7 +35,7 @@ def table(folder):
 def test_the_best_weights_are_exported(small, tmp_path, perplexity):
     run = tmp_path / "run"
     perplexity(10.0, 5.0, 6.0, 7.0)
-    pretrain(read_recipe(str(small), CHANGES), run)
+    pretrain(read_recipe(str(small), TRANSFORMATIONS), run)
     about = json.loads((run / "run.json").read_text())
     assert about["steps"] == 8
     assert "has not fallen for 2 evaluations" in about["stopped"]
@@ -45,7 +45,7 @@ def test_the_best_weights_are_exported(small, tmp_path, perplexity):
 
 
 def test_patience_and_the_best_survive_an_interruption(small, tmp_path, perplexity):
-    recipe = read_recipe(str(small), CHANGES)
+    recipe = read_recipe(str(small), TRANSFORMATIONS)
     perplexity(10.0, 5.0, 6.0, 7.0)
     pretrain(recipe, tmp_path / "whole")
 

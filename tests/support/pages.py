@@ -18,7 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from interlace.toy import World
+from interlace.toy import ToyCorpus
 from interlace.toy._write import _Writer
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def _world(command: str, folder: Path) -> str:
     asked = parser.parse_args(shlex.split(command)[2:])
     into = folder / asked.into
     into.mkdir()
-    writer = _Writer(World(languages=asked.languages.split(","), pairs=int(asked.pairs)), into)
+    writer = _Writer(ToyCorpus(languages=asked.languages.split(","), pairs=int(asked.pairs)), into)
     for code in writer.others:
         writer._parallel(code)
         writer._dictionaries(code)

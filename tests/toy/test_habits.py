@@ -93,7 +93,7 @@ def _company(scenes: list[Scene]) -> np.ndarray:
 
 def test_the_command_takes_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     written = []
-    monkeypatch.setattr("interlace.toy.write_world", lambda world, folder: written.append((world.habits, folder)))
+    monkeypatch.setattr("interlace.toy.write_toy", lambda world, folder: written.append((world.habits, folder)))
     done = CliRunner().invoke(application(), ["world", "--into", str(tmp_path), "--habits", "1.5"])
     assert done.exit_code == 0, done.output
     assert written == [(1.5, tmp_path)]

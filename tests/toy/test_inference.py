@@ -154,7 +154,7 @@ def test_denials_stand_with_every_label() -> None:
 
 
 @pytest.mark.parametrize("label", LABELS)
-def test_little_worlds_agree(label: str) -> None:
+def test_toy_settingss_agree(label: str) -> None:
     """In worlds drawn at random, where the premise is true: the hypothesis always is, never is, or now and then."""
     told = [pair for pair in pairs(600, "train") if pair.label == label]
     lively = 0

@@ -11,19 +11,19 @@ import pytest
 
 from interlace.core.errors import DataError, SettingsError
 from interlace.readers import READERS
-from interlace.toy import LANGUAGES, World, language, links, sample, text, world_version, write_world
+from interlace.toy import LANGUAGES, ToyCorpus, language, links, sample, text, toy_version, write_toy
 from interlace.toy._settings import stream
 
 CODES = LANGUAGES.names()
 OTHERS = [code for code in CODES if code != "en"]
-SMALL = World(seed=5, sentences=80, pairs=60, labelled=50, nli=45, questions=30, dev=24, test=24)
+SMALL = ToyCorpus(seed=5, sentences=80, pairs=60, labelled=50, nli=45, questions=30, dev=24, test=24)
 SIZES = {"train": 50, "dev": 24, "test": 24}
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     into = tmp_path_factory.mktemp("world") / "small"
-    write_world(SMALL, into)
+    write_toy(SMALL, into)
     return into
 
 
@@ -41,8 +41,8 @@ def _read(reader: str | dict[str, Any], path: Path | list[Path], *languages: str
 
 def test_the_folder_holds_what_it_says(folder: Path) -> None:
     about = json.loads((folder / "world.json").read_text())
-    assert about["version"] == world_version()
-    assert World.read(about["settings"]) == SMALL
+    assert about["version"] == toy_version()
+    assert ToyCorpus.read(about["settings"]) == SMALL
     files = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     assert files == {"world.json", *about["counts"]}
     assert about["counts"]["text/train.de.txt"] == 80
@@ -53,7 +53,7 @@ def test_the_folder_holds_what_it_says(folder: Path) -> None:
 
 
 def test_the_same_settings_write_the_same_bytes(folder: Path, tmp_path: Path) -> None:
-    write_world(SMALL, tmp_path / "again")
+    write_toy(SMALL, tmp_path / "again")
     for path in folder.rglob("*"):
         if path.is_file():
             assert (tmp_path / "again" / path.relative_to(folder)).read_bytes() == path.read_bytes(), path.name
@@ -61,7 +61,7 @@ def test_the_same_settings_write_the_same_bytes(folder: Path, tmp_path: Path) ->
 
 def test_a_language_less_changes_no_other_file(folder: Path, tmp_path: Path) -> None:
     fewer = SMALL.model_copy(update={"languages": ["en", "de"]})
-    write_world(fewer, tmp_path / "fewer")
+    write_toy(fewer, tmp_path / "fewer")
     for path in (tmp_path / "fewer").rglob("*"):
         same = (path.name != "world.json" and path.suffix != ".tsv") or path.parent.name in ("nli", "ner", "pawsx")
         if path.is_file() and same:
@@ -231,7 +231,7 @@ def _said(folder: Path, code: str, splits: tuple[str, ...]) -> set[str]:
 
 def test_trees_of_plain_text_and_inference_stand_beside_it(tmp_path: Path) -> None:
     few = {"sentences": 8, "pairs": 2, "labelled": 4, "nli": 6, "questions": 2, "dev": 5, "test": 5}
-    write_world(World(languages=["en"], seed=5, trees=True, **few), tmp_path / "trees")
+    write_toy(ToyCorpus(languages=["en"], seed=5, trees=True, **few), tmp_path / "trees")
     for split, count in (("train", 8), ("dev", 5), ("test", 5)):
         parsed = _read("conllu", tmp_path / f"trees/text/{split}.en.conllu", "en")
         assert parsed.lines == _lines(tmp_path / f"trees/text/{split}.en.txt")
@@ -244,26 +244,26 @@ def test_trees_of_plain_text_and_inference_stand_beside_it(tmp_path: Path) -> No
 def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("three years of work")
     with pytest.raises(DataError, match="holds something that is no toy corpus"):
-        write_world(SMALL, tmp_path)
+        write_toy(SMALL, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 
 
 def test_an_older_world_is_replaced(tmp_path: Path) -> None:
     tiny = {"languages": ["en", "de"], "pairs": 5, "labelled": 5, "nli": 3, "questions": 2, "dev": 5, "test": 5}
-    write_world(World(sentences=9, **tiny), tmp_path / "world")
-    write_world(World(sentences=5, **tiny), tmp_path / "world")
+    write_toy(ToyCorpus(sentences=9, **tiny), tmp_path / "world")
+    write_toy(ToyCorpus(sentences=5, **tiny), tmp_path / "world")
     assert len(_lines(tmp_path / "world/text/train.en.txt")) == 5
 
 
 def test_settings_say_what_is_wrong() -> None:
-    assert World().languages == CODES
+    assert ToyCorpus().languages == CODES
     with pytest.raises(SettingsError, match="languages: there is no world language 'dee'; did you mean 'de'"):
-        World(languages=["en", "dee"])
+        ToyCorpus(languages=["en", "dee"])
     with pytest.raises(SettingsError, match="'en', so it must be among the languages"):
-        World(languages=["de"])
+        ToyCorpus(languages=["de"])
     with pytest.raises(SettingsError, match="named twice"):
-        World(languages=["en", "de", "de"])
+        ToyCorpus(languages=["en", "de", "de"])
     with pytest.raises(SettingsError, match="pairs: input should be greater than or equal to 1"):
-        World(pairs=0)
+        ToyCorpus(pairs=0)
     with pytest.raises(SettingsError, match="unknown key 'sentence'; did you mean 'sentences'"):
-        World(sentence=3)
+        ToyCorpus(sentence=3)

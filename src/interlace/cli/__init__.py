@@ -63,7 +63,7 @@ def load_plugins(paths: list[Path]) -> None:
     from interlace.aligners import ALIGNERS
     from interlace.core.registry import register_plugin
     from interlace.data.filters import FILTERS
-    from interlace.derived import CHANGES
+    from interlace.derived import TRANSFORMATIONS
     from interlace.embeddings import METHODS
     from interlace.objectives import OBJECTIVES
     from interlace.readers import READERS
@@ -78,7 +78,7 @@ def load_plugins(paths: list[Path]) -> None:
         FILTERS,
         ALIGNERS,
         METHODS,
-        CHANGES,
+        TRANSFORMATIONS,
     )
     rooms = {room.name: room for room in known}
     for path in paths:

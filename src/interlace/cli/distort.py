@@ -27,7 +27,7 @@ _With = Annotated[
     typer.Option(
         "--with",
         metavar="CHANGE,..",
-        help="Changes in order of application (`interlace list changes`); papers write the last one first.",
+        help="Changes in order of application (`interlace list transformations`); papers write the last one first.",
     ),
 ]
 _Undo = Annotated[
@@ -121,17 +121,17 @@ def _chain(changes: str, settings: Sequence[str]) -> Chain:
         SettingsError: no such change, or a setting that none of them has.
     """
     from interlace.core.errors import SettingsError, did_you_mean
-    from interlace.derived import CHANGES, chain
+    from interlace.derived import TRANSFORMATIONS, chain
 
     names = [one.strip() for one in changes.split(",") if one.strip()]
     if not names:
-        raise SettingsError(f"--with {changes!r}: name changes{did_you_mean('', CHANGES.names())}")
+        raise SettingsError(f"--with {changes!r}: name changes{did_you_mean('', TRANSFORMATIONS.names())}")
     fields: dict[str, dict[str, Any]] = {one: {} for one in names}
     for key, value in parse_changes(list(settings), "CHANGE.KEY=VALUE, such as transliterate.to=ids").items():
         one, _, inner = key.partition(".")
         if one not in fields or not inner:
             raise SettingsError(f"--set {key}: expected a setting of one of the changes{did_you_mean(one, names)}")
-        _put(fields[one], inner.split("."), CHANGES.get(one), value)
+        _put(fields[one], inner.split("."), TRANSFORMATIONS.get(one), value)
     return chain([{"name": one, **fields[one]} for one in names], "--set")
 
 

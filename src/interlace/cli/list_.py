@@ -140,7 +140,7 @@ def _shown(value: str | list[str]) -> str:
 def _rooms() -> dict[str, Registry[Any]]:
     from interlace.aligners import ALIGNERS
     from interlace.data.filters import FILTERS
-    from interlace.derived import CHANGES
+    from interlace.derived import TRANSFORMATIONS
     from interlace.embeddings import METHODS
     from interlace.objectives import OBJECTIVES
     from interlace.readers import READERS
@@ -157,5 +157,5 @@ def _rooms() -> dict[str, Registry[Any]]:
         "aligners": ALIGNERS,
         "vectors": METHODS,
         "languages": LANGUAGES,
-        "changes": CHANGES,
+        "transformations": TRANSFORMATIONS,
     }

@@ -22,12 +22,12 @@ def world(
     ] = 0.0,
 ) -> None:
     """Write the toy corpus: text, translations with gold links, tags, names, NLI, paraphrases, questions, words."""
-    from interlace.toy import World, write_world
+    from interlace.toy import ToyCorpus, write_toy
 
     chosen: dict[str, Any] = {"seed": seed, "habits": habits}
     if languages:
         chosen["languages"] = [code.strip() for code in languages.split(",") if code.strip()]
     if pairs:
         chosen["pairs"] = pairs
-    write_world(World(**chosen), into)
+    write_toy(ToyCorpus(**chosen), into)
     output.print(str(into), soft_wrap=True, highlight=False)

@@ -22,7 +22,7 @@ class Purpose(IntEnum):
     BATCH = 4  # what an objective draws while it makes a batch
     DROPOUT = 5  # torch's generator before each micro-batch
     EVALUATE = 6  # masks of the fixed evaluation batches
-    WORLD = 7  # the toy corpus's scenes
+    TOY = 7  # the toy corpus's scenes
     SAMPLE = 8  # subsets of data: held-out lines, probes, text for the vocabulary
     HEADS = 9  # fresh weights of an objective's or a task's own modules
     ALIGN = 10  # samplers of word links: step is the view, slot the direction
@@ -32,7 +32,7 @@ class Purpose(IntEnum):
         13  # static word vectors: step is the game; slots: networks, words, random rotations, fastText, drawn pairs
     )
     STATISTICS = 14  # tests and intervals: step is the unit that is drawn again, slot the comparison
-    CHANGE = 15  # derived languages: step is the change, by its name
+    TRANSFORMATION = 15  # derived languages: step is the transformation, by its name
     DECODE = 16  # translations that are drawn: step is the line, slot its piece
 
 

@@ -60,7 +60,7 @@ class DerivedPairs:
     target: Ragged
 
 
-class Change(Settings, ABC):
+class Transformation(Settings, ABC):
     """One property of a language that is changed. Its fields say how; files that they name are read when it is used."""
 
     @property
@@ -92,7 +92,7 @@ class Change(Settings, ABC):
     def key(self, seed: int) -> int:
         """64 bits from which all of this change's draws come."""
         step = crc32(self.name.encode())
-        return int(generator(Purpose.CHANGE, seed, step).integers(2**64, dtype="uint64"))
+        return int(generator(Purpose.TRANSFORMATION, seed, step).integers(2**64, dtype="uint64"))
 
     def apply(self, text: Text, seed: int = 0) -> Derived:
         """The derived text with exact links.
@@ -114,7 +114,9 @@ class Change(Settings, ABC):
             SettingsError: this change, or this setting of it, cannot be undone.
         """
         if not self.undoes:
-            raise SettingsError(f"the change {self.name!r} as it is set cannot be undone from the derived text alone")
+            raise SettingsError(
+                f"the transformation {self.name!r} as it is set cannot be undone from the derived text alone"
+            )
         key = self.key(seed)
         done = [self.restore(part, key) for part in parts(text)]
         return concatenated([(one.text, one.links) for one in done])[0] if done else text
@@ -141,13 +143,13 @@ class Change(Settings, ABC):
         return self.derive(text, key)
 
 
-CHANGES: Registry[Change] = Registry(__name__, "change", Change)
+TRANSFORMATIONS: Registry[Transformation] = Registry(__name__, "transformation", Transformation)
 
 
-class Chain(Change):
+class Chain(Transformation):
     """Changes one after another, in the order in which they are listed; `chain` makes one from names."""
 
-    changes: tuple[SerializeAsAny[Change], ...] = Field((), description="Changes in order of application.")
+    changes: tuple[SerializeAsAny[Transformation], ...] = Field((), description="Changes in order of application.")
 
     @property
     def name(self) -> str:
@@ -202,7 +204,7 @@ class Chain(Change):
         raise NotImplementedError
 
 
-def chain(changes: Iterable[Change | Mapping[str, Any] | str], where: str = "") -> Chain:
+def chain(changes: Iterable[Transformation | Mapping[str, Any] | str], where: str = "") -> Chain:
     """Changes in order of application, by name, as a mapping with `name` and settings, or made already.
 
     The paper writes compositions the other way round: of `T_trans ∘ T_inv` the right one goes first (Tang et al. 2022,
@@ -211,7 +213,9 @@ def chain(changes: Iterable[Change | Mapping[str, Any] | str], where: str = "") 
     Raises:
         SettingsError: no such change, or a setting is unknown or out of range.
     """
-    made = [change if isinstance(change, Change) else CHANGES.build(change, where) for change in changes]
+    made = [
+        change if isinstance(change, Transformation) else TRANSFORMATIONS.build(change, where) for change in changes
+    ]
     flat = [inner for one in made for inner in (one.changes if isinstance(one, Chain) else (one,))]
     return Chain(changes=tuple(flat))
 

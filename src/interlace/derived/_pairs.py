@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from interlace.derived import Change, DerivedPairs, composed
+from interlace.derived import DerivedPairs, Transformation, composed
 from interlace.derived._answers import NOWHERE, moved_span
 from interlace.derived._links import turned
 from interlace.text import Text, TextPairs
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 _ALONE = "answers that do not stand in their passage, changed as text of their own"
 
 
-def changed_pairs(change: Change, pairs: TextPairs, seed: int) -> DerivedPairs:
-    """What `Change.apply_pairs` promises."""
+def changed_pairs(change: Transformation, pairs: TextPairs, seed: int) -> DerivedPairs:
+    """What `Transformation.apply_pairs` promises."""
     source, target = (change.apply(side, seed) for side in (pairs.source, pairs.target))
     links = pairs.links
     if links is not None:
@@ -30,7 +30,9 @@ def changed_pairs(change: Change, pairs: TextPairs, seed: int) -> DerivedPairs:
     return DerivedPairs(derived, source.links, target.links)
 
 
-def _answers(change: Change, pairs: TextPairs, source: Derived, seed: int) -> tuple[list[list[str]] | None, int]:
+def _answers(
+    change: Transformation, pairs: TextPairs, source: Derived, seed: int
+) -> tuple[list[list[str]] | None, int]:
     """All answers as the derived passages spell them, and how many of them stood nowhere in theirs."""
     if pairs.answers is None:
         return None, 0

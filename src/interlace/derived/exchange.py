@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from interlace.core.errors import DataError
-from interlace.derived import Change, Derived
+from interlace.derived import Derived, Transformation
 from interlace.derived._lists import read_words
 from interlace.derived._respelling import draws, exchanged
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from interlace.text import Text
 
 
-class Exchange(Change):
+class Exchange(Transformation):
     """Each word of a list becomes the word that it is paired with, and that one becomes it; other words stay.
 
     Both languages then have the same words with other meanings. Pairs are drawn by key, whatever the order of the

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from interlace.core.errors import DataError
-from interlace.derived import Change, Derived
+from interlace.derived import Derived, Transformation
 from interlace.derived._layout import Layout, reordered
 from interlace.derived._treebanks import Stamp, forest_of, read_trees, stamps
 
@@ -32,7 +32,7 @@ class Permuted(NamedTuple):
     relations: list[str]
 
 
-class Galactic(Change):
+class Galactic(Transformation):
     """Takes each line's order from the output of Galactic Dependencies (Wang and Eisner 2016) or of a program like it.
 
     Such a program orders the dependents of heads anew and leaves the tree alone. A line is found by its tree, so files

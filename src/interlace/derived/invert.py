@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from interlace.derived import Change, Derived
+from interlace.derived import Derived, Transformation
 from interlace.derived._layout import Layout, reordered
 from interlace.derived._sentences import KEEP, SPLIT, Split, sentences
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from interlace.text import Text
 
 
-class Invert(Change):
+class Invert(Transformation):
     """Sentence by sentence, the last word first; the end mark stays at the end. It is its own opposite."""
 
     sentence_split: Split = SPLIT

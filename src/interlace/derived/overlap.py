@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field, field_validator
 
-from interlace.derived import Change, Derived
+from interlace.derived import Derived, Transformation
 from interlace.derived._lists import read_words
 from interlace.derived._respelling import draws, exchanged
 from interlace.derived.transliterate import Transliterate
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from interlace.text import Text
 
 
-class Overlap(Change):
+class Overlap(Transformation):
     """Words transliterated, but for a share of the vocabulary (Tang et al. 2022, table 7: 0, 25 and 50 %).
 
     Without a list of words the share is drawn from all types by key. With one, words out of it change, and of those in

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from interlace.derived import Change, Derived
+from interlace.derived import Derived, Transformation
 from interlace.derived._layout import Layout, reordered
 from interlace.derived._sentences import KEEP, SPLIT, Split, sentences
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from interlace.text import Text
 
 
-class Permute(Change):
+class Permute(Transformation):
     """Sentence by sentence, all orders equally likely; the end mark stays at the end.
 
     The order hangs on the seed and on which words a sentence has, so the same sentence is permuted in the same way

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from interlace.core.errors import DataError
-from interlace.derived import Change, Derived
+from interlace.derived import Derived, Transformation
 from interlace.derived._layout import Layout, reordered
 from interlace.derived._numbers import numbered
 from interlace.derived._parses import parsed
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from interlace.text import Text
 
 
-class Syntax(Change):
+class Syntax(Transformation):
     """Each head's dependents are put into an order drawn from what a treebank of the other language shows.
 
     After Wang and Eisner (2016), whose Galactic Dependencies the paper uses (English in the order of French): trees

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from interlace.derived import Change, Derived
+from interlace.derived import Derived, Transformation
 from interlace.derived._layout import Layout, relettered
 from interlace.derived._letters import Script, exchanged_letters, letter_table
 from interlace.derived._opaque import Opaque
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _REMEMBERED = 1 << 18  # words; some 90 MB
 
 
-class Transliterate(Change):
+class Transliterate(Transformation):
     """Letter by letter into a script that the text does not use, or word by word into words that show nothing.
 
     The paper copies the vocabulary, so that no two words of the two languages share anything. `script` does so where

@@ -28,7 +28,7 @@ from interlace.tasks._files import check_pattern
 from interlace.tasks._translating import Translating
 from interlace.text.normalise import Normalise
 from interlace.text.words import WORD_TOKENIZERS
-from interlace.toy import World
+from interlace.toy import ToyCorpus
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -111,7 +111,7 @@ class Recipe(Settings):
     changes: list[str] = Field([], description="What differs here from the paper's system, a sentence each.")
     seed: int = Field(0, ge=0, description="Seed of everything random.")
     data_root: str | None = Field(None, description="Folder that all paths stand under.")
-    world: World | None = Field(None, description="Write the toy corpus and read it as the data root.")
+    toy: ToyCorpus | None = Field(None, description="Write the toy corpus and read it as the data root.")
     derived: dict[str, DerivedLanguage] = Field(
         {}, description="Languages made of another one, by name; their files are made where patterns look for them."
     )
@@ -209,10 +209,10 @@ class Recipe(Settings):
 
     @property
     def languages(self) -> list[str]:
-        """All languages of the corpora, in the order of the recipe; without corpora, of the evaluation or the world."""
+        """All languages of the corpora, in the order of the recipe; without corpora, of the evaluation or the toy corpus."""
         names = [name for group in self.corpora.values() for name in [*group.languages, *group.pairs]]
         if not names:
-            names = [self.evaluate.source, *(self.evaluate.targets or (self.world.languages if self.world else []))]
+            names = [self.evaluate.source, *(self.evaluate.targets or (self.toy.languages if self.toy else []))]
         return list(dict.fromkeys(language for name in names for language in name.split("-")))
 
     def task(self, name: str) -> Task:

@@ -33,7 +33,7 @@ def data_of(recipe: Recipe, materials: Materials) -> list[dict[str, Any]]:
 
 
 def _row(recipe: Recipe, group: CorpusGroup, corpus: str, split: str, built: AnyCorpus, root: Path) -> dict[str, Any]:
-    paths = [] if recipe.world is not None else group.files(split, corpus, root)
+    paths = [] if recipe.toy is not None else group.files(split, corpus, root)
     notes = {"empty": built.meta.get("skipped", 0), **(built.meta.get("notes") or {})}
     return {
         "split": split,

@@ -13,7 +13,7 @@ from pydantic import Field, field_validator
 
 from interlace.core.errors import DataError, SettingsError, did_you_mean
 from interlace.core.settings import Settings
-from interlace.derived import CHANGES, Chain, Change, chain
+from interlace.derived import TRANSFORMATIONS, Chain, Transformation, chain
 from interlace.text.lines import must_exist
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class DerivedLanguage(Settings):
     """A language whose files are made of another one's: training text, translations, dictionary, files of tasks."""
 
     of: str = Field(min_length=1, description="The language that it is made of, which has files.")
-    changes: list[str] = Field(
+    transformations: list[str] = Field(
         min_length=1,
         description="What is done to each sentence, in this order; a list, or names joined by '+'. Tang et al. (2022, "
         "section 4) write the last one first: 'invert+transliterate' is their T_trans after T_inv.",
@@ -48,12 +48,12 @@ class DerivedLanguage(Settings):
         "share is part of a larger one (Tang et al. 2022, table 1: 0.01 to 1).",
     )
 
-    @field_validator("changes", mode="before")
+    @field_validator("transformations", mode="before")
     @classmethod
     def _listed(cls, changes: Any) -> Any:
         return [name.strip() for name in changes.split("+")] if isinstance(changes, str) else changes
 
-    @field_validator("changes")
+    @field_validator("transformations")
     @classmethod
     def _are_known(cls, changes: list[str]) -> list[str]:
         _must_be_changes(changes)
@@ -64,7 +64,7 @@ class DerivedLanguage(Settings):
         _must_be_changes(self.settings)
         for name, settings in self.settings.items():
             try:
-                CHANGES.build({"name": name, **settings}, f"settings.{name}")
+                TRANSFORMATIONS.build({"name": name, **settings}, f"settings.{name}")
             except SettingsError as error:  # what is no error of ours gets the path of the section before it
                 message = str(error)
                 raise ValueError(message) from None
@@ -72,7 +72,7 @@ class DerivedLanguage(Settings):
 
     def change(self) -> Chain:
         """The changes one after another, with files as they are named."""
-        return chain({"name": name, **self.settings.get(name, {})} for name in self.changes)
+        return chain({"name": name, **self.settings.get(name, {})} for name in self.transformations)
 
     def must_have_files(self, name: str) -> None:
         """Every change must be told the files that it needs.
@@ -100,7 +100,7 @@ class DerivedLanguage(Settings):
             raise DataError(f"derived.{name}.settings: {error}") from None
 
 
-def files_of(change: Change) -> Iterator[tuple[str, Path | tuple[Path, ...]]]:
+def files_of(change: Transformation) -> Iterator[tuple[str, Path | tuple[Path, ...]]]:
     """The fields of a change that name files."""
     for name in type(change).model_fields:
         value = getattr(change, name)
@@ -108,7 +108,7 @@ def files_of(change: Change) -> Iterator[tuple[str, Path | tuple[Path, ...]]]:
             yield name, value
 
 
-def _placed(change: Change, root: Path) -> Change:
+def _placed(change: Transformation, root: Path) -> Transformation:
     found: dict[str, Any] = {}
     for name, value in files_of(change):
         if isinstance(value, Path):
@@ -127,8 +127,8 @@ def _matching(root: Path, pattern: Path, what: str) -> list[Path]:
 
 def _must_be_changes(names: Iterable[str]) -> None:
     for name in names:
-        if name not in CHANGES.names():
-            message = f"there is no change {name!r}{did_you_mean(name, CHANGES.names())}"
+        if name not in TRANSFORMATIONS.names():
+            message = f"there is no transformation {name!r}{did_you_mean(name, TRANSFORMATIONS.names())}"
             raise ValueError(message)
 
 

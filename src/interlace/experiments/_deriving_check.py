@@ -20,15 +20,15 @@ def hindrances(recipe: Recipe) -> list[str]:
     """A message each. Of the toy corpus, which is written when it is wanted, only its languages are looked at."""
     if not recipe.derived:
         return []
-    if recipe.world is not None:
-        return list(dict.fromkeys(_in_world(recipe, recipe.world.languages)))
+    if recipe.toy is not None:
+        return list(dict.fromkeys(_in_toy(recipe, recipe.toy.languages)))
     root = Path(os.path.expandvars(recipe.data_root or ".")).expanduser().resolve()
     if "$" in root.name and not root.is_dir():  # of each file in it there would be the same to say
         return [f"data_root = {recipe.data_root!r}: the environment variable is not set"]
     return list(dict.fromkeys(_under(recipe, root)))
 
 
-def _in_world(recipe: Recipe, languages: list[str]) -> Iterator[str]:
+def _in_toy(recipe: Recipe, languages: list[str]) -> Iterator[str]:
     for name, language in recipe.derived.items():
         yield from _told(partial(language.must_have_files, name))
         if language.of not in languages:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from interlace.derived import Change, Derived
+    from interlace.derived import Derived, Transformation
     from interlace.experiments import Recipe
     from interlace.experiments._deriving_files import Same, Sides, Source, Words
     from interlace.text.normalise import Normalise
@@ -43,7 +43,7 @@ class Maker:
 
     name: str
     of: str
-    change: Change
+    change: Transformation
     seed: int
     word_tokenizer: WordTokenizer
     normalise: Normalise

@@ -34,7 +34,7 @@ class Text:
 
 def training_files(recipe: Recipe) -> Text | None:
     """The files that a recipe trains on; None for the toy corpus, which is written when it is wanted."""
-    if recipe.world is not None:
+    if recipe.toy is not None:
         return None
     root = Path(os.path.expandvars(recipe.data_root or ".")).expanduser()
     made = recipe.derived  # of other files, which are counted

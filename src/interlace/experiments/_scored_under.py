@@ -38,7 +38,7 @@ def key_of(recipe: Recipe, model: str, cell: Cell, fit: Fit) -> str:
 def conditions_of(recipe: Recipe, cell: Cell, fit: Fit) -> str:
     """Names the same without the model, the machine, where data stands, and what the task found out about the run."""
     told = recipe.dump()
-    made = {"world": told["world"], "derived": told["derived"]}
+    made = {"toy": told["toy"], "derived": told["derived"]}
     return _hashed({**made, **_conditions(recipe.evaluate.task(cell.name), cell, fit)})
 
 

@@ -92,7 +92,7 @@ def _unknown(recipe: Recipe, language: str) -> str:
     if language not in recipe.derived:
         return f"filters.script.expected.{language} = ['Latin'] says them, and drops the lines in others"
     derived = recipe.derived[language]
-    changes = "+".join(derived.changes)
+    changes = "+".join(derived.transformations)
     return f"it is made of {derived.of!r} by {changes}, so what is wrong with a line is mended in {derived.of!r}"
 
 

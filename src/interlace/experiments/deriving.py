@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from interlace.core.settings import Settings
-    from interlace.derived import Change
+    from interlace.derived import Transformation
     from interlace.experiments import Recipe
     from interlace.experiments._deriving_files import Source, Wanted
     from interlace.experiments._deriving_text import Maker
@@ -35,7 +35,15 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _FILES = "files"
-_MADE_BY = ("synthetic", "readers", "text", "links", "data/filters", "recipes/_deriving_*", "recipes/deriving")
+_MADE_BY = (
+    "derived",
+    "readers",
+    "text",
+    "alignment",
+    "data/filters",
+    "experiments/_deriving_*",
+    "experiments/deriving",
+)
 
 
 def with_derived(recipe: Recipe, root: Path) -> Path:
@@ -68,10 +76,13 @@ def derived_key(recipe: Recipe, root: Path) -> list[Any]:
         DataError: a file that a change reads is missing.
     """
     sections = {
-        name: {**language.dump(), "changes": [_described(change) for change in language.placed(root, name).changes]}
+        name: {
+            **language.dump(),
+            "transformations": [_described(change) for change in language.placed(root, name).changes],
+        }
         for name, language in recipe.derived.items()
     }
-    return [sections, _hashed("synthetic")]
+    return [sections, _hashed("derived")]
 
 
 def _names(folder: Path) -> list[str]:
@@ -146,7 +157,7 @@ class _Makers:
         }
 
 
-def _described(change: Change) -> list[Any]:
+def _described(change: Transformation) -> list[Any]:
     """A change by name and settings, its files by their content."""
     read = {
         name: [content_key(path) for path in ([value] if isinstance(value, Path) else value)]

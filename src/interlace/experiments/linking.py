@@ -159,7 +159,7 @@ def linked(recipe: Recipe, group: CorpusGroup, corpus: str, root: Path) -> Align
         spool = into / "words"  # goes when the links take the folder's place
         spool.mkdir()
         pairs = training_pairs(recipe, group, corpus, root)
-        words = WordPairs.of(pairs if recipe.world else _looked_over(pairs, corpus), spool)  # the world is as it is
+        words = WordPairs.of(pairs if recipe.toy else _looked_over(pairs, corpus), spool)  # the world is as it is
         fitted = aligner.fit(words, _lexicon(priors), _watch(corpus))
         about = {"aligner": aligner.name, "settings": aligner.dump()}
         AlignedWords.write(into, _aligned(words, fitted), about=about)

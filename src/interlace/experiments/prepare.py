@@ -24,7 +24,7 @@ from interlace.experiments.deriving import derived_key, with_derived
 from interlace.experiments.linking import beside, needs
 from interlace.models._vectors import must_be_there
 from interlace.text.words import WORD_TOKENIZERS
-from interlace.toy import world_version, write_world
+from interlace.toy import toy_version, write_toy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -101,22 +101,22 @@ def data_root(recipe: Recipe) -> Path:
 
 def data_key(recipe: Recipe) -> Any:
     """What names a recipe's data in keys of scores, but for the content of its files, which a run is done with."""
-    original = [recipe.world.dump(), world_version()] if recipe.world else str(_root(recipe))
+    original = [recipe.toy.dump(), toy_version()] if recipe.toy else str(_root(recipe))
     return [original, derived_key(recipe, _root(recipe))] if recipe.derived else original
 
 
 def _root(recipe: Recipe) -> Path:
     """Where original text stands."""
-    if recipe.world is not None:
-        world = recipe.world
+    if recipe.toy is not None:
+        toy = recipe.toy
 
         def build(into: Path) -> None:
-            log.info("writing the toy corpus in %s", ", ".join(world.languages))
-            write_world(world, into)
+            log.info("writing the toy corpus in %s", ", ".join(toy.languages))
+            write_toy(toy, into)
 
-        return cached("world", {**world.dump(), "version": world_version()}, build)
+        return cached("toy", {**toy.dump(), "version": toy_version()}, build)
     if recipe.data_root is None:
-        raise DataError(f"recipe {recipe.name!r} has no data: give --set data_root=FOLDER, or a [world] section")
+        raise DataError(f"recipe {recipe.name!r} has no data: give --set data_root=FOLDER, or a [toy] section")
     found = os.path.expandvars(recipe.data_root)
     root = Path(found).expanduser()
     if not found or not root.is_dir():

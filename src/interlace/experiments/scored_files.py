@@ -66,7 +66,7 @@ def scored_keys(model: str, recipe: Recipe, names: Sequence[str]) -> dict[str, s
 
 def _all_files_key(recipe: Recipe, names: Sequence[str]) -> str:
     try:
-        if recipe.world is not None or recipe.derived:
+        if recipe.toy is not None or recipe.derived:
             return _hashed([json.dumps(data_key(recipe), sort_keys=True)])
         root, source = data_root(recipe), recipe.evaluate.source
         tasks = [recipe.evaluate.task(name) for name in names]

@@ -54,7 +54,7 @@ def _derived(run: Run) -> Iterator[tuple[str, list[str]]]:
     """The derived languages of a run with their changes in order of application."""
     sections: Any = run.recipe.get("derived")
     for language, section in (sections if isinstance(sections, dict) else {}).items():
-        yield str(language), [str(change) for change in section.get("changes", [])]
+        yield str(language), [str(change) for change in section.get("transformations", [])]
 
 
 def _named(changes: Sequence[str]) -> str:
@@ -68,7 +68,7 @@ def _named(changes: Sequence[str]) -> str:
 
 def _system(label: str, changes: Sequence[str]) -> str:
     """The label without what an axis of a study says of the changes."""
-    return label.replace(f", changes {'+'.join(changes)}", "")
+    return label.replace(f", transformations {'+'.join(changes)}", "")
 
 
 def _points(system: str, change: str, members: Sequence[tuple[Run, str]]) -> Iterator[Point]:

@@ -24,7 +24,7 @@ _WIDTH, _HEIGHT = 380.0, 230.0
 _LEFT, _TOP, _BOTTOM = 40.0, 34.0, 30.0
 _TYPE = 12.0
 _MAY_DIFFER = {"name", "seed", "corpora", "data_root", "about", "published", "changes", "evaluate"}  # as text does
-_MAY_DIFFER_IN = {"train": {"steps"}, "world": {"sentences", "pairs"}}
+_MAY_DIFFER_IN = {"train": {"steps"}, "toy": {"sentences", "pairs"}}
 
 
 @dataclass(frozen=True)

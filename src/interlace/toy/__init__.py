@@ -17,7 +17,7 @@ from interlace.text import Text, TextPairs
 from interlace.toy._concepts import CONCEPTS
 from interlace.toy._sampling import sample
 from interlace.toy._scenes import QUESTIONS, SPLITS, Phrase, Scene, askable, problems, split_of
-from interlace.toy._settings import World
+from interlace.toy._settings import ToyCorpus
 from interlace.toy._tokens import Sentence, Word
 
 if TYPE_CHECKING:
@@ -25,8 +25,26 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = [
-    "CONCEPTS", "LANGUAGES", "QUESTIONS", "SPLITS", "Language", "Phrase", "Scene", "Sentence", "Word", "World",
-    "askable", "language", "links", "pairs", "problems", "sample", "split_of", "text", "world_version", "write_world",
+    "CONCEPTS",
+    "LANGUAGES",
+    "QUESTIONS",
+    "SPLITS",
+    "Language",
+    "Phrase",
+    "Scene",
+    "Sentence",
+    "ToyCorpus",
+    "Word",
+    "askable",
+    "language",
+    "links",
+    "pairs",
+    "problems",
+    "sample",
+    "split_of",
+    "text",
+    "toy_version",
+    "write_toy",
 ]  # fmt: skip
 
 
@@ -54,7 +72,7 @@ class Language(ABC):
         """
 
 
-LANGUAGES: Registry[Language] = Registry(__name__, "world language", Language)
+LANGUAGES: Registry[Language] = Registry(__name__, "toy language", Language)
 
 
 @cache
@@ -92,10 +110,10 @@ def pairs(source: str, target: str, scenes: Sequence[Scene]) -> TextPairs:
     return TextPairs(_text(source, left), _text(target, right), Ragged.of(gold, width=2))
 
 
-def write_world(world: World, into: Path) -> None:
+def write_toy(world: ToyCorpus, into: Path) -> None:
     """Write the files of a world into the folder `into`, which appears whole or not at all.
 
-    The bytes are a pure function of the settings and `world_version()`. An older world at `into` is replaced.
+    The bytes are a pure function of the settings and `toy_version()`. An older world at `into` is replaced.
 
     Raises:
         DataError: `into` holds something that is no toy corpus, or the disk is full.
@@ -105,7 +123,7 @@ def write_world(world: World, into: Path) -> None:
     write(world, into)
 
 
-def world_version() -> str:
+def toy_version() -> str:
     """A hash of the world's own code and tables, for keys of caches: worlds of two versions differ."""
     from interlace.toy._write import version
 

@@ -40,7 +40,7 @@ class Inference(NamedTuple):
 
 def inferences(count: int, split: str, seed: int = 0, habits: float = 0.0) -> list[Inference]:
     """`count` pairs in random order, a third of each label, a pure function of the arguments."""
-    rng = generator(Purpose.WORLD, seed, list(SPLITS).index(split), stream("nli/changes"))
+    rng = generator(Purpose.TOY, seed, list(SPLITS).index(split), stream("nli/changes"))
     edits = Edits(rng)
     pairs: dict[Scene, list[Inference]] = {}
     for scene in _scenes(split, seed, habits, edits):

@@ -41,7 +41,7 @@ class Paraphrase(NamedTuple):
 
 def paraphrases(count: int, split: str, seed: int = 0, habits: float = 0.0) -> list[Paraphrase]:
     """`count` pairs in random order, half of them paraphrases, a pure function of the arguments."""
-    rng = generator(Purpose.WORLD, seed, list(SPLITS).index(split), stream("pawsx/changes"))
+    rng = generator(Purpose.TOY, seed, list(SPLITS).index(split), stream("pawsx/changes"))
     edits = Edits(rng)
     left = {True: max(0, count - count // 2), False: max(0, count // 2)}
     pairs: list[Paraphrase] = []

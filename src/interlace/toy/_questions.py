@@ -33,7 +33,7 @@ class Passage(NamedTuple):
 
 def passages(count: int, split: str, seed: int = 0, habits: float = 0.0) -> list[Passage]:
     """Passages of two to four statements with `count` questions in all, a pure function of the arguments."""
-    rng = generator(Purpose.WORLD, seed, list(SPLITS).index(split), stream("qa/passages"))
+    rng = generator(Purpose.TOY, seed, list(SPLITS).index(split), stream("qa/passages"))
     pool = sample(max(200, _POOL * count), split, seed, stream("qa"), habits)
     near = _neighbours(pool)
     found: list[Passage] = []

@@ -42,14 +42,14 @@ def sample(count: int, split: str = "train", seed: int = 0, stream: int = 0, hab
     """`count` different scenes of a split, a pure function of the arguments.
 
     No scene belongs to two splits (`split_of`). Streams of one split are independent draws: each language's
-    monolingual text takes one of its own. habits: see `World.habits`.
+    monolingual text takes one of its own. habits: see `ToyCorpus.habits`.
 
     Raises:
         SettingsError: an unknown split.
     """
     if split not in SPLITS:
         raise SettingsError(f"there is no split {split!r} of the world{did_you_mean(split, SPLITS)}")
-    rng = generator(Purpose.WORLD, seed, list(SPLITS).index(split), stream)
+    rng = generator(Purpose.TOY, seed, list(SPLITS).index(split), stream)
     return list(_distinct(Draw(rng, habits), split, count))
 
 

@@ -23,8 +23,8 @@ def _all() -> list[str]:
     return LANGUAGES.names()
 
 
-class World(Settings):
-    """How much of the toy corpus `write_world` writes. English is always in it: translations go through it."""
+class ToyCorpus(Settings):
+    """How much of the toy corpus `write_toy` writes. English is always in it: translations go through it."""
 
     languages: list[str] = Field(default_factory=_all, description="Codes, English among them; default: all there are.")
     seed: int = Field(0, ge=0, description="Seed of every scene drawn.")
@@ -52,7 +52,7 @@ class World(Settings):
         known = _all()
         for code in languages:
             if code not in known:
-                message = f"there is no world language {code!r}{did_you_mean(code, known)}"
+                message = f"there is no toy language {code!r}{did_you_mean(code, known)}"
                 raise ValueError(message)
         if PIVOT not in languages:
             message = f"translations go through {PIVOT!r}, so it must be among the languages"

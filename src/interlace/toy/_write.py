@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from interlace.toy._scenes import Scene
-    from interlace.toy._settings import World
+    from interlace.toy._settings import ToyCorpus
     from interlace.toy._tokens import Sentence
 
 MARK = "world.json"
@@ -37,8 +37,8 @@ _XNLI = ("language", "gold_label", "sentence1", "sentence2", "pairID", "genre")
 _HELD_OUT = ("dev", "test")
 
 
-def write(world: World, into: Path) -> None:
-    """What `interlace.toy.write_world` promises."""
+def write(world: ToyCorpus, into: Path) -> None:
+    """What `interlace.toy.write_toy` promises."""
     if into.exists() and not (into.is_dir() and ((into / MARK).is_file() or not any(into.iterdir()))):
         raise DataError(f"{into}: holds something that is no toy corpus (no {MARK}); give a new folder")
     with atomic_folder(into) as folder:
@@ -50,7 +50,7 @@ def write(world: World, into: Path) -> None:
 
 @cache
 def version() -> str:
-    """What `interlace.toy.world_version` promises."""
+    """What `interlace.toy.toy_version` promises."""
     digest = blake2b(digest_size=8)
     for source in sorted(files("interlace.toy").iterdir(), key=lambda entry: entry.name):
         if source.name.endswith(".py"):
@@ -61,7 +61,7 @@ def version() -> str:
 class _Writer:
     """Writes the kinds one after another and counts what it wrote, by the path of the file."""
 
-    def __init__(self, world: World, folder: Path) -> None:
+    def __init__(self, world: ToyCorpus, folder: Path) -> None:
         self.world = world
         self.folder = folder
         self.counts: dict[str, int] = {}
