@@ -146,5 +146,5 @@ def toy_corpus() -> Iterator[GoldSet]:
     scenes = world.sample(WORLD_PAIRS)
     for code in world.LANGUAGES.names():
         if code != "en":
-            text = toy.pairs("en", code, scenes)
+            text = world.pairs("en", code, scenes)
             yield GoldSet(f"en-{code}", WordPairs.of([text]), text.links, text.links)

@@ -257,7 +257,7 @@ def test_an_older_world_is_replaced(tmp_path: Path) -> None:
 
 def test_settings_say_what_is_wrong() -> None:
     assert ToyCorpus().languages == CODES
-    with pytest.raises(SettingsError, match="languages: there is no world language 'dee'; did you mean 'de'"):
+    with pytest.raises(SettingsError, match="languages: there is no toy language 'dee'; did you mean 'de'"):
         ToyCorpus(languages=["en", "dee"])
     with pytest.raises(SettingsError, match="'en', so it must be among the languages"):
         ToyCorpus(languages=["de"])
