@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from interlace.scores.examples import Examples, approximate_randomisation, bootstrap, paired_bootstrap
+from interlace.scores.examples import Examples, approximate_randomization, bootstrap, paired_bootstrap
 
 OFTEN = 20  # examples of a group, which are all right or all wrong
 
@@ -37,7 +37,7 @@ def test_examples_that_only_repeat_each_other_tell_no_more_than_one_of_them(rng)
 def test_comparisons_draw_and_exchange_groups(rng):
     sides = [rng.integers(0, 2, 30).astype(np.float64) for _ in range(2)]
     plain, grouped = [Examples(side, np.ones(30)) for side in sides], [alike(side) for side in sides]
-    for test in (paired_bootstrap, approximate_randomisation):
+    for test in (paired_bootstrap, approximate_randomization):
         one, many = (test(*pair, np.random.default_rng(0)) for pair in (plain, grouped))
         assert one.n <= 30 < many.n
         told = [value for name, value in vars(one).items() if name != "n"]

@@ -9,8 +9,15 @@ from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU
 
 from interlace.core.randomness import Purpose, generator
-from interlace.scores._measures import BLEU_COLUMNS, bleu, ratio
-from interlace.scores.examples import Examples, approximate_randomisation, bootstrap, paired_bootstrap
+from interlace.scores.examples import (
+    BLEU_COLUMNS,
+    Examples,
+    approximate_randomization,
+    bleu,
+    bootstrap,
+    paired_bootstrap,
+    ratio,
+)
 
 
 @st.composite
@@ -50,9 +57,9 @@ def test_a_bootstrap_draws_sentences_and_computes_the_score_again():
     found = bootstrap(better, rng, draws=500)
     assert found.value == pytest.approx(better.total)
     assert found.low < better.total < found.high
-    assert found.half < 8
+    assert found.half_width < 8
     gain = paired_bootstrap(better, worse, rng, draws=500)
     assert gain.value == pytest.approx(better.total - worse.total)
     assert gain.low > 0
-    assert approximate_randomisation(better, worse, rng, draws=199).p == pytest.approx(1 / 200)
-    assert approximate_randomisation(better, better, rng, draws=99).p == 1.0
+    assert approximate_randomization(better, worse, rng, draws=199).p == pytest.approx(1 / 200)
+    assert approximate_randomization(better, better, rng, draws=99).p == 1.0

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU
 
 from interlace.core.errors import DataError, MissingDependencyError
-from interlace.scores._measures import bleu as bleu_of
+from interlace.scores.examples import bleu as bleu_of
 from interlace.tasks._bleu import bleu, chrf, copied, length_ratio, tokenised_bleu
 
 LINES = st.lists(st.sampled_from(["the", "cat", "sat", "on", "Mat", ".", ",", "3.5"]), max_size=9).map(" ".join)

@@ -105,7 +105,7 @@ def test_sentences_together_have_the_score_of_the_text(vocab, model, text, kind,
     scores = task.measure(model(init_std=0.5), vocab, text)
     assert scores.examples.measure == "perplexity"
     assert scores.examples.total == pytest.approx(scores[scores.about["metric"]], rel=1e-6)
-    assert not scores.examples.is_right_or_wrong
+    assert not scores.examples.is_binary
 
 
 @pytest.mark.parametrize(("kind", "ends"), [("pseudo", 0), ("causal", 1)])

@@ -13,14 +13,13 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from interlace.core.randomness import Purpose, generator
-from interlace.scores import ALPHA, holm
 from interlace.scores.collapses import SIGN
-from interlace.scores.runs import permutation_test
+from interlace.scores.statistics import ALPHA, holm, permutation_test
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from interlace.scores import Tested
+    from interlace.scores.statistics import Significance
 
 PRE_TRAINING, FINE_TUNING = "pre-training", "fine-tuning"  # what a test is over
 
@@ -76,7 +75,7 @@ def differences(cells: Mapping[str, Cell | None], first: str) -> dict[str, Diffe
     }
 
 
-def tested(cells: Mapping[str, Cell | None], one: str) -> dict[str, Tested]:
+def tested(cells: Mapping[str, Cell | None], one: str) -> dict[str, Significance]:
     """By other recipe, whether it is like the one, where that can be asked.
 
     `p` is after Holm over these recipes, as in the tables of studies; `least` is the smallest that it can be.
@@ -86,9 +85,9 @@ def tested(cells: Mapping[str, Cell | None], one: str) -> dict[str, Tested]:
         return {}
     others = {other: cell for other, cell in cells.items() if cell and other != one}
     found = {other: result for other, cell in others.items() if (result := _tested(cell, base)) is not None}
-    adjusted, least = (holm(ps) for ps in ([one.p for one in found.values()], [one.least for one in found.values()]))
+    adjusted, least = (holm(ps) for ps in ([one.p for one in found.values()], [one.min_p for one in found.values()]))
     return {
-        other: replace(result, p=p, least=smallest)
+        other: replace(result, p=p, min_p=smallest)
         for (other, result), p, smallest in zip(found.items(), adjusted, least, strict=True)
     }
 
@@ -103,7 +102,7 @@ def runs_to_tell(others: int) -> int:
     return next(runs for runs in count(2) if others * 2 / math.comb(2 * runs, runs) < ALPHA)
 
 
-def _tested(cell: Cell, other: Cell) -> Tested | None:
+def _tested(cell: Cell, other: Cell) -> Significance | None:
     """Whether two cells are alike, by the permutation test of studies; None where a side has one of the unit."""
     nested = unit_between(cell, other) == PRE_TRAINING
     a, b = (cell.runs, other.runs) if nested else (cell.values, other.values)

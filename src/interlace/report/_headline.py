@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from interlace.report._cells import tested, unit_between
 from interlace.report._format import BLEU, counted, joined, language_name, number, task_in_text
 from interlace.report._run import first_of_each
-from interlace.scores import ALPHA
+from interlace.scores.statistics import ALPHA
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -122,7 +122,7 @@ def _verdict(table: TaskTable, line: Line) -> _Verdict:
         few = f"which one {unit} cannot tell from luck"
         return _Verdict(best, second, False, gap, f"{best} is above {second} {gap}, {few}")
     corrected = " after Holm" if len(among) > 1 else ""
-    if found.least >= ALPHA:
+    if found.min_p >= ALPHA:
         few = f"which so few {unit}s cannot tell from luck (p = {found.p:.2g}{corrected})"
         return _Verdict(best, second, False, gap, f"{best} is above {second} {gap}, {few}")
     if found.p >= ALPHA:

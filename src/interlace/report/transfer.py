@@ -14,7 +14,7 @@ from interlace.report._key_lines import LINE, below, key_lines
 from interlace.report._svg import STYLES, element, line, marker, picture, scale, text, text_width, ticks
 from interlace.report._templates import render
 from interlace.report._transfer_points import points_of
-from interlace.scores.ranking import spearman
+from interlace.scores.statistics import spearman
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -13,8 +13,8 @@ from interlace.report._other_scores import other_scores
 from interlace.report._scores import tables
 from interlace.report._svg import element, line, marker, picture, scale, text, ticks
 from interlace.report._templates import render
-from interlace.scores import ALPHA
 from interlace.scores.collapses import collapses_told
+from interlace.scores.statistics import ALPHA
 from interlace.tasks._learnt import ALL, HELD_OUT
 
 if TYPE_CHECKING:

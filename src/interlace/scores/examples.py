@@ -1,4 +1,4 @@
-"""Would it be so on other test examples, of these very runs? Bootstraps and paired tests over examples."""
+"""Scores as sums over test examples; bootstrap intervals and paired tests over those examples."""
 
 from __future__ import annotations
 
@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from interlace.core.errors import DataError
-from interlace.scores import DRAWS, Interval, Tested
-from interlace.scores._measures import MEASURES
-from interlace.scores._values import percentiles, share
+from interlace.scores.statistics import DRAWS, Interval, Significance, extreme_share
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
@@ -23,22 +21,51 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-_BLOCK = 256  # draws at a time, so that memory does not grow with their number
+BLEU_ORDERS = 4  # of n-grams
+BLEU_COLUMNS = 2 + 2 * BLEU_ORDERS  # length, reference length, matching n-grams, n-grams of the output
+_BLOCK = 256  # draws at a time, which bounds memory
+
+
+def ratio(sums: Floats) -> Floats:
+    """Return the scores of (2, ...) sums: the first by the second, nan where the second is 0."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(sums[0] / sums[1], np.float64)
+
+
+def bleu(sums: Floats) -> Floats:
+    """Return BLEU (Papineni et al. 2002), 0 to 100, of (10, ...) sums: both lengths, matching n-grams, all n-grams.
+
+    Smoothing is "exp" of sacreBLEU: an order without a match counts as half a match, the next such order as a quarter.
+    The score is 0 where nothing matches, or the output has no n-gram of some order.
+    """
+    length, reference = sums[0], sums[1]
+    correct, total = sums[2 : 2 + BLEU_ORDERS], sums[2 + BLEU_ORDERS :]
+    smoothed = np.where(correct > 0, correct, 0.5 ** np.cumsum((correct <= 0) & (total > 0), axis=0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log(smoothed) - np.log(total)
+        penalty = np.minimum(0.0, 1 - reference / length)
+        score = 100 * np.exp(penalty + logs.mean(axis=0))
+    return np.where((correct > 0).any(axis=0) & (total > 0).all(axis=0), score, 0.0)
+
+
+def perplexity(sums: Floats) -> Floats:
+    """Return the exponential of the ratio of (2, ...) sums of nats and predictions, at most e^50."""
+    return np.asarray(np.exp(np.minimum(ratio(sums), 50.0)), np.float64)
+
+
+MEASURES: dict[str, Callable[[Any], Floats]] = {"ratio": ratio, "bleu": bleu, "perplexity": perplexity}
 
 
 @dataclass(frozen=True)
 class Examples:
-    """What one system got on the examples of a test set; the score is `sum(score) / sum(weight)`.
+    """The outcomes of one system on the examples of a test set; by default the score is `sum(score) / sum(weight)`.
 
-    A share of right words is (right words, words) a sentence; F1 is (2 TP, 2 TP + FP + FN) a sentence.
+    Accuracy over words has (correct words, words) for each sentence, F1 has (2 TP, 2 TP + FP + FN).
 
-    identity: names the examples, such as a hash of what is right for them; those of one number with other identities
-    are other examples.
-    measure: how sums make the score, a key of `MEASURES`; BLEU's is 0 to 100, a perplexity is that of nats by words.
-    counts: where more is summed than two columns, what is summed in place of score and weight, which then only tell how
-    single examples did.
-    groups: which examples are drawn, or exchanged, together: questions of one passage and hypotheses of one premise are
-    right or wrong together, and drawn one by one they would seem to tell more than they do. None: each by itself.
+    identity: a hash of the examples; systems are only compared on examples with equal hashes.
+    measure: how sums make the score, a key of `MEASURES`. BLEU is 0 to 100; perplexity is of nats by predictions.
+    counts: the columns to sum instead of score and weight, for measures that need more than two.
+    groups: examples that are resampled together, such as questions on one passage; None: each by itself.
     """
 
     score: Floats  # (N,)
@@ -50,11 +77,11 @@ class Examples:
 
     @property
     def columns(self) -> Floats:
-        """(C, N) what is summed over examples."""
+        """(C, N) columns that are summed over examples."""
         return np.stack([self.score, self.weight]) if self.counts is None else self.counts.T
 
-    def drawn(self, groups: NDArray[np.int64] | None) -> Floats:
-        """(C, G) sums of the columns over each group; (C, N) the columns where every example is one."""
+    def group_sums(self, groups: NDArray[np.int64] | None) -> Floats:
+        """(C, G) sums of the columns over each group, or the columns themselves without groups."""
         return self.columns if groups is None else np.stack([np.bincount(groups, row) for row in self.columns])
 
     def value(self, sums: Floats) -> Floats:
@@ -63,28 +90,28 @@ class Examples:
 
     @property
     def total(self) -> float:
-        """The score on all of them."""
+        """The score on all examples."""
         return float(self.value(self.columns.sum(axis=1)))
 
     @property
     def counted(self) -> NDArray[np.bool_]:
-        """(N,) which examples count; the others, such as words that are not asked, have no weight."""
+        """(N,) mask of the examples with positive weight."""
         return np.asarray(self.weight > 0)
 
     @property
     def each(self) -> Floats:
-        """(M,) the scores of the single examples that count."""
+        """(M,) scores of the single examples with positive weight."""
         return np.asarray(self.score[self.counted] / self.weight[self.counted], np.float64)
 
     @property
-    def is_right_or_wrong(self) -> bool:
-        """Whether every example that counts has the weight 1, and the score 0 or 1."""
+    def is_binary(self) -> bool:
+        """Whether every counted example has weight 1 and score 0 or 1."""
         plain = self.counts is None and self.measure == "ratio"
         return plain and bool(np.isin(self.weight, (0.0, 1.0)).all() and np.isin(self.score, (0.0, 1.0)).all())
 
 
 def identity_of(*parts: Iterable[Any]) -> str:
-    """A name of examples: a hash of rows of numbers, or of texts, that tell them from others."""
+    """Return a hash that identifies examples by arrays of integers or by texts."""
     found = blake2b(digest_size=8)
     for part in parts:
         if isinstance(part, np.ndarray):
@@ -96,29 +123,25 @@ def identity_of(*parts: Iterable[Any]) -> str:
 
 
 def bootstrap(a: Examples, rng: Generator, level: float = 0.95, draws: int = DRAWS) -> Interval:
-    """The score with a percentile interval: would it be so on other examples?
+    """Return the score with a percentile bootstrap interval over test examples or their groups.
 
-    They, or their groups, are drawn with replacement. `n` is how many examples count. nan where one does, or all are of
-    one group.
+    `n` is the number of counted examples. The ends are nan with one example or one group.
     """
-    n, drawn = int(a.counted.sum()), a.drawn(a.groups)
-    if n < 2 or drawn.shape[1] < 2:
+    n, columns = int(a.counted.sum()), a.group_sums(a.groups)
+    if n < 2 or columns.shape[1] < 2:
         return Interval(a.total, math.nan, math.nan, n)
-    sums = _resampled(drawn, rng, draws)
-    return Interval(a.total, *_middle(a.value(sums), level), n)
+    return Interval(a.total, *_percentiles(a.value(_resampled(columns, rng, draws)), level), n)
 
 
 def paired_bootstrap(a: Examples, b: Examples, rng: Generator, level: float = 0.95, draws: int = DRAWS) -> Interval:
-    """Score of `a` minus that of `b` on the same examples, with a percentile interval (Koehn 2004).
+    """Return score(a) - score(b) with a percentile interval, both resampled alike (Koehn 2004).
 
-    Examples, or their groups, are drawn with replacement, the same ones for both; `n` is how many examples count for
-    either.
+    `n` is the number of examples that count for either system.
     """
-    _must_pair(a, b)
-    sums = _resampled(np.concatenate([a.drawn(a.groups), b.drawn(a.groups)]), rng, draws)
+    _check_paired(a, b)
+    sums = _resampled(np.concatenate([a.group_sums(a.groups), b.group_sums(a.groups)]), rng, draws)
     first, second = np.split(sums, 2)
-    found = a.value(first) - b.value(second)
-    return Interval(a.total - b.total, *_middle(found, level), _counted(a, b))
+    return Interval(a.total - b.total, *_percentiles(a.value(first) - b.value(second), level), _counted(a, b))
 
 
 def _resampled(columns: Floats, rng: Generator, draws: int) -> Floats:
@@ -132,20 +155,21 @@ def _resampled(columns: Floats, rng: Generator, draws: int) -> Floats:
     return sums
 
 
-def _middle(found: Floats, level: float) -> tuple[float, float]:
-    """Of what can be computed: a draw of examples without weight has no score."""
-    return percentiles(found[np.isfinite(found)], level)
+def _percentiles(values: Floats, level: float) -> tuple[float, float]:
+    """Return the ends of the middle `level` of the finite values; a draw without weight has no score."""
+    low, high = np.quantile(values[np.isfinite(values)], [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
 
 
-def approximate_randomisation(a: Examples, b: Examples, rng: Generator, draws: int = DRAWS) -> Tested:
-    """Whether two systems are alike on the same examples: their outputs are exchanged at random (Noreen 1989).
+def approximate_randomization(a: Examples, b: Examples, rng: Generator, draws: int = DRAWS) -> Significance:
+    """Test whether two systems differ on the same examples by swapping their outcomes at random (Noreen 1989).
 
-    Those of a group are exchanged together. `n` is how many examples count for either.
+    Outcomes of one group are swapped together. `n` is the number of examples that count for either system.
     """
-    _must_pair(a, b)
-    ours, theirs = a.drawn(a.groups), b.drawn(a.groups)
+    _check_paired(a, b)
+    ours, theirs = a.group_sums(a.groups), b.group_sums(a.groups)
     found = a.total - b.total
-    gained = (theirs - ours).T  # (G, C) what the first system gains where the two are exchanged
+    gained = (theirs - ours).T  # (G, C) what the first system gains by a swap
     first, both = ours.sum(axis=1), (ours + theirs).sum(axis=1)
     statistics = np.empty(draws)
     for begin in range(0, draws, _BLOCK):
@@ -153,43 +177,44 @@ def approximate_randomisation(a: Examples, b: Examples, rng: Generator, draws: i
         swapped = rng.integers(0, 2, size=(some, len(gained)), dtype=np.int8).astype(np.float64)
         sums = first + swapped @ gained  # (draws, C)
         statistics[begin : begin + some] = a.value(sums.T) - b.value((both - sums).T)
-    return Tested(found, share(statistics, found, exact=False), _counted(a, b), 1 / (1 + draws))
+    return Significance(found, extreme_share(statistics, found, exact=False), _counted(a, b), 1 / (1 + draws))
 
 
-def mcnemar(a: Examples, b: Examples) -> Tested:
-    """Whether two systems err alike: the exact test over the examples that only one of them gets right (McNemar 1947).
+def mcnemar(a: Examples, b: Examples) -> Significance:
+    """Run the exact test of McNemar (1947) over the examples that only one system gets right, ignoring groups.
 
-    It takes every example for one by itself, whatever group it is of.
-
-    Its statistic is how many of these the system gets right that gets fewer.
+    The statistic is the number of these examples that the weaker system gets right.
 
     Raises:
         DataError: an example is neither right nor wrong, or the examples are not the same.
     """
-    _must_pair(a, b)
-    if not (a.is_right_or_wrong and b.is_right_or_wrong):
-        raise DataError("mcnemar counts examples that are right or wrong; found some in between, or of other weight")
-    there = (a.weight > 0) & (b.weight > 0)
+    _check_paired(a, b)
+    if not (a.is_binary and b.is_binary):
+        raise DataError("McNemar's test needs examples that are right or wrong; found other scores or weights")
+    there = a.counted & b.counted
     only_a, only_b = (int(((x.score > y.score) & there).sum()) for x, y in ((a, b), (b, a)))
     n = only_a + only_b
     if n == 0:
-        return Tested(0.0, 1.0, 0, 1.0)
+        return Significance(0.0, 1.0, 0, 1.0)
     from scipy.stats import binomtest
 
-    return Tested(float(min(only_a, only_b)), float(binomtest(only_a, n, 0.5).pvalue), n, min(1.0, 2.0 ** (1 - n)))
+    return Significance(
+        float(min(only_a, only_b)), float(binomtest(only_a, n, 0.5).pvalue), n, min(1.0, 2.0 ** (1 - n))
+    )
 
 
 def _counted(a: Examples, b: Examples) -> int:
     return int((a.counted | b.counted).sum())
 
 
-def _must_pair(a: Examples, b: Examples) -> None:
+def _check_paired(a: Examples, b: Examples) -> None:
+    """Raise DataError unless both are outcomes of the same measure on the same examples."""
     if len(a.score) != len(b.score):
-        raise DataError(f"two systems are compared on the same examples: found {len(a.score)} and {len(b.score)}")
+        raise DataError(f"expected the same test examples for both systems, found {len(a.score)} and {len(b.score)}")
     if a.measure != b.measure:
-        raise DataError(f"two systems are compared by the same measure: found {a.measure} and {b.measure}")
+        raise DataError(f"expected the same measure for both systems, found {a.measure} and {b.measure}")
     if a.identity != b.identity:
         raise DataError(
-            "two systems are compared on the same examples: these are others, for what is right differs; evaluate both "
-            "on the same files, and on the same words of a dictionary"
+            "the systems were scored on different test examples; evaluate both on the same files, and on the same "
+            "words of a dictionary"
         )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from interlace.core.errors import DataError, MissingDependencyError
-from interlace.scores._measures import bleu as bleu_of
+from interlace.scores.examples import bleu as bleu_of
 from interlace.text.scripts import is_unspaced
 from interlace.text.words import WORD_TOKENIZERS
 

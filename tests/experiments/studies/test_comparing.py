@@ -24,7 +24,7 @@ def test_over_seeds_runs_are_drawn_again(results):
     found = by_language(compare(results, "a"))
     german = found["de"]
     assert german.difference.value == pytest.approx(10 - 2 * 0.05)  # the wiggles' mean is 0.05, with opposite signs
-    assert (german.unit, german.n, german.p, german.least) == ("seeds", 4, 2 / 70, 2 / 70)
+    assert (german.unit, german.n, german.p, german.min_p) == ("seeds", 4, 2 / 70, 2 / 70)
     assert german.difference.low < 9.9 < german.difference.high
     assert german.clear
     assert german.delta == 1.0
@@ -232,7 +232,7 @@ def test_other_examples_of_one_number_are_not_paired(results, tmp_path):
     for one in single:
         path = outcomes_file(tmp_path / one["run"], "pos", 0)
         keep(path, "de", Examples(np.ones(5), np.ones(5), one["system"]), "key")
-    with pytest.raises(DataError, match="these are others, for what is right differs"):
+    with pytest.raises(DataError, match="different test examples"):
         compare(single, "a", unit="examples", into=tmp_path)
     with pytest.raises(DataError, match="another model"):
         compare([{**one, "key": "new"} for one in single], "a", unit="examples", into=tmp_path)
@@ -253,6 +253,6 @@ def test_outcomes_that_were_not_kept_are_named(results, tmp_path):
 def test_one_run_each_says_nothing_of_others(results):
     single = [one for one in results if one["pretraining_seed"] == 0]
     german = by_language(compare(single, "a"))["de"]
-    assert (german.p, german.least) == (1.0, 1.0)
+    assert (german.p, german.min_p) == (1.0, 1.0)
     assert math.isnan(german.difference.low)
     assert math.isnan(german.effect)

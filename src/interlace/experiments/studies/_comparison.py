@@ -6,11 +6,11 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from interlace.scores import ALPHA
+from interlace.scores.statistics import ALPHA
 
 if TYPE_CHECKING:
     from interlace.experiments.studies.measures import Measure, Variant
-    from interlace.scores import Interval, Tested
+    from interlace.scores.statistics import Interval, Significance
 
 Unit = Literal["seeds", "examples", "languages"]
 
@@ -32,7 +32,7 @@ class Comparison:
     difference: Interval
     p: float
     adjusted: float
-    least: float
+    min_p: float
     unit: Unit
     n: int
     effect: float
@@ -59,11 +59,11 @@ def made(
     measure: Measure,
     pair: tuple[Variant, Variant],
     interval: Interval,
-    tested: Tested,
+    tested: Significance,
     unit: Unit,
     effects: tuple[float, float],
 ) -> Comparison:
     """A comparison whose p is not yet adjusted. effects: Cohen's d and Cliff's delta."""
     return Comparison(
-        measure, *pair, interval, tested.p, tested.p, tested.least, unit, tested.n, effect=effects[0], delta=effects[1]
+        measure, *pair, interval, tested.p, tested.p, tested.min_p, unit, tested.n, effect=effects[0], delta=effects[1]
     )

@@ -11,9 +11,8 @@ from interlace.core.errors import DataError, SettingsError
 from interlace.core.randomness import Purpose, generator
 from interlace.experiments.studies._comparison import Untested, made
 from interlace.experiments.studies.measures import OTHERS
-from interlace.scores import Interval
-from interlace.scores.examples import Examples, approximate_randomisation, mcnemar, paired_bootstrap
-from interlace.scores.runs import cliffs_delta
+from interlace.scores.examples import Examples, approximate_randomization, mcnemar, paired_bootstrap
+from interlace.scores.statistics import Interval, cliffs_delta
 from interlace.training.outcomes import outcomes_file, read_outcomes
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ def over_examples(
                 theirs, ours = (_there(got[each]) for each in reversed(pair))  # what the baseline lacks is told first
                 one = _tested(measure, pair, ours, theirs, rng, draws)
                 single = all(len(_of(rows, measure, each)) == 1 for each in pair)
-                if single and ours.is_right_or_wrong and theirs.is_right_or_wrong:
+                if single and ours.is_binary and theirs.is_binary:
                     one = replace(one, mcnemar=mcnemar(ours, theirs).p)
             except DataError as error:
                 if untested is None:
@@ -69,7 +68,7 @@ def _tested(
     measure: Measure, pair: tuple[Variant, Variant], a: Examples, b: Examples, rng: Generator, draws: int
 ) -> Comparison:
     """One comparison over examples, not yet adjusted."""
-    interval, tested = paired_bootstrap(a, b, rng, draws=draws), approximate_randomisation(a, b, rng, draws)
+    interval, tested = paired_bootstrap(a, b, rng, draws=draws), approximate_randomization(a, b, rng, draws)
     scale = 100.0 if measure.unit == "%" else 1.0
     interval = Interval(interval.value * scale, interval.low * scale, interval.high * scale, interval.n)
     effects = float("nan"), cliffs_delta(a.each, b.each)

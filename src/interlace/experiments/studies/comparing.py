@@ -13,11 +13,12 @@ from interlace.experiments.studies._comparison import made
 from interlace.experiments.studies._over_examples import over_examples
 from interlace.experiments.studies._words import filled, over_same
 from interlace.experiments.studies.measures import OTHERS, comparable, scores_of, variants_of
-from interlace.scores import DRAWS, holm
-from interlace.scores.runs import (
+from interlace.scores.statistics import (
+    DRAWS,
     cliffs_delta,
     cohens_d,
     difference_interval,
+    holm,
     mean_interval,
     permutation_test,
     sign_flip_test,

@@ -13,7 +13,7 @@ from interlace.experiments.studies._words import over_all
 from interlace.experiments.studies.measures import DIFFERENCE, OTHERS, scores_of
 from interlace.experiments.studies.tables import Column, Entry, Line, Table
 from interlace.scores.published import rows as published
-from interlace.scores.ranking import spearman
+from interlace.scores.statistics import spearman
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

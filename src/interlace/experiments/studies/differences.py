@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from interlace.experiments.studies._words import WHOLE
 from interlace.experiments.studies.measures import OTHERS
 from interlace.experiments.studies.tables import Column, Entry, Line, Table, of_checkpoints
-from interlace.scores import ALPHA
+from interlace.scores.statistics import ALPHA
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -151,7 +151,7 @@ def told(one: Comparison) -> dict[str, Any]:
         "high": one.difference.high,
         "p": one.p,
         "holm": one.adjusted,
-        "least_p": one.least,
+        "least_p": one.min_p,
         "resampled": one.unit,
         "n": one.n,
         "cohens_d": one.effect,

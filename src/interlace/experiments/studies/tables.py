@@ -13,8 +13,7 @@ from interlace.experiments.studies._theirs import Theirs, rules_of, with_printed
 from interlace.experiments.studies._words import filled, mixed, over_same, unlike, words_asked
 from interlace.experiments.studies.comparing import against, compare
 from interlace.experiments.studies.measures import OTHERS, averaged, comparable, scores_of, variants_of
-from interlace.scores import ALPHA, holm
-from interlace.scores.runs import mean_interval
+from interlace.scores.statistics import ALPHA, holm, mean_interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -180,7 +179,7 @@ class _View:
         if not runs:
             return None
         interval = mean_interval(list(runs.values()))
-        spread = "" if math.isnan(interval.half) else _number(interval.half, measure)
+        spread = "" if math.isnan(interval.half_width) else _number(interval.half_width, measure)
         place = measure, variant
         number = _number(interval.value, measure)
         return Entry(number, spread, variant == best, place in self.marked, place in self.collapsed)
