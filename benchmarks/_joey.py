@@ -68,7 +68,7 @@ class Peer:
 
     def write_vocab(self, vocab: Vocab) -> None:
         """Its subwords, specials first."""
-        known = [vocab.tokenizer.id_to_token(number) for number in vocab.ordinary.tolist()]
+        known = [vocab.tokenizer.id_to_token(number) for number in vocab.regular_ids.tolist()]
         write_lines(self.into / "vocab.txt", [*SPECIALS, *known])
 
     def train(self, updates: int, rows: int, rate: float, warmup: int, seconds: float) -> int:

@@ -36,7 +36,7 @@ from interlace.alignment.table import PhraseTable, TableRules
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.data import Pairs, Sentences
-from interlace.data.aligned import AlignedWords
+from interlace.data.aligned import WordAlignments
 from interlace.data.corpus import Corpus
 from interlace.data.packing import Streams
 from interlace.data.parallel import ParallelCorpus
@@ -103,15 +103,15 @@ def stored(folder: Path, words: WordPairs, links: Ragged, sides: Pairs, vocab: V
     corpus = ParallelCorpus.write(
         folder / "pairs", [sides], languages=words.languages, vocab=vocab, word_tokenizer=words.word_tokenizer
     )
-    aligned = AlignedWords.write(folder / "links", [(words, links, np.ones(len(links.flat), np.float32))])
+    aligned = WordAlignments.write(folder / "links", [(words, links, np.ones(len(links.flat), np.float32))])
     table, rules = PhraseTable.count(words, links), TableRules()
     phrases = PhraseStore.write(folder / "phrases", aligned, table, rules)
     phrases.encoded(vocab)
     return {
         "tlm, pairs": corpus,
-        "alm, phrases stored": corpus.beside(aligned, phrases),
-        "alm, phrases from links": corpus.beside(aligned),
-        "alm, the table's argmax": corpus.beside(aligned, phrases, known=True),
+        "alm, phrases stored": corpus.with_alignments(aligned, phrases),
+        "alm, phrases from links": corpus.with_alignments(aligned),
+        "alm, the table's argmax": corpus.with_alignments(aligned, phrases, known=True),
     }
 
 

@@ -53,7 +53,7 @@ def sentences(vocab: Vocab, count: int, language: str) -> Sentences:
     """Lines of 5 to 30 subwords, mean about 15, as captions have."""
     rng = generator(Purpose.SAMPLE, 1)
     lengths = np.clip(rng.gamma(6.0, 2.5, size=count).astype(int), 5, 30)
-    ids = rng.choice(vocab.ordinary, size=lengths.sum()).astype(np.int32)
+    ids = rng.choice(vocab.regular_ids, size=lengths.sum()).astype(np.int32)
     columns = Ragged.from_lengths(ids, lengths)
     return Sentences(columns, Ragged(columns.columns().astype(np.int32), columns.offsets), language)
 

@@ -175,7 +175,7 @@ def timed(work: Callable[[np.ndarray], Any], rows: np.ndarray, clock: Callable[[
 
 def made(lines: list[str], references: list[str], folder: Path) -> tuple[Seq2Seq, Vocab]:
     """A model with random weights, the same at every call, that never ends by itself."""
-    vocab = Vocab.learn({"en": lines + references}, size=10_000).with_targets(["en", "de"])
+    vocab = Vocab.learn({"en": lines + references}, size=10_000).with_target_languages(["en", "de"])
     encoder = fresh(SHAPE, vocab)
     model = join(encoder, fresh_decoder(encoder.model.config, 0)).eval()
     torch.nn.init.constant_(model.decoder.model.get_output_embeddings().bias[vocab.end : vocab.end + 1], -1e4)

@@ -54,7 +54,7 @@ MADE: dict[str, dict[str, Any]] = {
 
 def dictionary(vocab: Vocab) -> dict[tuple[str, str], Lexicon]:
     """Entries between words of one subword."""
-    words = [token[1:] for token in vocab.tokens(vocab.ordinary) if token[:1] == "▁" and token[1:].isalpha()]
+    words = [token[1:] for token in vocab.tokens(vocab.regular_ids) if token[:1] == "▁" and token[1:].isalpha()]
     half = min(ENTRIES, len(words) // 2)
     pairs = zip(words[:half], words[half : 2 * half], strict=True)
     return {("en", "de"): Lexicon.of((source, target, 1.0) for source, target in pairs)}

@@ -38,7 +38,7 @@ from transformers import (
 )
 
 from interlace.core.randomness import Purpose, generator
-from interlace.data import Labelled, Pairs
+from interlace.data import LabeledExamples, Pairs
 from interlace.data.sampling import BucketPlan
 from interlace.data.vocab import Vocab
 from interlace.models.build import Shape, fresh
@@ -84,7 +84,7 @@ SIDES: list[Callable[[Any], Any]] = [lambda chunk: chunk.source, lambda chunk: c
 class Ours:
     """Our side: a model with its heads, and its examples."""
 
-    examples: Labelled
+    examples: LabeledExamples
     vocab: Vocab
 
     def __post_init__(self) -> None:
@@ -168,9 +168,12 @@ def main() -> None:
     premises, hypotheses, labels = inference(options.examples)
     vocab = Vocab.learn({"en": premises + hypotheses}, size=20_000)
     pairs = Pairs(vocab.encode(premises, language="en"), vocab.encode(hypotheses, language="en"))
-    ours = Ours(Labelled(pairs, labels=np.array(labels, np.int32)), vocab)
+    ours = Ours(LabeledExamples(pairs, labels=np.array(labels, np.int32)), vocab)
     rows = [
-        {"input_ids": [vocab.begin, *one.tolist(), *vocab.between, *two.tolist(), vocab.end][:LENGTH], "labels": label}
+        {
+            "input_ids": [vocab.begin, *one.tolist(), *vocab.separator_ids, *two.tolist(), vocab.end][:LENGTH],
+            "labels": label,
+        }
         for one, two, label in zip(pairs.source.ids, pairs.target.ids, labels, strict=True)
     ]
     mean = np.mean([len(row["input_ids"]) for row in rows])

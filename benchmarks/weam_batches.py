@@ -47,7 +47,7 @@ def sentences(rng: np.random.Generator, words: np.ndarray[Any, Any], language: s
     row = np.repeat(np.arange(len(words)), words)
     lengths = np.bincount(row, weights=pieces, minlength=len(words)).astype(np.int64)
     belongs = np.repeat(Ragged.from_lengths(row, words).columns(), pieces).astype(np.int32)
-    ids = rng.choice(VOCAB.ordinary, size=len(belongs)).astype(np.int32)
+    ids = rng.choice(VOCAB.regular_ids, size=len(belongs)).astype(np.int32)
     return Sentences(Ragged.from_lengths(ids, lengths), Ragged.from_lengths(belongs, lengths), language)
 
 

@@ -31,9 +31,9 @@ DEVICE = torch.device("cpu")
 def learnt():
     rng = np.random.default_rng(0)
     words = ["".join(rng.choice(list("abcdefgh"), size=4)) for _ in range(200)]
-    return Vocab.learn({"en": [" ".join(rng.choice(words, size=8)) for _ in range(300)]}, size=400).with_targets(
-        LANGUAGES
-    )
+    return Vocab.learn(
+        {"en": [" ".join(rng.choice(words, size=8)) for _ in range(300)]}, size=400
+    ).with_target_languages(LANGUAGES)
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +68,7 @@ def backbone(family, objective, vocab, checkpoints):
 def sentences(vocab, language, seed):
     rng = np.random.default_rng(seed)
     lengths = rng.integers(3, 14, size=12)
-    ids = Ragged.from_lengths(rng.choice(vocab.ordinary, size=lengths.sum()).astype(np.int32), lengths)
+    ids = Ragged.from_lengths(rng.choice(vocab.regular_ids, size=lengths.sum()).astype(np.int32), lengths)
     return Sentences(ids, Ragged((ids.columns() // 2).astype(np.int32), ids.offsets), language)
 
 
@@ -96,7 +96,7 @@ def linked(pairs):
 
 def lexicons(vocab):
     """Every second word that is one subword translates the one after it."""
-    words = [word for number in vocab.ordinary if (word := vocab.decode([number]).strip()).isalpha()]
+    words = [word for number in vocab.regular_ids if (word := vocab.decode([number]).strip()).isalpha()]
     words = [word for word, pieces in zip(words, vocab.encode_words(words), strict=True) if len(pieces) == 1]
     return {LANGUAGES: Lexicon.of((one, two, 1.0) for one, two in zip(words[::2], words[1::2], strict=False))}
 
@@ -286,7 +286,7 @@ def test_a_pair_costs_what_it_takes_in_a_batch(objective, vocab, backbone):
     rng = np.random.default_rng(0)
     lengths = np.full(12, 10)
     sides = [
-        Sentences(Ragged.from_lengths(rng.choice(vocab.ordinary, size=120).astype(np.int32), lengths),
+        Sentences(Ragged.from_lengths(rng.choice(vocab.regular_ids, size=120).astype(np.int32), lengths),
                   Ragged.from_lengths(np.tile(np.arange(10) // 2, 12).astype(np.int32), lengths), language)
         for language in LANGUAGES
     ]  # fmt: skip

@@ -13,7 +13,7 @@ import torch
 from transformers import EncoderDecoderModel
 
 from interlace.core.errors import SettingsError
-from interlace.data.layout import single
+from interlace.data.layout import sentence_layout
 from interlace.data.vocab import Vocab
 from interlace.models.build import load
 from interlace.models.seq2seq import Seq2Seq
@@ -39,7 +39,7 @@ def build(checkpoints: dict[str, str]) -> Callable[..., tuple[Seq2Seq, Vocab]]:
     """A model from the checkpoint of a kind, with its vocabulary."""
 
     def made(kind: str, reads: Any = "whole", **decoder: Any) -> tuple[Seq2Seq, Vocab]:
-        start, vocab = checkpoints[kind], Vocab.load(checkpoints[kind]).with_targets(["en", "de"])
+        start, vocab = checkpoints[kind], Vocab.load(checkpoints[kind]).with_target_languages(["en", "de"])
         speaks = "none" if kind == "mmbert" else "embeddings"
         settings = ModelSettings(start=start, take=reads, languages=speaks, decoder=DecoderSettings(**decoder))
         model = settings.build(vocab, ("en", "de"), 3, seq2seq=True)
@@ -51,7 +51,7 @@ def build(checkpoints: dict[str, str]) -> Callable[..., tuple[Seq2Seq, Vocab]]:
 
 def inputs(model: Seq2Seq, vocab: Vocab) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]:
     """Two English lines to read, and two German ones, as long, to write."""
-    rows = single(vocab.encode(LINES), vocab, 32)
+    rows = sentence_layout(vocab.encode(LINES), vocab, 32)
     read = {"input_ids": torch.from_numpy(rows.ids), "attention_mask": torch.from_numpy(rows.real).long()}
     write = {"input_ids": read["input_ids"].clone()}
     write["input_ids"][:, 0] = vocab.target("de")
@@ -114,7 +114,7 @@ def test_the_subwords_that_ask_for_a_language_are_new_rows(kind: str, build: Any
 def test_xlm_reads_but_does_not_write(build: Any, checkpoints: dict[str, str], tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"xlm family cannot be a decoder; .* \[model\.decoder\.shape\] family"):
         build("xlm")
-    vocab = Vocab.load(checkpoints["xlm"]).with_targets(["en", "de"])
+    vocab = Vocab.load(checkpoints["xlm"]).with_target_languages(["en", "de"])
     shape = Shape(layers=1, width=16, heads=2, max_length=32)
     settings = ModelSettings(start=checkpoints["xlm"], languages="embeddings", decoder=DecoderSettings(shape=shape))
     model = settings.build(vocab, ("en", "de"), 3, seq2seq=True)

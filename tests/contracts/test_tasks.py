@@ -197,7 +197,7 @@ def put(path, lines):
 def vocab():
     lines = [say(words, language) for words in sentences("train") for language in ("en", "xx")]
     extra = [say(list(LEXICON), language) for language in ("en", "xx")]
-    return Vocab.learn({"both": (lines + extra) * 5}, size=900).with_targets(["en", "xx"])
+    return Vocab.learn({"both": (lines + extra) * 5}, size=900).with_target_languages(["en", "xx"])
 
 
 @pytest.fixture(params=TASKS.names())
@@ -345,7 +345,7 @@ def test_padding_and_inner_specials_are_never_asked_for(task, root, vocab, backb
     assert batch.tokens == real.sum()
     assert (batch.labels >= 0).all()
     if "words" in batch.extra:
-        assert not np.isin(ids[batch.at], vocab.specials).any()
+        assert not np.isin(ids[batch.at], vocab.special_ids).any()
     else:
         assert (batch.at[1] == 0).all()
         assert (ids[batch.at] == vocab.begin).all()

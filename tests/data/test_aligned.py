@@ -9,7 +9,7 @@ from interlace.alignment import WordPairs
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
-from interlace.data.aligned import AlignedWords
+from interlace.data.aligned import WordAlignments
 from interlace.data.parallel import ParallelCorpus
 
 SOURCE = [[0, 1], [2], [1, 0, 2]]
@@ -42,7 +42,7 @@ def _write(folder, words=None, links=LINKS, confidence=CONFIDENCE, rows=2):
                 confidence[some],
             )
 
-    return AlignedWords.write(folder, chunks(), about={"aligner": "mine"}, shard_bytes=1)
+    return WordAlignments.write(folder, chunks(), about={"aligner": "mine"}, shard_bytes=1)
 
 
 def _side(rows, language):
@@ -113,7 +113,7 @@ def test_a_link_takes_three_bytes(tmp_path):
     bare = (pairs, Ragged.of([[]] * rows, width=2), np.ones(0, np.float32))
     sizes = []
     for name, chunks in (("with", [chunk]), ("without", [bare])):
-        AlignedWords.write(tmp_path / name, chunks)
+        WordAlignments.write(tmp_path / name, chunks)
         sizes.append((tmp_path / name / "00000.arrow").stat().st_size)
     assert (sizes[0] - sizes[1]) / (rows * words) == pytest.approx(3, abs=0.1)
 
@@ -136,13 +136,13 @@ def test_a_damaged_list_of_words_is_found(tmp_path):
     aligned = _write(tmp_path / "a")
     (aligned.folder / "source.words").write_text("the\n")
     with pytest.raises(DataError, match="1 words, 3 were written; align the corpus again"):
-        AlignedWords.open(aligned.folder).types  # noqa: B018 - reading it is the test
+        WordAlignments.open(aligned.folder).types  # noqa: B018 - reading it is the test
 
 
 def test_a_corpus_shows_the_links_beside_it(tmp_path, vocab):
     corpus = _corpus(tmp_path / "c", vocab)
     assert corpus.take([0]).links is None
-    linked = corpus.beside(_write(tmp_path / "a"))
+    linked = corpus.with_alignments(_write(tmp_path / "a"))
     pairs = linked.take([2, 0])
     assert pairs.links == Ragged.of([LINKS[2], LINKS[0]], width=2)
     assert pairs.confidence.lengths.tolist() == [1, 2]
@@ -163,4 +163,4 @@ def test_links_of_another_text_are_refused(tmp_path, vocab, words, rows, message
     links = LINKS[: len(words)]
     aligned = _write(tmp_path / "a", words, links, CONFIDENCE[: sum(map(len, links))])
     with pytest.raises(DataError, match=message):
-        _corpus(tmp_path / "c", vocab, rows).beside(aligned)
+        _corpus(tmp_path / "c", vocab, rows).with_alignments(aligned)

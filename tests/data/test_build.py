@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from interlace.core.errors import DataError
-from interlace.data.build import build_corpus, pair_texts
+from interlace.data.build import build_corpus, filtered_pairs
 from interlace.data.corpus import Corpus
 from interlace.data.parallel import ParallelCorpus
 from interlace.readers import READERS
@@ -51,7 +51,7 @@ def test_pairs_that_are_left_out_stay_in_place_without_words():
     lines = ["one", "", "three four"], ["eins", "zwei", "drei vier"]
     sides = [Text(language, rows, BLANKS.split(rows)) for language, rows in zip(("en", "de"), lines, strict=True)]
     skipped = Counter()
-    (pairs,) = pair_texts([TextPairs(*sides)], BLANKS, Normalise(), skipped)
+    (pairs,) = filtered_pairs([TextPairs(*sides)], BLANKS, Normalise(), skipped)
     assert [pairs.target.tokens(row) for row in range(3)] == [["eins"], [], ["drei", "vier"]]
     assert (len(pairs.source), skipped) == (3, {"empty": 1})
 

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from interlace.core.errors import DataError
-from interlace.data.build import build_corpus, pair_texts
+from interlace.data.build import build_corpus, filtered_pairs
 from interlace.data.filters import build_filters
 from interlace.readers import READERS
 from interlace.text.lines import write_lines
@@ -61,7 +61,7 @@ def test_text_beside_a_corpus_keeps_its_rows_and_loses_the_same_words(tmp_path, 
     corpus = build(tmp_path, vocab, ["en", "de"], RULES)
     chunks = READERS.build("lines").read_chunks([tmp_path / "en", tmp_path / "de"], ["en", "de"])
     counts = Counter()
-    (text,) = pair_texts(chunks, WORD_TOKENIZERS.build("blanks"), Normalise(), counts, build_filters(RULES))
+    (text,) = filtered_pairs(chunks, WORD_TOKENIZERS.build("blanks"), Normalise(), counts, build_filters(RULES))
     assert text.source.words.lengths.tolist() == [2, 0, 2, 0, 0]
     assert text.target.words.lengths.tolist() == [2, 0, 2, 0, 0]
     assert counts == {"empty": 1, "dropped by length": 1, "dropped by duplicates": 1}

@@ -44,8 +44,8 @@ def test_all_old_ids_and_roles_stay(both: tuple[Vocab, Vocab]) -> None:
     for token, number in old.tokenizer.get_vocab(with_added_tokens=True).items():
         assert new.tokenizer.token_to_id(token) == number
     assert (new.pad, new.begin, new.end, new.mask, new.unk) == (old.pad, old.begin, old.end, old.mask, old.unk)
-    assert new.specials.tolist() == old.specials.tolist()
-    assert new.between == old.between
+    assert new.special_ids.tolist() == old.special_ids.tolist()
+    assert new.separator_ids == old.separator_ids
     assert new.fingerprint != old.fingerprint
 
 
@@ -54,7 +54,7 @@ def test_new_ids_follow_the_old_ones(both: tuple[Vocab, Vocab]) -> None:
     assert new.extension is not None
     assert new.extension.base == old.size
     assert new.size == new.extension.size == old.size + len(new.extension.pieces)
-    assert set(range(old.size, new.size)) <= set(new.ordinary.tolist())
+    assert set(range(old.size, new.size)) <= set(new.regular_ids.tolist())
 
 
 def test_text_that_it_was_learnt_from_takes_fewer_subwords(both: tuple[Vocab, Vocab]) -> None:
@@ -117,7 +117,7 @@ def test_the_same_text_gives_the_same_subwords(both: tuple[Vocab, Vocab]) -> Non
 
 def test_what_is_rare_is_left_out(both: tuple[Vocab, Vocab]) -> None:
     old, _ = both
-    with pytest.raises(DataError, match=r"no new subword is met 5000 times.*vocab\.extend_least"):
+    with pytest.raises(DataError, match=r"no new subword is met 5000 times.*vocab\.extend_min_count"):
         extended(old, TEXT, 40, least=5000)
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
-from interlace.data.filled import Filled
+from interlace.data.filled import PackedSentences
 
 END = 9
 
@@ -23,7 +23,7 @@ def _rows(sentences):
 
 def test_the_example_of_the_docstring():
     text = _sentences([[1, 2, 3], [4, 5], [6, 7, 8, 1]], [[0, 1, 2], [0, 1], [0, 1, 2, 3]])
-    filled = Filled(text, 6, END)
+    filled = PackedSentences(text, 6, END)
     assert filled.lengths.tolist() == [6, 4]
     assert _rows(filled.take([0, 1])) == (
         [[1, 2, 3, END, 4, 5], [6, 7, 8, 1]],
@@ -34,7 +34,7 @@ def test_the_example_of_the_docstring():
 def test_both_sides_hold_the_same_pairs():
     source = _sentences([[1], [2], [3], [4]])
     target = _sentences([[5, 5], [6, 6, 6], [7], [8]], language="de")
-    filled = Filled(Pairs(source, target), 5, END)
+    filled = PackedSentences(Pairs(source, target), 5, END)
     pairs = filled.take([0, 1])
     assert _rows(pairs.source)[0] == [[1], [2, END, 3]]  # 5 5 / 6 6 6 would be six with what parts them
     assert _rows(pairs.target)[0] == [[5, 5], [6, 6, 6, END, 7]]
@@ -43,12 +43,12 @@ def test_both_sides_hold_the_same_pairs():
 
 
 def test_a_word_of_several_subwords_stays_one_and_what_is_no_word_stays_none():
-    filled = Filled(_sentences([[1, 2, 3], [4, 5]], [[0, 0, -1], [0, 0]]), 8, END)
+    filled = PackedSentences(_sentences([[1, 2, 3], [4, 5]], [[0, 0, -1], [0, 0]]), 8, END)
     assert _rows(filled.take([0]))[1] == [[0, 0, -1, -1, 1, 1]]
 
 
 def test_rows_that_are_left_out_are_in_no_row():
-    filled = Filled(_sentences([[1], [2] * 20, [3]]), 4, END, np.array([0, 2]))
+    filled = PackedSentences(_sentences([[1], [2] * 20, [3]]), 4, END, np.array([0, 2]))
     assert _rows(filled.take([0]))[0] == [[1, END, 3]]
 
 
@@ -76,7 +76,7 @@ def test_rows_are_as_a_loop_fills_them(lengths, room, data):
     sides = [[one for one, _ in lengths], [other for _, other in lengths]]
     texts = [[list(range(1, size + 1)) for size in side] for side in sides]
     pairs = Pairs(_sentences(texts[0]), _sentences(texts[1], language="de"))
-    filled, expected = Filled(pairs, room, END), _slow(sides, room)
+    filled, expected = PackedSentences(pairs, room, END), _slow(sides, room)
     assert len(filled) == len(expected)
     wanted = data.draw(st.lists(st.integers(0, max(len(expected) - 1, 0)), max_size=5 if expected else 0))
     taken = filled.take(wanted)
@@ -91,17 +91,17 @@ def test_rows_are_as_a_loop_fills_them(lengths, room, data):
 
 @pytest.mark.parametrize("text", [[], [[], []]])
 def test_no_row_of_nothing(text):
-    filled = Filled(_sentences(text), 5, END)
+    filled = PackedSentences(_sentences(text), 5, END)
     assert len(filled) == 0
     assert filled.lengths.tolist() == []
 
 
 def test_lines_of_nothing_take_no_room():
-    assert _rows(Filled(_sentences([[], [1, 2], [], [3], []]), 4, END).take([0]))[0] == [[1, 2, END, 3]]
+    assert _rows(PackedSentences(_sentences([[], [1, 2], [], [3], []]), 4, END).take([0]))[0] == [[1, 2, END, 3]]
 
 
 @pytest.mark.parametrize("rows", [[], [0], [1, 0, 1]])
 def test_rows_come_as_they_are_asked_for(rows):
     text = _sentences([[1, 2], [3], [4, 5, 6]])
-    whole = _rows(Filled(text, 4, END).take([0, 1]))[0]
-    assert _rows(Filled(text, 4, END).take(rows))[0] == [whole[row] for row in rows]
+    whole = _rows(PackedSentences(text, 4, END).take([0, 1]))[0]
+    assert _rows(PackedSentences(text, 4, END).take(rows))[0] == [whole[row] for row in rows]

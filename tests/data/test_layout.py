@@ -7,10 +7,10 @@ import pytest
 
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
-from interlace.data.layout import joined, single
+from interlace.data.layout import pair_layout, sentence_layout
 
-VOCAB = SimpleNamespace(pad=0, begin=1, end=2, between=np.array([2]))
-ROBERTA = SimpleNamespace(pad=0, begin=1, end=2, between=np.array([2, 2]))
+VOCAB = SimpleNamespace(pad=0, begin=1, end=2, separator_ids=np.array([2]))
+ROBERTA = SimpleNamespace(pad=0, begin=1, end=2, separator_ids=np.array([2, 2]))
 
 
 def sentences(ids, words=None, language="en"):
@@ -19,7 +19,7 @@ def sentences(ids, words=None, language="en"):
 
 
 def test_single_rows_of_different_length():
-    layout = single(sentences([[5, 6, 7], [8]]), VOCAB, max_length=10)
+    layout = sentence_layout(sentences([[5, 6, 7], [8]]), VOCAB, max_length=10)
     assert layout.ids.tolist() == [[1, 5, 6, 7, 2], [1, 8, 2, 0, 0]]
     assert layout.real.tolist() == [[True] * 5, [True] * 3 + [False] * 2]
     assert layout.words.tolist() == [[-1, 0, 1, 2, -1], [-1, 0, -1, -1, -1]]
@@ -28,25 +28,25 @@ def test_single_rows_of_different_length():
 
 
 def test_single_rows_of_equal_length_lay_out_as_others_do():
-    equal = single(sentences([[5, 6], [7, 8]]), VOCAB, max_length=10)
-    mixed = single(sentences([[5, 6], [7, 8], [9]]), VOCAB, max_length=10)
+    equal = sentence_layout(sentences([[5, 6], [7, 8]]), VOCAB, max_length=10)
+    mixed = sentence_layout(sentences([[5, 6], [7, 8], [9]]), VOCAB, max_length=10)
     for name in ("ids", "real", "content", "words", "sides"):
         assert getattr(equal, name).tolist() == getattr(mixed, name)[:2].tolist()
 
 
 def test_single_cuts_what_does_not_fit():
-    layout = single(sentences([[5, 6, 7, 8, 9], [5]]), VOCAB, max_length=5)
+    layout = sentence_layout(sentences([[5, 6, 7, 8, 9], [5]]), VOCAB, max_length=5)
     assert layout.ids.tolist() == [[1, 5, 6, 7, 2], [1, 5, 2, 0, 0]]
 
 
 def test_a_separator_inside_a_stream_is_no_content():
-    layout = single(sentences([[5, 2, 7]], [[0, -1, 1]]), VOCAB, max_length=8)
+    layout = sentence_layout(sentences([[5, 2, 7]], [[0, -1, 1]]), VOCAB, max_length=8)
     assert layout.content.tolist() == [[False, True, False, True, False]]
 
 
 def test_joined_sides_and_restarted_positions():
     pairs = Pairs(sentences([[5, 6], [5]]), sentences([[7], [8, 9]], language="de"))
-    layout = joined(pairs, VOCAB, max_length=10)
+    layout = pair_layout(pairs, VOCAB, max_length=10)
     assert layout.ids.tolist() == [[1, 5, 6, 2, 7, 2], [1, 5, 2, 8, 9, 2]]
     assert layout.sides.tolist() == [[0, 0, 0, 0, 1, 1], [0, 0, 0, 1, 1, 1]]
     assert layout.words.tolist() == [[-1, 0, 1, -1, 0, -1], [-1, 0, -1, 0, 1, -1]]
@@ -55,20 +55,20 @@ def test_joined_sides_and_restarted_positions():
 
 
 def test_joined_with_two_separators_as_roberta_has_them():
-    layout = joined(Pairs(sentences([[5]]), sentences([[7, 8]])), ROBERTA, max_length=10)
+    layout = pair_layout(Pairs(sentences([[5]]), sentences([[7, 8]])), ROBERTA, max_length=10)
     assert layout.ids.tolist() == [[1, 5, 2, 2, 7, 8, 2]]
     assert layout.sides.tolist() == [[0, 0, 0, 1, 1, 1, 1]]
 
 
 def test_padding_positions_of_roberta_are_its_padding_index():
-    layout = joined(Pairs(sentences([[5], [5]]), sentences([[7, 8], [7]])), VOCAB, max_length=10)
+    layout = pair_layout(Pairs(sentences([[5], [5]]), sentences([[7, 8], [7]])), VOCAB, max_length=10)
     assert layout.positions(2, restart=True).tolist() == [[2, 3, 4, 2, 3, 4], [2, 3, 4, 2, 3, 1]]
 
 
 @pytest.mark.parametrize(("first", "second", "kept"), [(9, 2, (5, 2)), (2, 9, (2, 5)), (9, 9, (3, 4)), (3, 4, (3, 4))])
 def test_joined_cuts_the_longer_side_first(first, second, kept):
     pairs = Pairs(sentences([[5] * first]), sentences([[7] * second]))
-    layout = joined(pairs, VOCAB, max_length=10)
+    layout = pair_layout(pairs, VOCAB, max_length=10)
     found = [(layout.ids[0] == token).sum() for token in (5, 7)]
     assert tuple(found) == kept
     assert layout.ids.shape[1] <= 10

@@ -10,7 +10,7 @@ from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
 from interlace.data._phrases_columns import all_spans
 from interlace.data._phrases_table import best_rows
-from interlace.data.aligned import AlignedWords
+from interlace.data.aligned import WordAlignments
 from interlace.data.parallel import ParallelCorpus
 from interlace.data.phrases import PhraseStore
 from interlace.text import Text
@@ -32,7 +32,7 @@ def _aligned(folder, source=EN, target=DE, links=LINKS):
     (one, one_types), (other, other_types) = _numbered(source), _numbered(target)
     words = WordPairs(one, other, one_types, other_types, ("en", "de"))
     links = Ragged.of(links, width=2)
-    return AlignedWords.write(folder, [(words, links, np.ones(len(links.flat), np.float32))])
+    return WordAlignments.write(folder, [(words, links, np.ones(len(links.flat), np.float32))])
 
 
 def _counted(aligned, spool, rules):
@@ -52,14 +52,14 @@ def _world(folder, source="en", target="de", count=60):
     pairs = world_pairs(source, target, sample(count, "train", 5))
     words = WordPairs.of([pairs])
     confidence = np.ones(len(pairs.links.flat), np.float32)
-    return AlignedWords.write(folder, [(words, pairs.links, confidence)])
+    return WordAlignments.write(folder, [(words, pairs.links, confidence)])
 
 
 def test_unsure_links_take_no_part_in_phrases(tmp_path):
     (one, one_types), (other, other_types) = _numbered(["a b"]), _numbered(["x y"])
     words = WordPairs(one, other, one_types, other_types, ("en", "de"))
     links = Ragged.of([[(0, 0), (0, 1), (1, 1)]], width=2)
-    aligned = AlignedWords.write(tmp_path / "a", [(words, links, np.array([0.9, 0.2, 0.9], np.float32))])
+    aligned = WordAlignments.write(tmp_path / "a", [(words, links, np.array([0.9, 0.2, 0.9], np.float32))])
     for least, expected in ((0.0, [(0, 2, 0, 2)]), (0.5, [(0, 1, 0, 1), (0, 2, 0, 2), (1, 2, 1, 2)])):
         folder = tmp_path / str(least)
         folder.mkdir()
@@ -223,10 +223,10 @@ def test_pairs_carry_phrases_and_what_the_table_knows(tmp_path, vocab):
     corpus = ParallelCorpus.write(
         tmp_path / "c", [Pairs(*sides)], languages=("en", "de"), vocab=vocab, word_tokenizer="blanks"
     )
-    plain = corpus.beside(aligned, store).take([1, 4])
+    plain = corpus.with_alignments(aligned, store).take([1, 4])
     assert (plain.phrases, plain.scores) == store.take([1, 4])
     assert plain.known is None
-    pairs = corpus.beside(aligned, store, known=True).take([4, 1, 0]).take([1])
+    pairs = corpus.with_alignments(aligned, store, known=True).take([4, 1, 0]).take([1])
     assert pairs.phrases == plain.phrases.take([0])
     source, target = pairs.known
     expected = store.known([1], vocab)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from interlace.core.ragged import Ragged
 from interlace.data import Sentences
-from interlace.data._places import subwords_between
+from interlace.data._places import subwords_in_span
 from interlace.data.questions import Questions, windows
 from interlace.data.vocab import Vocab
 from interlace.text import Text
@@ -145,7 +145,7 @@ def vocab(request):
 def test_subwords_stand_at_the_characters_they_spell(vocab, language):
     lines = LINES[language]
     text = Text.of(lines, language)
-    sentences_, places = vocab.encode_placed(text)
+    sentences_, places = vocab.encode_with_offsets(text)
     plain = vocab.encode_text(text)
     assert sentences_.ids == plain.ids
     assert sentences_.words == plain.words
@@ -167,11 +167,11 @@ def test_subwords_stand_at_the_characters_they_spell(vocab, language):
 
 
 def test_rewritten_lines_keep_the_places_of_the_given_ones(vocab):
-    vocab = vocab.normalising(Normalise(lower_case=True, remove_accents=True))
+    vocab = vocab.with_normalization(Normalise(lower_case=True, remove_accents=True))
     line = "ÜMLÄUTE Größe"
-    _, places = vocab.encode_placed(Text.of([line], "de"))
+    _, places = vocab.encode_with_offsets(Text.of([line], "de"))
     rows = np.zeros(2, np.int64)
-    found = subwords_between(places, rows, np.array([(0, 7), (8, 13)], np.int32))
+    found = subwords_in_span(places, rows, np.array([(0, 7), (8, 13)], np.int32))
     spans = [(places[0][first, 0], places[0][last, 1]) for first, last in found]
     assert spans == [(0, 7), (8, 13)]
 
@@ -180,7 +180,7 @@ def test_spans_of_characters_become_spans_of_subwords():
     """Subwords "ab", " ", "cd", "e" of "ab cde"; "xy" of "xy"."""
     places = Ragged.of([[(0, 2), (3, 2), (3, 5), (5, 6)], [], [(0, 2)]], width=2)
     spans = [(0, 2), (3, 6), (4, 5), (0, 1), (1, 4), (5, 6)]
-    found = subwords_between(places, np.zeros(6, np.int64), np.array(spans, np.int32))
+    found = subwords_in_span(places, np.zeros(6, np.int64), np.array(spans, np.int32))
     assert found.tolist() == [[0, 0], [2, 3], [2, 2], [0, 0], [0, 2], [3, 3]]
-    found = subwords_between(places, np.array([1, 2, 0, 2]), np.array([(0, 1), (1, 2), (-1, -1), (2, 2)], np.int32))
+    found = subwords_in_span(places, np.array([1, 2, 0, 2]), np.array([(0, 1), (1, 2), (-1, -1), (2, 2)], np.int32))
     assert found.tolist() == [[-1, -1], [0, 0], [-1, -1], [-1, -1]]

@@ -22,9 +22,9 @@ def _learn(lines, kind):
 
 def test_roles_and_kinds_of_ids(vocab):
     assert (vocab.pad, vocab.unk, vocab.begin, vocab.end, vocab.mask) == (0, 1, 2, 3, 4)
-    assert vocab.specials.tolist() == [0, 1, 2, 3, 4]
-    assert vocab.ordinary.tolist() == list(range(5, vocab.size))
-    assert vocab.between == (vocab.end,)
+    assert vocab.special_ids.tolist() == [0, 1, 2, 3, 4]
+    assert vocab.regular_ids.tolist() == list(range(5, vocab.size))
+    assert vocab.separator_ids == (vocab.end,)
     assert "size=400" in repr(vocab)
 
 
@@ -109,7 +109,7 @@ def test_saved_and_loaded_it_is_the_same(lines, kind, tmp_path):
     vocab.save(tmp_path / "vocab")
     again = Vocab.load(tmp_path / "vocab")
     assert again.fingerprint == vocab.fingerprint
-    assert again.between == vocab.between
+    assert again.separator_ids == vocab.separator_ids
     assert [again.pad, again.mask, again.unk] == [vocab.pad, vocab.mask, vocab.unk]
     assert again.encode(lines["zh"]).ids == vocab.encode(lines["zh"]).ids
     again.save(tmp_path / "again")
@@ -159,11 +159,11 @@ def test_a_loaded_tokenizer_keeps_its_own_template_and_configuration(vocab, tmp_
     config = {"cls_token": {"content": "<s>"}, "sep_token": "</s>", "model_max_length": 77}
     (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
     loaded = Vocab.load(tmp_path)
-    assert loaded.between == (3, 3)
+    assert loaded.separator_ids == (3, 3)
     assert loaded.encode(["he works in Berlin, he works in Berlin"]).lengths[0] > 4
     loaded.save(tmp_path / "again")
     assert json.loads((tmp_path / "again" / "tokenizer_config.json").read_text())["model_max_length"] == 77
-    assert Vocab.load(tmp_path / "again").between == (3, 3)
+    assert Vocab.load(tmp_path / "again").separator_ids == (3, 3)
 
 
 def test_the_file_itself_can_be_named_and_usual_names_fill_in(vocab, tmp_path):
@@ -235,7 +235,7 @@ def test_a_normalising_one_treats_other_text_like_training_text(tmp_path):
     plain = normalise.lines(raw, "fr")
     assert plain == ["les filles etaient la, a nimes", "ca va"]
     learnt = Vocab.learn({"fr": plain * 20}, size=300)
-    vocab = learnt.normalising(normalise)
+    vocab = learnt.with_normalization(normalise)
     vocab.save(tmp_path / "vocab")
     opened = AutoTokenizer.from_pretrained(tmp_path / "vocab")
     for read in (vocab, Vocab.load(tmp_path / "vocab")):
@@ -246,5 +246,5 @@ def test_a_normalising_one_treats_other_text_like_training_text(tmp_path):
 
 
 def test_what_changes_nothing_beyond_nfc_leaves_the_vocabulary_as_it_is(vocab):
-    assert vocab.normalising(Normalise()) is vocab
-    assert vocab.normalising(Normalise(romanian="strip")) is vocab
+    assert vocab.with_normalization(Normalise()) is vocab
+    assert vocab.with_normalization(Normalise(romanian="strip")) is vocab

@@ -43,9 +43,9 @@ def test_roles_are_those_of_xlms_code(folder: Path) -> None:
     vocab = Vocab.load(folder)
     assert vocab.begin == vocab.end == vocab.tokenizer.token_to_id("</s>")
     assert vocab.mask == vocab.tokenizer.token_to_id("<special1>")
-    assert vocab.between == (vocab.end,)
+    assert vocab.separator_ids == (vocab.end,)
     assert vocab.pad == 2
-    assert len(vocab.specials) == len(TOKENS)
+    assert len(vocab.special_ids) == len(TOKENS)
 
 
 def test_case_and_accents_stay_where_the_configuration_says_so(folder: Path) -> None:

@@ -116,7 +116,7 @@ def _trained_and_carried(start: Path, model: Path, pooler: str | None) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_with_more_subwords(kind, starts, text, tmp_path) -> None:
-    changes = {"vocab.extend": "30", "vocab.extend_least": "2"}
+    changes = {"vocab.extend": "30", "vocab.extend_min_count": "2"}
     model = pretrain(adapted("adapt/mbert-alm", starts[kind], text, changes), tmp_path / "run")
     old, new = Vocab.load(starts[kind]), Vocab.load(model)
     assert new.size == old.size + 30

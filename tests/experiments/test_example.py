@@ -16,7 +16,7 @@ def test_every_word_of_the_sentences_is_a_subword():
     pairs = EXAMPLE.pairs(vocab)
     assert vocab.tokens(pairs.source.ids.flat) == EXAMPLE.source.split()
     assert vocab.tokens(pairs.target.ids.flat) == EXAMPLE.target.split()
-    assert not np.isin(vocab.specials, vocab.ordinary).any()
+    assert not np.isin(vocab.special_ids, vocab.regular_ids).any()
 
 
 def test_links_are_those_of_the_words():
@@ -37,7 +37,7 @@ def test_a_pair_stands_in_a_batch_as_often_as_is_asked():
 
 @pytest.mark.parametrize("name", sorted(OBJECTIVES.own_names()))
 def test_batches_are_repeatable_and_other_seeds_draw_others(name):
-    vocab, objective = EXAMPLE.vocab().with_targets(EXAMPLE.languages), OBJECTIVES.build(name)
+    vocab, objective = EXAMPLE.vocab().with_target_languages(EXAMPLE.languages), OBJECTIVES.build(name)
 
     def draw(seed):
         batches = EXAMPLE.batches(objective, vocab, rows=6, seed=seed)

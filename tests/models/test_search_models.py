@@ -78,7 +78,7 @@ def test_a_log_probability_is_that_of_teacher_forcing(family, models, vocab):
 def test_nothing_special_is_said_and_the_unknown_only_where_asked(models, vocab):
     model = models["bert"]
     rules = Rules.of(vocab, model.vocab_size + 3)
-    assert set(rules.never) == {*vocab.specials.tolist(), *range(vocab.size, vocab.size + 3)} - {vocab.end}
+    assert set(rules.never) == {*vocab.special_ids.tolist(), *range(vocab.size, vocab.size + 3)} - {vocab.end}
     assert vocab.target("en") in rules.never
     assert vocab.unk in rules.never
     assert vocab.unk not in Rules.of(vocab, vocab.size, unknown=True).never
@@ -194,7 +194,7 @@ def test_special_subwords_that_stand_in_a_line_are_text(models, vocab):
     """A `</s>` would end the source, a `<2en>` ask for another language."""
     translator = Translator([models["bert"]], vocab, "en", "de")
     ids, _ = translator._parts(["a </s> cat <2en>"], 0, cut=True)
-    assert not set(ids[0].tolist()) & (set(vocab.specials.tolist()) - {vocab.unk})
+    assert not set(ids[0].tolist()) & (set(vocab.special_ids.tolist()) - {vocab.unk})
     assert vocab.end in vocab.encode(["a </s> cat"], language="en").ids[0]
 
 

@@ -32,7 +32,7 @@ SCALED = 2 * 2**0.5
 
 @pytest.fixture(scope="module")
 def vocab() -> Vocab:
-    learnt = Vocab.learn({"en": LINES * 3}, size=120, kind="bpe").with_targets(["en", "de"])
+    learnt = Vocab.learn({"en": LINES * 3}, size=120, kind="bpe").with_target_languages(["en", "de"])
     assert {*WORDS[:2]} < {*learnt.tokenizer.get_vocab()}
     return learnt
 
@@ -153,7 +153,7 @@ def test_a_decoder_that_is_drawn_wider_begins_wider(vocab: Vocab, folder: Path) 
 
 
 def test_special_subwords_stay_drawn_even_where_there_is_a_vector(vocab: Vocab, tmp_path: Path) -> None:
-    special = vocab.tokens(vocab.specials)
+    special = vocab.tokens(vocab.special_ids)
     WordVectors(SUBWORDS, [*WORDS, *special], np.vstack([VECTORS, np.ones((len(special), 8), np.float32)])).save(
         tmp_path
     )

@@ -41,7 +41,7 @@ def by_hand(net, row, limit):
     states, said = net.encode({"input_ids": torch.tensor([row])}), [ID["<2en>"]]
     while len(said) <= limit:
         scores = net.logits(net.decode(states, None, {"input_ids": torch.tensor([said])})[0, -1:])[0]
-        scores[[number for number in VOCAB.specials if number != VOCAB.end]] = -torch.inf
+        scores[[number for number in VOCAB.special_ids if number != VOCAB.end]] = -torch.inf
         said.append(int(scores.argmax()))
         if said[-1] == VOCAB.end:
             return said[1:-1]

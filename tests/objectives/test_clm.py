@@ -22,7 +22,7 @@ from interlace.objectives.mlm import Mlm
 WORDS = "<pad> </s> <s> <mask> <unk> the doctor reads he works in Berlin".split()
 ID = {word: number for number, word in enumerate(WORDS)}
 VOCAB = SimpleNamespace(
-    pad=0, begin=ID["<s>"], end=ID["</s>"], mask=ID["<mask>"], size=len(WORDS), specials=np.arange(5)
+    pad=0, begin=ID["<s>"], end=ID["</s>"], mask=ID["<mask>"], size=len(WORDS), special_ids=np.arange(5)
 )
 PLAIN = Traits("bert", 64)
 
@@ -82,7 +82,7 @@ def vocab():
 
 def stream(vocab, count):
     rng = np.random.default_rng(0)
-    ids = Ragged.from_lengths(rng.choice(vocab.ordinary, size=20 * count).astype(np.int32), [5] * 4 * count)
+    ids = Ragged.from_lengths(rng.choice(vocab.regular_ids, size=20 * count).astype(np.int32), [5] * 4 * count)
     text = Sentences(ids, Ragged(ids.columns().astype(np.int32), ids.offsets), "en")
     return Streams(text, 14, vocab.end).take(np.arange(count))
 
@@ -137,7 +137,7 @@ def test_one_backbone_learns_both_ways(vocab):
     text = stream(vocab, 4)
     changed = Sentences(Ragged(text.ids.flat.copy(), text.ids.offsets), text.words, "en")
     last = changed.ids.offsets[1:] - 1
-    changed.ids.values[last] = vocab.ordinary[0]
+    changed.ids.values[last] = vocab.regular_ids[0]
 
     def totals(objective, at):
         found = []

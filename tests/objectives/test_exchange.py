@@ -12,13 +12,13 @@ from interlace.alignment.subwords import EXPANSIONS, to_subwords
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
-from interlace.data.layout import joined, single
+from interlace.data.layout import pair_layout, sentence_layout
 from interlace.models.build import fresh
 from interlace.models.shape import Shape
 from interlace.objectives._exchange import exchange, linked_words, links_of, one_to_one, only, words_of
 from interlace.objectives._exchange_modules import Start, gathered, head_of, identity
 
-VOCAB = SimpleNamespace(pad=0, begin=1, end=2, mask=3, size=60, between=(2,))
+VOCAB = SimpleNamespace(pad=0, begin=1, end=2, mask=3, size=60, separator_ids=(2,))
 
 
 def side(words, language="en"):
@@ -40,7 +40,7 @@ PAIR = linked([[0, 1, 1, 2]], [[0, 1, 1]], [[(0, 0), (1, 1), (2, 1)]])
 
 def places_of(pairs, how, max_length=32):
     """What each predicted subword of the source is linked to, by column."""
-    layout = joined(pairs, VOCAB, max_length)
+    layout = pair_layout(pairs, VOCAB, max_length)
     at = np.nonzero(layout.content & (layout.sides == 0))
     found = exchange(layout, pairs.links, at, expansion=how, mean=False, every=True)
     return list(zip(at[1][found.to].tolist(), found.places.tolist(), strict=True))
@@ -57,7 +57,7 @@ def test_links_to_words_that_were_cut_off_are_dropped():
 
 
 def swap(at, **options):
-    layout = joined(PAIR, VOCAB, 32)
+    layout = pair_layout(PAIR, VOCAB, 32)
     found = exchange(layout, PAIR.links, (np.zeros(len(at), int), np.array(at, int)), **options)
     rows = {int(which): {} for which in found.which}
     for to, place, weight in zip(found.to, found.places, found.weights, strict=True):
@@ -112,7 +112,7 @@ def little_pairs(draw):
 @settings(max_examples=60, deadline=None)
 @given(pairs=little_pairs(), seed=st.integers(0, 99), mean=st.booleans(), every=st.booleans(), forbid=st.booleans())
 def test_the_sparse_sum_is_the_papers_matrix_product(pairs, seed, mean, every, forbid):
-    layout = joined(pairs, VOCAB, 64)
+    layout = pair_layout(pairs, VOCAB, 64)
     rng = np.random.default_rng(seed)
     chosen = layout.content & (rng.random(layout.ids.shape) < 0.5)
     at = np.nonzero(chosen)
@@ -151,7 +151,7 @@ def paper_matrix(layout, links, row):
 @settings(max_examples=100, deadline=None)
 @given(pairs=little_pairs(), seed=st.integers(0, 99), how=st.sampled_from(EXPANSIONS), room=st.integers(8, 40))
 def test_partners_are_those_of_links_expanded_whole(pairs, seed, how, room):
-    layout = joined(pairs, VOCAB, room)
+    layout = pair_layout(pairs, VOCAB, room)
     chosen = layout.content & (np.random.default_rng(seed).random(layout.ids.shape) < 0.5)
     at = np.nonzero(chosen)
     found = exchange(layout, pairs.links, at, expansion=how, mean=False)
@@ -176,7 +176,7 @@ ROWS = [[0, 0, 1], [], [0, 1, 1, 1]]
 
 
 def test_words_are_numbered_by_row_with_the_subwords_that_make_them_up():
-    layout = single(side(ROWS), VOCAB, 32)  # width 6
+    layout = sentence_layout(side(ROWS), VOCAB, 32)  # width 6
     words = words_of(layout, "mean")
     assert words.numbers.tolist() == [[0, 1], [-1, -1], [2, 3]]
     assert words.places.tolist() == [1, 2, 3, 13, 14, 15, 16]
@@ -190,7 +190,9 @@ def test_words_are_numbered_by_row_with_the_subwords_that_make_them_up():
 
 
 def test_links_find_the_numbers_of_both_words():
-    words = words_of(single(side([[0, 1], [0], [0, 1, 2], [0]]), VOCAB, 32), "last")  # two pairs, first sides first
+    words = words_of(
+        sentence_layout(side([[0, 1], [0], [0, 1, 2], [0]]), VOCAB, 32), "last"
+    )  # two pairs, first sides first
     links = Ragged.of([[(0, 2), (1, 0)], [(0, 0), (3, 0)]], width=2)
     one, other = linked_words(words, links, first=0)
     assert (one.tolist(), other.tolist()) == ([0, 1, 2, -1], [5, 3, 6, 6])

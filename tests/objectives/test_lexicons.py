@@ -24,7 +24,7 @@ PIECES = {
 }  # fmt: skip
 VOCAB = SimpleNamespace(
     size=18,
-    ordinary=np.arange(4, 18),
+    regular_ids=np.arange(4, 18),
     encode_words=lambda words: Ragged.of([PIECES.get(word, [10, 11, 13]) for word in words], np.int64),
 )
 PAIR = ("en", "de")

@@ -10,20 +10,20 @@ from hypothesis import strategies as st
 from interlace.core.errors import SettingsError
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
-from interlace.data.layout import joined, single
+from interlace.data.layout import pair_layout, sentence_layout
 from interlace.objectives import Resources
 from interlace.objectives._masking import Masking
 
 SIZE = 50
 VOCAB = SimpleNamespace(
-    pad=0, begin=1, end=2, mask=3, unk=4, size=SIZE, specials=np.arange(5), ordinary=np.arange(5, SIZE)
+    pad=0, begin=1, end=2, mask=3, unk=4, size=SIZE, special_ids=np.arange(5), regular_ids=np.arange(5, SIZE)
 )
 
 
 def layout_of(rows):
     ids = Ragged.of(rows)
     words = Ragged(np.where(ids.values == VOCAB.end, -1, ids.columns()).astype(np.int32), ids.offsets)
-    return single(Sentences(ids, words, "en"), VOCAB, 512)
+    return sentence_layout(Sentences(ids, words, "en"), VOCAB, 512)
 
 
 def apply(masking, rows, seed=0, step=0, frequencies=None):
@@ -48,7 +48,7 @@ ways = st.fixed_dictionaries(
 def test_only_the_texts_own_subwords_are_predicted_and_the_rest_stays(rows, seed, settings):
     masking = Masking(rate=0.5, **settings)
     layout, masked = apply(masking, rows, seed, frequencies=np.arange(SIZE))
-    assert not np.isin(masked.labels, VOCAB.specials).any()
+    assert not np.isin(masked.labels, VOCAB.special_ids).any()
     assert (layout.ids[masked.rows, masked.columns] == masked.labels).all()
     rest = np.ones(layout.ids.shape, bool)
     rest[masked.rows, masked.columns] = False
@@ -62,7 +62,7 @@ def test_shares_of_mask_random_and_kept():
     shown = masked.ids[masked.rows, masked.columns]
     assert len(shown) / 40_000 == pytest.approx(0.15, abs=0.01)
     assert (shown == VOCAB.mask).mean() == pytest.approx(0.8, abs=0.02)
-    kept_by_chance = 0.1 / len(VOCAB.ordinary)
+    kept_by_chance = 0.1 / len(VOCAB.regular_ids)
     assert (shown == masked.labels).mean() == pytest.approx(0.1 + kept_by_chance, abs=0.02)
     assert shown[shown != VOCAB.mask].min() >= 5
 
@@ -95,7 +95,7 @@ def test_every_reading_of_weighting_prefers_the_rare(draw):
 def word_layout(words):
     """Rows of subwords 10, 11, ... whose words are numbered as given."""
     ids = Ragged.of([[10 + column for column in range(len(row))] for row in words])
-    return single(Sentences(ids, Ragged.of(words), "en"), VOCAB, 512)
+    return sentence_layout(Sentences(ids, Ragged.of(words), "en"), VOCAB, 512)
 
 
 @pytest.mark.parametrize("weighting", ["none", "inverse_sqrt_frequency"])
@@ -119,7 +119,7 @@ def test_whole_words_are_masked_together(weighting):
 def test_the_two_sides_of_a_pair_have_words_of_their_own():
     side = Sentences(Ragged.of([[10]] * 400), Ragged.of([[0]] * 400), "en")
     vocab = SimpleNamespace(**{**vars(VOCAB), "between": ()})
-    layout = joined(Pairs(side, side), vocab, 512)
+    layout = pair_layout(Pairs(side, side), vocab, 512)
     masking = Masking(rate=0.5, unit="word")
     masked = masking.apply(layout, masking.tables(Resources(VOCAB, None)), VOCAB, 0, np.random.default_rng(0))
     by_row = np.bincount(masked.rows, minlength=400)

@@ -142,7 +142,7 @@ def test_rules_for_phrases_are_refused_where_none_are_moved():
 @pytest.fixture(scope="module")
 def vocab():
     text = ["today the old doctor reads three letters", "heute liest der alte Arzt drei Briefe"]
-    return Vocab.learn({"en": text * 5}, size=300).with_targets(["en", "de"])
+    return Vocab.learn({"en": text * 5}, size=300).with_target_languages(["en", "de"])
 
 
 def switched_pairs(vocab, rows):

@@ -10,7 +10,7 @@ from scipy.stats import chisquare
 
 from interlace.core.errors import SettingsError
 from interlace.core.ragged import Ragged
-from interlace.data import Known, Sentences
+from interlace.data import KnownPhrases, Sentences
 from interlace.objectives._switching import KINDS, Choices, Switching, all_borders, switch
 from interlace.objectives._switching_kernels import likeliest_spans
 
@@ -96,8 +96,8 @@ def test_phrases_beyond_the_longest_or_the_least_probability_are_left_alone():
 def test_what_the_table_knows_need_not_stand_in_the_pair():
     words = Ragged.of([[0], [0, 1]])
     other = Sentences(Ragged.of([[7], [8, 9]]), words, "de")
-    known = Known(Ragged.of([[(1, 2)], [(0, 1)]], width=2), np.ones(2, np.float32), other)
-    none = Known(Ragged.of([[], []], width=2), np.ones(0, np.float32), other.take([]))
+    known = KnownPhrases(Ragged.of([[(1, 2)], [(0, 1)]], width=2), np.ones(2, np.float32), other)
+    none = KnownPhrases(Ragged.of([[], []], width=2), np.ones(0, np.float32), other.take([]))
     words = np.full((2, 2), 6)
     choices = Choices(
         words, Ragged.of([[], []], width=4), np.ones((0, 2), np.float32), all_borders(words), (known, none)

@@ -114,7 +114,7 @@ def test_rows_that_their_text_would_cut_otherwise_are_told(monkeypatch):
     vocab = Vocab.learn({"en": text.source.lines, "de": text.target.lines}, 900)
     pairs = encoded(text, vocab)
     assert cut_otherwise(pairs.source, vocab) == 0
-    word = max(vocab.tokens(vocab.ordinary), key=len).lstrip("▁Ġ ")  # one subword, here in its letters
+    word = max(vocab.tokens(vocab.regular_ids), key=len).lstrip("▁Ġ ")  # one subword, here in its letters
     spelt = [vocab.tokenizer.encode(letter, add_special_tokens=False).ids[-1] for letter in word if letter.isascii()]
     apart = Sentences(Ragged.of([*pairs.source.ids.to_lists()[:3], spelt]), pairs.source.words, "en")
     assert cut_otherwise(apart, vocab) == 1 / 4

@@ -18,8 +18,8 @@ from interlace.objectives.tlm import Tlm
 WORDS = "<pad> </s> <s> <mask> the curtains were blue les rideaux étaient bleus".split()
 ID = {word: number for number, word in enumerate(WORDS)}
 VOCAB = SimpleNamespace(
-    pad=0, begin=ID["<s>"], end=ID["</s>"], mask=ID["<mask>"], size=len(WORDS), between=(ID["</s>"],),
-    specials=np.arange(4), ordinary=np.arange(4, len(WORDS)),
+    pad=0, begin=ID["<s>"], end=ID["</s>"], mask=ID["<mask>"], size=len(WORDS), separator_ids=(ID["</s>"],),
+    special_ids=np.arange(4), regular_ids=np.arange(4, len(WORDS)),
 )  # fmt: skip
 XLM = Traits("bert", 64, {"en": 2, "fr": 3}, "token_type_ids")
 PLAIN = Traits("bert", 64)

@@ -23,8 +23,8 @@ from interlace.training.loop import Learning
 WORDS = "<pad> </s> <s> <mask> i like green apples ich mag grüne Äpfel gern".split()
 ID = {word: number for number, word in enumerate(WORDS)}
 VOCAB = SimpleNamespace(
-    pad=0, begin=ID["<s>"], end=ID["</s>"], mask=ID["<mask>"], size=len(WORDS), between=(),
-    specials=np.arange(4), ordinary=np.arange(4, len(WORDS)), save_files=lambda folder: None,
+    pad=0, begin=ID["<s>"], end=ID["</s>"], mask=ID["<mask>"], size=len(WORDS), separator_ids=(),
+    special_ids=np.arange(4), regular_ids=np.arange(4, len(WORDS)), save_files=lambda folder: None,
 )  # fmt: skip
 PLAIN = Traits("bert", 64)
 CPU = torch.device("cpu")

@@ -18,7 +18,7 @@ from interlace.training import checkpoint
 from interlace.training.loop import Learning
 from interlace.training.optimise import Optimise
 
-VOCAB = SimpleNamespace(pad=0, begin=1, end=2, mask=3, size=40, between=(), save_files=lambda folder: None)
+VOCAB = SimpleNamespace(pad=0, begin=1, end=2, mask=3, size=40, separator_ids=(), save_files=lambda folder: None)
 PLAIN = Traits("bert", 64)
 CPU = torch.device("cpu")
 SHAPE = Shape(layers=1, width=16, heads=2, max_length=32, dropout=0.0, attention_dropout=0.0)

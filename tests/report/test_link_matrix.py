@@ -133,7 +133,7 @@ def test_a_run_without_links_says_so_and_a_damaged_file_is_named(two_runs):
 def test_samples_are_pairs_of_middling_length(tmp_path):
     from interlace.alignment import WordPairs
     from interlace.core.ragged import Ragged
-    from interlace.data.aligned import AlignedWords
+    from interlace.data.aligned import WordAlignments
     from interlace.data.parallel import ParallelCorpus
 
     lengths = [2, 6, 30, 8, 7]
@@ -141,7 +141,7 @@ def test_samples_are_pairs_of_middling_length(tmp_path):
     types = [f"w{number}" for number in range(30)]
     links = Ragged.of([[(0, 1)]] * 5, width=2)
     words = WordPairs(side, side, types, types, ("en", "de"))
-    aligned = AlignedWords.write(tmp_path / "links", [(words, links, np.full(5, 0.5, np.float32))])
+    aligned = WordAlignments.write(tmp_path / "links", [(words, links, np.full(5, 0.5, np.float32))])
     corpus = ParallelCorpus.__new__(ParallelCorpus)
     corpus.aligned = aligned
     bare = ParallelCorpus.__new__(ParallelCorpus)

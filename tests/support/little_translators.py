@@ -29,7 +29,7 @@ LONGEST = 64
 
 def little_vocab(size: int = 120) -> Vocab:
     """Subwords of `LINES`, with targets for English and German."""
-    return Vocab.learn({"en": LINES * 4}, size=size, kind="bpe").with_targets(["en", "de"])
+    return Vocab.learn({"en": LINES * 4}, size=size, kind="bpe").with_target_languages(["en", "de"])
 
 
 def little_model(family: str, vocab: Vocab, seed: int = 3, languages: tuple[str, ...] = ()) -> Seq2Seq:

@@ -7,7 +7,7 @@ import torch
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
-from interlace.data import Labelled, Pairs, Sentences
+from interlace.data import LabeledExamples, Pairs, Sentences
 from interlace.objectives import Resources
 from interlace.tasks._classification import Classifier
 
@@ -22,7 +22,7 @@ def sentences(rows, language="en"):
 
 def pairs(labels=(2, 0), languages=("en", "en")):
     sides = (sentences([[100, 101], [102]], languages[0]), sentences([[103], [104, 105, 106]], languages[1]))
-    return Labelled(Pairs(*sides), labels=np.array(labels, np.int32))
+    return LabeledExamples(Pairs(*sides), labels=np.array(labels, np.int32))
 
 
 def batch_of(learner, examples, vocab, backbone):
@@ -31,7 +31,7 @@ def batch_of(learner, examples, vocab, backbone):
 
 def test_both_sides_stand_in_one_row(vocab, model):
     batch = batch_of(Classifier(classes=3), pairs(), vocab, model())
-    first = [vocab.begin, 100, 101, *vocab.between, 103, vocab.end]
+    first = [vocab.begin, 100, 101, *vocab.separator_ids, 103, vocab.end]
     assert batch.inputs["input_ids"][0, : len(first)].tolist() == first
     assert batch.at[0].tolist() == [0, 1]
     assert batch.at[1].tolist() == [0, 0]
@@ -56,7 +56,7 @@ def test_each_side_has_its_own_language(vocab, model):
 
 
 def test_single_sentences_can_be_classified_too(vocab, model):
-    examples = Labelled(sentences([[100, 101]]), labels=np.array([1], np.int32))
+    examples = LabeledExamples(sentences([[100, 101]]), labels=np.array([1], np.int32))
     batch = batch_of(Classifier(classes=2), examples, vocab, model())
     assert batch.inputs["input_ids"].tolist() == [[vocab.begin, 100, 101, vocab.end]]
 
@@ -71,7 +71,7 @@ def test_the_vector_is_what_the_setting_says(vocab, model, pooling):
         heads["linear"].weight.copy_(torch.eye(backbone.width))
     batch = batch_of(learner, pairs(), vocab, backbone).to(CPU)
     states = backbone.encode(batch.inputs)
-    glue = len(vocab.between)
+    glue = len(vocab.separator_ids)
     content = [[1, 2, 3 + glue], [1, 2 + glue, 3 + glue, 4 + glue]]
     expected = {
         "first": states[:, 0],
@@ -83,4 +83,4 @@ def test_the_vector_is_what_the_setting_says(vocab, model, pooling):
 
 def test_examples_without_labels_are_refused(vocab, model):
     with pytest.raises(DataError, match="no labels"):
-        batch_of(Classifier(classes=3), Labelled(sentences([[100]])), vocab, model())
+        batch_of(Classifier(classes=3), LabeledExamples(sentences([[100]])), vocab, model())

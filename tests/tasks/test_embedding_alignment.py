@@ -62,7 +62,7 @@ def test_any_translation_counts(dictionary, vocab, model):
 
 def near_the_first(vocab, backbone, rival):
     """Puts a subword's row onto the row that is asked first, whose translation moves off a little."""
-    [rival] = [int(i) for i in vocab.ordinary if vocab.tokens([i]) == [rival]]
+    [rival] = [int(i) for i in vocab.regular_ids if vocab.tokens([i]) == [rival]]
     with torch.no_grad():
         the, der = (int(vocab.encode_words([word])[0][0]) for word in PAIRS[0])
         backbone.table[der] += 0.3

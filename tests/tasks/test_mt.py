@@ -34,7 +34,7 @@ GERMAN = [" ".join(WORDS[word] for word in line.split()) for line in ENGLISH]
 
 @pytest.fixture(scope="module")
 def vocab():
-    return Vocab.learn({"en": ENGLISH * 10, "de": GERMAN * 10}, size=400).with_targets(["en", "de"])
+    return Vocab.learn({"en": ENGLISH * 10, "de": GERMAN * 10}, size=400).with_target_languages(["en", "de"])
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interlace.core.ragged import Ragged
-from interlace.data import Labelled
+from interlace.data import LabeledExamples
 from interlace.tasks import TASKS
 
 
@@ -37,7 +37,7 @@ def total(task, predictions, gold):
 def test_words_add_up_to_accuracy(sides):
     task = TASKS.build("pos")
     if (sides[1].flat >= 0).any():
-        assert total(task, *sides) == pytest.approx(task.score(Labelled([]), *sides)["accuracy"])
+        assert total(task, *sides) == pytest.approx(task.score(LabeledExamples([]), *sides)["accuracy"])
 
 
 @given(tagged(5))

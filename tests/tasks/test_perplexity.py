@@ -177,7 +177,7 @@ def small():
 def test_what_is_unknown_is_neither_predicted_nor_counted(small, kind):
     vocab, backbone = small
     text = vocab.encode(["the ж doctor"], language="en")
-    unknown = np.isin(text.ids.flat, vocab.specials)
+    unknown = np.isin(text.ids.flat, vocab.special_ids)
     assert unknown.sum() == 1
     scores = Perplexity(kind=kind).measure(backbone, vocab, text)
     assert scores["unknown"] == pytest.approx(100 / len(unknown))

@@ -9,7 +9,7 @@ import pytest
 
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
-from interlace.data import Labelled
+from interlace.data import LabeledExamples
 from interlace.tasks import TASKS
 from interlace.tasks.pos import TAGS, Pos
 
@@ -73,7 +73,7 @@ def test_a_word_left_out_of_the_line_is_counted(tmp_path, vocab, caplog):
 def test_unread_words_are_wrong():
     gold = Ragged.of([[1, 2, -1], [3, 4]])
     predictions = Ragged.of([[1, 9, -1], [3, -1]])
-    examples = Labelled([], tags=gold)
+    examples = LabeledExamples([], tags=gold)
     assert Pos().score(examples, predictions, gold) == {"accuracy": 50.0, "unread": 25.0}
 
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from interlace.core.ragged import Ragged
-from interlace.data import Labelled, Pairs, Sentences
+from interlace.data import LabeledExamples, Pairs, Sentences
 from interlace.objectives import Prepared, Resources
 from interlace.tasks._classification import Classifier
 from interlace.tasks._predict import buckets, predict_all
@@ -17,7 +17,7 @@ CPU = torch.device("cpu")
 def sentences(vocab, seed, rows=40, longest=30):
     rng = np.random.default_rng(seed)
     lengths = rng.integers(1, longest, size=rows)
-    ids = Ragged.from_lengths(rng.choice(vocab.ordinary, size=lengths.sum()).astype(np.int32), lengths)
+    ids = Ragged.from_lengths(rng.choice(vocab.regular_ids, size=lengths.sum()).astype(np.int32), lengths)
     return Sentences(ids, Ragged((ids.columns() // 2).astype(np.int32), ids.offsets), "en")
 
 
@@ -25,12 +25,12 @@ def tagged(vocab):
     inner = sentences(vocab, 1)
     words = (inner.lengths + 1) // 2
     tags = np.random.default_rng(2).integers(-1, 5, size=words.sum()).astype(np.int32)
-    return Tagger(classes=5), Labelled(inner, tags=Ragged.from_lengths(tags, words))
+    return Tagger(classes=5), LabeledExamples(inner, tags=Ragged.from_lengths(tags, words))
 
 
 def paired(vocab):
     labels = np.random.default_rng(3).integers(-1, 3, size=40).astype(np.int32)
-    return Classifier(classes=3, pooling="mean"), Labelled(
+    return Classifier(classes=3, pooling="mean"), LabeledExamples(
         Pairs(sentences(vocab, 4), sentences(vocab, 5, longest=12)), labels=labels
     )
 

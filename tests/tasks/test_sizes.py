@@ -53,7 +53,7 @@ def test_characters_are_those_of_the_line_in_every_kind_of_vocabulary(kind):
     lines = ["黑队的防守很好。", "the doctor, who reads", " 我 reads  "]
     vocab = Vocab.learn({"zh": lines * 30}, size=300, kind=kind)
     text = spelt([Text.of(lines, "zh")], vocab)
-    assert not np.isin(text.ids.flat, vocab.specials).any()
+    assert not np.isin(text.ids.flat, vocab.special_ids).any()
     words, characters = sizes_of(text, vocab)
     assert characters.tolist() == [len(line.strip()) for line in lines]
     assert words[1] == 4

@@ -68,9 +68,9 @@ def test_a_row_is_the_question_and_then_the_passage(vocab, model):
     prepared = learner.prepare(Resources(vocab, model().traits))
     batch = batch_of(learner, prepared, asked(vocab, [("the doctor", "reads letters", (6, 13))]))
     question, passage = (vocab.encode([line]).ids[0].tolist() for line in ("the doctor", "reads letters"))
-    row = [vocab.begin, *question, *vocab.between, *passage, vocab.end]
+    row = [vocab.begin, *question, *vocab.separator_ids, *passage, vocab.end]
     assert batch.inputs["input_ids"].tolist() == [row]
-    begins = 1 + len(question) + len(vocab.between)
+    begins = 1 + len(question) + len(vocab.separator_ids)
     letters = len(vocab.encode(["letters"]).ids[0])
     assert batch.labels.tolist() == [[begins + len(passage) - letters, begins + len(passage) - 1]]
     assert np.flatnonzero(batch.extra["open"][0]).tolist() == list(range(begins, begins + len(passage)))
@@ -79,7 +79,7 @@ def test_a_row_is_the_question_and_then_the_passage(vocab, model):
 def test_windows_fill_what_the_model_can_read(case):
     learner, _, _, questions, prepared = case
     rows = learner.rows(questions, prepared)
-    overhead = 2 + len(prepared.vocab.between)
+    overhead = 2 + len(prepared.vocab.separator_ids)
     assert (rows.lengths + overhead <= 40).all()
     assert (rows.lengths.max() + overhead) == 40
     shorter = learner.model_copy(update={"max_length": 400}).rows(questions, prepared)
@@ -164,7 +164,7 @@ def best_by_hand(case):
     """
     learner, _, _, questions, prepared = case
     rows = learner.rows(questions, prepared)
-    begins = rows.examples.source.lengths + 1 + len(prepared.vocab.between)
+    begins = rows.examples.source.lengths + 1 + len(prepared.vocab.separator_ids)
     best = [{} for _ in range(len(questions))]
     for number, (scores, open_) in enumerate(scores_by_hand(case, rows)):
         pairs = [(i, j) for i in open_ for j in open_ if i <= j < i + learner.max_answer]

@@ -7,7 +7,7 @@ import torch
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
-from interlace.data import Labelled, Sentences
+from interlace.data import LabeledExamples, Sentences
 from interlace.objectives import Resources
 from interlace.tasks._predict import predict_all
 from interlace.tasks._tagging import Tagger
@@ -19,7 +19,7 @@ def labelled(words, tags, language="en"):
     """Subwords numbered from 100, so that each can be told apart."""
     words = Ragged.of(words)
     ids = Ragged(np.arange(100, 100 + len(words.values), dtype=np.int32), words.offsets)
-    return Labelled(Sentences(ids, words, language), tags=Ragged.of(tags))
+    return LabeledExamples(Sentences(ids, words, language), tags=Ragged.of(tags))
 
 
 def test_first_subwords_of_tagged_words_are_asked_for(vocab, model):

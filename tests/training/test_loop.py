@@ -40,7 +40,7 @@ def vocab():
 def training(vocab, size, micro_batches, dropout=0.0, last=4):
     rng = np.random.default_rng(0)
     lengths = rng.integers(3, 9, size=64)
-    ids = Ragged.from_lengths(rng.choice(vocab.ordinary, size=lengths.sum()).astype(np.int32), lengths)
+    ids = Ragged.from_lengths(rng.choice(vocab.regular_ids, size=lengths.sum()).astype(np.int32), lengths)
     rows = Sentences(ids, Ragged(ids.columns().astype(np.int32), ids.offsets), "en")
     # everything is masked, so that what is predicted does not depend on the split
     mlm = Mlm(masking={"rate": 1, "mask_share": 1, "random_share": 0})

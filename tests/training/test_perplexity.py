@@ -31,7 +31,7 @@ def backbone(vocab):
 
 
 def rows(vocab, count, length=62):
-    ids = np.random.default_rng(0).choice(vocab.ordinary, size=count * length).astype(np.int32)
+    ids = np.random.default_rng(0).choice(vocab.regular_ids, size=count * length).astype(np.int32)
     ids = Ragged.from_lengths(ids, [length] * count)
     return Sentences(ids, Ragged(ids.columns().astype(np.int32), ids.offsets), "en")
 

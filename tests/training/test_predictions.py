@@ -12,7 +12,7 @@ import pytest
 from safetensors.numpy import load_file
 
 from interlace.core.ragged import Ragged
-from interlace.data import Labelled, Pairs
+from interlace.data import LabeledExamples, Pairs
 from interlace.data.vocab import Vocab
 from interlace.scores.examples import Examples
 from interlace.tasks import TASKS
@@ -41,7 +41,9 @@ def vocab():
 def xnli(vocab):
     lines = ["the cat sees a dog", "he sleeps", "a dog"]
     sides = (vocab.encode_text(Text.of(lines, "en")), vocab.encode_text(Text.of(lines[::-1], "en")))
-    return Cell("xnli", TASKS.build("xnli"), vocab), Labelled(Pairs(*sides), labels=np.array([0, 1, 2], np.int32))
+    return Cell("xnli", TASKS.build("xnli"), vocab), LabeledExamples(
+        Pairs(*sides), labels=np.array([0, 1, 2], np.int32)
+    )
 
 
 def keep(folder, cell, examples, predictions, gold=None, language="de"):
@@ -94,7 +96,7 @@ def test_what_another_model_predicted_is_dropped(tmp_path, xnli):
 def test_words_keep_where_their_sentences_begin(tmp_path, vocab):
     cell = Cell("ner", TASKS.build({"name": "ner", "types": ["PER"]}), vocab)
     sentences = vocab.encode_text(Text.of(["the cat sees", "he sleeps"], "en"))
-    examples = Labelled(sentences, tags=Ragged.of([[1, 2, 0], [0, -1]]))
+    examples = LabeledExamples(sentences, tags=Ragged.of([[1, 2, 0], [0, -1]]))
     path = keep(tmp_path, cell, examples, Ragged.of([[1, 0, 0], [0, 0]]))
     arrays = load_file(path)
     assert arrays["de.offsets"].tolist() == [0, 3, 5]
@@ -107,7 +109,7 @@ def test_words_keep_where_their_sentences_begin(tmp_path, vocab):
 def test_few_wrong_examples_are_shown_from_all_over(tmp_path, vocab):
     lines = [f"he sleeps {number}" for number in range(100)]
     side = vocab.encode_text(Text.of(lines, "en"))
-    examples = Labelled(Pairs(side, side), labels=np.zeros(100, np.int32))
+    examples = LabeledExamples(Pairs(side, side), labels=np.zeros(100, np.int32))
     path = keep(tmp_path, Cell("xnli", TASKS.build("xnli"), vocab), examples, np.ones(100, np.int32))
     texts = [sample["texts"][0] for sample in shown(path)["samples"]]
     assert (len(texts), texts[0], texts[-1]) == (12, lines[0], lines[-1])
@@ -162,7 +164,7 @@ def test_hypotheses_of_one_premise_are_drawn_together(tmp_path, xnli, vocab):
         vocab.encode_text(Text.of(lines, "en"))
         for lines in (["he sleeps", "a dog", "he sleeps"], ["a dog", "the cat", "the dog"])
     ]
-    examples = Labelled(Pairs(*sides), labels=np.array([0, 1, 2], np.int32))
+    examples = LabeledExamples(Pairs(*sides), labels=np.array([0, 1, 2], np.int32))
     path = keep(tmp_path, cell, examples, examples.labels)
     assert read_outcomes(path, "de").groups.tolist() == [0, 1, 0]
 
@@ -172,7 +174,7 @@ def test_tags_tell_where_sentences_end(tmp_path, vocab):
     sentences = vocab.encode_text(Text.of(["the cat sees", "he sleeps"], "en"))
     found = set()
     for gold in (Ragged.of([[1, 2, 0], [0, -1]]), Ragged.of([[1, 2], [0, 0, -1]])):
-        path = keep(tmp_path, cell, Labelled(sentences, tags=gold), gold)
+        path = keep(tmp_path, cell, LabeledExamples(sentences, tags=gold), gold)
         found.add(read_outcomes(path, "de").identity)
     assert len(found) == 2
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from interlace.core.errors import SettingsError, did_you_mean
-from interlace.data.layout import single
+from interlace.data.layout import sentence_layout
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -68,7 +68,7 @@ class Encoder:
         """The subwords of each row; what does not fit into `max_length` is left out."""
         import torch
 
-        layout = single(sentences, self.vocab, self.max_length)
+        layout = sentence_layout(sentences, self.vocab, self.max_length)
         inputs = {"input_ids": layout.ids}
         if not layout.real.all():
             inputs["attention_mask"] = layout.real.astype(np.int64)

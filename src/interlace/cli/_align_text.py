@@ -13,7 +13,7 @@ from interlace.alignment import WordPairs
 from interlace.alignment.formats import read_gold_text
 from interlace.cli._options import language_of
 from interlace.core.errors import DataError, SettingsError
-from interlace.data.inspection.tokenised import is_unsplit
+from interlace.data.inspection.tokenised import is_untokenized
 from interlace.readers import READERS
 from interlace.readers.gold import Gold
 from interlace.text import TextPairs
@@ -88,7 +88,7 @@ class Source:
 
     def _hint(self, chunk: TextPairs) -> None:
         names = [str(path) for path in self.files] * (3 - len(self.files))
-        unsplit = [name for name, side in zip(names, (chunk.source, chunk.target), strict=True) if is_unsplit(side)]
+        unsplit = [name for name, side in zip(names, (chunk.source, chunk.target), strict=True) if is_untokenized(side)]
         if unsplit and self.word_tokenizer == "blanks" and not isinstance(self.reader, Gold):
             message = (
                 "%s: looks like plain text, but words are what stands between blanks; try --word-tokenizer unicode"

@@ -57,7 +57,7 @@ def show(
     chosen = _objective(objective, changes)
     subwords = Vocab.load(vocab) if vocab else example.vocab()
     if chosen.architecture == "seq2seq":
-        subwords = subwords.with_targets(example.languages)
+        subwords = subwords.with_target_languages(example.languages)
     batches = example.batches(chosen, subwords, rows=rows, seed=seed, step=step, embeddings=embeddings)
     drawn = {corpus: render(batch, subwords, chosen, corpus.split("-")) for corpus, batch in batches}
     if as_json:

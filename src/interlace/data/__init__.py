@@ -44,7 +44,7 @@ class Sentences:
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownPhrases:
     """Spans of one side of n pairs that are phrases of a table, each with the table's likeliest translation.
 
     It need not stand in the pair: the table knows it from the whole corpus.
@@ -61,10 +61,10 @@ class Known:
     def __len__(self) -> int:
         return len(self.spans)
 
-    def take(self, rows: NDArray[Any] | Sequence[int]) -> Known:
+    def take(self, rows: NDArray[Any] | Sequence[int]) -> KnownPhrases:
         """The named rows, copied."""
         places = replace(self.spans, values=np.arange(len(self.spans.values))).take(rows).flat
-        return Known(self.spans.take(rows), self.scores[places], self.counterparts.take(places))
+        return KnownPhrases(self.spans.take(rows), self.scores[places], self.counterparts.take(places))
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Pairs:
     phrases: Ragged | None = None
     confidence: Ragged | None = None
     scores: Ragged | None = None
-    known: tuple[Known, Known] | None = None
+    known: tuple[KnownPhrases, KnownPhrases] | None = None
 
     def __len__(self) -> int:
         return len(self.source)
@@ -112,7 +112,7 @@ class Pairs:
 
 
 @dataclass(frozen=True)
-class Labelled:
+class LabeledExamples:
     """Examples of a task: sentences or pairs with what is to be predicted.
 
     tags: n rows of int32, a tag a word (-1: not scored), or None.
@@ -133,9 +133,9 @@ class Labelled:
         """(n,) subwords a row."""
         return self.examples.lengths
 
-    def take(self, rows: NDArray[Any] | Sequence[int]) -> Labelled:
+    def take(self, rows: NDArray[Any] | Sequence[int]) -> LabeledExamples:
         """The named rows, copied."""
-        return Labelled(
+        return LabeledExamples(
             self.examples.take(rows),
             None if self.tags is None else self.tags.take(rows),
             None if self.labels is None else self.labels[rows],

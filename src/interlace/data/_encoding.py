@@ -59,7 +59,7 @@ def encode_stream(tokenizer: Tokenizer, surfaces: Surfaces, texts: Iterator[Text
                 yield sentences
 
 
-def encode_placed(tokenizer: Tokenizer, surfaces: Surfaces, text: Text) -> tuple[Sentences, Ragged]:
+def encode_with_offsets(tokenizer: Tokenizer, surfaces: Surfaces, text: Text) -> tuple[Sentences, Ragged]:
     """Sentences of a text, and the characters at which each subword stands."""
     encodings = tokenizer.encode_batch(text.lines, add_special_tokens=False)
     sentences = _with_offsets(text, encodings)

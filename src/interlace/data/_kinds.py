@@ -41,7 +41,7 @@ def untrained(kind: Kind, size: int) -> tuple[Tokenizer, Any]:
     return tokenizer, trainer(vocab_size=size, special_tokens=specials, show_progress=False, **options)
 
 
-def whole_words(words: Iterable[str]) -> Tokenizer:
+def word_level_tokenizer(words: Iterable[str]) -> Tokenizer:
     """A tokenizer by which each of these words is one subword, and any other is unknown."""
     ids = {name: number for number, name in enumerate(dict.fromkeys([*ROLES.values(), *words]))}
     tokenizer = Tokenizer(models.WordLevel(ids, unk_token=ROLES["unk"]))

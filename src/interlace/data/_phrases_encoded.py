@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from interlace.data.aligned import AlignedWords
+    from interlace.data.aligned import WordAlignments
     from interlace.data.vocab import Vocab
 
     Sides = tuple[Sentences, Sentences]
@@ -25,7 +25,7 @@ _SIDES = ("source", "target")
 _LINES = 50_000  # phrases encoded at a time
 
 
-def encode(phrases: Ragged, wanted: NDArray[np.int64], side: int, aligned: AlignedWords, vocab: Vocab) -> Sentences:
+def encode(phrases: Ragged, wanted: NDArray[np.int64], side: int, aligned: WordAlignments, vocab: Vocab) -> Sentences:
     """A row a phrase: the wanted ones (sorted numbers) as subwords inside a line; the others are empty."""
     language, parts = aligned.languages[side], []
     for start in range(0, len(wanted), _LINES):

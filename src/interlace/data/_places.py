@@ -51,7 +51,7 @@ def _trimmed(spans: NDArray[np.int64], rows: NDArray[np.int64], lines: Sequence[
     return trimmed
 
 
-def subwords_between(characters: Ragged, rows: NDArray[np.int64], spans: NDArray[np.int32]) -> NDArray[np.int32]:
+def subwords_in_span(characters: Ragged, rows: NDArray[np.int64], spans: NDArray[np.int32]) -> NDArray[np.int32]:
     """(q, 2) first and last subword that hold characters of a span of a line; (-1, -1) where there is none.
 
     characters: as `character_spans` gives them. rows: (q,) the line of each span. spans: (q, 2) start and end

@@ -32,7 +32,7 @@ def targets_of(tokenizer: Tokenizer) -> dict[str, int]:
     return {match[1]: number for number, match in found.items() if match}
 
 
-def with_targets(vocab: Vocab, languages: Sequence[str]) -> tuple[Tokenizer, Extension]:
+def with_target_languages(vocab: Vocab, languages: Sequence[str]) -> tuple[Tokenizer, Extension]:
     """The tokenizer with a special subword for each of `languages`, and what a checkpoint's tables grow by.
 
     Raises:

@@ -1,7 +1,7 @@
 """Words and word links of the pairs of a corpus, in a folder of their own: they know nothing of a vocabulary.
 
 So another vocabulary needs no new alignment, and another alignment no new corpus. A row stands for the same pair as
-the row of a `ParallelCorpus` that was read from the same files in the same way; `ParallelCorpus.beside` lays it there.
+the row of a `ParallelCorpus` that was read from the same files; see `ParallelCorpus.with_alignments`.
 
 A link takes two bytes and its confidence one, a word one to four: the numbers are stored as narrow as they are.
 """
@@ -44,7 +44,7 @@ class Links:
     confidence: Ragged
 
 
-class AlignedWords:
+class WordAlignments:
     """Word types and links of n pairs in a folder; made by `write`, opened by `open`.
 
     meta: what the folder's `meta.json` says: languages, word tokenizer, counts, and what the writer added.
@@ -56,7 +56,7 @@ class AlignedWords:
         self._store = Store(folder, meta["shards"])
 
     @classmethod
-    def open(cls, folder: Path | str) -> AlignedWords:
+    def open(cls, folder: Path | str) -> WordAlignments:
         """Map the folder into memory.
 
         Raises:
@@ -73,7 +73,7 @@ class AlignedWords:
         *,
         about: Mapping[str, Any] | None = None,
         shard_bytes: int = SHARD_BYTES,
-    ) -> AlignedWords:
+    ) -> WordAlignments:
         """Write chunk after chunk: words, their links, the confidence of each link; and open the result.
 
         Chunks are slices of one `WordPairs`, in order. about: further entries of `meta.json`.
@@ -128,7 +128,7 @@ class AlignedWords:
         return len(self._store)
 
     def __repr__(self) -> str:
-        return f"AlignedWords({str(self.folder)!r}, languages={self.languages!r}, rows={len(self)})"
+        return f"WordAlignments({str(self.folder)!r}, languages={self.languages!r}, rows={len(self)})"
 
     def take(self, rows: NDArray[Any] | Sequence[int]) -> Links:
         """Links of the named rows, copied out of the mapped shards."""

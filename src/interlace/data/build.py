@@ -13,7 +13,7 @@ from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
 from interlace.data.corpus import Corpus
-from interlace.data.filters import Sieve
+from interlace.data.filters import FilterChain
 from interlace.data.parallel import ParallelCorpus
 from interlace.text import Text, TextPairs
 
@@ -85,7 +85,7 @@ def _sentences(
     skipped: Counter[str],
     filters: Sequence[Filter],
 ) -> Iterator[Sentences]:
-    texts = line_texts(chunks, word_tokenizer, normalise, skipped, filters)
+    texts = filtered_lines(chunks, word_tokenizer, normalise, skipped, filters)
     return vocab.encode_texts(text.where(text.words.lengths > 0) for text in texts)
 
 
@@ -98,7 +98,7 @@ def _pairs(
     filters: Sequence[Filter],
 ) -> Iterator[Pairs]:
     def sides() -> Iterator[tuple[Text, Text]]:
-        for chunk in pair_texts(chunks, word_tokenizer, normalise, skipped, filters):
+        for chunk in filtered_pairs(chunks, word_tokenizer, normalise, skipped, filters):
             kept = chunk.where(chunk.source.words.lengths > 0)
             yield kept.source, kept.target
 
@@ -107,15 +107,15 @@ def _pairs(
         yield Pairs(source, next(encoded))
 
 
-def line_texts(
+def filtered_lines(
     chunks: Iterable[Text | TextPairs],
     word_tokenizer: WordTokenizer,
     normalise: Normalise,
     skipped: Counter[str],
     filters: Sequence[Filter] = (),
 ) -> Iterator[Text]:
-    """All lines that were read, as `pair_texts` gives pairs: those that a corpus leaves out have no words."""
-    sieve = Sieve(filters)
+    """All lines that were read, as `filtered_pairs` gives pairs: those that a corpus leaves out have no words."""
+    sieve = FilterChain(filters)
     for chunk in chunks:
         if isinstance(chunk, TextPairs):
             raise DataError("the reader gave pairs where lines of one language are expected")
@@ -128,7 +128,7 @@ def line_texts(
     _note_dropped(skipped, sieve)
 
 
-def pair_texts(
+def filtered_pairs(
     chunks: Iterable[Text | TextPairs],
     word_tokenizer: WordTokenizer,
     normalise: Normalise,
@@ -143,7 +143,7 @@ def pair_texts(
     skipped: counts what is left out, `empty` where a side has no word, `dropped by length` for the filter `length`;
         complete after the last chunk.
     """
-    sieve = Sieve(filters)
+    sieve = FilterChain(filters)
     for chunk in chunks:
         if not isinstance(chunk, TextPairs):
             raise DataError("the reader gave lines of one language where pairs are expected")
@@ -171,5 +171,5 @@ def _emptied(text: Text, full: NDArray[np.bool_]) -> Text:
     return Text(text.language, text.lines, Ragged.from_lengths(kept, text.words.lengths * full), text.word_tokenizer)
 
 
-def _note_dropped(skipped: Counter[str], sieve: Sieve) -> None:
+def _note_dropped(skipped: Counter[str], sieve: FilterChain) -> None:
     skipped.update({f"dropped by {name}": count for name, count in sieve.dropped.items()})

@@ -106,11 +106,11 @@ def extended(
     _learn(growth, vocab, drawn, number, least)
     if not growth.pieces:
         raise DataError(
-            f"{vocab.name}: no new subword is met {least} times in this text; lower vocab.extend_least or leave "
+            f"{vocab.name}: no new subword is met {least} times in this text; lower vocab.extend_min_count or leave "
             f"vocab.extend out"
         )
     extension = Extension(vocab.size, Ragged.of(growth.pieces, dtype=np.int32))
-    return vocab.grown(_checked(vocab, kind, growth), extension)
+    return vocab.with_tokenizer(_checked(vocab, kind, growth), extension)
 
 
 class _Growth:
@@ -149,7 +149,7 @@ def _learn(growth: _Growth, vocab: Vocab, drawn: list[tuple[str, list[str], int]
                     growth.add(name, ())
     if growth.pieces:
         tokenizer = Tokenizer.from_str(growth.kind.text())
-    words = types.cut(tokenizer, growth.kind, special=set(vocab.specials.tolist()))
+    words = types.cut(tokenizer, growth.kind, special=set(vocab.special_ids.tolist()))
     room = number - len(growth.pieces)
     for merge in islice(continued([*words], [*words.values()], growth.join, least), room):
         spelling = growth.spelling(merge.left) + growth.spelling(merge.right)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from interlace.data.parallel import ParallelCorpus
 
 
-class Filled:
+class PackedSentences:
     """The rows of a corpus, joined.
 
     corpus: sentences or pairs. room: subwords of a side of a row, separators between sentences included.

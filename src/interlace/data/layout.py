@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from interlace.data import Pairs, Sentences
     from interlace.data.vocab import Vocab
 
-SPECIALS = 2  # that `single` adds to a sentence
-MOST_SPECIALS = 4  # subwords that a row's layout may add to its text
+SPECIALS = 2  # that `sentence_layout` adds to a sentence
+MAX_SPECIALS = 4  # subwords that a row's layout may add to its text
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Layout:
         return np.where(self.real, places + first, 0 if first == 0 else first - 1)
 
 
-def single(sentences: Sentences, vocab: Vocab, max_length: int) -> Layout:
+def sentence_layout(sentences: Sentences, vocab: Vocab, max_length: int) -> Layout:
     """`[begin] A [end]` a row; what does not fit is cut from the end."""
     ids, words = _cut(sentences, np.minimum(sentences.lengths, max_length - SPECIALS))
     lengths = ids.lengths + SPECIALS
@@ -68,9 +68,9 @@ def single(sentences: Sentences, vocab: Vocab, max_length: int) -> Layout:
     return layout
 
 
-def joined(pairs: Pairs, vocab: Vocab, max_length: int) -> Layout:
+def pair_layout(pairs: Pairs, vocab: Vocab, max_length: int) -> Layout:
     """`[begin] A [end] B [end]` (with the vocabulary's own glue between) a row; the longer side is cut first."""
-    glue = vocab.between
+    glue = vocab.separator_ids
     first, second = _fair(pairs.source.lengths, pairs.target.lengths, _room(vocab, max_length))
     a_ids, a_words = _cut(pairs.source, first)
     b_ids, b_words = _cut(pairs.target, second)
@@ -88,14 +88,14 @@ def joined(pairs: Pairs, vocab: Vocab, max_length: int) -> Layout:
     return layout
 
 
-def half(vocab: Vocab, max_length: int) -> int:
-    """Subwords of either side that `joined` has room for, however long the other is."""
+def max_side_length(vocab: Vocab, max_length: int) -> int:
+    """Subwords of either side that `pair_layout` has room for, however long the other is."""
     return _room(vocab, max_length) // 2
 
 
 def _room(vocab: Vocab, max_length: int) -> int:
-    """Subwords of both sides together that `joined` has room for."""
-    return max_length - SPECIALS - len(vocab.between)
+    """Subwords of both sides together that `pair_layout` has room for."""
+    return max_length - SPECIALS - len(vocab.separator_ids)
 
 
 def _fair(first: NDArray[Any], second: NDArray[Any], room: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -141,7 +141,7 @@ def _place(layout: Layout, ids: Ragged, words: Ragged, starts: NDArray[np.int64]
 
 
 def _block(ids: Ragged, words: Ragged, vocab: Vocab) -> Layout:
-    """`single` for rows of equal length."""
+    """`sentence_layout` for rows of equal length."""
     rows, width = len(ids), int(ids.lengths[0])
     block = np.empty((rows, width + 2), np.int64)
     block[:, 0], block[:, -1] = vocab.begin, vocab.end

@@ -1,7 +1,7 @@
 """A corpus of translations on disk: both sides of each pair, and optionally their word links and phrases.
 
 Links and phrases may stand in the corpus's own folder, where they were written with the pairs, or be laid beside it
-(`beside`): those of a recipe do, so that neither a new vocabulary nor a new aligner makes both be built again.
+(`with_alignments`): those of a recipe do, so that neither a new vocabulary nor a new aligner makes both be built again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from interlace.data.aligned import AlignedWords
+    from interlace.data.aligned import WordAlignments
     from interlace.data.phrases import PhraseStore
     from interlace.data.vocab import Vocab
 
@@ -57,7 +57,7 @@ class ParallelCorpus:
         self.folder = folder
         self.meta = dict(meta)
         self.vocab = vocab
-        self.aligned: AlignedWords | None = None
+        self.aligned: WordAlignments | None = None
         self.store: PhraseStore | None = None
         self.knows = False
         self._store = Store(folder, meta["shards"])
@@ -105,7 +105,9 @@ class ParallelCorpus:
         write_shards(folder, columns(), meta, shard_bytes)
         return cls.open(folder, vocab)
 
-    def beside(self, aligned: AlignedWords, store: PhraseStore | None = None, *, known: bool = False) -> ParallelCorpus:
+    def with_alignments(
+        self, aligned: WordAlignments, store: PhraseStore | None = None, *, known: bool = False
+    ) -> ParallelCorpus:
         """The same corpus with these links, row by row, and with the phrases that were found in them.
 
         known: whether `take` also gives what the phrase table knows, which costs time where nobody wants it.

@@ -21,7 +21,7 @@ import numpy as np
 
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
-from interlace.data import Known
+from interlace.data import KnownPhrases
 from interlace.data._phrases_columns import Finder, all_spans, only
 from interlace.data._phrases_encoded import encode, read, write
 from interlace.data._phrases_table import TABLE, Table
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from interlace.alignment.table import PhraseIndex, PhraseTable, TableRules
     from interlace.data import Sentences
-    from interlace.data.aligned import AlignedWords
+    from interlace.data.aligned import WordAlignments
     from interlace.data.vocab import Vocab
 
 KIND = "phrases"
@@ -46,7 +46,7 @@ class PhraseStore:
     meta: what the folder's `meta.json` says: languages, word tokenizer, rules, counts.
     """
 
-    def __init__(self, folder: Path, meta: Mapping[str, Any], aligned: AlignedWords) -> None:
+    def __init__(self, folder: Path, meta: Mapping[str, Any], aligned: WordAlignments) -> None:
         self.folder = folder
         self.meta = dict(meta)
         self.aligned = aligned
@@ -54,7 +54,7 @@ class PhraseStore:
         self._encoded: tuple[str, tuple[Sentences, Sentences]] | None = None  # and the vocabulary's fingerprint
 
     @classmethod
-    def open(cls, folder: Path | str, aligned: AlignedWords) -> PhraseStore:
+    def open(cls, folder: Path | str, aligned: WordAlignments) -> PhraseStore:
         """Map the folder into memory.
 
         aligned: the words and links that it was written from.
@@ -80,7 +80,7 @@ class PhraseStore:
     def write(
         cls,
         folder: Path | str,
-        aligned: AlignedWords,
+        aligned: WordAlignments,
         table: PhraseTable,
         rules: TableRules,
         *,
@@ -146,7 +146,7 @@ class PhraseStore:
         offsets = entries.offsets
         return Ragged(spans.values.reshape(-1, 4), offsets), Ragged(self.table.phi[entries.values], offsets)
 
-    def known(self, rows: NDArray[Any] | Sequence[int], vocab: Vocab) -> tuple[Known, Known]:
+    def known(self, rows: NDArray[Any] | Sequence[int], vocab: Vocab) -> tuple[KnownPhrases, KnownPhrases]:
         """Spans of the source and of the target that the table knows, with its likeliest translation of each.
 
         The first call makes the table's index, and encodes these translations where they are not read from a folder.
@@ -180,12 +180,12 @@ class PhraseStore:
         """The words of a phrase of the table; side 0 is the source."""
         return [self.aligned.types[side][word] for word in self.table.phrases[side][number]]
 
-    def _known(self, side: int, words: Ragged, others: Sentences) -> Known:
+    def _known(self, side: int, words: Ragged, others: Sentences) -> KnownPhrases:
         every = all_spans(words, int(self.meta["rules"]["longest"]))
         found = self._indexes[side].find(words, every)
         spans, phrases = only(every, found >= 0), found[found >= 0]
         best = self.table.best[side][phrases]
-        return Known(spans, self.table.phi[best, side], others.take(self.table.entries[best, 1 - side]))
+        return KnownPhrases(spans, self.table.phi[best, side], others.take(self.table.entries[best, 1 - side]))
 
     @cached_property
     def _indexes(self) -> tuple[PhraseIndex, PhraseIndex]:

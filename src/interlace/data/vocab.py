@@ -11,12 +11,12 @@ import numpy as np
 from tokenizers import normalizers
 
 from interlace.core.errors import DataError, did_you_mean
-from interlace.data._encoding import encode_placed, encode_stream, phrases_in_context, words_in_context
+from interlace.data._encoding import encode_stream, encode_with_offsets, phrases_in_context, words_in_context
 from interlace.data._hub import find_tokenizer
 from interlace.data._kinds import ROLES, check_size, repeated, rewriting, sampled_lines, template, untrained
 from interlace.data._special import role_config, special_tokens
 from interlace.data._surfaces import BYTES, surfaces_of
-from interlace.data._targets import targets_of, with_targets
+from interlace.data._targets import targets_of, with_target_languages
 from interlace.text import Text
 from interlace.text.lines import atomic_folder, must_be_replaceable
 from interlace.text.words import WORD_TOKENIZERS
@@ -44,9 +44,9 @@ class Vocab:
     """Subwords, their ids, and the special ones by role.
 
     size: one more than the highest id.
-    specials: ids that are never predicted or drawn: the tokenizer's special tokens.
-    ordinary: ids that text is made of: everything that is neither special nor added.
-    between: ids that stand between the two sides of a row, in the tokenizer's own template.
+    special_ids: ids that are never predicted or drawn: the tokenizer's special tokens.
+    regular_ids: ids that text is made of: everything that is neither special nor added.
+    separator_ids: ids that stand between the two sides of a row, in the tokenizer's own template.
     extension: what it has beyond another vocabulary, by which a checkpoint's tables grow (`data.extension`).
     """
 
@@ -70,9 +70,9 @@ class Vocab:
         known = np.unique(np.fromiter(tokenizer.get_vocab(with_added_tokens=True).values(), np.int64))
         special_ids = {number for number, token in added.items() if token.special} | set(self._ids.values())
         self.size = int(known[-1]) + 1
-        self.specials: NDArray[np.int64] = np.array(sorted(special_ids), np.int64)
-        self.ordinary: NDArray[np.int64] = np.setdiff1d(known, [*added, *special_ids])
-        self.between = self._glue()
+        self.special_ids: NDArray[np.int64] = np.array(sorted(special_ids), np.int64)
+        self.regular_ids: NDArray[np.int64] = np.setdiff1d(known, [*added, *special_ids])
+        self.separator_ids = self._glue()
 
     @classmethod
     def learn(
@@ -113,7 +113,7 @@ class Vocab:
             raise DataError(f"tokenizer {str(name)!r} has no {' and no '.join(missing)} token; an encoder needs them")
         return cls(tokenizer, special, config, str(name))
 
-    def normalising(self, normalise: Normalise) -> Vocab:
+    def with_normalization(self, normalise: Normalise) -> Vocab:
         """The same, with lower-casing, accent removal and NFKC done by the tokenizer itself.
 
         So text of tasks, and whoever opens the exported tokenizer, get what training text got. Romanian letters are a
@@ -127,11 +127,11 @@ class Vocab:
         tokenizer.normalizer = normalizers.Sequence([*steps, *([] if own is None else [own])])
         return Vocab(tokenizer, self._special, self._config, self.name, self.extension)
 
-    def grown(self, tokenizer: Tokenizer, extension: Extension) -> Vocab:
+    def with_tokenizer(self, tokenizer: Tokenizer, extension: Extension) -> Vocab:
         """The same roles and configuration around a tokenizer with more subwords."""
         return Vocab(tokenizer, self._special, self._config, self.name, extension)
 
-    def with_targets(self, languages: Sequence[str]) -> Vocab:
+    def with_target_languages(self, languages: Sequence[str]) -> Vocab:
         """The same with a special subword `<2de>` for each of `languages` that has none yet, after all others.
 
         A translation model's decoder reads it first, and writes that language. `extension` tells of the new ones.
@@ -140,7 +140,7 @@ class Vocab:
             DataError: the tokenizer does not number new subwords after its own.
         """
         new = [language for language in dict.fromkeys(languages) if language not in self.targets]
-        return self.grown(*with_targets(self, new)) if new else self
+        return self.with_tokenizer(*with_target_languages(self, new)) if new else self
 
     def save(self, folder: Path | str) -> None:
         """Write a folder that `Vocab.load` and plain `AutoTokenizer.from_pretrained` open with the same ids.
@@ -254,9 +254,9 @@ class Vocab:
         """The same for chunk after chunk; a thread encodes the next one while this one is turned into arrays."""
         return encode_stream(self.tokenizer, self.surfaces, iter(texts))
 
-    def encode_placed(self, text: Text) -> tuple[Sentences, Ragged]:
+    def encode_with_offsets(self, text: Text) -> tuple[Sentences, Ragged]:
         """The same, and a row a line of the (start, end) characters of each subword, without white space around."""
-        return encode_placed(self.tokenizer, self.surfaces, text)
+        return encode_with_offsets(self.tokenizer, self.surfaces, text)
 
     def encode_words(self, words: Sequence[str]) -> Ragged:
         """A row a word of its subwords as they stand inside a line, after another word."""

@@ -16,7 +16,7 @@ import numpy as np
 from interlace.alignment.formats import pharaoh_lines
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
-from interlace.data.filters import Sieve
+from interlace.data.filters import FilterChain
 from interlace.derived import composed
 from interlace.experiments._deriving_formats import write_as
 from interlace.experiments._deriving_normalised import normalised, normalised_pairs
@@ -97,7 +97,7 @@ class Maker:
         """Original and derived lines with links, of the share that is drawn of the lines that a corpus holds."""
         first = 0
         for source in sources:
-            sieve = Sieve(source.filters)
+            sieve = FilterChain(source.filters)
             for chunk in self._chunks(source):
                 drawn = generator(Purpose.SAMPLE, self.seed, first).random(len(chunk)) < share
                 first += len(chunk)

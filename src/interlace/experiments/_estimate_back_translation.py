@@ -38,7 +38,7 @@ class Translating:
         self._prepared = replace(
             prepared,
             roles=np.array([vocab.begin, end, vocab.pad, vocab.size], np.int64),
-            never=np.setdiff1d(vocab.specials, [end]),
+            never=np.setdiff1d(vocab.special_ids, [end]),
         )
         several = (name for name in languages if set(prepared.through) - {name})
         self._language = next(several, languages[0])  # of which making a batch says that there is no other
@@ -53,7 +53,7 @@ class Translating:
     def loss(self, rows: int, device: torch.device) -> Callable[[], torch.Tensor]:
         """What computes the loss of a batch of so many rows."""
         rng = np.random.default_rng(0)
-        flat = rng.choice(self._prepared.vocab.ordinary, rows * self._length).astype(np.int32)
+        flat = rng.choice(self._prepared.vocab.regular_ids, rows * self._length).astype(np.int32)
         ids = Ragged.from_lengths(flat, [self._length] * rows)
         sentences = Sentences(ids, Ragged(ids.columns().astype(np.int32), ids.offsets), self._language)
         batch = self._objective.batch(sentences, self._prepared, 0, rng).to(device)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from interlace.core.ragged import Ragged
-    from interlace.data.aligned import AlignedWords
+    from interlace.data.aligned import WordAlignments
     from interlace.experiments.prepare import AnyCorpus
 
 _LOOKED_AT = 1000  # pairs, from the first on
@@ -29,7 +29,7 @@ def sample_links(corpora: Mapping[str, AnyCorpus], pairs: int = 2) -> list[dict[
     return [sample for name, aligned in found.items() for sample in _samples(name, aligned, pairs)]
 
 
-def _samples(name: str, aligned: AlignedWords, pairs: int) -> list[dict[str, Any]]:
+def _samples(name: str, aligned: WordAlignments, pairs: int) -> list[dict[str, Any]]:
     source, target = aligned.words(np.arange(min(len(aligned), _LOOKED_AT)))
     rows = _chosen(source, target, pairs)
     links = aligned.take(rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from interlace.data.build import line_texts, pair_texts
+from interlace.data.build import filtered_lines, filtered_pairs
 from interlace.data.cache import content_key
 from interlace.data.filters import build_filters
 from interlace.text.words import WORD_TOKENIZERS
@@ -50,12 +50,12 @@ def filters_of(recipe: Recipe, split: str) -> list[Filter]:
 
 def training_lines(recipe: Recipe, group: CorpusGroup, corpus: str, root: Path) -> Iterator[Text]:
     """The text of one language as `training_pairs` gives that of two."""
-    return line_texts(*_how(recipe, group, corpus, root))
+    return filtered_lines(*_how(recipe, group, corpus, root))
 
 
 def training_pairs(recipe: Recipe, group: CorpusGroup, corpus: str, root: Path) -> Iterator[TextPairs]:
     """All pairs of the training files; those that the corpus leaves out have no words."""
-    return pair_texts(*_how(recipe, group, corpus, root))
+    return filtered_pairs(*_how(recipe, group, corpus, root))
 
 
 def _how(recipe: Recipe, group: CorpusGroup, corpus: str, root: Path) -> Any:

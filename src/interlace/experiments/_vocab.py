@@ -29,7 +29,7 @@ class VocabSettings(Settings):
     extend: int = Field(
         0, ge=0, description="Subwords to add to a tokenizer that exists, learnt from the text; its own keep their ids."
     )
-    extend_least: int = Field(
+    extend_min_count: int = Field(
         10, ge=1, description="Times a new subword must be met in the text; rarer ones would hardly be trained."
     )
 

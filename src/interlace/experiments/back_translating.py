@@ -20,7 +20,7 @@ from pydantic import Field, field_validator
 
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.settings import Settings
-from interlace.data.filters import Sieve, build_filters
+from interlace.data.filters import FilterChain, build_filters
 from interlace.experiments._resuming import digest_of, resuming
 from interlace.models.search.settings import BestOnly, Search
 from interlace.readers._common import plain_pairs
@@ -151,7 +151,7 @@ def _write(
         DataError: none is left.
     """
     counts: Counter[str] = Counter(pairs=0)
-    sieve = Sieve(build_filters(settings.filters))
+    sieve = FilterChain(build_filters(settings.filters))
     front = f"{settings.tag} " if settings.tag else ""
     real, made = (paths[language] for language in languages)
     with writing(real) as write, writing(made) as write_made:
@@ -171,7 +171,7 @@ def _kept(
     rows: Sequence[tuple[str, str]],
     languages: tuple[str, str],
     settings: BackTranslating,
-    sieve: Sieve,
+    sieve: FilterChain,
     counts: Counter[str],
 ) -> list[int]:
     """The numbers of the pairs that are kept."""

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from interlace.data.filters import build_filters
-from interlace.data.inspection import Report, Watch, unwatched
+from interlace.data.inspection import Report, Watch, no_progress
 from interlace.data.inspection.corpora import Inspector
 from interlace.data.inspection.leaks import Leaks
 from interlace.experiments.leaks import held_out
@@ -59,7 +59,7 @@ class Checked:
         return any(report.failed for report in self.reports)
 
 
-def check_recipe(recipe: Recipe, watch: Watch = unwatched) -> Checked:
+def check_recipe(recipe: Recipe, watch: Watch = no_progress) -> Checked:
     """Look at all that the recipe trains on, held-out text first.
 
     Raises:

@@ -16,7 +16,7 @@ import numpy as np
 
 from interlace.core.errors import InterlaceError, SettingsError
 from interlace.core.schedules import values_of
-from interlace.data._kinds import ROLES, whole_words
+from interlace.data._kinds import ROLES, word_level_tokenizer
 from interlace.data.vocab import Vocab
 from interlace.experiments._deriving_check import hindrances
 from interlace.experiments._estimate_back_translation import Translating, shares
@@ -143,8 +143,8 @@ def _vocab(recipe: Recipe) -> Vocab:
         vocab = Vocab.load(start)
     else:
         words = (f"w{number}" for number in range(recipe.vocab.size - len(ROLES)))
-        vocab = Vocab(whole_words(words), ROLES, {}, "of as many words")
-    return vocab.with_targets(recipe.languages) if recipe.seq2seq else vocab
+        vocab = Vocab(word_level_tokenizer(words), ROLES, {}, "of as many words")
+    return vocab.with_target_languages(recipe.languages) if recipe.seq2seq else vocab
 
 
 def _model(recipe: Recipe) -> ModelSettings:

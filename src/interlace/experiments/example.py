@@ -19,8 +19,8 @@ from interlace.alignment.table import PhraseTable, TableRules
 from interlace.core.errors import DataError
 from interlace.core.randomness import Purpose, generator
 from interlace.data import Pairs
-from interlace.data._kinds import ROLES, whole_words
-from interlace.data.aligned import AlignedWords
+from interlace.data._kinds import ROLES, word_level_tokenizer
+from interlace.data.aligned import WordAlignments
 from interlace.data.phrases import PhraseStore
 from interlace.data.vocab import Vocab
 from interlace.models.traits import Traits
@@ -75,7 +75,7 @@ class Example:
     def vocab(self) -> Vocab:
         """A vocabulary that holds every word of the sentences whole, and a few others."""
         source, target = self.words()
-        return Vocab(whole_words([*source, *target, *_OTHERS.split()]), ROLES, {}, "words")
+        return Vocab(word_level_tokenizer([*source, *target, *_OTHERS.split()]), ROLES, {}, "words")
 
     def pairs(self, vocab: Vocab, rows: int = 1) -> Pairs:
         """The pair `rows` times, with its links and with its phrases as a table of this one pair knows them."""
@@ -84,7 +84,7 @@ class Example:
         words = WordPairs.of([texts])
         one = np.ones(len(links.flat), np.float32)
         with TemporaryDirectory() as folder:
-            aligned = AlignedWords.write(Path(folder, "links"), [(words, links, one)])
+            aligned = WordAlignments.write(Path(folder, "links"), [(words, links, one)])
             rules = TableRules()
             store = PhraseStore.write(Path(folder, "phrases"), aligned, PhraseTable.count(words, links, rules), rules)
             phrases, scores = store.take([0])

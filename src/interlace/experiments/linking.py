@@ -23,9 +23,9 @@ from interlace.alignment import WordPairs
 from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.table import PhraseTable, TableRules
 from interlace.core.errors import DataError, SettingsError, did_you_mean
-from interlace.data.aligned import AlignedWords
+from interlace.data.aligned import WordAlignments
 from interlace.data.cache import cached, content_key
-from interlace.data.inspection.tokenised import is_unsplit
+from interlace.data.inspection.tokenised import is_untokenized
 from interlace.data.phrases import PhraseStore
 from interlace.experiments._align import AlignSettings, names_of
 from interlace.experiments._text import text_key, training_pairs
@@ -87,14 +87,14 @@ def beside(
             corpus, f"{len(aligned):,}",
         )  # fmt: skip
     if not wanted & {"phrases", "known"}:
-        return built.beside(aligned)
+        return built.with_alignments(aligned)
     store = _stored(recipe, aligned)
     if "known" in wanted and built.vocab is not None:
         _encode(store, built.vocab)
-    return built.beside(aligned, store, known="known" in wanted)
+    return built.with_alignments(aligned, store, known="known" in wanted)
 
 
-def _stored(recipe: Recipe, aligned: AlignedWords) -> PhraseStore:
+def _stored(recipe: Recipe, aligned: WordAlignments) -> PhraseStore:
     """The phrases in the links of a corpus."""
     rules = (recipe.align.phrases if recipe.align is not None else None) or TableRules()
     for name in recipe.objectives:
@@ -136,7 +136,7 @@ def _encode(store: PhraseStore, vocab: Vocab) -> None:
     store.read_encoded(vocab, cached("encoded-phrases", key, build))
 
 
-def linked(recipe: Recipe, group: CorpusGroup, corpus: str, root: Path) -> AlignedWords:
+def linked(recipe: Recipe, group: CorpusGroup, corpus: str, root: Path) -> WordAlignments:
     """The words and links of a group's training pairs, from the cache, found where they are not there yet.
 
     Raises:
@@ -162,9 +162,9 @@ def linked(recipe: Recipe, group: CorpusGroup, corpus: str, root: Path) -> Align
         words = WordPairs.of(pairs if recipe.toy else _looked_over(pairs, corpus), spool)  # the world is as it is
         fitted = aligner.fit(words, _lexicon(priors), _watch(corpus))
         about = {"aligner": aligner.name, "settings": aligner.dump()}
-        AlignedWords.write(into, _aligned(words, fitted), about=about)
+        WordAlignments.write(into, _aligned(words, fitted), about=about)
 
-    return AlignedWords.open(cached("links", key, build))
+    return WordAlignments.open(cached("links", key, build))
 
 
 def _files(aligner: Aligner) -> dict[str, str]:
@@ -176,7 +176,7 @@ def _contents(aligner: Aligner) -> dict[str, str]:
     return {name: content_key(path) for name, path in _files(aligner).items()}
 
 
-def _priors(recipe: Recipe, group: CorpusGroup, corpus: str, root: Path) -> Path | AlignedWords | None:
+def _priors(recipe: Recipe, group: CorpusGroup, corpus: str, root: Path) -> Path | WordAlignments | None:
     """What the aligner may know beforehand: a dictionary's path, or the links of another group's pairs."""
     wanted = recipe.align.priors if recipe.align is not None else None
     if wanted is None:
@@ -190,12 +190,12 @@ def _priors(recipe: Recipe, group: CorpusGroup, corpus: str, root: Path) -> Path
     return linked(recipe, other, corpus, root)
 
 
-def _key(priors: Path | AlignedWords) -> str:
-    return priors.folder.name if isinstance(priors, AlignedWords) else content_key(priors)
+def _key(priors: Path | WordAlignments) -> str:
+    return priors.folder.name if isinstance(priors, WordAlignments) else content_key(priors)
 
 
-def _lexicon(priors: Path | AlignedWords | None) -> Lexicon | None:
-    if isinstance(priors, AlignedWords):
+def _lexicon(priors: Path | WordAlignments | None) -> Lexicon | None:
+    if isinstance(priors, WordAlignments):
         with TemporaryDirectory() as spool:
             words, found = priors.whole(Path(spool))
             return Lexicon.count(words, found.links)
@@ -205,7 +205,7 @@ def _lexicon(priors: Path | AlignedWords | None) -> Lexicon | None:
 def _looked_over(chunks: Iterator[TextPairs], corpus: str) -> Iterator[TextPairs]:
     """The same chunks; says where `blanks` takes punctuation, or a clause of Chinese, for a part of a word."""
     for number, chunk in enumerate(chunks):
-        sides = [side for side in (chunk.source, chunk.target) if side.word_tokenizer == "blanks" and is_unsplit(side)]
+        sides = [side for side in (chunk.source, chunk.target) if side.word_tokenizer == "blanks" and is_untokenized(side)]
         if number == 0 and sides:
             log.warning(
                 "%s: plain text in %s, and words are what stands between blanks; say word_tokenizer = 'unicode' or "

@@ -9,7 +9,7 @@ import numpy as np
 
 from interlace.core.errors import DataError, SettingsError
 from interlace.data import Pairs
-from interlace.data.filled import Filled, side_lengths
+from interlace.data.filled import PackedSentences, side_lengths
 from interlace.data.layout import SPECIALS
 from interlace.data.packing import Streams
 from interlace.data.parallel import ParallelCorpus
@@ -98,7 +98,7 @@ def _plan(recipe: Recipe, objective: Objective, materials: Materials, corpus: st
     budget = recipe.train.tokens_per_batch
     room = objective.packed_length(materials.vocab)
     if room is not None:
-        data = Filled(data, room, materials.vocab.end, _fitting(objective, corpus, data, room))
+        data = PackedSentences(data, room, materials.vocab.end, _fitting(objective, corpus, data, room))
     elif objective.streams and not isinstance(data, ParallelCorpus):
         streams = Streams(data, objective.max_length - 2, materials.vocab.end)
         if len(streams) == 0:

@@ -70,8 +70,8 @@ def prepare(recipe: Recipe, *, dev: bool = True) -> Materials:
         DataError: the data root is missing or a file is not as its reader expects.
     """
     root = data_root(recipe)
-    vocab = _vocab(recipe, root).normalising(recipe.normalise)
-    vocab = vocab.with_targets(recipe.languages) if recipe.seq2seq else vocab
+    vocab = _vocab(recipe, root).with_normalization(recipe.normalise)
+    vocab = vocab.with_target_languages(recipe.languages) if recipe.seq2seq else vocab
     train: dict[str, AnyCorpus] = {}
     held_out: dict[str, AnyCorpus] = {}
     groups: dict[str, list[str]] = {}
@@ -163,7 +163,7 @@ def _extended(recipe: Recipe, root: Path, vocab: Vocab) -> Vocab:
             vocab,
             languages(),
             settings.extend,
-            least=settings.extend_least,
+            least=settings.extend_min_count,
             alpha=settings.alpha,
             seed=settings.seed,
         )
@@ -171,12 +171,12 @@ def _extended(recipe: Recipe, root: Path, vocab: Vocab) -> Vocab:
         if grown.extension is not None:
             grown.extension.save(into)
 
-    more = {"base": vocab.fingerprint, "extend": [settings.extend, settings.extend_least]}
+    more = {"base": vocab.fingerprint, "extend": [settings.extend, settings.extend_min_count]}
     folder = cached("vocab", {**key, "start": "", "size": 0, "kind": "", **more}, build)
     extension = Extension.open(folder)
     if len(extension.pieces) < settings.extend:
         log.info("the text gives %d new subwords, not %d", len(extension.pieces), settings.extend)
-    return vocab.grown(Vocab.load(folder).tokenizer, extension)
+    return vocab.with_tokenizer(Vocab.load(folder).tokenizer, extension)
 
 
 def _vocab_text(recipe: Recipe, root: Path) -> tuple[Callable[[], dict[str, Iterator[str]]], dict[str, Any]]:

@@ -112,9 +112,12 @@ def _matched(vectors: WordVectors, vocab: Vocab, name: str | None) -> tuple[NDAr
     """(n,) ids of the subwords that have a vector, and (n, H) those; by what the tokenizer calls them."""
     known = vocab.tokenizer.get_vocab(with_added_tokens=True)
     ids = np.array([known.get(word, -1) for word in vectors.words], np.int64)
-    ids[np.isin(ids, vocab.specials)] = -1
+    ids[np.isin(ids, vocab.special_ids)] = -1
     if not (ids >= 0).any():
-        theirs, ours = ", ".join(map(repr, vectors.words[:3])), ", ".join(map(repr, vocab.tokens(vocab.ordinary[-3:])))
+        theirs, ours = (
+            ", ".join(map(repr, vectors.words[:3])),
+            ", ".join(map(repr, vocab.tokens(vocab.regular_ids[-3:]))),
+        )
         raise DataError(
             f"{name}: has vectors of {theirs}, but no subword of the model, such as {ours}, is among its "
             f"{len(vectors):,}; name the tokenizer that they were learnt with in vocab.start"

@@ -163,7 +163,7 @@ class Translator:
     def _cut(self, line: str, most: int | None = None) -> list[str]:
         """The pieces of a line; one that is still too long by itself, for its subwords change, is cut again."""
         most = self.longest if most is None else most
-        _, spans = self._reading.encode_placed(Text.of([line], self.source))
+        _, spans = self._reading.encode_with_offsets(Text.of([line], self.source))
         starts = spans.flat[:, 0].astype(np.int64)
         if len(starts) <= self.longest or len(line) == 1:
             return [line]
@@ -267,7 +267,7 @@ def _verbatim(vocab: Vocab) -> Vocab:
     """The vocabulary, but that a `</s>` or `<2de>` that stands in a line is text like any other."""
     tokenizer = type(vocab.tokenizer).from_str(vocab.tokenizer.to_str())
     tokenizer.encode_special_tokens = True
-    return vocab.grown(tokenizer, vocab.extension)  # type: ignore[arg-type] # none is fine
+    return vocab.with_tokenizer(tokenizer, vocab.extension)  # type: ignore[arg-type] # none is fine
 
 
 def batches(lengths: NDArray[np.int64], tokens: int, rows: int) -> Iterator[NDArray[np.int64]]:

@@ -18,8 +18,8 @@ from pydantic import Field
 
 from interlace.core.registry import Registry
 from interlace.core.settings import Settings
-from interlace.data import Labelled, Pairs, Sentences
-from interlace.data.layout import MOST_SPECIALS
+from interlace.data import LabeledExamples, Pairs, Sentences
+from interlace.data.layout import MAX_SPECIALS
 from interlace.data.questions import Questions
 from interlace.objectives._preview import Preview, pieces, placed
 
@@ -58,7 +58,7 @@ __all__ = [
     "tokens_by_language",
 ]
 
-Examples = Sentences | Pairs | Labelled | Questions
+Examples = Sentences | Pairs | LabeledExamples | Questions
 
 
 @dataclass
@@ -195,12 +195,12 @@ class Objective(Settings, ABC):
 
         As one row with both sides; objectives that lay pairs out otherwise say how. Batches are cut by it.
         """
-        costs: NDArray[Any] = np.minimum(source + target + MOST_SPECIALS, self.max_length)
+        costs: NDArray[Any] = np.minimum(source + target + MAX_SPECIALS, self.max_length)
         return costs
 
     def sentence_costs(self, lengths: NDArray[Any]) -> NDArray[Any]:
         """(n,) the same of single sentences of so many subwords."""
-        costs: NDArray[Any] = np.minimum(lengths + MOST_SPECIALS, self.max_length)
+        costs: NDArray[Any] = np.minimum(lengths + MAX_SPECIALS, self.max_length)
         return costs
 
     def for_evaluation(self) -> Objective:

@@ -72,7 +72,7 @@ def links_of(pairs: Pairs, what: str) -> Ragged:
     if pairs.links is None:
         raise DataError(
             f"{what} needs word links beside its pairs, and these have none; let an [align] section of the recipe "
-            "find them, or open the corpus with ParallelCorpus.beside"
+            "find them, or open the corpus with ParallelCorpus.with_alignments"
         )
     return pairs.links
 

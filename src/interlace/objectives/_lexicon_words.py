@@ -76,7 +76,7 @@ def numbered(rows: Ragged, vocab: Vocab, numbers: dict[bytes, int]) -> Word:
 
 def _strange(rows: Ragged, vocab: Vocab) -> NDArray[np.int64]:
     """(w,) subwords of each row that no text is made of, such as the unknown one."""
-    return np.bincount(rows.rows()[~np.isin(rows.flat, vocab.ordinary)], minlength=len(rows))
+    return np.bincount(rows.rows()[~np.isin(rows.flat, vocab.regular_ids)], minlength=len(rows))
 
 
 def fates(source: Word, target: Word, entries: NDArray[np.int32], *, most: int) -> NDArray[np.uint8]:

@@ -95,7 +95,7 @@ class Masking(Settings):
     def tables(self, resources: Resources) -> Tables:
         """Look-up tables for `apply`."""
         predictable = np.ones(resources.vocab.size, np.bool_)
-        predictable[resources.vocab.specials] = False
+        predictable[resources.vocab.special_ids] = False
         if self.weighting == "none" or resources.frequencies is None:
             return Tables(predictable, None)
         frequencies = np.where(predictable, resources.frequencies, 0)
@@ -147,7 +147,7 @@ class Masking(Settings):
         draw = rng.random(len(labels), dtype=np.float32)
         shown = np.where(draw < self.mask_share, vocab.mask, labels)
         swap = (draw >= self.mask_share) & (draw < self.mask_share + self.random_share)
-        shown[swap] = vocab.ordinary[rng.integers(len(vocab.ordinary), size=int(swap.sum()))]
+        shown[swap] = vocab.regular_ids[rng.integers(len(vocab.regular_ids), size=int(swap.sum()))]
         return shown
 
     def _chosen(

@@ -40,7 +40,7 @@ def placed(rows: Any, columns: Any, texts: Sequence[str]) -> Cells:
 
 def pieces(vocab: Vocab, ids: Any) -> list[str]:
     """Subwords without the sign of a blank before them; `+` marks one that goes on with a word, where that is told."""
-    specials = {int(number) for number in vocab.specials}
+    specials = {int(number) for number in vocab.special_ids}
     names = vocab.tokens(ids)
     blanks = any(name.startswith(_BLANK) for name in names)
     found = []

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from interlace.core.randomness import Generator
-    from interlace.data import Known, Pairs, Sentences
+    from interlace.data import KnownPhrases, Pairs, Sentences
 
 KINDS = ("source", "target", "major source", "major target")
 MONOLINGUAL = 2  # kinds below this number are of one language
@@ -99,7 +99,7 @@ class Choices:
     phrases: Ragged
     scores: NDArray[np.float32]
     borders: tuple[Ragged, Ragged]
-    known: tuple[Known, Known] | None = None
+    known: tuple[KnownPhrases, KnownPhrases] | None = None
     texts: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
     begins: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
 
@@ -248,7 +248,7 @@ def _candidates(choices: Choices, rules: Switching, active: NDArray[np.int8]) ->
 
 
 def _known(
-    known: tuple[Known, Known], choices: Choices, rules: Switching, active: NDArray[np.int8]
+    known: tuple[KnownPhrases, KnownPhrases], choices: Choices, rules: Switching, active: NDArray[np.int8]
 ) -> tuple[Ragged, Any]:
     """The same of what the table knows; a place is a counterpart's number on the side of its phrase."""
     n, counts = len(active), [word_counts(side.counterparts) for side in known]

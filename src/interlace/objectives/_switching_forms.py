@@ -43,7 +43,7 @@ class Forms:
         self._remembered: dict[tuple[bool, bytes], NDArray[np.int32]] = {}
         names = [vocab.tokenizer.id_to_token(number) or "" for number in range(vocab.size)]
         self.blank: NDArray[np.bool_] = np.array([name.startswith(_BLANKS) for name in names], np.bool_)
-        self.blank[vocab.specials] = False
+        self.blank[vocab.special_ids] = False
         self.bare = self.blank & (vocab.surfaces.spelled.lengths == 0)
         self.inside = _begins_inside(vocab.surfaces)
         self.texts = _numbered(vocab.surfaces.spelled)

@@ -18,7 +18,7 @@ from interlace.alignment.phrases import phrase_pairs
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.core.settings import Settings
-from interlace.data import Known, Sentences
+from interlace.data import KnownPhrases, Sentences
 from interlace.data._phrases_columns import all_spans, only
 from interlace.data._phrases_table import Table
 from interlace.objectives._switching import KINDS, MONOLINGUAL, Choices, Switching, all_borders, switch
@@ -189,7 +189,7 @@ class SwitchedText:
         phi = np.ascontiguousarray(self.table.scores[rows[rows >= 0]][:, [2, 0]])
         return Choices(counts, held, phi, all_borders(counts)), ([], [])
 
-    def _known(self, side: int, words: WordPairs) -> tuple[Known, list[str]]:
+    def _known(self, side: int, words: WordPairs) -> tuple[KnownPhrases, list[str]]:
         """The table's likeliest translation of every span of a side, as words and as text."""
         mine, table = (words.source, words.target)[side], self._columns
         every = all_spans(mine, self.switching.longest)
@@ -201,7 +201,7 @@ class SwitchedText:
         texts = running_text(phrases, spellings, language, words.word_tokenizer).lines
         chosen = phrases.take(numbers)
         places = Ragged(chosen.columns().astype(np.int32), chosen.offsets)
-        known = Known(only(every, found >= 0), table.phi[rows, side], Sentences(chosen, places, language))
+        known = KnownPhrases(only(every, found >= 0), table.phi[rows, side], Sentences(chosen, places, language))
         return known, [texts[number] for number in numbers.tolist()]
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from interlace.core.ragged import Ragged
 from interlace.data import Sentences
-from interlace.data.layout import single
+from interlace.data.layout import sentence_layout
 from interlace.objectives._switching import OF_SOURCE, OF_TARGET
 from interlace.objectives._switching_joins import UNKNOWN, blank_before, language_kind
 
@@ -46,7 +46,7 @@ class SwitchedRows:
 
     def laid_out(self, vocab: Vocab, max_length: int) -> Layout:
         """`[begin] row [end]` with the side that each subword is of; a special has that of the one beside it."""
-        layout = single(self.sentences, vocab, max_length)
+        layout = sentence_layout(self.sentences, vocab, max_length)
         sides = np.zeros(layout.ids.shape, np.int8)
         sides[layout.content] = self.sides[self.sentences.ids.columns() < max_length - 2]
         sides[:, 0] = sides[:, 1]

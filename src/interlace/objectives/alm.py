@@ -38,7 +38,7 @@ from interlace.alignment.phrases import PhraseRules
 from interlace.core.errors import DataError
 from interlace.core.randomness import Generator, Purpose, generator
 from interlace.data import Pairs
-from interlace.data.layout import MOST_SPECIALS
+from interlace.data.layout import MAX_SPECIALS
 from interlace.objectives import MaskedObjective, PreparedMasked, Term, encoder_inputs, resolve_language_ids
 from interlace.objectives._switching import MONOLINGUAL, Choices, Switching, switch
 from interlace.objectives._switching_exact import cut_otherwise
@@ -153,7 +153,7 @@ class Alm(MaskedObjective):
         real subwords. Rows side by side of the side they are made from would not be fuller (79 %): by how much phrases
         make a row longer or shorter is not known before it is drawn.
         """
-        costs: NDArray[Any] = np.minimum(np.maximum(source, target) + MOST_SPECIALS, self.max_length)
+        costs: NDArray[Any] = np.minimum(np.maximum(source, target) + MAX_SPECIALS, self.max_length)
         return costs
 
     def _choices(self, pairs: Pairs, forms: Forms) -> Choices:
@@ -174,5 +174,5 @@ class Alm(MaskedObjective):
 def _missing(what: str, other: str) -> str:
     return (
         f"alm: the pairs come without {what}; train from a recipe, which finds them ([align] says how), lay them "
-        f"beside the corpus with ParallelCorpus.beside, or set {other}"
+        f"beside the corpus with ParallelCorpus.with_alignments, or set {other}"
     )

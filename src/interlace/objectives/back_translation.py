@@ -21,7 +21,7 @@ from pydantic import Field
 
 from interlace.core.errors import SettingsError
 from interlace.data import Sentences
-from interlace.data.layout import single
+from interlace.data.layout import sentence_layout
 from interlace.objectives import Preview, Term
 from interlace.objectives._inputs import language_id
 from interlace.objectives._seq2seq import PreparedSeq2Seq, Seq2SeqObjective, must_translate, written_rows
@@ -111,7 +111,7 @@ class BackTranslation(Seq2SeqObjective):
         for language in through:
             vocab.target(language)
         roles = np.array([vocab.begin, vocab.end, vocab.pad, vocab.size], np.int64)
-        never = np.setdiff1d(vocab.specials, [vocab.end])
+        never = np.setdiff1d(vocab.special_ids, [vocab.end])
         return PreparedBackTranslation(vocab, prepared.traits, prepared.language_ids, roles, never, through)
 
     def batch(
@@ -127,7 +127,7 @@ class BackTranslation(Seq2SeqObjective):
             SettingsError: there is no other language.
         """
         vocab, language = prepared.vocab, examples.language
-        layout = single(examples, vocab, self.max_length)
+        layout = sentence_layout(examples, vocab, self.max_length)
         writing = written_rows(examples.ids, vocab.target(language), vocab, self.max_length)
         batch = self.laid_out(layout, (language,), writing, (language,), prepared)
         digest = int.from_bytes(blake2b(layout.ids.tobytes(), digest_size=8).digest()) >> 1

@@ -16,7 +16,7 @@ import numpy as np
 from pydantic import Field
 
 from interlace.data import Sentences
-from interlace.data.layout import single
+from interlace.data.layout import sentence_layout
 from interlace.objectives import (
     Batch,
     BoolOrAuto,
@@ -82,14 +82,14 @@ class Clm(Objective):
     def prepare(self, resources: Resources) -> PreparedClm:
         """What may be predicted."""
         predictable = np.ones(resources.vocab.size, np.bool_)
-        predictable[resources.vocab.specials] = False
+        predictable[resources.vocab.special_ids] = False
         predictable[resources.vocab.end] = self.ends
         language_ids = resolve_language_ids(self.language_ids, resources.traits, "clm")
         return PreparedClm(resources.vocab, resources.traits, predictable, language_ids)
 
     def batch(self, examples: Sentences, prepared: PreparedClm, step: int, rng: Generator) -> Batch:  # noqa: ARG002
         """All that is there to predict; nothing is drawn, so `step` and `rng` change nothing."""
-        layout = single(examples, prepared.vocab, self.max_length)
+        layout = sentence_layout(examples, prepared.vocab, self.max_length)
         rows, columns = self._predicting(layout, prepared.predictable)
         languages = (examples.language,)
         return Batch(

@@ -19,7 +19,7 @@ from pydantic import Field
 
 from interlace.core.schedules import value_at, values_of
 from interlace.data import Sentences
-from interlace.data.layout import SPECIALS, single
+from interlace.data.layout import SPECIALS, sentence_layout
 from interlace.objectives._lexicons import Dictionary
 from interlace.objectives._masking import Rate
 from interlace.objectives._noise import Noise
@@ -93,4 +93,6 @@ class Denoise(Seq2SeqObjective):
         if (table := prepared.translations.get(language)) and (share := value_at(self.translated, step)):
             examples = word_by_word(examples, table, share, rng, self.max_length - SPECIALS)
         noised = self.noise.apply(examples, vocab, step, rng)
-        return self.laid_out(single(noised, vocab, self.max_length), (language,), writing, (language,), prepared)
+        return self.laid_out(
+            sentence_layout(noised, vocab, self.max_length), (language,), writing, (language,), prepared
+        )

@@ -22,7 +22,7 @@ from pydantic import Field
 
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
-from interlace.data.layout import SPECIALS, single
+from interlace.data.layout import SPECIALS, sentence_layout
 from interlace.objectives import Masking
 from interlace.objectives._fragments import spans, within, written_fragments
 from interlace.objectives._mass_switched import switched_fragments
@@ -120,7 +120,7 @@ class Mass(Seq2SeqObjective):
         read = self._hidden(examples, within(examples.ids, *span), prepared, rng)
         targets = np.full(len(examples), vocab.target(language))
         writing = self._writing(examples.ids, span, targets, vocab)
-        return self.laid_out(single(read, vocab, self.max_length), (language,), writing, (language,), prepared)
+        return self.laid_out(sentence_layout(read, vocab, self.max_length), (language,), writing, (language,), prepared)
 
     def _switched(self, pairs: Pairs, prepared: PreparedMass, forms: Forms, rng: Generator) -> Batch:
         """The same, of switched rows whose fragment is that of the sentence they were made from."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from interlace.data.layout import single
+from interlace.data.layout import sentence_layout
 from interlace.objectives import MaskedText, encoder_inputs
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Mlm(MaskedText):
 
     def batch(self, examples: Sentences, prepared: PreparedMasked, step: int, rng: Generator) -> Batch:
         """Mask a row's own subwords; separators and specials are never predicted."""
-        layout = single(examples, prepared.vocab, self.max_length)
+        layout = sentence_layout(examples, prepared.vocab, self.max_length)
         languages = (examples.language,)
         inputs = encoder_inputs(layout, prepared.traits, languages, language_ids=prepared.language_ids)
         return self.masking.batch(layout, inputs, languages, prepared, term=self.term, step=step, rng=rng)

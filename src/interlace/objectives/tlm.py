@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 from pydantic import Field
 
 from interlace.data import Pairs
-from interlace.data.layout import half, joined
+from interlace.data.layout import max_side_length, pair_layout
 from interlace.objectives import (
     BoolOrAuto,
     MaskedObjective,
@@ -59,7 +59,7 @@ class Tlm(MaskedObjective):
 
     def packed_length(self, vocab: Vocab) -> int | None:
         """Half a row without its specials, where whole pairs fill it."""
-        return half(vocab, self.max_length) if self.filled else None
+        return max_side_length(vocab, self.max_length) if self.filled else None
 
     def prepare(self, resources: Resources) -> PreparedTlm:
         """Resolve the switches; a model that cannot do what is asked is refused."""
@@ -73,7 +73,7 @@ class Tlm(MaskedObjective):
 
     def batch(self, examples: Pairs, prepared: PreparedTlm, step: int, rng: Generator) -> Batch:
         """Join the two sides and mask both."""
-        layout = joined(examples, prepared.vocab, self.max_length)
+        layout = pair_layout(examples, prepared.vocab, self.max_length)
         languages = (examples.source.language, examples.target.language)
         inputs = encoder_inputs(
             layout, prepared.traits, languages, restart=prepared.restart, language_ids=prepared.language_ids

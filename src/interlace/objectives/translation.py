@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from pydantic import Field
 
 from interlace.data import Pairs
-from interlace.data.layout import single
+from interlace.data.layout import sentence_layout
 from interlace.objectives._seq2seq import Seq2SeqObjective, written_rows
 
 if TYPE_CHECKING:
@@ -59,4 +59,6 @@ class Translation(Seq2SeqObjective):
         read, written = (examples.target, examples.source) if backward else (examples.source, examples.target)
         vocab, target = prepared.vocab, written.language
         writing = written_rows(written.ids, vocab.target(target), vocab, self.max_length)
-        return self.laid_out(single(read, vocab, self.max_length), (read.language,), writing, (target,), prepared)
+        return self.laid_out(
+            sentence_layout(read, vocab, self.max_length), (read.language,), writing, (target,), prepared
+        )

@@ -20,7 +20,7 @@ from pydantic import Field, field_validator
 from interlace.alignment.subwords import Expansion
 from interlace.core.errors import SettingsError
 from interlace.data import Pairs
-from interlace.data.layout import joined
+from interlace.data.layout import pair_layout
 from interlace.objectives import (
     BoolOrAuto,
     MaskedObjective,
@@ -126,7 +126,7 @@ class Weam(MaskedObjective):
 
     def batch(self, examples: Pairs, prepared: PreparedWeam, step: int, rng: Generator) -> Batch:
         """Join the two sides, mask both as `tlm` does, and note where the partners of masked subwords stand."""
-        layout = joined(examples, prepared.vocab, self.max_length)
+        layout = pair_layout(examples, prepared.vocab, self.max_length)
         languages = (examples.source.language, examples.target.language)
         inputs = encoder_inputs(
             layout, prepared.traits, languages, restart=prepared.restart, language_ids=prepared.language_ids

@@ -16,7 +16,7 @@ from pydantic import Field
 from interlace.core.errors import DataError, SettingsError, did_you_mean
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
-from interlace.data.layout import SPECIALS, single
+from interlace.data.layout import SPECIALS, sentence_layout
 from interlace.objectives import (
     Batch,
     BoolOrAuto,
@@ -215,7 +215,7 @@ def _stacked(sides: tuple[Sentences, Sentences], vocab: Vocab, max_length: int) 
     ids, words = (
         Ragged.concatenate([getattr(sentences, column) for sentences in sides]) for column in ("ids", "words")
     )
-    layout = single(Sentences(ids, words, sides[0].language), vocab, max_length)
+    layout = sentence_layout(Sentences(ids, words, sides[0].language), vocab, max_length)
     second = (np.arange(len(ids)) >= len(sides[0])).astype(np.int8)
     return replace(layout, sides=second[:, None] * layout.real)
 

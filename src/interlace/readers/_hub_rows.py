@@ -162,7 +162,7 @@ class Pairs(Kind):
             yield one_line(row.text(first), notes), one_line(row.text(second), notes), name
 
     def made(self, chunk: list[tuple[str, str, str]], notes: Counter[str]) -> TextPairs:
-        """Labelled where the table has labels."""
+        """LabeledExamples where the table has labels."""
         first, second, labels = map(list, zip(*chunk, strict=True))
         there = _column(self.reader, self.table, "label", LABEL)
         return plain_pairs(

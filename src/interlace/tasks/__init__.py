@@ -16,7 +16,7 @@ from interlace.core.errors import SettingsError
 from interlace.core.ragged import Ragged
 from interlace.core.registry import Registry
 from interlace.core.settings import Settings
-from interlace.data import Labelled
+from interlace.data import LabeledExamples
 from interlace.objectives import Objective
 from interlace.tasks._file_tables import refuse_one_for_all
 from interlace.tasks._files import FileQuery, find_sides
@@ -102,7 +102,7 @@ class TaskHead(Objective):
     do not, a prediction is for a whole row. That is how predictions made in buckets find their way back.
     """
 
-    reads: ClassVar[type] = Labelled
+    reads: ClassVar[type] = LabeledExamples
 
     layer: int | None = Field(None, description="The layer that heads read, from 0, the embeddings; none: the last.")
 

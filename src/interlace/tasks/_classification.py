@@ -16,7 +16,7 @@ from pydantic import Field
 
 from interlace.core.errors import DataError
 from interlace.data import Pairs
-from interlace.data.layout import joined, single
+from interlace.data.layout import pair_layout, sentence_layout
 from interlace.objectives import Batch, BoolOrAuto, Prepared, Resources, Term, encoder_inputs, resolve_language_ids
 from interlace.tasks import TaskHead
 from interlace.tasks._head import apply_head, make_head
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from interlace.core.randomness import Generator
-    from interlace.data import Labelled
+    from interlace.data import LabeledExamples
     from interlace.models.backbone import Backbone
 
 Pooling = Literal["first", "mean", "max"]
@@ -51,13 +51,13 @@ class Classifier(TaskHead):
         """The head."""
         return make_head(backbone.width, self.classes, self.dropout)
 
-    def batch(self, examples: Labelled, prepared: Prepared, step: int, rng: Generator) -> Batch:  # noqa: ARG002
+    def batch(self, examples: LabeledExamples, prepared: Prepared, step: int, rng: Generator) -> Batch:  # noqa: ARG002
         """Ask for the class of every row that has one; positions run on over both sides; nothing is random."""
         if examples.labels is None:
             raise DataError("classification: these examples have no labels")
         inner: Any = examples.examples
         pairs = isinstance(inner, Pairs)
-        lay_out: Any = joined if pairs else single
+        lay_out: Any = pair_layout if pairs else sentence_layout
         layout = lay_out(inner, prepared.vocab, min(self.max_length, prepared.traits.max_length))
         languages = (inner.source.language, inner.target.language) if pairs else (inner.language,)
         language_ids = resolve_language_ids(self.language_ids, prepared.traits, "classification")

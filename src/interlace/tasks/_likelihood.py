@@ -13,7 +13,7 @@ import numpy as np
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.data import Sentences
-from interlace.data.layout import single
+from interlace.data.layout import sentence_layout
 from interlace.objectives import Batch, BoolOrAuto, Resources, encoder_inputs, resolve_language_ids
 from interlace.objectives._smoothed import MOST_LOGITS
 from interlace.objectives.clm import Clm
@@ -88,7 +88,7 @@ def pseudo(backbone: Backbone, vocab: Vocab, text: Sentences, reading: Reading) 
     owners, places = text.ids.rows()[known], text.ids.columns()[known]
     found = _Sum(text)
     for chosen in _alike(text.lengths[owners] + 2, reading.tokens_per_batch):
-        layout = single(text.take(owners[chosen]), vocab, reading.max_length)
+        layout = sentence_layout(text.take(owners[chosen]), vocab, reading.max_length)
         at = (np.arange(len(chosen)), places[chosen] + 1)
         labels = layout.ids[at]
         layout.ids[at] = vocab.mask

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from interlace.core.errors import DataError, did_you_mean
-from interlace.data import Labelled, Pairs
+from interlace.data import LabeledExamples, Pairs
 from interlace.objectives import BoolOrAuto
 from interlace.tasks import Task, Tuning
 from interlace.tasks._apart import decontaminate
@@ -63,7 +63,7 @@ class PairTask(Task):
     def pairs(self, asked: FileQuery) -> Chunks:
         """The pairs of one split in one language."""
 
-    def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> Labelled:
+    def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> LabeledExamples:
         """Pairs with a label each; those without one are counted and not scored."""
         asked = FileQuery(self.called, split, language, root)
         chunks = decontaminate(self, asked, self.pairs(asked))
@@ -72,7 +72,7 @@ class PairTask(Task):
             self._warn_of_missing(found, chunks[-1][0])
         return found
 
-    def _warn_of_missing(self, examples: Labelled, path: Path) -> None:
+    def _warn_of_missing(self, examples: LabeledExamples, path: Path) -> None:
         """A label that nothing is learnt of is never predicted, which scores alone do not tell."""
         there = set() if examples.labels is None else set(examples.labels.tolist())
         missing = [label for number, label in enumerate(self.labels) if number not in there]
@@ -122,7 +122,7 @@ def read_pairs(files: Named, asked: FileQuery, reader: Mapping[str, Any] | str, 
     return chunks
 
 
-def encode_pairs(task: str, chunks: Chunks, classes: Sequence[str], vocab: Vocab) -> Labelled:
+def encode_pairs(task: str, chunks: Chunks, classes: Sequence[str], vocab: Vocab) -> LabeledExamples:
     """Subwords of both sides, and the number of each label among `classes`; -1 where a pair has none, which is counted.
 
     Raises:
@@ -135,7 +135,7 @@ def encode_pairs(task: str, chunks: Chunks, classes: Sequence[str], vocab: Vocab
         raise DataError(f"{task}: {path}: no pair has a label")
     source = encode((chunk.source for _, chunk in chunks), vocab)
     target = encode((chunk.target for _, chunk in chunks), vocab)
-    return Labelled(Pairs(source, target), labels=labels)
+    return LabeledExamples(Pairs(source, target), labels=labels)
 
 
 def accuracy(predictions: Predictions, gold: Predictions) -> float:

@@ -77,6 +77,6 @@ def buckets(examples: Any, prepared: Prepared, max_length: int, tokens_per_batch
 def bucket_plan(rows: Any, prepared: Prepared, max_length: int, tokens_per_batch: int, *, seed: int = 0) -> BucketPlan:
     """Batches of rows as long as the model reads them, with its specials; longer ones are cut."""
     inner = getattr(rows, "examples", rows)
-    overhead = 2 + (len(prepared.vocab.between) if isinstance(inner, Pairs) else 0)
+    overhead = 2 + (len(prepared.vocab.separator_ids) if isinstance(inner, Pairs) else 0)
     longest = min(max_length, prepared.traits.max_length)
     return BucketPlan(rows.lengths, tokens_per_batch, seed=seed, overhead=overhead, max_length=longest)

@@ -8,7 +8,7 @@ import numpy as np
 
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
-from interlace.data._places import subwords_between
+from interlace.data._places import subwords_in_span
 from interlace.data.apart import concatenated
 from interlace.data.questions import Questions
 from interlace.tasks._encode import encode
@@ -32,14 +32,14 @@ def encode_questions(chunks: Sequence[TextPairs], vocab: Vocab) -> Questions:
     if not len(answers) == len(places) == count:
         raise DataError("the reader gives pairs without answers; set another 'reader', such as 'squad'")
     numbers: dict[str, int] = {}
-    parts = [vocab.encode_placed(new) for chunk in chunks if len(new := _unseen(chunk.source, numbers))]
+    parts = [vocab.encode_with_offsets(new) for chunk in chunks if len(new := _unseen(chunk.source, numbers))]
     characters = Ragged.concatenate([spans for _, spans in parts])
     owners = np.array([numbers[line] for chunk in chunks for line in chunk.source.lines], np.int64)
     return Questions(
         questions=encode((chunk.target for chunk in chunks), vocab),
         passages=concatenated([sentences for sentences, _ in parts]),
         owners=owners,
-        spans=subwords_between(characters, owners, np.array(places, np.int32).reshape(-1, 2)),
+        spans=subwords_in_span(characters, owners, np.array(places, np.int32).reshape(-1, 2)),
         characters=characters,
         texts=list(numbers),
         answers=answers,

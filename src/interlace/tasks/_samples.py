@@ -1,11 +1,11 @@
-"""Labelled examples as people read them: texts, what is right, and what was predicted."""
+"""LabeledExamples examples as people read them: texts, what is right, and what was predicted."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from interlace.core.ragged import Ragged
-from interlace.data import Labelled, Pairs
+from interlace.data import LabeledExamples, Pairs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +21,7 @@ def labelled(
     classes: Sequence[str], vocab: Vocab, examples: Any, predictions: Any, gold: Any, rows: NDArray[Any]
 ) -> list[dict[str, Any]]:
     """Some rows with a class each, or one a word; none where there are no classes, or examples of another kind."""
-    if not isinstance(examples, Labelled) or not classes:
+    if not isinstance(examples, LabeledExamples) or not classes:
         return []
     names = [*classes, "none"]  # -1 is the last
     if isinstance(gold, Ragged):

@@ -37,7 +37,7 @@ class Spelt(Sentences):
 
 def spelt(texts: Iterable[Text], vocab: Vocab) -> Spelt:
     """Chunks of text as one column."""
-    parts = [vocab.encode_placed(text) for text in texts]
+    parts = [vocab.encode_with_offsets(text) for text in texts]
     sentences, spans = concatenated([one for one, _ in parts]), Ragged.concatenate([each for _, each in parts])
     return Spelt(sentences.ids, sentences.words, sentences.language, _added(spans))
 
@@ -64,7 +64,7 @@ def _added(spans: Ragged) -> Ragged:
 
 def known_subwords(text: Sentences, vocab: Vocab) -> NDArray[np.bool_]:
     """(total,) which subwords of the text are predicted: all but the unknown one and other specials."""
-    return ~np.isin(text.ids.flat, vocab.specials)
+    return ~np.isin(text.ids.flat, vocab.special_ids)
 
 
 def sizes_of(text: Sentences, vocab: Vocab) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

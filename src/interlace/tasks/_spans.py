@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from interlace.data.layout import joined
+from interlace.data.layout import pair_layout
 from interlace.data.questions import Questions, Windows, windows
 from interlace.objectives import Batch, BoolOrAuto, Prepared, Resources, Term, encoder_inputs, resolve_language_ids
 from interlace.tasks import TaskHead
@@ -63,14 +63,14 @@ class Extractor(TaskHead):
 
     def rows(self, examples: Questions, prepared: Prepared) -> Windows:
         """Windows as long as this model can read them."""
-        room = self._longest(prepared) - 2 - len(prepared.vocab.between)
+        room = self._longest(prepared) - 2 - len(prepared.vocab.separator_ids)
         return windows(examples, room, self.max_question, self.stride)
 
     def batch(self, examples: Windows, prepared: Prepared, step: int, rng: Generator) -> Batch:  # noqa: ARG002
         """Ask for first and last subword of every window: labels are (B, 2) columns; nothing is random."""
         pairs = examples.examples
-        layout = joined(pairs, prepared.vocab, self._longest(prepared))
-        begins = 1 + len(prepared.vocab.between) + pairs.source.lengths
+        layout = pair_layout(pairs, prepared.vocab, self._longest(prepared))
+        begins = 1 + len(prepared.vocab.separator_ids) + pairs.source.lengths
         rows = np.arange(len(examples))
         language_ids = resolve_language_ids(self.language_ids, prepared.traits, "answers")
         languages = (pairs.source.language, pairs.target.language)

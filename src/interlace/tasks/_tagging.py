@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import Field
 
 from interlace.core.errors import DataError
-from interlace.data.layout import single
+from interlace.data.layout import sentence_layout
 from interlace.objectives import Batch, BoolOrAuto, Prepared, Resources, Term, encoder_inputs, resolve_language_ids
 from interlace.tasks import TaskHead
 from interlace.tasks._head import apply_head, make_head
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from interlace.core.ragged import Ragged
     from interlace.core.randomness import Generator
-    from interlace.data import Labelled
+    from interlace.data import LabeledExamples
     from interlace.data.layout import Layout
     from interlace.models.backbone import Backbone
 
@@ -49,10 +49,10 @@ class Tagger(TaskHead):
         """The head."""
         return make_head(backbone.width, self.classes, self.dropout)
 
-    def batch(self, examples: Labelled, prepared: Prepared, step: int, rng: Generator) -> Batch:  # noqa: ARG002
+    def batch(self, examples: LabeledExamples, prepared: Prepared, step: int, rng: Generator) -> Batch:  # noqa: ARG002
         """Ask for the tag of every word that has one and stands in the row; nothing is random."""
         sentences: Any = examples.examples
-        layout = single(sentences, prepared.vocab, min(self.max_length, prepared.traits.max_length))
+        layout = sentence_layout(sentences, prepared.vocab, min(self.max_length, prepared.traits.max_length))
         rows, columns = np.nonzero(first_subwords(layout))
         words = layout.words[rows, columns]
         labels = _tags_at(examples.tags, rows, words)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from interlace.data.layout import single
+from interlace.data.layout import sentence_layout
 from interlace.models.pooling import pool
 from interlace.objectives import BoolOrAuto, Prepared, encoder_inputs, resolve_language_ids
 from interlace.tasks._predict import buckets
@@ -69,7 +69,7 @@ def layer_vectors(
     backbone.eval()
     with torch.inference_mode():
         for rows in buckets(sentences, prepared, max_length, tokens_per_batch):
-            layout = single(sentences.take(rows), vocab, min(max_length, backbone.traits.max_length))
+            layout = sentence_layout(sentences.take(rows), vocab, min(max_length, backbone.traits.max_length))
             arrays = encoder_inputs(layout, backbone.traits, (sentences.language,), language_ids=feed)
             inputs = {name: torch.from_numpy(array).to(backbone.device) for name, array in arrays.items()}
             content = torch.from_numpy(layout.content).to(backbone.device)

@@ -76,7 +76,7 @@ class Reading(Settings):
 
 def spellable(rows: Ragged, vocab: Vocab, *, single: bool) -> NDArray[np.bool_]:
     """(n,) which words' subwords are ordinary ones, and one alone where that is asked for."""
-    strange = np.bincount(rows.rows()[~np.isin(rows.flat, vocab.ordinary)], minlength=len(rows))
+    strange = np.bincount(rows.rows()[~np.isin(rows.flat, vocab.regular_ids)], minlength=len(rows))
     return np.asarray((strange == 0) & (rows.lengths == 1 if single else rows.lengths > 0), np.bool_)
 
 
@@ -90,11 +90,11 @@ def means(table: NDArray[np.float32], rows: Ragged) -> NDArray[np.float32]:
 
 def whole_words(vocab: Vocab) -> list[str]:
     """The words that are one subword, in the order of their ids: that of frequency, where the vocabulary was learnt."""
-    spelled = vocab.surfaces.spelled.take(vocab.ordinary)
+    spelled = vocab.surfaces.spelled.take(vocab.regular_ids)
     texts = [_text(row, by_bytes=vocab.surfaces.by_bytes) for row in spelled]
     words = vocab.encode_words(texts)
     firsts = words.flat[np.minimum(words.offsets[:-1] - words.offsets[0], max(len(words.flat) - 1, 0))]
-    whole = (words.lengths == 1) & (firsts == vocab.ordinary)
+    whole = (words.lengths == 1) & (firsts == vocab.regular_ids)
     return list(dict.fromkeys(texts[number] for number in np.flatnonzero(whole) if texts[number].strip()))
 
 

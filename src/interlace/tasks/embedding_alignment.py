@@ -144,7 +144,7 @@ class EmbeddingAlignment(DictionaryTask):
         """The candidates: a row each of subwords whose mean is its vector."""
         if self.candidates == "dictionary":
             return targets.take(numbered(targets)[1])
-        rows = vocab.ordinary.astype(np.int32)
+        rows = vocab.regular_ids.astype(np.int32)
         if self.candidates == "text":
             rows = rows[np.isin(rows, met) | np.isin(rows, targets.flat)]
         return Ragged.from_lengths(rows, np.ones(len(rows), np.int64))

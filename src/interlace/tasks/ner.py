@@ -15,7 +15,7 @@ from pydantic import Field
 
 from interlace.core.errors import DataError, did_you_mean
 from interlace.core.ragged import Ragged
-from interlace.data import Labelled
+from interlace.data import LabeledExamples
 from interlace.objectives import BoolOrAuto
 from interlace.tasks import Scale, Task, Tuning
 from interlace.tasks._apart import decontaminate
@@ -79,7 +79,7 @@ class Ner(Task):
                 message = f"types: {kind!r}; types are named without B- and I-, such as 'PER'"
                 raise ValueError(message)
 
-    def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> Labelled:
+    def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> LabeledExamples:
         """Sentences with a tag a word; what the reader mended is counted in the log."""
         asked = FileQuery("ner", split, language, root)
         chunks = decontaminate(self, asked, read_tagged(self.files, asked, self.reader, _KIND))
@@ -90,7 +90,7 @@ class Ner(Task):
             )
         if split == "train":
             self._warn_of_missing(tags, chunks[0][0])
-        return Labelled(encode_tagged(chunks, vocab), tags=tags)
+        return LabeledExamples(encode_tagged(chunks, vocab), tags=tags)
 
     def texts(self, split: str, language: str, root: Path) -> list[Text]:
         """The sentences."""

@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import Field
 
 from interlace.core.errors import DataError, did_you_mean
-from interlace.data import Labelled
+from interlace.data import LabeledExamples
 from interlace.objectives import BoolOrAuto
 from interlace.readers.conllu import LEFT_OUT
 from interlace.tasks import Scale, Task, Tuning
@@ -57,7 +57,7 @@ class Pos(Task):
         default_factory=lambda: Tuning(epochs=10), description="How the task is fine-tuned (ALIGN-MLM: 10 epochs)."
     )
 
-    def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> Labelled:
+    def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> LabeledExamples:
         """Sentences with a tag a word; words without a tag (`_`) are counted and not scored."""
         asked = FileQuery("pos", split, language, root)
         chunks = decontaminate(self, asked, read_tagged(self.files, asked, self.reader, "pos"))
@@ -66,7 +66,7 @@ class Pos(Task):
         log_notes("pos", path, [{"words without a tag, not scored": int((tags.flat < 0).sum())}])
         if (tags.flat < 0).all():
             raise DataError(f"pos: {path}: no word has a tag")
-        return Labelled(encode_tagged(chunks, vocab), tags=tags, left_out=self._left_out(asked, chunks))
+        return LabeledExamples(encode_tagged(chunks, vocab), tags=tags, left_out=self._left_out(asked, chunks))
 
     def _left_out(self, asked: FileQuery, chunks: Chunks) -> int | None:
         """Readers count them by the file, so that of some rows of a file nobody knows."""

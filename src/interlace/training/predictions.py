@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from interlace.core.ragged import Ragged
-from interlace.data import Labelled, Pairs
+from interlace.data import LabeledExamples, Pairs
 from interlace.data.questions import Questions
 from interlace.scores.examples import Examples, identity_of
 from interlace.tasks._outcomes import Measured
@@ -105,7 +105,7 @@ def _identity(examples: Any, gold: Any) -> str:
     if isinstance(gold, Ragged):
         return identity_of(gold.lengths, gold.flat)
     labels = isinstance(gold, np.ndarray) and np.issubdtype(gold.dtype, np.integer)
-    pairs = examples.examples if isinstance(examples, Labelled) else None
+    pairs = examples.examples if isinstance(examples, LabeledExamples) else None
     sides = (pairs.source, pairs.target) if isinstance(pairs, Pairs) else ()
     return identity_of(gold, *map(words_a_line, sides)) if labels else ""
 
@@ -114,7 +114,7 @@ def _groups(examples: Any) -> NDArray[np.int64] | None:
     """(n,) the passage of each question, the first sentence of each pair; None of what has nothing in common."""
     if isinstance(examples, Questions):
         return np.unique(examples.owners, return_inverse=True)[1]
-    if not isinstance(examples, Labelled) or not isinstance(examples.examples, Pairs):
+    if not isinstance(examples, LabeledExamples) or not isinstance(examples.examples, Pairs):
         return None
     known: dict[bytes, int] = {}
     rows = examples.examples.source.ids

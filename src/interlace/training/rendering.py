@@ -66,7 +66,7 @@ def render(batch: Batch, vocab: Vocab, objective: Objective, languages: Sequence
 def _side_by_side(batch: Batch, real: Any, vocab: Vocab) -> bool:
     """Whether every row is one side and then the other, with a special between, so that nobody need be told."""
     turns = (np.diff(batch.sides) != 0) & real[:, 1:]
-    behind_special = np.isin(batch.inputs["input_ids"][:, :-1], vocab.specials)
+    behind_special = np.isin(batch.inputs["input_ids"][:, :-1], vocab.special_ids)
     return bool((turns.sum(axis=1) == 1).all() and behind_special[turns].all())
 
 

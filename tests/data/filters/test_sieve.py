@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from interlace.core.errors import SettingsError
-from interlace.data.filters import FILTERS, Sieve, build_filters
+from interlace.data.filters import FILTERS, FilterChain, build_filters
 
 EVERY = pytest.mark.parametrize("name", FILTERS.names())
 ROWS = [("the cat", "die Katze"), ("", "x"), ("the cat", "die Katze"), ("a", "a b c d e f g h i j"), ("|||", "\x07")]
@@ -38,7 +38,7 @@ def test_chunks_make_no_difference(name, both):
 
 
 def test_a_line_is_counted_by_the_first_rule_that_it_breaks(both):
-    sieve = Sieve(build_filters({"identical": {}, "length": {"max_words": 2}, "duplicates": {}}))
+    sieve = FilterChain(build_filters({"identical": {}, "length": {"max_words": 2}, "duplicates": {}}))
     rows = [("a b c", "a b c"), ("a b c", "d"), ("x", "y"), ("x", "y"), ("left", "out")]
     among = np.array([True, True, True, True, False])
     assert sieve.keep(both(rows), among).tolist() == [False, False, True, False, False]
@@ -47,7 +47,7 @@ def test_a_line_is_counted_by_the_first_rule_that_it_breaks(both):
 
 def test_what_was_dropped_before_does_not_make_a_duplicate(both):
     rows = [("x", "y y y y y y y y y y"), ("x", "y")]
-    sieve = Sieve(build_filters({"ratio": {}, "duplicates": {"by": "source"}}))
+    sieve = FilterChain(build_filters({"ratio": {}, "duplicates": {"by": "source"}}))
     assert sieve.keep(both(rows), np.ones(2, np.bool_)).tolist() == [False, True]
 
 

@@ -1,7 +1,7 @@
 """Registry of filters: which lines or pairs are worth training on, one rule a file.
 
-A rule says for each line or pair of a chunk whether to keep it; a `Sieve` applies several in turn and counts what each
-drops, so a line is counted by the first rule that it breaks.
+A rule says for each line or pair of a chunk whether to keep it. A `FilterChain` applies several rules in turn and
+counts the rows that each drops: a line is counted by the first rule that it breaks.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def build_filters(rules: Mapping[str, Mapping[str, Any]], where: str = "filters"
     return [FILTERS.build({**settings, "name": name}, f"{where}.{name}") for name, settings in rules.items()]
 
 
-class Sieve:
+class FilterChain:
     """Filters at work on one corpus: what they remember, and how many each has dropped so far."""
 
     def __init__(self, filters: Sequence[Filter]) -> None:

@@ -23,7 +23,7 @@ Watch = Callable[[str, int, int], None]
 """Told what is looked at, how much of it is done, and how much there is (0: not known)."""
 
 
-def unwatched(_what: str, _done: int, _total: int) -> None:
+def no_progress(_what: str, _done: int, _total: int) -> None:
     """Nobody looks on."""
 
 

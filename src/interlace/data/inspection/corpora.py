@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from interlace.core.errors import DataError
 from interlace.data.filters._sides import sides
-from interlace.data.inspection import Finding, Report, Watch, unwatched
+from interlace.data.inspection import Finding, Report, Watch, no_progress
 from interlace.data.inspection.files import look_at_file
 from interlace.data.inspection.rows import Rows, places
 from interlace.text import Text, TextPairs
@@ -44,7 +44,7 @@ class Inspector:
 
     word_tokenizer: WordTokenizer
     rules: Mapping[str, Filter] = field(default_factory=dict)
-    watch: Watch = unwatched
+    watch: Watch = no_progress
     unknown: Callable[[str], str] = _ask
     _files: dict[Path, Report] = field(default_factory=dict)
 

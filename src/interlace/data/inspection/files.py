@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from interlace.core.errors import DataError
-from interlace.data.inspection import Example, Examples, Finding, Report, Watch, unwatched
+from interlace.data.inspection import Example, Examples, Finding, Report, Watch, no_progress
 from interlace.text.lines import read_blocks
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class _Bytes:
     start: bytes = b""
 
 
-def look_at_file(path: Path | str, watch: Watch = unwatched) -> Report:
+def look_at_file(path: Path | str, watch: Watch = no_progress) -> Report:
     """Facts `lines` and `bytes` (unpacked), and what is wrong with the encoding. Raises nothing."""
     path = Path(path)
     seen = _Bytes()

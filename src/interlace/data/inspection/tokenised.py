@@ -84,7 +84,7 @@ class Tokenised:
                 yield Finding(rare(seen.count, self._lines), what, seen.count, self._lines, about, tuple(seen.kept))
 
 
-def is_unsplit(text: Text, rows: int = 500) -> bool:
+def is_untokenized(text: Text, rows: int = 500) -> bool:
     """Whether punctuation stands at the ends of words, or whole clauses between two blanks, in the first rows."""
     seen = Tokenised("")
     seen.add(text, str)

@@ -56,7 +56,7 @@ class Rules:
             rows: of the model's table.
             unknown: whether the subword may be chosen that stands for what cannot be spelt.
         """
-        never = {*vocab.specials.tolist(), *range(vocab.size, rows)} - {vocab.end}
+        never = {*vocab.special_ids.tolist(), *range(vocab.size, rows)} - {vocab.end}
         return cls(vocab.end, vocab.pad, tuple(sorted(never - ({vocab.unk} if unknown else set()))))
 
 
