@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 BUDGET, ROUNDS, BATCHES, SIZE = 16_384, 7, 20, 20_000
 VOCAB: Any = SimpleNamespace(
-    pad=0, begin=1, end=2, mask=3, size=SIZE, between=(2,), specials=np.arange(4), ordinary=np.arange(4, SIZE)
+    pad=0, begin=1, end=2, mask=3, size=SIZE, separator_ids=(2,), special_ids=np.arange(4), regular_ids=np.arange(4, SIZE)
 )
 
 

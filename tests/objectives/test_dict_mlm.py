@@ -18,7 +18,8 @@ WORDS = "<pad> </s> <s> <mask> the old doctor read ##s alt Arzt liest Doktor der
 ID = {word: number for number, word in enumerate(WORDS)}
 SPELLED = {**{word: [number] for word, number in ID.items()}, "Hausarzt": [ID["Haus"], ID["##arzt"]]}
 VOCAB = SimpleNamespace(
-    pad=0, begin=2, end=1, mask=3, size=len(WORDS), separator_ids=(1,), special_ids=np.arange(4), regular_ids=np.arange(4, 16),
+    pad=0, begin=2, end=1, mask=3, size=len(WORDS),
+    separator_ids=(1,), special_ids=np.arange(4), regular_ids=np.arange(4, 16),
     encode_words=lambda words: Ragged.of([SPELLED.get(word, [4, 5, 6]) for word in words]),
 )  # fmt: skip
 ENTRIES = [("old", "alt"), ("doctor", "Arzt"), ("doctor", "Doktor"), ("read", "liest")]

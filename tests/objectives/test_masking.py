@@ -118,7 +118,7 @@ def test_whole_words_are_masked_together(weighting):
 
 def test_the_two_sides_of_a_pair_have_words_of_their_own():
     side = Sentences(Ragged.of([[10]] * 400), Ragged.of([[0]] * 400), "en")
-    vocab = SimpleNamespace(**{**vars(VOCAB), "between": ()})
+    vocab = SimpleNamespace(**{**vars(VOCAB), "separator_ids": ()})
     layout = pair_layout(Pairs(side, side), vocab, 512)
     masking = Masking(rate=0.5, unit="word")
     masked = masking.apply(layout, masking.tables(Resources(VOCAB, None)), VOCAB, 0, np.random.default_rng(0))

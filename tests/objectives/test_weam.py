@@ -48,7 +48,7 @@ def all_masked(**settings):
 def make(weam, masked="like green grüne", traits=PLAIN, pairs=FIGURE):
     """Every predictable word is masked, and these are: the partners of like are seen, the other two are partners."""
     hidden = [ID[word] for word in masked.split()]
-    vocab = SimpleNamespace(**{**vars(VOCAB), "specials": np.setdiff1d(np.arange(len(WORDS)), hidden)})
+    vocab = SimpleNamespace(**{**vars(VOCAB), "special_ids": np.setdiff1d(np.arange(len(WORDS)), hidden)})
     return weam.batch(pairs, weam.prepare(Resources(vocab, traits)), 0, np.random.default_rng(0))
 
 

@@ -24,7 +24,8 @@ SPELLED = {
     "Hausarzt": [ID["Haus"], ID["##arzt"]],
 }
 VOCAB = SimpleNamespace(
-    pad=0, end=1, begin=2, mask=3, size=len(WORDS), separator_ids=(1,), special_ids=np.arange(6), regular_ids=np.arange(6, 16),
+    pad=0, end=1, begin=2, mask=3, size=len(WORDS),
+    separator_ids=(1,), special_ids=np.arange(6), regular_ids=np.arange(6, 16),
     target=lambda language: ID[f"<2{language}>"],
     encode_words=lambda words: Ragged.of([SPELLED.get(word, [4]) for word in words]),
 )  # fmt: skip

@@ -205,7 +205,9 @@ def _lexicon(priors: Path | WordAlignments | None) -> Lexicon | None:
 def _looked_over(chunks: Iterator[TextPairs], corpus: str) -> Iterator[TextPairs]:
     """The same chunks; says where `blanks` takes punctuation, or a clause of Chinese, for a part of a word."""
     for number, chunk in enumerate(chunks):
-        sides = [side for side in (chunk.source, chunk.target) if side.word_tokenizer == "blanks" and is_untokenized(side)]
+        sides = [
+            side for side in (chunk.source, chunk.target) if side.word_tokenizer == "blanks" and is_untokenized(side)
+        ]
         if number == 0 and sides:
             log.warning(
                 "%s: plain text in %s, and words are what stands between blanks; say word_tokenizer = 'unicode' or "
