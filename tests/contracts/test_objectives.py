@@ -189,7 +189,7 @@ def test_specials_and_padding_are_never_predicted(objective, vocab, backbone):
     batch = batch_of(objective, vocab, backbone.traits)
     assert len(batch.labels) > 0
     ends = [vocab.end] if objective.architecture == "seq2seq" else []  # a sentence that is written must end
-    assert not np.isin(batch.labels, np.setdiff1d(vocab.specials, ends)).any()
+    assert not np.isin(batch.labels, np.setdiff1d(vocab.special_ids, ends)).any()
     sides = real(batch, vocab)
     assert sides[-1][batch.at].all()
     assert batch.tokens == sum(side.sum() for side in sides)
