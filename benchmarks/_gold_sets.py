@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from interlace import toy as world
 from interlace.alignment import WordPairs
 from interlace.alignment.agreement import agreement
-from interlace.alignment.formats import read_gold, read_gold_text
+from interlace.alignment.formats import read_alignments, read_gold_text
 from interlace.core.ragged import Ragged
 from interlace.readers.lines import Lines
 from interlace.readers.tsv import Tsv
@@ -85,7 +85,7 @@ class Files:
         golds = []
         for text, links in self.parts:
             texts.append(read_gold_text(*(folder / "alignment" / file for file in text), languages=self.languages))
-            golds.append(read_gold(folder / "alignment" / links, texts[-1].lengths, texts[-1].numbers))
+            golds.append(read_alignments(folder / "alignment" / links, texts[-1].lengths, texts[-1].numbers))
         pairs = WordPairs.of(chain(self._extra(folder), (text.pairs for text in texts)))
         sure, possible = (Ragged.concatenate([getattr(gold, kind) for gold in golds]) for kind in ("sure", "possible"))
         return GoldSet(name, pairs, sure, possible)

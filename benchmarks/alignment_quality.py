@@ -33,7 +33,7 @@ from pydantic import PrivateAttr
 
 from interlace.aligners.diagonal import Diagonal
 from interlace.aligners.gibbs import Gibbs
-from interlace.alignment.symmetrise import symmetrise
+from interlace.alignment.symmetrization import symmetrize
 from interlace.core.randomness import Purpose, generator
 
 if TYPE_CHECKING:
@@ -73,9 +73,9 @@ def gibbs(given: GoldSet, seed: int) -> Iterator[tuple[str, Ragged]]:
     aligner = Recorded(seed=seed)
     fitted = aligner.fit(given.pairs)
     [posteriors] = aligner._posteriors
-    yield "gibbs", fitted.align_own(given.pairs).links
+    yield "gibbs", fitted.align_training_pairs(given.pairs).links
     for short, heuristic in HEURISTICS.items():
-        yield f"gibbs {short}", Gibbs(symmetrise=heuristic).links(posteriors).links
+        yield f"gibbs {short}", Gibbs(symmetrization=heuristic).links(posteriors).links
     yield "seen", fitted.align(given.own).links
     if given.extra:
         yield "unseen", Gibbs(seed=seed).fit(given.pairs.slice(0, given.extra)).align(given.own).links
@@ -85,7 +85,7 @@ def diagonal(given: GoldSet) -> Iterator[tuple[str, Ragged]]:
     """Links by both heuristics; nothing is drawn."""
     fitted = Diagonal().fit(given.pairs)
     for short, heuristic in HEURISTICS.items():
-        fitted.aligner = Diagonal(symmetrise=heuristic)
+        fitted.aligner = Diagonal(symmetrization=heuristic)
         yield f"diagonal {short}", fitted.align(given.own).links
 
 
@@ -121,7 +121,7 @@ class Results:
         yield from gibbs(given, seed)
         if self.eflomal:
             ways = self.eflomal.links(given.pairs)
-            yield from ((f"eflomal {short}", symmetrise(*ways, name)) for short, name in HEURISTICS.items())
+            yield from ((f"eflomal {short}", symmetrize(*ways, name)) for short, name in HEURISTICS.items())
         if not seed:
             yield from diagonal(given)
             if self.systran:

@@ -52,7 +52,7 @@ from interlace.alignment import WordPairs
 from interlace.core.ragged import Ragged
 rows = Ragged.of([[0, 1], [1, 2], [2, 0], [3, 1, 0], [2, 3]] * 2)
 pairs = WordPairs(rows, rows, list("abcd"), list("wxyz"))
-Gibbs().fit(pairs).align_own(pairs)
+Gibbs().fit(pairs).align_training_pairs(pairs)
 print(time.perf_counter() - start)
 """
 
@@ -149,7 +149,7 @@ def measure(size: int) -> None:
         before, start, spent = status("RssAnon"), time.perf_counter(), time.process_time()
         fitted = Gibbs().fit(many)
         learnt, start = time.perf_counter() - start, time.perf_counter()
-        links = sum(len(fitted.align_own(chunk).links.flat) for chunk in many.chunks())
+        links = sum(len(fitted.align_training_pairs(chunk).links.flat) for chunk in many.chunks())
         linked = time.perf_counter() - start
         spent, peak = time.process_time() - spent, status("VmHWM") - before - status("RssFile")
     held = min(cells, Gibbs().fit_cells)

@@ -32,7 +32,7 @@ import numpy as np
 
 from interlace.aligners import ALIGNERS
 from interlace.alignment import WordPairs
-from interlace.alignment.table import PhraseTable, TableRules
+from interlace.alignment.phrase_table import PhraseTable, TableRules
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.data import Pairs, Sentences

@@ -30,14 +30,14 @@ import numpy as np
 
 from interlace.aligners import ALIGNERS
 from interlace.alignment import WordPairs
+from interlace.alignment.phrase_table import PhraseTable, TableRules
 from interlace.alignment.phrases import phrase_pairs
-from interlace.alignment.table import PhraseTable, TableRules
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.readers.lines import Lines
 from interlace.text.lines import read_lines
 
-RULES = TableRules(longest=4)
+RULES = TableRules(max_phrase_length=4)
 TURNS, SAMPLE = 7, 1_000  # NLTK takes 0.1 seconds for so many pairs
 FASTER, SLOWER = 50, 1.0  # the claims
 PEER = """
@@ -142,7 +142,7 @@ def measure(pairs: WordPairs, links: Ragged, size: int, where: str) -> None:
     pairs, links = grown(pairs, links, size)
     before, start = status("VmRSS"), time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
-        rules = RULES.model_copy(update={"minimum_count": 2})
+        rules = RULES.model_copy(update={"min_count": 2})
         made = PhraseTable.count(pairs, links, rules, Path(folder) if where == "folder" else None)
     seconds, peak = time.perf_counter() - start, status("VmHWM") - before
     print(

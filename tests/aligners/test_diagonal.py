@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.special import digamma
 
-from interlace.aligners import load
+from interlace.aligners import load_aligner
 from interlace.aligners._diagonal_model import SCALE
 from interlace.aligners.diagonal import Diagonal
 from interlace.alignment import WordPairs
@@ -116,7 +116,7 @@ def test_the_tension_rises_where_links_keep_to_the_diagonal_and_falls_where_they
 
 def test_a_confidence_is_the_geometric_mean_of_both_posteriors():
     pairs = pairs_of([("a", "x"), ("a b", "x y")])
-    aligner = Diagonal(tension_rate=0, symmetrise="intersection")
+    aligner = Diagonal(tension_rate=0, symmetrization="intersection")
     fitted = aligner.fit(pairs)
     theta = learnt(fitted)
     near = math.exp(-4 * 0.5)
@@ -168,9 +168,9 @@ def test_case_is_folded_on_request():
 
 def test_a_saved_model_links_as_the_one_in_memory(tmp_path):
     pairs, new = random_pairs(100), random_pairs(30, seed=5, types=45)
-    fitted = Diagonal(symmetrise="union").fit(pairs)
+    fitted = Diagonal(symmetrization="union").fit(pairs)
     fitted.save(tmp_path / "model")
-    again = load(tmp_path / "model")
+    again = load_aligner(tmp_path / "model")
     assert again.aligner == fitted.aligner
     assert same(again.arrays(), fitted.arrays())
     mine, theirs = fitted.align(new), again.align(new)

@@ -35,7 +35,7 @@ lines = st.lists(st.sampled_from("abcdeABC"), max_size=7).map(" ".join)
     st.sampled_from([0.0, 0.08]),
 )
 def test_any_lines_get_links(known, new, agree, alpha, null):
-    aligner = Diagonal(agree=agree, alpha=alpha, null=null, symmetrise="union", tension_rate=20)
+    aligner = Diagonal(agree=agree, alpha=alpha, null=null, symmetrization="union", tension_rate=20)
     pairs = pairs_of([*known, ("a", "b")])
     fitted = aligner.fit(pairs)
     for some in (pairs, pairs_of(new)):
@@ -100,5 +100,5 @@ def test_aligning_no_pairs_gives_no_links():
 
 def test_progress_is_told_to_its_end():
     seen = []
-    Diagonal().fit(pairs_of(HOUSE), watch=lambda *news: seen.append(news))
+    Diagonal().fit(pairs_of(HOUSE), progress=lambda *news: seen.append(news))
     assert seen == [("collecting word pairs", 1, 1), *[("learning", done, 5) for done in range(1, 6)]]

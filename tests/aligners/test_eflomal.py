@@ -68,7 +68,7 @@ def program(tmp_path):
 
 def test_eflomal_is_shown_numbers_of_pairs_with_two_sides(program, tmp_path):
     fake = program(EFLOMAL, "0-0 2-1\n0-0\n0-0\n", "2-1\n0-0 2-1\n\n")
-    settings = {"model": 2, "length": 0.5, "samplers": 1, "null_prior": 0.1, "symmetrise": "union"}
+    settings = {"model": 2, "length": 0.5, "samplers": 1, "null_prior": 0.1, "symmetrization": "union"}
     found = Eflomal(program=fake, **settings).fit(PAIRS).align(PAIRS)
     options, files = json.loads((tmp_path / "seen.json").read_text())
     assert files == {"-s": ["0 1 2", "0 3 0", "2", ""], "-t": ["0 1", "0 0", "1", ""]}
@@ -81,7 +81,7 @@ def test_eflomal_is_shown_numbers_of_pairs_with_two_sides(program, tmp_path):
 
 def test_both_directions_are_symmetrised(program):
     fake = program(EFLOMAL, "0-0 2-1\n0-0\n0-0\n", "2-1\n0-0 2-1\n\n")
-    found = Eflomal(program=fake, symmetrise="intersection").fit(PAIRS).align(PAIRS)
+    found = Eflomal(program=fake, symmetrization="intersection").fit(PAIRS).align(PAIRS)
     assert found.links.to_lists() == [[[2, 1]], [], [[0, 0]], [], []]
 
 
@@ -102,8 +102,8 @@ def test_a_lexicon_is_given_as_priors(program, tmp_path):
 def test_fast_align_runs_once_a_direction(program, tmp_path):
     fake = program(FAST_ALIGN, "0-0 2-1\n0-0\n0-0\n", "2-1\n0-0 2-1\n\n")
     steps = []
-    fitted = FastAlign(program=fake, optimise=False, symmetrise="union").fit(
-        PAIRS, watch=lambda *step: steps.append(step)
+    fitted = FastAlign(program=fake, optimise=False, symmetrization="union").fit(
+        PAIRS, progress=lambda *step: steps.append(step)
     )
     assert (tmp_path / "text").read_text() == "0 1 2 ||| 0 1\n0 3 0 ||| 0 0\n2 ||| 1\n"
     calls = (tmp_path / "seen").read_text().splitlines()
@@ -179,7 +179,7 @@ class TestTheProgram:
         """Without them it links along the diagonal; the lexicon says that words stand crossed."""
         pairs = word_pairs(["a b"] * 5, ["x y"] * 5)
         crossed = Lexicon(["a", "b"], ["x", "y"], np.array([[0, 1], [1, 0]], np.int32), np.array([1e5, 1e5]))
-        plain, informed = (Eflomal(symmetrise="union").fit(pairs, lexicon) for lexicon in (None, crossed))
+        plain, informed = (Eflomal(symmetrization="union").fit(pairs, lexicon) for lexicon in (None, crossed))
         assert {tuple(link) for link in plain.align(pairs).links.flat.tolist()} == {(0, 0), (1, 1)}
         assert {tuple(link) for link in informed.align(pairs).links.flat.tolist()} <= {(0, 1), (1, 0)}
         assert len(informed.align(pairs).links.flat) > 0

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interlace import toy as world
-from interlace.aligners import ALIGNERS, DEFAULT, Aligned, load
+from interlace.aligners import ALIGNERS, DEFAULT_ALIGNER, Alignments, load_aligner
 from interlace.aligners import _gibbs_pairs as held
 from interlace.aligners.gibbs import Gibbs
 from interlace.alignment import WordPairs
@@ -42,9 +42,9 @@ def house():
 
 
 def test_it_is_the_default_and_links_words_to_their_translations(house):
-    assert ALIGNERS.get(DEFAULT) is Gibbs
+    assert ALIGNERS.get(DEFAULT_ALIGNER) is Gibbs
     pairs = pairs_of(HOUSE * 4)
-    for aligned in (house.align_own(pairs), house.align(pairs)):
+    for aligned in (house.align_training_pairs(pairs), house.align(pairs)):
         assert aligned.links.to_lists()[:5] == [[[0, 0], [1, 1]]] * 4 + [[[0, 0], [1, 1], [2, 2]]]
         assert ((aligned.confidence >= 0.4) & (aligned.confidence <= 1)).all()
 
@@ -52,7 +52,7 @@ def test_it_is_the_default_and_links_words_to_their_translations(house):
 def test_translations_outweigh_order():
     lines = [*HOUSE * 4, *CROSSED * 2]
     fitted = Gibbs().fit(pairs_of(lines))
-    for aligned in (fitted.align_own(pairs_of(lines)), fitted.align(pairs_of(lines))):
+    for aligned in (fitted.align_training_pairs(pairs_of(lines)), fitted.align(pairs_of(lines))):
         assert aligned.links.to_lists()[20:] == [[[0, 1], [1, 0]]] * 4
 
 
@@ -77,9 +77,9 @@ def test_counts_from_a_bigger_text_lift_a_small_one():
     big, _ = world_pairs("en", "hi", 0, 1_000)
     small, gold = world_pairs("en", "hi", 1_000, 25)
     aligner = Gibbs()
-    counts = Lexicon.count(big, aligner.fit(big).align_own(big).links)
-    alone = f1(aligner.fit(small).align_own(small), gold)
-    helped = f1(aligner.fit(small, counts).align_own(small), gold)
+    counts = Lexicon.count(big, aligner.fit(big).align_training_pairs(big).links)
+    alone = f1(aligner.fit(small).align_training_pairs(small), gold)
+    helped = f1(aligner.fit(small, counts).align_training_pairs(small), gold)
     assert helped > alone + 0.05
 
 
@@ -92,7 +92,9 @@ def test_a_dictionary_decides_where_the_text_does_not():
     for views in ([0], [0, 5, 4, 3]):
         plain, helped = Gibbs(views=views).fit(pairs), Gibbs(views=views).fit(pairs, crossed)
         for fitted, links in ((plain, [[0, 0], [1, 1]]), (helped, [[0, 1], [1, 0]])):
-            assert fitted.align_own(pairs).links[18].tolist() == fitted.align(pairs).links[18].tolist() == links
+            assert (
+                fitted.align_training_pairs(pairs).links[18].tolist() == fitted.align(pairs).links[18].tolist() == links
+            )
         assert same(Gibbs(views=views, prior_weight=0).fit(pairs, crossed).arrays(), plain.arrays())
 
 
@@ -108,7 +110,7 @@ def test_huge_priors_and_the_sparsest_alpha_neither_overflow_nor_make_nan():
     pairs = random_pairs(40)
     lexicon = Lexicon.of([("s1", "t1", 1e9), ("s2", "t2", 1e300), ("s3", "t9", 0.0)])
     fitted = Gibbs(alpha=1e-4, null=0.001, jump_alpha=0.001, fertility_alpha=0.001).fit(pairs, lexicon)
-    for aligned in (fitted.align_own(pairs), fitted.align(pairs)):
+    for aligned in (fitted.align_training_pairs(pairs), fitted.align(pairs)):
         check(pairs, aligned)
     assert all(np.isfinite(array).all() and (array >= 0).all() for array in fitted.arrays().values())
 
@@ -122,7 +124,7 @@ def test_threads_change_no_bit_and_seeds_do():
     for threads in (2, 3):
         other = Gibbs(threads=threads, sweeps=0.1).fit(pairs)
         assert same(one.arrays(), other.arrays())
-        assert equal(one.align_own(pairs), other.align_own(pairs))
+        assert equal(one.align_training_pairs(pairs), other.align_training_pairs(pairs))
         assert equal(one.align(new), other.align(new))
     assert not same(one.arrays(), Gibbs(threads=1, sweeps=0.1, seed=1).fit(pairs).arrays())
 
@@ -140,15 +142,15 @@ def test_a_pair_is_linked_alike_whatever_stands_around_it(monkeypatch):
 def test_links_of_its_own_pairs_are_found_by_their_number():
     pairs = random_pairs(50)
     fitted = Gibbs(sweeps=0.1).fit(pairs)
-    own = fitted.align_own(pairs)
-    assert fitted.align_own(pairs.slice(20, 25)).links == own.links.slice(20, 25)
+    own = fitted.align_training_pairs(pairs)
+    assert fitted.align_training_pairs(pairs.slice(20, 25)).links == own.links.slice(20, 25)
     with pytest.raises(DataError, match="another text"):
-        fitted.align_own(random_pairs(60))
+        fitted.align_training_pairs(random_pairs(60))
 
 
 def test_progress_is_told_to_its_end_and_a_stop_ends_all_samplers():
     seen = []
-    Gibbs(threads=2, sweeps=0.01).fit(pairs_of(HOUSE), watch=lambda *news: seen.append(news))
+    Gibbs(threads=2, sweeps=0.01).fit(pairs_of(HOUSE), progress=lambda *news: seen.append(news))
     assert seen == [("sampling", done, len(seen)) for done in range(1, len(seen) + 1)]
     for stops_in in ("_0", "_1"):  # the error comes out whichever sampler met it, and whichever is waited for
         told = []
@@ -160,7 +162,7 @@ def test_progress_is_told_to_its_end_and_a_stop_ends_all_samplers():
             time.sleep(0.01)
 
         with pytest.raises(KeyboardInterrupt):
-            Gibbs(threads=2, sweeps=2).fit(pairs_of(HOUSE * 4), watch=interrupted)
+            Gibbs(threads=2, sweeps=2).fit(pairs_of(HOUSE * 4), progress=interrupted)
         assert len(told) < told[0] / 4
 
 
@@ -172,15 +174,15 @@ def test_of_too_much_text_a_part_is_learnt_from_and_all_is_linked(caplog):
     with caplog.at_level(logging.INFO):
         fitted = Gibbs(fit_cells=3_000, sweeps=0.2).fit(pairs)
     assert "of 600 pairs, which is what fit_cells allows" in caplog.text
-    own = fitted.align_own(pairs)
+    own = fitted.align_training_pairs(pairs)
     check(pairs, own)
     assert equal(own, fitted.align(pairs))
     gold = Ragged.of([[(i, i) for i in range(8) if i < m and i < n] for m, n in zip(
         pairs.source.lengths, pairs.target.lengths, strict=True)], width=2)  # fmt: skip
     assert len(own.links.flat) > 0.7 * len(gold.flat)
     assert equal(
-        Gibbs(sweeps=0.2, fit_cells=1_000_000).fit(pairs).align_own(pairs),
-        Gibbs(sweeps=0.2).fit(pairs).align_own(pairs),
+        Gibbs(sweeps=0.2, fit_cells=1_000_000).fit(pairs).align_training_pairs(pairs),
+        Gibbs(sweeps=0.2).fit(pairs).align_training_pairs(pairs),
     )
 
 
@@ -189,14 +191,16 @@ def test_of_too_much_text_a_part_is_learnt_from_and_all_is_linked(caplog):
 
 def test_a_saved_model_links_as_the_one_in_memory(tmp_path):
     pairs, new = random_pairs(100), random_pairs(30, seed=5, types=45)
-    for number, aligner in enumerate((Gibbs(sweeps=0.1), Gibbs(sweeps=0.1, symmetrise="union", alpha=0.03, views=[1]))):
+    for number, aligner in enumerate(
+        (Gibbs(sweeps=0.1), Gibbs(sweeps=0.1, symmetrization="union", alpha=0.03, views=[1]))
+    ):
         fitted = aligner.fit(pairs, Lexicon.of([("s90", "t90", 2.0)]))
         fitted.save(tmp_path / str(number))
-        again = load(tmp_path / str(number))
+        again = load_aligner(tmp_path / str(number))
         assert again.aligner == aligner
         assert same(again.arrays(), fitted.arrays())
         assert equal(again.align(new), fitted.align(new))
-        assert equal(again.align_own(pairs), fitted.align(pairs))
+        assert equal(again.align_training_pairs(pairs), fitted.align(pairs))
 
 
 @pytest.mark.parametrize("part", ["entries", "pairs", "words", "alone", "jumps", "fertility"])
@@ -231,7 +235,7 @@ def test_a_model_whose_words_are_damaged_is_named(house):
 
 def check(pairs, aligned):
     """Links of every line, within it, sorted, each once and with a confidence."""
-    assert isinstance(aligned, Aligned)
+    assert isinstance(aligned, Alignments)
     assert len(aligned) == len(pairs)
     assert len(aligned.confidence) == len(aligned.links.values)
     assert ((aligned.confidence > 0) & (aligned.confidence <= 1)).all()
@@ -251,10 +255,10 @@ lines = st.lists(st.sampled_from(["a", "b", "c", "Bc", "bca", ""]), max_size=6).
     st.sampled_from([[0], [1], [9], [0, 2]]),
     st.sampled_from(["posterior", "union"]),
 )
-def test_any_lines_get_links(known, new, views, symmetrise):
+def test_any_lines_get_links(known, new, views, symmetrization):
     pairs = pairs_of([*known, ("a", "b")])
-    fitted = Gibbs(views=views, symmetrise=symmetrise, sweeps=0.001).fit(pairs)
-    check(pairs, fitted.align_own(pairs))
+    fitted = Gibbs(views=views, symmetrization=symmetrization, sweeps=0.001).fit(pairs)
+    check(pairs, fitted.align_training_pairs(pairs))
     check(pairs, fitted.align(pairs))
     check(pairs_of(new), fitted.align(pairs_of(new)))
 
@@ -264,7 +268,7 @@ def test_empty_and_one_sided_lines_get_no_links_and_harm_no_other(caplog):
     fitted, plain = Gibbs().fit(odd), Gibbs().fit(pairs_of(HOUSE * 3))
     assert "3 of 18" in caplog.text
     assert "nichts" not in fitted.types()[0]
-    links = fitted.align_own(odd).links
+    links = fitted.align_training_pairs(odd).links
     assert links.lengths[[0, 16, 17]].tolist() == [0, 0, 0]
     assert (links.lengths[1:16] >= 2).all()
     assert fitted.types() == plain.types()
@@ -275,7 +279,7 @@ def test_pairs_too_long_to_hold_get_no_links_and_a_warning(caplog):
     pairs = pairs_of([*HOUSE * 4, endless, HOUSE[0]])
     fitted = Gibbs(sweeps=0.1).fit(pairs)
     assert "1 of 22 pairs have more than" in caplog.text
-    for aligned in (fitted.align_own(pairs), fitted.align(pairs)):
+    for aligned in (fitted.align_training_pairs(pairs), fitted.align(pairs)):
         check(pairs, aligned)
         assert aligned.links.lengths[[20, 21]].tolist() == [0, 2]
     with pytest.raises(DataError, match="too long"):
@@ -286,21 +290,21 @@ def test_long_lines_are_linked():
     words = [(f"s{number}", f"t{number}") for number in range(300)]
     long = (" ".join(source for source, _ in words), " ".join(target for _, target in words[:250]))
     pairs = pairs_of([*words * 3, long])
-    found = Gibbs(views=[0], sweeps=0.05).fit(pairs).align_own(pairs)
+    found = Gibbs(views=[0], sweeps=0.05).fit(pairs).align_training_pairs(pairs)
     assert [[i, j] for i, j in found.links[900].tolist() if i < 250] == [[place, place] for place in range(250)]
 
 
 def test_one_line_of_very_many_different_words_is_numbered():
     many = " ".join(f"s{number}" for number in range(9_000))
     pairs = pairs_of([(many, "t"), ("s1", "t")])
-    check(pairs, Gibbs(views=[0], sweeps=0.001).fit(pairs).align_own(pairs))
+    check(pairs, Gibbs(views=[0], sweeps=0.001).fit(pairs).align_training_pairs(pairs))
 
 
 @pytest.mark.parametrize("lines", [[("one two three", "eins zwei drei")] * 50, [("a", "x")] * 3, [("a", "x")]])
 def test_few_or_repeated_pairs_are_linked(lines):
     pairs = pairs_of(lines)
     fitted = Gibbs().fit(pairs)
-    for aligned in (fitted.align_own(pairs), fitted.align(pairs)):
+    for aligned in (fitted.align_training_pairs(pairs), fitted.align(pairs)):
         check(pairs, aligned)
         assert aligned.links[0].tolist() == [[place, place] for place in range(len(lines[0][0].split()))]
 

@@ -15,7 +15,7 @@ from interlace.aligners._gibbs_cells import Posteriors
 from interlace.aligners._gibbs_views import Cut, View, cell_starts
 from interlace.aligners.gibbs import Gibbs
 from interlace.alignment import WordPairs
-from interlace.alignment.symmetrise import symmetrise
+from interlace.alignment.symmetrization import symmetrize
 from interlace.core.ragged import Ragged
 
 SOURCE, TARGET = ["haus", "hausen", "das"], ["house", "the", "houses", "t"]
@@ -139,14 +139,14 @@ def test_links_are_cells_whose_mean_posterior_reaches_the_threshold(shapes, seed
 @given(shapes, st.integers(0, 1 << 32), st.sampled_from(["intersection", "union", "grow-diag-final-and"]))
 def test_heuristics_join_the_likeliest_partners_that_are_likelier_than_none(shapes, seed, heuristic):
     posteriors, forward, backward = posteriors_of(shapes, np.random.default_rng(seed))
-    aligned = Gibbs(symmetrise=heuristic).links(posteriors)
+    aligned = Gibbs(symmetrization=heuristic).links(posteriors)
     chosen = [], []
     for one, other in zip(forward, backward, strict=True):
         best = [(int(one[:, j].argmax()), j) for j in range(one.shape[1]) if len(one)]
         chosen[0].append(sorted((i, j) for i, j in best if one[i, j] > 1 - one[:, j].sum()))
         best = [(i, int(other[i].argmax())) for i in range(len(other)) if other.shape[1]]
         chosen[1].append([(i, j) for i, j in best if other[i, j] > 1 - other[i].sum()])
-    expected = symmetrise(*(Ragged.of(part, width=2) for part in chosen), heuristic)
+    expected = symmetrize(*(Ragged.of(part, width=2) for part in chosen), heuristic)
     assert aligned.links == expected
     means = [(forward[row][i, j] + backward[row][i, j]) / 2 for row, links in enumerate(expected) for i, j in links]
     assert np.allclose(aligned.confidence, means, rtol=1e-5)
@@ -156,7 +156,7 @@ def test_a_link_by_heuristic_never_has_no_confidence():
     source = np.array([0, 2], np.int64)
     posterior = np.array([0.9, 0, 0, 0.9], np.float32)
     posteriors = Posteriors(source, source, np.array([0, 4], np.int64), posterior, np.zeros(4, np.float32))
-    aligned = Gibbs(symmetrise="union").links(posteriors)
+    aligned = Gibbs(symmetrization="union").links(posteriors)
     assert aligned.links.to_lists() == [[[0, 0], [1, 1]]]
     assert aligned.confidence == pytest.approx(0.45)
     nothing = posteriors._replace(by_target=np.array([1e-9, 0, 0, 0.9], np.float32))

@@ -60,7 +60,7 @@ def test_a_packed_file_is_read(tmp_path):
 )
 def test_two_directions_are_symmetrised(write, heuristic, expected):
     forward, backward = write("0-0 1-1\n\n1-0\n", "forward"), write("0-0 2-2\n\n0-0 1-0\n", "backward")
-    assert linked(links=forward, backward=backward, symmetrise=heuristic) == expected
+    assert linked(links=forward, backward=backward, symmetrization=heuristic) == expected
 
 
 GIZA_FORWARD = """# Sentence pair (1) source length 3 target length 3 alignment score : 0.1
@@ -90,8 +90,8 @@ def test_both_directions_of_giza_are_joined(write):
     """The backward file has the target in the line with NULL; the lengths of the text tell, and it is turned."""
     files = {"links": write(GIZA_FORWARD, "f.A3.final"), "backward": write(GIZA_BACKWARD, "b.A3.final")}
     assert linked(links=files["links"]) == [[[0, 0], [2, 1], [2, 2]], [], [[1, 0]]]
-    assert linked(**files, symmetrise="intersection") == [[[2, 2]], [], [[1, 0]]]
-    assert linked(**files, symmetrise="union") == [[[0, 0], [1, 1], [2, 1], [2, 2]], [], [[1, 0]]]
+    assert linked(**files, symmetrization="intersection") == [[[2, 2]], [], [[1, 0]]]
+    assert linked(**files, symmetrization="union") == [[[0, 0], [1, 1], [2, 1], [2, 2]], [], [[1, 0]]]
 
 
 def test_a_backward_file_of_giza_is_turned_where_lengths_do_not_tell(write):
@@ -99,7 +99,7 @@ def test_a_backward_file_of_giza_is_turned_where_lengths_do_not_tell(write):
     head = "# Sentence pair (1) source length 2 target length 2 alignment score : 1\n"
     forward = write(f"{head}x y\nNULL ({{ }}) a ({{ 2 }}) b ({{ }})\n", "forward")
     backward = write(f"{head}a b\nNULL ({{ 2 }}) x ({{ }}) y ({{ 1 }})\n", "backward")
-    aligner = Pharaoh(links=forward, backward=backward, symmetrise="intersection")
+    aligner = Pharaoh(links=forward, backward=backward, symmetrization="intersection")
     assert aligner.fit(pairs).align(pairs).links.to_lists() == [[[0, 1]]]
 
 

@@ -39,7 +39,7 @@ def test_counts_that_are_none_are_named(count):
         prior(("b", "y", 1), ("a", "x", count))
 
 
-@pytest.mark.parametrize("name", [name for name in ALIGNERS.names() if ALIGNERS.get(name).learns])
+@pytest.mark.parametrize("name", [name for name in ALIGNERS.names() if ALIGNERS.get(name).can_save])
 def test_links_believed_in_without_end_are_links(name):
     pairs = WordPairs.of([TextPairs.of(["a b"] * 3, ["x y"] * 3)])
     aligned = ALIGNERS.build(name).fit(pairs, Lexicon.of([("a", "y", 1e18), ("b", "x", 1e18)])).align(pairs)

@@ -7,12 +7,12 @@ import json
 import numpy as np
 import pytest
 
-from interlace.aligners import ALIGNERS, MARK, load
+from interlace.aligners import ALIGNER_FILE, ALIGNERS, load_aligner
 from interlace.alignment import WordPairs
 from interlace.core.errors import DataError, InterlaceError, SettingsError
 from interlace.core.ragged import Ragged
 
-LEARNING = [name for name in ALIGNERS.names() if ALIGNERS.get(name).learns]
+LEARNING = [name for name in ALIGNERS.names() if ALIGNERS.get(name).can_save]
 
 
 def pairs(languages=("en", "de"), word_tokenizer="moses"):
@@ -27,21 +27,21 @@ def fitted(request):
 
 def test_a_model_remembers_what_it_was_learnt_from(fitted, tmp_path):
     fitted.save(tmp_path / "model", pairs())
-    learnt = load(tmp_path / "model").learnt
-    assert (learnt.languages, learnt.word_tokenizer) == (("en", "de"), "moses")
-    load(tmp_path / "model").save(tmp_path / "again")
-    assert load(tmp_path / "again").learnt == learnt
+    trained_on = load_aligner(tmp_path / "model").trained_on
+    assert (trained_on.languages, trained_on.word_tokenizer) == (("en", "de"), "moses")
+    load_aligner(tmp_path / "model").save(tmp_path / "again")
+    assert load_aligner(tmp_path / "again").trained_on == trained_on
     fitted.save(tmp_path / "bare")
-    assert load(tmp_path / "bare").learnt is None  # as in folders that older versions wrote
+    assert load_aligner(tmp_path / "bare").trained_on is None  # as in folders that older versions wrote
 
 
 def test_other_words_and_languages_are_told_apart(fitted, tmp_path):
     fitted.save(tmp_path / "model", pairs())
-    learnt = load(tmp_path / "model").learnt
-    assert learnt.differs(pairs()) == ""
-    assert learnt.differs(pairs(("source", "target"))) == ""  # nobody said which
-    assert learnt.differs(pairs(("de", "en"))) == "learnt from en-de, but this text is de-en"
-    assert "'moses' found, but those of this text 'blanks'" in learnt.differs(pairs(word_tokenizer="blanks"))
+    trained_on = load_aligner(tmp_path / "model").trained_on
+    assert trained_on.differs(pairs()) == ""
+    assert trained_on.differs(pairs(("source", "target"))) == ""  # nobody said which
+    assert trained_on.differs(pairs(("de", "en"))) == "learnt from en-de, but this text is de-en"
+    assert "'moses' found, but those of this text 'blanks'" in trained_on.differs(pairs(word_tokenizer="blanks"))
 
 
 @pytest.mark.parametrize(
@@ -60,16 +60,16 @@ def test_other_words_and_languages_are_told_apart(fitted, tmp_path):
 )
 def test_a_damaged_description_is_named(fitted, tmp_path, text, said):
     fitted.save(tmp_path / "model")
-    (tmp_path / "model" / MARK).write_text(text)
+    (tmp_path / "model" / ALIGNER_FILE).write_text(text)
     with pytest.raises((DataError, SettingsError), match=said):
-        load(tmp_path / "model")
+        load_aligner(tmp_path / "model")
 
 
 def test_a_word_that_stands_twice_is_damage(fitted, tmp_path):
     fitted.save(tmp_path / "model")
     (tmp_path / "model" / "source.words").write_text("the\nthe\n")
     with pytest.raises(DataError, match=r"damaged model.* twice"):
-        load(tmp_path / "model")
+        load_aligner(tmp_path / "model")
 
 
 def test_arrays_of_another_kind_are_damage(fitted):
@@ -82,8 +82,8 @@ def test_arrays_of_another_kind_are_damage(fitted):
 def test_what_stands_in_the_way_is_not_replaced(fitted, tmp_path):
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "notes.txt").write_text("mine")
-    with pytest.raises(DataError, match=f"no {MARK}"):
+    with pytest.raises(DataError, match=f"no {ALIGNER_FILE}"):
         fitted.save(tmp_path / "model")
-    (tmp_path / "model" / "notes.txt").rename(tmp_path / "model" / MARK)
+    (tmp_path / "model" / "notes.txt").rename(tmp_path / "model" / ALIGNER_FILE)
     fitted.save(tmp_path / "model")
-    assert json.loads((tmp_path / "model" / MARK).read_text())["aligner"] == fitted.aligner.name
+    assert json.loads((tmp_path / "model" / ALIGNER_FILE).read_text())["aligner"] == fitted.aligner.name

@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 
 from interlace.alignment._formats_pharaoh import formatted, parsed
 from interlace.alignment.agreement import agreement
-from interlace.alignment.formats import Gold, pharaoh_lines, read_gold, read_gold_text, write_gold, write_links
+from interlace.alignment.formats import (
+    Gold,
+    pharaoh_lines,
+    read_alignments,
+    read_gold_text,
+    write_alignments,
+    write_links,
+)
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
 
@@ -41,7 +48,7 @@ def links(*rows):
 
 
 def test_pharaoh_with_possible_links(put):
-    gold = read_gold(put("0-0 2p1 1-2", "", "10?3\t0-11", "   "))
+    gold = read_alignments(put("0-0 2p1 1-2", "", "10?3\t0-11", "   "))
     assert gold.sure.to_lists() == [[[0, 0], [1, 2]], [], [[0, 11]], []]
     assert gold.possible.to_lists() == [[[0, 0], [1, 2], [2, 1]], [], [[0, 11], [10, 3]], []]
     assert (gold.format, gold.base, gold.notes, gold.numbers.tolist()) == ("pharaoh", 0, {}, [0, 1, 2, 3])
@@ -49,7 +56,7 @@ def test_pharaoh_with_possible_links(put):
 
 
 def test_links_are_sorted_and_stand_once_and_sure_ones_win(put):
-    gold = read_gold(put("3-1 0-2 0-0 3-1 0p2"))
+    gold = read_alignments(put("3-1 0-2 0-0 3-1 0p2"))
     assert gold.possible.to_lists() == gold.sure.to_lists() == [[[0, 0], [0, 2], [3, 1]]]
     assert gold.notes == {"links that stand twice in their line": 2}
 
@@ -57,7 +64,7 @@ def test_links_are_sorted_and_stand_once_and_sure_ones_win(put):
 def test_packed_files_and_windows_line_ends_are_the_same(put, tmp_path):
     plain = put("0-0 1-1", "0-1")
     (tmp_path / "links.gz").write_bytes(gzip.compress(b"\xef\xbb\xbf0-0 1-1\r\n0-1\r\n"))
-    assert read_gold(tmp_path / "links.gz").sure == read_gold(plain).sure
+    assert read_alignments(tmp_path / "links.gz").sure == read_alignments(plain).sure
 
 
 @pytest.mark.parametrize(
@@ -79,7 +86,7 @@ def test_packed_files_and_windows_line_ends_are_the_same(put, tmp_path):
 )
 def test_what_is_no_link_is_named(put, line, column, token):
     with pytest.raises(DataError) as error:
-        read_gold(put("0-0", "", line, "0-0"), kind="pharaoh")
+        read_alignments(put("0-0", "", line, "0-0"), kind="pharaoh")
     assert f"links, line 3, column {column}: {token!r} is no link; expected the numbers of two words" in str(
         error.value
     )
@@ -105,19 +112,19 @@ def test_lines_are_what_a_loop_writes_and_are_read_back(pairs, shuffle):
 def test_chunks_of_lines_make_no_difference(put, monkeypatch):
     random.seed(0)
     lines = [" ".join(f"{i}{random.choice('-p')}{random.randrange(9)}" for i in range(n % 7)) for n in range(90)]
-    whole = read_gold(put(*lines))
+    whole = read_alignments(put(*lines))
     monkeypatch.setattr("interlace.alignment._formats_lines._CHUNK", 11)
-    parts = read_gold(put(*lines))
+    parts = read_alignments(put(*lines))
     assert (parts.sure, parts.possible) == (whole.sure, whole.possible)
     with pytest.raises(DataError, match="line 91, column 3"):
-        read_gold(put(*lines, "  x"))
+        read_alignments(put(*lines, "  x"))
 
 
 def test_links_are_written_whole_in_chunks_and_packed(tmp_path):
     some = links([(0, 0), (1, 12)], [], [(3, 4)], [])
     for name in ("a", "a.gz"):
         write_links(tmp_path / name, some)
-        assert read_gold(tmp_path / name).sure == some
+        assert read_alignments(tmp_path / name).sure == some
     write_links(tmp_path / "b", (some.slice(row, row + 2) for row in (0, 2)))
     assert (tmp_path / "b").read_bytes() == (tmp_path / "a").read_bytes() == b"0-0 1-12\n\n3-4\n\n"
     with pytest.raises(DataError, match="expected 0 to 999999"):
@@ -127,8 +134,8 @@ def test_links_are_written_whole_in_chunks_and_packed(tmp_path):
 
 
 def test_gold_is_written_with_possible_links(tmp_path, put):
-    gold = read_gold(put("1-1 2p3", "", "2-2", name="from-one"), base=1)
-    write_gold(tmp_path / "out", gold)
+    gold = read_alignments(put("1-1 2p3", "", "2-2", name="from-one"), base=1)
+    write_alignments(tmp_path / "out", gold)
     assert (tmp_path / "out").read_text() == "0-0 1p2\n\n1-1\n"
 
 
@@ -137,107 +144,107 @@ def test_gold_is_written_with_possible_links(tmp_path, put):
 
 def test_a_word_zero_says_from_zero(put):
     # Although (2-2) would be the last words, counted from 1.
-    gold = read_gold(put("0-0 2-2", "2-2"), lengths((3, 3), (2, 2)))
+    gold = read_alignments(put("0-0 2-2", "2-2"), lengths((3, 3), (2, 2)))
     assert (gold.base, gold.sure.to_lists()) == (0, [[[0, 0], [2, 2]], []])
     assert gold.notes == {"links beyond a side's end left out, first in line 2": 1}
 
 
 def test_the_last_word_says_from_one(put):
-    gold = read_gold(put("1-1 3-2", "1-2"), lengths((5, 9), (3, 2)))
+    gold = read_alignments(put("1-1 3-2", "1-2"), lengths((5, 9), (3, 2)))
     assert (gold.base, gold.sure.to_lists(), gold.notes) == (1, [[[0, 0], [2, 1]], [[0, 1]]], {})
 
 
 def test_what_tells_nothing_counts_from_zero_and_says_so(put):
     note = {"linked pairs that do not tell whether words count from 0 or 1: taken as from 0": 1}
-    gold = read_gold(put("1-1 2-2", ""), lengths((5, 9), (3, 2)))
+    gold = read_alignments(put("1-1 2-2", ""), lengths((5, 9), (3, 2)))
     assert (gold.base, gold.sure.to_lists(), gold.notes) == (0, [[[1, 1], [2, 2]], []], note)
-    assert read_gold(put("1-1 2-2", "")).notes == note
-    assert read_gold(put("1-1 2-2"), base=1).sure.to_lists() == [[[0, 0], [1, 1]]]
-    assert read_gold(put("", "")).base == 0
+    assert read_alignments(put("1-1 2-2", "")).notes == note
+    assert read_alignments(put("1-1 2-2"), base=1).sure.to_lists() == [[[0, 0], [1, 1]]]
+    assert read_alignments(put("", "")).base == 0
 
 
 def test_many_pairs_without_a_word_zero_count_from_one_and_say_so(put):
     note = {"linked pairs, none with a word 0: words taken as counted from 1": 20}
-    gold = read_gold(put(*["1-1 2-3"] * 20, ""))
+    gold = read_alignments(put(*["1-1 2-3"] * 20, ""))
     assert (gold.base, gold.notes) == (1, note)
-    assert read_gold(put(*["1-1 2-3"] * 19)).base == 0
-    assert read_gold(put(*["1-1 2-3"] * 19, "0-2")).base == 0
-    assert read_gold(put(*["2-2 2-3"] * 30)).base == 0
+    assert read_alignments(put(*["1-1 2-3"] * 19)).base == 0
+    assert read_alignments(put(*["1-1 2-3"] * 19, "0-2")).base == 0
+    assert read_alignments(put(*["2-2 2-3"] * 30)).base == 0
 
 
 def test_a_word_zero_where_words_count_from_one_is_the_null_word(put):
-    gold = read_gold(put("1-1 0-2 1p0", "0-1"), base=1)
+    gold = read_alignments(put("1-1 0-2 1p0", "0-1"), base=1)
     assert gold.possible.to_lists() == [[[0, 0]], []]
     assert gold.notes == {"links to a word 0 left out, first in line 1": 3}
 
 
 def test_in_wpt_a_word_zero_beside_links_to_last_words_is_the_null_word(put):
     three = lengths((3, 3), (3, 2), (2, 2))
-    gold = read_gold(put("1 1 0", "1 0 2 P", "1 3 3", "2 1 1", "2 3 2", "3 2 2 P"), three)
+    gold = read_alignments(put("1 1 0", "1 0 2 P", "1 3 3", "2 1 1", "2 3 2", "3 2 2 P"), three)
     assert (gold.base, gold.beyond) == (1, 0)
     assert gold.possible.to_lists() == [[[2, 2]], [[0, 0], [2, 1]], [[1, 1]]]
     assert gold.notes == {"links to a word 0 left out, first in sentence 1": 2}
-    stray = read_gold(put("1 0 0", "1 3 3", "2 1 1", "3 1 1"), three)
+    stray = read_alignments(put("1 0 0", "1 3 3", "2 1 1", "3 1 1"), three)
     assert (stray.base, stray.beyond) == (0, 1)
     assert stray.possible.to_lists() == [[[0, 0]], [[1, 1]], [[1, 1]]]
 
 
 def test_as_many_pairs_as_the_text_has(put):
     with pytest.raises(DataError, match="links: links of 2 pairs, but the text has 3"):
-        read_gold(put("0-0", "0-0"), lengths((1, 1), (1, 1), (1, 1)))
+        read_alignments(put("0-0", "0-0"), lengths((1, 1), (1, 1), (1, 1)))
 
 
 # ---- numbered formats ----
 
 
 def test_talp_lines(put):
-    gold = read_gold(put("0\t0-0 1p2 ", "1\t", "2\t3-1"))
+    gold = read_alignments(put("0\t0-0 1p2 ", "1\t", "2\t3-1"))
     assert (gold.format, gold.base, gold.numbers.tolist()) == ("talp", 0, [0, 1, 2])
     assert gold.sure.to_lists() == [[[0, 0]], [], [[3, 1]]]
     assert gold.possible.to_lists() == [[[0, 0], [1, 2]], [], [[3, 1]]]
-    moved = read_gold(put("7\t1-1", "3\t0-0"), numbers=[3, 5, 7])
+    moved = read_alignments(put("7\t1-1", "3\t0-0"), numbers=[3, 5, 7])
     assert (moved.sure.to_lists(), moved.numbers.tolist()) == ([[[0, 0]], [], [[1, 1]]], [3, 5, 7])
     with pytest.raises(DataError, match=r"line 2, column 7: '1x1' is no link"):
-        read_gold(put("0\t0-0", "1\t0-0 1x1"))
+        read_alignments(put("0\t0-0", "1\t0-0 1x1"))
     with pytest.raises(DataError, match="the number 4 stands before several pairs"):
-        read_gold(put("4\t0-0", "4\t0-1"))
+        read_alignments(put("4\t0-0", "4\t0-1"))
     with pytest.raises(DataError, match="line 2: 'x'; expected the number of a pair"):
-        read_gold(put("0\t0-0", "x"))
+        read_alignments(put("0\t0-0", "x"))
 
 
 def test_wpt_lines(put):
     file = put("26 2 1 S", "26 3 3 P", "28 1 1 S 0.5", "26 2 2", "", "26 2 1 P")
-    gold = read_gold(file)
+    gold = read_alignments(file)
     assert (gold.format, gold.base, gold.numbers.tolist()) == ("wpt", 1, [26, 28])
     assert gold.sure.to_lists() == [[[1, 0], [1, 1]], [[0, 0]]]
     assert gold.possible.to_lists() == [[[1, 0], [1, 1], [2, 2]], [[0, 0]]]
     assert gold.notes == {"links that stand twice in their line": 1}
-    spread = read_gold(file, lengths((3, 3), (4, 4), (1, 1)), numbers=[26, 27, 28])
+    spread = read_alignments(file, lengths((3, 3), (4, 4), (1, 1)), numbers=[26, 27, 28])
     assert spread.sure.to_lists() == [[[1, 0], [1, 1]], [], [[0, 0]]]
     with pytest.raises(DataError, match="line 2: '1 2 x'; expected the numbers of a sentence"):
-        read_gold(put("1 2 3", "1 2 x"))
+        read_alignments(put("1 2 3", "1 2 x"))
 
 
 def test_sentences_of_wpt_count_from_zero_or_one(put):
     three = lengths((4, 4), (4, 4), (4, 4))
-    assert read_gold(put("0 0 0", "2 1 1"), three).sure.to_lists() == [[[0, 0]], [], [[1, 1]]]
-    assert read_gold(put("1 0 0", "3 1 1"), three).sure.to_lists() == [[[0, 0]], [], [[1, 1]]]
-    assert read_gold(put("5 0 0", "7 1 1", "9 2 2"), three).numbers.tolist() == [5, 7, 9]
+    assert read_alignments(put("0 0 0", "2 1 1"), three).sure.to_lists() == [[[0, 0]], [], [[1, 1]]]
+    assert read_alignments(put("1 0 0", "3 1 1"), three).sure.to_lists() == [[[0, 0]], [], [[1, 1]]]
+    assert read_alignments(put("5 0 0", "7 1 1", "9 2 2"), three).numbers.tolist() == [5, 7, 9]
     with pytest.raises(DataError, match="2 sentences, numbered 5 to 7, but the text has 3 pairs; give the numbers"):
-        read_gold(put("5 0 0", "7 1 1"), three)
+        read_alignments(put("5 0 0", "7 1 1"), three)
     with pytest.raises(DataError, match="links of sentence 7, but the text has 3 sentences, numbered 4 to 6"):
-        read_gold(put("5 0 0", "7 1 1"), three, numbers=[4, 5, 6])
+        read_alignments(put("5 0 0", "7 1 1"), three, numbers=[4, 5, 6])
 
 
 def test_json_lines(put):
     row = {"src_words": ["a", "b"], "tgt_words": ["x"], "alignment": [[1, 0], [0, 0], [1, 0]]}
-    gold = read_gold(put(json.dumps(row)))
+    gold = read_alignments(put(json.dumps(row)))
     assert (gold.format, gold.base, gold.sure.to_lists()) == ("jsonl", 0, [[[0, 0], [1, 0]]])
-    assert read_gold(put(json.dumps({**row, "alignment": [[2, 1]]}))).sure.to_lists() == [[[1, 0]]]
-    beyond = read_gold(put(json.dumps({**row, "alignment": [[0, 0], [2, 0]]})))
+    assert read_alignments(put(json.dumps({**row, "alignment": [[2, 1]]}))).sure.to_lists() == [[[1, 0]]]
+    beyond = read_alignments(put(json.dumps({**row, "alignment": [[0, 0], [2, 0]]})))
     assert beyond.notes == {"links beyond a side's end left out, first in pair 1": 1}
     with pytest.raises(DataError, match="pair 1: 2 and 1 words, but the text has 2 and 2"):
-        read_gold(put(json.dumps(row)), lengths((2, 2)))
+        read_alignments(put(json.dumps(row)), lengths((2, 2)))
 
 
 @pytest.mark.parametrize(
@@ -258,7 +265,7 @@ def test_json_lines(put):
 )
 def test_damaged_json_is_named(put, line, message):
     with pytest.raises(DataError, match=message):
-        read_gold(put('{"src_words": [], "tgt_words": [], "alignment": []}', line))
+        read_alignments(put('{"src_words": [], "tgt_words": [], "alignment": []}', line))
 
 
 GIZA = (
@@ -272,36 +279,36 @@ GIZA = (
 
 
 def test_giza_files(put):
-    gold = read_gold(put(*GIZA))
+    gold = read_alignments(put(*GIZA))
     assert (gold.format, gold.base, gold.numbers.tolist()) == ("giza", 1, [1, 2])
     assert gold.sure.to_lists() == [[[0, 0]], [[0, 0], [0, 2]]]
     text = read_gold_text(put(*GIZA))
     assert (text.pairs.source.lines, text.pairs.target.lines) == (["b", "a ({"], ["y", "x ({ z"])
     # The text says that it is the other side: the links are turned round.
-    turned = read_gold(put(*GIZA), text.lengths[::-1])
+    turned = read_alignments(put(*GIZA), text.lengths[::-1])
     assert turned.sure.to_lists() == [[[0, 0]], [[0, 0], [2, 0]]]
     assert turned.notes == {"rows with source and target exchanged": 2}
     with pytest.raises(DataError, match="sentence 2: 2 and 3 words, but the text has 2 and 4"):
-        read_gold(put(*GIZA), lengths((1, 1), (2, 4)))
+        read_alignments(put(*GIZA), lengths((1, 1), (2, 4)))
 
 
 @pytest.mark.parametrize(("cut", "line"), [((0, 1), 3), ((0, 1, 3), 3), ((0, 1, 2, 2), 4)])
 def test_a_damaged_giza_file_is_named(put, cut, line):
     with pytest.raises(DataError, match=f"line {line}: .*of GIZA"):
-        read_gold(put(*(GIZA[place] for place in cut)))
+        read_alignments(put(*(GIZA[place] for place in cut)))
     with pytest.raises(DataError, match=r"line 3: expected 'NULL"):
-        read_gold(put(*GIZA[:2], "NULL ({ 9 }) a ({ 1 })"))
+        read_alignments(put(*GIZA[:2], "NULL ({ 9 }) a ({ 1 })"))
 
 
 def test_what_looks_like_no_format_is_named(put):
     with pytest.raises(DataError, match="line 2: 'hello' looks like no format of links; there are: pharaoh, talp, wpt"):
-        read_gold(put("", "hello"))
+        read_alignments(put("", "hello"))
     with pytest.raises(SettingsError, match="no format of links 'pharao'; did you mean 'pharaoh'"):
-        read_gold(put("0-0"), kind="pharao")
+        read_alignments(put("0-0"), kind="pharao")
     with pytest.raises(SettingsError, match="words count from 0 or 1, not from 2"):
-        read_gold(put("0-0"), base=2)
+        read_alignments(put("0-0"), base=2)
     with pytest.raises(DataError, match="the file is empty"):
-        read_gold(put())
+        read_alignments(put())
 
 
 # ---- text ----
@@ -359,7 +366,7 @@ SETS = {  # links, text; pairs, format, base, sure and other possible links, lef
 
 def load(folder, links_file, *texts):
     text = read_gold_text(*(folder / name for name in texts))
-    return text, read_gold(folder / links_file, text.lengths, text.numbers)
+    return text, read_alignments(folder / links_file, text.lengths, text.numbers)
 
 
 @pytest.mark.parametrize("name", SETS)
@@ -384,7 +391,7 @@ def test_real_stories_are_counted_as_known(real_data):
 
 def test_two_files_of_the_same_real_links_agree(real_data):
     folder = real_data / "alignment/bicici-de-en"
-    one, other = read_gold(folder / "de-en.wa"), read_gold(folder / "de-en.ref.wa")
+    one, other = read_alignments(folder / "de-en.wa"), read_alignments(folder / "de-en.ref.wa")
     assert isinstance(one, Gold)
     assert (one.sure, one.base, other.base, other.numbers[0]) == (other.sure, 0, 0, 1)
     assert len(one.sure.flat) == 1233

@@ -43,10 +43,10 @@ def entries(lexicon):
 def test_links_are_counted_as_worked_by_hand():
     lexicon = Lexicon.count(*linked())
     assert entries(lexicon) == {("house", "Haus"): 2, ("small", "kleine"): 1, ("the", "das"): 2}
-    assert dict(zip(lexicon.source_types, lexicon.source_alone, strict=True)) == {
+    assert dict(zip(lexicon.source_types, lexicon.source_unaligned, strict=True)) == {
         "!": 1, "house": 1, "small": 0, "the": 0,
     }  # fmt: skip
-    assert lexicon.target_alone.tolist() == [0, 0, 0]
+    assert lexicon.target_unaligned.tolist() == [0, 0, 0]
 
 
 def test_probabilities_count_words_without_links_as_linked_to_null():
@@ -70,9 +70,9 @@ def test_shares_of_a_word_add_up_with_that_of_null(rows):
     assert {
         tuple(entry): count for entry, count in zip(lexicon.entries.tolist(), lexicon.counts, strict=True)
     } == expected
-    totals = np.bincount(lexicon.entries[:, 0], lexicon.counts, minlength=5) + lexicon.source_alone
+    totals = np.bincount(lexicon.entries[:, 0], lexicon.counts, minlength=5) + lexicon.source_unaligned
     shares = np.bincount(lexicon.entries[:, 0], lexicon.forward, minlength=5)
-    shares = shares + lexicon.source_alone / np.maximum(totals, 1)
+    shares = shares + lexicon.source_unaligned / np.maximum(totals, 1)
     assert np.allclose(shares[totals > 0], 1)
     again = lexicon.reversed()
     assert (again.entries.tolist(), again.counts.tolist()) == _pairs_of(Lexicon.count(pairs.reversed(), Ragged.of(
@@ -155,7 +155,7 @@ def test_folded_entries_stand_for_all_spellings():
 def test_words_without_links_are_renumbered_too():
     lexicon = Lexicon.count(*linked())
     other = lexicon.between(["house", "q", "!"], ["Haus"])
-    assert other.source_alone.tolist() == [1, 0, 1]
+    assert other.source_unaligned.tolist() == [1, 0, 1]
     assert other.null_backward.tolist() == [0.5, 0, 0.5]
     assert other.forward == pytest.approx([2 / 3])
 

@@ -18,7 +18,7 @@ def extract(lengths, links, **rules):
     return phrase_pairs(sides[:, 0], sides[:, 1], Ragged.of(links, width=2), PhraseRules(**rules)).to_lists()
 
 
-def reference(n, m, links, longest, absorb):
+def reference(n, m, links, longest, unaligned_borders):
     """The definition: every pair of spans is tried."""
     linked = [{i for i, _ in links}, {j for _, j in links}]
     found = []
@@ -28,7 +28,7 @@ def reference(n, m, links, longest, absorb):
         inside = [(a <= i < b, c <= j < d) for i, j in links]
         if (True, True) not in inside or any(source != target for source, target in inside):
             continue
-        if absorb or ({a, b - 1} <= linked[0] and {c, d - 1} <= linked[1]):
+        if unaligned_borders or ({a, b - 1} <= linked[0] and {c, d - 1} <= linked[1]):
             found.append([a, b, c, d])
     return found
 
@@ -36,7 +36,7 @@ def reference(n, m, links, longest, absorb):
 def test_the_phrases_of_the_paper_figure():
     # Maria no daba una bofetada a la bruja verde / Mary did not slap the green witch (Koehn et al. 2003)
     links = [(0, 0), (1, 1), (1, 2), (2, 3), (3, 3), (4, 3), (5, 4), (6, 4), (7, 6), (8, 5)]
-    found = extract([(9, 7)], [links], longest=9)[0]
+    found = extract([(9, 7)], [links], max_phrase_length=9)[0]
     minimal = [[0, 1, 0, 1], [1, 2, 1, 3], [2, 5, 3, 4], [5, 7, 4, 5], [7, 8, 6, 7], [8, 9, 5, 6]]
     assert all(span in found for span in minimal)
     assert [7, 9, 5, 7] in found  # bruja verde = green witch
@@ -49,15 +49,25 @@ def test_words_without_links_are_absorbed_at_the_borders_or_not():
     assert extract([(3, 2)], links) == [[
         [0, 2, 0, 2], [0, 2, 1, 2], [0, 3, 0, 2], [0, 3, 1, 2], [1, 2, 0, 2], [1, 2, 1, 2], [1, 3, 0, 2], [1, 3, 1, 2],
     ]]  # fmt: skip
-    assert extract([(3, 2)], links, absorb=False) == [[[1, 2, 1, 2]]]
-    assert extract([(3, 3)], [[(0, 0), (2, 2)]], absorb=False)[0][1] == [0, 3, 0, 3]  # inside, they always are
+    assert extract([(3, 2)], links, unaligned_borders=False) == [[[1, 2, 1, 2]]]
+    assert extract([(3, 3)], [[(0, 0), (2, 2)]], unaligned_borders=False)[0][1] == [
+        0,
+        3,
+        0,
+        3,
+    ]  # inside, they always are
 
 
 def test_length_is_limited_on_both_sides():
-    assert extract([(1, 5)], [[(0, 0), (0, 4)]], longest=4) == [[]]
-    assert extract([(5, 1)], [[(0, 0), (4, 0)]], longest=4) == [[]]
-    assert extract([(5, 1)], [[(0, 0), (4, 0)]], longest=5) == [[[0, 5, 0, 1]]]
-    assert extract([(2, 4)], [[(0, 0)]], longest=2)[0] == [[0, 1, 0, 1], [0, 1, 0, 2], [0, 2, 0, 1], [0, 2, 0, 2]]
+    assert extract([(1, 5)], [[(0, 0), (0, 4)]], max_phrase_length=4) == [[]]
+    assert extract([(5, 1)], [[(0, 0), (4, 0)]], max_phrase_length=4) == [[]]
+    assert extract([(5, 1)], [[(0, 0), (4, 0)]], max_phrase_length=5) == [[[0, 5, 0, 1]]]
+    assert extract([(2, 4)], [[(0, 0)]], max_phrase_length=2)[0] == [
+        [0, 1, 0, 1],
+        [0, 1, 0, 2],
+        [0, 2, 0, 1],
+        [0, 2, 0, 2],
+    ]
 
 
 def test_rows_without_links_or_words_have_no_phrases():
@@ -65,21 +75,24 @@ def test_rows_without_links_or_words_have_no_phrases():
     assert extract([], []) == []
 
 
-@pytest.mark.parametrize("absorb", [True, False])
-def test_ten_thousand_random_pairs_equal_the_definition(absorb):
-    rng = np.random.default_rng(7 + absorb)
+@pytest.mark.parametrize("unaligned_borders", [True, False])
+def test_ten_thousand_random_pairs_equal_the_definition(unaligned_borders):
+    rng = np.random.default_rng(7 + unaligned_borders)
     for longest in (1, 2, 3, 5, 9):
         lengths = rng.integers(0, 8, (1_000, 2))
         links = []
         for n, m in lengths.tolist():
             drawn = rng.random((n, m)) < rng.choice([0.05, 0.15, 0.4])
             links.append([tuple(link) for link in rng.permutation(np.argwhere(drawn)).tolist()])  # in any order
-        expected = [reference(n, m, row, longest, absorb) for (n, m), row in zip(lengths.tolist(), links, strict=True)]
-        assert extract(lengths, links, longest=longest, absorb=absorb) == expected
+        expected = [
+            reference(n, m, row, longest, unaligned_borders)
+            for (n, m), row in zip(lengths.tolist(), links, strict=True)
+        ]
+        assert extract(lengths, links, max_phrase_length=longest, unaligned_borders=unaligned_borders) == expected
 
 
 def test_a_long_sentence_with_a_single_link_outgrows_no_buffer():
-    found = extract([(1_000, 1_000)], [[(500, 500)]], longest=20)
+    found = extract([(1_000, 1_000)], [[(500, 500)]], max_phrase_length=20)
     assert len(found[0]) == (20 * 21 // 2) ** 2  # every span that holds the word, on both sides
 
 
@@ -99,21 +112,21 @@ def test_a_link_beyond_its_sentence_is_named():
             extract([(1, 1), (2, 3)], [[(0, 0)], [link]])
     with pytest.raises(DataError, match="1 source and 1 target sentences, but 2 rows of links"):
         extract([(1, 1)], [[], []])
-    with pytest.raises(SettingsError, match="longest"):
-        PhraseRules(longest=0)
+    with pytest.raises(SettingsError, match="max_phrase_length"):
+        PhraseRules(max_phrase_length=0)
 
 
 def test_links_that_are_not_sure_enough_take_no_part():
     links = Ragged.of([[(0, 0), (0, 1), (1, 1)], [], [(0, 0)]], width=2)
     confidence = np.array([0.9, 0.2, 0.9, 0.4], np.float32)
     lengths = np.array([2, 1, 1])
-    found = phrase_pairs(lengths, lengths, links, PhraseRules(least_confidence=0.4), confidence=confidence)
+    found = phrase_pairs(lengths, lengths, links, PhraseRules(min_confidence=0.4), confidence=confidence)
     assert found.to_lists() == [[[0, 1, 0, 1], [0, 2, 0, 2], [1, 2, 1, 2]], [], [[0, 1, 0, 1]]]
     all_of_them = phrase_pairs(lengths, lengths, links, confidence=confidence)
     assert all_of_them.to_lists() == [[[0, 2, 0, 2]], [], [[0, 1, 0, 1]]]
     part = phrase_pairs(
-        lengths[1:], lengths[1:], links.slice(1, 3), PhraseRules(least_confidence=0.5), confidence=confidence[3:]
+        lengths[1:], lengths[1:], links.slice(1, 3), PhraseRules(min_confidence=0.5), confidence=confidence[3:]
     )
     assert part.to_lists() == [[], []]
-    with pytest.raises(DataError, match=r"least_confidence = 0\.5, but these links have no confidence"):
-        phrase_pairs(lengths, lengths, links, PhraseRules(least_confidence=0.5))
+    with pytest.raises(DataError, match=r"min_confidence = 0\.5, but these links have no confidence"):
+        phrase_pairs(lengths, lengths, links, PhraseRules(min_confidence=0.5))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from interlace.aligners import DEFAULT
+from interlace.aligners import DEFAULT_ALIGNER
 from interlace.cli import application
 from interlace.cli._align_options import With
 from interlace.core.errors import DataError, MissingDependencyError, SettingsError
@@ -86,11 +86,11 @@ def test_a_file_of_links_is_gzip_by_its_name_and_its_path_is_said(text):
 
 def test_the_summary_holds_what_was_done(text):
     found = json.loads(
-        run(*sides(text), "--with", "diagonal", "--set", "null=0.1", "--symmetrise", "intersection", "--into",
+        run(*sides(text), "--with", "diagonal", "--set", "null=0.1", "--symmetrization", "intersection", "--into",
             text / "links", "--gold", text / "a.gold", "--json").stdout
     )  # fmt: skip
     assert (found["aligner"], found["settings"]["null"], found["pairs"]) == ("diagonal", 0.1, 200)
-    assert found["settings"]["symmetrise"] == "intersection"
+    assert found["settings"]["symmetrization"] == "intersection"
     assert found["links"] == found["gold"]["links"] == sum(len(line.split()) for line in read_lines(text / "links"))
     drawn = sum(len(line.split()) for line in read_lines(text / "a.gold"))
     assert found["gold"]["aer"] == pytest.approx(1 - 2 * found["gold"]["in_sure"] / (found["links"] + drawn))
@@ -126,7 +126,7 @@ def test_a_saved_model_links_new_text(text):
 
 
 def test_the_help_names_the_default():
-    assert f"none: {DEFAULT}." in With.__metadata__[0].help
+    assert f"none: {DEFAULT_ALIGNER}." in With.__metadata__[0].help
 
 
 def test_a_saved_model_says_where_the_text_does_not_suit_it(text, caplog):
@@ -201,8 +201,8 @@ def test_text_without_blanks_is_pointed_out(tmp_path, caplog):
     ("options", "said"),
     [
         ("--with diagnal", "did you mean 'diagonal'"),
-        ("--symmetrise gdfa", "there are: grow-diag,"),
-        ("--with similarity --symmetrise union", "does not join"),
+        ("--symmetrization gdfa", "there are: grow-diag,"),
+        ("--with similarity --symmetrization union", "does not join"),
         ("--set thresold=1", "did you mean 'threshold'"),
         ("--set threshold=7", "less than or equal to 1"),
         ("--set seed", "such as seed=1"),

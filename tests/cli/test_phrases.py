@@ -5,7 +5,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from interlace.alignment.table import PhraseTable
+from interlace.alignment.phrase_table import PhraseTable
 from interlace.cli import application
 from interlace.core.errors import DataError, SettingsError
 from interlace.text.lines import write_lines
@@ -121,7 +121,7 @@ def test_forgotten_links_are_guessed():
 @pytest.mark.usefixtures("text")
 def test_unsure_links_are_left_out_where_their_confidence_is_known(tmp_path):
     write_lines(tmp_path / "grades", ["0.9 0.9 0.3", "0.9 0.9", "", "0.9 0.9"])
-    grades = ("--confidence", "grades", "--least-confidence", 0.5)
+    grades = ("--confidence", "grades", "--min-confidence", 0.5)
     found = pairs(run("a.en", "a.de", "links", "--no-border-words", *grades))
     assert ("red", "rote") in found
     assert ("red house", "rote Haus") not in found
@@ -140,6 +140,6 @@ def test_unsure_links_are_left_out_where_their_confidence_is_known(tmp_path):
 def test_confidences_of_other_links(tmp_path, lines, message):
     write_lines(tmp_path / "grades", lines)
     with pytest.raises(DataError, match=message):
-        run("a.en", "a.de", "links", "--confidence", "grades", "--least-confidence", 0.5)
-    with pytest.raises(SettingsError, match="--confidence FILE and --least-confidence NUMBER are wanted together"):
+        run("a.en", "a.de", "links", "--confidence", "grades", "--min-confidence", 0.5)
+    with pytest.raises(SettingsError, match="--confidence FILE and --min-confidence NUMBER are wanted together"):
         run("a.en", "a.de", "links", "--confidence", "grades")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from interlace import toy as world
-from interlace.aligners import ALIGNERS, load
+from interlace.aligners import ALIGNERS, load_aligner
 from interlace.alignment import WordPairs
 from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError
@@ -90,7 +90,7 @@ def build(request, start, tmp_path):
 
 
 def check(aligned, pairs):
-    """The contract of `Aligned`."""
+    """The contract of `Alignments`."""
     links, confidence = aligned.links, aligned.confidence
     assert len(aligned) == len(links) == len(pairs)
     assert (links.offsets[0], links.offsets[-1]) == (0, len(links.values))
@@ -160,8 +160,8 @@ def test_chunks_give_what_the_whole_gives(build, rows):
     np.testing.assert_allclose(np.concatenate([part.confidence for part in parts]), whole.confidence, rtol=1e-4)
     for part, chunk in zip(parts, pairs.chunks(rows), strict=True):
         check(part, chunk)
-    own = fitted.align_own(pairs)
-    parts = [fitted.align_own(chunk) for chunk in pairs.chunks(rows)]
+    own = fitted.align_training_pairs(pairs)
+    parts = [fitted.align_training_pairs(chunk) for chunk in pairs.chunks(rows)]
     assert [row for part in parts for row in part.links.to_lists()] == own.links.to_lists()
     np.testing.assert_allclose(np.concatenate([part.confidence for part in parts]), own.confidence, rtol=1e-4)
 
@@ -174,12 +174,12 @@ def test_no_pairs_have_no_links(build):
 def test_what_is_learnt_is_saved_and_links_new_text(build, tmp_path):
     pairs = word_pairs(*PLAIN)
     fitted = build(pairs).fit(pairs)
-    if not fitted.aligner.learns:
+    if not fitted.aligner.can_save:
         with pytest.raises(DataError, match="learns nothing"):
             fitted.save(tmp_path / "model")
         return
     fitted.save(tmp_path / "model")
-    again = load(tmp_path / "model")
+    again = load_aligner(tmp_path / "model")
     assert again.aligner == fitted.aligner
     unknown = ["quagga xyzzy", "the quagga reads", "", "a doctor", "doctor the"]
     new = word_pairs(unknown, ["plugh", "die quagga liest", "x", "ein", ""])
@@ -220,8 +220,8 @@ def test_those_who_watch_see_it_end(build):
     pairs = word_pairs(*PLAIN)
     seen = []
     aligner = build(pairs)
-    aligner.fit(pairs, watch=lambda *step: seen.append(step))
-    if aligner.learns:
+    aligner.fit(pairs, progress=lambda *step: seen.append(step))
+    if aligner.can_save:
         assert all(isinstance(what, str) and 0 <= done <= total for what, done, total in seen)
         assert seen[-1][1] == seen[-1][2] > 0
 
@@ -238,7 +238,7 @@ def scenes():
 
 @pytest.mark.parametrize("language", sorted(set(world.LANGUAGES.names()) - {"en"}))
 def test_statistics_find_the_links_of_the_toy_corpus(build, scenes, language):
-    if not ALIGNERS.get(build.name).learns and build.name not in OUTSIDE:
+    if not ALIGNERS.get(build.name).can_save and build.name not in OUTSIDE:
         pytest.skip("learns nothing from text")
     text = world.pairs("en", language, scenes)
     pairs = WordPairs.of([text])

@@ -7,7 +7,7 @@ import pytest
 
 from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError, SettingsError
-from interlace.embeddings import METHODS, Sources, WordVectors
+from interlace.embeddings import EMBEDDING_METHODS, EmbeddingSources, WordVectors
 from interlace.embeddings.concat import Mixed
 
 SKIPGRAM = {"width": 8, "least": 1, "epochs": 2, "buckets": 100}
@@ -28,17 +28,17 @@ SENTENCES = {
     "de": ["die Katze sieht Anna".split(), "der Hund sieht die Katze".split(), "ein Hund liest".split()] * 8,
 }
 LEXICON = Lexicon.of([("cat", "katze", 1), ("dog", "Hund", 1), ("reads", "liest", 1), ("sees", "sieht", 1)])
-TEXT = Sources(texts=SENTENCES, dictionaries={("en", "de"): LEXICON})
+TEXT = EmbeddingSources(texts=SENTENCES, dictionaries={("en", "de"): LEXICON})
 
 
-@pytest.fixture(params=METHODS.names())
+@pytest.fixture(params=EMBEDDING_METHODS.names())
 def name(request):
     return request.param
 
 
 @pytest.fixture
 def method(name):
-    return METHODS.build({"name": name, **SETTINGS[name]})
+    return EMBEDDING_METHODS.build({"name": name, **SETTINGS[name]})
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def test_equal_seeds_give_equal_vectors_and_others_do_not(method):
 
 def test_one_text_of_all_is_enough_for_those_that_learn_jointly_and_for_no_other(method):
     """Then a word of two languages has one vector: the same that both have where the languages are told apart."""
-    joined = Sources(texts={"all": Mixed(SENTENCES)})
+    joined = EmbeddingSources(texts={"all": Mixed(SENTENCES)})
     if not method.joint:
         with pytest.raises(SettingsError, match=r"mapping\.pivot = 'en', but there are no vectors or text of it"):
             method.fit(joined)
@@ -94,7 +94,7 @@ def test_it_tells_how_far_it_is(method):
 def test_a_text_without_frequent_words_is_refused(name):
     changed = SETTINGS[name] | {"skipgram": SKIPGRAM | {"least": 10_000}}
     with pytest.raises(DataError, match=r"lower 'skipgram\.least'"):
-        METHODS.build({"name": name, **changed}).fit(TEXT)
+        EMBEDDING_METHODS.build({"name": name, **changed}).fit(TEXT)
 
 
 # ---- methods that map ----
@@ -103,7 +103,7 @@ def test_a_text_without_frequent_words_is_refused(name):
 def test_the_pivot_must_be_one_of_the_languages(maps):
     changed = SETTINGS[maps] | {"mapping": {"pivot": "dee"}}
     with pytest.raises(SettingsError, match=r"mapping\.pivot = 'dee'.*did you mean 'de'"):
-        METHODS.build({"name": maps, **changed}).fit(TEXT)
+        EMBEDDING_METHODS.build({"name": maps, **changed}).fit(TEXT)
 
 
 @pytest.mark.usefixtures("maps")
@@ -116,7 +116,7 @@ def test_distances_within_a_language_stay_and_the_pivot_does_not_move(method):
         for (language, lines), n in zip(SENTENCES.items(), (7, 8), strict=True)
     }
     given = {language: own.moved(own.vectors[: len(own)]) for language, own in given.items()}
-    found = method.fit(Sources(given=given, dictionaries=TEXT.dictionaries)).vectors
+    found = method.fit(EmbeddingSources(given=given, dictionaries=TEXT.dictionaries)).vectors
     np.testing.assert_array_equal(found["en"].vectors, given["en"].vectors)
     before, after = (vectors["de"].vectors for vectors in (given, found))
     np.testing.assert_allclose(after @ after.T, before @ before.T, atol=1e-4)
@@ -129,4 +129,4 @@ def test_vectors_of_two_widths_are_refused(method):
         "de": WordVectors("de", ["Anna", "katze"], np.ones((2, 4), np.float32)),
     }
     with pytest.raises(DataError, match="'de' are 4 wide, those of 'en' 3"):
-        method.fit(Sources(given=given, dictionaries=TEXT.dictionaries))
+        method.fit(EmbeddingSources(given=given, dictionaries=TEXT.dictionaries))

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlace.core import neighbors as neighbours
-from interlace.core.neighbors import Surroundings, hubness, mutual, nearest, ranks, unit
+from interlace.core.neighbors import MarginScorer, mean_neighbor_similarity, mutual, nearest, ranks, unit
 from interlace.core.ragged import Ragged
 
 COSINES = torch.tensor([[0.9, 0.1], [0.8, 0.7]])
@@ -41,23 +41,23 @@ def vectors(count, seed):
 
 
 def test_margins_by_hand():
-    ratio = Surroundings("ratio", *AROUND).margins(COSINES, BOTH)
+    ratio = MarginScorer("ratio", *AROUND).margins(COSINES, BOTH)
     np.testing.assert_allclose(ratio, [[0.9 / 0.675, 0.1 / 0.45], [0.8 / 0.8, 0.7 / 0.575]], rtol=1e-6)
-    distance = Surroundings("distance", *AROUND).margins(COSINES, BOTH)
+    distance = MarginScorer("distance", *AROUND).margins(COSINES, BOTH)
     np.testing.assert_allclose(distance, [[0.225, -0.35], [0.0, 0.125]], atol=1e-6)
-    assert (Surroundings("absolute", *AROUND).margins(COSINES, BOTH) == COSINES).all()
+    assert (MarginScorer("absolute", *AROUND).margins(COSINES, BOTH) == COSINES).all()
     # by cosine both take the hub; by margin the second finds its own
     assert COSINES.argmax(dim=1).tolist() == [0, 0]
     assert ratio.argmax(dim=1).tolist() == distance.argmax(dim=1).tolist() == [0, 1]
 
 
 def test_a_block_of_the_queries_takes_their_surroundings():
-    last = Surroundings("ratio", *AROUND).margins(COSINES[1:], slice(1, 2))
+    last = MarginScorer("ratio", *AROUND).margins(COSINES[1:], slice(1, 2))
     np.testing.assert_allclose(last, [[1.0, 0.7 / 0.575]], rtol=1e-6)
 
 
 def test_a_ratio_to_surroundings_below_zero_keeps_the_order():
-    around = Surroundings("ratio", np.array([-0.5, -0.4], np.float32), np.array([-0.5], np.float32))
+    around = MarginScorer("ratio", np.array([-0.5, -0.4], np.float32), np.array([-0.5], np.float32))
     margins = around.margins(torch.tensor([[-0.1, 0.2]]), slice(0, 1))
     assert margins[0, 1] > 0 > margins[0, 0]
 
@@ -70,8 +70,8 @@ def test_csls_by_hand():
     0: .9397 - .4698 = .4698, 0 - .4330. 60: .7660 - .4698 = .2962, .8660 - .4330 = .4330.
     """
     words, candidates = at(0, 60), at(20, 90)
-    np.testing.assert_allclose(hubness(candidates, words, 1), [0.9397, 0.8660], atol=1e-4)
-    best, margins = nearest(words, candidates, Surroundings.csls(candidates, words, 1))
+    np.testing.assert_allclose(mean_neighbor_similarity(candidates, words, 1), [0.9397, 0.8660], atol=1e-4)
+    best, margins = nearest(words, candidates, MarginScorer.csls(candidates, words, 1))
     assert best.tolist() == [0, 1]
     np.testing.assert_allclose(margins, [0.4698, 0.4330], atol=1e-4)
 
@@ -84,7 +84,7 @@ def test_csls_pushes_back_a_hub():
     """
     words, candidates = at(40, 55), at(40, 72)
     assert nearest(words, candidates)[0].tolist() == [0, 0]
-    around = Surroundings.csls(candidates, words, 2)
+    around = MarginScorer.csls(candidates, words, 2)
     np.testing.assert_allclose(around.candidates, [0.983, 0.902], atol=1e-3)
     assert nearest(words, candidates, around)[0].tolist() == [0, 1]
     assert ranks(words, candidates, rows([0], [1])).tolist() == [1, 2]
@@ -92,13 +92,13 @@ def test_csls_pushes_back_a_hub():
 
 
 def test_fewer_than_k_neighbours_are_all_taken():
-    np.testing.assert_allclose(hubness(at(0), at(0, 90), 10), [0.5], atol=1e-6)
+    np.testing.assert_allclose(mean_neighbor_similarity(at(0), at(0, 90), 10), [0.5], atol=1e-6)
 
 
 def test_directions_turn_round():
     queries, candidates = vectors(5, 1), vectors(7, 2)
-    there = Surroundings.of("distance", queries, candidates, 3).reversed()
-    back = Surroundings.of("distance", candidates, queries, 3)
+    there = MarginScorer.of("distance", queries, candidates, 3).reversed()
+    back = MarginScorer.of("distance", candidates, queries, 3)
     np.testing.assert_allclose(there.queries, back.queries)
     np.testing.assert_allclose(there.candidates, back.candidates)
 
@@ -174,10 +174,10 @@ def test_blocks_equal_the_whole_table(kind):
     right = rows(*(rng.choice(23, rng.integers(1, 3), replace=False).tolist() for _ in range(17)))
     cosines = queries @ candidates.T
     means = [np.sort(table, axis=1)[:, -4:].mean(axis=1) for table in (cosines, cosines.T)]
-    np.testing.assert_allclose(hubness(queries, candidates, 4), means[0], rtol=1e-5)
+    np.testing.assert_allclose(mean_neighbor_similarity(queries, candidates, 4), means[0], rtol=1e-5)
     around = (means[0][:, None] + means[1]) / 2
     table = {"absolute": cosines, "distance": cosines - around, "ratio": cosines / np.maximum(around, 1e-6)}[kind]
-    by = Surroundings.of(kind, queries, candidates, 4)
+    by = MarginScorer.of(kind, queries, candidates, 4)
     places, margins = nearest(queries, candidates, by)
     assert places.tolist() == table.argmax(axis=1).tolist()
     np.testing.assert_allclose(margins, table.max(axis=1), rtol=1e-4)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from interlace.alignment import WordPairs
-from interlace.alignment.table import PhraseTable, TableRules
+from interlace.alignment.phrase_table import PhraseTable, TableRules
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
@@ -63,7 +63,7 @@ def test_unsure_links_take_no_part_in_phrases(tmp_path):
     for least, expected in ((0.0, [(0, 2, 0, 2)]), (0.5, [(0, 1, 0, 1), (0, 2, 0, 2), (1, 2, 1, 2)])):
         folder = tmp_path / str(least)
         folder.mkdir()
-        store, table = _store(folder, aligned, least_confidence=least)
+        store, table = _store(folder, aligned, min_confidence=least)
         assert store.take([0])[0] == Ragged.of([expected], width=4)
         assert len(table) == len(expected)
 
@@ -79,13 +79,14 @@ def test_phrases_of_a_pair_by_hand(tmp_path):
 
 
 def test_rare_phrase_pairs_are_left_out(tmp_path):
-    store, _ = _store(tmp_path, _aligned(tmp_path / "a"), minimum_count=2)
+    store, _ = _store(tmp_path, _aligned(tmp_path / "a"), min_count=2)
     assert store.take([3])[0] == Ragged.of([[(1, 2, 1, 2)]], width=4)  # cat - Katze; "a" was seen once
     assert store.counts == {"rows": 5, "links": 9, "phrases": 7, "table": 3}
 
 
 @pytest.mark.parametrize(
-    ("target", "rules"), [("de", {}), ("hi", {"minimum_count": 2}), ("tr", {"absorb": False}), ("zh", {"top": 1})]
+    ("target", "rules"),
+    [("de", {}), ("hi", {"min_count": 2}), ("tr", {"unaligned_borders": False}), ("zh", {"top": 1})],
 )
 def test_equals_looking_every_phrase_up_by_its_words(tmp_path, target, rules):
     """Brute force: phrases by their definition, scores by counting strings."""
@@ -113,12 +114,16 @@ def _consistent(source, target, links, rules):
     """All phrase pairs, tried one by one."""
     linked = ({i for i, _ in links}, {j for _, j in links})
     for a in range(source):
-        for b in range(a + 1, min(a + rules.longest, source) + 1):
+        for b in range(a + 1, min(a + rules.max_phrase_length, source) + 1):
             for c in range(target):
-                for d in range(c + 1, min(c + rules.longest, target) + 1):
+                for d in range(c + 1, min(c + rules.max_phrase_length, target) + 1):
                     inside = [(a <= i < b, c <= j < d) for i, j in links]
                     borders = {a, b - 1} <= linked[0] and {c, d - 1} <= linked[1]
-                    if (True, True) in inside and all(i == j for i, j in inside) and (rules.absorb or borders):
+                    if (
+                        (True, True) in inside
+                        and all(i == j for i, j in inside)
+                        and (rules.unaligned_borders or borders)
+                    ):
                         yield a, b, c, d
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from interlace.core.neighbors import nearest, unit
-from interlace.embeddings import Sources, WordVectors
+from interlace.embeddings import EmbeddingSources, WordVectors
 from interlace.embeddings._mapping import Mapping, Sides
 from interlace.embeddings.muse import Muse
 
@@ -46,7 +46,7 @@ def test_refinement_alone_finds_no_such_rotation(pair):
 
 
 def test_the_adversary_finds_a_rotation_drawn_at_random(pair):
-    learnt = Muse(adversary=GAME, chances=1, mapping=AS_THEY_ARE).fit(Sources(given=pair))
+    learnt = Muse(adversary=GAME, chances=1, mapping=AS_THEY_ARE).fit(EmbeddingSources(given=pair))
     assert right(learnt.vectors["xx"].vectors, learnt.vectors["en"]) > 0.9
     told = learnt.about["mappings"]["xx"]
     assert told["criterion"][0] > told["chance"] + 0.01  # before any refinement

@@ -9,7 +9,7 @@ from scipy.linalg import expm
 from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError, MissingDependencyError, SettingsError
 from interlace.core.neighbors import nearest, unit
-from interlace.embeddings import Sources, WordVectors
+from interlace.embeddings import EmbeddingSources, WordVectors
 from interlace.embeddings._adversary import Adversary
 from interlace.embeddings._mapping import Mapping, Sides, procrustes
 from interlace.embeddings._skipgram import SkipGram
@@ -110,23 +110,23 @@ def test_a_dictionary_of_a_few_words_is_enough_in_either_direction():
     entries = [(f"x{number}", f"w{number}", 1.0) for number in range(12)]
     for source, lexicon in (("xx", Lexicon.of(entries)), ("en", Lexicon.of(entries).reversed())):
         pair = (source, "en" if source == "xx" else "xx")
-        learnt = Procrustes(mapping=Mapping(normalise=[])).fit(Sources({}, languages(), {pair: lexicon}))
+        learnt = Procrustes(mapping=Mapping(normalise=[])).fit(EmbeddingSources({}, languages(), {pair: lexicon}))
         assert found_again(learnt.vectors) == 1
         assert learnt.about["mappings"]["xx"]["entries"] == 12
 
 
 def test_words_written_alike_are_enough():
-    learnt = Identical(mapping=Mapping(normalise=[])).fit(Sources(given=languages(same=12)))
+    learnt = Identical(mapping=Mapping(normalise=[])).fit(EmbeddingSources(given=languages(same=12)))
     assert found_again(learnt.vectors) == 1
     with pytest.raises(DataError, match="write no word alike; procrustes takes a dictionary"):
-        Identical().fit(Sources(given=languages()))
+        Identical().fit(EmbeddingSources(given=languages()))
 
 
 GAME = {"hidden": 32, "epochs": 3, "updates": 150, "turns": 1}
 
 
 def test_the_adversary_needs_nothing():
-    learnt = Muse(adversary=GAME, chances=2, mapping=Mapping(normalise=[])).fit(Sources(given=languages()))
+    learnt = Muse(adversary=GAME, chances=2, mapping=Mapping(normalise=[])).fit(EmbeddingSources(given=languages()))
     assert found_again(learnt.vectors) > 0.95
     told = learnt.about["mappings"]["xx"]
     assert told["converged"] is True
@@ -139,7 +139,7 @@ def test_no_rotation_is_refined_twice(monkeypatch):
     refined, begun = Sides.refined, []
     monkeypatch.setattr(Sides, "refined", lambda sides, rotation: begun.append(rotation) or refined(sides, rotation))
     learnt = Muse(adversary=GAME | {"epochs": 1}, chances=2, mapping=Mapping(normalise=[])).fit(
-        Sources(given=languages())
+        EmbeddingSources(given=languages())
     )
     assert len({rotation.tobytes() for rotation in begun}) == len(begun) == 4
     assert len(learnt.about["mappings"]["xx"]["criterion"]) == 1 + Mapping().rounds
@@ -150,7 +150,7 @@ def test_languages_with_nothing_in_common_are_told_apart(caplog):
     noise = np.random.default_rng(3).normal(size=(COUNT, WIDTH)).astype(np.float32)
     pair["xx"] = pair["xx"].moved(noise)
     with caplog.at_level("WARNING", "interlace"):
-        learnt = Muse(adversary=GAME | {"epochs": 1, "updates": 20}, chances=4).fit(Sources(given=pair))
+        learnt = Muse(adversary=GAME | {"epochs": 1, "updates": 20}, chances=4).fit(EmbeddingSources(given=pair))
     assert not learnt.about["mappings"]["xx"]["converged"]
     assert "xx onto en" in caplog.text
 
@@ -180,7 +180,7 @@ def test_a_way_is_found_when_games_agree_on_more_than_chance(reached, agreement,
 )
 def test_a_dictionary_that_is_of_no_use_is_an_error(lexicon, message):
     with pytest.raises(DataError, match=message):
-        Procrustes().fit(Sources(given=languages(), dictionaries=lexicon))
+        Procrustes().fit(EmbeddingSources(given=languages(), dictionaries=lexicon))
 
 
 # ---- methods that learn from text ----
@@ -190,14 +190,14 @@ SMALL = SkipGram(width=8, least=1, epochs=3, buckets=100)
 
 def test_concat_gives_a_word_of_both_languages_one_vector():
     texts = {"en": [["Anna", "sees", "a", "cat"]] * 30, "de": [["Anna", "sieht", "die", "Katze"]] * 30}
-    found = Concat(skipgram=SMALL).fit(Sources(texts=texts)).vectors
+    found = Concat(skipgram=SMALL).fit(EmbeddingSources(texts=texts)).vectors
     np.testing.assert_array_equal(*(vectors.vectors[vectors.find(["Anna"])] for vectors in (found["en"], found["de"])))
     assert "sieht" not in found["en"].words
 
 
 def test_concat_takes_no_vectors_that_exist():
     with pytest.raises(DataError, match="not from vectors that exist already"):
-        Concat().fit(Sources(given=languages()))
+        Concat().fit(EmbeddingSources(given=languages()))
 
 
 def test_lines_of_all_languages_are_spread_evenly():

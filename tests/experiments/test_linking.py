@@ -25,7 +25,7 @@ GUEST = '''
 import numpy as np
 from pathlib import Path
 from pydantic import Field
-from interlace.aligners import Aligned, Aligner, Fitted
+from interlace.aligners import Alignments, Aligner, FittedAligner
 from interlace.core.ragged import Ragged
 
 class Straight(Aligner):
@@ -40,7 +40,7 @@ class Straight(Aligner):
         watch("counting", 1, 1)
         return Found(self)
 
-class Found(Fitted):
+class Found(FittedAligner):
     def __init__(self, aligner):
         self.aligner = aligner
 
@@ -50,7 +50,7 @@ class Found(Fitted):
             for one, other in zip(pairs.source, pairs.target)
         ]
         links = Ragged.of(rows, width=2)
-        return Aligned(links, np.full(len(links.flat), 0.8, np.float32))
+        return Alignments(links, np.full(len(links.flat), 0.8, np.float32))
 '''
 READS_LINKS = '''
 from interlace.objectives.tlm import Tlm
@@ -170,7 +170,7 @@ def _folders(folder, kind):
 
 
 def test_phrases_are_stored_once_and_counted_again_only_for_other_rules(folder):
-    phrases = {"align": {"phrases": {"longest": 2}}}
+    phrases = {"align": {"phrases": {"max_phrase_length": 2}}}
     corpus = prepare(_recipe(folder, phrases)).train["en-de"]
     pairs = corpus.take([0])
     assert pairs.phrases[0].tolist() == [[0, 1, 0, 1], [0, 2, 0, 2], [1, 2, 1, 2], [1, 3, 1, 3], [2, 3, 2, 3]]
@@ -180,7 +180,7 @@ def test_phrases_are_stored_once_and_counted_again_only_for_other_rules(folder):
     prepare(_recipe(folder, phrases))
     prepare(_recipe(folder, {**phrases, "vocab": {"size": 320}}))
     assert _folders(folder, "phrases") == before
-    shorter = prepare(_recipe(folder, {"align": {"phrases": {"longest": 1}}})).train["en-de"]
+    shorter = prepare(_recipe(folder, {"align": {"phrases": {"max_phrase_length": 1}}})).train["en-de"]
     assert shorter.take([0]).phrases[0].tolist() == [[0, 1, 0, 1], [1, 2, 1, 2], [2, 3, 2, 3]]
     assert len(_folders(folder, "phrases")) == 4
     assert len(_calls(folder)) == 2
@@ -209,9 +209,10 @@ def test_a_section_that_cannot_work_is_explained(folder):
     with pytest.raises(SettingsError, match="align: unknown key 'shft'; did you mean 'shift'"):
         _recipe(folder, {"align": {"shft": 1}})
     with pytest.raises(
-        SettingsError, match=r"align\.phrases: unknown key|unknown key 'align\.phrases\.lngest'; did you mean 'longest'"
+        SettingsError,
+        match=r"align\.phrases: unknown key|unknown key 'align\.phrases\.max_phrase_lenght'; did you mean 'max_phrase_length'",
     ):
-        _recipe(folder, {"align": {"phrases": {"lngest": 3}}})
+        _recipe(folder, {"align": {"phrases": {"max_phrase_lenght": 3}}})
     with pytest.raises(SettingsError, match=r"nothing fills in \{split\}"):
         _recipe(folder, {"align": {"log": "{split}.links"}})
 
@@ -280,7 +281,7 @@ def test_gold_links_of_the_toy_corpus_give_its_phrases(folder):
     changes = {
         "toy": {**world, "dev": 20, "test": 5},
         "corpora": {"pairs": {"pairs": ["en-de"], "train": sides}},
-        "align": {"name": "pharaoh", "links": "parallel/train.{pair}.links", "phrases": {"longest": 3}},
+        "align": {"name": "pharaoh", "links": "parallel/train.{pair}.links", "phrases": {"max_phrase_length": 3}},
     }
     corpus = prepare(_recipe(folder, {"vocab": {"size": 500}, **changes}, align=False)).train["en-de"]
     root = next((folder / "cache" / "toy").glob("[!.]*"))
@@ -296,17 +297,17 @@ def test_phrases_longer_than_those_stored_are_refused(folder):
     wants = {"objectives": {"alm": {"switching": {"longest": 6}}}}
     with pytest.raises(SettingsError, match=r"switching\.longest = 6, but phrases of at most 4 words are stored"):
         prepare(_recipe(folder, wants))
-    stored = prepare(_recipe(folder, {**wants, "align": {"phrases": {"longest": 6}}}))
-    assert stored.train["en-de"].store.meta["rules"]["longest"] == 6
+    stored = prepare(_recipe(folder, {**wants, "align": {"phrases": {"max_phrase_length": 6}}}))
+    assert stored.train["en-de"].store.meta["rules"]["max_phrase_length"] == 6
 
 
 def test_a_corpus_without_a_phrase_is_refused_with_the_cure(folder):
-    wants = {"objectives": {"alm": {}}, "align": {"phrases": {"minimum_count": 100_000}}}
+    wants = {"objectives": {"alm": {}}, "align": {"phrases": {"min_count": 100_000}}}
     with pytest.raises(
         DataError, match=r"en-de: of \d+ links in \d+ pairs no phrase .* stands there 100000 times"
     ) as error:
         prepare(_recipe(folder, wants))
-    assert "lower align.phrases.minimum_count" in str(error.value)
+    assert "lower align.phrases.min_count" in str(error.value)
 
 
 def test_a_corpus_without_a_link_is_pointed_out(folder, caplog):

@@ -12,8 +12,8 @@ from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers, trainers
 from tokenizers import decoders as token_decoders
 
 from interlace.alignment import WordPairs
+from interlace.alignment.phrase_table import PhraseTable, TableRules
 from interlace.alignment.phrases import PhraseRules, phrase_pairs
-from interlace.alignment.table import PhraseTable, TableRules
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
@@ -270,7 +270,7 @@ def choices_of(alm, pairs, vocab):
 
 def candidates_of(choices, matrix):
     """(row, start, stop) -> the words of the other side that may stand there."""
-    rules = Switching(longest=PhraseRules().longest)
+    rules = Switching(longest=PhraseRules().max_phrase_length)
     spans, counterparts = _candidates(choices, rules, np.full(len(choices.words), matrix, np.int8))
     keys = zip(spans.rows().tolist(), *spans.flat[:, :2].T.tolist(), strict=True)
     return dict(zip(keys, map(tuple, counterparts(spans)[:, 2:].tolist()), strict=True))
@@ -302,7 +302,7 @@ def test_of_several_counterparts_the_one_without_stray_words_is_taken():
     text = text_of()
     vocab = Vocab.learn({"en": text.source.lines, "de": text.target.lines}, 700)
     bare = replace(encoded(text, vocab), phrases=None)
-    clean = Alm(phrases="extracted", extraction=PhraseRules(absorb=False))
+    clean = Alm(phrases="extracted", extraction=PhraseRules(unaligned_borders=False))
     choices = choices_of(Alm(phrases="extracted"), bare, vocab)
     several = len(choices.phrases.flat) - len(choices_of(clean, bare, vocab).phrases.flat)
     assert several > 20

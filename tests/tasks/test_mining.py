@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from interlace.core.errors import DataError
-from interlace.core.neighbors import Surroundings, unit
+from interlace.core.neighbors import MarginScorer, unit
 from interlace.tasks import TASKS
 from interlace.tasks._mined import Mined, mine
 from interlace.tasks.mining import Mining
@@ -87,7 +87,7 @@ GOLD = np.array([[0, 0], [2, 1]])
     ],
 )
 def test_which_pairs_are_proposed(search, expected):
-    around = Surroundings.of("absolute", SOURCE, TARGET, 4)
+    around = MarginScorer.of("absolute", SOURCE, TARGET, 4)
     mined = mine(SOURCE, TARGET, around, GOLD, search)
     assert mined.pairs.tolist() == expected
     assert (np.diff(mined.scores) <= 0).all()
@@ -98,7 +98,7 @@ def test_which_pairs_are_proposed(search, expected):
 def test_max_takes_the_next_best_where_a_sentence_is_taken():
     # backward proposes (0, 1) for the second target; forward gives source 0 to target 0
     source, target = unit([[1.0, 0.0], [0.6, 0.8]]), unit([[1.0, 0.1], [0.8, 0.6]])
-    mined = mine(source, target, Surroundings.of("absolute", source, target, 4), np.array([[0, 0]]), "max")
+    mined = mine(source, target, MarginScorer.of("absolute", source, target, 4), np.array([[0, 0]]), "max")
     assert mined.pairs.tolist() == [[0, 0], [1, 1]]
 
 

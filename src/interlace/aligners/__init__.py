@@ -1,6 +1,6 @@
 """Registry of aligners: which word of a sentence translates which word of the other.
 
-An aligner is settings; `fit` learns from pairs and gives a `Fitted`, which links any pairs, those it was fitted on or
+An aligner is settings; `fit` learns from pairs and gives a `FittedAligner`, which links any pairs, those it was fitted on or
 new ones, chunk by chunk. Objectives never see an aligner: they read links.
 """
 
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -27,13 +26,12 @@ if TYPE_CHECKING:
 
     from interlace.alignment import WordPairs
     from interlace.alignment.lexicon import Lexicon
+    from interlace.core.progress import Progress
     from interlace.core.ragged import Ragged
-
-Watch = Callable[[str, int, int], None]  # what is done, steps done, steps in all
 
 
 @dataclass(frozen=True)
-class Learnt:
+class TrainingText:
     """The text that an aligner learnt from: languages of source and target, and what found its words."""
 
     languages: tuple[str, str]
@@ -49,7 +47,7 @@ class Learnt:
 
 
 @dataclass(frozen=True)
-class Aligned:
+class Alignments:
     """The links of n pairs.
 
     links: n rows of (source word, target word), as `interlace.alignment` describes them; empty where a side is empty.
@@ -63,20 +61,20 @@ class Aligned:
         return len(self.links)
 
 
-class Fitted(ABC):
-    """What an aligner learnt.
+class FittedAligner(ABC):
+    """What an aligner trained_on.
 
     learnt: from what, where it was loaded from a folder that says so.
     """
 
     aligner: Aligner
-    learnt: Learnt | None = None
+    trained_on: TrainingText | None = None
 
     @abstractmethod
-    def align(self, pairs: WordPairs) -> Aligned:
+    def align(self, pairs: WordPairs) -> Alignments:
         """Links of every pair, in order; a pure function of what was learnt and of each pair alone."""
 
-    def align_own(self, pairs: WordPairs) -> Aligned:
+    def align_training_pairs(self, pairs: WordPairs) -> Alignments:
         """Links of the pairs it was fitted on, or of a slice of them (`pairs.first` says which).
 
         Mostly as `align`; an aligner that samples knows more of the pairs it sampled.
@@ -104,12 +102,12 @@ class Fitted(ABC):
         from safetensors.numpy import save_file
 
         arrays = {name: np.ascontiguousarray(array) for name, array in self.arrays().items()}
-        must_be_replaceable(folder, MARK, "aligner")
+        must_be_replaceable(folder, ALIGNER_FILE, "aligner")
         with atomic_folder(folder) as partial:
             about = {"format": FORMAT, "aligner": self.aligner.name, "settings": self.aligner.dump()}
-            learnt = self.learnt if pairs is None else Learnt(pairs.languages, pairs.word_tokenizer)
-            about |= {} if learnt is None else {"learnt": asdict(learnt)}
-            (partial / MARK).write_text(json.dumps(about, indent=1), encoding="utf-8")
+            trained_on = self.trained_on if pairs is None else TrainingText(pairs.languages, pairs.word_tokenizer)
+            about |= {} if trained_on is None else {"trained_on": asdict(trained_on)}
+            (partial / ALIGNER_FILE).write_text(json.dumps(about, indent=1), encoding="utf-8")
             save_file(arrays, partial / "model.safetensors")
             for side, spellings in zip(_SIDES, self.types(), strict=True):
                 write_lines(partial / f"{side}.words", spellings)
@@ -118,7 +116,7 @@ class Fitted(ABC):
 class Aligner(Settings, ABC):
     """Finds word links. Its fields are its settings."""
 
-    learns: ClassVar[bool] = True  # whether what it learns can be saved and used on new text
+    can_save: ClassVar[bool] = True  # whether what it learns can be saved and used on new text
     files: ClassVar[tuple[str, ...]] = ()  # fields that name files; recipes look for them under their data root
 
     @property
@@ -127,11 +125,11 @@ class Aligner(Settings, ABC):
         return type(self).__module__.rsplit(".", 1)[-1].removeprefix("interlace_guest_")
 
     @abstractmethod
-    def fit(self, pairs: WordPairs, priors: Lexicon | None = None, watch: Watch | None = None) -> Fitted:
+    def fit(self, pairs: WordPairs, priors: Lexicon | None = None, progress: Progress | None = None) -> FittedAligner:
         """Learn from all pairs.
 
         priors: word translations from a bigger corpus or a dictionary; aligners without use for them say so.
-        watch: called with what is done, steps done and steps in all.
+        progress: called with what is done, steps done and steps in all.
 
         Raises:
             DataError: no pair has words on both sides, or what the aligner needs is missing.
@@ -142,24 +140,20 @@ class Aligner(Settings, ABC):
         arrays: Mapping[str, NDArray[Any]],  # noqa: ARG002 - members that learn read them
         source_types: list[str],  # noqa: ARG002
         target_types: list[str],  # noqa: ARG002
-    ) -> Fitted:
-        """What `Fitted.arrays` and `Fitted.types` gave, usable again."""
+    ) -> FittedAligner:
+        """What `FittedAligner.arrays` and `FittedAligner.types` gave, usable again."""
         raise DataError(f"the aligner {self.name!r} cannot be restored from a folder")
 
 
-def nobody(what: str, done: int, steps: int) -> None:
-    """Watches nothing."""
-
-
 ALIGNERS: Registry[Any] = Registry(__name__, "aligner", Aligner)
-DEFAULT = "gibbs"
-MARK = "aligner.json"  # the file by which a folder is known to hold a saved aligner
+DEFAULT_ALIGNER = "gibbs"
+ALIGNER_FILE = "aligner.json"  # the file by which a folder is known to hold a saved aligner
 FORMAT = 1  # of saved models; counts up when an older interlace could no longer read them
 _SIDES = ("source", "target")
 
 
-def load(folder: Path | str) -> Fitted:
-    """A model that `Fitted.save` wrote.
+def load_aligner(folder: Path | str) -> FittedAligner:
+    """A model that `FittedAligner.save` wrote.
 
     Raises:
         DataError: the folder holds no aligner, or one that is damaged.
@@ -169,7 +163,7 @@ def load(folder: Path | str) -> Fitted:
     from safetensors.numpy import load_file
 
     folder = Path(folder)
-    mark = must_exist(folder / MARK, "saved aligner")
+    mark = must_exist(folder / ALIGNER_FILE, "saved aligner")
     try:
         about = _about(mark)
         aligner = ALIGNERS.get(about.aligner).read(about.settings, str(mark))
@@ -177,9 +171,9 @@ def load(folder: Path | str) -> Fitted:
     except (ValueError, SafetensorError) as error:  # no JSON, or not in UTF-8
         raise DataError(f"{folder}: damaged aligner: {error}") from error
     source, target = (_spellings(folder / f"{side}.words") for side in _SIDES)
-    fitted: Fitted = aligner.restore(arrays, source, target)
-    if about.learnt is not None:
-        object.__setattr__(fitted, "learnt", about.learnt)  # a member may be a frozen dataclass
+    fitted: FittedAligner = aligner.restore(arrays, source, target)
+    if about.trained_on is not None:
+        object.__setattr__(fitted, "trained_on", about.trained_on)  # a member may be a frozen dataclass
     return fitted
 
 
@@ -189,7 +183,7 @@ class _About(Settings):
     format: int = 1
     aligner: str
     settings: dict[str, Any]
-    learnt: Learnt | None = None
+    trained_on: TrainingText | None = None
 
 
 def _about(mark: Path) -> _About:

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interlace.aligners import Aligned
+from interlace.aligners import Alignments
 from interlace.aligners._diagonal_model import Rows
 from interlace.aligners._diagonal_training import by_parts
-from interlace.alignment._keys import ordered
-from interlace.alignment.symmetrise import symmetrise
+from interlace.alignment.links import ordered
+from interlace.alignment.symmetrization import symmetrize
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from interlace.aligners._diagonal_model import Model
-    from interlace.alignment.symmetrise import Heuristic
+    from interlace.alignment.symmetrization import Heuristic
     from interlace.core.ragged import Ragged
 
 
 def link(
     model: Model, source: Ragged, target: Ragged, heuristic: Heuristic, pool: ThreadPoolExecutor, threads: int
-) -> Aligned:
+) -> Alignments:
     """Links of pairs whose words are types of the model, -1 where unknown."""
     from interlace.aligners import _diagonal_link_kernels as kernels
 
@@ -35,11 +35,11 @@ def link(
     by_parts(pool, lambda first, last: kernels.decide(rows, first, last, model, partners, sums), len(source))
     forward = _linked(target.rows(), partners[1], target.columns(), len(target))
     backward = _linked(source.rows(), source.columns(), partners[0], len(source))
-    links = symmetrise(forward, backward, heuristic, threads or None)
+    links = symmetrize(forward, backward, heuristic, threads or None)
     confidence = np.empty(len(links.values), np.float32)
     found = (links.values, links.offsets, sums, confidence)
     by_parts(pool, lambda first, last: kernels.confidence(rows, first, last, model, *found), len(source))
-    return Aligned(links, confidence)
+    return Alignments(links, confidence)
 
 
 def _linked(rows: NDArray[np.int64], source: NDArray[Any], target: NDArray[Any], count: int) -> Ragged:

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from interlace.aligners import Watch
     from interlace.aligners._cooccurrence import Fields
     from interlace.aligners._diagonal_corpus import Corpus
     from interlace.aligners._prior import Prior
     from interlace.aligners.diagonal import Diagonal
+    from interlace.core.progress import Progress
     from interlace.core.ragged import Ragged
 
 _PAIRS = 500  # and
@@ -41,25 +41,25 @@ def by_parts(pool: ThreadPoolExecutor, work: Callable[[int, int], Any], count: i
     return list(pool.map(work, starts, [min(start + size, count) for start in starts]))
 
 
-def learn(aligner: Diagonal, corpus: Corpus, prior: Prior, pool: ThreadPoolExecutor, watch: Watch) -> Model:
+def learn(aligner: Diagonal, corpus: Corpus, prior: Prior, pool: ThreadPoolExecutor, progress: Progress) -> Model:
     """The probabilities after all passes over a corpus."""
-    table = _table(aligner.agree, corpus, prior, pool, watch)
+    table = _table(aligner.agree, corpus, prior, pool, progress)
     training = _Training(aligner, corpus, table, prior, pool)
     for iteration in range(aligner.iterations):
-        found = training.expect(iteration * corpus.chunks, watch)
+        found = training.expect(iteration * corpus.chunks, progress)
         if aligner.tension_rate and iteration > 0:
             training.tighten(found)
         training.maximise()
     return training.finished()
 
 
-def _table(agree: bool, corpus: Corpus, prior: Prior, pool: ThreadPoolExecutor, watch: Watch) -> Cooccurrence:
+def _table(agree: bool, corpus: Corpus, prior: Prior, pool: ThreadPoolExecutor, progress: Progress) -> Cooccurrence:
     """All type pairs, with room for their probabilities and counts."""
 
     def watched() -> Iterator[tuple[Ragged, Ragged]]:
         for done, chunk in enumerate(corpus, 1):
             yield chunk
-            watch("collecting word pairs", done, corpus.chunks)
+            progress("collecting word pairs", done, corpus.chunks)
 
     counts: Fields = [("count", np.int64)] if agree else [("count", np.int64), ("backward_count", np.int64)]
     return cooccurrence(watched(), len(corpus.source), prior.entries, [*counts, *PROBABILITIES], pool)
@@ -94,7 +94,7 @@ class _Training:
         self.counts.forward[slots] = links
         self.counts.backward[slots] = links
 
-    def expect(self, before: int, watch: Watch) -> NDArray[np.float64]:
+    def expect(self, before: int, progress: Progress) -> NDArray[np.float64]:
         """Count links in the whole corpus; (2, 2) expected links and their distance, forward and backward.
 
         before: chunks of former passes.
@@ -109,7 +109,7 @@ class _Training:
                 return expect(rows, first, last, self.model, self.counts, self.aligner.agree)
 
             found += sum(by_parts(self.pool, part, len(source)))
-            watch("learning", before + done, self.corpus.chunks * self.aligner.iterations)
+            progress("learning", before + done, self.corpus.chunks * self.aligner.iterations)
         return found / FIXED
 
     def maximise(self) -> None:

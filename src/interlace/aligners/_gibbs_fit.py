@@ -25,11 +25,11 @@ from interlace.core.randomness import Purpose, generator
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from interlace.aligners import Watch
     from interlace.aligners._folding import Vocabulary
     from interlace.aligners.gibbs import Gibbs
     from interlace.alignment import WordPairs
     from interlace.alignment.lexicon import Lexicon
+    from interlace.core.progress import Progress
     from interlace.core.ragged import Ragged
 
 
@@ -38,7 +38,7 @@ def fit(
     pairs: WordPairs,
     priors: Lexicon | None,
     vocabularies: tuple[Vocabulary, Vocabulary],
-    watch: Watch,
+    progress: Progress,
 ) -> tuple[Model, Stored | None]:
     """What the samplers learn, and the links of all pairs where all were learnt from.
 
@@ -56,7 +56,7 @@ def fit(
     types = [side.types for side in vocabularies]
     cuts = [(Cut.of(types[0], letters), Cut.of(types[1], letters)) for letters in aligner.views]
     views = [_Lazy(source, target, cut, prior) for cut in cuts]
-    posteriors, directions = _Runs(aligner, views, watch).all()
+    posteriors, directions = _Runs(aligner, views, progress).all()
     model = Model(cuts, directions, aligner.null, aligner.seed)
     if part is not None:
         return model, None
@@ -95,8 +95,8 @@ class _Lazy:
 class _Runs:
     """One run for each view and direction; what is added up is added in their order, whichever ends first."""
 
-    def __init__(self, aligner: Gibbs, views: list[_Lazy], watch: Watch) -> None:
-        self._aligner, self._views, self._watch = aligner, views, watch
+    def __init__(self, aligner: Gibbs, views: list[_Lazy], progress: Progress) -> None:
+        self._aligner, self._views, self._watch = aligner, views, progress
         self._lock, self._done = Lock(), 0
         self._stop: BaseException | None = None  # what all samplers end with
         self._beliefs = Beliefs(aligner.null, aligner.unseen, aligner.jump_alpha, aligner.fertility_alpha)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from interlace.aligners import Aligned
+from interlace.aligners import Alignments
 from interlace.aligners import _gibbs_cells as kernels
-from interlace.alignment.symmetrise import symmetrise
+from interlace.alignment.symmetrization import symmetrize
 from interlace.core.ragged import Ragged
 
 if TYPE_CHECKING:
@@ -17,25 +17,25 @@ if TYPE_CHECKING:
     from interlace.aligners._gibbs_cells import Posteriors
 
 
-def likely(posteriors: Posteriors, least: float) -> Aligned:
+def likely(posteriors: Posteriors, least: float) -> Alignments:
     """The cells whose mean posterior reaches `least`."""
     lengths = np.zeros(len(posteriors.cell_starts) - 1, np.int64)
     many = kernels.likely(posteriors, least, np.empty((0, 2), np.int32), np.empty(0, np.float32), lengths)
     links, confidence = np.empty((many, 2), np.int32), np.empty(many, np.float32)
     kernels.likely(posteriors, least, links, confidence, lengths)
-    return Aligned(Ragged.from_lengths(links, lengths), confidence)
+    return Alignments(Ragged.from_lengths(links, lengths), confidence)
 
 
-def joined(posteriors: Posteriors, heuristic: str) -> Aligned:
-    """The likeliest partner of each word, if likelier than none, joined as `interlace.alignment.symmetrise` says."""
+def joined(posteriors: Posteriors, heuristic: str) -> Alignments:
+    """The likeliest partner of each word, if likelier than none, joined as `interlace.alignment.symmetrization` says."""
     sides = (posteriors.source_starts, posteriors.target_starts)
     backward = _chosen(sides[1], sides[0], posteriors.cell_starts, posteriors.by_source)
     forward = _chosen(*sides, posteriors.cell_starts, posteriors.by_target)
     forward = Ragged(np.ascontiguousarray(forward.values[:, ::-1]), forward.offsets)
-    links = symmetrise(_sorted(forward), backward, heuristic)
+    links = symmetrize(_sorted(forward), backward, heuristic)
     confidence = np.empty(len(links.flat), np.float32)
     kernels.mean_at(posteriors, links.offsets, np.ascontiguousarray(links.values), confidence)
-    return Aligned(links, confidence)
+    return Alignments(links, confidence)
 
 
 def _chosen(

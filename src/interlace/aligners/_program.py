@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from interlace.aligners._folding import Fold, Renumbering, Vocabulary
 from interlace.alignment import CHUNK
-from interlace.alignment.formats import read_gold
+from interlace.alignment.formats import read_alignments
 from interlace.core.errors import DataError, InterlaceError, MissingDependencyError, SettingsError
 from interlace.core.ragged import Ragged
 from interlace.text.lines import write_lines
@@ -121,7 +121,7 @@ def read_links(name: str, path: Path, pairs: WordPairs, usable: NDArray[np.bool_
     """
     lengths = (pairs.source.lengths[usable], pairs.target.lengths[usable])
     try:
-        found = read_gold(path, lengths, base=0, kind="pharaoh").possible
+        found = read_alignments(path, lengths, base=0, kind="pharaoh").possible
     except DataError as error:
         raise DataError(f"{name}: what the program wrote cannot be read: {error}") from error
     rows = np.zeros(len(usable), np.int64)

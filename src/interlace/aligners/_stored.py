@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from interlace.aligners import Aligned, Aligner, Fitted
+from interlace.aligners import Aligner, Alignments, FittedAligner
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Stored(Fitted):
+class Stored(FittedAligner):
     """The links of the pairs that were fitted, found again by the number of a pair in its corpus.
 
     links: a row a pair. source_lengths, target_lengths: words of each of them. confidence: (total,) of each link.
@@ -37,7 +37,7 @@ class Stored(Fitted):
         """The links of `pairs`, all of a corpus; without confidence all have 1."""
         return cls(aligner, links, pairs.source.lengths, pairs.target.lengths, confidence)
 
-    def align(self, pairs: WordPairs) -> Aligned:
+    def align(self, pairs: WordPairs) -> Alignments:
         """Links of the pairs with the numbers `pairs.first` and on.
 
         Raises:
@@ -56,7 +56,7 @@ class Stored(Fitted):
         flat = np.ascontiguousarray(links.flat)
         held = slice(links.offsets[0], links.offsets[-1])
         confidence = np.ones(len(flat), np.float32) if self.confidence is None else self.confidence[held]
-        return Aligned(Ragged(flat, links.offsets - links.offsets[0]), confidence)
+        return Alignments(Ragged(flat, links.offsets - links.offsets[0]), confidence)
 
     def _stranger(self, why: str) -> DataError:
         name = self.aligner.name

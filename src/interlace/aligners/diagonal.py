@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import Field
 
-from interlace.aligners import Aligned, Aligner, Fitted, nobody
+from interlace.aligners import Aligner, Alignments, FittedAligner
 from interlace.aligners._arrays import checked
 from interlace.aligners._cooccurrence import entries_of, packed
 from interlace.aligners._diagonal_corpus import Corpus
@@ -26,8 +26,9 @@ from interlace.aligners._diagonal_training import learn, workers
 from interlace.aligners._folding import Fold, Renumbering, Vocabulary
 from interlace.aligners._prior import Prior
 from interlace.aligners._usable import TOO_LONG, check_usable
-from interlace.alignment.symmetrise import Heuristic
+from interlace.alignment.symmetrization import Heuristic
 from interlace.core.errors import DataError
+from interlace.core.progress import no_progress
 from interlace.core.ragged import Ragged
 
 if TYPE_CHECKING:
@@ -35,9 +36,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from interlace.aligners import Watch
     from interlace.alignment import WordPairs
     from interlace.alignment.lexicon import Lexicon
+    from interlace.core.progress import Progress
 
 
 class Diagonal(Aligner):
@@ -72,7 +73,7 @@ class Diagonal(Aligner):
         "take the product); false: each from its own, as fast_align.",
     )
     fold: Fold = Field("lower", description="'lower': words are counted without case; 'none': as they are.")
-    symmetrise: Heuristic = Field(
+    symmetrization: Heuristic = Field(
         "grow-diag-final-and", description="How the links of both directions are joined (Koehn et al. 2005)."
     )
     prior_weight: float = Field(
@@ -80,7 +81,7 @@ class Diagonal(Aligner):
     )
     threads: int = Field(0, ge=0, description="Threads; 0: one a core. Results do not depend on it.")
 
-    def fit(self, pairs: WordPairs, priors: Lexicon | None = None, watch: Watch | None = None) -> FittedDiagonal:
+    def fit(self, pairs: WordPairs, priors: Lexicon | None = None, progress: Progress | None = None) -> FittedDiagonal:
         """Learn from all pairs.
 
         priors: their counts times `prior_weight` are added to the expected links of every pass.
@@ -95,7 +96,7 @@ class Diagonal(Aligner):
             raise DataError(f"{self.name}: all pairs with words on both sides are too long: {TOO_LONG}")
         prior = Prior.of(priors, self.prior_weight, source, target)
         with workers(self.threads) as pool:
-            model = learn(self, corpus, prior, pool, watch or nobody)
+            model = learn(self, corpus, prior, pool, progress or no_progress)
         return FittedDiagonal(self, model, source, target)
 
     def restore(
@@ -135,7 +136,7 @@ class Diagonal(Aligner):
                 raise DataError(f"{self.name}: damaged model: {name!r} holds what is no probability or tension")
 
 
-class FittedDiagonal(Fitted):
+class FittedDiagonal(FittedAligner):
     """Word translations and tensions of both directions."""
 
     def __init__(self, aligner: Diagonal, model: Model, source: Vocabulary, target: Vocabulary) -> None:
@@ -143,7 +144,7 @@ class FittedDiagonal(Fitted):
         self.model = model
         self._vocabularies = (source, target)
 
-    def align(self, pairs: WordPairs) -> Aligned:
+    def align(self, pairs: WordPairs) -> Alignments:
         """Viterbi links of both directions, joined.
 
         A link's confidence is the geometric mean of its posteriors in both directions. Words that the model does not
@@ -151,15 +152,15 @@ class FittedDiagonal(Fitted):
         """
         spellings = (pairs.source_types, pairs.target_types)
         renumber = [Renumbering(*side) for side in zip(spellings, self._vocabularies, strict=True)]
-        threads, heuristic = self.aligner.threads, self.aligner.symmetrise
+        threads, heuristic = self.aligner.threads, self.aligner.symmetrization
         with workers(threads) as pool:
             parts = [
                 link(self.model, renumber[0](chunk.source), renumber[1](chunk.target), heuristic, pool, threads)
                 for chunk in pairs.chunks()
             ]
-        empty = Aligned(Ragged.of([], width=2), np.zeros(0, np.float32))
+        empty = Alignments(Ragged.of([], width=2), np.zeros(0, np.float32))
         whole = [empty, *parts]
-        return Aligned(
+        return Alignments(
             Ragged.concatenate([part.links for part in whole]), np.concatenate([part.confidence for part in whole])
         )
 

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
-from interlace.aligners import Aligner, Fitted, Watch
+from interlace.aligners import Aligner, FittedAligner
 from interlace.aligners._folding import Fold
 from interlace.aligners._program import Numbered, find_program, read_links, run
 from interlace.aligners._stored import Stored
 from interlace.aligners._usable import check_usable
-from interlace.alignment.symmetrise import Heuristic, symmetrise
+from interlace.alignment.symmetrization import Heuristic, symmetrize
+from interlace.core.progress import Progress
 from interlace.text.lines import write_lines
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 class Eflomal(Aligner):
     """Links by the program `eflomal-align`."""
 
-    learns: ClassVar[bool] = False
+    can_save: ClassVar[bool] = False
 
     program: str = Field("eflomal-align", description="The program: a name on the PATH, or where it stands.")
     model: int = Field(
@@ -46,9 +47,9 @@ class Eflomal(Aligner):
     null_prior: float = Field(0.2, gt=0, lt=1, description="Prior probability of a word without link.")
     prior_weight: float = Field(1.0, gt=0, description="Pseudo-counts for each count of a lexicon given as prior.")
     fold: Fold = Field("lower", description="'lower': words that differ in case are one; 'none': as they are.")
-    symmetrise: Heuristic = Field("grow-diag-final-and", description="How links of both directions become one set.")
+    symmetrization: Heuristic = Field("grow-diag-final-and", description="How links of both directions become one set.")
 
-    def fit(self, pairs: WordPairs, priors: Lexicon | None = None, watch: Watch | None = None) -> Fitted:
+    def fit(self, pairs: WordPairs, priors: Lexicon | None = None, progress: Progress | None = None) -> FittedAligner:
         """Run the program on all pairs.
 
         Raises:
@@ -57,7 +58,7 @@ class Eflomal(Aligner):
         """
         program = find_program("the aligner 'eflomal'", self.program, "install it with `pip install eflomal`")
         numbered = Numbered(pairs, check_usable(pairs, self.name), self.fold)
-        tell = watch or (lambda *_: None)
+        tell = progress or (lambda *_: None)
         with TemporaryDirectory(prefix="eflomal-") as name:
             folder = Path(name)
             numbered.write(folder / "source", folder / "target")
@@ -70,7 +71,7 @@ class Eflomal(Aligner):
             forward, backward = (
                 read_links(self.name, folder / way, pairs, numbered.usable) for way in ("forward", "backward")
             )
-        return Stored.of(self, pairs, symmetrise(forward, backward, self.symmetrise))
+        return Stored.of(self, pairs, symmetrize(forward, backward, self.symmetrization))
 
     def _options(self, folder: Path) -> list[str]:
         files = {"-s": "source", "-t": "target", "-f": "forward", "-r": "backward"}

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
-from interlace.aligners import Aligner, Fitted, Watch
+from interlace.aligners import Aligner, FittedAligner
 from interlace.aligners._folding import Fold
 from interlace.aligners._program import Numbered, find_program, read_links, run
 from interlace.aligners._stored import Stored
 from interlace.aligners._usable import check_usable
-from interlace.alignment.symmetrise import Heuristic, symmetrise
+from interlace.alignment.symmetrization import Heuristic, symmetrize
+from interlace.core.progress import Progress
 
 if TYPE_CHECKING:
     from interlace.alignment import WordPairs
@@ -30,7 +31,7 @@ log = logging.getLogger(__name__)
 class FastAlign(Aligner):
     """Links by the program `fast_align`, run once a direction."""
 
-    learns: ClassVar[bool] = False
+    can_save: ClassVar[bool] = False
 
     program: str = Field("fast_align", description="The program: a name on the PATH, or where it stands.")
     diagonal: bool = Field(True, description="Favour links near the diagonal (-d; Dyer et al. 2013, section 2).")
@@ -38,9 +39,9 @@ class FastAlign(Aligner):
     variational: bool = Field(True, description="A Dirichlet prior on translations (-v; the same, section 3).")
     iterations: int = Field(5, ge=1, description="Rounds of expectation and maximisation (-I; the same, section 4).")
     fold: Fold = Field("lower", description="'lower': words that differ in case are one; 'none': as they are.")
-    symmetrise: Heuristic = Field("grow-diag-final-and", description="How links of both directions become one set.")
+    symmetrization: Heuristic = Field("grow-diag-final-and", description="How links of both directions become one set.")
 
-    def fit(self, pairs: WordPairs, priors: Lexicon | None = None, watch: Watch | None = None) -> Fitted:
+    def fit(self, pairs: WordPairs, priors: Lexicon | None = None, progress: Progress | None = None) -> FittedAligner:
         """Run the program on all pairs, once each way; it has no use for priors.
 
         Raises:
@@ -52,7 +53,7 @@ class FastAlign(Aligner):
         numbered = Numbered(pairs, check_usable(pairs, self.name), self.fold)
         if priors is not None:
             log.warning("fast_align: the program takes no word translations; the priors are left out")
-        tell = watch or (lambda *_: None)
+        tell = progress or (lambda *_: None)
         with TemporaryDirectory(prefix="fast_align-") as folder:
             text, links = Path(folder, "text"), Path(folder, "links")
             numbered.write_joined(text)
@@ -62,7 +63,7 @@ class FastAlign(Aligner):
                 run(self.name, [program, "-i", str(text), *self._options(), *reverse], links)
                 ways.append(read_links(self.name, links, pairs, numbered.usable))
             tell("running fast_align", 2, 2)
-        return Stored.of(self, pairs, symmetrise(ways[0], ways[1], self.symmetrise))
+        return Stored.of(self, pairs, symmetrize(ways[0], ways[1], self.symmetrization))
 
     def _options(self) -> list[str]:
         switches = {"-d": self.diagonal, "-o": self.optimise, "-v": self.variational}

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from pydantic import Field, field_validator
 
-from interlace.aligners import Aligned, Aligner, Fitted, nobody
+from interlace.aligners import Aligner, Alignments, FittedAligner
 from interlace.aligners._folding import Fold, Renumbering, Vocabulary
 from interlace.aligners._gibbs_pairs import portions, warn_of_long
 from interlace.aligners._usable import check_usable
-from interlace.alignment.symmetrise import Heuristic
+from interlace.alignment.symmetrization import Heuristic
 from interlace.core.errors import DataError
 from interlace.core.processors import processors
+from interlace.core.progress import no_progress
 from interlace.core.ragged import Ragged
 
 if TYPE_CHECKING:
@@ -27,12 +28,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from interlace.aligners import Watch
     from interlace.aligners._gibbs_cells import Posteriors
     from interlace.aligners._gibbs_model import Model
     from interlace.aligners._stored import Stored
     from interlace.alignment import WordPairs
     from interlace.alignment.lexicon import Lexicon
+    from interlace.core.progress import Progress
 
 
 MOST_SWEEPS = 250  # with fertility: ten pairs need no more than a hundred, and a few long ones would take minutes
@@ -57,7 +58,7 @@ class Gibbs(Aligner):
     )
     jump_alpha: float = Field(0.5, ge=0.001, le=1000, description="Dirichlet prior of each width of jumps (the same).")
     fertility_alpha: float = Field(0.5, ge=0.001, le=1000, description="Dirichlet prior of each fertility (the same).")
-    symmetrise: Literal["posterior"] | Heuristic = Field(
+    symmetrization: Literal["posterior"] | Heuristic = Field(
         "posterior", description="'posterior': links whose mean probability reaches `threshold`; or a heuristic."
     )
     threshold: float = Field(0.4, gt=0, le=1, description="Least mean probability of both directions.")
@@ -81,7 +82,7 @@ class Gibbs(Aligner):
             raise ValueError(message)
         return views
 
-    def fit(self, pairs: WordPairs, priors: Lexicon | None = None, watch: Watch | None = None) -> FittedGibbs:
+    def fit(self, pairs: WordPairs, priors: Lexicon | None = None, progress: Progress | None = None) -> FittedGibbs:
         """Learn from all pairs.
 
         priors: their counts times `prior_weight` are links that are there from the start.
@@ -93,7 +94,7 @@ class Gibbs(Aligner):
 
         check_usable(pairs, self.name)
         vocabularies = (Vocabulary(self.fold), Vocabulary(self.fold))
-        model, own = fit(self, pairs, priors, vocabularies, watch or nobody)
+        model, own = fit(self, pairs, priors, vocabularies, progress or no_progress)
         return FittedGibbs(self, model, vocabularies, own)
 
     def restore(
@@ -115,13 +116,13 @@ class Gibbs(Aligner):
         directions = restored(arrays, cuts, self.unseen, self.name)
         return FittedGibbs(self, Model(cuts, directions, self.null, self.seed), vocabularies)
 
-    def links(self, posteriors: Posteriors) -> Aligned:
-        """Links from posteriors as `symmetrise` says."""
+    def links(self, posteriors: Posteriors) -> Alignments:
+        """Links from posteriors as `symmetrization` says."""
         from interlace.aligners._gibbs_links import joined, likely
 
-        if self.symmetrise == "posterior":
+        if self.symmetrization == "posterior":
             return likely(posteriors, self.threshold)
-        return joined(posteriors, self.symmetrise)
+        return joined(posteriors, self.symmetrization)
 
     @property
     def unseen(self) -> float:
@@ -135,7 +136,7 @@ class Gibbs(Aligner):
         return [max(2, quarter), quarter, most]
 
 
-class FittedGibbs(Fitted):
+class FittedGibbs(FittedAligner):
     """What the samplers learnt, and the links that they drew for the pairs they learnt from."""
 
     def __init__(
@@ -146,20 +147,20 @@ class FittedGibbs(Fitted):
         self._vocabularies = vocabularies
         self._own = own
 
-    def align(self, pairs: WordPairs) -> Aligned:
+    def align(self, pairs: WordPairs) -> Alignments:
         """Links of any pairs, by a few sweeps over each alone. Unknown words are linked by where they stand."""
         warn_of_long(pairs)
         spellings = (pairs.source_types, pairs.target_types)
         renumber = [Renumbering(*side) for side in zip(spellings, self._vocabularies, strict=True)]
-        parts = [Aligned(Ragged.of([], width=2), np.zeros(0, np.float32))]
+        parts = [Alignments(Ragged.of([], width=2), np.zeros(0, np.float32))]
         with ThreadPoolExecutor(self.aligner.threads or processors()) as pool:
             for chunk in portions(pairs):
                 rows = (renumber[0](chunk.source), renumber[1](chunk.target))
                 parts.append(self.aligner.links(self.model.posteriors(*rows, pool)))
         links = Ragged.concatenate([part.links for part in parts])
-        return Aligned(links, np.concatenate([part.confidence for part in parts]))
+        return Alignments(links, np.concatenate([part.confidence for part in parts]))
 
-    def align_own(self, pairs: WordPairs) -> Aligned:
+    def align_training_pairs(self, pairs: WordPairs) -> Alignments:
         """Links of the pairs it was fitted on: those drawn while sampling, when no pair confirms itself."""
         return self.align(pairs) if self._own is None else self._own.align(pairs)
 

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from interlace.aligners import Aligner, Fitted, Watch
+from interlace.aligners import Aligner, FittedAligner
 from interlace.aligners._stored import Stored
 from interlace.aligners._usable import check_usable
-from interlace.alignment.formats import read_gold
-from interlace.alignment.symmetrise import Heuristic, reverse, symmetrise
+from interlace.alignment.formats import read_alignments
+from interlace.alignment.symmetrization import Heuristic, reverse, symmetrize
 from interlace.core.errors import SettingsError
+from interlace.core.progress import Progress
 
 if TYPE_CHECKING:
     from interlace.alignment import WordPairs
@@ -30,7 +31,7 @@ log = logging.getLogger(__name__)
 class Pharaoh(Aligner):
     """Links from one file, or from one of each direction."""
 
-    learns: ClassVar[bool] = False
+    can_save: ClassVar[bool] = False
     files: ClassVar[tuple[str, ...]] = ("links", "backward")
 
     links: str = Field(
@@ -43,7 +44,7 @@ class Pharaoh(Aligner):
         description="The file of the other direction: what each source word chose (`fast_align -r`), also written "
         "source first; GIZA++ files are turned round as the lengths of the text ask.",
     )
-    symmetrise: Heuristic = Field("grow-diag-final-and", description="How links of both directions become one set.")
+    symmetrization: Heuristic = Field("grow-diag-final-and", description="How links of both directions become one set.")
     format: Literal["auto", "pharaoh", "talp", "wpt", "jsonl", "giza"] = Field(
         "auto", description="What the files hold; 'auto': as their first lines look."
     )
@@ -51,7 +52,7 @@ class Pharaoh(Aligner):
         None, description="From what the files count words; none: found out from the links and the text."
     )
 
-    def fit(self, pairs: WordPairs, priors: Lexicon | None = None, watch: Watch | None = None) -> Fitted:  # noqa: ARG002
+    def fit(self, pairs: WordPairs, priors: Lexicon | None = None, progress: Progress | None = None) -> FittedAligner:  # noqa: ARG002
         """Read the files; priors are not used.
 
         Raises:
@@ -68,14 +69,14 @@ class Pharaoh(Aligner):
             back, kind = self._read(self.backward, pairs)
             if kind == "giza" and np.array_equal(pairs.source.lengths, pairs.target.lengths):
                 back = reverse(back)  # it has the target first, which lengths cannot tell here
-            links = symmetrise(links, back, self.symmetrise)
+            links = symmetrize(links, back, self.symmetrization)
         return Stored.of(self, pairs, links)
 
     def _read(self, file: str, pairs: WordPairs) -> tuple[Ragged, str]:
         """The links of a file, and its format."""
         path = Path(file).expanduser()
         kind = None if self.format == "auto" else self.format
-        found = read_gold(path, (pairs.source.lengths, pairs.target.lengths), base=self.base, kind=kind)
+        found = read_alignments(path, (pairs.source.lengths, pairs.target.lengths), base=self.base, kind=kind)
         for note, count in found.notes.items():
             log.warning("%s: %d %s", path, count, note)
         return found.possible, found.format

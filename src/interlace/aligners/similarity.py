@@ -1,4 +1,4 @@
-"""Words linked whose contextual vectors are alike, from any encoder; nothing is learnt.
+"""Words linked whose contextual vectors are alike, from any encoder; nothing is trained_on.
 
 Jalili Sabet et al. (2020, SimAlign) link words that are each other's most similar, Dou & Neubig (2021, awesome-align)
 words whose probability is high in both directions. Both find layer 8 of 12 best with multilingual BERT.
@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from interlace.aligners import Aligned, Aligner, Fitted, Watch
+from interlace.aligners import Aligner, Alignments, FittedAligner
 from interlace.aligners._usable import check_usable
 from interlace.alignment import CHUNK
 from interlace.core.errors import SettingsError
+from interlace.core.progress import Progress
 from interlace.core.ragged import Ragged
 from interlace.core.settings import Settings
 
@@ -70,7 +71,7 @@ class Likeness(Settings):
 class Similarity(Likeness, Aligner):
     """Links from the similarity of contextual word or subword vectors."""
 
-    learns: ClassVar[bool] = False
+    can_save: ClassVar[bool] = False
 
     start: str = Field(
         "bert-base-multilingual-cased", description="The encoder: a checkpoint's folder or its name on the hub."
@@ -83,7 +84,7 @@ class Similarity(Likeness, Aligner):
     )
     device: str = Field("auto", description="Where the encoder runs: 'cpu', 'cuda:0'; 'auto': a GPU if there is one.")
 
-    def fit(self, pairs: WordPairs, priors: Lexicon | None = None, watch: Watch | None = None) -> Fitted:  # noqa: ARG002
+    def fit(self, pairs: WordPairs, priors: Lexicon | None = None, progress: Progress | None = None) -> FittedAligner:  # noqa: ARG002
         """Open the encoder; the pairs are only checked, and priors not used.
 
         Raises:
@@ -157,17 +158,17 @@ class Similarity(Likeness, Aligner):
 
 
 @dataclass(frozen=True)
-class Similar(Fitted):
+class Similar(FittedAligner):
     """An encoder that is ready to link pairs."""
 
     aligner: Similarity
     encoder: Encoder
 
-    def align(self, pairs: WordPairs) -> Aligned:
+    def align(self, pairs: WordPairs) -> Alignments:
         """Links of every pair; words beyond the longest row get none, which the log says."""
         return _gathered([self._align_chunk(chunk) for chunk in pairs.chunks(CHUNK)])
 
-    def _align_chunk(self, pairs: WordPairs) -> Aligned:
+    def _align_chunk(self, pairs: WordPairs) -> Alignments:
         from interlace.data.sampling import BucketPlan
 
         source, target = self._encoded(pairs)
@@ -234,7 +235,7 @@ class Similar(Fitted):
         return (methods.argmax if settings.method == "argmax" else methods.match)(compared, real), alike
 
 
-def _aligned(places: NDArray[np.int64], confidence: NDArray[np.float32], rows: int) -> Aligned:
+def _aligned(places: NDArray[np.int64], confidence: NDArray[np.float32], rows: int) -> Alignments:
     """Columns from (k, 3) row, source word, target word; of words linked by several subwords the surest counts."""
     order = np.lexsort((places[:, 2], places[:, 1], places[:, 0]))
     places, confidence = places[order], confidence[order]
@@ -244,12 +245,12 @@ def _aligned(places: NDArray[np.int64], confidence: NDArray[np.float32], rows: i
     best = np.maximum.reduceat(confidence, starts) if len(starts) else confidence
     places = places[starts]
     links = Ragged.from_lengths(places[:, 1:].astype(np.int32), np.bincount(places[:, 0], minlength=rows))
-    return Aligned(links, np.clip(best, np.finfo(np.float32).tiny, 1, dtype=np.float32))
+    return Alignments(links, np.clip(best, np.finfo(np.float32).tiny, 1, dtype=np.float32))
 
 
-def _gathered(parts: Sequence[Aligned]) -> Aligned:
+def _gathered(parts: Sequence[Alignments]) -> Alignments:
     if not parts:
         return _aligned(np.zeros((0, 3), np.int64), np.zeros(0, np.float32), 0)
-    return Aligned(
+    return Alignments(
         Ragged.concatenate([part.links for part in parts]), np.concatenate([part.confidence for part in parts])
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from interlace.alignment._keys import found_in, ordered
+from interlace.alignment.links import found_in, ordered
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from interlace.alignment._formats_pharaoh import Columns
-from interlace.alignment._keys import ordered
+from interlace.alignment.links import ordered
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 

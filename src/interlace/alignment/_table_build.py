@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from interlace.alignment._keys import ordered
 from interlace.alignment._table_count import Counting
 from interlace.alignment._table_order import line_order
 from interlace.alignment.lexicon import Lexicon
+from interlace.alignment.links import ordered
 from interlace.alignment.phrases import PhraseRules, phrase_pairs
 from interlace.core.ragged import Ragged
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from interlace.alignment import WordPairs
     from interlace.alignment._table_count import Counted
     from interlace.alignment._table_trie import Trie
-    from interlace.alignment.table import PhraseTable, TableRules
+    from interlace.alignment.phrase_table import PhraseTable, TableRules
 
     Sides = tuple[Ragged, Ragged]
 
@@ -33,19 +33,19 @@ def counted(
     kind: type[PhraseTable], pairs: WordPairs, links: Ragged, rules: TableRules, spool: Path | None
 ) -> PhraseTable:
     """The table of a corpus with all its rows of at least the minimum count; all links are sure enough."""
-    shapes = PhraseRules(longest=rules.longest, absorb=rules.absorb)
+    shapes = PhraseRules(max_phrase_length=rules.max_phrase_length, unaligned_borders=rules.unaligned_borders)
     lexicon = Lexicon.count(pairs, links)
-    counting = Counting(rules.longest, spool)
+    counting = Counting(rules.max_phrase_length, spool)
     for chunk in pairs.chunks():
         part = links.slice(chunk.first - pairs.first, chunk.first - pairs.first + len(chunk))
         part = ordered(part.rows(), part.flat, len(part))
         counting.add(chunk, part, phrase_pairs(chunk.source.lengths, chunk.target.lengths, part, shapes))
-    found = counting.finish(rules.minimum_count)
+    found = counting.finish(rules.min_count)
     entries, sides, order = in_line_order(
         *_phrases(found, counting.source, counting.target), (pairs.source_types, pairs.target_types)
     )
     inner = counting.links.spell(found.links[order])
-    inner = Ragged(np.stack(np.divmod(inner.values, rules.longest), axis=1).astype(np.int16), inner.offsets)
+    inner = Ragged(np.stack(np.divmod(inner.values, rules.max_phrase_length), axis=1).astype(np.int16), inner.offsets)
     totals = (found.target_totals[found.target], found.source_totals[found.source], found.counts)
     counts = np.stack(totals, axis=1)[order].astype(np.float64)
     scores = _scores(entries, sides, inner, counts, lexicon)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from interlace.alignment.table import PhraseTable
+    from interlace.alignment.phrase_table import PhraseTable
 
 _LINES = 50_000  # worked on at a time
 _FORMAT = f"expected 'source {SEPARATOR} target {SEPARATOR} four scores {SEPARATOR} links {SEPARATOR} counts'"

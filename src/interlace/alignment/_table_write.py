@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from interlace.alignment.table import PhraseTable
+    from interlace.alignment.phrase_table import PhraseTable
 
 _LINES = 50_000  # worked on at a time
 _BLANK, _BETWEEN = (pa.scalar(text, pa.large_string()) for text in (" ", f" {SEPARATOR} "))

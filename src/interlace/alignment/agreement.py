@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from interlace.alignment._keys import found_in, ordered
+from interlace.alignment.links import found_in, ordered
 from interlace.core.errors import DataError
 
 if TYPE_CHECKING:
@@ -80,11 +80,11 @@ def agreement(links: Ragged, sure: Ragged, possible: Ragged | None = None) -> Ag
     Raises:
         DataError: they differ in rows.
     """
-    counts = by_pair(links, sure, possible).sum(axis=0)
+    counts = agreement_by_pair(links, sure, possible).sum(axis=0)
     return Agreement(*map(int, counts))
 
 
-def by_pair(links: Ragged, sure: Ragged, possible: Ragged | None = None) -> NDArray[np.int64]:
+def agreement_by_pair(links: Ragged, sure: Ragged, possible: Ragged | None = None) -> NDArray[np.int64]:
     """(n, 5) the same of each pair by itself, in the order of the fields of `Agreement`.
 
     Raises:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from interlace.alignment._formats_rows import Found, Lengths
 
-__all__ = ["FORMATS", "Gold", "GoldText", "joined_lines", "pharaoh_lines", "read_gold", "read_gold_text", "write_gold",
+__all__ = ["FORMATS", "Gold", "GoldText", "joined_lines", "pharaoh_lines", "read_alignments", "read_gold_text", "write_alignments",
            "write_links"]  # fmt: skip
 
 FORMATS: tuple[str, ...] = tuple(READERS)
@@ -64,7 +64,7 @@ class Gold:
         return len(self.sure)
 
 
-def read_gold(
+def read_alignments(
     path: Path | str,
     lengths: Lengths | None = None,
     numbers: Sequence[int] | NDArray[np.int64] | None = None,
@@ -166,6 +166,6 @@ def write_links(path: Path | str, links: Ragged | Iterable[Ragged]) -> None:
     write_lines(path, pharaoh_lines(links))
 
 
-def write_gold(path: Path | str, gold: Gold) -> None:
+def write_alignments(path: Path | str, gold: Gold) -> None:
     """Write gold links in Pharaoh format, counted from 0, `ipj` what is only possible; as `write_links` does."""
     write_lines(path, formatted(gold.possible, gold.sure))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from interlace.alignment._dictionary import read_translations
-from interlace.alignment._keys import ordered
+from interlace.alignment.links import ordered
 from interlace.alignment.phrases import must_fit, must_have_equal_rows
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
@@ -35,7 +35,7 @@ class Lexicon:
     source_types, target_types: the spelling of each type.
     entries: (m, 2) int32 (source type, target type), sorted, each once.
     counts: (m,) float64, links seen; 1 for an entry of a dictionary.
-    source_alone, target_alone: for each type, how often a word of it stood without any link; None where nobody
+    source_unaligned, target_unaligned: for each type, how often a word of it stood without any link; None where nobody
         counted, which is as if it never did.
     """
 
@@ -43,8 +43,8 @@ class Lexicon:
     target_types: list[str]
     entries: NDArray[np.int32]
     counts: NDArray[np.float64]
-    source_alone: NDArray[np.float64] | None = None
-    target_alone: NDArray[np.float64] | None = None
+    source_unaligned: NDArray[np.float64] | None = None
+    target_unaligned: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -139,12 +139,12 @@ class Lexicon:
     @property
     def null_forward(self) -> NDArray[np.float64]:
         """For each target type, its share in all target words without a link: w(t|NULL)."""
-        return _shares(self.target_alone, len(self.target_types))
+        return _shares(self.target_unaligned, len(self.target_types))
 
     @property
     def null_backward(self) -> NDArray[np.float64]:
         """For each source type, its share in all source words without a link: w(s|NULL)."""
-        return _shares(self.source_alone, len(self.source_types))
+        return _shares(self.source_unaligned, len(self.source_types))
 
     def _share(self, side: int) -> NDArray[np.float64]:
         """(m,) the share of each entry in all of its type of a side; 0 where nothing was counted."""
@@ -152,7 +152,7 @@ class Lexicon:
         return np.divide(self.counts, totals, out=np.zeros(len(self)), where=totals > 0)
 
     def _totals(self, side: int) -> NDArray[np.float64]:
-        types, alone = ((self.source_types, self.source_alone), (self.target_types, self.target_alone))[side]
+        types, alone = ((self.source_types, self.source_unaligned), (self.target_types, self.target_unaligned))[side]
         linked = _sums(self.entries[:, side], self.counts, len(types))
         linked += 0 if alone is None else alone
         return linked
@@ -200,7 +200,7 @@ class Lexicon:
         """The lexicon with its sides exchanged."""
         order = np.lexsort((self.entries[:, 0], self.entries[:, 1]))
         entries = np.ascontiguousarray(self.entries[order, ::-1])
-        alone = (self.target_alone, self.source_alone)
+        alone = (self.target_unaligned, self.source_unaligned)
         return Lexicon(self.target_types, self.source_types, entries, self.counts[order], *alone)
 
     def between(self, source_types: Sequence[str], target_types: Sequence[str], *, fold: bool = False) -> Lexicon:
@@ -219,7 +219,9 @@ class Lexicon:
         source = groups[0].values[groups[0].offsets[entry] + nth // np.maximum(groups[1].lengths[entry], 1)]
         target = groups[1].values[groups[1].offsets[entry] + nth % np.maximum(groups[1].lengths[entry], 1)]
         keys, counts = _summed([(source * len(target_types) + target, self.counts[entry])])
-        alone = [side.move(old) for side, old in zip(sides, (self.source_alone, self.target_alone), strict=True)]
+        alone = [
+            side.move(old) for side, old in zip(sides, (self.source_unaligned, self.target_unaligned), strict=True)
+        ]
         entries = _split(keys, len(target_types))
         return Lexicon(list(source_types), list(target_types), entries, counts, alone[0], alone[1])
 

@@ -22,18 +22,18 @@ _ROWS = 2_000  # pairs a thread works on at a time
 class PhraseRules(Settings):
     """Which phrase pairs are taken from linked sentences."""
 
-    longest: int = Field(
+    max_phrase_length: int = Field(
         4,
         ge=1,
         le=20,
         description="Greatest length of a phrase in words, on both sides (ALM, Yang et al. 2020: less than 5).",
     )
-    absorb: bool = Field(
+    unaligned_borders: bool = Field(
         True,
         description="Whether a phrase may begin or end with words that have no link, as in Moses; else all four "
         "border words are linked.",
     )
-    least_confidence: float = Field(
+    min_confidence: float = Field(
         0.0,
         ge=0,
         le=1,
@@ -50,14 +50,14 @@ class PhraseRules(Settings):
         Raises:
             DataError: sure ones are asked for and nobody knows which.
         """
-        if not self.least_confidence:
+        if not self.min_confidence:
             return links, confidence
         if confidence is None:
             raise DataError(
-                f"least_confidence = {self.least_confidence:g}, but these links have no confidence; link with an "
+                f"min_confidence = {self.min_confidence:g}, but these links have no confidence; link with an "
                 "aligner that gives it, or leave the setting out"
             )
-        kept = confidence >= np.float32(self.least_confidence)
+        kept = confidence >= np.float32(self.min_confidence)
         lengths = np.bincount(links.rows()[kept], minlength=len(links))
         return Ragged.from_lengths(links.flat[kept], lengths), confidence[kept]
 
@@ -93,13 +93,15 @@ def phrase_pairs(
     must_have_equal_rows(len(lengths[0]), len(lengths[1]), len(links))
 
     def work(start: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        from interlace.alignment._phrases_kernels import consistent
+        from interlace.alignment._phrase_kernels import consistent
 
         rows = slice(start, start + _ROWS)
         part = links.slice(start, min(start + _ROWS, len(links)))
         flat = np.array(part.flat.reshape(-1, 2), np.int32)  # a copy: kernels are compiled for arrays in memory
         offsets = part.offsets - part.offsets[0]
-        spans, used, found = consistent(lengths[0][rows], lengths[1][rows], flat, offsets, rules.longest, rules.absorb)
+        spans, used, found = consistent(
+            lengths[0][rows], lengths[1][rows], flat, offsets, rules.max_phrase_length, rules.unaligned_borders
+        )
         if found.min() < 0:
             must_fit(lengths[0], lengths[1], links)
         return spans[:used].copy(), found

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from interlace.alignment._keys import ordered
+from interlace.alignment.links import ordered
 from interlace.core.errors import DataError, SettingsError, did_you_mean
 
 if TYPE_CHECKING:

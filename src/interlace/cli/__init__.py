@@ -64,7 +64,7 @@ def load_plugins(paths: list[Path]) -> None:
     from interlace.core.registry import register_plugin
     from interlace.data.filters import FILTERS
     from interlace.derived import TRANSFORMATIONS
-    from interlace.embeddings import METHODS
+    from interlace.embeddings import EMBEDDING_METHODS
     from interlace.objectives import OBJECTIVES
     from interlace.readers import READERS
     from interlace.tasks import TASKS
@@ -77,7 +77,7 @@ def load_plugins(paths: list[Path]) -> None:
         WORD_TOKENIZERS,
         FILTERS,
         ALIGNERS,
-        METHODS,
+        EMBEDDING_METHODS,
         TRANSFORMATIONS,
     )
     rooms = {room.name: room for room in known}

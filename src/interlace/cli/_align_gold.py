@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from interlace.alignment.agreement import Agreement, agreement
-from interlace.alignment.formats import read_gold
+from interlace.alignment.formats import read_alignments
 from interlace.cli import notes
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Judge:
         Raises:
             DataError: the file cannot be read as links, or has other rows than the text.
         """
-        return cls(path, read_gold(path, (words.source.lengths, words.target.lengths), numbers))
+        return cls(path, read_alignments(path, (words.source.lengths, words.target.lengths), numbers))
 
     def see(self, first: int, links: Ragged) -> None:
         """Compare the links of the pairs from number `first` on, from 0."""

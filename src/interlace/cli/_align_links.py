@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from interlace.alignment.formats import read_gold
+from interlace.alignment.formats import read_alignments
 from interlace.alignment.phrases import PhraseRules
 from interlace.cli._align_text import Source, numbered
 from interlace.cli._progress import watching
@@ -44,7 +44,7 @@ def linked(
     """
     grades, least = sure
     if (grades is None) != (not least):
-        raise SettingsError("--confidence FILE and --least-confidence NUMBER are wanted together, or neither")
+        raise SettingsError("--confidence FILE and --min-confidence NUMBER are wanted together, or neither")
     if not 2 <= len(files) <= 3:
         raise SettingsError(f"expected the files of a text, one or two, and then its links; found {len(files)} files")
     path = must_exist(files[-1], "file of links")
@@ -75,11 +75,11 @@ def _sure(links: Ragged, path: Path, least: float) -> Ragged:
     if (other := np.flatnonzero(links.lengths != lengths)).size:
         at = int(other[0])
         raise DataError(f"{path}, line {at + 1}: {lengths[at]} confidences of {links.lengths[at]} links")
-    return PhraseRules(least_confidence=least).sure(links, np.concatenate(values))[0]
+    return PhraseRules(min_confidence=least).sure(links, np.concatenate(values))[0]
 
 
 def _links(path: Path, words: WordPairs, text: Source) -> Ragged:
-    read = read_gold(path, (words.source.lengths, words.target.lengths), text.numbers)
+    read = read_alignments(path, (words.source.lengths, words.target.lengths), text.numbers)
     if read.beyond > _BEYOND * (read.beyond + len(read.possible.flat)):
         raise DataError(
             f"{path}: {'; '.join(f'{count:,} {note}' for note, count in read.notes.items())}. So many that nothing is "

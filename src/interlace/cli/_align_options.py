@@ -50,9 +50,11 @@ Changes = Annotated[
     list[str],
     typer.Option("--set", help="A setting of the aligner, such as seed=1 (repeatable).", metavar="KEY=VALUE"),
 ]
-Symmetrise = Annotated[
+Symmetrization = Annotated[
     str,
-    typer.Option("--symmetrise", help="How both directions are joined, such as grow-diag-final-and.", metavar="NAME"),
+    typer.Option(
+        "--symmetrization", help="How both directions are joined, such as grow-diag-final-and.", metavar="NAME"
+    ),
 ]
 Extra = Annotated[
     tuple[Path, Path] | None,
@@ -80,7 +82,7 @@ Grades = Annotated[
     Path | None, typer.Option("--confidence", help="The probability of each link, as `interlace align` writes it.")
 ]
 LeastConfidence = Annotated[
-    float, typer.Option("--least-confidence", min=0, max=1, help="Leave out links that are less sure than this.")
+    float, typer.Option("--min-confidence", min=0, max=1, help="Leave out links that are less sure than this.")
 ]
 Longest = Annotated[
     int, typer.Option("--max-length", min=1, max=20, help="Most words of a phrase, on both sides (ALM: 4).")

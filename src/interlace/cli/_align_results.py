@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from interlace.aligners import Aligned
+    from interlace.aligners import Alignments
     from interlace.alignment import WordPairs
     from interlace.cli._align_text import Source
     from interlace.report.link_matrix import LinkMatrix
@@ -73,7 +73,7 @@ class Results:
         if self.gold is not None:
             self.judge = Judge.of(self.gold, words, text.numbers)
 
-    def write(self, aligned: Iterable[tuple[WordPairs, Aligned]]) -> None:
+    def write(self, aligned: Iterable[tuple[WordPairs, Alignments]]) -> None:
         """Write the links of chunk after chunk, and the figure."""
         matrix = None
         grades_to = nullcontext() if self.confidence is None else lines_to(self.confidence)
@@ -99,7 +99,7 @@ class Results:
             self.judge.say()
         say(self.into, self.as_json, {**about, "links": self.links, "gold": gold})
 
-    def _matrix(self, words: WordPairs, found: Aligned) -> LinkMatrix:
+    def _matrix(self, words: WordPairs, found: Alignments) -> LinkMatrix:
         """The pair that was asked for."""
         from interlace.report.link_matrix import LinkMatrix
 
@@ -119,7 +119,7 @@ class Results:
         )
 
 
-def _grades(found: Aligned) -> Iterator[str]:
+def _grades(found: Alignments) -> Iterator[str]:
     """The confidence of each link of a pair, a line a pair."""
     grades = [f"{grade:.4g}" for grade in found.confidence.tolist()]
     offsets = (found.links.offsets - found.links.offsets[0]).tolist()

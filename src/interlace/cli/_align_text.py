@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from interlace.aligners import Watch
+    from interlace.core.progress import Progress
 
 log = logging.getLogger(__name__)
 
@@ -96,7 +96,7 @@ class Source:
             log.warning(message, " and ".join(dict.fromkeys(unsplit)))
 
 
-def numbered(sources: Sequence[Source], spool: Path, watch: Watch) -> tuple[WordPairs, int]:
+def numbered(sources: Sequence[Source], spool: Path, progress: Progress) -> tuple[WordPairs, int]:
     """All words of the sources, and how many pairs the first of them has; these come first."""
     rows = np.zeros(len(sources), np.int64)
 
@@ -104,7 +104,7 @@ def numbered(sources: Sequence[Source], spool: Path, watch: Watch) -> tuple[Word
         for number, source in enumerate(sources):
             for chunk in source.chunks():
                 rows[number] += len(chunk)
-                watch("reading", int(rows.sum()), 0)
+                progress("reading", int(rows.sum()), 0)
                 yield chunk
 
     words = WordPairs.of(chunks(), spool)

@@ -22,7 +22,7 @@ from interlace.cli import notes
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from interlace.aligners import Watch
+    from interlace.core import progress as callbacks
     from interlace.training.loop import Step
 
 log = logging.getLogger(__name__)
@@ -70,7 +70,7 @@ def training_bar(title: str, total: int | None) -> Iterator[Callable[[Step], Non
 
 
 @contextmanager
-def watching() -> Iterator[Watch]:
+def watching() -> Iterator[callbacks.Progress]:
     """What is done, how far it is, and the time left; a total of 0 is one that is not known."""
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with Progress(*columns, console=notes, transient=True, disable=not notes.is_terminal) as progress:

@@ -13,11 +13,12 @@ from interlace.cli import Code, load_plugins
 from interlace.cli import _align_options as options
 
 if TYPE_CHECKING:
-    from interlace.aligners import Aligned, Fitted, Watch
+    from interlace.aligners import Alignments, FittedAligner
     from interlace.alignment import WordPairs
     from interlace.cli._align_learning import Learning
     from interlace.cli._align_results import Results
     from interlace.cli._align_text import Source
+    from interlace.core.progress import Progress
 
 
 def align(
@@ -25,7 +26,7 @@ def align(
     target: options.TargetFile = None,
     name: options.With = "",
     changes: options.Changes = [],
-    symmetrise: options.Symmetrise = "",
+    symmetrization: options.Symmetrization = "",
     languages: options.Languages = "",
     word_tokenizer: options.WordTokenizerName = "blanks",
     reader: options.ReaderName = "",
@@ -48,12 +49,20 @@ def align(
     from interlace.cli._align_text import Source
     from interlace.cli._options import parse_changes
 
-    settings = parse_changes(changes, "key=value, such as seed=1") | ({"symmetrise": symmetrise} if symmetrise else {})
+    settings = parse_changes(changes, "key=value, such as seed=1") | (
+        {"symmetrization": symmetrization} if symmetrization else {}
+    )
     results = Results(into, confidence, figure, pair, gold, as_json)
     if use is None:
         learning = Learning.of(name, settings, priors, model)
     else:
-        others = {"--with": name, "--set": changes, "--symmetrise": symmetrise, "--priors": priors, "--model": model}
+        others = {
+            "--with": name,
+            "--set": changes,
+            "--symmetrization": symmetrization,
+            "--priors": priors,
+            "--model": model,
+        }
         learning = Learning.saved_in(use, {**others, "--extra": extra})
     text = Source.of([source] if target is None else [source, target], languages, reader, word_tokenizer)
     _run([text] if extra is None else [text, text.like(extra)], learning, results)
@@ -61,26 +70,28 @@ def align(
 
 def _run(texts: Sequence[Source], learning: Learning, results: Results) -> None:
     """Read everything, check what can be checked, learn, and write link by link."""
-    from interlace.aligners import nobody
     from interlace.cli._align_text import numbered
     from interlace.cli._progress import watching
+    from interlace.core.progress import no_progress
 
     start = time.perf_counter()
     with TemporaryDirectory() as spool:
-        with watching() as watch:
-            words, rows = numbered(texts, Path(spool), watch)
+        with watching() as progress:
+            words, rows = numbered(texts, Path(spool), progress)
             own = words.slice(0, rows)
             results.prepare(own, texts[0])
-            fitted = learning.fit(words, watch)
+            fitted = learning.fit(words, progress)
         with (
-            watching() if results.is_quiet else nullcontext(nobody) as watch
+            watching() if results.is_quiet else nullcontext(no_progress) as progress
         ):  # a bar would stand between links on a screen
-            results.write(_linked(own, learning, fitted, watch))
+            results.write(_linked(own, learning, fitted, progress))
     about = {"aligner": learning.aligner.name, "settings": learning.aligner.dump(), "pairs": rows}
     results.say({**about, "extra": len(words) - rows, "seconds": round(time.perf_counter() - start, 3)})
 
 
-def _linked(words: WordPairs, learning: Learning, fitted: Fitted, watch: Watch) -> Iterator[tuple[WordPairs, Aligned]]:
+def _linked(
+    words: WordPairs, learning: Learning, fitted: FittedAligner, progress: Progress
+) -> Iterator[tuple[WordPairs, Alignments]]:
     for chunk in words.chunks():
         yield chunk, learning.links(fitted, chunk)
-        watch("linking", chunk.first + len(chunk), len(words))
+        progress("linking", chunk.first + len(chunk), len(words))

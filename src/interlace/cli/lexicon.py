@@ -12,7 +12,7 @@ from interlace.cli import _align_options as options
 def lexicon(
     files: options.Linked,
     confidence: options.Grades = None,
-    least_confidence: options.LeastConfidence = 0.0,
+    min_confidence: options.LeastConfidence = 0.0,
     min_count: options.LeastCount = 1,
     top: options.Top = 0,
     mutual: options.Mutual = False,
@@ -35,7 +35,7 @@ def lexicon(
     with TemporaryDirectory() as folder:
         spool = Path(folder, "text")
         spool.mkdir()
-        words, links = linked(files, (confidence, least_confidence), languages, word_tokenizer, reader, spool)
+        words, links = linked(files, (confidence, min_confidence), languages, word_tokenizer, reader, spool)
         found = Lexicon.count(words, links)
         found = found.words() if words_only else found
         found = found.mutual() if mutual else found

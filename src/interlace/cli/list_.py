@@ -141,7 +141,7 @@ def _rooms() -> dict[str, Registry[Any]]:
     from interlace.aligners import ALIGNERS
     from interlace.data.filters import FILTERS
     from interlace.derived import TRANSFORMATIONS
-    from interlace.embeddings import METHODS
+    from interlace.embeddings import EMBEDDING_METHODS
     from interlace.objectives import OBJECTIVES
     from interlace.readers import READERS
     from interlace.tasks import TASKS
@@ -155,7 +155,7 @@ def _rooms() -> dict[str, Registry[Any]]:
         "word-tokenizers": WORD_TOKENIZERS,
         "filters": FILTERS,
         "aligners": ALIGNERS,
-        "vectors": METHODS,
+        "vectors": EMBEDDING_METHODS,
         "languages": LANGUAGES,
         "transformations": TRANSFORMATIONS,
     }

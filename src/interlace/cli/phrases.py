@@ -12,7 +12,7 @@ from interlace.cli import _align_options as options
 def phrases(
     files: options.Linked,
     confidence: options.Grades = None,
-    least_confidence: options.LeastConfidence = 0.0,
+    min_confidence: options.LeastConfidence = 0.0,
     max_length: options.Longest = 4,
     min_count: options.LeastCount = 1,
     top: options.Top = 0,
@@ -26,17 +26,17 @@ def phrases(
 ) -> None:
     """Count the phrase pairs of linked text: a table as Moses writes it, with scores, links and counts."""
     load_plugins(code)
-    from interlace.alignment.table import PhraseTable, TableRules
+    from interlace.alignment.phrase_table import PhraseTable, TableRules
     from interlace.cli._align_links import linked
     from interlace.cli._align_output import file_to, must_leave_room, say
 
     must_leave_room(into, as_json)
-    rules = TableRules(longest=max_length, absorb=not tight, minimum_count=min_count, top=top)
+    rules = TableRules(max_phrase_length=max_length, unaligned_borders=not tight, min_count=min_count, top=top)
     with TemporaryDirectory() as folder:
         text, counts = Path(folder, "text"), Path(folder, "counts")
         text.mkdir()
         counts.mkdir()
-        words, links = linked(files, (confidence, least_confidence), languages, word_tokenizer, reader, text)
+        words, links = linked(files, (confidence, min_confidence), languages, word_tokenizer, reader, text)
         table = PhraseTable.count(words, links, rules, counts)
         with file_to(into, Path(folder)) as path:
             table.write(path)

@@ -46,7 +46,7 @@ _Seed = Annotated[int, typer.Option("--seed", min=0, help="Another seed draws ot
 def switch(
     files: options.Linked,
     confidence: options.Grades = None,
-    least_confidence: options.LeastConfidence = 0.0,
+    min_confidence: options.LeastConfidence = 0.0,
     copies: _Copies = 20,
     fraction: _Fraction = "0.3",
     max_length: options.Longest = 4,
@@ -66,18 +66,18 @@ def switch(
 ) -> None:
     """Write sentences of linked text in which some phrases stand in the other language, as `alm` learns from."""
     load_plugins(code)
-    from interlace.alignment.table import PhraseTable, TableRules
+    from interlace.alignment.phrase_table import PhraseTable, TableRules
     from interlace.cli._align_links import linked
     from interlace.cli._align_output import lines_to, must_leave_room, say
     from interlace.cli._align_text import Source
     from interlace.objectives._switching_offline import Copies, SwitchedText
 
     must_leave_room(into, as_json)
-    rules = TableRules(longest=max_length, absorb=not tight, minimum_count=min_count)
+    rules = TableRules(max_phrase_length=max_length, unaligned_borders=not tight, min_count=min_count)
     switching = _switching(fraction, max_length, least, from_table=from_table)
     amount = Copies(copies=copies, monolingual=monolingual, repeats=repeats, seed=seed)
     with TemporaryDirectory() as spool, TemporaryDirectory() as counts:
-        words, links = linked(files, (confidence, least_confidence), languages, word_tokenizer, reader, Path(spool))
+        words, links = linked(files, (confidence, min_confidence), languages, word_tokenizer, reader, Path(spool))
         drawn = SwitchedText(PhraseTable.count(words, links, rules, Path(counts)), rules, switching, amount)
         with lines_to(into) as write:
             for lines in _lines(Source.of(files[:-1], languages, reader, word_tokenizer), words, links, drawn, into):

@@ -49,7 +49,7 @@ def unit(vectors: NDArray[Any]) -> Floats:
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class MarginScorer:
     """What cosines are held against: r, the mean cosine of a vector to its nearest on the other side.
 
     candidates: (m,) r of each; not read by 'absolute'. queries: (n,); None: taken for 0. By 'distance' they are the
@@ -61,21 +61,23 @@ class Surroundings:
     queries: Floats | None = None
 
     @classmethod
-    def of(cls, kind: Margin, queries: Floats, candidates: Floats, k: int) -> Surroundings:
+    def of(cls, kind: Margin, queries: Floats, candidates: Floats, k: int) -> MarginScorer:
         """From both sides; 'absolute' needs no neighbours, so none are searched."""
         if kind == "absolute":
             return cls(kind, np.zeros(len(candidates), np.float32), np.zeros(len(queries), np.float32))
-        return cls(kind, hubness(candidates, queries, k), hubness(queries, candidates, k))
+        return cls(
+            kind, mean_neighbor_similarity(candidates, queries, k), mean_neighbor_similarity(queries, candidates, k)
+        )
 
     @classmethod
-    def csls(cls, candidates: Floats, others: Floats, k: int) -> Surroundings:
+    def csls(cls, candidates: Floats, others: Floats, k: int) -> MarginScorer:
         """CSLS, the candidates' neighbours being counted among vectors that need not be the queries."""
-        return cls("distance", hubness(candidates, others, k))
+        return cls("distance", mean_neighbor_similarity(candidates, others, k))
 
-    def reversed(self) -> Surroundings:
+    def reversed(self) -> MarginScorer:
         """The same with candidates asked for queries."""
         queries = np.zeros(0, np.float32) if self.queries is None else self.queries
-        return Surroundings(self.kind, queries, self.candidates)
+        return MarginScorer(self.kind, queries, self.candidates)
 
     def margins(self, likeness: Tensor, rows: slice) -> Tensor:
         """(b, m) margins from the cosines of the queries in `rows` to all candidates."""
@@ -87,7 +89,7 @@ class Surroundings:
         return likeness - around if self.kind == "distance" else likeness / around.clamp(min=_LEAST)
 
 
-def hubness(vectors: Floats, others: Floats, k: int) -> Floats:
+def mean_neighbor_similarity(vectors: Floats, others: Floats, k: int) -> Floats:
     """(n,) r: the mean cosine of each vector to its k nearest among the others (all, where there are fewer)."""
     k = min(k, len(others))
     found = np.zeros(len(vectors), np.float32)
@@ -97,7 +99,7 @@ def hubness(vectors: Floats, others: Floats, k: int) -> Floats:
 
 
 def nearest(
-    queries: Floats, candidates: Floats, around: Surroundings | None = None
+    queries: Floats, candidates: Floats, around: MarginScorer | None = None
 ) -> tuple[NDArray[np.int64], Floats]:
     """(n,) the nearest candidate of each query, the first of those as near; and (n,) its margin.
 
@@ -112,8 +114,8 @@ def nearest(
     return places, margins
 
 
-def nearest_drawn(
-    queries: Floats, candidates: Floats, around: Surroundings, share: float, rng: Generator
+def nearest_among_sample(
+    queries: Floats, candidates: Floats, around: MarginScorer, share: float, rng: Generator
 ) -> tuple[Places, Places, float]:
     """(p,) queries and (p,) the nearest to each among a share of the candidates, drawn anew for every query.
 
@@ -135,7 +137,7 @@ def ranks(
     queries: Floats,
     candidates: Floats,
     gold: Ragged,
-    around: Surroundings | None = None,
+    around: MarginScorer | None = None,
     barred: Ragged | None = None,
 ) -> Places:
     """(n,) the place, from 1, of the best right candidate of each query. A wrong one that is as near goes first.
@@ -160,7 +162,7 @@ def ranks(
 
 def mutual(one: Floats, other: Floats, k: int) -> tuple[Places, Places]:
     """(pairs,) rows of both sides that are each other's nearest by CSLS (Conneau et al. 2018, section 2.3)."""
-    around = Surroundings.of("distance", one, other, k)
+    around = MarginScorer.of("distance", one, other, k)
     forward, _ = nearest(one, other, around)
     backward, _ = nearest(other, one, around.reversed())
     rows = np.flatnonzero(backward[forward] == np.arange(len(one)))
@@ -175,7 +177,7 @@ def _places(rows: Ragged, block: slice, device: Any) -> tuple[Tensor, Tensor]:
     return torch.from_numpy(part.rows()).to(device), torch.from_numpy(part.flat.astype(np.int64)).to(device)
 
 
-def _blocks(queries: Floats, candidates: Floats, around: Surroundings | None = None) -> Iterator[tuple[slice, Tensor]]:
+def _blocks(queries: Floats, candidates: Floats, around: MarginScorer | None = None) -> Iterator[tuple[slice, Tensor]]:
     """Margins of some queries to all candidates, block by block: (b, m), free to be written to."""
     import torch
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from interlace.alignment import WordPairs
-    from interlace.alignment.table import PhraseTable, TableRules
+    from interlace.alignment.phrase_table import PhraseTable, TableRules
     from interlace.data.aligned import Links
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from interlace.alignment.table import PhraseTable
+    from interlace.alignment.phrase_table import PhraseTable
 
 TABLE = "table"
 _SIDES = ("source", "target")

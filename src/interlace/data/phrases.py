@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from interlace.alignment.table import PhraseIndex, PhraseTable, TableRules
+    from interlace.alignment.phrase_table import PhraseIndex, PhraseTable, TableRules
     from interlace.data import Sentences
     from interlace.data.aligned import WordAlignments
     from interlace.data.vocab import Vocab
@@ -181,7 +181,7 @@ class PhraseStore:
         return [self.aligned.types[side][word] for word in self.table.phrases[side][number]]
 
     def _known(self, side: int, words: Ragged, others: Sentences) -> KnownPhrases:
-        every = all_spans(words, int(self.meta["rules"]["longest"]))
+        every = all_spans(words, int(self.meta["rules"]["max_phrase_length"]))
         found = self._indexes[side].find(words, every)
         spans, phrases = only(every, found >= 0), found[found >= 0]
         best = self.table.best[side][phrases]
@@ -189,7 +189,7 @@ class PhraseStore:
 
     @cached_property
     def _indexes(self) -> tuple[PhraseIndex, PhraseIndex]:
-        from interlace.alignment.table import PhraseIndex
+        from interlace.alignment.phrase_table import PhraseIndex
 
         source, target = self.table.phrases
         return PhraseIndex(source), PhraseIndex(target)

@@ -17,7 +17,7 @@ from zlib import crc32
 import numpy as np
 from pydantic import Field, SerializeAsAny
 
-from interlace.alignment._keys import ordered
+from interlace.alignment.links import ordered
 from interlace.core.errors import SettingsError
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator

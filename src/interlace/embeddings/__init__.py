@@ -8,7 +8,6 @@ A vocabulary's subwords can stand in the place of words: what a model's table be
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -27,8 +26,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from interlace.alignment.lexicon import Lexicon
+    from interlace.core.progress import Progress
 
-Watch = Callable[[str, int, int], None]  # what is done, steps done, steps in all
 SUBWORDS = "subwords"  # stands for all languages, where vectors are of a vocabulary's subwords, which they share
 
 
@@ -163,7 +162,7 @@ def languages_in(folder: Path | str) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Sources:
+class EmbeddingSources:
     """What vectors are learnt from.
 
     texts: by language, lines of words; each is read as often as a method asks. given: by language, vectors that exist
@@ -181,14 +180,14 @@ class Sources:
 
 
 @dataclass(frozen=True)
-class Learnt:
+class CrossLingualVectors:
     """Vectors by language, in one space, and what there is to tell of how they came about: plain data."""
 
     vectors: dict[str, WordVectors]
     about: dict[str, Any] = field(default_factory=dict)
 
 
-class Method(Settings, ABC):
+class EmbeddingMethod(Settings, ABC):
     """A way to word vectors of several languages in one space. Its fields are its settings."""
 
     needs: ClassVar[frozenset[str]] = frozenset()  # {"dictionaries"}, {"texts"}: what it cannot do without
@@ -205,10 +204,10 @@ class Method(Settings, ABC):
         return None
 
     @abstractmethod
-    def fit(self, sources: Sources, seed: int = 0, watch: Watch | None = None) -> Learnt:
+    def fit(self, sources: EmbeddingSources, seed: int = 0, progress: Progress | None = None) -> CrossLingualVectors:
         """Learn from all sources; equal sources, settings and seed give equal vectors.
 
-        watch: called with what is done, steps done and steps in all.
+        progress: called with what is done, steps done and steps in all.
 
         Raises:
             DataError: what the method needs is missing, or a text is too small for its settings.
@@ -216,10 +215,6 @@ class Method(Settings, ABC):
         """
 
 
-def nobody(what: str, done: int, steps: int) -> None:
-    """Watches nothing."""
-
-
-METHODS: Registry[Any] = Registry(__name__, "method of word vectors", Method)
+EMBEDDING_METHODS: Registry[Any] = Registry(__name__, "method of word vectors", EmbeddingMethod)
 _SUFFIX = ".safetensors"
 _TEXT_SUFFIXES = {".vec", ".txt", ".gz"}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor, nn
 
-    from interlace.embeddings import Watch
+    from interlace.core.progress import Progress
     from interlace.embeddings._mapping import Sides
 
     Floats = NDArray[np.float32]
@@ -64,7 +64,7 @@ class Adversary(Settings):
         """The label of what is not so; that of what is so is 1 minus it."""
         return self.smoothing / 2 if self.smoothed == "spread" else self.smoothing
 
-    def play(self, sides: Sides, seed: int, game: int, watch: Watch) -> tuple[Floats, list[float]]:
+    def play(self, sides: Sides, seed: int, game: int, progress: Progress) -> tuple[Floats, list[float]]:
         """The best rotation of one game by the criterion, and the criterion after each epoch."""
         import torch
 
@@ -77,7 +77,7 @@ class Adversary(Settings):
                 for update in range(self.updates):
                     board.update(rate)
                     if update % 100 == 0:
-                        watch(f"game {game + 1}", epoch * self.updates + update, self.epochs * self.updates)
+                        progress(f"game {game + 1}", epoch * self.updates + update, self.epochs * self.updates)
                 rotation = _orthogonal(board.mapping.detach().cpu().numpy())
                 found = sides.criterion(rotation)
                 log.info("game %d, epoch %d: criterion %.4f, told apart %.2f", game, epoch, found, board.told_apart)

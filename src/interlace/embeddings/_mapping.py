@@ -15,9 +15,10 @@ import numpy as np
 from pydantic import Field
 
 from interlace.core.errors import DataError, SettingsError, did_you_mean
-from interlace.core.neighbors import Surroundings, mutual, nearest, unit
+from interlace.core.neighbors import MarginScorer, mutual, nearest, unit
+from interlace.core.progress import no_progress
 from interlace.core.settings import Settings
-from interlace.embeddings import Learnt, Method, WordVectors, nobody
+from interlace.embeddings import CrossLingualVectors, EmbeddingMethod, WordVectors
 from interlace.embeddings._self_learning import self_learnt
 from interlace.embeddings._skipgram import SkipGram
 
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from interlace.embeddings import Sources, Watch
+    from interlace.core.progress import Progress
+    from interlace.embeddings import EmbeddingSources
 
     Floats = NDArray[np.float32]
     Refined = tuple[Floats, list[float]]
@@ -109,7 +111,7 @@ class Sides:
         """Mean cosine of frequent words to the words that CSLS takes for their translations (section 2.4)."""
         moved = unit(self.source.vectors[: self.mapping.judged_on] @ rotation)
         others = unit(self.target.vectors[: self.mapping.judged_among])
-        found, _ = nearest(moved, others, Surroundings.csls(others, moved, self.mapping.neighbours))
+        found, _ = nearest(moved, others, MarginScorer.csls(others, moved, self.mapping.neighbours))
         return float((moved * others[found]).sum(axis=1).mean())
 
     def refined(self, rotation: Floats) -> Refined:
@@ -141,7 +143,7 @@ def procrustes(source: Floats, target: Floats) -> Floats:
     return np.asarray(left @ right, np.float32)
 
 
-class Mapped(Method):
+class Mapped(EmbeddingMethod):
     """A method that learns each language alone, or is given its vectors, and rotates it onto the pivot."""
 
     skipgram: SkipGram = Field(default_factory=SkipGram, description="How fastText learns each language alone.")
@@ -154,23 +156,23 @@ class Mapped(Method):
 
 
 def mapped(
-    sources: Sources,
+    sources: EmbeddingSources,
     skipgram: SkipGram,
     mapping: Mapping,
     seed: int,
-    watch: Watch | None,
+    progress: Progress | None,
     start: Start,
-) -> Learnt:
+) -> CrossLingualVectors:
     """Vectors of each language alone, all but the pivot's then rotated as `start` finds.
 
     Raises:
         DataError: two languages differ in width. SettingsError: the pivot is none of the languages.
     """
-    watch = watch or nobody
+    progress = progress or no_progress
     if mapping.pivot not in sources.languages:
         hint = did_you_mean(mapping.pivot, sources.languages)
         raise SettingsError(f"mapping.pivot = {mapping.pivot!r}, but there are no vectors or text of it{hint}")
-    alone = {language: _alone(language, sources, skipgram, seed, watch) for language in sources.languages}
+    alone = {language: _alone(language, sources, skipgram, seed, progress) for language in sources.languages}
     alone = {language: own.moved(mapping.normalised(own.vectors)) for language, own in alone.items()}
     pivot, about = alone[mapping.pivot], {}
     for language, own in alone.items():
@@ -179,17 +181,17 @@ def mapped(
         if own.width != pivot.width:
             raise DataError(f"vectors of {language!r} are {own.width} wide, those of {mapping.pivot!r} {pivot.width}")
         sides = Sides(own, pivot, mapping, seed)
-        watch(f"rotating {language} onto {mapping.pivot}", 0, mapping.rounds)
+        progress(f"rotating {language} onto {mapping.pivot}", 0, mapping.rounds)
         (rotation, history), told = start(sides)
         alone[language] = own.moved(own.vectors @ rotation)
         about[language] = {**told, "criterion": [round(value, 4) for value in history]}
         log.info("%s onto %s: criterion %.3f, refined %.3f", language, mapping.pivot, history[0], max(history))
-    return Learnt(alone, {"onto": mapping.pivot, "mappings": about})
+    return CrossLingualVectors(alone, {"onto": mapping.pivot, "mappings": about})
 
 
-def _alone(language: str, sources: Sources, skipgram: SkipGram, seed: int, watch: Watch) -> WordVectors:
+def _alone(language: str, sources: EmbeddingSources, skipgram: SkipGram, seed: int, progress: Progress) -> WordVectors:
     """A language's own vectors: those that are given, or learnt from its text."""
     if language in sources.given:
         return sources.given[language].top(skipgram.most)
     lines = sources.texts[language]
-    return skipgram.train(language, lines, seed, watch).of(language, skipgram.words_of(lines))
+    return skipgram.train(language, lines, seed, progress).of(language, skipgram.words_of(lines))

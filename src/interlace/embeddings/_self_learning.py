@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from interlace.core.neighbors import Surroundings, nearest_drawn, unit
+from interlace.core.neighbors import MarginScorer, nearest_among_sample, unit
 from interlace.core.randomness import Purpose, generator
 
 if TYPE_CHECKING:
@@ -29,9 +29,9 @@ def self_learnt(sides: Sides, rotation: Floats) -> tuple[Floats, int]:
     rng = generator(Purpose.VECTORS, sides.seed, 0, 4)
     while True:
         moved = unit(source @ rotation)
-        around = Surroundings.of("distance", moved, others, mapping.neighbours)
-        rows, found, forward = nearest_drawn(moved, others, around, share, rng)
-        back, backward_found, backward = nearest_drawn(others, moved, around.reversed(), share, rng)
+        around = MarginScorer.of("distance", moved, others, mapping.neighbours)
+        rows, found, forward = nearest_among_sample(moved, others, around, share, rng)
+        back, backward_found, backward = nearest_among_sample(others, moved, around.reversed(), share, rng)
         rotation = sides.solved(np.concatenate([rows, backward_found]), np.concatenate([found, back]))
         rounds += 1
         nearness = (forward + backward) / 2

@@ -14,14 +14,15 @@ import numpy as np
 from pydantic import Field
 
 from interlace.core.errors import DataError, MissingDependencyError
+from interlace.core.progress import no_progress
 from interlace.core.randomness import Purpose, generator
 from interlace.core.settings import Settings
-from interlace.embeddings import WordVectors, nobody
+from interlace.embeddings import WordVectors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from interlace.embeddings import Watch
+    from interlace.core.progress import Progress
 
 log = logging.getLogger(__name__)
 
@@ -48,8 +49,10 @@ class SkipGram(Settings):
     )
     threads: int = Field(1, ge=1, description="Threads; with more than one, no two runs give the same vectors.")
 
-    def train(self, what: str, lines: Iterable[Sequence[str]], seed: int = 0, watch: Watch | None = None) -> Spoken:
-        """Learn from lines of words, which are read `epochs` + 1 times; `what` names the text in errors and to `watch`.
+    def train(
+        self, what: str, lines: Iterable[Sequence[str]], seed: int = 0, progress: Progress | None = None
+    ) -> Spoken:
+        """Learn from lines of words, which are read `epochs` + 1 times; `what` names the text in errors and to `progress`.
 
         Raises:
             DataError: no word is met as often as it must be.
@@ -70,7 +73,7 @@ class SkipGram(Settings):
             corpus_iterable=_lists(lines),
             total_examples=model.corpus_count,
             epochs=self.epochs,
-            callbacks=[_told(what, self.epochs, watch or nobody)],
+            callbacks=[_told(what, self.epochs, progress or no_progress)],
         )
         return Spoken(model.wv)
 
@@ -117,7 +120,7 @@ def _gensim() -> Any:
     return FastText
 
 
-def _told(what: str, epochs: int, watch: Watch) -> Any:
+def _told(what: str, epochs: int, progress: Progress) -> Any:
     """Tells of each pass that is done."""
     from gensim.models.callbacks import CallbackAny2Vec
 
@@ -127,6 +130,6 @@ def _told(what: str, epochs: int, watch: Watch) -> Any:
 
         def on_epoch_end(self, _model: Any) -> None:
             self.done += 1
-            watch(f"fastText on {what}", self.done, epochs)
+            progress(f"fastText on {what}", self.done, epochs)
 
     return Told()

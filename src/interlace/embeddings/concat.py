@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, ClassVar
 from pydantic import Field
 
 from interlace.core.errors import DataError
-from interlace.embeddings import Learnt, Method, Sources
+from interlace.embeddings import CrossLingualVectors, EmbeddingMethod, EmbeddingSources
 from interlace.embeddings._skipgram import SkipGram
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from interlace.embeddings import Watch
+    from interlace.core.progress import Progress
 
 
-class Concat(Method):
+class Concat(EmbeddingMethod):
     """Vectors of the words of each language, from one model of all their texts."""
 
     needs: ClassVar[frozenset[str]] = frozenset({"texts"})
@@ -28,7 +28,7 @@ class Concat(Method):
 
     skipgram: SkipGram = Field(default_factory=SkipGram, description="How fastText learns.")
 
-    def fit(self, sources: Sources, seed: int = 0, watch: Watch | None = None) -> Learnt:
+    def fit(self, sources: EmbeddingSources, seed: int = 0, progress: Progress | None = None) -> CrossLingualVectors:
         """Learn from all texts together; given vectors and dictionaries are of no use here."""
         if sources.given or not sources.texts:
             raise DataError(
@@ -42,8 +42,8 @@ class Concat(Method):
                     "'skipgram.least', or give more text"
                 )
         alone = next(iter(sources.texts.values())) if len(words) == 1 else None
-        spoken = self.skipgram.train(" + ".join(words), alone or Mixed(sources.texts), seed, watch)
-        return Learnt({language: spoken.of(language, known) for language, known in words.items()})
+        spoken = self.skipgram.train(" + ".join(words), alone or Mixed(sources.texts), seed, progress)
+        return CrossLingualVectors({language: spoken.of(language, known) for language, known in words.items()})
 
 
 class Mixed:

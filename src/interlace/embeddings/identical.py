@@ -13,16 +13,17 @@ from interlace.core.errors import DataError
 from interlace.embeddings._mapping import Mapped, Sides, mapped
 
 if TYPE_CHECKING:
-    from interlace.embeddings import Learnt, Sources, Watch
+    from interlace.core.progress import Progress
+    from interlace.embeddings import CrossLingualVectors, EmbeddingSources
     from interlace.embeddings._mapping import Refined
 
 
 class Identical(Mapped):
     """Names, numbers and loans stand for a dictionary."""
 
-    def fit(self, sources: Sources, seed: int = 0, watch: Watch | None = None) -> Learnt:
+    def fit(self, sources: EmbeddingSources, seed: int = 0, progress: Progress | None = None) -> CrossLingualVectors:
         """Learn each language alone, and rotate it by what it writes like the pivot."""
-        return mapped(sources, self.skipgram, self.mapping, seed, watch, _start)
+        return mapped(sources, self.skipgram, self.mapping, seed, progress, _start)
 
 
 def _start(sides: Sides) -> tuple[Refined, dict[str, Any]]:

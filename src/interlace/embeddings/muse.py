@@ -15,15 +15,16 @@ import numpy as np
 from pydantic import Field
 
 from interlace.core.neighbors import unit
+from interlace.core.progress import no_progress
 from interlace.core.randomness import Purpose, generator
-from interlace.embeddings import Learnt, Sources, nobody
+from interlace.embeddings import CrossLingualVectors, EmbeddingSources
 from interlace.embeddings._adversary import Adversary
 from interlace.embeddings._mapping import Mapped, Sides, mapped, procrustes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from interlace.embeddings import Watch
+    from interlace.core.progress import Progress
     from interlace.embeddings._mapping import Refined
 
     Floats = NDArray[np.float32]
@@ -41,10 +42,10 @@ class Muse(Mapped):
         3, ge=1, description="Random rotations, refined alike, that the result must beat to count as converged."
     )
 
-    def fit(self, sources: Sources, seed: int = 0, watch: Watch | None = None) -> Learnt:
+    def fit(self, sources: EmbeddingSources, seed: int = 0, progress: Progress | None = None) -> CrossLingualVectors:
         """Learn each language alone, and rotate it by what the adversary finds."""
-        start = _Start(self, seed, watch or nobody)
-        return mapped(sources, self.skipgram, self.mapping, seed, watch, start)
+        start = _Start(self, seed, progress or no_progress)
+        return mapped(sources, self.skipgram, self.mapping, seed, progress, start)
 
 
 @dataclass(frozen=True)
@@ -53,12 +54,12 @@ class _Start:
 
     settings: Muse
     seed: int
-    watch: Watch
+    progress: Progress
 
     def __call__(self, sides: Sides) -> tuple[Refined, dict[str, Any]]:
         """The rotation that comes to the best criterion by refinement, and how it went."""
         games = [
-            self.settings.adversary.play(sides, self.seed, game, self.watch)
+            self.settings.adversary.play(sides, self.seed, game, self.progress)
             for game in range(self.settings.adversary.restarts)
         ]
         refined = [sides.refined(rotation) for rotation, _ in games]

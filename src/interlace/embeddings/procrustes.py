@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from interlace.alignment.lexicon import Lexicon
-    from interlace.embeddings import Learnt, Sources, Watch, WordVectors
+    from interlace.core.progress import Progress
+    from interlace.embeddings import CrossLingualVectors, EmbeddingSources, WordVectors
     from interlace.embeddings._mapping import Refined
 
 
@@ -25,17 +26,17 @@ class Procrustes(Mapped):
 
     fold: bool = Field(True, description="Look words of the dictionary up in any case where they are not as written.")
 
-    def fit(self, sources: Sources, seed: int = 0, watch: Watch | None = None) -> Learnt:
+    def fit(self, sources: EmbeddingSources, seed: int = 0, progress: Progress | None = None) -> CrossLingualVectors:
         """Learn each language alone, and rotate it by its dictionary with the pivot, in whichever direction it is."""
 
         def start(sides: Sides) -> tuple[Refined, dict[str, Any]]:
             rows, others = self._entries(sides.source, sides.target, sources)
             return sides.refined(sides.solved(rows, others)), {"entries": len(rows)}
 
-        return mapped(sources, self.skipgram, self.mapping, seed, watch, start)
+        return mapped(sources, self.skipgram, self.mapping, seed, progress, start)
 
     def _entries(
-        self, source: WordVectors, target: WordVectors, sources: Sources
+        self, source: WordVectors, target: WordVectors, sources: EmbeddingSources
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Rows of both sides of the entries whose words both have vectors.
 
@@ -54,7 +55,7 @@ class Procrustes(Mapped):
         return rows[known], others[known]
 
 
-def _between(source: str, target: str, sources: Sources) -> Lexicon:
+def _between(source: str, target: str, sources: EmbeddingSources) -> Lexicon:
     known = sources.dictionaries
     if (source, target) in known:
         return known[source, target]

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, field_validator, model_validator
 
-from interlace.aligners import ALIGNERS, DEFAULT, Aligner
-from interlace.alignment.table import TableRules
+from interlace.aligners import ALIGNERS, DEFAULT_ALIGNER, Aligner
+from interlace.alignment.phrase_table import TableRules
 from interlace.core.settings import Settings
 from interlace.tasks._files import check_pattern
 
@@ -21,7 +21,7 @@ class AlignSettings(Settings):
     Text in them that holds `{pair}`, `{source}` or `{target}` is filled in, and a path under the data root.
     """
 
-    name: str = Field(DEFAULT, description="An aligner: see `interlace list aligners`.")
+    name: str = Field(DEFAULT_ALIGNER, description="An aligner: see `interlace list aligners`.")
     priors: str | None = Field(
         None,
         description="What the aligner starts from: a dictionary, `source<TAB>target` a line, as a pattern of paths; "

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from interlace.core.settings import Settings
-from interlace.embeddings import METHODS, Method
+from interlace.embeddings import EMBEDDING_METHODS, EmbeddingMethod
 from interlace.tasks._files import check_pattern
 
 
@@ -68,13 +68,13 @@ class EmbeddingSettings(Settings):
             message = f"{self.name} learns from text, so embeddings.vectors is of no use to it"
             raise ValueError(message)
         if self.units == "subwords" and not self.method().joint:
-            joint = ", ".join(name for name in METHODS.names() if METHODS.get(name).joint)
+            joint = ", ".join(name for name in EMBEDDING_METHODS.names() if EMBEDDING_METHODS.get(name).joint)
             message = (
                 f"units = 'subwords': {self.name} learns each language by itself, and a subword that two write would"
             )
             raise ValueError(f"{message} have two vectors; these learn from all text together: {joint}")
 
-    def method(self) -> Method:
+    def method(self) -> EmbeddingMethod:
         """The method with its settings."""
-        built: Method = METHODS.build({"name": self.name, **self.settings}, "embeddings")
+        built: EmbeddingMethod = EMBEDDING_METHODS.build({"name": self.name, **self.settings}, "embeddings")
         return built

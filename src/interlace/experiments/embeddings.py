@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError, SettingsError
+from interlace.core.progress import no_progress
 from interlace.data.cache import cached
-from interlace.embeddings import SUBWORDS, Sources, WordVectors, languages_in, nobody
+from interlace.embeddings import SUBWORDS, EmbeddingSources, WordVectors, languages_in
 from interlace.experiments._claim import claim, finished
 from interlace.experiments._embedding_subwords import subwords_of
 from interlace.experiments._text import text_key, training_lines, training_pairs
@@ -32,8 +33,9 @@ from interlace.training.folder import RUN, VECTORS, locked, write_json
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from interlace.core.progress import Progress
     from interlace.data.vocab import Vocab
-    from interlace.embeddings import Learnt, Watch
+    from interlace.embeddings import CrossLingualVectors
     from interlace.experiments import CorpusGroup, Recipe
     from interlace.experiments._embeddings import EmbeddingSettings
     from interlace.tasks import Task
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-def learn_vectors(recipe: Recipe, into: Path, watch: Watch | None = None) -> Path:
+def learn_vectors(recipe: Recipe, into: Path, progress: Progress | None = None) -> Path:
     """Learn the word vectors that the recipe's `[embeddings]` say, into the folder `into`; returns its `vectors/`.
 
     Vectors of subwords stand there beside their tokenizer.
@@ -66,7 +68,7 @@ def learn_vectors(recipe: Recipe, into: Path, watch: Watch | None = None) -> Pat
         sources, vocab = _sources(recipe, settings)
         sources = replace(sources, dictionaries={one.languages: _learnt(one) for one in drawn})
         prepared = time.perf_counter()
-        learnt = settings.method().fit(sources, recipe.seed, watch or nobody)
+        learnt = settings.method().fit(sources, recipe.seed, progress or no_progress)
         with atomic_folder(into / VECTORS) as folder:
             for vectors in learnt.vectors.values():
                 vectors.save(folder)
@@ -77,7 +79,7 @@ def learn_vectors(recipe: Recipe, into: Path, watch: Watch | None = None) -> Pat
     return into / VECTORS
 
 
-def _described(recipe: Recipe, learnt: Learnt, seconds: dict[str, float]) -> dict[str, Any]:
+def _described(recipe: Recipe, learnt: CrossLingualVectors, seconds: dict[str, float]) -> dict[str, Any]:
     """The content of `run.json`."""
     import torch
 
@@ -115,13 +117,13 @@ def static_vectors(folder: str, tasks: Mapping[str, Task]) -> dict[str, WordVect
 # ---- what methods learn from ----
 
 
-def _sources(recipe: Recipe, settings: EmbeddingSettings) -> tuple[Sources, Vocab | None]:
+def _sources(recipe: Recipe, settings: EmbeddingSettings) -> tuple[EmbeddingSources, Vocab | None]:
     """Texts or vectors by language; or the text of all in subwords, and the vocabulary."""
     root = data_root(recipe)
     if settings.vectors is not None:
         paths = {language: root / settings.vectors.format(language=language) for language in recipe.languages}
         most = settings.method().most
-        return Sources(given={of: WordVectors.read(path, of, most) for of, path in paths.items()}), None
+        return EmbeddingSources(given={of: WordVectors.read(path, of, most) for of, path in paths.items()}), None
     if not recipe.corpora:
         raise SettingsError(
             f"recipe {recipe.name!r} has no [corpora] to learn word vectors from; or name files of vectors in "
@@ -129,8 +131,8 @@ def _sources(recipe: Recipe, settings: EmbeddingSettings) -> tuple[Sources, Voca
         )
     if settings.units == "subwords":
         vocab, lines = subwords_of(recipe)
-        return Sources(texts={SUBWORDS: lines}), vocab
-    return Sources(texts={language: _words(recipe, language, root) for language in recipe.languages}), None
+        return EmbeddingSources(texts={SUBWORDS: lines}), vocab
+    return EmbeddingSources(texts={language: _words(recipe, language, root) for language in recipe.languages}), None
 
 
 def _drawn(recipe: Recipe, settings: EmbeddingSettings) -> list[Drawn]:

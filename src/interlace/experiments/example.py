@@ -15,7 +15,7 @@ import numpy as np
 from interlace.alignment import WordPairs
 from interlace.alignment._formats_pharaoh import parsed
 from interlace.alignment.lexicon import Lexicon
-from interlace.alignment.table import PhraseTable, TableRules
+from interlace.alignment.phrase_table import PhraseTable, TableRules
 from interlace.core.errors import DataError
 from interlace.core.randomness import Purpose, generator
 from interlace.data import Pairs

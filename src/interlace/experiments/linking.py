@@ -21,7 +21,7 @@ import numpy as np
 
 from interlace.alignment import WordPairs
 from interlace.alignment.lexicon import Lexicon
-from interlace.alignment.table import PhraseTable, TableRules
+from interlace.alignment.phrase_table import PhraseTable, TableRules
 from interlace.core.errors import DataError, SettingsError, did_you_mean
 from interlace.data.aligned import WordAlignments
 from interlace.data.cache import cached, content_key
@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from interlace.aligners import Aligner, Fitted, Watch
+    from interlace.aligners import Aligner, FittedAligner
+    from interlace.core.progress import Progress
     from interlace.core.ragged import Ragged
     from interlace.data.parallel import ParallelCorpus
     from interlace.data.vocab import Vocab
@@ -99,10 +100,10 @@ def _stored(recipe: Recipe, aligned: WordAlignments) -> PhraseStore:
     rules = (recipe.align.phrases if recipe.align is not None else None) or TableRules()
     for name in recipe.objectives:
         switching = getattr(recipe.objective(name), "switching", None)
-        if switching is not None and switching.longest > rules.longest:
+        if switching is not None and switching.longest > rules.max_phrase_length:
             raise SettingsError(
-                f"objectives.{name}.switching.longest = {switching.longest}, but phrases of at most {rules.longest} "
-                f"words are stored; set align.phrases.longest = {switching.longest} too"
+                f"objectives.{name}.switching.longest = {switching.longest}, but phrases of at most {rules.max_phrase_length} "
+                f"words are stored; set align.phrases.max_phrase_length = {switching.longest} too"
             )
 
     def build(into: Path) -> None:
@@ -119,8 +120,8 @@ def _stored(recipe: Recipe, aligned: WordAlignments) -> PhraseStore:
     if not store.counts["phrases"]:
         raise DataError(
             f"{'-'.join(aligned.languages)}: of {aligned.counts['links']:,} links in {len(aligned):,} pairs no phrase "
-            f"is found that stands there {rules.minimum_count} times; lower align.phrases.minimum_count or "
-            "align.phrases.least_confidence, or take another aligner (align.name)"
+            f"is found that stands there {rules.min_count} times; lower align.phrases.min_count or "
+            "align.phrases.min_confidence, or take another aligner (align.name)"
         )
     return store
 
@@ -232,13 +233,13 @@ def version(kind: type[Aligner] | None = None) -> str:
     return digest.hexdigest()
 
 
-def _aligned(words: WordPairs, fitted: Fitted) -> Iterator[tuple[WordPairs, Ragged, NDArray[np.float32]]]:
+def _aligned(words: WordPairs, fitted: FittedAligner) -> Iterator[tuple[WordPairs, Ragged, NDArray[np.float32]]]:
     """The links of all pairs that the corpus holds, chunk by chunk.
 
     Pairs that it leaves out were there without words until now, so that links from a file are found by their line.
     """
     for chunk in words.chunks():
-        found = fitted.align_own(chunk)
+        found = fitted.align_training_pairs(chunk)
         kept = chunk.source.lengths > 0
         if kept.all():
             yield chunk, found.links, found.confidence
@@ -248,14 +249,14 @@ def _aligned(words: WordPairs, fitted: Fitted) -> Iterator[tuple[WordPairs, Ragg
             yield words_kept, found.links.take(kept), confidence
 
 
-def _watch(corpus: str) -> Watch:
+def _watch(corpus: str) -> Progress:
     """Logs a step now and then, so that hours of alignment are not silent and seconds of it are."""
     last = time.monotonic()
 
-    def watch(what: str, done: int, total: int) -> None:
+    def progress(what: str, done: int, total: int) -> None:
         nonlocal last
         if time.monotonic() - last >= _EVERY:
             last = time.monotonic()
             log.info("%s: %s, %d of %d", corpus, what, done, total)
 
-    return watch
+    return progress

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from interlace.alignment import WordPairs
-    from interlace.alignment.table import PhraseIndex, PhraseTable, TableRules
+    from interlace.alignment.phrase_table import PhraseIndex, PhraseTable, TableRules
     from interlace.objectives._switching import Switched
     from interlace.text import Text, TextPairs
 

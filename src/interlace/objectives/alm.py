@@ -14,7 +14,7 @@ What the paper leaves open (requirements, A1-A15), and where it is decided:
   between 0.3 and 0.7 never occur; a range fills the gap.
 - A4 `target_choice`: the counterpart in this pair, or the phrase table's argmax, which the construction speaks of.
 - A5 "Highest probability" is phi of the inserted given the replaced phrase; equals are decided by the other direction.
-  The least count is the phrase table's (`align.phrases.minimum_count`), the least probability `least_probability`.
+  The least count is the phrase table's (`align.phrases.min_count`), the least probability `least_probability`.
 - A6 Candidates are taken in random order, none overlapping another; phrases may be neighbours. A row in which nothing
   could be replaced counts as monolingual. Repeats only matter where text is written (`interlace switch`).
 - A7 How words are linked and phrases extracted is the recipe's `[align]` section, or the rules in `extraction`.
@@ -92,9 +92,9 @@ class Alm(MaskedObjective):
         if self.phrases == "extracted" and self.switching.target_choice == "table_argmax":
             message = "phrases = 'extracted' has no table for switching.target_choice = 'table_argmax'; leave one out"
             raise ValueError(message)
-        if self.phrases == "extracted" and self.switching.longest > self.extraction.longest:
+        if self.phrases == "extracted" and self.switching.longest > self.extraction.max_phrase_length:
             longest = self.switching.longest
-            message = f"switching.longest = {longest} needs extraction.longest = {longest} too, which is less"
+            message = f"switching.longest = {longest} needs extraction.max_phrase_length = {longest} too, which is less"
             raise ValueError(message)
 
     @property

@@ -15,7 +15,7 @@ from interlace.core.neighbors import nearest
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from interlace.core.neighbors import Surroundings
+    from interlace.core.neighbors import MarginScorer
 
     Floats = NDArray[np.float64]
 
@@ -68,7 +68,7 @@ class Mined:
 def mine(
     source: NDArray[np.float32],
     target: NDArray[np.float32],
-    around: Surroundings,
+    around: MarginScorer,
     gold: NDArray[np.int64],
     search: Search,
 ) -> Mined:

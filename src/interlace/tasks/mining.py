@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import Field
 
 from interlace.core.errors import DataError
-from interlace.core.neighbors import Margin, Surroundings
+from interlace.core.neighbors import Margin, MarginScorer
 from interlace.core.randomness import Purpose, generator
 from interlace.objectives import BoolOrAuto
 from interlace.scores.examples import Examples, identity_of
@@ -148,7 +148,7 @@ class Mining(Task):
             language_ids=self.language_ids,
         )
         source, target = (encoder.vectors(backbone, vocab, side) for side in (texts.source, texts.target))
-        around = Surroundings.of(self.margin, source, target, self.neighbours)
+        around = MarginScorer.of(self.margin, source, target, self.neighbours)
         return mine(source, target, around, texts.gold, self.search)
 
     def _both(self, asked: FileQuery, vocab: Vocab) -> Texts:

@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import Field
 
 from interlace.core.errors import DataError, SettingsError
-from interlace.core.neighbors import Margin, Surroundings, ranks, unit
+from interlace.core.neighbors import Margin, MarginScorer, ranks, unit
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs
 from interlace.objectives import BoolOrAuto
@@ -175,6 +175,6 @@ def _hits(
     alone = np.bincount(numbers)[numbers] == 1
     gold = Ragged.from_lengths(numbers, np.ones(len(numbers), np.int64))
     distinct = candidates[first]
-    found = ranks(queries, distinct, gold, Surroundings.of(margin, queries, distinct, neighbours))
+    found = ranks(queries, distinct, gold, MarginScorer.of(margin, queries, distinct, neighbours))
     hits: NDArray[np.bool_] = (found == 1) & alone
     return hits

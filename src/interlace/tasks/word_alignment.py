@@ -15,8 +15,8 @@ from pydantic import Field
 
 from interlace.aligners.similarity import Likeness, Similarity
 from interlace.alignment import WordPairs
-from interlace.alignment.agreement import Agreement, by_pair
-from interlace.alignment.formats import FORMATS, Gold, read_gold, read_gold_text
+from interlace.alignment.agreement import Agreement, agreement_by_pair
+from interlace.alignment.formats import FORMATS, Gold, read_alignments, read_gold_text
 from interlace.core.errors import DataError
 from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import Scale, Task
@@ -99,7 +99,7 @@ class WordAlignment(Likeness, Task):
         asked = FileQuery("word_alignment", split, language, root, self.source)
         text = read_gold_text(*self._sides(asked), languages=(self.source, language))
         path = find(self.gold, asked)
-        gold = read_gold(path, text.lengths, text.numbers, self.base, self.format)
+        gold = read_alignments(path, text.lengths, text.numbers, self.base, self.format)
         log_notes("word_alignment", path, [gold.notes, text.pairs.source.notes, text.pairs.target.notes])
         self._doubt(path, gold, asked)
         if not len(gold.possible.flat):
@@ -131,7 +131,7 @@ class WordAlignment(Likeness, Task):
         backbone.eval()
         found = Similarity(start="the model", **settings).around(backbone, vocab).align(examples.pairs)
         backbone.train(was_training)
-        counts = by_pair(found.links, examples.sure, examples.possible)
+        counts = agreement_by_pair(found.links, examples.sure, examples.possible)
         rates = Agreement(*map(int, counts.sum(axis=0)))
         scores = {name: 100 * getattr(rates, name) for name in ("aer", "precision", "recall", "f1")}
         links, sure, _, in_sure, in_possible = counts.T.astype(np.float64)

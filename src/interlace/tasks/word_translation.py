@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import Field
 
 from interlace.core.errors import DataError
-from interlace.core.neighbors import Surroundings, ranks, unit
+from interlace.core.neighbors import MarginScorer, ranks, unit
 from interlace.core.ragged import Ragged
 from interlace.scores.examples import Examples, identity_of
 from interlace.tasks._dictionary import read_entries
@@ -194,7 +194,7 @@ class WordTranslation(DictionaryTask):
         asked, words = np.unique(rows[:, 0], return_inverse=True)
         gold = _gold(words, np.searchsorted(around[1], rows[:, 1]))
         queries, candidates, others = unit(tables[0][asked]), unit(tables[1][around[1]]), unit(tables[0][around[0]])
-        csls = Surroundings.csls(candidates, others, self.neighbours)
+        csls = MarginScorer.csls(candidates, others, self.neighbours)
         spelt = [[side.words[row] for row in rows[:, number]] for number, side in enumerate(sides)]
         pairs = (tables[0][rows[:, 0]], tables[1][rows[:, 1]])
         outcome = _Found(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from interlace.alignment._keys import ordered
+from interlace.alignment.links import ordered
 from interlace.core.errors import DataError, SettingsError, did_you_mean
 from interlace.core.processors import processors
 from interlace.core.ragged import Ragged
@@ -26,11 +26,11 @@ Heuristic = Literal[
 ]
 HEURISTICS: tuple[str, ...] = get_args(Heuristic)
 
-_COMPILED = HEURISTICS[:5]  # in the order of the constants in `_symmetrise_kernels`
+_COMPILED = HEURISTICS[:5]  # in the order of the constants in `_symmetrization_kernels`
 _ROWS = 10_000  # pairs a thread works on at a time
 
 
-def symmetrise(
+def symmetrize(
     forward: Ragged, backward: Ragged, heuristic: str = "grow-diag-final-and", threads: int | None = None
 ) -> Ragged:
     """Combine the links of both directions (Och and Ney 2003, section 4; Koehn, Och and Marcu 2003).
@@ -59,7 +59,9 @@ def symmetrise(
         DataError: the two differ in rows, or a word's number is negative; names the pair, from 1.
     """
     if heuristic not in HEURISTICS:
-        raise SettingsError(f"there is no heuristic {heuristic!r} to symmetrise{did_you_mean(heuristic, HEURISTICS)}")
+        raise SettingsError(
+            f"there is no heuristic {heuristic!r} to symmetrization{did_you_mean(heuristic, HEURISTICS)}"
+        )
     if len(forward) != len(backward):
         raise DataError(f"links of {len(forward)} pairs forward and of {len(backward)} backward; one row a pair each")
     if heuristic not in _COMPILED:
@@ -68,7 +70,7 @@ def symmetrise(
     how = _COMPILED.index(heuristic)
 
     def work(start: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        from interlace.alignment._symmetrise_kernels import combine
+        from interlace.alignment._symmetrization_kernels import combine
 
         stop = min(start + _ROWS, len(forward))
         links, found = combine(*_part(forward, start, stop), *_part(backward, start, stop), how)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlace.alignment.symmetrise import HEURISTICS, reverse, symmetrise
+from interlace.alignment.symmetrization import HEURISTICS, reverse, symmetrize
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
 
@@ -52,7 +52,7 @@ def links(*rows):
 
 
 def one(forward, backward, heuristic):
-    return [tuple(link) for link in symmetrise(links(forward), links(backward), heuristic)[0].tolist()]
+    return [tuple(link) for link in symmetrize(links(forward), links(backward), heuristic)[0].tolist()]
 
 
 F = [(0, 0), (1, 1), (1, 2), (3, 3), (5, 5)]  # forward: each target word chose; 4 chose none
@@ -121,7 +121,7 @@ functions = st.lists(st.one_of(st.none(), words), max_size=7)  # what symal read
 @pytest.mark.parametrize("heuristic", HEURISTICS)
 @given(data=st.lists(st.tuples(sets, sets), min_size=1, max_size=4))
 def test_any_sets_are_combined_as_link_by_link(heuristic, data):
-    found = symmetrise(links(*(f for f, _ in data)), links(*(b for _, b in data)), heuristic, threads=1)
+    found = symmetrize(links(*(f for f, _ in data)), links(*(b for _, b in data)), heuristic, threads=1)
     assert found.to_lists() == [[list(link) for link in slowly(f, b, heuristic)] for f, b in data]
 
 
@@ -142,24 +142,24 @@ def many(pairs, seed):
 
 def test_threads_and_chunks_make_no_difference(monkeypatch):
     forward, backward = many(200, 1), many(200, 2)
-    whole = symmetrise(forward, backward, threads=1)
-    monkeypatch.setattr("interlace.alignment.symmetrise._ROWS", 7)
-    assert symmetrise(forward, backward, threads=3) == whole
+    whole = symmetrize(forward, backward, threads=1)
+    monkeypatch.setattr("interlace.alignment.symmetrization._ROWS", 7)
+    assert symmetrize(forward, backward, threads=3) == whole
     assert whole.values.dtype == np.int32
-    middle = symmetrise(forward.slice(50, 60), backward.slice(50, 60))
+    middle = symmetrize(forward.slice(50, 60), backward.slice(50, 60))
     assert middle == Ragged(whole.values, whole.offsets).slice(50, 60)
 
 
 def test_pairs_without_links_stay():
     empty = links([], [(3, 1)], [])
-    assert symmetrise(empty, links([(0, 0)], [], []), "union").to_lists() == [[[0, 0]], [[3, 1]], []]
-    assert symmetrise(links(), links()).to_lists() == []
+    assert symmetrize(empty, links([(0, 0)], [], []), "union").to_lists() == [[[0, 0]], [[3, 1]], []]
+    assert symmetrize(links(), links()).to_lists() == []
 
 
 @pytest.mark.parametrize("heuristic", HEURISTICS)
 def test_links_may_come_in_any_order_and_twice(heuristic):
     forward, backward = (Ragged.of([[*reversed(side), side[0]], []], width=2) for side in (F, B))
-    assert symmetrise(forward, backward, heuristic) == symmetrise(links(F, []), links(B, []), heuristic)
+    assert symmetrize(forward, backward, heuristic) == symmetrize(links(F, []), links(B, []), heuristic)
 
 
 def test_long_pairs_are_combined():
@@ -177,10 +177,10 @@ def test_reversing_twice_changes_nothing(rows):
 
 
 def test_what_does_not_fit_is_refused():
-    with pytest.raises(SettingsError, match="no heuristic 'grow' to symmetrise; did you mean 'grow-diag'"):
-        symmetrise(links([]), links([]), "grow")
+    with pytest.raises(SettingsError, match="no heuristic 'grow' to symmetrization; did you mean 'grow-diag'"):
+        symmetrize(links([]), links([]), "grow")
     with pytest.raises(DataError, match="links of 1 pairs forward and of 2 backward"):
-        symmetrise(links([]), links([], []))
+        symmetrize(links([]), links([], []))
     for bad in ((-1, 0), (0, -2)):
         with pytest.raises(DataError, match=f"pair 2: link {bad[0]}-{bad[1]}; words count from 0"):
-            symmetrise(links([(0, 0)], [(0, 0)]), links([], [(0, 0), bad]))
+            symmetrize(links([(0, 0)], [(0, 0)]), links([], [(0, 0), bad]))

@@ -16,8 +16,8 @@ from interlace.alignment import WordPairs, _table_read, _table_write
 from interlace.alignment._table_order import escaped, line_order, unescaped
 from interlace.alignment._table_trie import Trie
 from interlace.alignment.lexicon import Lexicon
+from interlace.alignment.phrase_table import PhraseTable, TableRules
 from interlace.alignment.phrases import PhraseRules, phrase_pairs
-from interlace.alignment.table import PhraseTable, TableRules
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
 
@@ -73,7 +73,9 @@ def reference(pairs, links, rules):
         for types, shares in ((pairs.source_types, lexicon.null_backward), (pairs.target_types, lexicon.null_forward))
     ]
     seen = defaultdict(Counter)
-    spans = phrase_pairs(pairs.source.lengths, pairs.target.lengths, links, PhraseRules(longest=rules.longest))
+    spans = phrase_pairs(
+        pairs.source.lengths, pairs.target.lengths, links, PhraseRules(max_phrase_length=rules.max_phrase_length)
+    )
     for row, found in enumerate(spans):
         for a, b, c, d in found.tolist():
             source = tuple(pairs.source_types[word] for word in pairs.source[row][a:b])
@@ -85,7 +87,7 @@ def reference(pairs, links, rules):
             totals[side][phrases[side]] += counts.total()
     table = {}
     for (source, target), counts in seen.items():
-        if counts.total() >= rules.minimum_count:
+        if counts.total() >= rules.min_count:
             inner = max(counts, key=counts.get)  # of equals the first seen
             back = [(j, i) for i, j in inner]
             table[source, target] = (
@@ -126,7 +128,9 @@ def test_the_most_frequent_links_count_and_a_word_with_two_links_takes_their_mea
     assert same(table[("a", "b"), ("x",)], expected)
 
 
-@pytest.mark.parametrize("rules", [TableRules(), TableRules(longest=2, minimum_count=2), TableRules(longest=6)])
+@pytest.mark.parametrize(
+    "rules", [TableRules(), TableRules(max_phrase_length=2, min_count=2), TableRules(max_phrase_length=6)]
+)
 def test_tables_equal_those_counted_in_plain_python(rules):
     for seed in range(8):
         pairs, links = random_corpus(seed)
@@ -147,7 +151,7 @@ def test_shares_of_a_phrase_add_up_to_one_where_nothing_is_cut():
 def test_scores_of_long_phrases_of_rare_words_have_a_logarithm():
     words = [" ".join(f"{side}{number}" for number in range(20)) for side in "st"]
     pairs = pairs_of([words[0], *["q " * 40] * 1000], [words[1], *["r " * 40] * 1000])
-    table = PhraseTable.count(pairs, Ragged.of([[(0, 0)], *[[]] * 1000], width=2), TableRules(longest=20))
+    table = PhraseTable.count(pairs, Ragged.of([[(0, 0)], *[[]] * 1000], width=2), TableRules(max_phrase_length=20))
     assert len(table) == 400
     assert (table.scores > 0).all()
 
@@ -185,8 +189,8 @@ def test_wrong_links_and_settings_are_named():
     pairs, _ = houses()
     with pytest.raises(DataError, match="pair 1: link 0-7"):
         PhraseTable.count(pairs, Ragged.of([[(0, 7)], [], []], width=2))
-    with pytest.raises(SettingsError, match="minimum_count"):
-        TableRules(minimum_count=0)
+    with pytest.raises(SettingsError, match="min_count"):
+        TableRules(min_count=0)
 
 
 # ---- the likeliest ----

@@ -30,7 +30,7 @@ COUNTS = ("count(t)", "count(s)", "count(s,t)")  # the columns of `PhraseTable.c
 class TableRules(PhraseRules):
     """Which phrase pairs of a linked corpus a table holds."""
 
-    minimum_count: int = Field(
+    min_count: int = Field(
         1, ge=1, description="Least count of a phrase pair. Rarer ones still count in the totals that scores divide by."
     )
     top: int = Field(

@@ -25,7 +25,7 @@ def consistent(
     links: NDArray[np.int32],
     offsets: NDArray[np.int64],
     longest: int,
-    absorb: bool,
+    unaligned_borders: bool,
 ) -> tuple[NDArray[np.int32], int, NDArray[np.int64]]:
     """Spans of all rows, sorted in each row, with room behind them; how many they are, in all and in each row.
 
@@ -43,15 +43,15 @@ def consistent(
             continue
         before = used
         for a in range(n):
-            if absorb or reach[1][a] >= 0:
-                spans, used = _starting_at(a, reach, spans, used, longest, absorb)
+            if unaligned_borders or reach[1][a] >= 0:
+                spans, used = _starting_at(a, reach, spans, used, longest, unaligned_borders)
         found[row] = used - before
     return spans, used, found
 
 
 @njit(cache=True, nogil=True)
 def _starting_at(
-    a: int, reach: Reach, spans: NDArray[np.int32], used: int, longest: int, absorb: bool
+    a: int, reach: Reach, spans: NDArray[np.int32], used: int, longest: int, unaligned_borders: bool
 ) -> tuple[NDArray[np.int32], int]:
     """Put down the phrase pairs whose source begins at word a."""
     source_low, source_high, target_low, target_high = reach
@@ -62,7 +62,7 @@ def _starting_at(
             c, d = min(c, source_low[b - 1]), max(d, source_high[b - 1] + 1)
         if d - c > longest:
             break
-        if d == 0 or not (absorb or linked):
+        if d == 0 or not (unaligned_borders or linked):
             continue
         low, high = _covered(target_low, target_high, c, d)
         if low < a:  # the span would have to begin earlier, however far it goes on
@@ -70,7 +70,7 @@ def _starting_at(
         if high < b:
             if used + longest * longest > len(spans):
                 spans = _grown(spans, used, longest * longest)
-            used = _emit(spans, used, (a, b, c, d), target_high, longest, absorb)
+            used = _emit(spans, used, (a, b, c, d), target_high, longest, unaligned_borders)
     return spans, used
 
 
@@ -117,14 +117,14 @@ def _emit(
     span: tuple[int, int, int, int],
     target_high: Words,
     longest: int,
-    absorb: bool,
+    unaligned_borders: bool,
 ) -> int:
-    """Put down a phrase pair, and with `absorb` those that unlinked target words at its borders make of it."""
+    """Put down a phrase pair, and with `unaligned_borders` those that unlinked target words at its borders make of it."""
     a, b, c, d = span
     first, last = c, d
-    while absorb and first > 0 and target_high[first - 1] < 0 and d - first < longest:
+    while unaligned_borders and first > 0 and target_high[first - 1] < 0 and d - first < longest:
         first -= 1
-    while absorb and last < len(target_high) and target_high[last] < 0 and last - c < longest:
+    while unaligned_borders and last < len(target_high) and target_high[last] < 0 and last - c < longest:
         last += 1
     for start in range(first, c + 1):
         for stop in range(d, min(last, start + longest) + 1):
