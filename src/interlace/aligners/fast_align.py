@@ -19,11 +19,11 @@ from interlace.aligners._program import Numbered, find_program, read_links, run
 from interlace.aligners._stored import Stored
 from interlace.aligners._usable import check_usable
 from interlace.alignment.symmetrization import Heuristic, symmetrize
-from interlace.core.progress import Progress
 
 if TYPE_CHECKING:
     from interlace.alignment import WordPairs
     from interlace.alignment.lexicon import Lexicon
+    from interlace.core.progress import Progress
 
 log = logging.getLogger(__name__)
 

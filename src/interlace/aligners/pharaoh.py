@@ -18,11 +18,11 @@ from interlace.aligners._usable import check_usable
 from interlace.alignment.formats import read_alignments
 from interlace.alignment.symmetrization import Heuristic, reverse, symmetrize
 from interlace.core.errors import SettingsError
-from interlace.core.progress import Progress
 
 if TYPE_CHECKING:
     from interlace.alignment import WordPairs
     from interlace.alignment.lexicon import Lexicon
+    from interlace.core.progress import Progress
     from interlace.core.ragged import Ragged
 
 log = logging.getLogger(__name__)

@@ -17,7 +17,6 @@ from interlace.aligners import Aligner, Alignments, FittedAligner
 from interlace.aligners._usable import check_usable
 from interlace.alignment import CHUNK
 from interlace.core.errors import SettingsError
-from interlace.core.progress import Progress
 from interlace.core.ragged import Ragged
 from interlace.core.settings import Settings
 
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from interlace.aligners._similarity_vectors import Encoder, Units
     from interlace.alignment import WordPairs
     from interlace.alignment.lexicon import Lexicon
+    from interlace.core.progress import Progress
     from interlace.data import Sentences
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone

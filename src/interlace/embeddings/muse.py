@@ -17,7 +17,6 @@ from pydantic import Field
 from interlace.core.neighbors import unit
 from interlace.core.progress import no_progress
 from interlace.core.randomness import Purpose, generator
-from interlace.embeddings import CrossLingualVectors, EmbeddingSources
 from interlace.embeddings._adversary import Adversary
 from interlace.embeddings._mapping import Mapped, Sides, mapped, procrustes
 
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from interlace.core.progress import Progress
+    from interlace.embeddings import CrossLingualVectors, EmbeddingSources
     from interlace.embeddings._mapping import Refined
 
     Floats = NDArray[np.float32]
