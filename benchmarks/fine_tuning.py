@@ -139,7 +139,9 @@ def trainer_of(dataset: Any, vocab: Vocab, folder: str, sampling: str, turns: Tu
         num_attention_heads=SHAPE.heads, intermediate_size=4 * SHAPE.width, max_position_embeddings=LENGTH,
         pad_token_id=vocab.pad,
     )  # fmt: skip
-    collator = DataCollatorWithPadding(AutoTokenizer.from_pretrained(Path(folder) / "tokenizer"))
+    collator = DataCollatorWithPadding(
+        AutoTokenizer.from_pretrained(Path(folder) / "tokenizer", trust_remote_code=False)
+    )
     trainer = Trainer(BertForSequenceClassification(config), arguments, collator, dataset, callbacks=[turns])
     trainer.remove_callback(PrinterCallback)
     return trainer

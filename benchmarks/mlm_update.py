@@ -93,7 +93,7 @@ def model(vocab: Vocab, size: int) -> Any:
 def plain(vocab: Vocab, size: int, attention: str) -> Any:
     """The same weights in a model that transformers made, with torch's own dropout and attention."""
     weights = model(vocab, size).model
-    made = AutoModelForMaskedLM.from_config(weights.config, attn_implementation=attention)
+    made = AutoModelForMaskedLM.from_config(weights.config, attn_implementation=attention, trust_remote_code=False)
     made.load_state_dict(weights.state_dict())
     return made
 
@@ -103,7 +103,9 @@ def against(other: Iterator[int], rows: list[list[int]], vocab: Vocab, size: int
     mean = sum(map(len, rows)) / len(rows)
     with tempfile.TemporaryDirectory() as folder:
         vocab.save(Path(folder) / "tokenizer")
-        collate = DataCollatorForLanguageModeling(AutoTokenizer.from_pretrained(Path(folder) / "tokenizer"))
+        collate = DataCollatorForLanguageModeling(
+            AutoTokenizer.from_pretrained(Path(folder) / "tokenizer", trust_remote_code=False)
+        )
         counted: list[int] = []
 
         def collator(examples: list[dict[str, Any]]) -> Any:

@@ -234,6 +234,30 @@ def test_a_pickle_is_found(build, text, complaints):
     assert len(list(house.pickles(build({"train/checkpoint.py": text})))) == complaints
 
 
+def test_no_loading_call_may_run_a_checkpoints_code():
+    roots = (ROOT / "src", ROOT / "tests", ROOT / "benchmarks")
+    assert list(house.remote_code(path for root in roots for path in sorted(root.rglob("*.py")))) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "complaints"),
+    [
+        ("AutoTokenizer.from_pretrained(folder)", 1),
+        ("transformers.AutoConfig.from_pretrained(folder, trust_remote_code=True)", 1),
+        ("(AutoModel if x else Other).from_config(config, **given)", 1),
+        ("opener.from_pretrained(folder)", 1),
+        ("make = AutoModelForMaskedLM.from_config", 1),
+        ("AutoTokenizer.from_pretrained(folder, trust_remote_code=False)", 0),
+        ("opener.from_pretrained(folder, trust_remote_code=False)", 0),
+        ("type(model).from_pretrained(folder)", 0),
+        ("BertModel.from_pretrained(folder)", 0),
+    ],
+)
+def test_a_call_that_may_run_code_is_found(tmp_path, text, complaints):
+    (tmp_path / "a.py").write_text(text + "\n", encoding="utf-8")
+    assert len(list(house.remote_code([tmp_path / "a.py"]))) == complaints
+
+
 def tracked():
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
     if listed.returncode:

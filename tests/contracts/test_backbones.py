@@ -136,7 +136,9 @@ class Checkpoint:
     words: Vocab
 
     def plain(self, folder: Path | None = None) -> Any:
-        return AutoModelForMaskedLM.from_pretrained(folder or self.folder, dtype=torch.float32).eval()
+        return AutoModelForMaskedLM.from_pretrained(
+            folder or self.folder, dtype=torch.float32, trust_remote_code=False
+        ).eval()
 
     def rows(self, lengths: tuple[int, ...]) -> dict[str, torch.Tensor]:
         """Random subwords, padded to the longest row."""
@@ -232,7 +234,10 @@ def test_the_longest_row_fits(checkpoint: Checkpoint) -> None:
 
 def test_round_trip_opens_with_plain_transformers(checkpoint: Checkpoint, tmp_path: Path) -> None:
     folder = load(checkpoint.folder, checkpoint.words).save_pretrained(tmp_path / "out", checkpoint.words)
-    before, after = AutoTokenizer.from_pretrained(checkpoint.folder), AutoTokenizer.from_pretrained(folder)
+    before, after = (
+        AutoTokenizer.from_pretrained(checkpoint.folder, trust_remote_code=False),
+        AutoTokenizer.from_pretrained(folder, trust_remote_code=False),
+    )
     inputs = after(LINES, return_tensors="pt", padding=True, return_token_type_ids=False)
     assert torch.equal(inputs["input_ids"], before(LINES, return_tensors="pt", padding=True)["input_ids"])
     assert (after.pad_token_id, after.mask_token_id) == (before.pad_token_id, before.mask_token_id)
@@ -252,7 +257,8 @@ def test_weights_without_a_place_survive(checkpoint: Checkpoint, tmp_path: Path)
         inputs = checkpoint.rows((5,))
         with torch.no_grad():
             pooled = [
-                AutoModel.from_pretrained(path).eval()(**inputs).pooler_output for path in (checkpoint.folder, folder)
+                AutoModel.from_pretrained(path, trust_remote_code=False).eval()(**inputs).pooler_output
+                for path in (checkpoint.folder, folder)
             ]
         assert torch.equal(*pooled)
 
@@ -261,12 +267,12 @@ def test_half_precision_opens_as_float32(checkpoint: Checkpoint, tmp_path: Path)
     half = load(checkpoint.folder).save_pretrained(tmp_path / "half", checkpoint.words, dtype=torch.bfloat16)
     stored = load_file(half / "model.safetensors")
     assert {tensor.dtype for tensor in stored.values()} == {torch.bfloat16}
-    assert AutoModelForMaskedLM.from_pretrained(half).dtype == torch.bfloat16
+    assert AutoModelForMaskedLM.from_pretrained(half, trust_remote_code=False).dtype == torch.bfloat16
     again = load(half)
     assert {parameter.dtype for parameter in again.parameters()} == {torch.float32}
     full = again.save_pretrained(tmp_path / "full", checkpoint.words)
     assert {tensor.dtype for tensor in load_file(full / "model.safetensors").values()} == {torch.float32}
-    assert AutoModelForMaskedLM.from_pretrained(full).dtype == torch.float32
+    assert AutoModelForMaskedLM.from_pretrained(full, trust_remote_code=False).dtype == torch.float32
 
 
 def test_positions_start_where_the_traits_say(checkpoint: Checkpoint) -> None:
@@ -373,7 +379,7 @@ def test_folding_an_unknown_language_names_the_nearest(speaking: Checkpoint, tmp
 
 
 def test_an_encoder_alone_gets_a_head(checkpoint: Checkpoint, tmp_path: Path) -> None:
-    AutoModel.from_pretrained(checkpoint.folder).save_pretrained(tmp_path / "encoder")
+    AutoModel.from_pretrained(checkpoint.folder, trust_remote_code=False).save_pretrained(tmp_path / "encoder")
     first, again, other = (load(tmp_path / "encoder", seed=seed) for seed in (3, 3, 4))
     assert len(first.notes) == 1
     assert "drawn fresh" in first.notes[0]
@@ -413,7 +419,9 @@ def test_modernbert_refuses_languages(made: dict[str, Checkpoint]) -> None:
 def test_left_to_right_is_what_plain_transformers_reads(checkpoint: Checkpoint, attention: Any, tmp_path: Path) -> None:
     inputs = checkpoint.rows((9, 5, 12))  # longer than modernbert's local window
     backbone = load(checkpoint.folder, checkpoint.words, attention=attention, causal=True)
-    plain = AutoModelForCausalLM.from_pretrained(backbone.save_pretrained(tmp_path / "out", checkpoint.words)).eval()
+    plain = AutoModelForCausalLM.from_pretrained(
+        backbone.save_pretrained(tmp_path / "out", checkpoint.words), trust_remote_code=False
+    ).eval()
     with torch.no_grad():
         theirs = plain(**inputs).logits[inputs["attention_mask"].bool()]
     close(predict(backbone, inputs), theirs)

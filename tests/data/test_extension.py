@@ -101,7 +101,7 @@ def test_plain_transformers_gives_the_same_ids(saved: tuple[Vocab, Any], words: 
 def saved(both: tuple[Vocab, Vocab], tmp_path_factory: pytest.TempPathFactory) -> tuple[Vocab, Any]:
     folder = tmp_path_factory.mktemp("saved") / "out"
     both[1].save(folder)
-    return both[1], AutoTokenizer.from_pretrained(folder)
+    return both[1], AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
 
 
 def test_words_of_subwords_are_found_as_before(both: tuple[Vocab, Vocab]) -> None:

@@ -56,7 +56,7 @@ def test_a_saved_vocabulary_opens_with_them_also_in_transformers(plain: Vocab, t
     vocab.save(tmp_path / "vocab")
     again = Vocab.load(tmp_path / "vocab")
     assert (again.targets, again.fingerprint) == (vocab.targets, vocab.fingerprint)
-    theirs = AutoTokenizer.from_pretrained(tmp_path / "vocab")
+    theirs = AutoTokenizer.from_pretrained(tmp_path / "vocab", trust_remote_code=False)
     assert theirs.convert_tokens_to_ids("<2de>") == vocab.target("de")
     assert theirs.decode([vocab.target("de")], skip_special_tokens=True) == ""
 

@@ -127,7 +127,7 @@ def test_plain_transformers_opens_it_with_the_same_ids(lines, kind, model, tmp_p
     vocab.save_files(tmp_path)
     if model is not None:
         (tmp_path / "config.json").write_text(json.dumps({"model_type": model}))
-    opened = AutoTokenizer.from_pretrained(tmp_path)
+    opened = AutoTokenizer.from_pretrained(tmp_path, trust_remote_code=False)
     for line in [*lines["en"], *lines["hi"], " two  blanks", "the <mask> reads"]:
         ids = vocab.encode([line]).ids[0].tolist()
         assert opened(line)["input_ids"] == [vocab.begin, *ids, vocab.end]
@@ -143,7 +143,7 @@ def test_a_tokenizer_saved_by_transformers_keeps_its_fingerprint_and_template(vo
     from transformers import AutoTokenizer
 
     vocab.save(tmp_path / "ours")
-    AutoTokenizer.from_pretrained(tmp_path / "ours").save_pretrained(tmp_path / "theirs")
+    AutoTokenizer.from_pretrained(tmp_path / "ours", trust_remote_code=False).save_pretrained(tmp_path / "theirs")
     assert Vocab.load(tmp_path / "theirs").fingerprint == vocab.fingerprint
 
 
@@ -237,7 +237,7 @@ def test_a_normalising_one_treats_other_text_like_training_text(tmp_path):
     learnt = Vocab.learn({"fr": plain * 20}, size=300)
     vocab = learnt.with_normalization(normalise)
     vocab.save(tmp_path / "vocab")
-    opened = AutoTokenizer.from_pretrained(tmp_path / "vocab")
+    opened = AutoTokenizer.from_pretrained(tmp_path / "vocab", trust_remote_code=False)
     for read in (vocab, Vocab.load(tmp_path / "vocab")):
         assert read.encode(raw).ids == learnt.encode(plain).ids
         assert read.encode(raw).words == learnt.encode(plain).words

@@ -70,7 +70,7 @@ def test_saved_it_opens_as_a_plain_tokenizer(folder: Path, tmp_path: Path) -> No
 
     vocab = Vocab.load(folder)
     vocab.save(tmp_path / "out")
-    plain = AutoTokenizer.from_pretrained(tmp_path / "out")
+    plain = AutoTokenizer.from_pretrained(tmp_path / "out", trust_remote_code=False)
     assert plain("the old cat")["input_ids"] == [vocab.begin, *vocab.encode(["the old cat"]).ids[0].tolist(), vocab.end]
     assert plain.mask_token == "<special1>"
 

@@ -82,12 +82,15 @@ def test_every_recipe_that_goes_on_from_a_checkpoint_is_tried_here() -> None:
 def test_what_comes_out_is_an_ordinary_checkpoint(name, kind, starts, text, tmp_path) -> None:
     start = starts[kind]
     model = pretrain(adapted(name, start, text), tmp_path / "run")
-    before, after = AutoTokenizer.from_pretrained(start), AutoTokenizer.from_pretrained(model)
+    before, after = (
+        AutoTokenizer.from_pretrained(start, trust_remote_code=False),
+        AutoTokenizer.from_pretrained(model, trust_remote_code=False),
+    )
     line = f"{' '.join(ENGLISH[:5])} {' '.join(OTHER[:3])}"
     assert after(line)["input_ids"] == before(line)["input_ids"]
     assert len(after) == len(before)
     assert (after.mask_token_id, after.pad_token_id) == (before.mask_token_id, before.pad_token_id)
-    plain, info = AutoModelForMaskedLM.from_pretrained(model, output_loading_info=True)
+    plain, info = AutoModelForMaskedLM.from_pretrained(model, output_loading_info=True, trust_remote_code=False)
     assert not info["missing_keys"]
     assert not info["mismatched_keys"]
     _same_configuration(start, model)
@@ -111,7 +114,7 @@ def _trained_and_carried(start: Path, model: Path, pooler: str | None) -> None:
     if pooler is not None:
         assert torch.equal(old[pooler], new[pooler])
         ids = torch.tensor([[2, 5, 6, 3]])
-        assert AutoModel.from_pretrained(model).eval()(ids).pooler_output.isfinite().all()
+        assert AutoModel.from_pretrained(model, trust_remote_code=False).eval()(ids).pooler_output.isfinite().all()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -121,11 +124,11 @@ def test_with_more_subwords(kind, starts, text, tmp_path) -> None:
     old, new = Vocab.load(starts[kind]), Vocab.load(model)
     assert new.size == old.size + 30
     line = " ".join(OTHER[:6])
-    assert AutoTokenizer.from_pretrained(model)(line, add_special_tokens=False)["input_ids"] == (
-        new.encode([line]).ids[0].tolist()
-    )
+    assert AutoTokenizer.from_pretrained(model, trust_remote_code=False)(line, add_special_tokens=False)[
+        "input_ids"
+    ] == (new.encode([line]).ids[0].tolist())
     assert new.encode([line]).ids[0].max() >= old.size
-    assert AutoModelForMaskedLM.from_pretrained(model).config.vocab_size >= new.size
+    assert AutoModelForMaskedLM.from_pretrained(model, trust_remote_code=False).config.vocab_size >= new.size
     again = pretrain(adapted("adapt/mbert-alm", model, text), tmp_path / "again")  # and goes on like any other
     assert Vocab.load(again).fingerprint == new.fingerprint
 
@@ -162,7 +165,7 @@ def test_languages_of_an_xlm_checkpoint_by_other_names_and_new_ones(starts, text
     assert moved[1]  # `english` trained the row of `en`
     card = (model / "README.md").read_text()
     assert "Give its number as `langs`: de 0, en 1, english 1, zh 2, gsw 3." in card
-    plain = AutoModelForMaskedLM.from_pretrained(model)
+    plain = AutoModelForMaskedLM.from_pretrained(model, trust_remote_code=False)
     ids = torch.tensor([[1, 8, 9, 1]])
     assert plain(ids, langs=torch.full_like(ids, 3)).logits.isfinite().all()
 

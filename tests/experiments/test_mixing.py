@@ -54,7 +54,7 @@ def test_reading_both_ways_and_left_to_right_in_turn(run):
     assert sum(mixture["rows"].values()) == sum(step["rows"] for step in steps) > 12
     assert all(sum(step["languages"].values()) == step["tokens"] for step in steps)
     assert facts["perplexity_unit"] == "per masked subword"
-    assert AutoModelForMaskedLM.from_pretrained(into / "model")
+    assert AutoModelForMaskedLM.from_pretrained(into / "model", trust_remote_code=False)
 
 
 def test_a_causal_run_ends_with_a_model_that_writes(run):
@@ -65,8 +65,10 @@ def test_a_causal_run_ends_with_a_model_that_writes(run):
     sample = json.loads((into / "samples.json").read_text())[0]["rows"][0]
     assert sample["changed"] == []
     assert sample["targets"][:3] == sample["tokens"][1:4]
-    model = AutoModelForCausalLM.from_pretrained(into / "model")
-    ids = AutoTokenizer.from_pretrained(into / "model")("the", return_tensors="pt").input_ids[:, :-1]
+    model = AutoModelForCausalLM.from_pretrained(into / "model", trust_remote_code=False)
+    ids = AutoTokenizer.from_pretrained(into / "model", trust_remote_code=False)("the", return_tensors="pt").input_ids[
+        :, :-1
+    ]
     written = model.generate(ids, max_new_tokens=5, do_sample=False)
     assert written.shape[1] > ids.shape[1]
 

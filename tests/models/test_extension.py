@@ -34,9 +34,11 @@ def start(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 def logits(folder: Path, line: str) -> torch.Tensor:
     """(L, V) of plain transformers with the folder's own tokenizer."""
-    inputs = AutoTokenizer.from_pretrained(folder)(line, return_tensors="pt", return_token_type_ids=False)
+    inputs = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)(
+        line, return_tensors="pt", return_token_type_ids=False
+    )
     with torch.no_grad():
-        return AutoModelForMaskedLM.from_pretrained(folder).eval()(**inputs).logits[0]
+        return AutoModelForMaskedLM.from_pretrained(folder, trust_remote_code=False).eval()(**inputs).logits[0]
 
 
 def test_old_text_is_read_and_predicted_as_before(start: tuple[Path, Vocab, Vocab], tmp_path: Path) -> None:

@@ -195,6 +195,8 @@ def test_both_names_open_the_exported_checkpoint(tmp_path: Path, vocab: Any) -> 
     backbone = load(tmp_path / "start", vocab, ["zh_cn", "sw"], arrival=arrival)
     out = backbone.save_pretrained(tmp_path / "out", vocab)
     assert load(out, vocab).traits.languages == {"de": 0, "en": 1, "zh": 2, "zh_cn": 2, "sw": 3}
-    plain, info = transformers.AutoModelForMaskedLM.from_pretrained(out, output_loading_info=True)
+    plain, info = transformers.AutoModelForMaskedLM.from_pretrained(
+        out, output_loading_info=True, trust_remote_code=False
+    )
     assert not any(info.values())
     assert plain.config.lang2id["sw"] == 3

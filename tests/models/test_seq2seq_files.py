@@ -123,11 +123,11 @@ def test_the_encoder_of_a_modernbert_model_is_an_ordinary_checkpoint(vocab: Any,
     model.save_pretrained(tmp_path / "model", vocab)
     ids = torch.tensor([[0, 5, 9, 17, 2]])
     for theirs in (
-        AutoModel.from_pretrained(tmp_path / "model", subfolder="encoder"),
-        AutoModel.from_pretrained(tmp_path / "model" / "encoder"),
+        AutoModel.from_pretrained(tmp_path / "model", subfolder="encoder", trust_remote_code=False),
+        AutoModel.from_pretrained(tmp_path / "model" / "encoder", trust_remote_code=False),
     ):
         torch.testing.assert_close(theirs.eval()(ids).last_hidden_state, model.encode({"input_ids": ids}))
-    masked = AutoModelForMaskedLM.from_pretrained(tmp_path / "model" / "encoder").eval()
+    masked = AutoModelForMaskedLM.from_pretrained(tmp_path / "model" / "encoder", trust_remote_code=False).eval()
     expected = model.logits(model.encode({"input_ids": ids})[0])
     torch.testing.assert_close(masked(ids).logits[0], expected)
     stored = load_file(tmp_path / "model" / "decoder" / "model.safetensors")

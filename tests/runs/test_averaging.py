@@ -68,7 +68,7 @@ def test_every_weight_is_the_mean_of_the_checkpoints(run, tmp_path):
     assert len(compared) > 10
     assert masked or sum("decoder" in name for name in compared) > 10
     if masked:
-        AutoModelForMaskedLM.from_pretrained(tmp_path / "mean/model")
+        AutoModelForMaskedLM.from_pretrained(tmp_path / "mean/model", trust_remote_code=False)
 
 
 @every_kind

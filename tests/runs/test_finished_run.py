@@ -22,8 +22,8 @@ def run(small, tmp_path):
 
 
 def test_plain_transformers_opens_it_and_folded_language_needs_no_ids(run):
-    tokenizer = AutoTokenizer.from_pretrained(run / "model")
-    model = AutoModelForMaskedLM.from_pretrained(run / "model").eval()
+    tokenizer = AutoTokenizer.from_pretrained(run / "model", trust_remote_code=False)
+    model = AutoModelForMaskedLM.from_pretrained(run / "model", trust_remote_code=False).eval()
     inputs = tokenizer(["the cat sees two books", "in"], padding=True, return_tensors="pt")
     with torch.inference_mode():
         plain = model(**{key: value for key, value in inputs.items() if key in FIELDS}).logits
@@ -76,7 +76,9 @@ def test_tensorboard_gets_losses_and_evaluations(small, tmp_path):
 
 def test_the_exported_tokenizer_normalises_as_the_recipe_says(small, tmp_path):
     changes = {"train.steps": "1", "normalise.lower_case": "true", "normalise.remove_accents": "true"}
-    tokenizer = AutoTokenizer.from_pretrained(pretrain(read_recipe(str(small), changes), tmp_path / "run"))
+    tokenizer = AutoTokenizer.from_pretrained(
+        pretrain(read_recipe(str(small), changes), tmp_path / "run"), trust_remote_code=False
+    )
     assert tokenizer("The CÁT")["input_ids"] == tokenizer("the cat")["input_ids"]
 
 

@@ -25,6 +25,7 @@ HEAVY = {"torch", "transformers", "accelerate"}
 PRINTERS = {"cli", "__main__"}
 PICKLERS = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "shelve", "marshal"}
 LONGEST_FILE, LONGEST_FUNCTION, LONG_FUNCTION, LEAST_SHORT = 650, 60, 25, 0.9
+LOADERS = {"from_pretrained", "from_config"}
 TABLE_NODES: tuple[type[ast.AST], ...] = (
     *(ast.Constant, ast.Tuple, ast.List, ast.Dict, ast.Set, ast.Starred, ast.BinOp, ast.UnaryOp),
     *(ast.Name, ast.Call, ast.keyword, ast.Attribute, ast.operator, ast.unaryop, ast.expr_context),
@@ -207,6 +208,36 @@ def pickles(house: list[Module]) -> Iterator[str]:
                     yield f"{module.at(node)}: imports {imported}"
             if isinstance(node, ast.Call) and (fault := _unsafe_call(node)):
                 yield f"{module.at(node)}: {fault}"
+
+
+def remote_code(files: Iterable[Path]) -> Iterator[str]:
+    """Loading calls of transformers' Auto classes that may run a checkpoint's own Python, or ask whether to.
+
+    Every call says `trust_remote_code=False`. A method that is taken without a call cannot be checked, so that is a
+    complaint too.
+    """
+    for path in files:
+        tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
+        safe = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call) and _is_safe(node)}
+        for node in ast.walk(tree):
+            if (
+                isinstance(node, ast.Attribute)
+                and node.attr in LOADERS
+                and id(node) not in safe
+                and _is_auto(node.value)
+            ):
+                yield f"{path}:{node.lineno}: {ast.unparse(node)} without trust_remote_code=False"
+
+
+def _is_safe(call: ast.Call) -> bool:
+    given = {keyword.arg: ast.unparse(keyword.value) for keyword in call.keywords}
+    return given.get("trust_remote_code") == "False"
+
+
+def _is_auto(owner: ast.expr) -> bool:
+    """Whether it is an Auto class, or a variable that may hold one."""
+    is_variable = isinstance(owner, ast.Name) and owner.id[:1].islower() and owner.id != "cls"
+    return is_variable or "Auto" in ast.unparse(owner)
 
 
 def _unsafe_call(node: ast.Call) -> str:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import builtins
+import json
+import re
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from tokenizers import Tokenizer
 
@@ -12,9 +16,14 @@ from interlace.data import _xlm_files
 from interlace.data._special import read_config
 from interlace.text.lines import must_exist
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 _FILE = "tokenizer.json"
 # All that a tokenizer is made of, also those that have no `tokenizer.json`; `config.json` says of which kind it is.
 _WANTED = ["*.json", "*.txt", "*.model"]
+# Classes of transformers that may open a tokenizer. It takes any of its classes by name, also those of models.
+_TOKENIZER_CLASS = re.compile(r"\w*(Tokenizer(Fast)?|Backend)")
 
 
 def find_tokenizer(name: str) -> tuple[Tokenizer, dict[str, Any]]:
@@ -91,9 +100,14 @@ def _converted(folder: Path) -> Tokenizer:
 
     if (inner := folder / "model" / _FILE).is_file():
         raise DataError(f"{folder}: holds no {_FILE}; if it is a run, name its model, {inner.parent}")
+    own_code = _must_name_a_tokenizer(folder)
     try:
-        opened: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        with no_prompts():
+            opened: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except Exception as error:
+        if own_code:
+            message = f"{folder}: its tokenizer is Python code of its own, which is never run"
+            raise DataError(f"{message}; convert it to a {_FILE} where you trust that code") from error
         first = str(error).strip().partition("\n")[0]
         raise DataError(f"{folder}: holds no {_FILE}, and transformers opens no tokenizer there: {first}") from error
     backend = getattr(opened, "backend_tokenizer", None)
@@ -103,3 +117,38 @@ def _converted(folder: Path) -> Tokenizer:
     if not set(backend.get_vocab(with_added_tokens=False)) - set(opened.all_special_tokens):
         raise DataError(f"{folder}: holds no tokenizer; put the checkpoint's own {_FILE} beside its weights")
     return backend
+
+
+def _must_name_a_tokenizer(folder: Path) -> bool:
+    """Refuse a folder whose configuration names a class that is no tokenizer; return whether it brings Python code.
+
+    Raises:
+        DataError: the class is no tokenizer, or a configuration is damaged.
+    """
+    own_code = False
+    for path in (folder / name for name in ("config.json", "tokenizer_config.json")):
+        try:
+            config = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        except ValueError as error:
+            raise DataError(f"{path}: damaged JSON: {error}") from error
+        config = config if isinstance(config, dict) else {}
+        own_code = own_code or "auto_map" in config
+        named = config.get("tokenizer_class")
+        if named is not None and not (isinstance(named, str) and _TOKENIZER_CLASS.fullmatch(named)):
+            raise DataError(f"{path}: tokenizer_class: expected a tokenizer of transformers (found {named!r})")
+    return own_code
+
+
+@contextmanager
+def no_prompts() -> Iterator[None]:
+    """Make a library that asks on standard input fail; transformers asks there whether to run a checkpoint's code."""
+    ask = builtins.input
+    builtins.input = _refuse
+    try:
+        yield
+    finally:
+        builtins.input = ask
+
+
+def _refuse(prompt: object = "", /) -> NoReturn:
+    raise EOFError(str(prompt))

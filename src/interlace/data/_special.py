@@ -30,6 +30,14 @@ _USUAL = {
     "mask": ("[MASK]", "<mask>"),
 }
 CONFIG_FILES = ("special_tokens_map.json", "tokenizer_config.json")  # later ones win
+# Keys by which a configuration names Python code, or a kernel of the hub, for transformers to fetch and run.
+_CODE_KEYS = {"auto_map", "_auto_class", "custom_pipelines", "use_kernels", "kernel_config"}
+_CODE_KEYS |= {
+    f"{prefix}{part}_implementation{suffix}"
+    for prefix in ("", "_")
+    for part in ("attn", "experts")
+    for suffix in ("", "_internal")
+}
 
 
 def read_config(folder: Path) -> dict[str, Any]:
@@ -48,7 +56,14 @@ def read_config(folder: Path) -> dict[str, Any]:
         except ValueError as error:
             raise DataError(f"{path}: damaged JSON: {error}") from error
         merged.update({key: value for key, value in data.items() if value is not None})
-    return merged
+    return dict(without_code(merged))
+
+
+def without_code(config: Any) -> Any:
+    """A copy of a configuration, and of those inside it, without the keys that name code to run."""
+    if isinstance(config, dict):
+        return {key: without_code(value) for key, value in config.items() if key not in _CODE_KEYS}
+    return [without_code(value) for value in config] if isinstance(config, list) else config
 
 
 def special_tokens(tokenizer: Tokenizer, config: Mapping[str, Any]) -> dict[str, str]:

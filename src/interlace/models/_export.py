@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from transformers import AutoModelForCausalLM
 
 from interlace.core.errors import CheckpointError
+from interlace.data._special import without_code
 from interlace.models._decoder import as_decoder
 from interlace.models._quiet import quiet
 from interlace.models.languages import FOLDED, fold
@@ -73,7 +74,7 @@ def cast(tensors: dict[str, Tensor], dtype: torch.dtype) -> dict[str, Tensor]:
 
 def _amend(path: Path, changes: dict[str, Any], fold_language: str | None) -> None:
     """Say in the written configuration what was done to the weights."""
-    config = json.loads(path.read_text(encoding="utf-8"))
+    config = without_code(json.loads(path.read_text(encoding="utf-8")))
     config.update(changes)
     if fold_language is not None:
         config[FOLDED] = fold_language

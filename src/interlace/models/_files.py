@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from interlace.core.errors import CheckpointError, DataError, did_you_mean
 from interlace.data._hub import fetch
+from interlace.data._special import without_code
 from interlace.models.families import MODEL_TYPES, SEQ2SEQ
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def find(start: str | Path) -> Path:
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """The configuration as plain data.
+    """The configuration as plain data, without keys that name code to run.
 
     Raises:
         CheckpointError: it is missing, no JSON, or of a model that cannot be a backbone.
@@ -52,7 +53,7 @@ def read_config(folder: Path) -> dict[str, Any]:
         raise CheckpointError(f"{path}: damaged, or not a model's configuration ({error!r})") from error
     if kind not in MODEL_TYPES and kind not in SEQ2SEQ:
         raise CheckpointError(f"{path}: a {kind!r} model cannot be a backbone{did_you_mean(kind, MODEL_TYPES)}")
-    return dict(config)
+    return dict(without_code(config))
 
 
 def weights(folder: Path) -> dict[str, Path]:

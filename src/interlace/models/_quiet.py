@@ -1,4 +1,4 @@
-"""Keep transformers from printing: what matters is raised or noted by us."""
+"""Keep transformers from printing and from prompts: what matters is raised or noted by us."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import logging
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from interlace.data._hub import no_prompts
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """No progress bars, reports or warnings of transformers inside; its settings come back after."""
+    """No progress bars, reports, warnings or prompts of transformers inside; its settings come back after."""
     from transformers.utils import logging as theirs
 
     loud: Any = theirs  # its switches have no type hints
@@ -20,7 +22,8 @@ def quiet() -> Iterator[None]:
     loud.set_verbosity(logging.CRITICAL)
     loud.disable_progress_bar()
     try:
-        yield
+        with no_prompts():
+            yield
     finally:
         loud.set_verbosity(level)
         if bars:

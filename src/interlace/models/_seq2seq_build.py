@@ -63,8 +63,8 @@ def empty_decoder(config: Any) -> Crossed:
     from transformers import AutoModelForCausalLM, AutoModelForMaskedLM
 
     modern = family_of(config).name == "modernbert"
-    make: Any = (AutoModelForMaskedLM if modern else AutoModelForCausalLM).from_config
-    model = make(config, dtype=torch.float32, attn_implementation="sdpa")
+    maker: Any = AutoModelForMaskedLM if modern else AutoModelForCausalLM
+    model = maker.from_config(config, dtype=torch.float32, attn_implementation="sdpa", trust_remote_code=False)
     if modern:
         from interlace.models._crossed_modern import ModernDecoder
 

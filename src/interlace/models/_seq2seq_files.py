@@ -15,6 +15,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from interlace.core.errors import CheckpointError
+from interlace.data._special import without_code
 from interlace.models import _files
 from interlace.models._export import cast
 from interlace.models._export import export as export_encoder
@@ -196,9 +197,9 @@ def _empty_encoder(data: Mapping[str, Any], folder: Path) -> Any:
     import torch
     from transformers import AutoModelForMaskedLM
 
-    make: Any = AutoModelForMaskedLM.from_config
+    maker: Any = AutoModelForMaskedLM
     with quiet(), torch.random.fork_rng(devices=[]):
-        return make(_configuration(data, folder), dtype=torch.float32)
+        return maker.from_config(_configuration(data, folder), dtype=torch.float32, trust_remote_code=False)
 
 
 def _empty_decoder(data: Mapping[str, Any], folder: Path) -> Crossed:
@@ -229,4 +230,6 @@ def _name(dtype: torch.dtype) -> str:
 
 
 def _write(path: Path, data: Mapping[str, Any]) -> None:
-    path.write_text(json.dumps(data, indent=2, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
+    path.write_text(
+        json.dumps(without_code(dict(data)), indent=2, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8"
+    )

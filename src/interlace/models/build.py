@@ -56,8 +56,8 @@ def fresh(
     with quiet(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(torch_seed(Purpose.INIT, seed))
         kernel = None if attention == "auto" else attention
-        make: Any = AutoModelForMaskedLM.from_config
-        model = make(config, dtype=torch.float32, attn_implementation=kernel)
+        maker: Any = AutoModelForMaskedLM
+        model = maker.from_config(config, dtype=torch.float32, attn_implementation=kernel, trust_remote_code=False)
     level_segments(model)
     if languages:
         append(model, languages, generator(Purpose.INIT, seed, step=1))
@@ -135,8 +135,11 @@ def redrawn(backbone: Backbone, take: Take, seed: int = 0) -> Backbone:
     kernel = backbone.model.config._attn_implementation  # noqa: SLF001 - transformers asks the same way
     with quiet(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(torch_seed(Purpose.INIT, seed))
-        make: Any = AutoModelForMaskedLM.from_config
-        model = make(backbone.model.config, dtype=torch.float32, attn_implementation=None if kernel == NAME else kernel)
+        maker: Any = AutoModelForMaskedLM
+        kind = None if kernel == NAME else kernel
+        model = maker.from_config(
+            backbone.model.config, dtype=torch.float32, attn_implementation=kind, trust_remote_code=False
+        )
     if take == "embeddings":
         model.get_input_embeddings().weight.data.copy_(backbone.table.data)
     level_segments(model)
@@ -218,17 +221,18 @@ def _open(folder: Path, config: dict[str, Any], attention: Attention, seed: int)
     opener: Any = transformers.AutoModelForCausalLM if decoder else transformers.AutoModelForMaskedLM
     both_ways = {key: False for key in READS_CAUSALLY if config.get(key) is True}
     try:
+        own = transformers.CONFIG_MAPPING[config["model_type"]].from_dict({**config, **both_ways})
         with quiet(), torch.random.fork_rng(devices=[]):
             torch.manual_seed(torch_seed(Purpose.INIT, seed))
             model, info = opener.from_pretrained(
                 folder,
+                config=own,
                 dtype=torch.float32,
                 attn_implementation=None if attention == "auto" else attention,
                 use_safetensors=True,
                 local_files_only=True,
                 trust_remote_code=False,
                 output_loading_info=True,
-                **both_ways,
             )
     except (RuntimeError, OSError, ValueError, SafetensorError) as error:
         reason = str(error).partition("\n")[0]

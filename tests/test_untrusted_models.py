@@ -1,0 +1,130 @@
+"""A model folder or tokenizer folder never runs its own Python, whatever stands on standard input."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+from transformers import BertConfig, BertModel
+from typer.testing import CliRunner
+
+from interlace.cli import application
+from interlace.core.errors import CheckpointError, DataError
+from interlace.data._hub import no_prompts
+from interlace.data.vocab import Vocab
+from interlace.models.build import Shape, fresh, load
+from little_translators import little_model, little_run, little_vocab
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+YES = "y\n" * 20
+CODE = """
+from pathlib import Path
+from transformers import PreTrainedTokenizerFast, PreTrainedConfig
+
+Path({marker!r}).write_text("ran")
+
+class Evil(PreTrainedTokenizerFast): pass
+class EvilConfig(PreTrainedConfig): model_type = "evil"
+"""
+AUTO_MAP = {"AutoTokenizer": ["evil.Evil", "evil.Evil"], "AutoConfig": "evil.EvilConfig", "AutoModel": "evil.Evil"}
+
+
+@pytest.fixture
+def marker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file that a folder's code writes."""
+    monkeypatch.setattr("transformers.dynamic_module_utils.HF_MODULES_CACHE", str(tmp_path / "modules"))
+    return tmp_path / "marker"
+
+
+def plant(folder: Path, marker: Path, **more: str) -> Path:
+    """A tokenizer of the folder's own code; `more` stands in its configurations."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "evil.py").write_text(CODE.format(marker=str(marker)))
+    for name in ("tokenizer.json", "tokenizer_config.json", "vocab.txt"):
+        (folder / name).unlink(missing_ok=True)
+    (folder / "tokenizer_config.json").write_text(json.dumps({"auto_map": AUTO_MAP, **more}))
+    config = folder / "config.json"
+    kept = json.loads(config.read_text()) if config.is_file() else {"model_type": "evil"}
+    config.write_text(json.dumps({**kept, "auto_map": AUTO_MAP}))
+    return folder
+
+
+def interlace(*arguments: str) -> int:
+    return CliRunner().invoke(application(), list(arguments), input=YES).exit_code
+
+
+# Classes of transformers that a tokenizer's configuration may name: models, and what opens the folder once more.
+@pytest.mark.parametrize("named", [{}, {"tokenizer_class": "AutoModel"}, {"tokenizer_class": "AutoTokenizer"}])
+def test_the_code_of_a_tokenizer_does_not_run(tmp_path: Path, marker: Path, named: dict[str, str]) -> None:
+    folder = plant(tmp_path / "t", marker, **named)
+    assert interlace("show", "mlm", "--vocab", str(folder))
+    assert not marker.exists()
+    with pytest.raises(DataError, match=str(folder)):
+        Vocab.load(str(folder))
+
+
+def test_a_recipe_cannot_name_such_a_tokenizer(tmp_path: Path, marker: Path) -> None:
+    folder = plant(tmp_path / "t", marker)
+    assert interlace("pretrain", "tiny/mlm", "--set", f"vocab.start={folder}", "--into", str(tmp_path / "run"))
+    assert not marker.exists()
+
+
+@pytest.mark.parametrize("inner", ["", "encoder"])
+def test_the_code_of_a_translation_model_does_not_run(tmp_path: Path, marker: Path, inner: str) -> None:
+    run = little_run(tmp_path / "run", little_vocab())
+    plant(run / "model" / inner, marker)
+    plant(run / "model", marker)
+    assert interlace("translate", str(run), "--from", "en", "--to", "de")
+    assert interlace("translate", str(run / "model"), "--from", "en", "--to", "de")
+    assert not marker.exists()
+
+
+def test_the_code_of_a_model_does_not_run(tmp_path: Path, marker: Path) -> None:
+    vocab = little_vocab()
+    shape = Shape(family="bert", layers=1, width=16, heads=2)
+    folder = fresh(shape, vocab).save_pretrained(tmp_path / "model", vocab)
+    config = json.loads((folder / "config.json").read_text())
+    planted = {"auto_map": {"AutoModelForMaskedLM": "evil.Evil"}, "_attn_implementation": "somebody/kernel"}
+    (folder / "config.json").write_text(json.dumps({**config, **planted}))
+    (folder / "evil.py").write_text(CODE.format(marker=str(marker)))
+    backbone = load(folder, vocab)
+    assert not marker.exists()
+    written = backbone.save_pretrained(tmp_path / "again", vocab)
+    assert json.loads((written / "config.json").read_text()) == config
+
+
+@pytest.mark.parametrize("family", ["bert", "modernbert"])
+def test_a_kernel_that_a_translation_model_names_is_not_fetched(tmp_path: Path, family: str) -> None:
+    vocab = little_vocab()
+    folder = little_model(family, vocab).save_pretrained(tmp_path / "model", vocab)
+    for path in folder.rglob("config.json"):
+        config = json.loads(path.read_text())
+        for side in (config, config.get("encoder"), config.get("decoder")):
+            if side is not None:
+                side.update({"_attn_implementation": "somebody/kernel", "auto_map": AUTO_MAP})
+        path.write_text(json.dumps(config))
+    load(folder, vocab).save_pretrained(tmp_path / "again", vocab)
+    for path in (tmp_path / "again").rglob("*.json"):
+        assert not {"auto_map", "somebody/kernel"} & set(path.read_text().split('"'))
+
+
+def test_a_model_written_by_others_opens_without_its_code(tmp_path: Path, marker: Path) -> None:
+    """One that names a known kind and code of its own is opened as the known kind."""
+    sizes = {"vocab_size": 120, "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+    BertModel(BertConfig(intermediate_size=16, **sizes)).save_pretrained(tmp_path / "bert")
+    shutil.copytree(tmp_path / "bert", tmp_path / "own")
+    plant(tmp_path / "own", marker)
+    assert load(tmp_path / "own").vocab_size == load(tmp_path / "bert").vocab_size
+    (tmp_path / "own" / "config.json").write_text(json.dumps({"model_type": "evil", "auto_map": AUTO_MAP}))
+    with pytest.raises(CheckpointError, match="evil"):
+        load(tmp_path / "own")
+    assert not marker.exists()
+
+
+def test_a_prompt_fails() -> None:
+    with no_prompts(), pytest.raises(EOFError):
+        input("Run it?")
