@@ -43,7 +43,7 @@ from interlace.data.parallel import ParallelCorpus
 from interlace.data.phrases import PhraseStore
 from interlace.data.sampling import BucketPlan, StreamPlan
 from interlace.data.vocab import Vocab
-from interlace.models.traits import Traits
+from interlace.models.families import Traits
 from interlace.objectives import Resources
 from interlace.objectives._switching import Choices, Switching, switch
 from interlace.objectives._switching_forms import Forms
@@ -58,8 +58,7 @@ from interlace.text import Text, TextPairs
 from interlace.text.words import WORD_TOKENIZERS
 from interlace.toy import pairs as world_pairs
 from interlace.toy import sample
-from interlace.training.mixture import Draw, Mixture, Source
-from interlace.training.plans import Bucketed, Streamed
+from interlace.training.mixture import Bucketed, Draw, Mixture, Source, Streamed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

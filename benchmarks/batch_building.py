@@ -27,13 +27,12 @@ from interlace.data import Pairs, Sentences
 from interlace.data.packing import Streams
 from interlace.data.sampling import BucketPlan, StreamPlan
 from interlace.data.vocab import Vocab
-from interlace.models.traits import Traits
+from interlace.models.families import Traits
 from interlace.objectives import Resources
 from interlace.objectives.clm import Clm
 from interlace.objectives.mlm import Mlm
 from interlace.objectives.tlm import Tlm
-from interlace.training.mixture import Draw, Mixture, Source
-from interlace.training.plans import Bucketed, Streamed
+from interlace.training.mixture import Bucketed, Draw, Mixture, Source, Streamed
 
 if TYPE_CHECKING:
     from collections.abc import Callable

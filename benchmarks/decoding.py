@@ -35,11 +35,10 @@ from transformers import EncoderDecoderModel, LogitsProcessor, LogitsProcessorLi
 
 from interlace.core.randomness import Purpose, generator
 from interlace.data.vocab import Vocab
-from interlace.models._seq2seq_build import fresh_decoder, join
 from interlace.models.build import Shape, fresh, load
-from interlace.models.search import Rules
-from interlace.models.search.reading import evaluating, inputs_of, read
-from interlace.models.search.settings import Search
+from interlace.models.decoding import Rules, evaluating, inputs_of, read
+from interlace.models.generation import Search
+from interlace.models.seq2seq import fresh_decoder, join
 from interlace.models.translator import batches
 from interlace.text.lines import read_lines
 

@@ -25,14 +25,13 @@ from interlace.alignment.lexicon import Lexicon
 from interlace.data.packing import Streams
 from interlace.data.sampling import StreamPlan
 from interlace.models.build import fresh
-from interlace.models.shape import Shape
-from interlace.models.traits import Traits
+from interlace.models.families import Traits
+from interlace.models.settings import Shape
 from interlace.objectives import OBJECTIVES, Resources
 from interlace.training.device import accelerator_for
 from interlace.training.loop import Learning, Progress, Training, steps
-from interlace.training.mixture import Mixture, Source
-from interlace.training.optimise import Optimise
-from interlace.training.plans import Streamed
+from interlace.training.mixture import Mixture, Source, Streamed
+from interlace.training.optimizer import Optimise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

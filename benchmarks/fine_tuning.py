@@ -48,9 +48,8 @@ from interlace.tasks._predict import predict_all
 from interlace.tasks.xnli import LABELS, Xnli
 from interlace.training.device import accelerator_for, quick_precision
 from interlace.training.loop import Learning, Progress, Training, steps
-from interlace.training.mixture import Mixture, Source
-from interlace.training.optimise import Optimise
-from interlace.training.plans import Bucketed
+from interlace.training.mixture import Bucketed, Mixture, Source
+from interlace.training.optimizer import Optimise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

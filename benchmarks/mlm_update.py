@@ -45,9 +45,8 @@ from interlace.objectives.mlm import Mlm
 from interlace.text.lines import read_lines
 from interlace.training.device import accelerator_for, quick_precision
 from interlace.training.loop import Learning, Progress, Training, steps
-from interlace.training.mixture import Mixture, Source
-from interlace.training.optimise import Optimise
-from interlace.training.plans import Streamed
+from interlace.training.mixture import Mixture, Source, Streamed
+from interlace.training.optimizer import Optimise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

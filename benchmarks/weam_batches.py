@@ -24,20 +24,26 @@ from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.data import Pairs, Sentences
 from interlace.data.sampling import BucketPlan
-from interlace.models.traits import Traits
+from interlace.models.families import Traits
 from interlace.objectives import Resources
 from interlace.objectives.tlm import Tlm
 from interlace.objectives.weam import Weam
 from interlace.objectives.word_aligned import WordAligned
-from interlace.training.mixture import Draw, Mixture, Source
-from interlace.training.plans import Bucketed
+from interlace.training.mixture import Bucketed, Draw, Mixture, Source
 
 if TYPE_CHECKING:
     from interlace.objectives import Objective
 
 BUDGET, ROUNDS, BATCHES, SIZE = 16_384, 7, 20, 20_000
 VOCAB: Any = SimpleNamespace(
-    pad=0, begin=1, end=2, mask=3, size=SIZE, separator_ids=(2,), special_ids=np.arange(4), regular_ids=np.arange(4, SIZE)
+    pad=0,
+    begin=1,
+    end=2,
+    mask=3,
+    size=SIZE,
+    separator_ids=(2,),
+    special_ids=np.arange(4),
+    regular_ids=np.arange(4, SIZE),
 )
 
 

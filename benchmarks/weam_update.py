@@ -27,7 +27,7 @@ from interlace.objectives.tlm import Tlm
 from interlace.objectives.weam import CROSS, Weam
 from interlace.objectives.word_aligned import WordAligned
 from interlace.training.loop import Learning
-from interlace.training.optimise import Optimise
+from interlace.training.optimizer import Optimise
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,7 +14,7 @@ from interlace.core import registry
 from interlace.data import Pairs
 from interlace.experiments.example import Example
 from interlace.models.build import fresh
-from interlace.models.shape import Shape
+from interlace.models.settings import Shape
 from interlace.objectives import OBJECTIVES, Objective, Resources
 
 PAGE = (Path(__file__).parents[1] / "docs" / "extending.md").read_text(encoding="utf-8")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from interlace.experiments import Recipe
-from interlace.models.shape import ModelSettings
+from interlace.models.settings import ModelSettings
 
 PAGE = Path(__file__).parents[1] / "docs" / "translation-models.md"
 BLOCKS = re.findall(r"```toml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)

@@ -22,7 +22,7 @@ from interlace.core.errors import CheckpointError, DataError, SettingsError
 from interlace.core.ragged import Ragged
 from interlace.data.vocab import Vocab
 from interlace.models.build import fresh, load
-from interlace.models.shape import Shape
+from interlace.models.settings import Shape
 from interlace.text import Text, TextPairs
 from interlace.text.running import running_text
 from interlace.text.words import WORD_TOKENIZERS

@@ -11,7 +11,7 @@ import pytest
 import torch
 from transformers import EncoderDecoderModel
 
-from interlace.models.shape import Shape
+from interlace.models.settings import Shape
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 

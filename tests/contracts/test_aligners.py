@@ -15,7 +15,7 @@ from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError
 from interlace.data.vocab import Vocab
 from interlace.models.build import fresh
-from interlace.models.shape import Shape
+from interlace.models.settings import Shape
 from interlace.text import Text, TextPairs
 from interlace.text.words import WORD_TOKENIZERS
 

@@ -14,10 +14,10 @@ from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator, torch_seed
 from interlace.data import Pairs, Sentences
 from interlace.data.vocab import Vocab
-from interlace.models._seq2seq_build import fresh_decoder, join
 from interlace.models.build import fresh, load
-from interlace.models.shape import Shape
-from interlace.models.traits import Traits
+from interlace.models.families import Traits
+from interlace.models.seq2seq import fresh_decoder, join
+from interlace.models.settings import Shape
 from interlace.objectives import OBJECTIVES, Resources
 from little_checkpoints import save
 

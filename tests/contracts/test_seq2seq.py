@@ -15,9 +15,9 @@ from transformers import EncoderDecoderModel
 from interlace.core.errors import SettingsError
 from interlace.data.layout import sentence_layout
 from interlace.data.vocab import Vocab
-from interlace.models.build import load
+from interlace.models.build import build_model, load
 from interlace.models.seq2seq import Seq2Seq
-from interlace.models.shape import DecoderSettings, ModelSettings, Shape
+from interlace.models.settings import DecoderSettings, ModelSettings, Shape
 from little_checkpoints import KINDS, save
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def build(checkpoints: dict[str, str]) -> Callable[..., tuple[Seq2Seq, Vocab]]:
         start, vocab = checkpoints[kind], Vocab.load(checkpoints[kind]).with_target_languages(["en", "de"])
         speaks = "none" if kind == "mmbert" else "embeddings"
         settings = ModelSettings(start=start, take=reads, languages=speaks, decoder=DecoderSettings(**decoder))
-        model = settings.build(vocab, ("en", "de"), 3, seq2seq=True)
+        model = build_model(settings, vocab, ("en", "de"), 3, seq2seq=True)
         assert isinstance(model, Seq2Seq)
         return model, vocab
 
@@ -117,7 +117,7 @@ def test_xlm_reads_but_does_not_write(build: Any, checkpoints: dict[str, str], t
     vocab = Vocab.load(checkpoints["xlm"]).with_target_languages(["en", "de"])
     shape = Shape(layers=1, width=16, heads=2, max_length=32)
     settings = ModelSettings(start=checkpoints["xlm"], languages="embeddings", decoder=DecoderSettings(shape=shape))
-    model = settings.build(vocab, ("en", "de"), 3, seq2seq=True)
+    model = build_model(settings, vocab, ("en", "de"), 3, seq2seq=True)
     assert isinstance(model, Seq2Seq)
     scores(model.train(), vocab).square().sum().backward()
     idle = [name for name, each in model.named_parameters() if each.requires_grad and each.grad is None]

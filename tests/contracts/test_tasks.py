@@ -17,9 +17,9 @@ from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator, torch_seed
 from interlace.data.vocab import Vocab
-from interlace.models._seq2seq_build import fresh_decoder, join
 from interlace.models.build import fresh
-from interlace.models.shape import Shape
+from interlace.models.seq2seq import fresh_decoder, join
+from interlace.models.settings import Shape
 from interlace.objectives import Resources
 from interlace.tasks import TASKS
 from interlace.tasks._outcomes import Measured

@@ -15,6 +15,7 @@ from interlace.experiments import Recipe, read_recipe
 from interlace.experiments import estimate as estimating
 from interlace.experiments._estimate_back_translation import Translating, shares
 from interlace.experiments.estimate import estimate
+from interlace.models.build import build_model
 from interlace.objectives import _own_translation as own
 
 SMALL = {
@@ -137,7 +138,7 @@ def test_the_first_pass_is_measured():
 def test_translations_are_written_to_the_length_of_the_sentences(monkeypatch):
     recipe = unpaired({"back_translation": {"reuse": 4}})
     vocab = estimating._vocab(recipe)
-    backbone = recipe.model.build(vocab, recipe.languages, 0, seq2seq=True)
+    backbone = build_model(recipe.model, vocab, recipe.languages, 0, seq2seq=True)
     backbone.decoder.model.get_output_embeddings().bias.data[vocab.end] = 100  # it would end at once
     lengths, said = [], own.translated
     monkeypatch.setattr(own, "translated", lambda *asked: lengths.append((found := said(*asked)).lengths) or found)

@@ -16,7 +16,7 @@ from interlace.experiments.evaluate import Target, _open, _task
 from interlace.experiments.evaluate import evaluate as run
 from interlace.experiments.studies._asked import asked_of
 from interlace.models.build import config_of
-from interlace.models.shape import Shape
+from interlace.models.settings import Shape
 from interlace.tasks.pos import Pos
 
 

@@ -13,9 +13,9 @@ from interlace.experiments import Recipe, change_recipe, evaluate
 from interlace.experiments.evaluate import IncompleteError, Target
 from interlace.experiments.evaluate import evaluate as run
 from interlace.models.build import fresh
-from interlace.models.shape import Shape
+from interlace.models.settings import Shape
 from interlace.tasks.xnli import Xnli
-from interlace.training._tuned import Tuned
+from interlace.training.fine_tuning import Tuned
 
 SIGNS = {"entailment": "always", "neutral": "maybe", "contradiction": "never"}
 SEEN = ("task", "setting", "seed", "language", "score", "scores", "n", "tuning")  # of a row, all but times

@@ -22,7 +22,7 @@ from interlace.experiments.prepare import data_root
 from interlace.experiments.pretrain import pretrain
 from interlace.tasks import TASKS
 from interlace.tasks._dictionary import read_entries
-from interlace.training.outcomes import outcomes_file, read_outcomes
+from interlace.training.predictions import outcomes_file, read_outcomes
 from plain_bert import save_plain_bert
 
 TARGETS = ["de", "hi"]

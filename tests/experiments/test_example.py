@@ -44,9 +44,7 @@ def test_batches_are_repeatable_and_other_seeds_draw_others(name):
         return [found.inputs["input_ids"].tolist() for _, found in batches]
 
     assert draw(0) == draw(0)
-    assert (
-        any(draw(0) != draw(seed) for seed in range(1, 9)) == objective.stochastic
-    )
+    assert any(draw(0) != draw(seed) for seed in range(1, 9)) == objective.stochastic
 
 
 def test_words_of_several_subwords_are_read_with_a_real_vocabulary():

@@ -8,7 +8,7 @@ import pytest
 from interlace.experiments import Recipe
 from interlace.experiments.holding_out import held_out
 from interlace.experiments.prepare import prepare
-from interlace.models.traits import Traits
+from interlace.models.families import Traits
 from interlace.text.lines import write_lines
 
 WORDS = {"en": "old house small garden green river".split(), "de": "alt Haus klein Garten grün Fluss".split()}

@@ -12,7 +12,7 @@ from interlace.experiments.holding_out import held_out
 from interlace.experiments.mixing import build_mixture
 from interlace.experiments.prepare import prepare
 from interlace.experiments.pretrain import pretrain
-from interlace.models.traits import Traits
+from interlace.models.families import Traits
 from interlace.text.lines import write_lines
 
 EN = "old house small garden green river long street".split()

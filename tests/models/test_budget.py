@@ -7,9 +7,8 @@ import pytest
 import torch
 
 from interlace.core.errors import SettingsError
-from interlace.models._budget import MOST_SCORES, SCORES, TOKENS, Budget, bytes_of
-from interlace.models.search.settings import Search
-from interlace.models.translator import Translator
+from interlace.models.generation import Search
+from interlace.models.translator import MOST_SCORES, SCORES, TOKENS, Budget, Translator, bytes_of
 from little_translators import LINES, little_model, little_vocab
 
 GIB = 1 << 30

@@ -10,7 +10,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from interlace.core.errors import CheckpointError, SettingsError
-from interlace.models.build import ModelSettings, Shape, fresh, load
+from interlace.models.build import ModelSettings, Shape, build_model, fresh, load
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -104,12 +104,12 @@ def test_roberta_refuses_a_vocabulary_with_far_off_padding(vocab: Any) -> None:
 
 
 def test_settings_build_both_kinds(vocab: Any, tmp_path: Path) -> None:
-    made = ModelSettings(shape=tiny(), languages="embeddings").build(vocab, ["en", "de"], seed=2)
+    made = build_model(ModelSettings(shape=tiny(), languages="embeddings"), vocab, ["en", "de"], seed=2)
     assert same(made, fresh(tiny(), vocab, ("en", "de"), 2))
     folder = made.save_pretrained(tmp_path / "out", vocab)
-    again = ModelSettings(start=str(folder), languages="embeddings").build(vocab, ["en", "fr"])
+    again = build_model(ModelSettings(start=str(folder), languages="embeddings"), vocab, ["en", "fr"])
     assert list(again.traits.languages) == ["en", "de", "fr"]
-    plain = ModelSettings(start=str(folder)).build(vocab, ["en", "fr"])
+    plain = build_model(ModelSettings(start=str(folder)), vocab, ["en", "fr"])
     assert list(plain.traits.languages) == ["en", "de"]
 
 

@@ -15,7 +15,7 @@ from interlace.core.ragged import Ragged
 from interlace.data.extension import Extension, extended
 from interlace.data.vocab import Vocab
 from interlace.models.build import load
-from interlace.models.extension import extend
+from interlace.models.token_embeddings import extend
 from little_checkpoints import ENGLISH, KINDS, OTHER, save
 
 if TYPE_CHECKING:

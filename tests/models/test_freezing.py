@@ -7,8 +7,7 @@ from itertools import pairwise
 import pytest
 
 from interlace.core.errors import SettingsError
-from interlace.models.backbone import Backbone
-from interlace.models.freezing import freeze
+from interlace.models.backbone import Backbone, freeze
 
 LAYERS = 3
 

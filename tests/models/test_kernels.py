@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional
 
-from interlace.models._kernels import Dropout, attention, dropped
+from interlace.models.attention import Dropout, attention, dropped
 from interlace.models.build import Shape, fresh, load
 
 if TYPE_CHECKING:

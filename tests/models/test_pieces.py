@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlace.models._pieces import joined, pieces
+from interlace.models.translator import joined, pieces
 
 
 def by_character(line):

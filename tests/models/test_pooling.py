@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from interlace.models.pooling import countable, pool
+from interlace.models.backbone import countable, pool
 
 # one row of three real states and one of two, the padding large enough to show where it leaks in
 STATES = torch.tensor([[[1.0, -4.0], [3.0, -2.0], [5.0, 0.0]], [[2.0, -1.0], [4.0, -3.0], [99.0, 99.0]]])

@@ -7,12 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interlace.core.errors import CheckpointError
-from interlace.models.search import Rules
-from interlace.models.search._choice import highest
-from interlace.models.search.beam import beam
-from interlace.models.search.greedy import greedy
-from interlace.models.search.penalty import Penalty
-from interlace.models.search.sampled import draws_of, sampled
+from interlace.models.decoding import Rules
+from interlace.models.generation import Penalty
+from interlace.models.search import beam, draws_of, greedy, highest, sampled
 from little_decodings import END, Little, everything, logprobs_of
 
 RULES = Rules(end=END, pad=0, never=(0,))

@@ -5,12 +5,9 @@ import pytest
 import torch
 
 from interlace.core.errors import SettingsError
-from interlace.models.search import Rules
-from interlace.models.search.beam import beam
-from interlace.models.search.greedy import greedy
-from interlace.models.search.penalty import Penalty
-from interlace.models.search.reading import Ensemble, evaluating, inputs_of, must_agree, read
-from interlace.models.search.settings import Search
+from interlace.models.decoding import Ensemble, Rules, evaluating, inputs_of, must_agree, read
+from interlace.models.generation import Penalty, Search
+from interlace.models.search import beam, greedy
 from interlace.models.translator import Translator, batches
 from little_decodings import Little, logprobs_of
 from little_translators import LINES, little_model, little_vocab

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from interlace.core.errors import SettingsError
-from interlace.models._seq2seq_build import fresh_decoder, join
 from interlace.models.build import Shape, fresh
+from interlace.models.seq2seq import fresh_decoder, join
 
 if TYPE_CHECKING:
     from interlace.models.seq2seq import Seq2Seq

@@ -11,9 +11,9 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoModel, AutoModelForMaskedLM, EncoderDecoderModel
 
 from interlace.core.errors import CheckpointError, SettingsError
-from interlace.models.build import Shape, fresh, load
+from interlace.models.build import Shape, build_model, fresh, load
 from interlace.models.seq2seq import Seq2Seq
-from interlace.models.shape import DecoderSettings, ModelSettings
+from interlace.models.settings import DecoderSettings, ModelSettings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +25,7 @@ def made(vocab: Any, family: str = "bert", decoder: DecoderSettings | None = Non
     shape = {"family": family, "layers": 2, "width": 16, "heads": 2, "max_length": 48, "init_std": 0.3, **more}
     languages = "none" if family == "modernbert" else "embeddings"
     settings = ModelSettings(shape=Shape(**shape), decoder=decoder, languages=languages)
-    model = settings.build(vocab, ("en", "de"), 3, seq2seq=True)
+    model = build_model(settings, vocab, ("en", "de"), 3, seq2seq=True)
     assert isinstance(model, Seq2Seq)
     with torch.no_grad():  # as after training: no weight is what a fresh model would have
         for parameter in model.parameters():
@@ -96,7 +96,7 @@ def test_plain_generation_writes_what_greedy_steps_write(family: Any, speaks: bo
     """With language embeddings, of which the decoder's are given once a row."""
     shape = Shape(family=family, layers=2, width=16, heads=2, max_length=48, init_std=0.5)
     settings = ModelSettings(shape=shape, languages="embeddings" if speaks else "none")
-    model: Any = settings.build(vocab, ("en", "de"), 3, seq2seq=True).eval()
+    model: Any = build_model(settings, vocab, ("en", "de"), 3, seq2seq=True).eval()
     model.save_pretrained(tmp_path / "model", vocab)
     theirs: Any = EncoderDecoderModel.from_pretrained(tmp_path / "model").eval()
     ids = torch.tensor([[0, 5, 9, 17, 2], [0, 7, 2, 1, 1]])

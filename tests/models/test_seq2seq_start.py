@@ -15,9 +15,9 @@ from interlace.core.errors import SettingsError
 from interlace.core.ragged import Ragged
 from interlace.data.extension import Extension
 from interlace.data.vocab import Vocab
-from interlace.models.build import Shape, fresh, load
+from interlace.models.build import Shape, build_model, fresh, load
 from interlace.models.seq2seq import Seq2Seq
-from interlace.models.shape import DecoderSettings, ModelSettings
+from interlace.models.settings import DecoderSettings, ModelSettings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -81,7 +81,7 @@ def checkpoint(folder: Path, family: str, vocab: Any, seed: int, *, causal: bool
 
 def build(settings: ModelSettings, vocab: Any, seed: int = 1) -> Seq2Seq:
     family_has_languages = settings.languages == "embeddings"
-    model = settings.build(vocab, LANGUAGES if family_has_languages else (), seed, seq2seq=True)
+    model = build_model(settings, vocab, LANGUAGES if family_has_languages else (), seed, seq2seq=True)
     assert isinstance(model, Seq2Seq)
     return model
 
@@ -229,7 +229,7 @@ def test_a_translation_model_goes_on_whole(family: str, words: Any, tmp_path: Pa
     start = str(model.save_pretrained(tmp_path / "model", words))
     again = build(settings_of(family, start=start), words, seed=5)
     assert same(again.state_dict(), model.state_dict())
-    alone = settings_of(family, start=start).build(words, (), 5)
+    alone = build_model(settings_of(family, start=start), words, (), 5)
     assert not isinstance(alone, Seq2Seq)
     assert same(alone.state_dict(), model.state_dict())
     for settings in (settings_of(family, start=start, take="none"), settings_of(family, start=start, decoder=own())):
@@ -291,7 +291,7 @@ def test_a_decoder_takes_nothing_where_there_is_no_start(take: Any) -> None:
 @pytest.mark.parametrize("take", ["none", "embeddings"])
 def test_an_encoder_alone_may_take_less_too(take: Any, words: Any, tmp_path: Path) -> None:
     start = checkpoint(tmp_path, "bert", words, 7)
-    backbone = settings_of("bert", start=start, take=take).build(words, LANGUAGES, 1)
+    backbone = build_model(settings_of("bert", start=start, take=take), words, LANGUAGES, 1)
     (table, rest), theirs = parts(backbone.model), load(start).model.state_dict()
     assert same(table, theirs) == (take == "embeddings")
     assert differs_all_over(rest, theirs)

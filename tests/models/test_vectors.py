@@ -11,10 +11,10 @@ import torch
 from interlace.core.errors import DataError, SettingsError
 from interlace.data.vocab import Vocab
 from interlace.embeddings import SUBWORDS, WordVectors
-from interlace.models._vectors import read
-from interlace.models.build import Shape, fresh
+from interlace.models.build import Shape, build_model, fresh
 from interlace.models.seq2seq import Seq2Seq
-from interlace.models.shape import DecoderSettings, ModelSettings
+from interlace.models.settings import DecoderSettings, ModelSettings
+from interlace.models.token_embeddings import read_vectors
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,7 +56,7 @@ def settings_of(vectors: Any, family: str = "bert", **more: Any) -> ModelSetting
 
 def plain(settings: ModelSettings, vocab: Vocab, **how: Any) -> Any:
     """The same model, drawn throughout."""
-    return settings.model_copy(update={"vectors": None}).build(vocab, (), 3, **how)
+    return build_model(settings.model_copy(update={"vectors": None}), vocab, (), 3, **how)
 
 
 def rows_of(vocab: Vocab) -> list[int]:
@@ -80,7 +80,7 @@ def is_begun(table: torch.Tensor, drawn: torch.Tensor, vocab: Vocab, value: floa
 @pytest.mark.parametrize("family", ["bert", "roberta", "modernbert"])
 def test_rows_are_the_vectors_with_the_spread_of_drawn_rows(family: str, vocab: Vocab, folder: Path) -> None:
     settings = settings_of(folder, family)
-    model, drawn = settings.build(vocab, (), 3), plain(settings, vocab)
+    model, drawn = build_model(settings, vocab, (), 3), plain(settings, vocab)
     assert is_begun(model.table, drawn.table, vocab)
     theirs = drawn.model.state_dict()
     others = {name for name, each in model.model.state_dict().items() if not torch.equal(each, theirs[name])}
@@ -94,20 +94,20 @@ def test_rows_are_the_vectors_with_the_spread_of_drawn_rows(family: str, vocab: 
 
 def test_rows_can_be_the_vectors_as_they_are(vocab: Vocab, folder: Path) -> None:
     settings = settings_of(folder, vectors_spread="own")
-    assert is_begun(settings.build(vocab, (), 3).table, plain(settings, vocab).table, vocab, value=2.0)
+    assert is_begun(build_model(settings, vocab, (), 3).table, plain(settings, vocab).table, vocab, value=2.0)
 
 
 def test_a_head_of_its_own_begins_with_them_too(vocab: Vocab, folder: Path) -> None:
     settings = settings_of(folder, shape=shape(tie=False))
-    model, drawn = settings.build(vocab, (), 3).model, plain(settings, vocab).model
+    model, drawn = build_model(settings, vocab, (), 3).model, plain(settings, vocab).model
     assert is_begun(model.get_input_embeddings().weight, drawn.get_input_embeddings().weight, vocab)
     assert is_begun(model.get_output_embeddings().weight, drawn.get_output_embeddings().weight, vocab)
 
 
 def test_a_file_of_vectors_does_as_well(vocab: Vocab, folder: Path, tmp_path: Path) -> None:
     WordVectors(SUBWORDS, WORDS, VECTORS).write(tmp_path / "some.vec")
-    model = settings_of(tmp_path / "some.vec").build(vocab, (), 3)
-    assert torch.equal(model.table, settings_of(folder).build(vocab, (), 3).table)
+    model = build_model(settings_of(tmp_path / "some.vec"), vocab, (), 3)
+    assert torch.equal(model.table, build_model(settings_of(folder), vocab, (), 3).table)
 
 
 # ---- translation models ----
@@ -120,7 +120,7 @@ def test_both_sides_begin_with_them(
     family: str, table: Any, decoder: dict[str, Any], vocab: Vocab, folder: Path
 ) -> None:
     settings = settings_of(folder, family, decoder=DecoderSettings(table=table, **decoder))
-    model, drawn = settings.build(vocab, (), 3, seq2seq=True), plain(settings, vocab, seq2seq=True)
+    model, drawn = build_model(settings, vocab, (), 3, seq2seq=True), plain(settings, vocab, seq2seq=True)
     assert isinstance(model, Seq2Seq)
     assert model.shared == (table == "shared")
     assert is_begun(model.table, drawn.table, vocab)
@@ -134,12 +134,12 @@ def test_a_decoder_with_a_start_keeps_its_own_table(vocab: Vocab, folder: Path, 
     start = fresh(shape(), vocab, (), 9).save_pretrained(tmp_path / "start", vocab)
     vocab = Vocab.load(start)
     decoder = DecoderSettings(start=str(start), table="own")
-    model: Any = settings_of(folder, decoder=decoder).build(vocab, (), 3, seq2seq=True)
+    model: Any = build_model(settings_of(folder, decoder=decoder), vocab, (), 3, seq2seq=True)
     drawn = fresh(shape(), vocab, (), 9)
     assert torch.equal(model.decoder.model.get_input_embeddings().weight, drawn.table)
     assert is_begun(model.table, plain(settings_of(folder), vocab).table, vocab)
     taking_none = decoder.model_copy(update={"take": "none"})
-    model = settings_of(folder, decoder=taking_none).build(vocab, (), 3, seq2seq=True)
+    model = build_model(settings_of(folder, decoder=taking_none), vocab, (), 3, seq2seq=True)
     table = model.decoder.model.get_input_embeddings().weight
     drawn_table = plain(settings_of(folder, decoder=taking_none), vocab, seq2seq=True).decoder.model
     assert is_begun(table, drawn_table.get_input_embeddings().weight, vocab)
@@ -147,7 +147,7 @@ def test_a_decoder_with_a_start_keeps_its_own_table(vocab: Vocab, folder: Path, 
 
 def test_a_decoder_that_is_drawn_wider_begins_wider(vocab: Vocab, folder: Path) -> None:
     decoder = DecoderSettings(table="own", shape=shape(init_std=10 * SPREAD))
-    model: Any = settings_of(folder, decoder=decoder).build(vocab, (), 3, seq2seq=True)
+    model: Any = build_model(settings_of(folder, decoder=decoder), vocab, (), 3, seq2seq=True)
     rows = [each[rows_of(vocab)] for each in (model.table, model.decoder.model.get_input_embeddings().weight)]
     assert spread_of(rows[1]) / spread_of(rows[0]) == pytest.approx(10, rel=0.2)
 
@@ -158,13 +158,13 @@ def test_special_subwords_stay_drawn_even_where_there_is_a_vector(vocab: Vocab, 
         tmp_path
     )
     settings = settings_of(tmp_path)
-    assert is_begun(settings.build(vocab, (), 3).table, plain(settings, vocab).table, vocab)
+    assert is_begun(build_model(settings, vocab, (), 3).table, plain(settings, vocab).table, vocab)
 
 
 def test_a_file_that_hardly_fits_is_told_of(vocab: Vocab, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     names = [*WORDS[:2], *map(str, range(100, 130))]
     WordVectors(SUBWORDS, names, np.ones((len(names), 8), np.float32)).save(tmp_path)
-    settings_of(tmp_path).build(vocab, (), 3)
+    build_model(settings_of(tmp_path), vocab, (), 3)
     assert "of its 32 vectors 2 are of subwords that the model has; is the tokenizer theirs" in caplog.text
 
 
@@ -190,7 +190,7 @@ def test_vectors_of_another_width(vocab: Vocab, folder: Path) -> None:
     with pytest.raises(
         SettingsError, match=r"they are 8 wide, the model 16; set model\.shape\.width, or embeddings\.skip"
     ):
-        settings.build(vocab, (), 3)
+        build_model(settings, vocab, (), 3)
 
 
 def test_vectors_of_no_subword_that_there_is(vocab: Vocab, tmp_path: Path) -> None:
@@ -198,14 +198,14 @@ def test_vectors_of_no_subword_that_there_is(vocab: Vocab, tmp_path: Path) -> No
     with pytest.raises(
         DataError, match=r"vectors of 'one', 'two', but no subword of the model, .* its 2; name the token"
     ):
-        settings_of(tmp_path).build(vocab, (), 3)
+        build_model(settings_of(tmp_path), vocab, (), 3)
 
 
 @pytest.mark.parametrize("value", [0, np.nan])
 def test_vectors_without_a_size(value: float, vocab: Vocab, tmp_path: Path) -> None:
     WordVectors(SUBWORDS, WORDS, np.full((3, 8), value, np.float32)).save(tmp_path)
     with pytest.raises(DataError, match="are zero, or hold what is no number"):
-        settings_of(tmp_path).build(vocab, (), 3)
+        build_model(settings_of(tmp_path), vocab, (), 3)
 
 
 def test_places_without_vectors_of_subwords(folder: Path, tmp_path: Path) -> None:
@@ -222,4 +222,4 @@ def test_places_without_vectors_of_subwords(folder: Path, tmp_path: Path) -> Non
         tmp_path / "none.vec": "no such file",
     }.items():
         with pytest.raises(DataError, match=message):
-            read(settings_of(name))
+            read_vectors(settings_of(name))

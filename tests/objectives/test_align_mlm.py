@@ -13,7 +13,7 @@ from interlace.core.errors import SettingsError
 from interlace.core.ragged import Ragged
 from interlace.data import Sentences
 from interlace.models.build import fresh
-from interlace.models.shape import Shape
+from interlace.models.settings import Shape
 from interlace.objectives import Resources
 from interlace.objectives._alignment_pairs import AlignmentPairs
 from interlace.objectives.align_mlm import AlignMlm

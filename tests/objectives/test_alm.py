@@ -18,7 +18,7 @@ from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
 from interlace.data.vocab import Vocab
-from interlace.models.traits import Traits
+from interlace.models.families import Traits
 from interlace.objectives import Resources
 from interlace.objectives._switching import Choices, Switching, _candidates, all_borders, switch
 from interlace.objectives._switching_forms import Forms

@@ -13,8 +13,8 @@ from interlace.data import Sentences
 from interlace.data.packing import Streams
 from interlace.data.vocab import Vocab
 from interlace.models.build import fresh
-from interlace.models.shape import Shape
-from interlace.models.traits import Traits
+from interlace.models.families import Traits
+from interlace.models.settings import Shape
 from interlace.objectives import Resources
 from interlace.objectives.clm import Clm
 from interlace.objectives.mlm import Mlm

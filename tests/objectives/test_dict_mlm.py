@@ -9,7 +9,7 @@ from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
 from interlace.data import Sentences
-from interlace.models.traits import Traits
+from interlace.models.families import Traits
 from interlace.objectives import Resources
 from interlace.objectives.dict_mlm import DictMlm
 from interlace.objectives.mlm import Mlm

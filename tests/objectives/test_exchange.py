@@ -14,7 +14,7 @@ from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
 from interlace.data.layout import pair_layout, sentence_layout
 from interlace.models.build import fresh
-from interlace.models.shape import Shape
+from interlace.models.settings import Shape
 from interlace.objectives._exchange import exchange, linked_words, links_of, one_to_one, only, words_of
 from interlace.objectives._exchange_modules import Start, gathered, head_of, identity
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
-from interlace.models.traits import Traits
+from interlace.models.families import Traits
 from interlace.objectives import Resources
 from interlace.objectives._lexicon_scores import dictionary_scores
 from interlace.objectives._lexicon_words import Fate

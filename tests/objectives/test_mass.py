@@ -14,7 +14,7 @@ from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.data import Pairs, Sentences
 from interlace.data.vocab import Vocab
-from interlace.models.traits import Traits
+from interlace.models.families import Traits
 from interlace.objectives import Resources
 from interlace.objectives._fragments import spans
 from interlace.objectives.mass import Mass

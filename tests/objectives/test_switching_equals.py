@@ -13,7 +13,7 @@ from interlace.core.errors import SettingsError
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
 from interlace.data.vocab import ROLES, Vocab
-from interlace.models.traits import Traits
+from interlace.models.families import Traits
 from interlace.objectives import Resources
 from interlace.objectives._switching import Choices, Switching, switch
 from interlace.objectives._switching_exact import cut_otherwise

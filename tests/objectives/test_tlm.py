@@ -9,8 +9,7 @@ from transformers import ModernBertConfig
 from interlace.core.errors import SettingsError
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
-from interlace.models.families import traits_of
-from interlace.models.traits import Traits
+from interlace.models.families import Traits, traits_of
 from interlace.objectives import Resources
 from interlace.objectives.mlm import Mlm
 from interlace.objectives.tlm import Tlm

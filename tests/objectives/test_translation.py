@@ -11,7 +11,7 @@ from torch.nn import functional
 from interlace.core.errors import SettingsError
 from interlace.data import Pairs
 from interlace.models.build import fresh
-from interlace.models.shape import Shape
+from interlace.models.settings import Shape
 from interlace.objectives import Resources, _smoothed
 from interlace.objectives.denoise import Denoise
 from interlace.objectives.translation import Translation

@@ -13,8 +13,8 @@ from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
 from interlace.models.backbone import Backbone
 from interlace.models.build import fresh
-from interlace.models.shape import Shape
-from interlace.models.traits import Traits
+from interlace.models.families import Traits
+from interlace.models.settings import Shape
 from interlace.objectives import Resources
 from interlace.objectives.tlm import Tlm
 from interlace.objectives.weam import Weam

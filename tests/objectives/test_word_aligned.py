@@ -10,13 +10,13 @@ from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
 from interlace.models.build import fresh
-from interlace.models.shape import Shape
-from interlace.models.traits import Traits
+from interlace.models.families import Traits
+from interlace.models.settings import Shape
 from interlace.objectives import Resources
 from interlace.objectives.word_aligned import WordAligned
 from interlace.training import checkpoint
 from interlace.training.loop import Learning
-from interlace.training.optimise import Optimise
+from interlace.training.optimizer import Optimise
 
 VOCAB = SimpleNamespace(pad=0, begin=1, end=2, mask=3, size=40, separator_ids=(), save_files=lambda folder: None)
 PLAIN = Traits("bert", 64)

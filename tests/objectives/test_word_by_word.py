@@ -11,7 +11,7 @@ from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
 from interlace.data import Sentences
-from interlace.models.traits import Traits
+from interlace.models.families import Traits
 from interlace.objectives import Resources
 from interlace.objectives._word_by_word import WordTable, word_by_word
 from interlace.objectives.denoise import Denoise

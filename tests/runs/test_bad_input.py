@@ -99,7 +99,7 @@ def test_an_unknown_language(interlace, tmp_path):
 
 
 def test_a_run_in_use(interlace, small, tmp_path):
-    from interlace.training.folder import locked
+    from interlace.training.run_folder import locked
 
     with locked(tmp_path / "run"):
         code, message = interlace("pretrain", small, "--into", tmp_path / "run")
@@ -158,7 +158,7 @@ def test_a_mended_recipe_starts_where_a_failed_start_left_nothing(interlace, sma
 
 
 def test_ctrl_c_says_how_to_go_on(python, small, tmp_path):
-    driver = "import signal, sys, os, interlace.training.observers as o\nwrite = o.append_line\n"
+    driver = "import signal, sys, os, interlace.training.callbacks as o\nwrite = o.append_line\n"
     driver += "def cut(path, row):\n write(path, row)\n row['step'] == 5 and os.kill(os.getpid(), signal.SIGINT)\n"
     driver += "o.append_line = cut\nfrom interlace.__main__ import main\nmain()"
     command = [python, "-c", driver, "pretrain", str(small), "--into", str(tmp_path / "run")]

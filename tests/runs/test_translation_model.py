@@ -16,7 +16,7 @@ from interlace.experiments.evaluate import _open
 from interlace.experiments.prepare import prepare
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.scored_files import model_key
-from interlace.models.build import load
+from interlace.models.build import build_model, load
 from interlace.models.seq2seq import Seq2Seq
 from interlace.tasks.perplexity import Perplexity
 from interlace.tasks.pos import Pos
@@ -103,13 +103,13 @@ def test_it_begins_from_a_masked_model_of_another_run(family: str, small: Path, 
     assert vocab.tokenizer.get_vocab() == {
         **before.tokenizer.get_vocab(), "<2en>": before.size, "<2xx>": before.size + 1
     }  # fmt: skip
-    begun = recipe.model.build(vocab, recipe.languages, recipe.seed, seq2seq=True)
+    begun = build_model(recipe.model, vocab, recipe.languages, recipe.seed, seq2seq=True)
     assert torch.equal(begun.table[: before.size], load(masked).table)
     model = pretrain(recipe, tmp_path / "run")
     found: Any = load(model, Vocab.load(model))
     assert (found.vocab_size, found.shared) == (before.size + 2, True)
     again = Recipe.read({**recipe.dump(), "model": {**recipe.model.dump(), "start": str(model)}}, "here")
-    gone_on: Any = again.model.build(prepare(again).vocab, again.languages, 9, seq2seq=True)
+    gone_on: Any = build_model(again.model, prepare(again).vocab, again.languages, 9, seq2seq=True)
     ours, theirs = gone_on.state_dict(), found.state_dict()
     assert all(torch.equal(ours[name], theirs[name]) for name in ours)
 

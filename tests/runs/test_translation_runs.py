@@ -17,7 +17,7 @@ from interlace.experiments.mixing import build_mixture
 from interlace.experiments.prepare import prepare
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.scoring import dev_scores
-from interlace.models.build import load
+from interlace.models.build import build_model, load
 from interlace.tasks.mt import Mt
 from interlace.tasks.round_trip import RoundTrip
 
@@ -115,7 +115,7 @@ def read_recipe_data(text, path):
 def test_weights_of_objectives_follow_their_schedules(unsupervised):
     recipe = read_recipe(str(unsupervised), {"objectives.denoise.weight": '"0:1,400:1,401:0.25,600:0.25,601:0"'})
     materials = prepare(recipe)
-    model = recipe.model.build(materials.vocab, recipe.languages, 0, seq2seq=True)
+    model = build_model(recipe.model, materials.vocab, recipe.languages, 0, seq2seq=True)
     mixture = build_mixture(recipe, materials, model.traits)
     draws = [mixture.sources[draw.source].objective for draw in mixture.draws(0, 700, (), 1)]
     shares = [draws[start:stop].count("denoise") / (stop - start) for start, stop in ((0, 400), (401, 600), (601, 700))]
@@ -129,7 +129,7 @@ def test_rows_that_do_not_fit_are_left_out_and_told(unsupervised, tmp_path, capl
     unsupervised.write_text(text)
     recipe = read_recipe(str(unsupervised))
     materials = prepare(recipe)
-    model = recipe.model.build(materials.vocab, recipe.languages, 0, seq2seq=True)
+    model = build_model(recipe.model, materials.vocab, recipe.languages, 0, seq2seq=True)
     with caplog.at_level(logging.INFO):
         mixture = build_mixture(recipe, materials, model.traits)
     source = next(source for source in mixture.sources if source.name == "denoise/en")

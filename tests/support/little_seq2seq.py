@@ -9,10 +9,10 @@ import numpy as np
 
 from interlace.core.ragged import Ragged
 from interlace.data import Sentences
-from interlace.models._seq2seq_build import fresh_decoder, join
 from interlace.models.build import fresh
-from interlace.models.shape import Shape
-from interlace.models.traits import Traits
+from interlace.models.families import Traits
+from interlace.models.seq2seq import fresh_decoder, join
+from interlace.models.settings import Shape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

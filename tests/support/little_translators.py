@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from interlace.data.vocab import Vocab
-from interlace.models._seq2seq_build import fresh_decoder, join
 from interlace.models.build import Shape, fresh
+from interlace.models.seq2seq import fresh_decoder, join
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,7 @@ import pytest
 
 from interlace.data.vocab import Vocab
 from interlace.models.build import fresh
-from interlace.models.shape import Shape
+from interlace.models.settings import Shape
 
 WORDS = ["the", "doctor", "reads", "letters", "der", "arzt", "liest", "briefe"]
 

@@ -14,18 +14,17 @@ from accelerate import Accelerator
 from interlace.core.errors import DataError, SettingsError
 from interlace.data.vocab import Vocab
 from interlace.models import translator
-from interlace.models._seq2seq_build import fresh_decoder, join
 from interlace.models.build import fresh
-from interlace.models.seq2seq import Seq2Seq
-from interlace.models.shape import Shape
+from interlace.models.seq2seq import Seq2Seq, fresh_decoder, join
+from interlace.models.settings import Shape
 from interlace.tasks import TASKS
 from interlace.tasks._bleu import bleu
 from interlace.tasks._files import Part
 from interlace.tasks._outcomes import Measured
 from interlace.tasks._read import read_parts_of_both
-from interlace.training.cell import Cell
-from interlace.training.outcomes import outcomes_file, read_outcomes
-from interlace.training.tune import score_cell
+from interlace.training.evaluation_job import Cell
+from interlace.training.fine_tuning import score_cell
+from interlace.training.predictions import outcomes_file, read_outcomes
 
 WORDS = {"the": "der", "doctor": "arzt", "reads": "liest", "letters": "briefe", "Ion": "Ion"}
 ENGLISH = ["the doctor reads letters", "letters the doctor reads", "the letters reads Ion the doctor"]

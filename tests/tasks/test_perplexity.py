@@ -17,13 +17,13 @@ from interlace.core.ragged import Ragged
 from interlace.data import Sentences
 from interlace.data.vocab import Vocab
 from interlace.models.build import config_of, fresh, load
-from interlace.models.shape import Shape
+from interlace.models.settings import Shape
 from interlace.tasks import TASKS
 from interlace.tasks._likelihood import running
 from interlace.tasks.perplexity import Perplexity
-from interlace.training.cell import Cell
 from interlace.training.device import accelerator_for
-from interlace.training.tune import score_cell
+from interlace.training.evaluation_job import Cell
+from interlace.training.fine_tuning import score_cell
 
 LINES = ["the doctor reads letters", "letters", "the doctor reads the letters the doctor reads", "der arzt"]
 

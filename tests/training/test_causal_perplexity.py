@@ -14,10 +14,10 @@ from interlace.data.vocab import Vocab
 from interlace.experiments import Recipe
 from interlace.experiments.holding_out import held_out
 from interlace.models.build import fresh
-from interlace.models.shape import Shape
+from interlace.models.settings import Shape
 from interlace.objectives import Resources, Term
 from interlace.objectives.clm import Clm
-from interlace.training.perplexity import HeldOut, hold_out, perplexities
+from interlace.training.diagnostics import HeldOut, hold_out, perplexities
 
 TEXT = "a few words to learn the alphabet from"
 CPU = torch.device("cpu")

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from interlace.training.copying import Copying
+from interlace.training.callbacks import Copying
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import torch
 
 from interlace.core.errors import RunError
 from interlace.objectives import Batch
-from interlace.training._counts import Counting
+from interlace.training.loop import Counting
 
 SOURCE = SimpleNamespace(name="mine/en", objective="mine")
 

@@ -11,17 +11,25 @@ from interlace.alignment.lexicon import Lexicon
 from interlace.data import Pairs
 from interlace.data.vocab import Vocab
 from interlace.models.build import fresh
-from interlace.models.shape import Shape
+from interlace.models.settings import Shape
 from interlace.objectives import Resources
 from interlace.objectives._lexicons import Dictionary
 from interlace.objectives.clm import Clm
 from interlace.objectives.mlm import Mlm
 from interlace.objectives.translation import Translation
 from interlace.tasks.retrieval import Retrieval
-from interlace.training._diagnostics_accuracy import accuracies, beginning
-from interlace.training._diagnostics_vectors import cosine_gap, linear_cka
-from interlace.training.diagnostics import Diagnostics, PairRows, Probes, diagnose
-from interlace.training.perplexity import HeldOut, hold_out
+from interlace.training.diagnostics import (
+    Diagnostics,
+    HeldOut,
+    PairRows,
+    Probes,
+    accuracies,
+    beginning,
+    cosine_gap,
+    diagnose,
+    hold_out,
+    linear_cka,
+)
 from little_seq2seq import VOCAB, model, sentences
 
 CPU = torch.device("cpu")
@@ -181,7 +189,7 @@ def test_many_predictions_are_scored_in_parts(monkeypatch, backbone, vocab):
     prepared = clm.prepare(Resources(vocab, backbone.traits))
     held_out = [hold_out("en", vocab.encode(lines(ENGLISH), language="en"), clm, prepared)]
     whole = accuracies(backbone, held_out, CPU)
-    monkeypatch.setattr("interlace.training._diagnostics_accuracy.MOST_LOGITS", 3 * backbone.vocab_size)
+    monkeypatch.setattr("interlace.training.diagnostics.MOST_LOGITS", 3 * backbone.vocab_size)
     assert accuracies(backbone, held_out, CPU) == whole
 
 

@@ -7,11 +7,11 @@ import sys
 import pytest
 
 from interlace.core.errors import RunError
-from interlace.training.folder import append_line, cut_metrics, locked, read_json, write_json
+from interlace.training.run_folder import append_line, cut_metrics, locked, read_json, write_json
 
 
 def test_a_folder_in_use_is_refused_and_names_the_holder(tmp_path):
-    code = "import sys, pathlib\nfrom interlace.training.folder import locked\n"
+    code = "import sys, pathlib\nfrom interlace.training.run_folder import locked\n"
     code += "with locked(pathlib.Path(sys.argv[1])): pass"
     with locked(tmp_path):
         other = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True, check=False)

@@ -11,13 +11,13 @@ from interlace.core.ragged import Ragged
 from interlace.data import Sentences
 from interlace.data.vocab import Vocab
 from interlace.models.build import fresh
-from interlace.models.shape import Shape
+from interlace.models.settings import Shape
 from interlace.objectives import Resources
 from interlace.objectives.mlm import Mlm
 from interlace.training.device import accelerator_for
 from interlace.training.loop import Learning, Progress, Training, steps
 from interlace.training.mixture import Mixture, Source
-from interlace.training.optimise import Optimise
+from interlace.training.optimizer import Optimise
 
 
 @dataclass

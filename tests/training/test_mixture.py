@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlace.core.errors import SettingsError
-from interlace.training._shares import capped
-from interlace.training.mixture import Mixture, Source
+from interlace.training.mixture import Mixture, Source, capped
 
 
 def source(objective, corpus="en", size=1.0, weight="1", batches=10):

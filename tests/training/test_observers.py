@@ -9,9 +9,8 @@ import torch
 from torch import nn
 
 from interlace.training import checkpoint
-from interlace.training._stopping import cost_of
+from interlace.training.callbacks import Checkpoints, Evaluation, cost_of
 from interlace.training.loop import Progress
-from interlace.training.observers import Checkpoints, Evaluation
 
 
 def evaluation(values, every=2, patience=2, last=10):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from interlace.training.optimise import Optimise
+from interlace.training.optimizer import Optimise
 
 
 def test_linear_rises_then_falls_to_nothing():

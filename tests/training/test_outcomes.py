@@ -7,8 +7,8 @@ import pytest
 
 from interlace.core.errors import DataError
 from interlace.scores.examples import Examples
-from interlace.training.outcomes import interval_of, outcomes_file, read_outcomes
-from interlace.training.outcomes import write_outcomes as keep
+from interlace.training.predictions import interval_of, outcomes_file, read_outcomes
+from interlace.training.predictions import write_outcomes as keep
 from study_rows import write_outcomes
 
 

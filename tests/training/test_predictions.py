@@ -18,8 +18,7 @@ from interlace.scores.examples import Examples
 from interlace.tasks import TASKS
 from interlace.tasks._outcomes import Measured
 from interlace.text import Text
-from interlace.training.outcomes import outcomes_file, read_outcomes
-from interlace.training.predictions import keep_measured, keep_predictions
+from interlace.training.predictions import keep_measured, keep_predictions, outcomes_file, read_outcomes
 
 
 @dataclass(frozen=True)

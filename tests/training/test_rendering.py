@@ -5,7 +5,7 @@ import pytest
 
 from interlace.experiments.example import Example
 from interlace.objectives import OBJECTIVES, Batch
-from interlace.training.rendering import render
+from interlace.training.preview import render
 
 EXAMPLE = Example()
 VOCAB = EXAMPLE.vocab()
@@ -86,7 +86,7 @@ def test_entries_that_are_pulled_together_are_named_up_to_a_dozen():
 
 @pytest.mark.parametrize(("text", "width"), [("old", 3), ("日本", 4), ("रे", 2), ("e\u0301", 1)])
 def test_columns_of_wide_letters_and_marks(text, width):
-    from interlace.training.rendering import _cells
+    from interlace.training.preview import _cells
 
     assert _cells(text) == width
 

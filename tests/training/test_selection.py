@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from interlace.training.collapse import collapsed, entropy, least_of
-from interlace.training.selection import Fit, Group, fits_of, groups_of
+from interlace.training.selection import Fit, Group, collapsed, entropy, fits_of, groups_of, least_of
 
 ZERO, TEST, TRAIN, ALL = "zero-shot", "translate-test", "translate-train", "translate-train-all"
 

@@ -9,11 +9,11 @@ import pytest
 from interlace.core.errors import DataError, RunError, SettingsError
 from interlace.data.vocab import Vocab
 from interlace.models.build import fresh
-from interlace.models.shape import Shape
+from interlace.models.settings import Shape
 from interlace.tasks import TASKS, Tuning
-from interlace.training.cell import Cell
 from interlace.training.device import accelerator_for
-from interlace.training.tune import fits, score_cell
+from interlace.training.evaluation_job import Cell
+from interlace.training.fine_tuning import fits, score_cell
 
 WORDS = {"en": {"cat": "NOUN", "sees": "VERB", "big": "ADJ", "the": "DET"}, "de": {"sees": "VERB", "big": "ADJ"}}
 
@@ -83,7 +83,7 @@ def checks(monkeypatch):
     """Give checks of dev sets the scores wanted; what tests are scored with is kept."""
 
     def script(*given):
-        from interlace.training._tuned import Tuned
+        from interlace.training.fine_tuning import Tuned
 
         scores, seen, tested = iter(given), [], []
         check, score = Tuned._check, Tuned.score
@@ -282,7 +282,7 @@ def test_a_task_may_name_its_own_languages(cell):
 
 
 def test_a_rate_that_diverges_leaves_the_others_be(cell, monkeypatch, caplog):
-    from interlace.training._tuned import Tuned
+    from interlace.training.fine_tuning import Tuned
 
     real = Tuned.run
 

@@ -206,7 +206,7 @@ def _must_lose_nothing(into: Path, names: Collection[str], read: Iterable[Path])
     """
     from interlace.core.errors import DataError, SettingsError
     from interlace.text.lines import must_be_replaceable
-    from interlace.training.folder import read_json
+    from interlace.training.run_folder import read_json
 
     if into.resolve() in {path.resolve().parent for path in read}:
         raise SettingsError(f"--into {into}: holds what is read; give another folder")

@@ -51,7 +51,7 @@ def show(
     """Show what a model reads and what it must predict when it learns by an objective."""
     load_plugins(code)
     from interlace.data.vocab import Vocab
-    from interlace.training.rendering import render
+    from interlace.training.preview import render
 
     example = _example(source, target, links, languages, word_tokenizer)
     chosen = _objective(objective, changes)

@@ -14,7 +14,7 @@ from interlace.cli._translation_options import Anyway, Batch, Piece, Precision, 
 from interlace.core.errors import SettingsError
 
 if TYPE_CHECKING:
-    from interlace.models.search.settings import Search
+    from interlace.models.generation import Search
 
 WINDOW = 2000
 
@@ -102,7 +102,7 @@ def translate(
 
 def _search(options: dict[str, Any], sets: list[str]) -> Search:
     """The settings that the options stand for, whose errors speak of options."""
-    from interlace.models.search.settings import Search
+    from interlace.models.generation import Search
 
     given = {key: value for key, value in options.items() if value is not None}
     changes = parse_changes(sets, "KEY=VALUE, such as max_ratio=2")

@@ -21,7 +21,7 @@ from interlace.experiments._published import Published
 from interlace.experiments._train import TrainSettings
 from interlace.experiments._translating import check_translating, tokenizer_of
 from interlace.experiments._vocab import VocabSettings
-from interlace.models.shape import ModelSettings
+from interlace.models.settings import ModelSettings
 from interlace.objectives import OBJECTIVES, Objective
 from interlace.tasks import TASKS, Task
 from interlace.tasks._files import check_pattern

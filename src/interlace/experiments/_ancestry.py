@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from interlace.core.errors import InterlaceError
 from interlace.experiments import Recipe
-from interlace.training.folder import RECIPE, read_json
+from interlace.training.run_folder import RECIPE, read_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

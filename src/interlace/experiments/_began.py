@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from interlace.core.errors import RunError
 from interlace.training import checkpoint
-from interlace.training.folder import read_json, write_json
+from interlace.training.run_folder import read_json, write_json
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,7 @@ from interlace.core.errors import InterlaceError, RunError
 from interlace.experiments import Recipe
 from interlace.experiments.provenance import differences
 from interlace.training import checkpoint
-from interlace.training.folder import METRICS, RECIPE, RUN, read_json, write_json
+from interlace.training.run_folder import METRICS, RECIPE, RUN, read_json, write_json
 
 if TYPE_CHECKING:
     from pathlib import Path

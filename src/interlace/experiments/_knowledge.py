@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from interlace.core.errors import DataError, SettingsError
 from interlace.experiments._directions import longest_learnt
 from interlace.text.normalise import Normalise
-from interlace.training.folder import read_json, write_json
+from interlace.training.run_folder import read_json, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

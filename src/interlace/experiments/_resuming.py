@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from interlace.core.errors import DataError, RunError
 from interlace.text.places import must_take_a_file
-from interlace.training.folder import read_json, write_json
+from interlace.training.run_folder import read_json, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

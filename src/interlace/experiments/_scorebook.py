@@ -6,13 +6,13 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from interlace.core.errors import RunError
-from interlace.training.folder import SCORES, read_json, write_json
+from interlace.training.run_folder import SCORES, read_json, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from interlace.training.cell import Score
+    from interlace.training.evaluation_job import Score
 
 log = logging.getLogger(__name__)
 

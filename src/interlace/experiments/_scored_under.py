@@ -18,7 +18,7 @@ from interlace.training.device import resolved
 if TYPE_CHECKING:
     from interlace.experiments import Recipe
     from interlace.tasks import Task
-    from interlace.training.cell import Cell
+    from interlace.training.evaluation_job import Cell
     from interlace.training.selection import Fit
 
 

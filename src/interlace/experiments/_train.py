@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field
 from interlace.core.schedules import Schedule, within
 from interlace.core.settings import Settings
 from interlace.experiments._diagnostics import DiagnosticSettings
-from interlace.training.optimise import Optimise
+from interlace.training.optimizer import Optimise
 
 Alpha = Annotated[Schedule, AfterValidator(lambda schedule: within(schedule, 0.0, 1.0))]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from interlace.core.errors import RunError
-from interlace.training.tune import score_fit
+from interlace.training.fine_tuning import score_fit
 
 if TYPE_CHECKING:
-    from interlace.training.cell import Cell, Score
+    from interlace.training.evaluation_job import Cell, Score
     from interlace.training.selection import Fit
 
 

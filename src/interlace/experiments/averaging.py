@@ -21,7 +21,7 @@ from interlace.experiments._knowledge import export
 from interlace.experiments.card import write_card
 from interlace.tasks._learnt import KEPT
 from interlace.text.lines import atomic_folder, must_be_replaceable
-from interlace.training.folder import RECIPE, RUN, read_json, write_json
+from interlace.training.run_folder import RECIPE, RUN, read_json, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

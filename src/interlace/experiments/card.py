@@ -19,8 +19,8 @@ from interlace.experiments._card_translation import loading as translation
 from interlace.experiments._card_translation import origin as decoder_origin
 from interlace.experiments._translating import tokenizer_of
 from interlace.text.lines import atomic
-from interlace.training._stopping import cost_of
-from interlace.training.folder import METRICS, RECIPE, RUN, SCORES, read_json
+from interlace.training.callbacks import cost_of
+from interlace.training.run_folder import METRICS, RECIPE, RUN, SCORES, read_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

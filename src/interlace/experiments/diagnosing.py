@@ -14,8 +14,7 @@ from interlace.objectives import Resources
 from interlace.objectives._lexicons import Dictionary
 from interlace.tasks._files import FileQuery, find
 from interlace.tasks.retrieval import Retrieval
-from interlace.training._diagnostics_accuracy import beginning
-from interlace.training.diagnostics import MEASURES, OF_PAIRS, Diagnostics, PairRows, Probes, diagnose
+from interlace.training.diagnostics import MEASURES, OF_PAIRS, Diagnostics, PairRows, Probes, beginning, diagnose
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -24,10 +23,10 @@ if TYPE_CHECKING:
     from interlace.data import Pairs
     from interlace.experiments import Recipe
     from interlace.experiments.prepare import Materials
-    from interlace.models.traits import Traits
+    from interlace.models.families import Traits
     from interlace.objectives._lexicons import Dictionaries
+    from interlace.training.diagnostics import HeldOut
     from interlace.training.loop import Training
-    from interlace.training.perplexity import HeldOut
 
 log = logging.getLogger(__name__)
 

@@ -28,7 +28,7 @@ from interlace.experiments.prepare import data_root
 from interlace.objectives._lexicons import Drawn, Part, draw
 from interlace.tasks import TASKS
 from interlace.text.lines import atomic_folder, read_lines, writing
-from interlace.training.folder import RUN, VECTORS, locked, write_json
+from interlace.training.run_folder import RUN, VECTORS, locked, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -22,7 +22,8 @@ from interlace.experiments._deriving_check import hindrances
 from interlace.experiments._estimate_back_translation import Translating, shares
 from interlace.experiments._estimate_text import training_files
 from interlace.experiments._translating import tokenizer_of
-from interlace.models._vectors import read
+from interlace.models.build import build_model
+from interlace.models.token_embeddings import read_vectors
 from interlace.objectives._seq2seq import Seq2SeqObjective
 from interlace.training.device import resolved
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from interlace.experiments import Recipe
     from interlace.experiments._estimate_text import Text
     from interlace.models.backbone import Backbone
-    from interlace.models.shape import ModelSettings
+    from interlace.models.settings import ModelSettings
     from interlace.objectives import Objective
 
 _SECONDS = 2.0  # of measuring, after a first update
@@ -108,7 +109,7 @@ def _cost(recipe: Recipe, subwords: int) -> Cost:
     if recipe.train.threads:
         torch.set_num_threads(recipe.train.threads)
     vocab, model = _vocab(recipe), _model(recipe)
-    backbone = model.build(vocab, recipe.languages, recipe.seed, causal=recipe.causal, seq2seq=recipe.seq2seq)
+    backbone = build_model(model, vocab, recipe.languages, recipe.seed, causal=recipe.causal, seq2seq=recipe.seq2seq)
     trial = _Trial(recipe, backbone.to(device).train(), vocab.size, device)
     rate, kept = trial.run()
     written = sum(
@@ -151,7 +152,7 @@ def _model(recipe: Recipe) -> ModelSettings:
     """The model; vectors of subwords that are yet to be learnt are only looked at."""
     if recipe.model.vectors is None or tokenizer_of(recipe):
         return recipe.model
-    read(recipe.model)
+    read_vectors(recipe.model)
     return recipe.model.model_copy(update={"vectors": None})
 
 

@@ -21,15 +21,14 @@ from interlace.experiments.embeddings import static_vectors
 from interlace.experiments.leaks import kept_leaks
 from interlace.experiments.prepare import data_root
 from interlace.experiments.scored_files import files_key, model_key
-from interlace.models._files import find
 from interlace.models.build import load
+from interlace.models.checkpoint_files import find
 from interlace.tasks._translating import Translating
-from interlace.training._sweep import forget_other_sweeps, forget_sweep
-from interlace.training.cell import Cell
 from interlace.training.device import accelerator_for
-from interlace.training.folder import EVALUATION, RECIPE, RUN, VECTORS, locked, read_json, write_json
-from interlace.training.outcomes import file_name
-from interlace.training.tune import fits, readable
+from interlace.training.evaluation_job import Cell
+from interlace.training.fine_tuning import fits, forget_other_sweeps, forget_sweep, readable
+from interlace.training.predictions import file_name
+from interlace.training.run_folder import EVALUATION, RECIPE, RUN, VECTORS, locked, read_json, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from interlace.experiments._scorebook import Place
     from interlace.models.backbone import Backbone
     from interlace.tasks import Task
-    from interlace.training.cell import Score
+    from interlace.training.evaluation_job import Score
     from interlace.training.loop import Step
     from interlace.training.selection import Fit
 

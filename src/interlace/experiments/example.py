@@ -23,7 +23,7 @@ from interlace.data._kinds import ROLES, word_level_tokenizer
 from interlace.data.aligned import WordAlignments
 from interlace.data.phrases import PhraseStore
 from interlace.data.vocab import Vocab
-from interlace.models.traits import Traits
+from interlace.models.families import Traits
 from interlace.objectives import Resources
 from interlace.text import TextPairs
 

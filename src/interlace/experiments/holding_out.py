@@ -16,7 +16,7 @@ from interlace.objectives.clm import Clm
 from interlace.objectives.denoise import Denoise
 from interlace.objectives.mlm import Mlm
 from interlace.objectives.translation import Translation
-from interlace.training.perplexity import HeldOut, hold_out
+from interlace.training.diagnostics import HeldOut, hold_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from interlace.data.corpus import Corpus
     from interlace.experiments import Recipe
     from interlace.experiments.prepare import Materials
-    from interlace.models.traits import Traits
+    from interlace.models.families import Traits
     from interlace.objectives import Objective
 
 log = logging.getLogger(__name__)

@@ -15,7 +15,7 @@ from interlace.experiments._ancestry import Ancestry
 from interlace.experiments.prepare import data_key, data_root
 from interlace.tasks._files import MissingDataError
 from interlace.tasks._texts import raw_text
-from interlace.training.folder import read_json, write_json
+from interlace.training.run_folder import read_json, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -17,15 +17,14 @@ from interlace.data.sampling import BucketPlan, StreamPlan
 from interlace.experiments.lexicons import lexicons_of
 from interlace.experiments.prepare import sides_of
 from interlace.objectives import Resources
-from interlace.training.mixture import Mixture, Source
-from interlace.training.plans import Bucketed, Streamed
+from interlace.training.mixture import Bucketed, Mixture, Source, Streamed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from interlace.experiments import Recipe
     from interlace.experiments.prepare import Materials
-    from interlace.models.traits import Traits
+    from interlace.models.families import Traits
     from interlace.objectives import Objective
     from interlace.training.mixture import Plan
 

@@ -22,7 +22,7 @@ from interlace.experiments._translating import tokenizer_of
 from interlace.experiments._vocab import VocabSettings
 from interlace.experiments.deriving import derived_key, with_derived
 from interlace.experiments.linking import beside, needs
-from interlace.models._vectors import must_be_there
+from interlace.models.token_embeddings import check_vectors
 from interlace.text.words import WORD_TOKENIZERS
 from interlace.toy import toy_version, write_toy
 
@@ -131,7 +131,7 @@ def _vocab(recipe: Recipe, root: Path) -> Vocab:
     if start is None:
         return _learnt(recipe, root)
     if start == recipe.model.vectors:
-        must_be_there(recipe.model)  # what is wrong with them says more than that no tokenizer lies beside them
+        check_vectors(recipe.model)  # what is wrong with them says more than that no tokenizer lies beside them
     vocab = Vocab.load(start)
     if recipe.vocab.size not in {VocabSettings().size, vocab.size}:
         log.warning(

@@ -26,14 +26,17 @@ from interlace.experiments.mixing import build_mixture
 from interlace.experiments.prepare import prepare
 from interlace.experiments.provenance import describe
 from interlace.experiments.scoring import DevScores, dev_scores
+from interlace.models.build import build_model
 from interlace.models.languages import must_know
 from interlace.objectives._lexicon_scores import dictionary_scores
 from interlace.training import checkpoint
-from interlace.training.copying import Copying
+from interlace.training.callbacks import Checkpoints, Copying, Evaluation, Metrics, Tracker, observe_all
 from interlace.training.device import accelerator_for
-from interlace.training.diagnostics import Diagnostics
-from interlace.training.embedding import concept_vectors, embedding_picture, write_words
-from interlace.training.folder import (
+from interlace.training.diagnostics import Diagnostics, perplexities
+from interlace.training.embedding_plot import concept_vectors, embedding_picture, write_words
+from interlace.training.loop import Learning, Progress, Training, steps
+from interlace.training.preview import draw_samples
+from interlace.training.run_folder import (
     EMBEDDING,
     LINKS,
     METRICS,
@@ -46,10 +49,6 @@ from interlace.training.folder import (
     read_json,
     write_json,
 )
-from interlace.training.loop import Learning, Progress, Training, steps
-from interlace.training.observers import Checkpoints, Evaluation, Metrics, Tracker, observe_all
-from interlace.training.perplexity import perplexities
-from interlace.training.samples import draw_samples
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -62,11 +61,11 @@ if TYPE_CHECKING:
     from interlace.experiments import Recipe
     from interlace.experiments.prepare import Materials
     from interlace.models.backbone import Backbone
-    from interlace.models.traits import Traits
+    from interlace.models.families import Traits
+    from interlace.training.callbacks import Observer
+    from interlace.training.diagnostics import HeldOut
     from interlace.training.loop import Step
-    from interlace.training.observers import Observer
-    from interlace.training.optimise import Optimise
-    from interlace.training.perplexity import HeldOut
+    from interlace.training.optimizer import Optimise
 
 log = logging.getLogger(__name__)
 
@@ -122,8 +121,8 @@ def _run(recipe: Recipe, into: Path, accelerator: Accelerator, watch: Callable[[
     with accelerator.main_process_first():
         materials = prepare(recipe)
     clock.lap("data")
-    backbone = recipe.model.build(
-        materials.vocab, recipe.languages, recipe.seed, causal=recipe.causal, seq2seq=recipe.seq2seq
+    backbone = build_model(
+        recipe.model, materials.vocab, recipe.languages, recipe.seed, causal=recipe.causal, seq2seq=recipe.seq2seq
     )
     if accelerator.is_main_process:
         hold_to_beginning(into, materials.vocab, backbone)

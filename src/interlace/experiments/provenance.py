@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from interlace import __version__
-from interlace.training.perplexity import UNIT
+from interlace.training.diagnostics import UNIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from interlace.core.errors import DataError
 from interlace.data.cache import content_key
 from interlace.experiments.prepare import data_key, data_root
-from interlace.models._files import find
+from interlace.models.checkpoint_files import find
 from interlace.tasks._apart import held_out_splits
 from interlace.tasks._files import MissingDataError, translated
 from interlace.training.selection import fits_of_task, groups_of

@@ -12,13 +12,13 @@ from interlace.data.cache import content_key
 from interlace.data.vocab import Vocab
 from interlace.experiments._knowledge import Knowledge
 from interlace.experiments.evaluate import target_of
-from interlace.models._files import find
-from interlace.training.folder import RECIPE
+from interlace.models.checkpoint_files import find
+from interlace.training.run_folder import RECIPE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from interlace.models.search.settings import Search
+    from interlace.models.generation import Search
     from interlace.models.seq2seq import Seq2Seq
     from interlace.models.translator import Translated
     from interlace.text.normalise import Normalise
@@ -225,7 +225,7 @@ def _normalisation(speakers: Sequence[Speaker]) -> Normalise | None:
 def _opened(speakers: list[Speaker]) -> tuple[list[Seq2Seq], Vocab]:
     """The models and their one vocabulary."""
     from interlace.models.build import load
-    from interlace.models.search.reading import must_agree
+    from interlace.models.decoding import must_agree
     from interlace.models.seq2seq import Seq2Seq
 
     vocabs = [Vocab.load(speaker.folder) for speaker in speakers]

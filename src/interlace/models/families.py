@@ -1,12 +1,14 @@
-"""What differs between the families of encoders that a backbone can be: heads, language tables, first positions."""
+"""What differs between the families of encoders that a backbone can be: heads, language tables, first positions.
+
+What a backbone can do, as plain data: all that making a batch needs to know of a model, without torch.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from interlace.core.errors import CheckpointError, did_you_mean
-from interlace.models.traits import Traits
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -49,12 +51,22 @@ class Family:
 
 
 _BERT = Family("bert", ("cls.",), "token_type_ids", "embeddings.token_type_embeddings")
+
+
 _ROBERTA = Family("roberta", ("lm_head.",), "token_type_ids", "embeddings.token_type_embeddings")
+
+
 _MODERNBERT = Family("modernbert", ("head.", "decoder."))
+
+
 _XLM = Family("xlm", ("pred_layer.",), "langs", "lang_embeddings")
 
+
 SEQ2SEQ = ("encoder-decoder", "interlace-seq2seq")  # transformers' translation models, and ours for ModernBERT
+
+
 DECODER = "modernbert-decoder"  # the causal twin; a backbone holds it in the encoder's form
+
 
 # `model_type` of a transformers configuration -> family
 MODEL_TYPES: dict[str, Family] = {
@@ -94,3 +106,24 @@ def traits_of(config: Any) -> Traits:
         first_position=first,
         restarts=family.name != "modernbert",
     )
+
+
+@dataclass(frozen=True)
+class Traits:
+    """Facts of a backbone that shape its batches.
+
+    family: `"bert"`, `"roberta"` (XLM-R too), `"modernbert"`, `"xlm"`.
+    max_length: longest row in subwords, specials included.
+    languages: language -> the id its embedding has in `inputs[language_input]`; empty where there are none.
+    language_input: the name of the input that carries language ids (`"token_type_ids"`, `"langs"`), or None.
+    first_position: the position id of the first subword (RoBERTa-family: pad + 1).
+    restarts: whether a side whose position ids restart is read in every layer at the places they name. ModernBERT's
+        rotation goes by them, its local windows by index.
+    """
+
+    family: str
+    max_length: int
+    languages: dict[str, int] = field(default_factory=dict)
+    language_input: str | None = None
+    first_position: int = 0
+    restarts: bool = True

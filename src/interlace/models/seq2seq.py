@@ -9,27 +9,50 @@ subword has its vector besides.
 
 Legend: B rows, L subwords of the longest source, T of the longest target, H width, N predictions, R rows of a search,
 V vocabulary.
+
+Putting an encoder-decoder together: a decoder drawn fresh, weights it takes over, what both sides share.
+
+Translation models on disk, in two forms.
+
+A BERT or RoBERTa decoder makes an `EncoderDecoderModel` of transformers. It shares no table between its sides there, so
+each side is written with its own; `interlace_seq2seq` in the configuration says that they are one, and opening it here
+makes them one again.
+
+transformers knows ModernBERT as no decoder. Such a model is a folder of two: `encoder/` is an ordinary checkpoint,
+`decoder/` holds the rest: layers, cross-attention and head, without a table where that is the encoder's. The
+`config.json` above them says `interlace-seq2seq`.
 """
 
 from __future__ import annotations
 
+import copy
+import json
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
-from interlace.core.errors import SettingsError
-from interlace.models.backbone import Backbone
-from interlace.models.languages import known
+from interlace.core.errors import CheckpointError, SettingsError
+from interlace.core.randomness import Purpose, torch_seed
+from interlace.data._special import without_code
+from interlace.models import checkpoint_files
+from interlace.models.attention import install
+from interlace.models.backbone import Backbone, cast, freeze_spare_bias
+from interlace.models.backbone import export as export_encoder
+from interlace.models.checkpoint_files import quiet
+from interlace.models.families import SEQ2SEQ, family_of
+from interlace.models.languages import known, level_segments
+from interlace.text.lines import atomic_folder, must_be_replaceable
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from torch import Tensor
 
     from interlace.data.vocab import Vocab
-    from interlace.models._crossed import Crossed
-    from interlace.models._memory import Memory
+    from interlace.models.decoder import Crossed, Memory
+    from interlace.models.families import Family
 
 
 class Seq2Seq(Backbone):
@@ -128,8 +151,6 @@ class Seq2Seq(Backbone):
             SettingsError: `fold_language` is given.
             DataError, CheckpointError: the folder holds other things or cannot be written, or the disk is full.
         """
-        from interlace.models._seq2seq_files import export
-
         if fold_language is not None:
             message = "export.fold_language: a translation model reads one language and writes another"
             raise SettingsError(f"{message}; leave it out")
@@ -142,3 +163,213 @@ class Seq2Seq(Backbone):
         if length > self.longest_target:
             longest = self.longest_target
             raise SettingsError(f"a target of {length} subwords, but the decoder writes at most {longest}")
+
+
+SLOT = 1  # of the key that a decoder is drawn by; 0 is an encoder's
+
+
+_HEADS = {"bert": ("cls",), "roberta": ("lm_head",), "modernbert": ("head", "decoder")}
+
+
+_CROSS = ".crossattention."  # in the names of what BERT's causal models have beyond the masked ones
+
+
+def fresh_decoder(config: Any, seed: int, layers: int | None = None) -> Crossed:
+    """A decoder of the shape of an encoder; its weights depend on the configuration and the seed only.
+
+    Segment rows of BERT start equal, as in a fresh encoder; languages are drawn.
+
+    Raises:
+        SettingsError: the family cannot be a decoder.
+    """
+    with quiet(), torch.random.fork_rng(devices=[]):
+        torch.manual_seed(torch_seed(Purpose.INIT, seed, slot=SLOT))
+        decoder = empty_decoder(crossing(config, layers))
+    level_segments(decoder.model)
+    return decoder
+
+
+def crossing(config: Any, layers: int | None = None) -> Any:
+    """The configuration of a decoder like an encoder's.
+
+    Raises:
+        SettingsError: the family cannot be a decoder.
+    """
+    family = must_decode(family_of(config))
+    config = copy.deepcopy(config)
+    if layers is not None:
+        config.num_hidden_layers = layers
+        if family.name == "modernbert":
+            config.layer_types = config.layer_types[:layers]
+    if family.name != "modernbert":
+        config.is_decoder = config.add_cross_attention = True
+    return config
+
+
+def empty_decoder(config: Any) -> Crossed:
+    """A decoder with weights as torch's generator draws them, from a configuration that `crossing` made."""
+    from transformers import AutoModelForCausalLM, AutoModelForMaskedLM
+
+    modern = family_of(config).name == "modernbert"
+    maker: Any = AutoModelForMaskedLM if modern else AutoModelForCausalLM
+    model = maker.from_config(config, dtype=torch.float32, attn_implementation="sdpa", trust_remote_code=False)
+    if modern:
+        from interlace.models.decoder import ModernDecoder
+
+        decoder: Crossed = ModernDecoder(model)
+    else:
+        from interlace.models.decoder import BertDecoder
+
+        decoder = BertDecoder(model)
+    install(model, own_attention=False)
+    return decoder
+
+
+def must_decode(family: Family) -> Family:
+    """The family itself, where it can be a decoder.
+
+    Raises:
+        SettingsError: it cannot.
+    """
+    if family.name not in _HEADS:
+        able = ", ".join(_HEADS)
+        message = f"a model of the {family.name} family cannot be a decoder; those of {able} can"
+        raise SettingsError(f"{message}: give the decoder a shape of its own, [model.decoder.shape] family = 'bert'")
+    return family
+
+
+def take_over(decoder: Crossed, source: Any) -> None:
+    """Give a decoder all weights that a masked or causal model of its shape has: table, layers and head.
+
+    What it has beyond them, the cross-attention, stays as it is.
+    """
+    there = dict(source.state_dict())
+    layers = decoder.model.state_dict()
+    for name, tensor in layers.items():
+        if _CROSS not in name:
+            tensor.copy_(there[name])
+
+
+def join(encoder: Backbone, decoder: Crossed, *, share: bool = True, notes: tuple[str, ...] = ()) -> Seq2Seq:
+    """Both as one model, with one vocabulary head and, where they `share`, one table of subwords.
+
+    Raises:
+        SettingsError: they differ in width, vocabulary or languages.
+    """
+    _must_agree(encoder, decoder)
+    if share:
+        model = decoder.model
+        tied = model.get_output_embeddings().weight is model.get_input_embeddings().weight
+        model.get_input_embeddings().weight = encoder.table
+        if tied:
+            model.get_output_embeddings().weight = encoder.table
+    own = encoder.model.get_input_embeddings().weight
+    if share and encoder.family.name == decoder.family.name:
+        for name in _HEADS[decoder.family.name]:
+            setattr(encoder.model, name, getattr(decoder.model, name))
+    else:
+        for name, parameter in encoder.model.named_parameters():
+            if name.startswith(encoder.family.head) and parameter is not own:
+                parameter.requires_grad_(requires_grad=False)  # nothing reads it
+    freeze_spare_bias(decoder.model)
+    return Seq2Seq(encoder, decoder, notes)
+
+
+def _must_agree(encoder: Backbone, decoder: Crossed) -> None:
+    rows, width = decoder.model.get_input_embeddings().weight.shape
+    if width != encoder.width:
+        message = f"the encoder's states are {encoder.width} wide, the decoder's {width}"
+        raise SettingsError(f"{message}; give model.decoder a start or a shape of that width")
+    if rows != encoder.vocab_size:
+        message = f"the encoder has {encoder.vocab_size} subwords, the decoder {rows}"
+        raise SettingsError(f"{message}; both sides need one vocabulary: start them from checkpoints that share one")
+    ours, theirs = encoder.traits.languages, known(decoder.config)
+    if theirs and ours != theirs:
+        message = f"encoder and decoder number languages differently ({ours} and {theirs})"
+        raise SettingsError(f"{message}; start both from checkpoints with the same languages in the same order")
+
+
+PLAIN, OWN = SEQ2SEQ
+
+
+SEQ2SEQ_RECORD = "interlace_seq2seq"
+
+
+ENCODER, DECODER = "encoder", "decoder"
+
+
+def export(model: Seq2Seq, folder: Path, vocab: Vocab, *, dtype: torch.dtype) -> Path:
+    """See `Seq2Seq.save_pretrained`."""
+    must_be_replaceable(folder, checkpoint_files.CONFIG, "checkpoint")
+    save = _save_own if model.decoder.family.name == "modernbert" else _save_plain
+    try:
+        with atomic_folder(folder) as partial:
+            save(model, partial, vocab, dtype)
+            vocab.save_files(partial)
+    except OSError as error:
+        raise CheckpointError(f"{folder}: cannot be written: {error.strerror or error}") from error
+    return folder
+
+
+def _save_plain(model: Seq2Seq, folder: Path, vocab: Vocab, dtype: torch.dtype) -> None:
+    """One file of weights: `encoder.` and `decoder.`, each with a table of its own."""
+    from safetensors.torch import save_file
+    from transformers import EncoderDecoderConfig
+
+    base = f"{model.model.base_model_prefix}."
+    carried = {name.removeprefix(base): each for name, each in model.carried.items() if name.startswith(base)}
+    encoder = {**carried, **model.model.base_model.state_dict()}
+    tensors = {f"{ENCODER}.{name}": each.clone() for name, each in cast(encoder, dtype).items()}
+    tensors |= {
+        f"{DECODER}.{name}": each.clone() for name, each in cast(unique_tensors(model.decoder.model), dtype).items()
+    }
+    save_file(tensors, folder / checkpoint_files.WEIGHTS, {"format": "pt"})
+    config = EncoderDecoderConfig.from_encoder_decoder_configs(model.model.config, model.decoder.config)
+    data = {
+        **config.to_dict(),
+        "architectures": ["EncoderDecoderModel"],
+        "dtype": _name(dtype),
+        "vocab_size": model.vocab_size,
+        "pad_token_id": vocab.pad,
+        "bos_token_id": vocab.begin,
+        "eos_token_id": vocab.end,
+        "is_encoder_decoder": True,
+        SEQ2SEQ_RECORD: {"table": "shared" if model.shared else "own"},
+    }
+    _write(folder / checkpoint_files.CONFIG, data)
+
+
+def _save_own(model: Seq2Seq, folder: Path, vocab: Vocab, dtype: torch.dtype) -> None:
+    """Two folders, the second without what stands in the first."""
+    from safetensors.torch import save_file
+
+    export_encoder(model.encoder, folder / ENCODER, vocab, fold_language=None, dtype=dtype)
+    (folder / DECODER).mkdir()
+    tensors = unique_tensors(model.decoder)
+    if model.shared:
+        tensors = {name: each for name, each in tensors.items() if each.data_ptr() != model.table.data_ptr()}
+    written = {name: each.clone() for name, each in cast(tensors, dtype).items()}
+    save_file(written, folder / DECODER / checkpoint_files.WEIGHTS, {"format": "pt"})
+    _write(folder / DECODER / checkpoint_files.CONFIG, model.decoder.config.to_dict())
+    data = {"model_type": OWN, "dtype": _name(dtype), SEQ2SEQ_RECORD: {"table": "shared" if model.shared else "own"}}
+    _write(folder / checkpoint_files.CONFIG, data)
+
+
+def unique_tensors(model: Any) -> dict[str, Tensor]:
+    """The state of a model by name, each tensor under the first of its names."""
+    seen: set[tuple[int, Any]] = set()
+    kept = {}
+    for name, tensor in model.state_dict().items():
+        if (key := (tensor.data_ptr(), tensor.shape)) not in seen:
+            kept[name] = tensor
+        seen.add(key)
+    return kept
+
+
+def _name(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+def _write(path: Path, data: Mapping[str, Any]) -> None:
+    text = json.dumps(without_code(dict(data)), indent=2, sort_keys=True, ensure_ascii=False)
+    path.write_text(text + "\n", encoding="utf-8")

@@ -1,6 +1,16 @@
 """From lines of one language to lines of another: subwords, batches of like length, a search, and text again.
 
 Legend: B rows of a batch, V vocabulary.
+
+How much a search takes on at once: a fixed amount, and on a GPU as much as there is memory for.
+
+Of the memory that is free, a half is for what is kept of each subword and a quarter for scores of the vocabulary. The
+last quarter is for what comes and goes. All figures are for float32, so less precise arithmetic has room to spare.
+
+Lines that are longer than a model reads, in pieces that it does.
+
+A piece ends where a sentence does, else at another mark, else at a blank, else between two characters: the best of
+these that comes late enough.
 """
 
 from __future__ import annotations
@@ -15,22 +25,21 @@ import torch
 
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.randomness import Purpose, generator
-from interlace.models._budget import Budget
-from interlace.models._pieces import joined, pieces
-from interlace.models.search import Rules
-from interlace.models.search.reading import Ensemble, evaluating, inputs_of, read
-from interlace.models.search.settings import Search
+from interlace.models.decoding import Ensemble, Rules, evaluating, inputs_of, read
+from interlace.models.generation import Search
 from interlace.text import Text
+from interlace.text.scripts import UNSPACED, scripts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from interlace.core.ragged import Ragged
     from interlace.data.vocab import Vocab
-    from interlace.models.search import Decoding, Found
+    from interlace.models.decoding import Decoding, Found
     from interlace.models.seq2seq import Seq2Seq
+
 
 log = logging.getLogger(__name__)
 
@@ -278,3 +287,134 @@ def batches(lengths: NDArray[np.int64], tokens: int, rows: int) -> Iterator[NDAr
         count = max(1, min(rows, tokens // (int(lengths[order[start]]) + 2)))
         yield order[start : start + count]
         start += count
+
+
+TOKENS = 16_384
+
+
+SCORES = 1 << 27
+
+
+MOST_SCORES = 1 << 30  # kernels count numbers in 31 bits
+
+
+_FLOAT = 4
+
+
+_COPIES = 4  # of all scores, at their most: as the head makes them, normalised, and two on the way
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What a batch may be made of.
+
+    tokens: padded subwords of its sources, times the beam. scores: of the vocabulary, of all rows, at once.
+    """
+
+    tokens: int = TOKENS
+    scores: int = SCORES
+
+    @classmethod
+    def of(cls, models: Sequence[Seq2Seq]) -> Budget:
+        """That of models where they are."""
+        device = models[0].device
+        if device.type != "cuda":
+            return cls()
+        kept = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+        free = torch.cuda.mem_get_info(device)[0] + kept
+        return cls.within(free, sum(map(_bytes, models)), len(models))
+
+    @classmethod
+    def within(cls, free: int, token: int, models: int = 1) -> Budget:
+        """That of so many free bytes; never less than on a CPU, for what a subword takes is reckoned high.
+
+        Args:
+            free: bytes.
+            token: bytes that are kept of a source's subword in a hypothesis, in all models.
+            models: how many score at once.
+        """
+        tokens = free // 2 // token
+        scores = free // 4 // (_FLOAT * _COPIES * models)
+        return cls(max(TOKENS, tokens), min(max(SCORES, scores), MOST_SCORES))
+
+
+def bytes_of(width: int, layers: int) -> int:
+    """Bytes that a search keeps of a source's subword in a hypothesis.
+
+    In each decoder layer a key and a value of what is said, for three subwords a source's subword, as a translation
+    may be half as long again and room is made ahead; and of the source. All of it stands twice while rows are
+    reordered. An encoder layer at work holds its input, what attends, and four times that between.
+    """
+    said, source, encoder = 2 * 2 * 3 * layers, 2 * 2 * layers, 12
+    return _FLOAT * width * (said + source + encoder)
+
+
+def _bytes(model: Seq2Seq) -> int:
+    return bytes_of(model.width, int(model.decoder.config.num_hidden_layers))
+
+
+_SENTENCE = frozenset(".!?…。．！？｡।॥؟۔։።")
+
+
+_PART = frozenset(",;:،؛、，；：—–")
+
+
+_CLOSING = frozenset("\"'”“’‘»«)]}」』）】〉》")
+
+
+_LATE = 3  # a mark counts in the last two thirds of a piece
+
+
+def pieces(line: str, starts: NDArray[np.int64], most: int) -> list[str]:
+    """The line cut into pieces of at most `most` subwords, blanks at their ends left out; none is empty.
+
+    Args:
+        line: the line.
+        starts: (n,) the character with which each of its subwords begins.
+        most: subwords of a piece.
+    """
+    places: list[int] = starts.tolist()
+    cuts, begin = [0], 0
+    while len(places) - begin > most:
+        end = _cut(line, places, begin, begin + most)
+        cuts.append(places[end])
+        begin = end
+    cut = [line[start:stop].strip() for start, stop in zip(cuts, [*cuts[1:], len(line)], strict=True)]
+    return [piece for piece in cut if piece]
+
+
+def joined(translations: list[str], language: str) -> str:
+    """The translations of a line's pieces as one line of this language."""
+    scripts = scripts_of(language)
+    return ("" if scripts and scripts <= UNSPACED else " ").join(translations)
+
+
+def _cut(line: str, starts: list[int], begin: int, end: int) -> int:
+    """The subword with which the next piece begins, behind `begin` and not behind `end`."""
+    late = begin + max(1, (end - begin) // _LATE)
+    places = [place for place in range(end, begin, -1) if starts[place] > starts[place - 1]]
+    for at_mark in (_SENTENCE, _PART, None):
+        for place in places:
+            if place >= late and _is_good(line, starts[begin], starts[place], at_mark):
+                return place
+    return places[0] if places else end
+
+
+def _is_good(line: str, first: int, start: int, marks: frozenset[str] | None) -> bool:
+    """Whether a piece from character `first` may end before `start`: behind one of these marks; none: at a blank.
+
+    Only the piece is looked at, and of it blanks and closing marks from the end: a line may be a whole document.
+    """
+    last = _before(line, first, start, str.isspace)
+    spaced = last < start or line[start : start + 1].isspace()
+    if marks is None:
+        return spaced
+    last = _before(line, first, last, _CLOSING.__contains__)
+    return last > first and line[last - 1] in marks and (spaced or not line[last - 1].isascii())
+
+
+def _before(line: str, first: int, stop: int, is_left_out: Callable[[str], bool]) -> int:
+    """Where the characters of `line[first:stop]` end that are not left out at its end."""
+    while stop > first and is_left_out(line[stop - 1]):
+        stop -= 1
+    return stop

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from interlace.alignment.lexicon import Lexicon
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
-    from interlace.models.traits import Traits
+    from interlace.models.families import Traits
 
 __all__ = [
     "OBJECTIVES",

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from interlace.data.layout import Layout
-    from interlace.models.traits import Traits
+    from interlace.models.families import Traits
 
 BoolOrAuto = bool | Literal["auto"]
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
-from interlace.models.search.reading import Reading, evaluating, framed
+from interlace.models.decoding import Reading, evaluating, framed
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from interlace.models.search import Rules
-    from interlace.models.search.settings import Search
+    from interlace.models.decoding import Rules
+    from interlace.models.generation import Search
 
 
 @dataclass(frozen=True)

@@ -179,8 +179,8 @@ class BackTranslation(Seq2SeqObjective):
 
     def _said(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> Said:
         """What the model makes of the sentences, or made of them when they came before."""
-        from interlace.models.search import Rules
-        from interlace.models.search.settings import Search
+        from interlace.models.decoding import Rules
+        from interlace.models.generation import Search
         from interlace.objectives._own_translation import Order, translated
 
         extra: dict[str, Any] = batch.extra

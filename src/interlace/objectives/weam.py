@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from interlace.data.layout import Layout
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
-    from interlace.models.traits import Traits
+    from interlace.models.families import Traits
     from interlace.objectives import Batch, Resources
     from interlace.objectives._preview import Cells
 

@@ -87,7 +87,7 @@ class Classifier(TaskHead):
 
     def _scores(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> Tensor:
         """(N, C); mean and max take the subwords of the text, without specials."""
-        from interlace.models.pooling import pool
+        from interlace.models.backbone import pool
 
         states = self.states(backbone, batch)
         if self.pooling == "first":

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from interlace.core.errors import DataError, SettingsError
-from interlace.models.search.settings import BestOnly, Search
+from interlace.models.generation import BestOnly, Search
 from interlace.tasks import Task
 from interlace.tasks._bleu import Bleu, Tokenise, bleu
 from interlace.tasks._longest import Longest, must_name, with_learnt, without_specials

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from interlace.data.layout import sentence_layout
-from interlace.models.pooling import pool
+from interlace.models.backbone import pool
 from interlace.objectives import BoolOrAuto, Prepared, encoder_inputs, resolve_language_ids
 from interlace.tasks._predict import buckets
 

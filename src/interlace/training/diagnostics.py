@@ -10,37 +10,62 @@ Nothing is trained, nothing is drawn and dropout is off, so a run ends with the 
     accuracy/de            % of masked subwords guessed right, on the text that perplexity is measured on
 
 Means over corpora are called `retrieval/mean`, `cka/mean/2` and so on.
+
+How often a model's first guess is right, on the fixed batches that perplexity is measured on.
+
+Legend: N predictions, V vocabulary, H width.
+
+What the vectors of translations tell of a model: how alike the two sides are, by arithmetic alone.
+
+Legend: n translations, H width; row i of one side translates row i of the other.
+
+Held-out perplexity by language: fixed rows, fixed masks, every run and step alike.
+
+The unit is said everywhere. Of a model that reads both ways it is per masked subword, under uniform 15 % masking that
+always shows the mask (XLM's evaluation); it compares runs that share a vocabulary. Of a causal model it is per subword,
+and per word and in bits a character besides: XLM's table 4 does not say which it shows (requirements X6). The end of a
+sentence is predicted, so it counts as a word and as a character. Unknown subwords are neither predicted nor counted.
+Of a translation model it is per subword of the right translation and its end, each after those before it, by direction.
 """
 
 from __future__ import annotations
 
+import math
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 
 from interlace.objectives._lexicon_scores import dictionary_scores
+from interlace.objectives._seq2seq import Seq2SeqObjective
+from interlace.tasks._held_out import HeldOut, hold_out, perplexity, summed
 from interlace.tasks._vectors import layer_vectors
 from interlace.tasks.retrieval import both_ways
-from interlace.training._diagnostics_accuracy import accuracies
-from interlace.training._diagnostics_vectors import cosine_gap, linear_cka
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    import torch
+    from numpy.typing import NDArray
+    from torch import Tensor
 
     from interlace.data import Pairs
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
+    from interlace.objectives import Batch, Objective
     from interlace.objectives._lexicons import Dictionaries
     from interlace.tasks.retrieval import Retrieval
     from interlace.training.loop import Step
-    from interlace.training.perplexity import HeldOut
+
 
 KIND = "diagnosis"  # of a line in `metrics.jsonl`
+
+
 OF_PAIRS = ("retrieval", "gap", "cka")
+
+
 MEASURES = ("alignment", *OF_PAIRS, "accuracy")
 
 
@@ -171,3 +196,145 @@ class Diagnostics:
         scores = self.measure()
         seconds = round(time.perf_counter() - start, 4)
         self.record({"kind": KIND, "step": step, "scores": scores, "on": dict(self.on), "seconds": seconds})
+
+
+MOST_LOGITS = 1 << 24  # scores held at a time: 64 MiB
+
+
+def beginning(held_out: HeldOut, tokens: int) -> HeldOut:
+    """The first batches, up to so many subwords and at least one batch; no mask changes."""
+    before = accumulate((batch.tokens for batch in held_out.batches), initial=0)
+    batches = [batch for batch, seen in zip(held_out.batches, before, strict=False) if not seen or seen < tokens]
+    return replace(held_out, batches=batches)
+
+
+def accuracies(backbone: Backbone, held_out: Iterable[HeldOut], device: torch.device) -> dict[str, float]:
+    """`accuracy/XX` in percent for each corpus; named as its perplexity is, so `causal_accuracy/XX` beside masks."""
+    was_training = backbone.training
+    backbone.eval()
+    with torch.inference_mode():
+        found = {
+            f"{corpus.name.replace('perplexity', 'accuracy')}/{corpus.corpus}": _accuracy(backbone, corpus, device)
+            for corpus in held_out
+        }
+    backbone.train(was_training)
+    return found
+
+
+def _accuracy(backbone: Backbone, corpus: HeldOut, device: torch.device) -> float:
+    right, count = torch.zeros((), dtype=torch.int64, device=device), 0
+    for batch in (batch.to(device) for batch in corpus.batches):
+        states = _states(backbone, corpus.objective, batch)
+        right += (_guesses(backbone, states) == batch.labels).sum()
+        count += len(states)
+    return 100 * int(right) / max(count, 1)
+
+
+def _states(backbone: Backbone, objective: Objective, batch: Batch) -> Tensor:
+    """(N, H) what the labels are predicted from."""
+    if isinstance(objective, Seq2SeqObjective):
+        return objective.predicting(backbone, batch.inputs, batch)
+    causal = True if objective.architecture == "causal" else None
+    return backbone.encode(batch.inputs, causal=causal)[batch.at]
+
+
+def _guesses(backbone: Backbone, states: Tensor) -> Tensor:
+    """(N,) the likeliest subword of each, in parts: a causal model predicts too much for one table of scores."""
+    parts: Sequence[Tensor] = torch.split(states, max(1, MOST_LOGITS // backbone.vocab_size))
+    return torch.cat([backbone.logits(part).argmax(dim=1) for part in parts])
+
+
+def cosine_gap(source: NDArray[np.float32], target: NDArray[np.float32]) -> float:
+    """Mean cosine of translations minus that of all other combinations, from n rows of length 1 a side.
+
+    All n(n - 1) combinations count, not a sample: the sum over them is a product of two sums. 0: a translation is no
+    nearer than any other sentence; a model whose vectors all point one way has 0 too, whatever its cosines.
+    """
+    own = float((source * target).sum(dtype=np.float64))
+    every = float(source.sum(axis=0, dtype=np.float64) @ target.sum(axis=0, dtype=np.float64))
+    count = len(source)
+    return own / count - (every - own) / (count * (count - 1))
+
+
+def linear_cka(source: NDArray[np.float32], target: NDArray[np.float32], *, debiased: bool = True) -> float:
+    """Linear centred kernel alignment of (n, H) rows, n at least 4 (Kornblith et al. 2019, section 3).
+
+    1: the two sides are the same up to a rotation and one scale; 0: unrelated. As published it nears 1 for any two
+    sides with fewer rows than components. Debiased, by the estimator of HSIC of Song et al. (2012) as Nguyen et al.
+    (2021) put it in its place, unrelated sides have 0 on the average, whatever n.
+
+    Returns:
+        At most 1; debiased it may be a little below 0. 0 where all rows of a side are equal.
+    """
+    inner = _debiased if debiased else _plain
+    one, other = (_gram(side) for side in (source, target))
+    square = inner(one, one) * inner(other, other)
+    return inner(one, other) / float(np.sqrt(square)) if square > 0 else 0.0
+
+
+def _gram(rows: NDArray[np.float32]) -> NDArray[np.float64]:
+    """(n, n) inner products of the rows about their mean; scaled, so that small states do not underflow."""
+    rows = rows - rows.mean(axis=0, dtype=np.float64)
+    norm = float(np.linalg.norm(rows))
+    rows = rows / norm if norm > _NOTHING else np.zeros_like(rows)
+    return np.asarray(rows @ rows.T)
+
+
+_NOTHING = 1e-12
+
+
+def _plain(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
+    return float((one * other).sum())
+
+
+def _debiased(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
+    """Song et al. (2012): what a row has in common with itself is left out."""
+    n = len(one)
+    one, other = (gram - np.diag(np.diag(gram)) for gram in (one, other))
+    sums = one.sum(axis=0), other.sum(axis=0)
+    alone = sums[0].sum() * sums[1].sum() / ((n - 1) * (n - 2))
+    return float((_plain(one, other) + alone - 2 * (sums[0] @ sums[1]) / (n - 2)) / (n * (n - 3)))
+
+
+__all__ = ["BITS", "UNIT", "HeldOut", "hold_out", "perplexities"]
+
+
+# of `perplexity`, by how the model reads
+UNIT = {"masked": "per masked subword", "causal": "per subword", "seq2seq": "per subword written"}
+
+
+BITS = "bits_per_character"
+
+
+def perplexities(backbone: Backbone, held_out: list[HeldOut], device: torch.device) -> dict[str, float]:
+    """`perplexity/XX` for each corpus, `perplexity/mean` (arithmetic, XLM's) and `perplexity/geometric`.
+
+    A causal model is also measured as `perplexity_per_word/XX` and `bits_per_character/XX`, which compare vocabularies.
+    Where masks are measured too, its perplexity per subword is called `causal_perplexity/XX`.
+    """
+    was_training = backbone.training
+    backbone.eval()
+    found: dict[str, dict[str, float]] = {}
+    with torch.inference_mode():
+        for corpus in held_out:
+            for name, value in _measures(backbone, corpus, device).items():
+                found.setdefault(name, {})[corpus.corpus] = value
+    backbone.train(was_training)
+    scores: dict[str, float] = {}
+    for name, by_corpus in found.items():
+        values = list(by_corpus.values())
+        scores |= {f"{name}/{corpus}": value for corpus, value in by_corpus.items()}
+        scores[f"{name}/mean"] = float(np.mean(values))
+        if name != BITS:
+            scores[f"{name}/geometric"] = float(np.exp(np.mean(np.log(values))))
+    return {key: round(value, 5) for key, value in scores.items()}
+
+
+def _measures(backbone: Backbone, corpus: HeldOut, device: torch.device) -> dict[str, float]:
+    total, count = summed(backbone, corpus, device)
+    found = {corpus.name: perplexity(total, count)}
+    if corpus.words:
+        found["perplexity_per_word"] = perplexity(total, corpus.words)
+    if corpus.characters:
+        found[BITS] = total / corpus.characters / math.log(2)
+    return found

@@ -3,6 +3,13 @@
 A step is one objective on one corpus. All its micro-batches are built first, so their counts can be summed over
 micro-batches and processes, and each loss is divided by the same global count: a step equals one large batch,
 whatever the split (law 6).
+
+Counts of a step, summed over micro-batches and processes, as long as all of them count the same things.
+
+Processes add numbers up by their place in a vector, so a name that one batch has and another has not would be added to
+something else without a word. The first batch that a source (an objective on a corpus) gives says what it counts. Those
+of all processes are compared then, and each later one with the first of its own process; one number more in every sum
+tells all processes whether somewhere one differed, so that all of them stop and none waits.
 """
 
 from __future__ import annotations
@@ -12,17 +19,16 @@ import time
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 from torch import nn
 
 from interlace.core.errors import RunError
 from interlace.core.randomness import Purpose, torch_seed
-from interlace.training._counts import IN, Counting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from accelerate import Accelerator
     from torch import Tensor
@@ -30,9 +36,9 @@ if TYPE_CHECKING:
 
     from interlace.models.backbone import Backbone
     from interlace.objectives import Batch, Objective
-    from interlace.training._counts import Counts
     from interlace.training.mixture import Draw, Mixture, Source
-    from interlace.training.optimise import Optimise
+    from interlace.training.optimizer import Optimise
+
 
 AHEAD = 2  # steps whose batches are made in the background
 
@@ -204,3 +210,84 @@ def _synchronised(accelerator: Accelerator, model: nn.Module, last: bool) -> Any
     from contextlib import nullcontext
 
     return nullcontext() if last else accelerator.no_sync(model)
+
+
+IN = "tokens in "  # before a language, among the counts of a step
+
+
+Counts = dict[str, float]
+
+
+Names = tuple[str, ...]
+
+
+T = TypeVar("T")
+
+
+_DIFFERS = "differs"
+
+
+class Counting:
+    """Sums of counts over a run; it remembers what the batches of each source count."""
+
+    def __init__(self, accelerator: Accelerator) -> None:
+        self._accelerator = accelerator
+        self._first: dict[str, Names] = {}  # source -> what its batches count
+
+    def of(self, source: Source, batches: Sequence[Batch]) -> Counts:
+        """Predictions by term, `tokens`, `rows` and subwords by language of a step, over all processes.
+
+        Raises:
+            RunError: a batch counts other things than the first of its source, or than those of another process.
+        """
+        each = [_counts(batch) for batch in batches]
+        if source.name not in self._first:
+            self._first[source.name] = self._agreed(source, tuple(each[0]))
+        first = self._first[source.name]
+        other = next((tuple(counts) for counts in each if tuple(counts) != first), None)
+        sums = {name: sum(counts.get(name, 0.0) for counts in each) for name in first}
+        total = self.reduced({**sums, _DIFFERS: float(other is not None)})
+        if total.pop(_DIFFERS):
+            found = next(names for names in self._everyone(other) if names is not None)
+            raise RunError(_message(source, first, found))
+        return total
+
+    def reduced(self, counts: Mapping[str, float]) -> Counts:
+        """Sums over all processes, which have the same names in the same order."""
+        if self._accelerator.num_processes == 1:
+            return dict(counts)
+        values = torch.tensor(list(counts.values()), dtype=torch.float64, device=self._accelerator.device)
+        return dict(zip(counts, self._accelerator.reduce(values, "sum").tolist(), strict=True))
+
+    def _agreed(self, source: Source, mine: Names) -> Names:
+        """What all processes count."""
+        everyone = self._everyone(mine)
+        for names in everyone:
+            if names != everyone[0]:
+                raise RunError(_message(source, everyone[0], names))
+        return mine
+
+    def _everyone(self, mine: T) -> list[T]:
+        """What each process has; all of them must ask."""
+        if self._accelerator.num_processes == 1:
+            return [mine]
+        from accelerate.utils import gather_object
+
+        return list(gather_object([mine]))
+
+
+def _counts(batch: Batch) -> Counts:
+    languages = {IN + language: float(count) for language, count in batch.languages.items()}
+    return {"tokens": float(batch.tokens), "rows": float(len(batch.inputs["input_ids"])), **batch.counts, **languages}
+
+
+def _message(source: Source, first: Names, other: Names) -> str:
+    return (
+        f"{source.name}: its first batch counts {_listed(first)}, another one {_listed(other)}; "
+        f"{source.objective}.batch must give the same `counts` and `languages`, in the same order, for every batch "
+        "of a corpus (0 where there is none)"
+    )
+
+
+def _listed(names: Names) -> str:
+    return ", ".join(repr(name.removeprefix(IN)) for name in names if name not in {"tokens", "rows"}) or "nothing"

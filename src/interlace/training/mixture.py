@@ -1,4 +1,9 @@
-"""Which objective and corpus a step takes, and which rows: all of it a function of seed and step."""
+"""Which objective and corpus a step takes, and which rows: all of it a function of seed and step.
+
+How large a part of an objective's batches each of its corpora gets: by temperature, and never too many passes.
+
+Epochs of a corpus as numbered batches: the loop's `Plan`, from a corpus and how an objective reads it.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +16,14 @@ from interlace.core.errors import SettingsError
 from interlace.core.randomness import Purpose, generator
 from interlace.core.schedules import value_at
 from interlace.data.sampling import temperature
-from interlace.training._shares import capped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
+    from interlace.data.packing import Streams
+    from interlace.data.sampling import BucketPlan, StreamPlan
     from interlace.objectives import Batch, Objective, Prepared
 
 
@@ -194,3 +200,59 @@ def _by_language(sources: Sequence[Source], alpha: float) -> NDArray[np.float64]
     totals = np.bincount(owner, sizes)
     within = np.divide(sizes, totals[owner], out=np.zeros_like(sizes), where=totals[owner] > 0)
     return np.asarray(temperature(totals, alpha)[owner] * within)
+
+
+def capped(shares: NDArray[np.float64], limits: NDArray[Any]) -> NDArray[np.float64]:
+    """The shares with none above its limit; what is cut off goes to the others in proportion (as in UniMax, 2023).
+
+    Limits that add up to less than all leave nowhere to go; they are then scaled up together.
+    """
+    positive = np.where(shares > 0, limits, 0.0)
+    if positive.sum() <= shares.sum():
+        return np.asarray(shares.sum() * positive / positive.sum())
+    at_limit = np.zeros(len(shares), np.bool_)
+    found = shares
+    while (over := ~at_limit & (found > limits)).any():
+        at_limit |= over
+        left = shares.sum() - limits[at_limit].sum()
+        rest = shares[~at_limit].sum()
+        found = np.where(at_limit, limits, shares * (left / rest if rest else 0.0))
+    return found
+
+
+@dataclass(frozen=True)
+class Streamed:
+    """Full rows of running text; the cuts move from epoch to epoch."""
+
+    streams: Streams
+    plan: StreamPlan
+
+    def __len__(self) -> int:
+        """Batches an epoch."""
+        return len(self.plan)
+
+    def examples(self, index: int) -> Any:
+        """The rows of batch `index`."""
+        rows, epoch = self.plan.batch(index)
+        return self.streams.take(rows, shift=self.plan.shift(epoch))
+
+
+@dataclass(frozen=True)
+class Bucketed:
+    """Rows of similar length.
+
+    rows: the numbers of those that the plan counts, or None where it counts all.
+    """
+
+    corpus: Any
+    plan: BucketPlan
+    rows: NDArray[np.int64] | None = None
+
+    def __len__(self) -> int:
+        """Batches an epoch."""
+        return len(self.plan)
+
+    def examples(self, index: int) -> Any:
+        """The rows of batch `index`."""
+        rows, _ = self.plan.batch(index)
+        return self.corpus.take(rows if self.rows is None else self.rows[rows])

@@ -9,7 +9,7 @@ import pytest
 from interlace.experiments import Recipe, read_recipe
 from interlace.experiments.evaluate import Target, _cell
 from interlace.experiments.studies._asked import asked_of
-from interlace.training.tune import fits
+from interlace.training.fine_tuning import fits
 
 if TYPE_CHECKING:
     from pathlib import Path

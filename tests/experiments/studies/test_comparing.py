@@ -11,8 +11,8 @@ from interlace.core.errors import DataError, SettingsError
 from interlace.experiments.studies.comparing import compare
 from interlace.experiments.studies.measures import OTHERS, averaged, scores_of
 from interlace.scores.examples import Examples
-from interlace.training.outcomes import outcomes_file, read_outcomes
-from interlace.training.outcomes import write_outcomes as keep
+from interlace.training.predictions import outcomes_file, read_outcomes
+from interlace.training.predictions import write_outcomes as keep
 from study_rows import row, with_dictionary, write_outcomes
 
 

@@ -11,7 +11,7 @@ from interlace.experiments.studies.correlating import correlations
 from interlace.experiments.studies.differences import differences
 from interlace.experiments.studies.measures import scores_of
 from interlace.experiments.studies.rendering import html, latex, markdown
-from interlace.training.outcomes import outcomes_file
+from interlace.training.predictions import outcomes_file
 from study_rows import row, with_dictionary, write_outcomes
 
 

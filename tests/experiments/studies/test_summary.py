@@ -10,7 +10,7 @@ import pytest
 from interlace.experiments.studies import read_study
 from interlace.experiments.studies.running import run_study
 from interlace.experiments.studies.summary import finished_runs, summarise
-from interlace.training.outcomes import outcomes_file
+from interlace.training.predictions import outcomes_file
 from study_rows import write_outcomes
 
 

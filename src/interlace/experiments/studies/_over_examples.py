@@ -13,7 +13,7 @@ from interlace.experiments.studies._comparison import Untested, made
 from interlace.experiments.studies.measures import OTHERS
 from interlace.scores.examples import Examples, approximate_randomization, mcnemar, paired_bootstrap
 from interlace.scores.statistics import Interval, cliffs_delta
-from interlace.training.outcomes import outcomes_file, read_outcomes
+from interlace.training.predictions import outcomes_file, read_outcomes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -12,7 +12,7 @@ from interlace import __version__
 from interlace.core.errors import RunError
 from interlace.experiments.scored_files import scored_keys
 from interlace.text.lines import atomic
-from interlace.training.folder import EVALUATION, RECIPE, RUN, SCORES, VECTORS, read_json, write_json
+from interlace.training.run_folder import EVALUATION, RECIPE, RUN, SCORES, VECTORS, read_json, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

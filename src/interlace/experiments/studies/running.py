@@ -16,7 +16,7 @@ from interlace.experiments.studies._share import Share, share_of
 from interlace.experiments.studies._state import CELLS, LOG, STUDY, TRAINING, Places
 from interlace.experiments.studies.cells import cells_of, chosen, must_have_models
 from interlace.experiments.studies.results import JSON, collect, write_results
-from interlace.training.folder import EVALUATION, RECIPE, locked, read_json, write_json
+from interlace.training.run_folder import EVALUATION, RECIPE, locked, read_json, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

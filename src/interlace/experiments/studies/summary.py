@@ -17,8 +17,8 @@ from interlace.experiments.studies.rendering import write_tables
 from interlace.experiments.studies.results import JSON, read_results
 from interlace.experiments.studies.tables import tables
 from interlace.experiments.studies.transfer import transfer
-from interlace.training.folder import RECIPE, SCORES, read_json, write_json
-from interlace.training.outcomes import outcomes_file
+from interlace.training.predictions import outcomes_file
+from interlace.training.run_folder import RECIPE, SCORES, read_json, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

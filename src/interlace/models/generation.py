@@ -1,23 +1,29 @@
-"""How a translation is searched for, as fields, and the search that they stand for."""
+"""How a translation is searched for, as fields, and the search that they stand for.
+
+By how much long hypotheses are helped: every subword makes a sum of log-probabilities lower.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
 from interlace.core.errors import SettingsError
 from interlace.core.settings import Settings
-from interlace.models.search.penalty import Form, Penalty
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
     from torch import Tensor
 
-    from interlace.models.search import Decoding, Found, Rules
+    from interlace.models.decoding import Decoding, Found, Rules
+
 
 _OF_DRAWS = ("temperature", "top", "seed")
+
+
 _OF_BEAMS = ("beam", "length_penalty", "penalty", "stop")
 
 
@@ -93,9 +99,7 @@ class Search(Settings):
         Raises:
             CheckpointError: the model computes no numbers.
         """
-        from interlace.models.search.beam import beam
-        from interlace.models.search.greedy import greedy
-        from interlace.models.search.sampled import draws_of, sampled
+        from interlace.models.search import beam, draws_of, greedy, sampled
 
         if self.sample:
             draws = draws_of(limits) if draws is None else draws
@@ -113,3 +117,30 @@ def _best_only(search: Search) -> Search:
 
 
 BestOnly = Annotated[Search, AfterValidator(_best_only)]  # for those who take one translation of a sentence
+
+
+Form = Literal["power", "gnmt"]
+
+
+@dataclass(frozen=True)
+class Penalty:
+    """What the sum of a hypothesis's log-probabilities is divided by, from its length with the end.
+
+    exponent: 0: sums are compared as they are; 1: means a subword, with `power`.
+    form: `power`, length ** exponent, as XLM has it; `gnmt`, ((5 + length) / 6) ** exponent (Wu et al. 2016, eq. 14).
+    """
+
+    exponent: float = 1.0
+    form: Form = "power"
+
+    def of(self, lengths: Tensor) -> Tensor:
+        """Divisors, float32, of lengths with the end."""
+        divisors: Tensor = self._base(lengths.float()) ** self.exponent
+        return divisors
+
+    def score(self, logprob: float, length: int) -> float:
+        """A sum of log-probabilities divided by that of its length, the end included."""
+        return float(logprob / self._base(float(length)) ** self.exponent)
+
+    def _base(self, lengths: Any) -> Any:
+        return lengths if self.form == "power" else (5 + lengths) / 6

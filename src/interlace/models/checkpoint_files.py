@@ -1,20 +1,26 @@
-"""The files of a checkpoint: found, checked before transformers sees them, and read where it would drop weights."""
+"""The files of a checkpoint: found, checked before transformers sees them, and read where it would drop weights.
+
+Keep transformers from printing: what matters is raised or noted by us.
+"""
 
 from __future__ import annotations
 
 import json
+import logging
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from interlace.core.errors import CheckpointError, DataError, did_you_mean
-from interlace.data._hub import fetch
+from interlace.data._hub import fetch, no_prompts
 from interlace.data._special import without_code
 from interlace.models.families import MODEL_TYPES, SEQ2SEQ
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator
 
     from torch import Tensor
+
 
 CONFIG, WEIGHTS, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
 
@@ -126,3 +132,21 @@ def _fetch(name: str, path: Path) -> Path:
     except DataError as error:
         hint = near if "did you mean" in (near := _nearest(path)) else ""
         raise CheckpointError(f"{error}{hint}") from error
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """No progress bars, reports, warnings or prompts of transformers inside; its settings come back after."""
+    from transformers.utils import logging as theirs
+
+    loud: Any = theirs  # its switches have no type hints
+    level, bars = loud.get_verbosity(), loud.is_progress_bar_enabled()
+    loud.set_verbosity(logging.CRITICAL)
+    loud.disable_progress_bar()
+    try:
+        with no_prompts():
+            yield
+    finally:
+        loud.set_verbosity(level)
+        if bars:
+            loud.enable_progress_bar()

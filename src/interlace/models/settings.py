@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from interlace.core.settings import Settings
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from interlace.data.vocab import Vocab
-    from interlace.models.backbone import Backbone
 
 Attention = Literal["auto", "sdpa", "eager"]
 Take = Literal["whole", "embeddings", "none"]
@@ -169,63 +163,3 @@ class ModelSettings(Settings):
         if decoder and decoder.start is not None and decoder.take != "none" and decoder.table == "shared":
             message = "'vectors' and decoder.start each give a table of subwords, and both sides share one"
             raise ValueError(f"{message}; set decoder.table = 'own'")
-
-    def build(
-        self, vocab: Vocab, languages: Sequence[str], seed: int = 0, *, causal: bool = False, seq2seq: bool = False
-    ) -> Backbone:
-        """The backbone; `languages` get an embedding each where the settings say so.
-
-        causal: whether it is to be a causal model; any family here can be.
-        seq2seq: whether it is to be a translation model, a `Seq2Seq`.
-
-        Raises:
-            CheckpointError: the start is missing, damaged, or does not fit the vocabulary.
-            SettingsError: the family of the start cannot take language embeddings or be a decoder, it lacks a language
-                named here, encoder and decoder do not fit, or the vectors have another width.
-            DataError: there are no vectors, or none of a subword of the vocabulary.
-        """
-        from interlace.models import _vectors
-        from interlace.models._seq2seq_start import begin
-
-        built = begin(self, vocab, languages, seed) if seq2seq else self._alone(vocab, languages, seed, causal=causal)
-        if self.vectors is not None:
-            _vectors.begin(built, self, vocab)
-        return built
-
-    def _alone(self, vocab: Vocab, languages: Sequence[str], seed: int, *, causal: bool) -> Backbone:
-        """An encoder without a decoder."""
-        from interlace.models.build import redrawn
-        from interlace.models.seq2seq import Seq2Seq
-
-        found = self.encoder(vocab, languages, seed, causal=causal)
-        if isinstance(found, Seq2Seq):
-            found = found.encoder
-        return found if self.take == "whole" else redrawn(found, self.take, seed)
-
-    def encoder(
-        self,
-        vocab: Vocab,
-        languages: Sequence[str],
-        seed: int,
-        *,
-        causal: bool | None = False,
-        start: str | None = None,
-    ) -> Backbone:
-        """What `start`, by default that of these settings, or `shape` gives, whole."""
-        from interlace.models.build import fresh, load
-        from interlace.models.languages import Arrival
-
-        names = tuple(languages) if self.languages == "embeddings" else ()
-        start = start or self.start
-        if start is None:
-            return fresh(self.shape or Shape(), vocab, names, seed, attention=self.attention, causal=bool(causal))
-        return load(
-            start,
-            vocab,
-            names,
-            attention=self.attention,
-            seed=seed,
-            causal=causal,
-            arrival=Arrival(self.language_names, self.language_copies, mean=self.new_languages == "mean"),
-            new_subwords=self.new_subwords,
-        )
