@@ -15,7 +15,7 @@ from interlace.report.transfer import _rows, _short, transfer
 
 
 def run(label, changes, *, supervised, zero_shot, alignment=None, whole=None, folder="x"):
-    name = f"{label}, changes {'+'.join(changes)}"
+    name = f"{label}, transformations {'+'.join(changes)}"
     common = {"task": "pos", "metric": "accuracy", "source": "en"}
     scores = [
         Score(**common, language="en", score=95.0),

@@ -349,5 +349,5 @@ def test_content_words_are_linked_with_english(code: str) -> None:
 
 
 def test_an_unknown_language_is_named_with_the_nearest() -> None:
-    with pytest.raises(SettingsError, match="no world language 'dee'; did you mean 'de'"):
+    with pytest.raises(SettingsError, match="no toy language 'dee'; did you mean 'de'"):
         language("dee")
