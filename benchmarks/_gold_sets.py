@@ -15,7 +15,7 @@ from interlace.alignment import WordPairs
 from interlace.alignment.agreement import agreement
 from interlace.alignment.formats import read_alignments, read_gold_text
 from interlace.core.ragged import Ragged
-from interlace.readers.lines import Lines
+from interlace.readers.lines import PlainLines
 from interlace.readers.tsv import Tsv
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class Files:
         chunks: list[Iterator[TextPairs]] = []
         if self.captions:
             files = [text / "multi30k" / f"train.{language}.gz" for language in languages]
-            chunks.append(Lines(word_tokenizer="unicode").read_chunks(files, languages))
+            chunks.append(PlainLines(word_tokenizer="unicode").read_chunks(files, languages))
         if self.premises:
             files = [text / "xnli-multiway" / f"xnli.11way.{split}.tsv.gz" for split in ("dev", "test")]
             chunks.append(Tsv(word_tokenizer="unicode").read_chunks(files, languages))

@@ -53,7 +53,7 @@ from interlace.objectives._switching_text import LineWriter
 from interlace.objectives.alm import Alm
 from interlace.objectives.mlm import Mlm
 from interlace.objectives.tlm import Tlm
-from interlace.readers.lines import Lines
+from interlace.readers.lines import PlainLines
 from interlace.text import Text, TextPairs
 from interlace.text.words import WORD_TOKENIZERS
 from interlace.toy import pairs as world_pairs
@@ -76,7 +76,7 @@ def text(pairs: int, other: str) -> TextPairs:
     folder = os.environ.get("INTERLACE_DATA")
     if folder and other == "de":
         files = [Path(folder, "parallel", "multi30k", f"train.{language}.gz") for language in ("en", "de")]
-        found = list(Lines(word_tokenizer="unicode").read_chunks(files, ["en", "de"]))
+        found = list(PlainLines(word_tokenizer="unicode").read_chunks(files, ["en", "de"]))
         sides = [[line for chunk in found for line in getattr(chunk, side).lines] for side in ("source", "target")]
     else:
         world = world_pairs("en", other, sample(pairs, "train", 5))

@@ -25,7 +25,7 @@ from pathlib import Path
 from interlace.core.randomness import Purpose, generator
 from interlace.data.build import build_corpus
 from interlace.data.vocab import Vocab
-from interlace.readers.lines import Lines
+from interlace.readers.lines import PlainLines
 from interlace.text.lines import read_lines, write_lines
 from interlace.text.normalise import Normalise
 from interlace.text.words.blanks import Blanks
@@ -65,7 +65,7 @@ def since(start: Times) -> Times:
 def build(vocab: Vocab, path: Path, into: Path) -> Times:
     """Time to build a corpus."""
     start = now()
-    build_corpus(Lines(), [path], ["xx"], vocab, Blanks(), Normalise(), into)
+    build_corpus(PlainLines(), [path], ["xx"], vocab, Blanks(), Normalise(), into)
     return since(start)
 
 

@@ -34,7 +34,7 @@ from interlace.alignment.phrase_table import PhraseTable, TableRules
 from interlace.alignment.phrases import phrase_pairs
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
-from interlace.readers.lines import Lines
+from interlace.readers.lines import PlainLines
 from interlace.text.lines import read_lines
 
 RULES = TableRules(max_phrase_length=4)
@@ -57,7 +57,7 @@ def text() -> WordPairs:
     folder = os.environ.get("INTERLACE_DATA")
     if folder:
         files = [Path(folder, "parallel", "multi30k", f"train.{language}.gz") for language in ("en", "de")]
-        return WordPairs.of(Lines(word_tokenizer="unicode").read_chunks(files, ["en", "de"]))
+        return WordPairs.of(PlainLines(word_tokenizer="unicode").read_chunks(files, ["en", "de"]))
     rng = generator(Purpose.SAMPLE, 0)
     shares = 1 / (10 + rng.permutation(10_000))  # Zipf's law
     lengths = rng.integers(4, 22, 29_000)

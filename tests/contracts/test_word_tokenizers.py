@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlace.core.errors import MissingDependencyError
-from interlace.readers._common import plain_text
+from interlace.readers.common.text import plain_text
 from interlace.text.words import WORD_TOKENIZERS, WordTokenizer
 
 ANY = st.characters(exclude_categories=["Cs"], exclude_characters="\n")

@@ -8,7 +8,7 @@ import pytest
 
 from interlace.core.errors import DataError
 from interlace.readers import READERS
-from interlace.readers._questions import NOWHERE
+from interlace.readers.common.questions import NOT_FOUND
 
 PASSAGE = "Anna reads a letter. Omar reads a book."
 
@@ -64,25 +64,25 @@ def test_all_answers_count_and_the_first_with_a_place_is_learnt(read):
 def test_an_answer_is_moved_to_the_one_place_where_it_stands(read, start):
     pairs = read(document((PASSAGE, [question(("Omar", start))])))
     assert pairs.source.answers == [(21, 25)]
-    assert told(pairs) == {"answers moved to where they stand": 1}
+    assert told(pairs) == {"answers with a wrong answer_start, moved to their only occurrence": 1}
 
 
 @pytest.mark.parametrize("answer", ["reads", "Sofia"])
 def test_an_answer_in_no_place_or_in_several_counts_but_is_not_learnt(read, answer):
     pairs = read(document((PASSAGE, [question((answer, 1))])))
     assert pairs.answers == [[answer]]
-    assert pairs.source.answers == [NOWHERE]
+    assert pairs.source.answers == [NOT_FOUND]
     assert told(pairs) == {
-        "answers that stand neither where they say nor at one other place": 1,
-        "questions with answers, none of which has a place; scored, not learnt from": 1,
+        "answers not found at answer_start nor at exactly one other position": 1,
+        "questions whose answers do not occur in the passage (scored, not trained on)": 1,
     }
 
 
 @pytest.mark.parametrize("answers", [[("", 0)], [(" ", 4)], []])
 def test_questions_without_an_answer_stay_and_are_counted(read, answers):
     pairs = read(document((PASSAGE, [question(*answers)])))
-    assert (pairs.answers, pairs.source.answers) == ([[]], [NOWHERE])
-    assert told(pairs) == {"questions without an answer, not scored and not learnt from": 1}
+    assert (pairs.answers, pairs.source.answers) == ([[]], [NOT_FOUND])
+    assert told(pairs) == {"questions without an answer (neither scored nor trained on)": 1}
 
 
 def test_answers_may_be_missing_altogether(read):
@@ -95,7 +95,7 @@ def test_answers_may_be_missing_altogether(read):
 def test_empty_passages_and_blank_questions_stay_and_are_counted(read):
     pairs = read(document(("", [question(("Anna", 0))]), (PASSAGE, [question(("Anna", 0), text=" ")])))
     assert pairs.source.lines == ["", PASSAGE]
-    assert pairs.source.answers == [NOWHERE, (0, 4)]
+    assert pairs.source.answers == [NOT_FOUND, (0, 4)]
     assert told(pairs)["questions whose passage has no text"] == 1
     assert told(pairs)["questions without text"] == 1
 
@@ -105,7 +105,7 @@ def test_line_feeds_and_half_characters_keep_every_place(read):
     assert pairs.source.lines == ["Anna reads \ufffd a  letter"]
     assert pairs.answers == [["a  letter"]]
     assert pairs.source.answers == [(13, 22)]
-    assert told(pairs) == {"line feeds read as blanks": 5}
+    assert told(pairs) == {"line feeds read as spaces": 5}
 
 
 def test_repeated_ids_and_other_keys_do_no_harm(read):
@@ -133,21 +133,21 @@ def wrong(change):
         ([], r"the file: found a list, expected an object"),
         ({"dat": []}, r"the file: there is no 'data'; did you mean|the file: there is no 'data'; there are: dat"),
         ({"data": {}}, r"the file: 'data' is an object, expected a list"),
-        ({"data": [3]}, r"data\[0\]: found a whole number, expected an object"),
+        ({"data": [3]}, r"data\[0\]: found an integer, expected an object"),
         ({"data": [{}]}, r"data\[0\]: there is no 'paragraphs'"),
         (wrong(lambda p: p.update(context=None)), r"data\[0\].paragraphs\[0\]: 'context' is None, expected a string"),
         (wrong(lambda p: p.update(qas="x")), r"'qas' is a string, expected a list"),
         (wrong(lambda p: p["qas"][1].pop("question")), r"paragraphs\[0\]\.qas\[1\]: there is no 'question'"),
         (
             wrong(lambda p: p["qas"][1]["answers"][0].update(answer_start="21")),
-            r"qas\[1\]\.answers\[0\]: 'answer_start' is a string, expected a whole number",
+            r"qas\[1\]\.answers\[0\]: 'answer_start' is a string, expected an integer",
         ),
         (
             wrong(lambda p: p["qas"][1]["answers"][0].update(answer_start=True)),
-            r"'answer_start' is a truth value, expected a whole number",
+            r"'answer_start' is a boolean, expected an integer",
         ),
         (document(), r"there is no question in it"),
-        ('{"data":\n [1,]}', r"line 2: this is no JSON"),
+        ('{"data":\n [1,]}', r"line 2: invalid JSON"),
         ("[" * 100_000, r"nested too deeply"),
     ],
 )

@@ -25,7 +25,8 @@ WORDS = (
 ID = {word: number for number, word in enumerate(WORDS)}
 TARGETS = {"en": ID["<2en>"], "de": ID["<2de>"]}
 VOCAB: Any = SimpleNamespace(
-    size=len(WORDS), begin=0, pad=1, end=2, mask=3, unk=4, special_ids=np.arange(7), regular_ids=np.arange(7, len(WORDS)),
+    size=len(WORDS), begin=0, pad=1, end=2, mask=3, unk=4,
+    special_ids=np.arange(7), regular_ids=np.arange(7, len(WORDS)),
     targets=TARGETS, target=TARGETS.__getitem__, extension=None, tokens=lambda ids: [WORDS[number] for number in ids],
 )  # fmt: skip
 PLAIN = Traits("bert", 64)

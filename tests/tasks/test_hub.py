@@ -10,7 +10,7 @@ from interlace.core.errors import SettingsError
 from interlace.data.vocab import Vocab
 from interlace.experiments import CorpusGroup, read_recipe
 from interlace.experiments.leaks import held_out
-from interlace.readers._hub_table import Table
+from interlace.readers.hub import HubTable
 from interlace.tasks import TASKS
 
 datasets = pytest.importorskip("datasets")
@@ -101,8 +101,8 @@ def test_what_stands_behind_the_rows_asked_for_is_not_read(publish, vocab, monke
     root = publish("facebook/xnli", "en", "train", nli(30), NLI)
     monkeypatch.setattr("interlace.readers.CHUNK", 4)
     seen = []
-    rows = Table.rows
-    monkeypatch.setattr(Table, "rows", lambda self: (seen.append(row.number) or row for row in rows(self)))
+    rows = HubTable.rows
+    monkeypatch.setattr(HubTable, "rows", lambda self: (seen.append(row.number) or row for row in rows(self)))
 
     def read(part):
         seen.clear()

@@ -69,9 +69,9 @@ def test_training_leaves_out_what_has_no_place_and_scoring_does_not(task, vocab,
     assert train.ids == ["moved", "second"]
     assert (train.spans >= 0).all()
     for told in (
-        "1 answers moved to where they stand",
-        "2 answers that stand neither where they say nor at one other place",
-        "1 questions without an answer, not scored and not learnt from",
+        "1 answers with a wrong answer_start, moved to their only occurrence",
+        "2 answers not found at answer_start nor at exactly one other position",
+        "1 questions without an answer (neither scored nor trained on)",
         "2 questions left out: nothing can be learnt without the place of an answer",
     ):
         assert told in caplog.text

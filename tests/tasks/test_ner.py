@@ -69,7 +69,7 @@ def test_mended_tags_are_counted(tmp_path, vocab, caplog):
     write(tmp_path, ("the", "O"), ("doctor", "I-PER"))
     with caplog.at_level(logging.INFO, "interlace"):
         assert Ner().examples("test", "en", vocab, tmp_path).tags.to_lists() == [[0, 1]]
-    assert "1 I- without B- made B-" in caplog.text
+    assert "1 I- without B- changed to B-" in caplog.text
 
 
 def test_a_tag_that_is_no_iob2_is_named_with_its_line(tmp_path, vocab):
@@ -120,6 +120,6 @@ def test_masakhaner_and_panx(vocab, caplog):
     with caplog.at_level(logging.INFO, "interlace"):
         examples = task.examples("test", "yor", vocab, Path(WHERE))
     assert len(examples) == 645
-    assert "1 I- without B- made B-" in caplog.text
+    assert "1 I- without B- changed to B-" in caplog.text
     task = Ner(files={"test": "ner/panx/dev-{language}.tsv.gz[500:]"})
     assert len(task.examples("test", "sw", vocab, Path(WHERE))) == 500

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+SHARED = "common"  # the subpackage of a registry with code that several entries share
 _GUESTS: dict[str, dict[str, ModuleType]] = {}  # room -> name -> module, filled by `register_plugin`
 
 
@@ -46,7 +47,8 @@ class Registry(Generic[T]):
         """Names of the members in the package itself."""
         folder = importlib.util.find_spec(self.package)
         paths = list(folder.submodule_search_locations or []) if folder else []
-        return {module.name for module in pkgutil.iter_modules(paths) if not module.name.startswith("_")}
+        modules = (module.name for module in pkgutil.iter_modules(paths))
+        return {name for name in modules if name != SHARED and not name.startswith("_")}
 
     def get(self, name: str) -> Any:
         """The class (or function) called `name`.

@@ -8,8 +8,8 @@ from pydantic import Field, field_validator
 
 from interlace.core.settings import Settings
 from interlace.readers import READERS, Reader
-from interlace.readers._hub import is_hub
-from interlace.readers._part import ROWS, Part
+from interlace.readers.common.subset import ROWS_PATTERN, RowSubset
+from interlace.readers.hub import is_hub
 from interlace.tasks._files import check_pattern
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class CorpusGroup(Settings):
     dev: list[str] = Field([], description="Held-out files for perplexity, in the same form.")
     rows: str = Field(
         "",
-        pattern=ROWS,
+        pattern=ROWS_PATTERN,
         description="Rows of the training files that are read, such as '0:14500'; from 0, the end left out. None: all.",
     )
     share: float = Field(
@@ -102,7 +102,7 @@ class CorpusGroup(Settings):
         if split != "train" or not self._is_part:
             reader: Reader = READERS.build(self.reader)
             return reader
-        return Part(reader=self.reader, rows=self.rows, share=self.share, seed=self.share_seed)
+        return RowSubset(reader=self.reader, rows=self.rows, share=self.share, seed=self.share_seed)
 
     def part(self, split: str = "train") -> dict[str, Any]:
         """What `reading` leaves out hangs on, for the keys of caches; empty where it leaves out nothing."""

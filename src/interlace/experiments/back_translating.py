@@ -23,7 +23,7 @@ from interlace.core.settings import Settings
 from interlace.data.filters import FilterChain, build_filters
 from interlace.experiments._resuming import digest_of, resuming
 from interlace.models.generation import BestOnly, Search
-from interlace.readers._common import plain_pairs
+from interlace.readers.common.text import plain_pairs
 from interlace.text.lines import read_lines, writing
 from interlace.text.words import WORD_TOKENIZERS
 from interlace.training.run_folder import read_json, write_json

@@ -1,4 +1,4 @@
-"""Registry of readers: one file format a file, from paths to `Text` or `TextPairs`, in chunks so that memory stays flat."""
+"""Registry of readers: one file format per module. A reader yields `Text` or `TextPairs` in chunks of lines."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
 
     from interlace.text import Text, TextPairs
 
-CHUNK = 10_000  # lines a reader hands over at a time: enough to keep all cores at work, few enough for their caches
+CHUNK = 10_000  # lines per chunk: enough to occupy all cores, few enough for the CPU caches
 
 
 class Reader(Settings, ABC):
-    """Reads one format. Its fields say where things stand in the files (columns, label names)."""
+    """Reads one file format. Its fields name columns, label names and the like."""
 
-    by_line: ClassVar[bool] = False  # whether every line of a file is a row, so that rows can be named by line
+    by_line: ClassVar[bool] = False  # whether line numbers of the file are row numbers
 
     @abstractmethod
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text | TextPairs]:
-        """Yield chunks of at most `CHUNK` lines; one language makes `Text`, two make `TextPairs`.
+        """Yield chunks of at most `CHUNK` lines: `Text` for one language, `TextPairs` for two.
 
         Raises:
-            DataError: a file is missing, empty, not UTF-8, or sides differ in length; names file and line.
+            DataError: a file is missing, empty or not UTF-8, or the sides differ in length; names file and line.
         """
 
 

@@ -1,4 +1,4 @@
-"""The text of gold links, as it comes with them: numbered sentences, JSON lines, GIZA++ files, or plain lines."""
+"""The text of gold word alignments: numbered sentences, JSON lines, GIZA++ files, or plain lines."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-import interlace.readers as room
+from interlace import readers
 from interlace.alignment.formats import read_gold_text
 from interlace.core.errors import DataError
 from interlace.readers import Reader
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 class Gold(Reader):
-    """Pairs whose words are those that gold links count, in one file or in one a side; numbers are taken off."""
+    """Pairs with the words that gold alignments index, in one file or one per side; sentence numbers are removed."""
 
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[TextPairs]:
-        """Two languages, that of the source first. Such texts are small, so the whole is read at once."""
+        """Read all text at once, because gold sets are small; `languages` are source and target."""
         if not 1 <= len(paths) <= 2 or len(languages) != 2:
             raise DataError(
                 f"the reader 'gold' takes one file or two, in two languages; found {len(paths)} files for "
@@ -31,9 +31,9 @@ class Gold(Reader):
             )
         pairs = read_gold_text(*paths, languages=(languages[0], languages[1])).pairs
         rows = np.arange(len(pairs))
-        for start in range(0, len(pairs), room.CHUNK):
-            chunk = pairs.where((rows >= start) & (rows < start + room.CHUNK))
-            yield _without_notes(chunk) if start else chunk  # they speak of the whole text
+        for start in range(0, len(pairs), readers.CHUNK):
+            chunk = pairs.where((rows >= start) & (rows < start + readers.CHUNK))
+            yield _without_notes(chunk) if start else chunk  # the notes count the whole text
 
 
 def _without_notes(pairs: TextPairs) -> TextPairs:

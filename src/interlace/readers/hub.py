@@ -1,90 +1,125 @@
-"""Data sets of the Hugging Face hub by the columns they have, and JSON Lines files with the same columns."""
+"""Data sets of the Hugging Face hub, read by their columns, and JSON Lines files with the same columns.
+
+A data set is named `hub:OWNER/NAME/CONFIGURATION/SPLIT`, followed by `@REVISION` for a revision other than `main`.
+`OWNER/NAME` may be a folder. The package `datasets` downloads and caches. Only tables are read, so no code of a data
+set is ever run.
+"""
 
 from __future__ import annotations
 
+import json
+from abc import ABC, abstractmethod
 from collections import Counter
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from interlace.core.errors import DataError
+from interlace.core.errors import DataError, MissingDependencyError, did_you_mean
 from interlace.readers import Reader
-from interlace.readers import _hub_rows as kinds
-from interlace.readers._common import chunks_of
-from interlace.readers._hub_table import Table, open_table
+from interlace.readers.common.questions import JsonNode, question_pairs, read_question
+from interlace.readers.common.text import (
+    Join,
+    chunks_of,
+    is_iob,
+    join_tokens,
+    one_line,
+    plain_pairs,
+    plain_text,
+    repaired_iob,
+    tagged_text,
+)
+from interlace.text.lines import read_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from interlace.readers._hub_rows import Kind
-    from interlace.readers._hub_table import Row
+    from interlace.readers.common.questions import AnsweredQuestion
+    from interlace.readers.common.text import TaggedLine
     from interlace.text import Text, TextPairs
 
+PREFIX = "hub:"
+SYNTAX = "hub:OWNER/NAME/CONFIGURATION/SPLIT[@REVISION]; CONFIGURATION is 'default' for a data set without any"
+_PARQUET = "refs/convert/parquet"  # the branch with tables that the hub makes of data sets with a loading script
+_TABLES = {"parquet", "json", "csv", "text", "arrow"}  # formats that `datasets` reads without running or unpickling
+_TRANSLATION = "translation"  # a column of texts by language
+_UNLABELLED, _UNDECIDED = -1, "-"  # how a missing label is written
+_MULTIWORD = "_"  # the tag of a multiword token, whose words follow it
+_USUAL = {
+    "context": ("context", "passage_text"),
+    "question": ("question", "question_text"),
+    "answers": ("answers",),
+    "tokens": ("tokens", "words"),
+    "tags": ("ner_tags", "upos", "pos_tags", "tags"),
+    "first": ("premise", "sentence1", "source_sentence"),
+    "second": ("hypothesis", "sentence2", "target_sentence"),
+    "label": ("label", "gold_label"),
+    "text": ("text", "sentence"),
+}
 
-def _usual(what: str, names: tuple[str, ...]) -> str:
-    return f"Column of {what}; none: the one there is of {', '.join(names)}."
+
+def _column_field(setting: str, what: str) -> Any:
+    return Field(None, description=f"Column of {what}; default: the first present of {', '.join(_USUAL[setting])}.")
 
 
 class Hub(Reader):
-    """Questions, tagged words, pairs, translations or plain text: whichever the columns are there for.
+    """Questions, tagged words, pairs, translations or plain text, depending on the columns.
 
-    Columns have their usual names, those of XNLI, PAWS-X, WikiANN, XTREME, SQuAD, XQuAD and MLQA among them; others are
-    named here. Line feeds become blanks. Pairs without a label have an empty one.
+    The usual column names include those of XNLI, PAWS-X, WikiANN, XTREME, SQuAD, XQuAD and MLQA; settings name others.
+    Line feeds become spaces. Pairs without a label have an empty one.
     """
 
     kind: Literal["auto", "questions", "tags", "pairs", "translations", "lines"] = Field(
-        "auto", description="What the rows are; 'auto': the first of these whose columns are there."
+        "auto", description="What the rows are; 'auto': the first of these whose columns are present."
     )
-    context: str | None = Field(None, description=_usual("the passage", kinds.CONTEXT))
-    question: str | None = Field(None, description=_usual("the question", kinds.QUESTION))
-    answers: str | None = Field(None, description=_usual("its answers, as SQuAD has them", kinds.ANSWERS))
-    tokens: str | None = Field(None, description=_usual("the words", kinds.TOKENS))
-    tags: str | None = Field(None, description=_usual("their tags", kinds.TAGS))
+    context: str | None = _column_field("context", "the passage")
+    question: str | None = _column_field("question", "the question")
+    answers: str | None = _column_field("answers", "its answers, in SQuAD's format")
+    tokens: str | None = _column_field("tokens", "the words")
+    tags: str | None = _column_field("tags", "their tags")
     tag_kind: Literal["auto", "names", "pos"] = Field(
-        "auto", description="Entities in IOB2 or parts of speech; 'auto': entities where the column's name holds 'ner'."
+        "auto", description="Entities in IOB2 or parts of speech; 'auto': entities if the column's name contains 'ner'."
     )
-    join: Literal["auto", "blank", "nothing"] = Field(
-        "auto", description="What stands between words in the line; auto: a blank, but nothing in unspaced scripts."
-    )
-    first: str | None = Field(None, description=_usual("a pair's first text", kinds.FIRST))
-    second: str | None = Field(None, description=_usual("a pair's second text", kinds.SECOND))
-    label: str | None = Field(None, description=_usual("the label of a pair or a line", kinds.LABEL))
+    join: Join = Field("auto", description="Separator of words in the line; auto: a space, none in unspaced scripts.")
+    first: str | None = _column_field("first", "a pair's first text")
+    second: str | None = _column_field("second", "a pair's second text")
+    label: str | None = _column_field("label", "the label of a pair or a line")
     label_names: list[str] = Field(
-        [], description="Names of labels or tags that are numbers, from 0; none: those the data set gives, or numbers."
+        [], description="Names of numbered labels or tags, from 0; default: those of the data set, or numbers."
     )
-    text: str | None = Field(None, description=_usual("plain text", kinds.TEXT))
-    language_column: str = Field("language", description="Where this column exists, other languages' rows are skipped.")
+    text: str | None = _column_field("text", "plain text")
+    language_column: str = Field("language", description="Column of the language; rows of other languages are skipped.")
     language_names: dict[str, str] = Field(
-        {},
-        description="Language -> what it is called there, or what stands before the first '-', as in TyDi QA's ids.",
+        {}, description="Language -> its name in that column, or the part before the first '-', as in TyDi QA's ids."
     )
-    word_tokenizer: str = Field("blanks", description="What finds the words (a member of the room of word tokenizers).")
+    word_tokenizer: str = Field("blanks", description="Word tokenizer (an entry of that registry).")
 
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text | TextPairs]:
-        """The data sets one after another; of two languages, the first is that of passages, or of a pair's source."""
+        """Read one data set after another; the first of two languages is that of passages, or of a pair's source."""
         if not paths or len(languages) not in {1, 2}:
             raise DataError(
                 f"the reader 'hub' takes data sets of one language or two, found {len(paths)} for {len(languages)} "
                 f"languages ({', '.join(languages)})"
             )
         for path in paths:
-            yield from self._chunks(open_table(path), (languages[0], languages[-1]))
+            yield from self._chunks(_open_table(path), (languages[0], languages[-1]))
 
-    def _chunks(self, table: Table, languages: tuple[str, str]) -> Iterator[Text | TextPairs]:
+    def _chunks(self, table: HubTable, languages: tuple[str, str]) -> Iterator[Text | TextPairs]:
         notes: Counter[str] = Counter()
-        kind = kinds.kind_of(self, table, languages)
+        rows = _format_of(self, table, languages)
         found = False
-        for chunk in chunks_of(kind.items(self._wanted(table, kind, languages), notes)):
+        for chunk in chunks_of(rows.items(self._selected(table, rows, languages), notes)):
             found = True
-            yield kind.made(chunk, notes)
+            yield rows.text_of(chunk, notes)
             notes.clear()
         if not found:
             raise DataError(f"{table.path}: there is nothing in it to read")
 
-    def _wanted(self, table: Table, kind: Kind, languages: tuple[str, str]) -> Iterator[Row]:
-        """The rows of the language: of translations and where no column tells, all."""
-        if self.language_column not in table.columns or kind.several:
+    def _selected(self, table: HubTable, rows: _RowFormat, languages: tuple[str, str]) -> Iterator[_Row]:
+        """Yield the rows of the language; all rows of translations and of tables without a language column."""
+        if self.language_column not in table.columns or rows.multilingual:
             yield from table.rows()
             return
         wanted = self.language_names.get(languages[-1], languages[-1])
@@ -95,9 +130,399 @@ class Hub(Reader):
                 yield row
             else:
                 others[own.partition("-")[0]] += 1
-        if others.total() == table.read:
+        if others.total() == table.count:
             known = ", ".join(name for name, _ in others.most_common(12))
             raise DataError(
                 f"{table.path}: no row of {wanted!r} in the column {self.language_column!r}, which holds {known}; "
-                "'language_names' of the reader says what a language is called there"
+                "set 'language_names' of the reader"
             )
+
+
+@dataclass(frozen=True)
+class HubAddress:
+    """The name of a data set; `repository` is its name on the hub or a folder with its files."""
+
+    repository: str
+    configuration: str
+    split: str
+    revision: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> HubAddress:
+        """Return the address in `hub:...`.
+
+        Raises:
+            ValueError: the text does not have that form.
+        """
+        place, _, revision = text.removeprefix(PREFIX).partition("@")
+        repository, configuration, split = [*place.rsplit("/", 2), "", ""][:3]
+        if not (text.startswith(PREFIX) and "/" in repository and configuration and split):
+            message = f"{text!r} does not name a data set of the hub; expected {SYNTAX}"
+            raise ValueError(message)
+        return cls(repository, configuration, split, revision)
+
+    def __str__(self) -> str:
+        revision = f"@{self.revision}" if self.revision else ""
+        return f"{PREFIX}{self.repository}/{self.configuration}/{self.split}{revision}"
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether the repository is a local folder."""
+        return Path(self.repository).is_dir()
+
+    def under(self, root: Path) -> HubAddress:
+        """Return the address of the repository's files under the data root if they were downloaded there."""
+        folder = root / self.repository
+        return HubAddress(str(folder), self.configuration, self.split, self.revision) if folder.is_dir() else self
+
+
+def is_hub(path: Path | str) -> bool:
+    """Whether a path names a data set of the hub."""
+    return str(path).startswith(PREFIX)
+
+
+@dataclass(frozen=True)
+class _Row:
+    """One row of a table; `number` counts from 1."""
+
+    path: Path
+    number: int
+    values: Mapping[str, Any]
+
+    def value(self, column: str) -> Any:
+        if column not in self.values:
+            raise self.error(f"there is no {column!r}{did_you_mean(column, self.values)}")
+        return self.values[column]
+
+    def text(self, column: str) -> str:
+        value = self.value(column)
+        if not isinstance(value, str):
+            raise self.error(f"{column!r} is {value!r}, expected text")
+        return value
+
+    def error(self, message: str) -> DataError:
+        return DataError(f"{self.path}, row {self.number}: {message}")
+
+
+@dataclass
+class HubTable:
+    """A table that is read once.
+
+    columns: those of the first row. names: names of numbered labels and tags, by column. count: rows read so far.
+    """
+
+    path: Path
+    columns: list[str]
+    contents: Iterable[Mapping[str, Any]]
+    names: Mapping[str, list[str]] = field(default_factory=dict)
+    count: int = 0
+
+    def rows(self) -> Iterator[_Row]:
+        """Yield and count all rows."""
+        for values in self.contents:
+            self.count += 1
+            yield _Row(self.path, self.count, values)
+
+
+@dataclass(frozen=True)
+class _RowFormat(ABC):
+    """Reads rows of one kind. `languages` are those of both sides, the same twice for monolingual rows."""
+
+    reader: Hub
+    table: HubTable
+    languages: tuple[str, str]
+    columns: tuple[str, ...]
+
+    required: ClassVar[tuple[str, ...]] = ()  # settings that name the columns
+    multilingual: ClassVar[bool] = False
+
+    @classmethod
+    def match(cls, reader: Hub, table: HubTable, languages: tuple[str, str]) -> _RowFormat | None:
+        """Return the format if the table has its columns."""
+        columns = [_column(reader, table, name) for name in cls.required]
+        return cls(reader, table, languages, tuple(columns)) if all(columns) else None
+
+    @abstractmethod
+    def items(self, rows: Iterator[_Row], notes: Counter[str]) -> Iterator[Any]:
+        """Yield the contents of each row."""
+
+    @abstractmethod
+    def text_of(self, chunk: list[Any], notes: Counter[str]) -> Text | TextPairs:
+        """Return a chunk of items as text."""
+
+    def label_name(self, column: str, row: _Row, value: Any) -> str:
+        """Return the name of a label or a tag, empty if it is missing."""
+        if value is None or value == _UNLABELLED:
+            return ""
+        if isinstance(value, str):
+            return "" if value.strip() == _UNDECIDED else value.strip()
+        if not isinstance(value, int) or value < 0:
+            raise row.error(f"{column!r} is {value!r}, expected a name or a number from 0")
+        names = self.reader.label_names or self.table.names.get(column, [])
+        if names and value >= len(names):
+            raise row.error(f"{column!r} is {value}, but there are {len(names)} names: {', '.join(names)}")
+        return names[value] if names else str(int(value))
+
+
+class _QuestionRows(_RowFormat):
+    """A passage, a question and its answers per row; a question without an answer has an empty list."""
+
+    required = ("context", "question", "answers")
+
+    def items(self, rows: Iterator[_Row], notes: Counter[str]) -> Iterator[AnsweredQuestion]:
+        context, question, answers = self.columns
+        for row in rows:
+            found = {"question": row.text(question), "answers": _answers(row, answers), "id": row.values.get("id", "")}
+            node = JsonNode(row.path, f"row {row.number}", found)
+            yield read_question(node, one_line(row.text(context), notes), notes)
+
+    def text_of(self, chunk: list[AnsweredQuestion], notes: Counter[str]) -> TextPairs:
+        return question_pairs(chunk, self.languages, self.reader.word_tokenizer, notes)
+
+
+class _TaggedRows(_RowFormat):
+    """Words and a tag for each per row."""
+
+    required = ("tokens", "tags")
+
+    @property
+    def kind(self) -> str:
+        auto = "names" if "ner" in self.columns[1] else "pos"
+        return auto if self.reader.tag_kind == "auto" else self.reader.tag_kind
+
+    def items(self, rows: Iterator[_Row], notes: Counter[str]) -> Iterator[TaggedLine]:
+        for row in rows:
+            words = list(self._words(row, notes))
+            line, spans = join_tokens([word for word, _ in words], self.reader.join)
+            tags = [tag for _, tag in words]
+            yield line, spans, repaired_iob(tags, notes) if self.kind == "names" else tags
+
+    def _words(self, row: _Row, notes: Counter[str]) -> Iterator[tuple[str, str]]:
+        tokens, tags = (row.value(column) for column in self.columns)
+        if not (isinstance(tokens, list) and isinstance(tags, list) and len(tokens) == len(tags)):
+            names = " and ".join(map(repr, self.columns))
+            raise row.error(f"{names} should be lists of one length, found {tokens!r:.60} and {tags!r:.60}")
+        for token, value in zip(tokens, tags, strict=True):
+            tag = self.label_name(self.columns[1], row, value)
+            if not (isinstance(token, str) and token.strip()):
+                notes["tokens of white space left out"] += 1
+            elif self.kind == "names" and not is_iob(tag):
+                raise row.error(f"tag {tag!r} of {token!r}, expected O, B-TYPE or I-TYPE (IOB2); numbers need names")
+            elif self.kind == "pos" and tag == _MULTIWORD:
+                notes["multiword tokens left out, their words kept"] += 1
+            else:
+                yield one_line(token.strip(), notes), tag
+
+    def text_of(self, chunk: list[TaggedLine], notes: Counter[str]) -> Text:
+        return tagged_text(chunk, self.languages[0], self.kind, "hub", notes)
+
+
+class _PairRows(_RowFormat):
+    """Two texts per row, with or without a label."""
+
+    required = ("first", "second")
+
+    def items(self, rows: Iterator[_Row], notes: Counter[str]) -> Iterator[tuple[str, str, str]]:
+        first, second = self.columns
+        label = _column(self.reader, self.table, "label")
+        for row in rows:
+            name = self.label_name(label, row, row.value(label)) if label else ""
+            yield one_line(row.text(first), notes), one_line(row.text(second), notes), name
+
+    def text_of(self, chunk: list[tuple[str, str, str]], notes: Counter[str]) -> TextPairs:
+        first, second, labels = map(list, zip(*chunk, strict=True))
+        labelled = bool(_column(self.reader, self.table, "label"))
+        tokenizer = self.reader.word_tokenizer
+        return plain_pairs((first, second), self.languages, tokenizer, labels if labelled else None, notes)
+
+
+class _TranslationRows(_RowFormat):
+    """The same text in several languages per row: a column each, or all in the column `translation`."""
+
+    multilingual = True
+
+    @classmethod
+    def match(cls, reader: Hub, table: HubTable, languages: tuple[str, str]) -> _RowFormat | None:
+        """Return the format if every language has its column."""
+        names = tuple(reader.language_names.get(language, language) for language in languages)
+        present = _TRANSLATION in table.columns or all(name in table.columns for name in names)
+        return cls(reader, table, languages, names) if present else None
+
+    def items(self, rows: Iterator[_Row], notes: Counter[str]) -> Iterator[tuple[str, str]]:
+        nested = _TRANSLATION in self.table.columns
+        for row in rows:
+            inner = _nested(row) if nested else row
+            first, second = (one_line(inner.text(column), notes) for column in self.columns)
+            yield first, second
+
+    def text_of(self, chunk: list[tuple[str, str]], notes: Counter[str]) -> Text | TextPairs:
+        first, second = map(list, zip(*chunk, strict=True))
+        if self.languages[0] == self.languages[1]:
+            return plain_text(first, self.languages[0], self.reader.word_tokenizer, notes=notes)
+        return plain_pairs((first, second), self.languages, self.reader.word_tokenizer, notes=notes)
+
+
+class _TextRows(_RowFormat):
+    """One text per row."""
+
+    required = ("text",)
+
+    def items(self, rows: Iterator[_Row], notes: Counter[str]) -> Iterator[str]:
+        for row in rows:
+            yield one_line(row.text(self.columns[0]), notes)
+
+    def text_of(self, chunk: list[str], notes: Counter[str]) -> Text:
+        return plain_text(chunk, self.languages[0], self.reader.word_tokenizer, notes=notes)
+
+
+_FORMATS: dict[str, type[_RowFormat]] = {
+    "questions": _QuestionRows,
+    "tags": _TaggedRows,
+    "pairs": _PairRows,
+    "translations": _TranslationRows,
+    "lines": _TextRows,
+}
+
+
+def _format_of(reader: Hub, table: HubTable, languages: tuple[str, str]) -> _RowFormat:
+    names = list(_FORMATS) if reader.kind == "auto" else [reader.kind]
+    for name in names:
+        rows = _FORMATS[name].match(reader, table, languages)
+        if rows is not None:
+            return rows
+    what = "nothing the reader knows" if reader.kind == "auto" else f"no {reader.kind}"
+    raise DataError(
+        f"{table.path}: {what} in the columns {', '.join(table.columns)}; name the columns in the reader's settings"
+    )
+
+
+def _column(reader: Hub, table: HubTable, setting: str) -> str:
+    """Return the column that the reader names, or the first usual one that is present; else an empty string."""
+    named: str | None = getattr(reader, setting)
+    if named is None:
+        return next((name for name in _USUAL[setting] if name in table.columns), "")
+    if named not in table.columns:
+        raise DataError(f"{table.path}: there is no column {named!r}{did_you_mean(named, table.columns)}")
+    return named
+
+
+def _answers(row: _Row, column: str) -> list[dict[str, Any]]:
+    """Return answers as in SQuAD's file, a list of objects; tables may store an object of lists."""
+    value = row.value(column)
+    if isinstance(value, dict):
+        texts, starts = value.get("text"), value.get("answer_start", value.get("start"))
+        if isinstance(texts, list) and isinstance(starts, list) and len(texts) == len(starts):
+            return [{"text": text, "answer_start": start} for text, start in zip(texts, starts, strict=True)]
+    if isinstance(value, list):
+        return value
+    raise row.error(f"{column!r} is {value!r:.60}, expected lists 'text' and 'answer_start' of one length")
+
+
+def _nested(row: _Row) -> _Row:
+    value = row.value(_TRANSLATION)
+    if not isinstance(value, dict):
+        raise row.error(f"{_TRANSLATION!r} is {value!r:.60}, expected texts by language")
+    return _Row(row.path, row.number, value)
+
+
+def _open_table(path: Path) -> HubTable:
+    """Open the data set that `hub:..` names, or the JSON Lines file at a path."""
+    if not is_hub(path):
+        return _table(path, _objects(path), {})
+    try:
+        address = HubAddress.parse(str(path))
+    except ValueError as error:
+        raise DataError(str(error)) from None
+    dataset = _open_dataset(address)
+    return _table(path, _dataset_rows(dataset), _label_names(dataset))
+
+
+def _table(path: Path, contents: Iterator[Mapping[str, Any]], names: Mapping[str, list[str]]) -> HubTable:
+    first = next(contents, None)
+    if first is None:
+        raise DataError(f"{path}: it holds no rows")
+    return HubTable(path, list(first), chain([first], contents), names)
+
+
+def _objects(path: Path) -> Iterator[Mapping[str, Any]]:
+    """Yield the object on each non-empty line."""
+    for number, line in enumerate(read_lines(path), 1):
+        if not line.strip():
+            continue
+        try:
+            found = json.loads(line)
+        except (json.JSONDecodeError, RecursionError) as error:
+            raise DataError(f"{path}, line {number}: invalid JSON: {error}") from error
+        if not isinstance(found, dict):
+            raise DataError(f"{path}, line {number}: {line[:60]!r}; expected an object with a value for each column")
+        yield found
+
+
+def _dataset_rows(dataset: Any) -> Iterator[dict[str, Any]]:
+    for batch in dataset.iter(batch_size=1000):
+        for values in zip(*batch.values(), strict=True):
+            yield dict(zip(batch, values, strict=True))
+
+
+def _label_names(dataset: Any) -> dict[str, list[str]]:
+    """Return the names of numbered labels or tags by column."""
+    found = {}
+    for column, feature in dataset.features.items():
+        while hasattr(feature, "feature"):  # a list of labels
+            feature = feature.feature  # noqa: PLW2901 - unwrap the list
+        if hasattr(feature, "names"):
+            found[column] = list(feature.names)
+    return found
+
+
+def _open_dataset(address: HubAddress) -> Any:
+    """Return the split as a `datasets.Dataset`, downloaded unless it is in the cache of `datasets`."""
+    try:
+        from datasets import load_dataset_builder
+        from datasets.exceptions import DatasetNotFoundError, DatasetsError
+    except ModuleNotFoundError as error:
+        raise MissingDependencyError(f"{address}", "datasets", "hub") from error
+    revision = None if address.is_folder else address.revision or None
+    try:
+        builder = load_dataset_builder(address.repository, name=address.configuration, revision=revision)
+        _check_builder(address, builder)
+        builder.download_and_prepare()
+        return builder.as_dataset(split=address.split)
+    except DatasetNotFoundError as error:
+        raise DataError(f"{address}: {_first_line(error)} A gated one needs `hf auth login`") from error
+    except RuntimeError as error:
+        raise DataError(f"{address}: {_first_line(error)}; {_parquet_hint(address)}") from error
+    except ConnectionError as error:
+        reason = f"not in the cache, and the hub cannot be reached: {_first_line(error)}"
+        raise DataError(f"{address}: {reason}. {_download_hint(address)}") from error
+    except (DatasetsError, OSError, ValueError) as error:
+        raise DataError(f"{address}: {_first_line(error.__cause__ or error)}") from error
+
+
+def _check_builder(address: HubAddress, builder: Any) -> None:
+    """Raise a DataError before any download unless the files are tables and the split exists."""
+    if builder.name not in _TABLES:
+        raise DataError(f"{address}: its files are of kind {builder.name!r}, not tables; {_parquet_hint(address)}")
+    splits = [str(split) for split in builder.config.data_files or {}]
+    if address.split not in splits:
+        raise DataError(f"{address}: there is no split {address.split!r}{did_you_mean(address.split, splits)}")
+
+
+def _parquet_hint(address: HubAddress) -> str:
+    if address.is_folder:
+        return f"download the hub's tables of it: hf download NAME --repo-type dataset --revision {_PARQUET}"
+    if address.revision == _PARQUET:
+        return "the hub has no tables of it"
+    return f"the hub may have tables of it: {replace(address, revision=_PARQUET)}"
+
+
+def _download_hint(address: HubAddress) -> str:
+    revision = f" --revision {address.revision}" if address.revision else ""
+    return (
+        f"Where there is a network, run `hf download {address.repository} --repo-type dataset{revision} "
+        f"--local-dir DATA_ROOT/{address.repository}`; files under the data root are used first"
+    )
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().partition("\n")[0]

@@ -1,17 +1,25 @@
-"""Tokens with IOB2 tags, one a line, an empty line between sentences (CoNLL 2003, WikiANN, MasakhaNER)."""
+"""Tokens with IOB2 tags, one per line, an empty line between sentences (CoNLL 2003, WikiANN, MasakhaNER)."""
 
 from __future__ import annotations
 
 from collections import Counter
 from sys import intern
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from interlace.core.errors import DataError
 from interlace.readers import Reader
-from interlace.readers._common import Tagged, chunks_of, joined, one_language, tagged_text
-from interlace.readers._entities import begun, is_iob
+from interlace.readers.common.text import (
+    Join,
+    TaggedLine,
+    chunks_of,
+    is_iob,
+    join_tokens,
+    one_language,
+    repaired_iob,
+    tagged_text,
+)
 from interlace.text.lines import read_lines
 
 if TYPE_CHECKING:
@@ -22,26 +30,24 @@ if TYPE_CHECKING:
 
 
 class Iob(Reader):
-    """Named entities. Columns stand apart by a tab, or by blanks where a line has no tab; further ones are passed over.
+    """Named entities. Columns are separated by tabs, or by spaces in lines without a tab; further columns are ignored.
 
-    An `I-` that does not go on with an entity of its type becomes a `B-` and is counted.
+    An `I-` that does not continue an entity of its type becomes a `B-` and is counted.
     """
 
     token: int = Field(0, description="Column of the token, from 0.")
     tag: int = Field(-1, description="Column of the tag, from 0; -1 is the last one.")
-    join: Literal["auto", "blank", "nothing"] = Field(
-        "auto", description="What stands between tokens in the line; auto: a blank, but nothing in unspaced scripts."
-    )
+    join: Join = Field("auto", description="Separator of tokens in the line; auto: a space, none in unspaced scripts.")
 
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text]:
-        """The files one after another; the tags are in `tags["names"]`, the words are the file's tokens."""
+        """Read one file after another; the words are the file's tokens, the tags are in `tags["names"]`."""
         language = one_language("iob", paths, languages)
         notes: Counter[str] = Counter()
         for chunk in chunks_of(sentence for path in paths for sentence in self._sentences(path, notes)):
             yield tagged_text(chunk, language, "names", "iob", notes)
             notes.clear()
 
-    def _sentences(self, path: Path, notes: Counter[str]) -> Iterator[Tagged]:
+    def _sentences(self, path: Path, notes: Counter[str]) -> Iterator[TaggedLine]:
         rows: list[tuple[str, str]] = []
         found = False
         for number, line in enumerate(read_lines(path), 1):
@@ -57,20 +63,17 @@ class Iob(Reader):
         if rows:
             yield self._sentence(rows, notes)
         elif not found:
-            raise DataError(f"{path}: no sentence in the file")
+            raise DataError(f"{path}: the file holds no sentence")
 
     def _cells(self, path: Path, number: int, line: str) -> tuple[str, str]:
         cells = line.split("\t") if "\t" in line else line.split(" ")
-        if len(cells) < 2 or not all(-len(cells) <= place < len(cells) for place in (self.token, self.tag)):
-            raise DataError(
-                f"{path}, line {number}: {len(cells)} columns, a token and a tag are expected: {line[:60]!r}"
-            )
+        if len(cells) < 2 or not all(-len(cells) <= column < len(cells) for column in (self.token, self.tag)):
+            raise DataError(f"{path}, line {number}: {len(cells)} columns, expected a token and a tag: {line[:60]!r}")
         tag = cells[self.tag].strip()
         if not is_iob(tag):
             raise DataError(f"{path}, line {number}: tag {tag!r}, expected O, B-TYPE or I-TYPE (IOB2)")
-        return cells[self.token].strip(), intern(tag)  # one string a tag, not one a word
+        return cells[self.token].strip(), intern(tag)  # one string per tag instead of one per word
 
-    def _sentence(self, rows: list[tuple[str, str]], notes: Counter[str]) -> Tagged:
-        blanks = {"auto": None, "blank": True, "nothing": False}[self.join]
-        line, spans = joined([token for token, _ in rows], blanks=blanks)
-        return line, spans, begun([tag for _, tag in rows], notes)
+    def _sentence(self, rows: list[tuple[str, str]], notes: Counter[str]) -> TaggedLine:
+        line, spans = join_tokens([token for token, _ in rows], self.join)
+        return line, spans, repaired_iob([tag for _, tag in rows], notes)

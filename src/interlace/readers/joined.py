@@ -1,4 +1,4 @@
-"""Both sides of a pair in one line, `source ||| target`, as fast_align reads them."""
+"""Both sides of a pair in one line, `source ||| target`, as in fast_align's input."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic import Field
 from interlace.alignment.formats import joined_lines
 from interlace.core.errors import DataError
 from interlace.readers import Reader
-from interlace.readers._common import chunks_of, plain_pairs
+from interlace.readers.common.text import chunks_of, plain_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 
 class Joined(Reader):
-    """Pairs as `source ||| target`, one a line, with blanks around the separator or without.
+    """Pairs `source ||| target`, one per line, with or without spaces around the separator.
 
-    Where one separator has blanks around it, others may stand inside words. Lines without anything keep their place,
-    as pairs of two empty sides, because links are counted by line.
+    If one separator of a line has spaces around it, others may occur inside words. An empty line is a pair of two
+    empty sides, because alignments are counted by line.
     """
 
-    word_tokenizer: str = Field("blanks", description="What finds the words (a member of the room of word tokenizers).")
+    word_tokenizer: str = Field("blanks", description="Word tokenizer (an entry of that registry).")
 
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[TextPairs]:
-        """The files one after another; two languages, that of the source first."""
+        """Read one file after another; `languages` are source and target."""
         if not paths or len(languages) != 2:
             raise DataError(
                 f"the reader 'joined' takes files of pairs in two languages, found {len(paths)} files for "

@@ -1,4 +1,4 @@
-"""One sentence a line: a file of one language, or two line-aligned files."""
+"""One sentence per line: a file of one language, or two line-aligned files."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from pydantic import Field
 
 from interlace.core.errors import DataError
 from interlace.readers import Reader
-from interlace.readers._common import chunks_of, plain_pairs, plain_text
-from interlace.text.lines import Lines as LinesOf
+from interlace.readers.common.text import chunks_of, plain_pairs, plain_text
 from interlace.text.lines import read_lines
 
 if TYPE_CHECKING:
@@ -20,17 +19,17 @@ if TYPE_CHECKING:
     from interlace.text import Text, TextPairs
 
 
-class Lines(Reader):
-    """Plain text, one sentence a line. Two languages stand in two files whose lines translate each other."""
+class PlainLines(Reader):
+    """Plain text, one sentence per line. Two languages are two line-aligned files."""
 
     by_line: ClassVar[bool] = True
 
-    word_tokenizer: str = Field("blanks", description="What finds the words (a member of the room of word tokenizers).")
+    word_tokenizer: str = Field("blanks", description="Word tokenizer (an entry of that registry).")
 
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text | TextPairs]:
-        """One language: its files one after another. Two languages: one file each, in their order."""
+        """Read the files of one language one after another, or two files in parallel, one for each language."""
         if len(languages) == 1 and paths:
-            for lines in chunks_of(LinesOf(*paths)):
+            for lines in chunks_of(line for path in paths for line in read_lines(path)):
                 yield plain_text(lines, languages[0], self.word_tokenizer)
         elif len(languages) == 2 and len(paths) == 2:
             first, second = languages
@@ -45,10 +44,10 @@ class Lines(Reader):
 
 
 def _pairs(first: Path, second: Path) -> Iterator[tuple[str, str]]:
-    """Lines of both files side by side.
+    """Yield corresponding lines of two files.
 
     Raises:
-        DataError: one has more lines than the other; the message has both counts.
+        DataError: one file has more lines than the other; the message has both counts.
     """
     sources, targets = read_lines(first), read_lines(second)
     for count, (source, target) in enumerate(zip_longest(sources, targets)):

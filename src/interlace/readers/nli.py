@@ -9,8 +9,8 @@ from pydantic import Field
 
 from interlace.core.errors import DataError
 from interlace.readers import Reader
-from interlace.readers._columns import rows
-from interlace.readers._common import chunks_of, one_language, plain_pairs
+from interlace.readers.common.tables import tsv_rows
+from interlace.readers.common.text import chunks_of, one_language, plain_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,10 +21,7 @@ if TYPE_CHECKING:
 LABELS = ("entailment", "neutral", "contradiction")
 _SYNONYMS = {"contradictory": "contradiction"}  # in XNLI's machine-translated training files
 _UNDECIDED = "-"  # the annotators did not agree
-
-
-# as XNLI and MultiNLI, XNLI's machine translations, and SICK name them
-_USUAL = {
+_USUAL = {  # names of XNLI and MultiNLI, of XNLI's machine translations, and of SICK
     "premise": ("sentence1", "premise", "sentence_A"),
     "hypothesis": ("sentence2", "hypo", "hypothesis", "sentence_B"),
     "label": ("gold_label", "label", "entailment_judgment"),
@@ -32,23 +29,23 @@ _USUAL = {
 
 
 def _usual(column: str) -> str:
-    return f"Column of the {column}; none: the one there is of {', '.join(_USUAL[column])}."
+    return f"Column of the {column}; default: the first present of {', '.join(_USUAL[column])}."
 
 
 class Nli(Reader):
     """Premise and hypothesis as the two sides of pairs in one language, labelled entailment, neutral, contradiction.
 
-    Pairs without a majority label (`-`) are left out and counted. Case does not matter in labels.
+    Pairs without a majority label (`-`) are left out and counted. Labels are compared without case.
     """
 
     premise: str | None = Field(None, description=_usual("premise"))
     hypothesis: str | None = Field(None, description=_usual("hypothesis"))
     label: str | None = Field(None, description=_usual("label"))
-    language_column: str = Field("language", description="Where this column exists, other languages' rows are skipped.")
-    word_tokenizer: str = Field("blanks", description="What finds the words (a member of the room of word tokenizers).")
+    language_column: str = Field("language", description="Column of the language; rows of other languages are skipped.")
+    word_tokenizer: str = Field("blanks", description="Word tokenizer (an entry of that registry).")
 
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[TextPairs]:
-        """The files one after another; one language makes `TextPairs` with it on both sides."""
+        """Read one file after another; both sides of the pairs are in the one language."""
         language = one_language("nli", paths, languages)
         notes: Counter[str] = Counter()
         found = False
@@ -62,8 +59,8 @@ class Nli(Reader):
             raise DataError(f"{names}: no labelled pair of language {language!r}")
 
     def _pairs(self, path: Path, language: str, notes: Counter[str]) -> Iterator[tuple[str, str, str]]:
-        wanted = [getattr(self, column) or usual for column, usual in _USUAL.items()]
-        for row in rows(path, wanted, header=True, optional=(self.language_column,)):
+        columns = [getattr(self, column) or usual for column, usual in _USUAL.items()]
+        for row in tsv_rows(path, columns, header=True, optional=(self.language_column,)):
             premise, hypothesis, label, own = row.cells
             if own and own != language:
                 continue

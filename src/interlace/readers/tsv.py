@@ -1,4 +1,4 @@
-"""Tab-separated columns, one of them or two chosen as text; no quoting."""
+"""Tab-separated columns, one or two of them text; no quoting."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pydantic import Field
 
 from interlace.core.errors import DataError
 from interlace.readers import Reader
-from interlace.readers._columns import Row, rows
-from interlace.readers._common import chunks_of, plain_pairs, plain_text
+from interlace.readers.common.tables import TsvRow, tsv_rows
+from interlace.readers.common.text import chunks_of, plain_pairs, plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 
 class Tsv(Reader):
-    """A table with a sentence a cell. By default its header names the columns by language."""
+    """A table with one sentence per cell. By default the header names the columns by language."""
 
     columns: tuple[str | int, ...] = Field(
-        (), description="The column of each language, by name or number from 0; empty: named like the languages."
+        (), description="Column of each language, by name or number from 0; default: the languages' names."
     )
     header: bool = Field(True, description="Whether the first line names the columns.")
-    label: str | int | None = Field(None, description="A column with a label of the line, by name or number.")
-    word_tokenizer: str = Field("blanks", description="What finds the words (a member of the room of word tokenizers).")
+    label: str | int | None = Field(None, description="Column of a label, by name or number.")
+    word_tokenizer: str = Field("blanks", description="Word tokenizer (an entry of that registry).")
 
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text | TextPairs]:
-        """The files one after another; a cell may be empty."""
+        """Read one file after another; cells may be empty."""
         columns = self._columns(paths, languages)
-        found = (row for path in paths for row in rows(path, columns, header=self.header))
+        found = (row for path in paths for row in tsv_rows(path, columns, header=self.header))
         for chunk in chunks_of(found):
             yield self._chunk(chunk, languages)
 
@@ -46,7 +46,7 @@ class Tsv(Reader):
             raise DataError(f"the reader 'tsv' has {len(columns)} columns for {len(languages)} languages; one each")
         return columns if self.label is None else [*columns, self.label]
 
-    def _chunk(self, chunk: list[Row], languages: list[str]) -> Text | TextPairs:
+    def _chunk(self, chunk: list[TsvRow], languages: list[str]) -> Text | TextPairs:
         labels = None if self.label is None else [row.cells[-1] for row in chunk]
         sides = [[row.cells[side] for row in chunk] for side in range(len(languages))]
         if len(languages) == 1:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import AfterValidator, BeforeValidator
 
 from interlace.core.errors import DataError, did_you_mean
-from interlace.readers._hub import Address, is_hub
+from interlace.readers.hub import HubAddress, is_hub
 from interlace.tasks._file_tables import flat
 from interlace.text.codes import three_letters, two_letters
 
@@ -48,7 +48,7 @@ def _check(files: Named) -> Named:
         for pattern in [patterns] if isinstance(patterns, str) else patterns:
             plain = check_pattern(_sliced(pattern)[0], FILLED)
             if is_hub(plain):
-                Address.read(plain)
+                HubAddress.parse(plain)
     if isinstance(files, dict):
         _refuse_shared(files)
     return files
@@ -212,7 +212,7 @@ def _paths(pattern: str, asked: FileQuery, language: str) -> Iterator[Path]:
     for codes in product(*known.values()):
         three = dict(zip(known, codes, strict=True))
         filled = pattern.format(**names, **{key: three[names[of]] for key, of in THREE.items()})
-        yield Path(str(Address.read(filled).under(asked.root))) if is_hub(filled) else asked.root / filled
+        yield Path(str(HubAddress.parse(filled).under(asked.root))) if is_hub(filled) else asked.root / filled
 
 
 def translated(files: Named, language: str, source: str) -> Named:

@@ -10,7 +10,7 @@ import numpy as np
 
 from interlace.core.errors import DataError
 from interlace.readers import READERS
-from interlace.readers._hub import is_hub
+from interlace.readers.hub import is_hub
 from interlace.text import Text, TextPairs
 
 if TYPE_CHECKING:

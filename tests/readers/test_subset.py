@@ -6,7 +6,7 @@ import pytest
 
 from interlace import readers
 from interlace.core.errors import DataError
-from interlace.readers._part import Part
+from interlace.readers.common.subset import RowSubset
 
 
 @pytest.fixture
@@ -22,40 +22,40 @@ def rows_of(part, paths, languages=("en",)):
 
 
 def test_a_stretch_of_rows_is_read(files):
-    assert rows_of(Part(rows="3:6"), files[:1]) == ["en 3", "en 4", "en 5"]
-    assert rows_of(Part(rows="9998:"), files[:1]) == ["en 9998", "en 9999"]
-    halves = rows_of(Part(rows=":5000"), files[:1]) + rows_of(Part(rows="5000:"), files[:1])
-    assert halves == rows_of(Part(), files[:1])
+    assert rows_of(RowSubset(rows="3:6"), files[:1]) == ["en 3", "en 4", "en 5"]
+    assert rows_of(RowSubset(rows="9998:"), files[:1]) == ["en 9998", "en 9999"]
+    halves = rows_of(RowSubset(rows=":5000"), files[:1]) + rows_of(RowSubset(rows="5000:"), files[:1])
+    assert halves == rows_of(RowSubset(), files[:1])
 
 
 def test_rows_go_on_from_file_to_file(files):
-    assert rows_of(Part(rows="9999:10001"), [files[0], files[0]]) == ["en 9999", "en 0"]
+    assert rows_of(RowSubset(rows="9999:10001"), [files[0], files[0]]) == ["en 9999", "en 0"]
 
 
 def test_shares_are_nested_and_near_what_was_asked_for(files):
     sizes, before = [], set()
     for share in (0.05, 0.1, 0.3, 1.0):
-        kept = rows_of(Part(share=share), files[:1])
+        kept = rows_of(RowSubset(share=share), files[:1])
         assert before <= set(kept)
         before, sizes = set(kept), [*sizes, len(kept)]
     assert sizes == pytest.approx([500, 1000, 3000, 10_000], abs=150)  # 3 standard deviations of 10,000 draws
-    assert set(rows_of(Part(share=0.1, seed=1), files[:1])) != set(rows_of(Part(share=0.1), files[:1]))
+    assert set(rows_of(RowSubset(share=0.1, seed=1), files[:1])) != set(rows_of(RowSubset(share=0.1), files[:1]))
 
 
 def test_files_that_correspond_keep_corresponding_rows(files):
-    (pairs,) = Part(share=0.01, rows="100:9000").read_chunks(files, ["en", "de"])
-    alone = rows_of(Part(share=0.01, rows="100:9000"), files[1:], ["de"])
+    (pairs,) = RowSubset(share=0.01, rows="100:9000").read_chunks(files, ["en", "de"])
+    alone = rows_of(RowSubset(share=0.01, rows="100:9000"), files[1:], ["de"])
     assert pairs.target.lines == alone
     assert [line.split()[1] for line in pairs.source.lines] == [line.split()[1] for line in alone]
 
 
 @pytest.mark.parametrize("size", [1, 7, 5000])
 def test_the_rows_hang_on_no_chunks(files, monkeypatch, size):
-    whole = rows_of(Part(share=0.02, rows="50:4500"), files[:1])
+    whole = rows_of(RowSubset(share=0.02, rows="50:4500"), files[:1])
     monkeypatch.setattr(readers, "CHUNK", size)
-    assert rows_of(Part(share=0.02, rows="50:4500"), files[:1]) == whole
+    assert rows_of(RowSubset(share=0.02, rows="50:4500"), files[:1]) == whole
 
 
 def test_a_part_without_rows_is_an_error(files):
-    with pytest.raises(DataError, match=r"a\.en: none of its 10,000 rows is asked for by rows '20000:'"):
-        rows_of(Part(rows="20000:"), files[:1])
+    with pytest.raises(DataError, match=r"a\.en: rows '20000:' select none of its 10,000 rows"):
+        rows_of(RowSubset(rows="20000:"), files[:1])

@@ -1,4 +1,4 @@
-"""Some rows of what another reader reads: a stretch of them, and a share of that, drawn row by row."""
+"""A range or random share of the rows of another reader."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ if TYPE_CHECKING:
 
     from interlace.text import Text, TextPairs
 
-ROWS = r"^$|^\d*:\d*$"
-_BLOCK = 4096  # rows whose fates are drawn together, so that no row's hangs on how a reader cuts its chunks
+ROWS_PATTERN = r"^$|^\d*:\d*$"
+_BLOCK = 4096  # rows drawn together, so that a draw does not depend on how a reader cuts its chunks
 
 
-class Part(Reader):
-    """Rows are counted from 0 over all files, as the reader hands them over.
+class RowSubset(Reader):
+    """Selects rows, counted from 0 over all files.
 
-    A row is kept where its own number, drawn uniformly from [0, 1), is below the share. So a smaller share is part of a
-    larger one, nothing has to be counted first, and files that correspond line by line keep corresponding rows.
+    A row is kept if its own number, drawn uniformly from [0, 1), is below the share. So a smaller share is a subset of
+    a larger one, and line-aligned files keep corresponding rows.
     """
 
-    reader: dict[str, Any] | str = Field("lines", description="What reads the files.")
-    rows: str = Field("", pattern=ROWS, description="'first:last', the last one left out.")
-    share: float = Field(1.0, gt=0, le=1, description="Share of those rows.")
-    seed: int = Field(0, ge=0, description="Of the draw.")
+    reader: dict[str, Any] | str = Field("lines", description="Reader of the files.")
+    rows: str = Field("", pattern=ROWS_PATTERN, description="Range 'first:last'; 'last' is excluded.")
+    share: float = Field(1.0, gt=0, le=1, description="Share of those rows to draw.")
+    seed: int = Field(0, ge=0, description="Random seed of the draw.")
 
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text | TextPairs]:
-        """The chunks of the reader with the rows that are kept; chunks without any are left out."""
+        """Yield the reader's chunks with the selected rows; chunks without any are skipped."""
         first, last = self._bounds()
         row = kept_rows = 0
         for chunk in READERS.build(self.reader).read_chunks(paths, languages):
@@ -51,8 +51,8 @@ class Part(Reader):
             if row >= last:
                 break
         if not kept_rows:
-            of = f", share {self.share:g}" if self.share < 1 else ""
-            raise DataError(f"{paths[0]}: none of its {row:,} rows is asked for by rows {self.rows or ':'!r}{of}")
+            share = f", share {self.share:g}" if self.share < 1 else ""
+            raise DataError(f"{paths[0]}: rows {self.rows or ':'!r}{share} select none of its {row:,} rows")
 
     def _bounds(self) -> tuple[int, int]:
         first, _, last = self.rows.partition(":")
@@ -64,6 +64,6 @@ class Part(Reader):
             return np.zeros(0, np.bool_)
         first = int(numbers[0]) // _BLOCK
         blocks = range(first, int(numbers[-1]) // _BLOCK + 1)
-        fates = np.concatenate([generator(Purpose.SAMPLE, self.seed, block, 2).random(_BLOCK) for block in blocks])
-        kept: NDArray[np.bool_] = fates[numbers - first * _BLOCK] < self.share
+        draws = np.concatenate([generator(Purpose.SAMPLE, self.seed, block, 2).random(_BLOCK) for block in blocks])
+        kept: NDArray[np.bool_] = draws[numbers - first * _BLOCK] < self.share
         return kept
