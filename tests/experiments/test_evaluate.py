@@ -10,7 +10,7 @@ from transformers import BertModel
 
 from interlace.core.errors import CheckpointError, DataError, RunError, SettingsError
 from interlace.data.vocab import Vocab
-from interlace.experiments import Recipe, change_recipe, evaluate, read_recipe, scored_files
+from interlace.experiments import Recipe, change_recipe, evaluate, read_recipe, score_store
 from interlace.experiments._knowledge import Knowledge
 from interlace.experiments.evaluate import Target, _open, _task
 from interlace.experiments.evaluate import evaluate as run
@@ -107,35 +107,25 @@ def test_all_that_a_task_reads_is_looked_at(target, made, tmp_path, name, more, 
     assert changed(target, made, more, name, tmp_path / file)
 
 
-def test_conditions_are_the_same_for_two_models_and_not_for_two_settings(mine, made, tmp_path):
-    def conditions(target):
-        return {row["conditions"] for row in run(target, ["pos"], seeds=2)}
+def test_the_settings_key_is_the_same_for_two_models_and_not_for_two_settings(mine, made, tmp_path):
+    def settings(target):
+        return {row["settings_key"] for row in run(target, ["pos"], seeds=2)}
 
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "model.safetensors").write_bytes(b"two")
     other = replace(mine, model=str(tmp_path / "other"), into=tmp_path / "others")
     longer = mine.changed(change_recipe(mine.recipe, {"evaluate.tasks.pos.tuning.epochs": "7"}))
-    assert conditions(mine) == conditions(other) != conditions(longer)
-    assert len(conditions(mine)) == 1
+    assert settings(mine) == settings(other) != settings(longer)
+    assert len(settings(mine)) == 1
 
 
-def test_conditions_do_not_depend_on_where_the_data_stands(mine, made, tmp_path):
-    def conditions(root, into):
+def test_the_settings_key_does_not_depend_on_where_the_data_stands(mine, made, tmp_path):
+    def settings(root, into):
         (tmp_path / root).mkdir()
         placed = replace(mine, recipe=mine.recipe.model_copy(update={"toy": None, "data_root": str(tmp_path / root)}))
-        return {row["conditions"] for row in run(replace(placed, into=tmp_path / into), ["pos"], seeds=1)}
+        return {row["settings_key"] for row in run(replace(placed, into=tmp_path / into), ["pos"], seeds=1)}
 
-    assert conditions("here", "one") == conditions("there", "two")
-
-
-def test_rows_of_before_conditions_were_told_get_theirs_and_are_not_made_again(mine, made):
-    run(mine, ["pos"], seeds=1)
-    book = mine.into / "scores.json"
-    before = book.read_text()
-    book.write_text(json.dumps([{**row, "conditions": ""} for row in json.loads(before)]))
-    run(mine, ["pos"], seeds=1)
-    assert json.loads(book.read_text()) == json.loads(before)
-    assert len(made) == 1
+    assert settings("here", "one") == settings("there", "two")
 
 
 def test_scores_outlive_their_files(mine, made, tmp_path):
@@ -146,7 +136,7 @@ def test_scores_outlive_their_files(mine, made, tmp_path):
     (tmp_path / "away").rename(tmp_path / "test.de.conllu")
     book = mine.into / "scores.json"
     book.write_text(
-        json.dumps([{key: row[key] for key in row if key != "files"} for row in json.loads(book.read_text())])
+        json.dumps([{key: row[key] for key in row if key != "files_key"} for row in json.loads(book.read_text())])
     )
     run(mine, ["pos"], seeds=1)
     assert len(made) == 1
@@ -163,7 +153,7 @@ def test_what_is_there_is_not_made_again(target, made):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("{}", "a list of scores is expected"),
+        ("{}", "expected a list of scores"),
         ('[{"task": "pos"}]', "entry 1 lacks seed, language"),
         ("[3]", "entry 1 lacks task"),
     ],
@@ -171,7 +161,7 @@ def test_what_is_there_is_not_made_again(target, made):
 def test_a_damaged_file_of_scores_is_told_and_kept(target, made, text, said):
     (target.into).mkdir()
     (target.into / "scores.json").write_text(text)
-    with pytest.raises(RunError, match=f"scores.json: damaged: {said}.*; move it away to score anew"):
+    with pytest.raises(RunError, match=f"scores.json: damaged: {said}.*; move (it|the file) away to score again"):
         run(target, ["retrieval"])
     assert not made
     assert (target.into / "scores.json").read_text() == text
@@ -300,7 +290,7 @@ def test_a_row_says_what_was_found_of_its_test_text_and_of_whose_text_nobody_kno
     }
     monkeypatch.setattr(evaluate, "kept_leaks", lambda *_: [leak])
     rows = run(replace(target, trained=target.recipe), ["retrieval"])
-    found = {row["language"]: row.get("leak") for row in rows}
+    found = {row["language"]: row.get("contamination") for row in rows}
     assert found["de"] == {"exact": 0.0, "ngram": 1.5, "n": 8, "unknown": ["mbert"]}
     assert found["es"] is None
 
@@ -312,10 +302,10 @@ def test_a_probe_loads_its_model_once_for_all_languages(target, monkeypatch):
         cell.measure  # noqa: B018 - loads the model where it has not been loaded
         return [{"task": cell.name, "seed": 0, "setting": "zero-shot", "language": fit.scored[0][1], "score": 1}]
 
-    real = scored_files.find
+    real = score_store.find
     scored_by(monkeypatch, scored)
     monkeypatch.setattr(evaluate, "load", lambda model, _vocab: loads.append(model) or MagicMock())
-    monkeypatch.setattr(scored_files, "find", lambda model: looks.append(model) or real(model))
+    monkeypatch.setattr(score_store, "find", lambda model: looks.append(model) or real(model))
     monkeypatch.setattr(evaluate.Vocab, "load", lambda _: None)
     monkeypatch.setattr(evaluate, "data_root", lambda _: Path("nowhere"))
     assert len(run(target, ["retrieval"])) == 3

@@ -20,6 +20,7 @@ from interlace.core.errors import InterlaceError, SettingsError
 from interlace.experiments import read_recipe
 from interlace.experiments.prepare import data_root
 from interlace.experiments.pretrain import pretrain
+from interlace.experiments.score_store import outcomes_key
 from interlace.tasks import TASKS
 from interlace.tasks._dictionary import read_entries
 from interlace.training.predictions import outcomes_file, read_outcomes
@@ -260,7 +261,7 @@ def test_what_is_kept_of_each_example_gives_the_same_score(kind, name, scored):
         if row["task"] != name:
             continue
         path = outcomes_file(folder, name, 0, row["setting"])
-        kept = read_outcomes(path, row["language"], row["key"])
+        kept = read_outcomes(path, row["language"], outcomes_key(row))
         scale = 100 if row["unit"] == "%" else 1
         assert scale * kept.total == pytest.approx(row["score"], rel=1e-4, abs=1e-3), row
         assert kept.identity == row["examples"]

@@ -88,7 +88,7 @@ def test_settings_stand_in_tables_of_their_own(make_run):
 def test_rules_and_leaks_are_told_below_their_table(make_run):
     folder = make_run("mlm", gain=0.0)
     change(folder, "scores.json", lambda rows: [
-        {**row, "tuning": {"rule": "mean-dev"}, "leak": {"exact": 0.2, "ngram": 3.4, "n": 8}} for row in rows
+        {**row, "tuning": {"rule": "mean-dev"}, "contamination": {"exact": 0.2, "ngram": 3.4, "n": 8}} for row in rows
     ])  # fmt: skip
     text = write_report([folder], folder / "report.html").read_text(encoding="utf-8")
     assert "Weights were chosen by mean-dev." in text
@@ -99,7 +99,7 @@ def test_rules_and_leaks_are_told_below_their_table(make_run):
 def test_models_in_whose_text_nobody_could_look_are_named(make_run):
     folder = make_run("mlm", gain=0.0)
     leak = {"exact": 0.0, "ngram": 0.0, "n": 8, "unknown": ["bert-base-multilingual-cased"]}
-    change(folder, "scores.json", lambda rows: [{**row, "leak": leak} for row in rows])
+    change(folder, "scores.json", lambda rows: [{**row, "contamination": leak} for row in rows])
     text = write_report([folder], folder / "report.html").read_text(encoding="utf-8")
     assert "What bert-base-multilingual-cased read before is not known, and was not looked into." in text
 

@@ -102,7 +102,7 @@ def test_runs_share_a_column_where_they_were_scored_alike_whatever_their_recipes
             bare_run(
                 tmp_path / f"{'-'.join(conditions)}{seed}",
                 "same",
-                [score("de", seed, conditions=condition)],
+                [score("de", seed, settings_key=condition)],
                 seed,
                 evaluate={"seeds": seed},
             )
@@ -124,12 +124,12 @@ def test_scores_of_other_files_and_runs_in_folders_of_one_name_are_kept_apart(tm
             runs.append(bare_run(tmp_path / f"{name}{number}" / "mlm", "mlm", [row], number, **recipe))
         return only(zero_shot_table(runs)).recipes
 
-    alike = {"conditions": "x"}
-    assert table("a", score("de", 1, files="f", **alike), score("de", 2, files="g", **alike)) == [
+    alike = {"settings_key": "x"}
+    assert table("a", score("de", 1, files_key="f", **alike), score("de", 2, files_key="g", **alike)) == [
         "mlm (a0/mlm)",
         "mlm (a1/mlm)",
     ]
-    assert table("b", score("de", 1, files="f", **alike), score("de", 2, files="", **alike)) == ["mlm"]
+    assert table("b", score("de", 1, files_key="f", **alike), score("de", 2, files_key="", **alike)) == ["mlm"]
 
 
 def test_checkpoints_without_a_recipe_are_each_their_own(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from interlace.experiments import Recipe, read_recipe
 from interlace.experiments.evaluate import _open
 from interlace.experiments.prepare import prepare
 from interlace.experiments.pretrain import pretrain
-from interlace.experiments.scored_files import model_key
+from interlace.experiments.score_store import model_key
 from interlace.models.build import build_model, load
 from interlace.models.seq2seq import Seq2Seq
 from interlace.tasks.perplexity import Perplexity

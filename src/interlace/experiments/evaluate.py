@@ -13,14 +13,12 @@ from interlace.core.errors import DataError, InterlaceError, RunError
 from interlace.data.vocab import Vocab
 from interlace.experiments import Recipe
 from interlace.experiments._knowledge import Knowledge
-from interlace.experiments._scorebook import Scorebook
-from interlace.experiments._scored_under import conditions_of, key_of
 from interlace.experiments._within_memory import score_within_memory
 from interlace.experiments.card import write_card
 from interlace.experiments.embeddings import static_vectors
 from interlace.experiments.leaks import kept_leaks
 from interlace.experiments.prepare import data_root
-from interlace.experiments.scored_files import files_key, model_key
+from interlace.experiments.score_store import ScoreStore, identity_of, model_key, with_files
 from interlace.models.build import load
 from interlace.models.checkpoint_files import find
 from interlace.tasks._translating import Translating
@@ -35,7 +33,7 @@ if TYPE_CHECKING:
 
     from accelerate import Accelerator
 
-    from interlace.experiments._scorebook import Place
+    from interlace.experiments.score_store import Place, ScoreIdentity
     from interlace.models.backbone import Backbone
     from interlace.tasks import Task
     from interlace.training.evaluation_job import Score
@@ -120,7 +118,7 @@ def evaluate(
     model = model_key(target.model)
     failures: list[InterlaceError] = []
     with locked(target.into) if accelerator.is_main_process else nullcontext():
-        book = Scorebook(
+        store = ScoreStore(
             target.into,
             lambda: _written(target),
             writes=accelerator.is_main_process,
@@ -132,18 +130,20 @@ def evaluate(
             count = (seeds or settings.seeds) if task.learner() else 1
             try:
                 cells = [replace(cell, seed=seed, watch=watch(name, seed)) for seed in range(count)]
-                failures += _score(target, model, book, cells)
+                failures += _score(target, model, store, cells)
             except InterlaceError as error:
                 failures.append(error)
             cell.read.clear()  # which its seeds shared
-        if accelerator.is_main_process and target.trained is not None and book.asked:
-            scored = {place[0] for place in book.asked}
-            book.add(_leaks(target, [name for name in names if name in scored], [str(failure) for failure in failures]))
-    if failures and not book.asked:
+        if accelerator.is_main_process and target.trained is not None and store.requested:
+            scored = {place[0] for place in store.requested}
+            store.add(
+                _leaks(target, [name for name in names if name in scored], [str(failure) for failure in failures])
+            )
+    if failures and not store.requested:
         raise failures[0]
     if failures:
-        raise IncompleteError(failures, book.rows_asked())
-    return book.rows_asked()
+        raise IncompleteError(failures, store.requested_rows())
+    return store.requested_rows()
 
 
 def _task(target: Target, name: str) -> Task:
@@ -172,21 +172,24 @@ class IncompleteError(RunError):
         self.rows = rows
 
 
-def _score(target: Target, model: str, book: Scorebook, cells: list[Cell]) -> list[InterlaceError]:
+def _score(target: Target, model: str, store: ScoreStore, cells: list[Cell]) -> list[InterlaceError]:
     """What is missing of one task, a cell a seed; what cannot be scored is told and costs the rest nothing."""
-    planned = [(cell, fit, key_of(target.recipe, model, cell, fit)) for cell in cells for fit in fits(cell)]
+    planned = [(cell, fit, identity_of(target.recipe, model, cell, fit)) for cell in cells for fit in fits(cell)]
     if not planned:
         name = cells[0].name
         raise DataError(f"{name}: no language to score it in; name some: --set 'evaluate.tasks.{name}.targets=[..]'")
-    book.drop(cells[0].name, {key for _, _, key in planned})
-    keyed = {(cell.seed, key): replace(cell, into=target.into, key=key) for cell, _, key in planned}
+    store.drop(cells[0].name, {identity for _, _, identity in planned})
+    keyed = {
+        (cell.seed, identity): replace(cell, into=target.into, key=identity.outcomes_key)
+        for cell, _, identity in planned
+    }
     kept = target.into / "tuning" / file_name(cells[0].name)
     if cells[0].accelerator.is_main_process:
-        forget_other_sweeps(kept, {key for _, _, key in planned})
+        forget_other_sweeps(kept, {identity.outcomes_key for _, _, identity in planned})
     failures: list[InterlaceError] = []
-    for cell, fit, key in planned:
+    for cell, fit, identity in planned:
         try:
-            lost = _see_to(book, keyed[cell.seed, key], fit, conditions_of(target.recipe, cell, fit), kept)
+            lost = _score_missing(store, keyed[cell.seed, identity], fit, identity, kept)
         except InterlaceError as error:
             lost = error
         if lost and str(lost) not in map(str, failures):  # one file may be missed by every seed, and both directions
@@ -195,26 +198,26 @@ def _score(target: Target, model: str, book: Scorebook, cells: list[Cell]) -> li
     return failures
 
 
-def _see_to(book: Scorebook, cell: Cell, fit: Fit, conditions: str, kept: Path) -> InterlaceError | None:
-    """Have the rows of a fine-tuning, or of a probe, in the book; what some of its languages lack comes back.
+def _score_missing(
+    store: ScoreStore, cell: Cell, fit: Fit, identity: ScoreIdentity, kept: Path
+) -> InterlaceError | None:
+    """Compute the missing scores of one fine-tuning run or probe and store them; return the error of missing files.
 
-    kept: where sweeps of the task stand while they last.
+    kept: folder of the learning-rate sweeps of the task that are not finished.
     """
-    lost, files, places = None, files_key(cell.task, cell.source, cell.root, fit), _places(cell, fit)
-    if fit.trained and not book.holds(places, cell.key, files):
+    lost, identity, places = None, with_files(identity, cell, fit), _places(cell, fit)
+    if fit.trained and not store.holds(places, identity):
         fit, lost = readable(cell, fit)
         if lost:
-            files, places = files_key(cell.task, cell.source, cell.root, fit), _places(cell, fit)
-    if book.holds(places, cell.key, files):
-        book.tell(places, conditions)
-    else:
+            identity, places = with_files(identity, cell, fit), _places(cell, fit)
+    if not store.holds(places, identity):
         log.info("scoring %s, seed %d", cell.name, cell.seed)
-        sweep = kept / f"{cell.key}.{files}.{cell.seed}" if fit.trained else None
+        sweep = kept / f"{cell.key}.{identity.files}.{cell.seed}" if fit.trained else None
         rows = score_within_memory(replace(cell, sweep=sweep) if sweep else cell, fit)  # a probe's share its model
-        book.put(places, cell.key, rows, files, conditions)
+        store.put(places, identity, rows)
         if sweep and cell.accelerator.is_main_process:
             forget_sweep(sweep)
-    book.asked += places
+    store.requested += places
     return lost
 
 
@@ -238,7 +241,8 @@ def _leaks(target: Target, names: list[str], told: list[str]) -> dict[tuple[str,
         return {}
     facts = ("exact", "ngram", "n", "unknown")
     return {
-        (leak["task"], leak["language"]): {"leak": {key: leak[key] for key in facts if key in leak}} for leak in found
+        (leak["task"], leak["language"]): {"contamination": {key: leak[key] for key in facts if key in leak}}
+        for leak in found
     }
 
 

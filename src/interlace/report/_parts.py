@@ -69,8 +69,8 @@ class Score(_Part):
     setting: what was trained on and scored. translations: whose, where there are any. seconds: of scoring alone.
     tuning: how the weights were chosen (`rule`), and the `seconds` and `tokens` of the fine-tuning that they are from.
     signatures: how some of the scores were computed. low, high: of the main one, over test examples.
-    key: names the model, the settings and the fine-tuning that the score is of; conditions: the latter two;
-    files: what the task's files held; examples: names the test examples themselves, "" where nobody said.
+    key: names the model, the settings and the fine-tuning that the score is of; settings_key: the latter two;
+    files_key: what the task's files held; examples: names the test examples themselves, "" where nobody said.
     scores: others that were measured beside it, by name. model: the checkpoint as it was named to `interlace evaluate`;
     "" of a model that was pre-trained here, and where nobody said.
     """
@@ -88,14 +88,14 @@ class Score(_Part):
     translations: str = ""
     seconds: float = 0.0
     tuning: dict[str, Any] = {}
-    leak: Leak | None = None
+    contamination: Leak | None = None
     scores: dict[str, float] = {}
     signatures: dict[str, str] = {}
     low: float | None = None
     high: float | None = None
     key: str = ""
-    conditions: str = ""
-    files: str = ""
+    settings_key: str = ""
+    files_key: str = ""
     examples: str = ""
     model: str = ""
 

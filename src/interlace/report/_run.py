@@ -174,7 +174,8 @@ def _measured(run: Run) -> dict[tuple[str, str, str], tuple[str, str]]:
     """By task, setting and language: under which conditions, and what the files held where that is known."""
     section = json.dumps(run.recipe.get("evaluate"), sort_keys=True)
     return {
-        (score.task, score.setting, score.language): (score.conditions or section, score.files) for score in run.scores
+        (score.task, score.setting, score.language): (score.settings_key or section, score.files_key)
+        for score in run.scores
     }
 
 

@@ -131,8 +131,10 @@ def _table(scored: list[tuple[Run, Score]]) -> TaskTable:
         setting=first.setting,
         translations=joined(list(dict.fromkeys(score.translations for _, score in scored if score.translations))),
         rules=tuple(dict.fromkeys(str(score.tuning["rule"]) for _, score in scored if "rule" in score.tuning)),
-        leak=max((score.leak.ngram for _, score in scored if score.leak), default=None),
-        unread=tuple(dict.fromkeys(name for _, score in scored if score.leak for name in score.leak.unknown)),
+        leak=max((score.contamination.ngram for _, score in scored if score.contamination), default=None),
+        unread=tuple(
+            dict.fromkeys(name for _, score in scored if score.contamination for name in score.contamination.unknown)
+        ),
         asked=_asked(first.metric, recipes, scored),
         unlike=tuple(language for language in languages if _differ(language, finite)),
         collapses=collapses(

@@ -1,1 +1,263 @@
-"""Scores and what to conclude from them: statistics, test examples, figures that papers publish."""
+"""One tidy table of scores, with statistics, comparisons of systems and published figures that work on it.
+
+A row of the table, `Score`, is one value of one metric. The files `scores.json` of runs hold an entry for each
+evaluation, which becomes a row for each of its metrics; `results.json` and `results.parquet` of studies hold rows.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, overload
+
+from interlace.core.errors import DataError, MissingDependencyError, RunError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+
+    import pandas as pd
+
+ZERO_SHOT, SUPERVISED = "zero-shot", "supervised"
+COLLAPSED = "\N{DOUBLE DAGGER}"  # marks a score of a collapsed fine-tuning
+COLLAPSED_NOTE = (
+    COLLAPSED + ": includes a collapsed fine-tuning ({} of {} here), which predicts the same label or the same answer "
+    "positions for every example."
+)
+
+Scale = tuple[str, bool | None]  # unit, and whether greater is better (None: neither)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Score:
+    """One value of one metric: a system on the test examples of a task in one setting and language.
+
+    system: what is compared; label: its name in tables; axes: the study settings that distinguish its variants.
+    run: the run folder, the unit of pre-training; pretrained: False for a checkpoint that was not pre-trained here.
+    seed: of the fine-tuning. main: whether the metric is the task's main metric.
+    greater_is_better: None where neither is. low, high: 95 % bootstrap interval of the main metric over test examples.
+    n: test examples. translations: "human" or "machine" where translated text is read. tuning: how weights were
+    selected. contamination: test text found in the pre-training text. signatures: of metrics such as BLEU.
+    examples: hash of the test examples. key: identifies the score by model content, task settings, contents of the test
+    files, and the task's scoring version, which are the next four columns. seconds: of predicting and scoring.
+    """
+
+    study: str = ""
+    cell: str = ""
+    system: str = ""
+    label: str = ""
+    axes: dict[str, Any] = field(default_factory=dict)
+    model: str = ""
+    run: str = ""
+    pretrained: bool = True
+    pretraining_seed: int | None = None
+    seed: int = 0
+    task: str
+    setting: str = ZERO_SHOT
+    source: str = ""
+    language: str
+    metric: str
+    main: bool = True
+    unit: str = "%"
+    greater_is_better: bool | None = True
+    score: float
+    low: float | None = None
+    high: float | None = None
+    n: int | None = None
+    translations: str = ""
+    tuning: dict[str, Any] = field(default_factory=dict)
+    contamination: dict[str, Any] = field(default_factory=dict)
+    signatures: dict[str, str] = field(default_factory=dict)
+    examples: str = ""
+    key: str = ""
+    model_key: str = ""
+    settings_key: str = ""
+    files_key: str = ""
+    scoring_version: int = 1
+    tokens: int | None = None
+    steps: int | None = None
+    parameters: int | None = None
+    seconds: float = 0.0
+    pretraining_seconds: float | None = None
+    evaluation_seconds: float | None = None
+    interlace: str = ""
+    commit: str = ""
+    device: str = ""
+    precision: str = ""
+    finished: str = ""
+
+    @property
+    def collapsed(self) -> bool:
+        """Whether the score is of a collapsed fine-tuning."""
+        return bool(self.tuning.get("collapsed"))
+
+    @property
+    def fine_tuning(self) -> tuple[Hashable, ...]:
+        """Identifies the fine-tuning; scores of several languages may share one."""
+        return self.run, self.task, self.setting, self.seed, self.key
+
+
+class ScoreTable(Sequence[Score]):
+    """Scores in order; `filter` and `group` make smaller tables."""
+
+    def __init__(self, rows: Iterable[Score] = ()) -> None:
+        self.rows = tuple(rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @overload
+    def __getitem__(self, place: int) -> Score: ...
+    @overload
+    def __getitem__(self, place: slice) -> ScoreTable: ...
+    def __getitem__(self, place: int | slice) -> Score | ScoreTable:
+        return ScoreTable(self.rows[place]) if isinstance(place, slice) else self.rows[place]
+
+    def __iter__(self) -> Iterator[Score]:
+        return iter(self.rows)
+
+    def __add__(self, other: Iterable[Score]) -> ScoreTable:
+        return ScoreTable([*self.rows, *other])
+
+    def filter(self, keep: Callable[[Score], bool] | None = None, **columns: Any) -> ScoreTable:
+        """Return the rows with these values in these columns, such as `filter(task="pos", main=True)`."""
+        return ScoreTable(
+            row
+            for row in self.rows
+            if all(getattr(row, name) == value for name, value in columns.items()) and (keep is None or keep(row))
+        )
+
+    def group(self, *columns: str) -> dict[Any, ScoreTable]:
+        """Return a table for each value of a column, or each tuple of values of several, in order of appearance."""
+        found: dict[Any, list[Score]] = {}
+        for row in self.rows:
+            key = tuple(getattr(row, name) for name in columns)
+            found.setdefault(key if len(columns) > 1 else key[0], []).append(row)
+        return {key: ScoreTable(rows) for key, rows in found.items()}
+
+    def unique(self, column: str) -> list[Any]:
+        """Return the values of a column, each once."""
+        return list(dict.fromkeys(getattr(row, column) for row in self.rows))
+
+    def collapse_note(self) -> str:
+        """Return a sentence on collapsed fine-tunings for a caption; empty where none collapsed."""
+        tuned: dict[Hashable, bool] = {}
+        for row in self.rows:
+            if row.tuning:
+                tuned[row.fine_tuning] = tuned.get(row.fine_tuning, False) or row.collapsed
+        return COLLAPSED_NOTE.format(sum(tuned.values()), len(tuned)) if any(tuned.values()) else ""
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Return the rows as dictionaries; the axes are columns behind `label`."""
+        return [_flat(row) for row in self.rows]
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return a data frame.
+
+        Raises:
+            MissingDependencyError: pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError:
+            raise MissingDependencyError("a data frame of scores", "pandas") from None
+        return pd.DataFrame(self.to_dicts(), columns=None if self.rows else [item.name for item in fields(Score)])
+
+    def _repr_html_(self) -> str:
+        return str(self.to_pandas()._repr_html_())  # type: ignore[operator]
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """Return `to_dicts` with null for numbers that are not finite."""
+        return [{key: _finite(value) for key, value in row.items()} for row in self.to_dicts()]
+
+    @classmethod
+    def from_json(cls, data: Any, where: str) -> ScoreTable:
+        """Read what `to_json` returns; raise RunError if it is damaged."""
+        rows = []
+        try:
+            for found in data:
+                kept = {key: value for key, value in found.items() if key in _NAMES}
+                axes = {key: value for key, value in found.items() if key not in _NAMES}
+                score = math.nan if kept["score"] is None else kept["score"]
+                rows.append(Score(**{**kept, "axes": axes, "score": score}))
+        except (AttributeError, KeyError, TypeError) as error:
+            raise RunError(f"{where}: damaged: {error}") from error
+        return cls(rows)
+
+    def to_arrow(self) -> Any:
+        """Return an Arrow table; dictionaries become JSON text."""
+        import pyarrow as pa
+
+        kinds = {"str": pa.string(), "int": pa.int64(), "float": pa.float64(), "bool": pa.bool_()}
+        rows = [
+            {key: json.dumps(value) if isinstance(value, dict) else value for key, value in row.items()}
+            for row in self.to_dicts()
+        ]
+        columns = {}
+        for name in rows[0] if rows else [item.name for item in fields(Score) if item.name != "axes"]:
+            values = [row[name] for row in rows]
+            declared = _NAMES.get(name)
+            kind = kinds.get(declared.partition(" ")[0], pa.string()) if declared else None
+            columns[name] = pa.array(values, kind) if kind is not None else _axis(values)
+        return pa.table(columns)
+
+
+_NAMES: dict[str, str] = {item.name: str(item.type) for item in fields(Score)}
+
+
+def _flat(row: Score) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name in _NAMES:
+        found |= row.axes if name == "axes" else {name: getattr(row, name)}
+    return found
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _axis(values: Sequence[Any]) -> Any:
+    """Return numbers and truth values as they are, values of mixed types as text."""
+    import pyarrow as pa
+
+    types = {type(value) for value in values if value is not None}
+    plain = types in ({bool}, {int}, {float}, {int, float})
+    return pa.array(
+        values
+        if plain
+        else [value if value is None or isinstance(value, str) else json.dumps(value) for value in values]
+    )
+
+
+def table_of_entries(
+    entries: Iterable[Mapping[str, Any]],
+    where: str = "scores.json",
+    scale: Callable[[str, str], Scale] = lambda _task, _metric: ("", True),
+    **columns: Any,
+) -> ScoreTable:
+    """Return the rows of evaluation entries (`scores.json`): the main metric of each, then its other metrics.
+
+    Args:
+        entries: each with `task`, `metric`, `language`, `score`, and `scores` by metric.
+        where: names the file in errors.
+        scale: unit and direction of the metrics beside the main one, by task and metric.
+        columns: values of further columns, the same in all rows.
+
+    Raises:
+        DataError: an entry lacks a column, or has a value of the wrong type.
+    """
+    rows: list[Score] = []
+    for number, entry in enumerate(entries, 1):
+        try:
+            kept = {key: value for key, value in entry.items() if key in _NAMES and value is not None}
+            main = Score(**{**kept, **columns, "score": float("nan" if entry["score"] is None else entry["score"])})
+            others = {key: float(value) for key, value in entry.get("scores", {}).items() if key != main.metric}
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise DataError(f"{where}, entry {number}: damaged: {error}") from error
+        rows.append(main)
+        for metric, value in others.items():
+            unit, greater = scale(main.task, metric)
+            change = {"metric": metric, "main": False, "unit": unit, "greater_is_better": greater, "score": value}
+            rows.append(replace(main, **change, low=None, high=None))  # type: ignore[arg-type]
+    return ScoreTable(rows)

@@ -78,7 +78,7 @@ def test_the_caption_tells_how_much_test_text_was_read_before():
     rows = scored("mlm", 0, 80.0, 50.0, {"p@1": 10.0})
     assert "in a row" not in transfer(rows, "t")[0].caption
     for one, share in zip(rows, (1.0, 12.34, 2.0), strict=False):
-        one["leak"] = {"exact": 0.0, "ngram": share, "n": 100}
+        one["contamination"] = {"exact": 0.0, "ngram": share, "n": 100}
     assert "stand in pre-training text: pos up to 12.3 %." in transfer(rows, "t")[0].caption
 
 

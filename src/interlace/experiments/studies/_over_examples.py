@@ -9,6 +9,7 @@ import numpy as np
 
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.randomness import Purpose, generator
+from interlace.experiments.score_store import outcomes_key
 from interlace.experiments.studies._comparison import Untested, made
 from interlace.experiments.studies.measures import OTHERS
 from interlace.scores.examples import Examples, approximate_randomization, mcnemar, paired_bootstrap
@@ -102,7 +103,7 @@ def _pooled(rows: Sequence[Row], measure: Measure, variant: Variant, into: Path)
         read_outcomes(
             outcomes_file(into / row["run"], measure.task, row["tuning_seed"], measure.setting),
             measure.language,
-            row.get("key"),
+            outcomes_key(row) if row.get("key") else None,
         )
         for row in _of(rows, measure, variant)
     ]

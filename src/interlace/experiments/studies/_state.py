@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from interlace import __version__
 from interlace.core.errors import RunError
-from interlace.experiments.scored_files import scored_keys
+from interlace.experiments.score_store import content_keys
 from interlace.text.lines import atomic
 from interlace.training.run_folder import EVALUATION, RECIPE, RUN, SCORES, VECTORS, read_json, write_json
 
@@ -87,7 +87,7 @@ class Places:
     def scored(self, cell: Cell) -> dict[str, str]:
         """What the model and the files hold that a cell's scores rest on; "" where nobody can tell."""
         kind = VECTORS if cell.recipe.embeddings else "model"
-        return scored_keys(cell.model or str(self.home(cell) / kind), cell.recipe, cell.tasks)
+        return content_keys(cell.model or str(self.home(cell) / kind), cell.recipe, cell.tasks)
 
     def home(self, cell: Cell) -> Path:
         """The run whose model a cell scores, where it is pre-trained here: its own, or that of its origin."""

@@ -28,11 +28,12 @@ KINDS: dict[str, str] = {
     "task": "string", "setting": "string", "source": "string", "language": "string",
     "metric": "string", "main": "bool", "unit": "string", "greater_is_better": "bool", "score": "double",
     "low": "double", "high": "double", "n": "int64",
-    "translations": "string", "tuning": "string", "leak": "string",
+    "translations": "string", "tuning": "string", "contamination": "string",
     "tokens": "int64", "steps": "int64", "parameters": "int64",
     "seconds": "double", "pretraining_seconds": "double", "evaluation_seconds": "double",
     "interlace": "string", "commit": "string", "device": "string", "precision": "string",
-    "finished": "string", "run": "string", "key": "string",
+    "finished": "string", "run": "string", "key": "string", "model_key": "string",
+    "settings_key": "string", "files_key": "string", "scoring_version": "int64",
 }  # fmt: skip
 """Columns and their Arrow types; a column an axis stands behind `label`. `low` and `high`: the middle 95 % of the main
 score over test examples drawn again, where what each got is known. `seconds`: of predicting and scoring;
@@ -40,7 +41,21 @@ score over test examples drawn again, where what each got is known. `seconds`: o
 `key` names the model and settings that a score is of; `greater_is_better` is empty where neither is."""
 
 # What a score's row has as well:
-_SCORED = ("task", "source", "language", "n", "seconds", "translations", "tuning", "leak", "key")
+_SCORED = (
+    "task",
+    "source",
+    "language",
+    "n",
+    "seconds",
+    "translations",
+    "tuning",
+    "contamination",
+    "key",
+    "model_key",
+    "settings_key",
+    "files_key",
+    "scoring_version",
+)
 
 
 def collect(study: Study, cells: Sequence[Cell], places: Places) -> list[Row]:

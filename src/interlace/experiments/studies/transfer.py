@@ -66,7 +66,7 @@ def _leaks(rows: Sequence[Row]) -> str:
     """How much of each task's test text pre-training has read, the most that any cell tells of a language."""
     shares: dict[str, float] = {}
     for row in rows:
-        if leak := row.get("leak"):
+        if leak := row.get("contamination"):
             shares[row["task"]] = max(shares.get(row["task"], 0.0), leak["ngram"])
     told = ", ".join(f"{task} up to {share:.1f} %" for task, share in shares.items())
     return _LEAKS.format(told) if told else ""

@@ -1,0 +1,279 @@
+"""The scores of a run folder (`scores.json`), and the identity that decides whether a score is still valid.
+
+A score is identified by four columns: a hash of the model's files, a hash of the task's settings and of how it is
+fine-tuned, a hash of the files that are read, and the task's scoring version. `key` is a hash of all four.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import logging
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from interlace.core.errors import DataError, RunError
+from interlace.data.cache import content_key
+from interlace.experiments.prepare import data_key, data_root
+from interlace.models.checkpoint_files import find
+from interlace.tasks._apart import held_out_splits
+from interlace.tasks._files import MissingDataError, translated
+from interlace.training.device import resolved
+from interlace.training.run_folder import SCORES, read_json, write_json
+from interlace.training.selection import fits_of_task, groups_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+
+    from interlace.experiments import Recipe
+    from interlace.tasks import Task
+    from interlace.training.evaluation_job import Cell, Score
+    from interlace.training.selection import Fit
+
+log = logging.getLogger(__name__)
+
+Place = tuple[Any, ...]  # task, seed, setting, language
+
+_MODEL_FILES = (
+    *("*.safetensors", "*/model.safetensors", "config.json", "*/config.json"),
+    *("tokenizer*.json", "*.model", "vocab.*"),
+)
+_COLUMNS = {
+    "model_key": "model content",
+    "settings_key": "task settings",
+    "files_key": "test files",
+    "scoring_version": "scoring version",
+}
+
+
+@dataclass(frozen=True)
+class ScoreIdentity:
+    """What a score depends on, apart from the seed; `files` is "" where a file is missing or on the hub."""
+
+    model: str
+    settings: str
+    version: int
+    files: str = ""
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The columns of the score's row."""
+        values = (self.model, self.settings, self.files, self.version)
+        return {**dict(zip(_COLUMNS, values, strict=True)), "key": hashed([*map(str, values)])}
+
+    @property
+    def outcomes_key(self) -> str:
+        """Identifies the outcomes of test examples, which are kept for several languages with files of their own."""
+        return outcomes_key(self.columns)
+
+    def differences(self, row: Mapping[str, Any]) -> list[str]:
+        """Return which of the four columns of a row differ; unknown files match any."""
+        mine = self.columns
+        return [
+            name
+            for column, name in _COLUMNS.items()
+            if row.get(column) != mine[column]
+            and not (column == "files_key" and not (row.get(column) and mine[column]))
+        ]
+
+
+def outcomes_key(row: Mapping[str, Any]) -> str:
+    """Return the key under which the outcomes of a score's test examples are stored."""
+    return hashed([str(row.get(name)) for name in ("model_key", "settings_key", "scoring_version")])
+
+
+def identity_of(recipe: Recipe, model: str, cell: Cell, fit: Fit) -> ScoreIdentity:
+    """Return the identity of the scores of a fine-tuning or probe, without its files; `model` is its `model_key`."""
+    task, dumped = cell.task, recipe.dump()
+    kind = type(task)
+    settings = {
+        "task": cell.name,
+        "settings": {key: value for key, value in task.dump().items() if key not in {"settings", "targets"}},
+        "code": "" if kind.__module__.startswith("interlace.") else content_key(Path(inspect.getfile(kind))),
+        "source": cell.source,
+        "trained": fit.trained,
+        "judges": sorted({fit.judge_of(item) for item in fit.scored}) if task.tuning.select == "mean-dev" else [],
+        "toy": dumped["toy"],
+        "derived": dumped["derived"],
+        "precision": resolved(recipe.train.precision),
+        "processes": cell.accelerator.num_processes if fit.trained else 1,
+    }
+    return ScoreIdentity(model, hashed([json.dumps(settings, sort_keys=True)]), task.version)
+
+
+def with_files(identity: ScoreIdentity, cell: Cell, fit: Fit) -> ScoreIdentity:
+    """Return the identity with the hash of the files that a fine-tuning or probe reads."""
+    return replace(identity, files=files_key(cell.task, cell.source, cell.root, fit))
+
+
+def model_key(model: str) -> str:
+    """Return a hash of all files of a checkpoint that its scores depend on.
+
+    model: a folder, or a name on the hub, which is the key itself if no such file is found.
+    """
+    folder = find(model)
+    found = sorted({path for name in _MODEL_FILES for path in folder.glob(name)})
+    return hashed([str(path.relative_to(folder)) + content_key(path) for path in found]) if found else model
+
+
+def files_key(task: Task, source: str, root: Path, fit: Fit) -> str:
+    """Return a hash of the contents of all files that a fine-tuning or probe reads; "" if one is missing.
+
+    Scores outlive their data: missing files are no reason to score again.
+    """
+    try:
+        return hashed([content_key(path) for path in _files_read(task, source, root, fit)])
+    except DataError:  # scoring reports it
+        return ""
+
+
+def _files_read(task: Task, source: str, root: Path, fit: Fit) -> Iterator[Path]:
+    """Yield the test files, then those of the dev sets that select weights, then those of the training sets."""
+    groups = groups_of(task.tuning.select, fit) if fit.trained else []
+    for setting, language in fit.scored:
+        if setting == "translate-test":
+            files = translated(getattr(task, "files", {}), language, source)
+            yield from task.model_copy(update={"files": files}).read_files("test", source, root)
+        else:
+            yield from task.read_files("test", language, root)
+    for split, languages in (("dev", [judge for group in groups for judge in group.judges]), ("train", fit.trained)):
+        for language in dict.fromkeys(languages):
+            yield from task.read_files(split, language, root)
+            for other in held_out_splits(task, split):
+                with suppress(MissingDataError):  # then there is nothing to decontaminate against
+                    yield from task.read_files(other, language, root)
+
+
+def content_keys(model: str, recipe: Recipe, names: Sequence[str]) -> dict[str, str]:
+    """Return the hashes `model` and `files` of what the scores of these tasks depend on; "" of what is not local.
+
+    Toy and derived data are identified by how they are made, so that nothing is generated or downloaded.
+    """
+    return {"model": model_key(model) if Path(model).is_dir() else "", "files": _all_files_key(recipe, names)}
+
+
+def _all_files_key(recipe: Recipe, names: Sequence[str]) -> str:
+    try:
+        if recipe.toy is not None or recipe.derived:
+            return hashed([json.dumps(data_key(recipe), sort_keys=True)])
+        root, source = data_root(recipe), recipe.evaluate.source
+        tasks = [recipe.evaluate.task(name) for name in names]
+        planned = [(task, fit) for task in tasks for fit in fits_of_task(task, source, recipe.targets)]
+        found = [files_key(task, source, root, fit) for task, fit in planned]
+    except DataError:
+        return ""
+    return hashed(found) if all(found) else ""
+
+
+def hashed(parts: Sequence[str]) -> str:
+    """Return a hash of 16 hexadecimal digits."""
+    return hashlib.blake2b("\n".join(parts).encode(), digest_size=8).hexdigest()
+
+
+class ScoreStore:
+    """The rows of `scores.json` in a folder; every change is written at once.
+
+    requested: the places (task, seed, setting, language) that the caller evaluates, in order.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        on_write: Callable[[], None] = lambda: None,
+        *,
+        writes: bool = True,
+        model: str | None = None,
+        model_key: str = "",
+    ) -> None:
+        """Read the rows; discard those of previous contents of this model.
+
+        Args:
+            folder: holds `scores.json`.
+            on_write: called after each writing.
+            writes: False for processes other than the main one.
+            model: name of the checkpoint that is scored; None: the run of the folder.
+            model_key: of the checkpoint.
+
+        Raises:
+            RunError: the file is damaged, or holds scores of another checkpoint.
+        """
+        self._path = folder / SCORES
+        self._on_write = on_write
+        self._writes = writes
+        self._model = {"model": model} if model else {}
+        self.requested: list[Place] = []
+        rows = _checked(read_json(self._path, []), self._path)
+        self._rows = [row for row in rows if row.get("model_key") == model_key]
+        stale = [row for row in rows if row.get("model_key") != model_key]
+        if others := {row["model"] for row in stale if row.get("model") not in {None, model}} if model else set():
+            message = f"{folder}: holds scores of {' and '.join(map(repr, sorted(others)))}, not of {model!r}"
+            raise RunError(f"{message}; choose another folder with --into, or remove {self._path}")
+        if stale:
+            log.warning("%s: discarding %d scores of a previous version of this model", folder, len(stale))
+
+    def holds(self, places: Sequence[Place], identity: ScoreIdentity) -> bool:
+        """Return whether there is a row of this identity at every place."""
+        there = {place_of(row) for row in self._rows if not identity.differences(row)}
+        return set(places) <= there
+
+    def drop(self, task: str, identities: Collection[ScoreIdentity]) -> None:
+        """Discard the rows of a task that have none of these identities, regardless of files."""
+        kept = []
+        why: dict[str, None] = {}
+        for row in self._rows:
+            differing = [set(each.differences(row)) - {"test files"} for each in identities]
+            if row["task"] != task or not all(differing):
+                kept.append(row)
+            else:
+                why |= dict.fromkeys(sorted(min(differing, key=len)))
+        if dropped := len(self._rows) - len(kept):
+            log.warning(
+                "%s: discarding %d scores of %s with different %s; to keep both, give one a table of its own, "
+                "[evaluate.tasks.NAME] with task = %r",
+                *(self._path.parent, dropped, task, " and ".join(why), task),
+            )
+        self._rows = kept
+
+    def put(self, places: Collection[Place], identity: ScoreIdentity, rows: Sequence[Score]) -> None:
+        """Store rows in place of those at these places."""
+        others = [row for row in self._rows if place_of(row) not in places]
+        self._rows = others + [{**row, **self._model, **identity.columns} for row in rows]
+        self._write()
+
+    def add(self, facts: Mapping[tuple[str, str], Mapping[str, Any]]) -> None:
+        """Add facts about the test text of a task and language to its rows, except those of translated text."""
+        rows: Iterable[Score] = (
+            row if row.get("setting") == "translate-test" else {**row, **facts.get((row["task"], row["language"]), {})}
+            for row in self._rows
+        )
+        before, self._rows = self._rows, list(rows)
+        if self._rows != before:
+            self._write()
+
+    def requested_rows(self) -> list[Score]:
+        """Return the rows at the requested places."""
+        wanted = set(self.requested)
+        return [row for row in self._rows if place_of(row) in wanted]
+
+    def _write(self) -> None:
+        if self._writes:
+            write_json(self._path, self._rows)
+            self._on_write()
+
+
+def _checked(rows: Any, path: Path) -> list[Score]:
+    if not isinstance(rows, list):
+        raise RunError(f"{path}: damaged: expected a list of scores; move the file away to score again")
+    for number, row in enumerate(rows, 1):
+        missing = [key for key in ("task", "seed", "language") if not isinstance(row, dict) or key not in row]
+        if missing:
+            raise RunError(f"{path}: damaged: entry {number} lacks {', '.join(missing)}; move it away to score again")
+    return rows
+
+
+def place_of(row: Score) -> Place:
+    """Return task, seed, setting and language of a row."""
+    return (row["task"], row["seed"], row.get("setting", "zero-shot"), row["language"])

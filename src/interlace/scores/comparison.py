@@ -1,0 +1,556 @@
+"""Aggregation of scores by measure and system, and tests of systems against a baseline."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from interlace.core.errors import DataError, SettingsError, did_you_mean
+from interlace.core.randomness import Purpose, generator
+from interlace.scores import SUPERVISED, ZERO_SHOT
+from interlace.scores.examples import Examples, approximate_randomization, mcnemar, paired_bootstrap
+from interlace.scores.held_out import add_all_words, comparable_metrics
+from interlace.scores.statistics import (
+    ALPHA,
+    DRAWS,
+    Interval,
+    Significance,
+    cliffs_delta,
+    cohens_d,
+    difference_interval,
+    holm,
+    mean_interval,
+    permutation_test,
+    sign_flip_test,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+
+    from interlace.core.randomness import Generator
+    from interlace.scores import Score, ScoreTable
+
+OTHERS = ""  # as a language: the mean of the languages that a task is not fine-tuned on
+GAP = "difference"  # as a setting: supervised minus zero-shot, the transfer gap (Tang et al. 2022, section 3)
+Unit = Literal["seeds", "examples", "languages"]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What systems are compared by: a metric of a task in one setting and language.
+
+    language: `OTHERS` for the mean over all languages but the source. main: whether it is the task's main metric, which
+    has outcomes of test examples. has_source: whether the mean leaves out a source language.
+    """
+
+    task: str
+    setting: str
+    language: str
+    metric: str
+    unit: str
+    source: str
+    greater_is_better: bool | None
+    main: bool = True
+    has_source: bool = field(default=True, compare=False)
+
+    @property
+    def name(self) -> str:
+        """The language, or the name of the mean."""
+        return self.language or ("others" if self.has_source else "mean")
+
+    @property
+    def is_source(self) -> bool:
+        """Whether the task was fine-tuned on this language."""
+        return self.language == self.source
+
+    @property
+    def group(self) -> tuple[str, str, str, str]:
+        """Identifies the measure regardless of the language."""
+        return self.task, self.setting, self.metric, self.source
+
+    def format(self, value: float) -> str:
+        """Return a score as tables print it: one decimal, or three significant digits without percent."""
+        return f"{value:.1f}" if self.unit == "%" or abs(value) >= 100 else f"{value:.3g}"
+
+    def format_difference(self, value: float) -> str:
+        """Return a signed difference as tables print it."""
+        return f"{value:+.1f}" if self.unit == "%" else f"{value:+.3g}"
+
+
+@dataclass(frozen=True)
+class System:
+    """What is compared: a system of a study under one combination of settings, or a recipe of a report.
+
+    pretrained: False for a checkpoint that was not pre-trained here, whose runs are fine-tunings.
+    """
+
+    name: str
+    label: str
+    axes: tuple[tuple[str, str | None], ...] = ()
+    pretrained: bool = True
+
+
+@dataclass(frozen=True)
+class Result:
+    """The scores of one system in one measure, by run and by fine-tuning seed.
+
+    n: test examples, the smallest number. interval: of a single measurement, the bootstrap interval over test examples.
+    """
+
+    by_run: Mapping[str, Mapping[int, float]]
+    pretrained: bool = True
+    n: int | None = None
+    interval: tuple[float, float] | None = None
+    collapsed: bool = False
+
+    @property
+    def values(self) -> list[float]:
+        """All measurements."""
+        return [value for seeds in self.by_run.values() for value in seeds.values()]
+
+    @property
+    def sample(self) -> list[float]:
+        """One value a pre-training run, the mean over fine-tunings; of a checkpoint, one a fine-tuning."""
+        return [fmean(seeds.values()) for seeds in self.by_run.values()] if self.pretrained else self.values
+
+    @property
+    def mean(self) -> float:
+        """The mean of the sample."""
+        return fmean(self.sample)
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Lowest and highest measurement, or the bootstrap interval of a single one."""
+        return self.interval or (min(self.values), max(self.values))
+
+    def against(self, other: Result) -> list[float]:
+        """Return the values for a test against another system; a checkpoint is one run beside pre-training runs."""
+        return [self.mean] if other.pretrained and not self.pretrained else self.sample
+
+
+Results = dict[Measure, dict[System, Result]]
+
+
+def system_of(row: Score) -> System:
+    """Return the system of a row, with its study settings."""
+    axes = tuple((key, None if value is None else str(value)) for key, value in row.axes.items())
+    return System(row.system, row.label or row.system, axes, row.pretrained)
+
+
+def systems_of(table: Iterable[Score]) -> list[System]:
+    """Return all systems in order of appearance."""
+    return list(dict.fromkeys(map(system_of, table)))
+
+
+def aggregate(table: ScoreTable, metrics: Mapping[str, Sequence[str]] = {}) -> Results:
+    """Return the finite scores by measure and system, with transfer gaps and means over languages.
+
+    The mean of a group of measures is over the languages that all systems have scores for, within each run and seed.
+
+    Args:
+        table: the scores.
+        metrics: by task; the main metric of tasks that are not named.
+
+    Raises:
+        SettingsError: a task has no such metric.
+    """
+    for task, names in metrics.items():
+        known = table.filter(task=task).unique("metric")
+        for name in names if known else ():
+            if name not in known:
+                raise SettingsError(f"evaluate.metrics: {task} has no metric {name!r}{did_you_mean(name, known)}")
+    rows: dict[Measure, dict[System, list[Score]]] = {}
+    for row in table:
+        if math.isfinite(row.score) and (row.metric in metrics[row.task] if row.task in metrics else row.main):
+            rows.setdefault(_measure(row), {}).setdefault(system_of(row), []).append(row)
+    results: Results = {
+        measure: {system: _result(some) for system, some in found.items()} for measure, found in rows.items()
+    }
+    results |= _gaps(results)
+    return _ordered(results | _means(results), metrics)
+
+
+def _measure(row: Score) -> Measure:
+    unit = row.unit, row.source, row.greater_is_better, row.main
+    return Measure(row.task, row.setting, row.language, row.metric, *unit)
+
+
+def _result(rows: Sequence[Score]) -> Result:
+    by_run: dict[str, dict[int, float]] = {}
+    for row in rows:
+        by_run.setdefault(row.run, {})[row.seed] = row.score
+    one = rows[0]
+    single = len(rows) == 1 and one.low is not None and one.high is not None and math.isfinite(one.low + one.high)
+    return Result(
+        by_run,
+        one.pretrained,
+        min((row.n for row in rows if row.n is not None), default=None),
+        (one.low, one.high) if single else None,  # type: ignore[arg-type]
+        any(row.collapsed for row in rows),
+    )
+
+
+def _combined(results: Sequence[Result], combine: Callable[[list[float]], float]) -> Result | None:
+    """Combine the scores of each run and seed that all results have; None where there is none."""
+    by_run: dict[str, dict[int, float]] = {}
+    for run, seeds in results[0].by_run.items():
+        for seed in seeds:
+            values = [result.by_run.get(run, {}).get(seed) for result in results]
+            if None not in values:
+                by_run.setdefault(run, {})[seed] = combine(values)  # type: ignore[arg-type]
+    collapsed = any(result.collapsed for result in results)
+    return Result(by_run, results[0].pretrained, collapsed=collapsed) if by_run else None
+
+
+def _gaps(results: Results) -> Results:
+    """Supervised minus zero-shot scores, of every task that has both."""
+    found: Results = {}
+    for measure, supervised in results.items():
+        if measure.setting != SUPERVISED:
+            continue
+        zero_shot = results.get(replace(measure, setting=ZERO_SHOT), {})
+        pairs = {system: [supervised[system], zero_shot[system]] for system in zero_shot if system in supervised}
+        gaps = {system: _combined(pair, lambda both: both[0] - both[1]) for system, pair in pairs.items()}
+        if kept := {system: gap for system, gap in gaps.items() if gap is not None}:
+            less = None if measure.greater_is_better is None else not measure.greater_is_better
+            found[replace(measure, setting=GAP, greater_is_better=less, main=False)] = kept
+    return found
+
+
+def _means(results: Results) -> Results:
+    groups: dict[tuple[str, ...], list[Measure]] = defaultdict(list)
+    for measure in results:
+        if not measure.is_source:
+            groups[measure.group].append(measure)
+    with_source = {measure.group for measure in results if measure.is_source}
+    found: Results = {}
+    for group, measures in groups.items():
+        shared = _shared(results, measures)
+        if len(shared) > 1:
+            means = {
+                system: _combined([results[measure][system] for measure in shared], fmean)
+                for system in results[shared[0]]
+            }
+            mean = replace(shared[0], language=OTHERS, has_source=group in with_source)
+            found[mean] = {system: one for system, one in means.items() if one is not None}
+    return found
+
+
+def _shared(results: Results, measures: Sequence[Measure]) -> list[Measure]:
+    """Return the measures in which all systems of these measures have scores."""
+    systems = {system for measure in measures for system in results[measure]}
+    return [measure for measure in measures if systems == set(results[measure])]
+
+
+def averaged_languages(results: Results, mean: Measure) -> list[str]:
+    """Return the languages of a mean."""
+    same = [m for m in results if m.group == mean.group and m.language and not m.is_source]
+    return [measure.language for measure in _shared(results, same)]
+
+
+def _ordered(results: Results, metrics: Mapping[str, Sequence[str]]) -> Results:
+    """Sort by task and setting, metric, source first, mean of the others, the others."""
+    rank = {group: place for place, group in enumerate(dict.fromkeys((m.task, m.setting) for m in results))}
+
+    def place(measure: Measure) -> tuple[Any, ...]:
+        named = list(metrics.get(measure.task, [measure.metric]))
+        first = rank[measure.task, measure.setting], named.index(measure.metric), measure.source
+        return *first, not measure.is_source, measure.language != OTHERS
+
+    return {key: results[key] for key in sorted(results, key=place)}
+
+
+# ---- tests ----
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A system minus its baseline in one measure.
+
+    unit: what is resampled. p: two-sided; adjusted_p: after Holm over the systems of this measure. min_p: the smallest
+    p-value possible with so few measurements, before Holm. n: how many of the unit. effect: Cohen's d; delta: Cliff's
+    delta. mcnemar: p of that test where both systems have a single run and examples are right or wrong. Values that do
+    not exist are nan.
+    """
+
+    measure: Measure
+    system: System
+    baseline: System
+    difference: Interval
+    p: float
+    adjusted_p: float
+    min_p: float
+    unit: Unit
+    n: int
+    effect: float
+    delta: float
+    mcnemar: float = math.nan
+
+    @property
+    def significant(self) -> bool:
+        """Whether the difference is significant after Holm."""
+        return self.adjusted_p < ALPHA
+
+
+@dataclass(frozen=True)
+class Untested:
+    """A comparison over examples that is impossible, and why."""
+
+    measure: Measure
+    system: System
+    baseline: System
+    reason: str
+
+
+def compare(
+    table: ScoreTable,
+    baseline: str | None = None,
+    unit: Unit = "seeds",
+    *,
+    metrics: Mapping[str, Sequence[str]] = {},
+    outcomes: Callable[[Score], Examples] | None = None,
+    draws: int = DRAWS,
+    untested: list[Untested] | None = None,
+) -> list[Comparison]:
+    """Compare every system with the baseline under the same settings, in every measure.
+
+    - `seeds`: would other runs give the same result? Welch's interval and a permutation test over runs, which are not
+      paired. Beside systems that were pre-trained here a checkpoint is a single run; between two checkpoints the runs
+      are fine-tunings, which say nothing about other pre-trainings.
+    - `examples`: would other test examples give the same result for these runs? Paired bootstrap and approximate
+      randomization of main metrics.
+    - `languages`: would other languages give the same result? Student's interval and a sign-flip test over languages.
+
+    Runs and languages are compared by metrics over all words where main metrics are over different words.
+
+    Args:
+        table: the scores.
+        baseline: name of a system; default: the first.
+        unit: what is resampled.
+        metrics: by task, the metrics to compare; default: the main one.
+        outcomes: reads the outcomes of test examples that a row is the score of; needed for `examples`.
+        draws: how often examples are resampled.
+        untested: takes the comparisons over examples that are impossible; default: the first is an error.
+
+    Raises:
+        SettingsError: no such system, unit or metric. DataError: outcomes are missing, or of different examples.
+    """
+    if unit not in get_args(Unit):
+        raise SettingsError(f"unit {unit!r}: expected one of {', '.join(get_args(Unit))}")
+    systems = systems_of(table)
+    names = list(dict.fromkeys(system.name for system in systems))
+    if baseline is not None and baseline not in names:
+        raise SettingsError(f"the scores have no system {baseline!r}{did_you_mean(baseline, names)}")
+    if unit != "examples":
+        table = add_all_words(table)
+        metrics = comparable_metrics(table, metrics)
+    results = aggregate(table, metrics)
+    pairs = [(system, other) for system in systems if (other := reference(system, systems, baseline)) is not None]
+    if unit == "languages":
+        found = _over_languages(results, pairs)
+    elif unit == "examples":
+        found = _over_examples(table, results, pairs, outcomes, draws, untested)
+    else:
+        found = _over_seeds(results, pairs)
+    return _adjusted(found)
+
+
+def reference(system: System, systems: Sequence[System], baseline: str | None = None) -> System | None:
+    """Return what a system is tested against: the baseline with the same settings, or the first variant of itself."""
+    name = baseline or systems[0].name
+    if system.name == name:
+        lone = all(other.name == name for other in systems)
+        return systems[0] if lone and system != systems[0] else None
+    return next((other for other in systems if other.name == name and _same_settings(system, other)), None)
+
+
+def _same_settings(system: System, other: System) -> bool:
+    """Whether the settings agree; None, a setting that a checkpoint does not have, agrees with any."""
+    mine, theirs = dict(system.axes), dict(other.axes)
+    return all(None in {value, theirs.get(key)} or value == theirs.get(key) for key, value in mine.items())
+
+
+def _comparison(
+    measure: Measure,
+    pair: tuple[System, System],
+    interval: Interval,
+    tested: Significance,
+    unit: Unit,
+    effects: tuple[float, float],
+) -> Comparison:
+    """Make a comparison whose p-value is not adjusted yet."""
+    p = tested.p
+    return Comparison(measure, *pair, interval, p, p, tested.min_p, unit, tested.n, *effects)
+
+
+def _over_seeds(results: Results, pairs: Sequence[tuple[System, System]]) -> list[Comparison]:
+    found = []
+    for number, (measure, by_system) in enumerate(results.items()):
+        for place, pair in enumerate(pairs):
+            if pair[0] in by_system and pair[1] in by_system:
+                a, b = by_system[pair[0]].against(by_system[pair[1]]), by_system[pair[1]].against(by_system[pair[0]])
+                tested = _permuted(by_system[pair[0]], by_system[pair[1]], number * len(pairs) + place)
+                effects = cohens_d(a, b), cliffs_delta(a, b)
+                found.append(_comparison(measure, pair, difference_interval(a, b), tested, "seeds", effects))
+    return found
+
+
+def _permuted(one: Result, other: Result, slot: int) -> Significance:
+    return permutation_test(one.against(other), other.against(one), generator(Purpose.STATISTICS, 0, 0, slot))
+
+
+def _over_languages(results: Results, pairs: Sequence[tuple[System, System]]) -> list[Comparison]:
+    found = []
+    for mean in (measure for measure in results if measure.language == OTHERS):
+        same = [m for m in results if m.group == mean.group and m.language != OTHERS and not m.is_source]
+        for place, pair in enumerate(pairs):
+            values = [
+                results[m][pair[0]].mean - results[m][pair[1]].mean
+                for m in same
+                if pair[0] in results[m] and pair[1] in results[m]
+            ]
+            if values:
+                tested = sign_flip_test(values, generator(Purpose.STATISTICS, 0, 1, place))
+                spread = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+                effects = fmean(values) / spread if spread > 0 else math.nan, math.nan
+                found.append(_comparison(mean, pair, mean_interval(values), tested, "languages", effects))
+    return found
+
+
+def _adjusted(found: list[Comparison]) -> list[Comparison]:
+    """Adjust p-values by Holm over the comparisons of each measure."""
+    by_measure: dict[Measure, list[int]] = {}
+    for place, one in enumerate(found):
+        by_measure.setdefault(one.measure, []).append(place)
+    adjusted = list(found)
+    for places in by_measure.values():
+        for place, p in zip(places, holm([found[place].p for place in places]), strict=True):
+            adjusted[place] = replace(found[place], adjusted_p=p)
+    return adjusted
+
+
+def _over_examples(
+    table: ScoreTable,
+    results: Results,
+    pairs: Sequence[tuple[System, System]],
+    outcomes: Callable[[Score], Examples] | None,
+    draws: int,
+    untested: list[Untested] | None,
+) -> list[Comparison]:
+    if outcomes is None:
+        raise SettingsError("unit 'examples' needs the outcomes of test examples: give the study's folder")
+    found = []
+    measures = [measure for measure in results if measure.main and measure.language != OTHERS]
+    for number, measure in enumerate(measures):
+        rows = {system: _rows_of(table, measure, system) for system in results[measure]}
+        pooled: dict[System, Examples | DataError] = {
+            system: _pooled(some, outcomes, system, measure) for system, some in rows.items()
+        }
+        for place, pair in enumerate(pairs):
+            if pair[0] not in pooled or pair[1] not in pooled:
+                continue
+            rng = generator(Purpose.STATISTICS, 0, 2, number * len(pairs) + place)
+            single = all(len(rows[system]) == 1 for system in pair)
+            one = _compared(measure, pair, pooled, rng, draws, single=single)
+            if isinstance(one, Comparison):
+                found.append(one)
+            elif untested is None:
+                raise one
+            else:
+                untested.append(Untested(measure, *pair, str(one)))
+    return found
+
+
+def _compared(
+    measure: Measure,
+    pair: tuple[System, System],
+    pooled: Mapping[System, Examples | DataError],
+    rng: Generator,
+    draws: int,
+    *,
+    single: bool,
+) -> Comparison | DataError:
+    a, b = pooled[pair[0]], pooled[pair[1]]
+    if isinstance(b, DataError):  # the baseline's error first
+        return b
+    if isinstance(a, DataError):
+        return a
+    try:
+        interval = paired_bootstrap(a, b, rng, draws=draws)
+        tested = approximate_randomization(a, b, rng, draws)
+        exact = mcnemar(a, b).p if single and a.is_binary and b.is_binary else math.nan
+    except DataError as error:
+        return error
+    scale = 100.0 if measure.unit == "%" else 1.0
+    interval = Interval(interval.value * scale, interval.low * scale, interval.high * scale, interval.n)
+    effects = math.nan, cliffs_delta(a.each, b.each)
+    return replace(_comparison(measure, pair, interval, tested, "examples", effects), mcnemar=exact)
+
+
+def _rows_of(table: ScoreTable, measure: Measure, system: System) -> list[Score]:
+    """Return the rows of a system's main metric, one a run and fine-tuning."""
+    columns = {"task": measure.task, "setting": measure.setting, "language": measure.language, "main": True}
+    return list(table.filter(lambda row: system_of(row) == system, **columns))
+
+
+def _pooled(
+    rows: Sequence[Score], outcomes: Callable[[Score], Examples], system: System, measure: Measure
+) -> Examples | DataError:
+    """Return the mean outcomes over runs and fine-tunings, or the error that prevents it."""
+    try:
+        runs = [outcomes(row) for row in rows]
+    except DataError as error:
+        return error
+    if len({(len(run.score), run.identity) for run in runs}) > 1:
+        return DataError(f"{system.label}, {measure.task}, {measure.language}: runs have different test examples")
+    score, weight = np.mean([run.score for run in runs], 0), np.mean([run.weight for run in runs], 0)
+    counts = [run.counts for run in runs if run.counts is not None]
+    pooled = np.mean(counts, 0) if len(counts) == len(runs) else None
+    return Examples(score, weight, runs[0].identity, pooled, runs[0].measure, runs[0].groups)
+
+
+# ---- the best system ----
+
+
+def best_of(measure: Measure, by_system: Mapping[System, Result]) -> System | None:
+    """Return the system with the best mean; None for a lone system, and where neither direction is better."""
+    if len(by_system) < 2 or measure.greater_is_better is None:
+        return None
+    sign = 1 if measure.greater_is_better else -1
+    return max(by_system, key=lambda system: sign * by_system[system].mean)
+
+
+def significance_against(by_system: Mapping[System, Result], one: System) -> dict[System, Significance]:
+    """Test one system against each other; `p` and `min_p` are after Holm over the others."""
+    others = [system for system in by_system if system != one]
+    found = [_permuted(by_system[one], by_system[other], slot) for slot, other in enumerate(others)]
+    ps, min_ps = holm([each.p for each in found]), holm([each.min_p for each in found])
+    return {
+        other: replace(each, p=p, min_p=min_p) for other, each, p, min_p in zip(others, found, ps, min_ps, strict=True)
+    }
+
+
+def significant_best(measure: Measure, by_system: Mapping[System, Result]) -> System | None:
+    """Return the best system if it differs significantly from every other."""
+    best = best_of(measure, by_system)
+    if best is None or max(each.p for each in significance_against(by_system, best).values()) >= ALPHA:
+        return None
+    return best
+
+
+def different_examples(table: ScoreTable) -> list[str]:
+    """Return the languages in which systems were scored on different test examples, by their hashes or numbers."""
+    found = []
+    for language, rows in table.group("language").items():
+        named = all(row.examples for row in rows)
+        by_system: dict[Hashable, set[Hashable]] = {}
+        for row in rows:
+            by_system.setdefault(row.label, set()).add(row.examples if named else row.n or 0)
+        if len({frozenset(each) for each in by_system.values() if all(each)}) > 1:
+            found.append(language)
+    return found

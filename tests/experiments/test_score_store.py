@@ -1,0 +1,76 @@
+"""The scores of a folder are of one model and identified by four columns."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from interlace.core.errors import RunError
+from interlace.experiments.score_store import ScoreIdentity, ScoreStore
+
+ROW = {"task": "pos", "seed": 0, "setting": "zero-shot", "language": "de", "score": 1.0}
+PLACE = ("pos", 0, "zero-shot", "de")
+IDENTITY = ScoreIdentity("1", "settings", 1, "files")
+
+
+def put(folder, model, model_key):
+    store = ScoreStore(folder, model=model, model_key=model_key)
+    store.put([PLACE], replace(IDENTITY, model=model_key), [ROW])
+    return json.loads((folder / "scores.json").read_text())
+
+
+def test_rows_have_the_model_and_the_columns_of_their_identity(tmp_path):
+    [row] = put(tmp_path, "bert", "1")
+    assert (row["model"], row["model_key"], row["settings_key"]) == ("bert", "1", "settings")
+    assert (row["files_key"], row["scoring_version"]) == ("files", 1)
+    [other] = put(tmp_path / "run", None, "1")
+    assert "model" not in other  # the run's folder identifies it
+    assert other["key"] == row["key"]
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "name"),
+    [
+        ("model", "2", "model content"),
+        ("settings", "others", "task settings"),
+        ("version", 2, "scoring version"),
+        ("files", "mended", "test files"),
+    ],
+)
+def test_a_mismatch_names_the_column(column, value, name):
+    other = replace(IDENTITY, **{column: value})
+    assert other.differences(IDENTITY.columns) == [name]
+    assert other.columns["key"] != IDENTITY.columns["key"]
+    assert (other.outcomes_key == IDENTITY.outcomes_key) == (column == "files")
+
+
+def test_unknown_files_match_any():
+    unknown = replace(IDENTITY, files="")
+    assert unknown.differences(IDENTITY.columns) == IDENTITY.differences(unknown.columns) == []
+
+
+def test_dropped_scores_are_logged_with_the_reason(tmp_path, caplog):
+    put(tmp_path, "bert", "1")
+    store = ScoreStore(tmp_path, model="bert", model_key="1")
+    store.drop("pos", [replace(IDENTITY, files="others")])
+    assert store.holds([PLACE], IDENTITY)
+    store.drop("pos", [replace(IDENTITY, settings="others")])
+    assert not store.holds([PLACE], IDENTITY)
+    assert "discarding 1 scores of pos with different task settings" in caplog.text
+
+
+def test_scores_of_another_checkpoint_are_refused_and_kept(tmp_path):
+    before = put(tmp_path, "bert", "1")
+    with pytest.raises(RunError, match=r"holds scores of 'bert', not of 'other'.*scores\.json"):
+        ScoreStore(tmp_path, model="other", model_key="2")
+    assert json.loads((tmp_path / "scores.json").read_text()) == before
+    ScoreStore(tmp_path, model="./bert", model_key="1")  # the same model under another name
+
+
+def test_scores_of_a_previous_version_of_the_model_are_discarded(tmp_path, caplog):
+    put(tmp_path, "bert", "1")
+    store = ScoreStore(tmp_path, model="bert", model_key="2")
+    assert not store.holds([PLACE], replace(IDENTITY, model="2"))
+    assert "discarding 1 scores of a previous version of this model" in caplog.text
