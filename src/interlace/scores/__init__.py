@@ -17,8 +17,6 @@ from interlace.core.errors import DataError, MissingDependencyError, RunError
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 
-    import pandas as pd
-
 ZERO_SHOT, SUPERVISED = "zero-shot", "supervised"
 COLLAPSED = "\N{DOUBLE DAGGER}"  # marks a score of a collapsed fine-tuning
 COLLAPSED_NOTE = (
@@ -152,20 +150,20 @@ class ScoreTable(Sequence[Score]):
         """Return the rows as dictionaries; the axes are columns behind `label`."""
         return [_flat(row) for row in self.rows]
 
-    def to_pandas(self) -> pd.DataFrame:
+    def to_pandas(self) -> Any:
         """Return a data frame.
 
         Raises:
             MissingDependencyError: pandas is not installed.
         """
         try:
-            import pandas as pd
+            import pandas as pd  # type: ignore[import-untyped]
         except ImportError:
             raise MissingDependencyError("a data frame of scores", "pandas") from None
         return pd.DataFrame(self.to_dicts(), columns=None if self.rows else [item.name for item in fields(Score)])
 
     def _repr_html_(self) -> str:
-        return str(self.to_pandas()._repr_html_())  # type: ignore[operator]
+        return str(self.to_pandas()._repr_html_())
 
     def to_json(self) -> list[dict[str, Any]]:
         """Return `to_dicts` with null for numbers that are not finite."""
@@ -259,5 +257,5 @@ def table_of_entries(
         for metric, value in others.items():
             unit, greater = scale(main.task, metric)
             change = {"metric": metric, "main": False, "unit": unit, "greater_is_better": greater, "score": value}
-            rows.append(replace(main, **change, low=None, high=None))  # type: ignore[arg-type]
+            rows.append(replace(main, **change, low=None, high=None))
     return ScoreTable(rows)
