@@ -228,7 +228,7 @@ class ScoreStore:
             if row["task"] != task or not all(differing):
                 kept.append(row)
             else:
-                why |= dict.fromkeys(min(map(sorted, differing), key=lambda names: len(names)))
+                why |= dict.fromkeys(min([sorted(each) for each in differing], key=len))
         if dropped := len(self._rows) - len(kept):
             log.warning(
                 "%s: discarding %d scores of %s with different %s; to keep both, give one a table of its own, "
