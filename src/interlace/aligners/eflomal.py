@@ -33,7 +33,11 @@ class Eflomal(Aligner):
 
     can_save: ClassVar[bool] = False
 
-    program: str = Field("eflomal-align", description="The program: a name on the PATH, or where it stands.")
+    program: str = Field(
+        "eflomal-align",
+        description="The program: a name on the PATH, or where it stands. It runs with your rights, so look at this "
+        "key before you run a recipe of somebody else's.",
+    )
     model: int = Field(
         3,
         ge=1,

@@ -33,7 +33,11 @@ class FastAlign(Aligner):
 
     can_save: ClassVar[bool] = False
 
-    program: str = Field("fast_align", description="The program: a name on the PATH, or where it stands.")
+    program: str = Field(
+        "fast_align",
+        description="The program: a name on the PATH, or where it stands. It runs with your rights, so look at this "
+        "key before you run a recipe of somebody else's.",
+    )
     diagonal: bool = Field(True, description="Favour links near the diagonal (-d; Dyer et al. 2013, section 2).")
     optimise: bool = Field(True, description="Learn how strongly (-o; the same, section 3.1).")
     variational: bool = Field(True, description="A Dirichlet prior on translations (-v; the same, section 3).")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 from rich.logging import RichHandler
+from typer.core import TyperCommand
 
 from interlace.core.registry import Registry
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 COMMANDS: Registry[Any] = Registry(__name__, "command")
 
+_OUTPUTS = {"--into", "--output", "-o"}
 _main = os.environ.get("RANK", "0") == "0"  # of the processes that torchrun starts, one speaks
 notes = Console(stderr=True, quiet=not _main)
 output = Console(quiet=not _main)
@@ -29,6 +31,17 @@ if not output.is_terminal and "COLUMNS" not in os.environ:
 
 Code = Annotated[list[Path], typer.Option("--code", help="A Python file with objectives, tasks or readers of yours.")]
 Json = Annotated[bool, typer.Option("--json", help="Print machine-readable output.")]
+
+
+class _Command(TyperCommand):
+    """A command that refuses an empty output path, which would mean the current folder."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        for option, value in zip(args, [*args[1:], "--"], strict=True):
+            if (option in _OUTPUTS and not value) or option in {f"{name}=" for name in _OUTPUTS}:
+                message = f"{option.rstrip('=')}: expected a path, found an empty one"
+                raise typer.BadParameter(message)
+        return super().parse_args(ctx, args)
 
 
 def application() -> typer.Typer:
@@ -42,7 +55,7 @@ def application() -> typer.Typer:
     )
     for name in COMMANDS.names():
         command: Callable[..., Any] = COMMANDS.get(name)
-        app.command(name=name.rstrip("_").replace("_", "-"))(command)
+        app.command(name=name.rstrip("_").replace("_", "-"), cls=_Command)(command)
     return app
 
 

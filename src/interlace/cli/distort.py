@@ -176,8 +176,9 @@ def _called(name: str, own: str) -> str:
 
     if name == own:
         raise SettingsError(f"--name {name}: is what the language is called that it is made of; give it another")
-    if name and not re.fullmatch(r"\w+", name):
-        raise SettingsError(f"--name {name!r}: expected letters, digits and '_', such as {own}_x")
+    for option, given in (("--language", own), ("--name", name)):
+        if given and not re.fullmatch(r"\w+", given):
+            raise SettingsError(f"{option} {given!r}: expected letters, digits and '_', such as en_x")
     return name or f"{own}_x"
 
 

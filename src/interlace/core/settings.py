@@ -22,7 +22,7 @@ else:
 
 
 # How pydantic names plain types, which a union tries one after the other, in the path of an error.
-_PLAIN = re.compile(r"(constrained-)?(str|int|float|bool)|[\w-]+\[.*\]")
+_PLAIN = re.compile(r"(constrained-)?(str|int|float|bool)|[\w-]*\[.*\]")
 
 
 class _Kind(_ModelKind):

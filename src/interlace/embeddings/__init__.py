@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from interlace.core.errors import DataError, did_you_mean
+from interlace.core.names import file_in
 from interlace.core.registry import Registry
 from interlace.core.settings import Settings
-from interlace.text.lines import must_exist, read_lines, write_lines
+from interlace.text.lines import atomic, must_exist, read_lines, write_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -93,13 +94,19 @@ class WordVectors:
     # ---- on disk ----
 
     def save(self, folder: Path | str) -> None:
-        """Write `LANGUAGE.safetensors` and `LANGUAGE.words` (a word a line) into a folder."""
+        """Write `LANGUAGE.safetensors` and `LANGUAGE.words` (a word a line) into a folder.
+
+        Raises:
+            DataError: the language's name cannot be that of a file.
+        """
         from safetensors.numpy import save_file
 
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        write_lines(folder / f"{self.language}.words", _as_lines(self.words))
-        save_file({"vectors": np.ascontiguousarray(self.vectors)}, folder / f"{self.language}{_SUFFIX}")
+        words, vectors = (file_in(folder, f"{self.language}{suffix}") for suffix in (".words", _SUFFIX))
+        write_lines(words, _as_lines(self.words))
+        with atomic(vectors) as partial:  # a link that stands there is replaced and not followed
+            save_file({"vectors": np.ascontiguousarray(self.vectors)}, partial)
 
     @classmethod
     def load(cls, folder: Path | str, language: str) -> WordVectors:

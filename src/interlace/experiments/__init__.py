@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from interlace.core.errors import SettingsError, did_you_mean
+from interlace.core.names import LanguageName, Name
 from interlace.core.schedules import Schedule, values_of, within
 from interlace.core.settings import Settings
 from interlace.data import Pairs
@@ -39,13 +40,13 @@ __all__ = ["RECIPES", "CorpusGroup", "Recipe", "change_recipe", "find_recipe", "
 class EvaluationSettings(Settings):
     """What the finished model is measured by."""
 
-    tasks: dict[str, dict[str, Any]] = Field(
+    tasks: dict[Name, dict[str, Any]] = Field(
         {},
         description="Name -> a task's settings, as in `interlace list tasks`. The name is the task's, or `task` says "
         "which it is: so one task may be scored on several sets of files.",
     )
-    source: str = Field("en", description="The language that tasks are fine-tuned on.")
-    targets: list[str] = Field([], description="Languages scored zero-shot.")
+    source: LanguageName = Field("en", description="The language that tasks are fine-tuned on.")
+    targets: list[LanguageName] = Field([], description="Languages scored zero-shot.")
     seeds: int = Field(3, ge=1, description="Fine-tuning seeds.")
     dictionary: str | None = Field(
         None, description="Word list from {source} to {target} for the embedding picture, a path under the data root."
@@ -112,12 +113,12 @@ class Recipe(Settings):
     seed: int = Field(0, ge=0, description="Seed of everything random.")
     data_root: str | None = Field(None, description="Folder that all paths stand under.")
     toy: ToyCorpus | None = Field(None, description="Write the toy corpus and read it as the data root.")
-    derived: dict[str, DerivedLanguage] = Field(
+    derived: dict[LanguageName, DerivedLanguage] = Field(
         {}, description="Languages made of another one, by name; their files are made where patterns look for them."
     )
     normalise: Normalise = Field(default_factory=Normalise, description="What is done to each line first.")
     word_tokenizer: str = Field("blanks", description="What a word is; recorded with corpora.")
-    corpora: dict[str, CorpusGroup] = Field({}, description="Training text by group; none: it only evaluates.")
+    corpora: dict[Name, CorpusGroup] = Field({}, description="Training text by group; none: it only evaluates.")
     filters: dict[str, dict[str, Any]] = Field(
         {}, description="Rules that training text passes in turn: name -> settings, as in `interlace list filters`."
     )

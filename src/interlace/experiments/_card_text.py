@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from statistics import mean, stdev
 from typing import TYPE_CHECKING, Any
 
@@ -39,10 +40,19 @@ def mean_and_spread(values: Sequence[float]) -> str:
     return f"{mean(values):.4g} ± {stdev(values):.2g}"
 
 
+def plain(data: Any) -> Any:
+    """Text that somebody wrote, also inside lists and mappings, as it may stand in a card: no HTML, no end of code."""
+    if isinstance(data, str):
+        return escape(data, quote=False).replace("`", "'")
+    if isinstance(data, dict):
+        return {plain(key): plain(value) for key, value in data.items()}
+    return [plain(value) for value in data] if isinstance(data, list | tuple) else data
+
+
 def leaf(value: Any) -> str:
     """A value to show; of a path only the last part, for cards tell nothing of a machine."""
     if isinstance(value, str):
-        return value.rstrip("/\\").replace("\\", "/").rpartition("/")[2]
+        return str(plain(value.rstrip("/\\").replace("\\", "/").rpartition("/")[2]))
     if isinstance(value, list | tuple):
         return ", ".join(map(leaf, value))
     return str(value).lower() if isinstance(value, bool) else str(value)
@@ -54,7 +64,7 @@ def flat(data: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         for key, value in data.items():
             yield from flat(value, f"{path}.{key}" if path else str(key))
     else:
-        yield path, data
+        yield plain(path), data
 
 
 def _cell(value: Any) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, field_validator
 
+from interlace.core.names import LanguageName, PairName
 from interlace.core.settings import Settings
 from interlace.readers import READERS, Reader
 from interlace.readers.common.subset import ROWS_PATTERN, RowSubset
@@ -22,8 +23,8 @@ class CorpusGroup(Settings):
     `{language}`, `{pair}`, `{source}` and `{target}` in a path are filled in.
     """
 
-    languages: list[str] = Field([], description="A corpus of single sentences for each of these languages.")
-    pairs: list[str] = Field([], description="A corpus of translations for each of these, such as 'en-de'.")
+    languages: list[LanguageName] = Field([], description="A corpus of single sentences for each of these languages.")
+    pairs: list[PairName] = Field([], description="A corpus of translations for each of these, such as 'en-de'.")
     reader: dict[str, Any] | str = Field("lines", description="A reader's name, or a table with its settings.")
     train: list[str] = Field(
         [],
@@ -66,15 +67,6 @@ class CorpusGroup(Settings):
                 message = f"a language's name holds no '-', found {language!r}; write {language.replace('-', '_')!r}"
                 raise ValueError(message)
         return languages
-
-    @field_validator("pairs")
-    @classmethod
-    def _are_pairs(cls, pairs: list[str]) -> list[str]:
-        for pair in pairs:
-            if len(pair.split("-")) != 2:
-                message = f"a pair is two languages joined by '-', found {pair!r}"
-                raise ValueError(message)
-        return pairs
 
     def model_post_init(self, _context: Any) -> None:
         """A group holds languages or pairs; its reader must exist."""

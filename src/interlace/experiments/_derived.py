@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field, field_validator
 
 from interlace.core.errors import DataError, SettingsError, did_you_mean
+from interlace.core.names import LanguageName
 from interlace.core.settings import Settings
 from interlace.derived import TRANSFORMATIONS, Chain, Transformation, chain
 from interlace.text.lines import must_exist
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 class DerivedLanguage(Settings):
     """A language whose files are made of another one's: training text, translations, dictionary, files of tasks."""
 
-    of: str = Field(min_length=1, description="The language that it is made of, which has files.")
+    of: LanguageName = Field(description="The language that it is made of, which has files.")
     transformations: list[str] = Field(
         min_length=1,
         description="What is done to each sentence, in this order; a list, or names joined by '+'. Tang et al. (2022, "

@@ -6,6 +6,7 @@ byte. What was written behind the note is cut off and made again.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import gzip
 import hashlib
@@ -19,6 +20,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from interlace.core.errors import DataError, RunError
+from interlace.text.lines import NO_LINK
 from interlace.text.places import must_take_a_file
 from interlace.training.run_folder import read_json, write_json
 
@@ -141,7 +143,7 @@ def resuming(source: Stretch, path: Path, key: dict[str, Any]) -> Iterator[Resum
         path.parent.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
         raise DataError(f"{path}: {path.parent} is no folder to write in") from None
-    with _partial(path).open("ab") as file:
+    with _opened(_partial(path)) as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -155,6 +157,20 @@ def resuming(source: Stretch, path: Path, key: dict[str, Any]) -> Iterator[Resum
         at_work.sync()
         os.replace(_partial(path), path)
         _state(path).unlink(missing_ok=True)
+
+
+def _opened(path: Path) -> BinaryIO:
+    """A file to append to, made where there is none.
+
+    Raises:
+        DataError: a symbolic link or no file stands there.
+    """
+    try:
+        return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | NO_LINK, 0o666), "ab")
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        raise DataError(f"{path}: a symbolic link where lines are to be kept; remove it") from None
 
 
 def digest_of(lines: Iterable[str]) -> str:

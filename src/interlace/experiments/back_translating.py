@@ -19,6 +19,7 @@ import numpy as np
 from pydantic import Field, field_validator
 
 from interlace.core.errors import DataError, SettingsError
+from interlace.core.names import file_in
 from interlace.core.settings import Settings
 from interlace.data.filters import FilterChain, build_filters
 from interlace.experiments._resuming import digest_of, resuming
@@ -104,7 +105,7 @@ def back_translate(
     _must_be_ours(into)
     source, target = interpreter.translator.source, interpreter.translator.target
     asked = {"translations": _translate(interpreter, text, into, settings.window, watch), **settings.dump()}
-    sides = {language: into / f"train.{language}" for language in (source, target)}
+    sides = {language: file_in(into, f"train.{language}") for language in (source, target)}
     found = read_json(into / MADE)
     if found is not None and found["key"] == asked and all(path.is_file() for path in sides.values()):
         log.info("%s: all is there; nothing to do", into)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from interlace.experiments import Recipe
 from interlace.experiments._card_data import DIGEST
-from interlace.experiments._card_text import code_block, flat, leaf, mean_and_spread, plural, table, whole
+from interlace.experiments._card_text import code_block, flat, leaf, mean_and_spread, plain, plural, table, whole
 from interlace.experiments._card_translation import library
 from interlace.experiments._card_translation import loading as translation
 from interlace.experiments._card_translation import origin as decoder_origin
@@ -47,8 +47,8 @@ def write_card(into: Path, about: dict[str, Any] | None = None) -> Path | None:
     found, about = read_json(into / RECIPE), about or read_json(into / RUN)
     if not (into / "model" / "config.json").is_file() or found is None or about is None:
         return None
-    recipe = Recipe.read(found, RECIPE)
-    config = json.loads((into / "model" / "config.json").read_text(encoding="utf-8"))
+    recipe, about = Recipe.read(found, RECIPE), plain(about)
+    config = plain(json.loads((into / "model" / "config.json").read_text(encoding="utf-8")))
     sections = [
         _head(recipe, config),
         _title(recipe, about),
@@ -58,7 +58,7 @@ def write_card(into: Path, about: dict[str, Any] | None = None) -> Path | None:
         _objectives(recipe, about),
         _training(recipe, about),
         _perplexities(recipe, about, into),
-        _scores(read_json(into / SCORES, [])),
+        _scores(plain(read_json(into / SCORES, []))),
         _versions(about),
     ]
     with atomic(into / "model" / CARD) as partial:
@@ -100,7 +100,7 @@ def _title(recipe: Recipe, about: dict[str, Any]) -> str:
             f"It goes on from [{base}](https://huggingface.co/{base})" if base else f"It goes on from `{leaf(start)}`"
         )
     said = f"{origin} with interlace, on {', '.join(recipe.languages)}.{decoder_origin(recipe)}{_table(about)}"
-    return "\n\n".join(part for part in (f"# {recipe.name}", recipe.about, said) if part)
+    return "\n\n".join(part for part in (f"# {plain(recipe.name)}", plain(recipe.about), said) if part)
 
 
 def _table(about: dict[str, Any]) -> str:
@@ -225,7 +225,7 @@ def _perplexities(recipe: Recipe, about: dict[str, Any], into: Path) -> str:
     """Of the exported weights: with early stopping those of the best evaluation, else of the last."""
     path = into / METRICS
     lines = path.read_text(encoding="utf-8").split("\n") if path.is_file() else []
-    measured = [row for row in (json.loads(line) for line in lines if line) if row["kind"] == "evaluation"]
+    measured = [row for row in (plain(json.loads(line)) for line in lines if line) if row["kind"] == "evaluation"]
     if not measured:
         return ""
     last = measured[-1]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError, RunError, SettingsError, did_you_mean
+from interlace.core.names import file_in
 from interlace.data.cache import cached
 from interlace.data.parallel import ParallelCorpus
 from interlace.embeddings import WordVectors, languages_in
@@ -208,7 +209,7 @@ def write_drawn(drawn: Mapping[str, Drawn], into: Path) -> None:
 
 
 def _files(drawn: Mapping[str, Drawn], into: Path) -> dict[Path, Drawn]:
-    return {into / FOLDER / f"{name}.tsv": one for name, one in drawn.items()}
+    return {file_in(into / FOLDER, f"{name}.tsv"): one for name, one in drawn.items()}
 
 
 def _named(mixture: Mixture) -> dict[str, Drawn]:

@@ -20,6 +20,7 @@ import numpy as np
 from pydantic import Field, field_validator, model_validator
 
 from interlace.core.errors import DataError, did_you_mean
+from interlace.core.names import PairName
 from interlace.core.randomness import Purpose, generator
 from interlace.core.settings import Settings
 from interlace.objectives._lexicon_words import Fate, Word, fates, forms, numbered
@@ -65,7 +66,7 @@ class Dictionary(Settings):
         description="With vectors: words of each language that are looked at, the most frequent (MUSE: 15,000). Rare "
         "ones of a small text mostly find wrong translations.",
     )
-    pairs: list[str] = Field(
+    pairs: list[PairName] = Field(
         [], description="Pairs of languages such as 'en-de'; none: all pairs of the recipe's languages that have one."
     )
     share: float = Field(

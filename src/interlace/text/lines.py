@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _BLOCK = 1 << 20  # bytes read at a time
 _BOM = b"\xef\xbb\xbf"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+NO_LINK = getattr(os, "O_NOFOLLOW", 0)  # flag of `os.open`: a symbolic link is not followed
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 
 
@@ -169,6 +170,7 @@ def atomic(path: Path | str) -> Iterator[Path]:
         must_take_a_file(path)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
+            os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINK, 0o666))
             yield partial
             _sync(partial)
             os.replace(partial, path)

@@ -105,7 +105,7 @@ def test_keys_of_a_study_are_set_like_those_of_a_recipe(grid):
         ('baseline = "z"', r"baseline: there is no system 'z'; there are: a, b|cannot be read"),
         ('[systems.c]\nrecipe = "tiny/mln"', r"no recipe 'tiny/mln'.*did you mean 'tiny/mlm'"),
         ('[systems.c]\nrecipe = "tiny/mlm"\nlabel = "B"', r"two of them have the label 'B'"),
-        ('[systems."c,d"]\nrecipe = "tiny/mlm"', r"'c,d' becomes a folder's name"),
+        ('[systems."c,d"]\nrecipe = "tiny/mlm"', r"systems.c,d: a name is letters"),
         ('[systems.c]\nrecipe = "tiny/mlm"\nset.train.stepz = 3', r"c \(.*tiny/mlm.toml\): unknown key 'train.stepz'"),
         ("[axes]\ntrain.steps = [1, 1]", r"axes.train.steps: expected values that differ, found \[1, 1\]"),
         ("[axes]\nseed = [1]", "seeds stand in `seeds`"),

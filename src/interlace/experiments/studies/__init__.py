@@ -6,13 +6,13 @@ cell, each in a run folder of its own, and ends in tidy results, tests and table
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, field_validator
 
 from interlace.core.errors import SettingsError, did_you_mean
+from interlace.core.names import Name
 from interlace.core.settings import Settings
 from interlace.core.store import ConfigStore, change
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["STUDIES", "Study", "System", "read_study"]
 
 STUDIES = ConfigStore("study", Path(__file__).parent, whole=("axes",))
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
 
 
 class System(Settings):
@@ -57,12 +56,12 @@ class Study(Settings):
 
     name: str = Field(description="What reports call the study.")
     about: str = Field("", description="What the study asks, in a sentence.")
-    systems: dict[str, System] = Field(
+    systems: dict[Name, System] = Field(
         min_length=1, description="What is compared, by a short name, in the order told."
     )
     baseline: str = Field("", description="The system that others are tested against; none: the first.")
     set: dict[str, Any] = Field({}, description="Changes to the recipes of all systems, before their own.")
-    axes: dict[str, list[Any]] = Field(
+    axes: dict[Name, list[Any]] = Field(
         {}, description="Key of the recipes, such as 'train.steps', -> values; every system takes every combination."
     )
     seeds: list[int] = Field([0], min_length=1, description="Pre-training seeds (a recipe's `seed`); a run each.")
@@ -83,11 +82,7 @@ class Study(Settings):
         return seeds
 
     def model_post_init(self, _context: Any) -> None:
-        """Names must serve as names of folders; the baseline must exist; axes must differ in something."""
-        for name in self.systems:
-            if not _NAME.fullmatch(name):
-                message = f"systems: {name!r} becomes a folder's name: use letters, digits and . + - _"
-                raise ValueError(message)
+        """The baseline must exist; axes must differ in something."""
         if self.baseline and self.baseline not in self.systems:
             message = f"baseline: there is no system {self.baseline!r}{did_you_mean(self.baseline, self.systems)}"
             raise ValueError(message)

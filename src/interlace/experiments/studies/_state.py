@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from interlace import __version__
 from interlace.core.errors import RunError
+from interlace.core.names import file_in
 from interlace.experiments.score_store import content_keys
 from interlace.text.lines import atomic
 from interlace.training.run_folder import EVALUATION, RECIPE, RUN, SCORES, VECTORS, read_json, write_json
@@ -50,7 +51,7 @@ class Places:
 
     def cell(self, name: str) -> Path:
         """A cell's run folder."""
-        return self.into / CELLS / name
+        return file_in(self.into / CELLS, name)
 
     def state(self, cell: Cell) -> State:
         """What has come of a cell; one that was never begun is waiting.
@@ -126,7 +127,7 @@ class Places:
     def put_aside(self, name: str) -> Path:
         """Move a cell's folder out of the way, where no result is read from."""
         number = 0
-        while (place := self.into / ASIDE / f"{name}.{number}").exists():
+        while (place := file_in(self.into / ASIDE, f"{name}.{number}")).exists():
             number += 1
         place.parent.mkdir(parents=True, exist_ok=True)
         self.cell(name).rename(place)

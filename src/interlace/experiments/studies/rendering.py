@@ -7,6 +7,7 @@ from html import escape
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from interlace.core.names import file_in
 from interlace.scores.collapses import SIGN
 from interlace.text.lines import atomic
 
@@ -43,7 +44,7 @@ def write_tables(folder: Path, tables: Sequence[Table]) -> list[Path]:
     written = []
     for table in tables:
         for suffix, text in (("md", markdown(table)), ("tex", latex(table)), ("html", html(table))):
-            path = folder / f"{table.name}.{suffix}"
+            path = file_in(folder, f"{table.name}.{suffix}")
             with atomic(path) as partial:
                 partial.write_text(text, encoding="utf-8")
             written.append(path)

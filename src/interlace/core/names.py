@@ -1,0 +1,73 @@
+"""Names that become names of files and folders: of languages, pairs of them, corpora, tasks, systems of studies.
+
+Settings take them as `LanguageName`, `PairName` or `Name`, so that a recipe from elsewhere writes nothing outside the
+output folder. Whatever writes a file by such a name takes its path from `file_in`, which refuses the rest: names in a
+checkpoint's configuration, in a data file or from Python.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import AfterValidator
+
+from interlace.core.errors import DataError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_MAX_LENGTH = 100  # characters; file systems take 255 bytes, and suffixes follow
+_LANGUAGE = re.compile(r"\w+(-\w+)*")
+_PAIR = re.compile(r"\w+-\w+")
+_NAME = re.compile(r"\w[\w.+-]*")
+
+
+def check_language(name: str) -> str:
+    """Return the name of a language, or a direction such as `en-de`, unchanged.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    return _matching(_LANGUAGE, name, "a language is letters, digits and '_', such as 'en' or 'zh_tw'")
+
+
+def check_pair(name: str) -> str:
+    """Return the name of a pair of languages unchanged.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    return _matching(_PAIR, name, "a pair is two languages joined by '-', such as 'en-de'")
+
+
+def check_name(name: str) -> str:
+    """Return a name unchanged.
+
+    Raises:
+        ValueError: it begins with no letter or digit, or holds other signs than . + - _ besides these.
+    """
+    return _matching(_NAME, name, "a name is letters, digits and . + - _, such as 'held-out'")
+
+
+LanguageName = Annotated[str, AfterValidator(check_language)]
+PairName = Annotated[str, AfterValidator(check_pair)]
+Name = Annotated[str, AfterValidator(check_name)]
+
+
+def file_in(folder: Path, name: str) -> Path:
+    """Return the path of a file or folder directly inside a folder.
+
+    Raises:
+        DataError: the name leads elsewhere.
+    """
+    if not name or name in {".", ".."} or set(name) & {"/", "\\", "\0"}:
+        raise DataError(f"{name!r} cannot be the name of a file in {folder}: expected a name without '/' or '\\'")
+    return folder / name
+
+
+def _matching(pattern: re.Pattern[str], name: str, expected: str) -> str:
+    if pattern.fullmatch(name) and len(name) <= _MAX_LENGTH:
+        return name
+    message = f"{expected}; it becomes a part of file names, found {name!r}"
+    raise ValueError(message)

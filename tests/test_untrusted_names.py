@@ -1,0 +1,194 @@
+"""Names in a recipe, a study or an option write nothing outside the folder that was given."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from interlace.cli import application
+from interlace.core.errors import DataError, SettingsError
+from interlace.core.names import check_language, check_name, check_pair, file_in
+from interlace.embeddings import WordVectors
+from interlace.experiments import Recipe
+from interlace.experiments._resuming import resuming
+from interlace.experiments.card import write_card
+from interlace.experiments.lexicons import write_drawn
+from interlace.experiments.part import Part
+from interlace.experiments.studies import Study
+from interlace.experiments.studies._state import Places
+from interlace.objectives._lexicons import Dictionary
+from interlace.text import lines
+from interlace.text.lines import write_lines
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+OUTSIDE = ["/srv/victim", "../../../x", "en/../../x", "a\\b", "..", "", "a\0b", "a\n", "x" * 300]
+SYSTEM = {"recipe": "tiny/mlm"}
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+@pytest.mark.parametrize("check", [check_language, check_pair, check_name])
+def test_names_that_lead_elsewhere_are_refused(check, name: str) -> None:
+    with pytest.raises(ValueError, match="it becomes a part of file names"):
+        check(name)
+
+
+def test_names_that_are_taken() -> None:
+    assert [check_language(name) for name in ("en", "zh_tw", "en_x_inv", "en-de", "ქართული")]
+    assert [check_name(name) for name in ("text", "held-out", "train.steps", "mlm+tlm")]
+    assert check_pair("en-en_x") == "en-en_x"
+
+
+def text_in(*languages: str) -> dict:
+    return {"corpora": {"text": {"languages": list(languages), "train": "a.{language}"}}}
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+@pytest.mark.parametrize(
+    ("place", "key"),
+    [
+        (lambda name: text_in("en", name), "corpora.text.languages.1"),
+        (lambda name: {"corpora": {"p": {"pairs": [f"en-{name}"], "train": "a"}}}, "corpora.p.pairs.0"),
+        (lambda name: {"corpora": {name: {"languages": ["en"], "train": "a"}}}, "corpora."),
+        (lambda name: {"derived": {name: {"of": "en", "transformations": "invert"}}}, "derived."),
+        (lambda name: {"evaluate": {"targets": [name]}}, "evaluate.targets.0"),
+        (lambda name: {"evaluate": {"source": name}}, "evaluate.source"),
+        (lambda name: {"evaluate": {"tasks": {name: {"task": "pos"}}}}, "evaluate.tasks."),
+        (lambda name: {"toy": {"languages": ["en", name]}}, "toy.languages"),
+    ],
+)
+def test_a_recipe_cannot_have_such_a_name(place, key: str, name: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        Recipe.read({"name": "x", **place(name)}, "r.toml")
+    assert str(caught.value).startswith(f"r.toml: {key}")
+    assert "expected" in str(caught.value) or "such as" in str(caught.value) or "no toy language" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_a_study_and_a_dictionary_cannot_have_such_a_name(name: str) -> None:
+    with pytest.raises(SettingsError, match=r"systems\."):
+        Study.read({"name": "s", "systems": {name: SYSTEM}})
+    with pytest.raises(SettingsError, match=r"axes\."):
+        Study.read({"name": "s", "systems": {"a": SYSTEM}, "axes": {name: [1, 2]}})
+    with pytest.raises(SettingsError, match="such as 'en-de'"):
+        Dictionary(pairs=[f"en-{name}"])
+
+
+@pytest.mark.parametrize("name", ["/etc/x", "../x", "a/b", "", "..", "a\\b"])
+def test_no_file_is_written_by_such_a_name(tmp_path: Path, name: str) -> None:
+    inner = tmp_path / "a" / "b"
+    vectors = WordVectors(name and f"{name}/x", ["word"], np.ones((1, 2), np.float32))
+    with pytest.raises(DataError, match="cannot be the name of a file"):
+        file_in(inner, name)
+    with pytest.raises(DataError, match="cannot be the name of a file"):
+        Places(inner).cell(name)
+    if name:
+        with pytest.raises(DataError, match="cannot be the name of a file"):
+            vectors.save(inner)
+        with pytest.raises(DataError, match="cannot be the name of a file"):
+            write_drawn({f"align_mlm.{name}/x": None}, inner)  # type: ignore[dict-item]
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+@pytest.mark.parametrize("name", [str, lambda _: "../../../victim"])
+def test_learning_vectors_overwrites_nothing(tmp_path: Path, name) -> None:
+    (tmp_path / "data").mkdir()
+    victim = tmp_path / "victim"
+    (victim.with_suffix(".words")).write_text("kept")
+    recipe = {"name": "x", "data_root": str(tmp_path / "data"), "embeddings": {}, **text_in("en", name(victim))}
+    (tmp_path / "r.json").write_text(json.dumps(recipe))
+    done = run("pretrain", str(tmp_path / "r.json"), "--into", str(tmp_path / "run"))
+    assert isinstance(done.exception, SettingsError)
+    assert victim.with_suffix(".words").read_text() == "kept"
+
+
+def run(*arguments: str):
+    return CliRunner().invoke(application(), list(arguments))
+
+
+def test_deriving_writes_its_dictionary_inside(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a cat\n")
+    into = tmp_path / "out" / "x"
+    options = ["--with", "invert", "--language", "../../en", "--into", str(into)]
+    assert isinstance(run("distort", str(tmp_path / "a.txt"), *options).exception, SettingsError)
+    assert not into.parent.exists()
+
+
+@pytest.mark.parametrize("option", [["--into", ""], ["--into="]])
+@pytest.mark.parametrize("command", ["world", "pretrain tiny/mlm", "vocab a.en", "report x", "translate x"])
+def test_an_empty_output_is_refused(tmp_path: Path, monkeypatch, option: list[str], command: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = run(*command.split(), *option)
+    assert (done.exit_code, list(tmp_path.iterdir())) == (2, [])
+    assert "expected a path" in done.output
+
+
+# ---- links that somebody planted ----
+
+
+def test_a_link_at_the_name_of_a_partial_file_is_not_followed(tmp_path: Path, monkeypatch) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("kept")
+    monkeypatch.setattr(lines.secrets, "token_hex", lambda _: "known")
+    name = f".a.txt.{os.getpid()}-known.partial.txt"
+    (tmp_path / name).symlink_to(victim)
+    with pytest.raises(OSError, match="File exists"):
+        write_lines(tmp_path / "a.txt", ["line"])
+    assert victim.read_text() == "kept"
+
+
+def test_a_link_at_the_name_of_unfinished_lines_is_not_followed(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("kept")
+    (tmp_path / "in.txt").write_text("a line\n")
+    (tmp_path / ".out.txt.partial").symlink_to(victim)
+    source = Part(1, 1).lines_of(tmp_path / "in.txt")
+    with pytest.raises(DataError, match="symbolic link"), resuming(source, tmp_path / "out.txt", {}):
+        pass
+    assert victim.read_text() == "kept"
+
+
+def test_a_link_in_place_of_word_vectors_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "victim").write_text("kept")
+    for suffix in (".words", ".safetensors"):
+        (tmp_path / f"en{suffix}").symlink_to(tmp_path / "victim")
+    WordVectors("en", ["word"], np.ones((1, 2), np.float32)).save(tmp_path)
+    assert (tmp_path / "victim").read_text() == "kept"
+    assert WordVectors.load(tmp_path, "en").words == ["word"]
+
+
+# ---- model cards ----
+
+
+def test_a_card_holds_no_html_of_a_recipe(tmp_path: Path) -> None:
+    evil = "<script>alert(1)</script>`<img src=x>"
+    recipe = {
+        "name": evil,
+        "about": evil,
+        "model": {"start": f"some/{evil}"},
+        "filters": {"separator": {"marks": [evil]}},
+    }
+    recipe |= {"objectives": {"mlm": {}}, **text_in("en")}
+    about = {"steps": 1, "tokens": 1, "parameters": 1, "stopped": evil, "interlace": evil, "perplexity_unit": evil}
+    data = {"split": "train", "languages": [evil], "rows": 1, "subwords": 1, "left_out": {evil: 1}, "aligner": evil}
+    about["data"] = [{**data, "files": [{"name": evil, "bytes": 1, "digest": evil}]}]
+    row = {"task": evil, "metric": evil, "unit": evil, "language": evil, "source": evil, "seed": 0, "score": 1.0}
+    metrics = {"kind": "evaluation", "step": 1, "scores": {f"perplexity/{evil}": 1.0}}
+    config = {"model_type": "bert", "interlace_languages": {evil: 0}}
+    for name, found in {"recipe": recipe, "run": about, "scores": [row], "model/config": config}.items():
+        path = tmp_path / f"{name}.json"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(found))
+    (tmp_path / "metrics.jsonl").write_text(json.dumps(metrics) + "\n")
+    card = write_card(tmp_path)
+    assert card is not None
+    text = card.read_text(encoding="utf-8")
+    assert "<script" not in text
+    assert "<img" not in text
+    assert text.count("&lt;script&gt;") >= 15
