@@ -5,7 +5,7 @@ import re
 import pytest
 
 import objective_pages
-from interlace.experiments import shipped_recipes
+from interlace.experiments import RECIPES
 from interlace.objectives import OBJECTIVES
 
 PAGES = sorted(objective_pages.FOLDER.glob("*.md"))
@@ -31,7 +31,7 @@ def test_recipes_that_a_page_names_exist(path):
         r"`(?:interlace pretrain )?((?:tiny|adapt|xlm|alm|weam|align_mlm)/[\w-]+[\w])\b", path.read_text()
     )
     assert named
-    assert set(named) <= {*shipped_recipes(), "weam/tlm", "weam/word-aligned"}
+    assert set(named) <= {*RECIPES.names(), "weam/tlm", "weam/word-aligned"}
 
 
 @pytest.mark.parametrize("name", sorted(OBJECTIVES.own_names()))

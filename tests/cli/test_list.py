@@ -40,13 +40,13 @@ def test_recipes_say_what_they_show():
 
 def test_recipes_of_papers_say_which_rows_they_stand_for():
     rows = {row["name"]: row["published"] for row in listed("recipes")}
-    assert rows["xlm/clm-ne"] == ["Conneau & Lample 2019, table 4, Nepali"]
+    assert rows["xlm/low-resource:ne"] == ["Conneau & Lample 2019, table 4, Nepali"]
     assert rows["tiny/mlm"] == []
 
 
 def test_recipes_are_listed_without_the_packages_that_their_words_need(monkeypatch):
     monkeypatch.setitem(sys.modules, "sacremoses", None)
-    assert any(row["name"] == "alm/alm" for row in listed("recipes"))
+    assert any(row["name"] == "alm/pretrain:all" for row in listed("recipes"))
 
 
 def test_a_recipe_gives_its_keys_and_values():

@@ -1,4 +1,4 @@
-"""Settings files: shipped names, what others extend, and changes by key."""
+"""Config store: shipped names, variants, inheritance, and changes by key."""
 
 from __future__ import annotations
 
@@ -9,42 +9,90 @@ from interlace.core.store import ConfigStore, change, merged, put
 
 
 @pytest.fixture
-def shelf(tmp_path):
+def store(tmp_path):
     folder = tmp_path / "shipped"
     (folder / "tiny").mkdir(parents=True)
     (folder / "tiny" / "one.toml").write_text('name = "one"\n[a]\nx = 1\ny = 2\n[list]\nk = 1\n')
+    (folder / "tiny" / "rows.toml").write_text(
+        'extends = "_base"\n[a]\nx = 1\n[list]\nk = 1\n[variants._half]\na.y = 2\n'
+        '[variants.first]\nextends = ":_half"\n[variants.first.list]\nm = 2\n[variants.second]\nname = "own"\na.x = 7\n'
+    )
     (folder / "_base.toml").write_text("[a]\nz = 3\n")
     return ConfigStore("thing", folder, whole=("list",))
 
 
-def test_files_that_are_only_extended_have_no_name(shelf):
-    assert shelf.names() == ["tiny/one"]
-
-
-def test_a_file_is_found_by_path_by_name_and_beside_another(shelf, tmp_path):
+def write(tmp_path, text):
     own = tmp_path / "own.toml"
-    own.write_text('name = "own"\n')
-    assert shelf.find(str(own)) == own
-    assert shelf.find("tiny/one") == shelf.find("tiny/one.toml")
-    assert shelf.beside("own.toml", tmp_path) == own
+    own.write_text(text)
+    return str(own)
+
+
+def test_names_list_files_and_variants_but_no_bases(store):
+    assert store.names() == ["tiny/one", "tiny/rows:first", "tiny/rows:second"]
+
+
+def test_find_takes_a_path_a_shipped_name_and_a_file_of_a_folder(store, tmp_path):
+    own = write(tmp_path, 'name = "own"\n')
+    assert str(store.find(own)) == own
+    assert store.find("tiny/one") == store.find("tiny/one.toml")
+    assert str(store.find("own.toml", tmp_path)) == own
     with pytest.raises(DataError, match=r"no thing 'tiny/won'.*did you mean 'tiny/one'"):
-        shelf.beside("tiny/won", tmp_path)
+        store.find("tiny/won", tmp_path)
 
 
-def test_what_extends_says_some_keys_as_a_whole(shelf, tmp_path):
-    own = tmp_path / "own.toml"
-    own.write_text('extends = "tiny/one"\nname = "own"\n[a]\ny = 5\n[list]\nm = 2\n')
-    assert shelf.read(own) == {"name": "own", "a": {"x": 1, "y": 5}, "list": {"m": 2}}
+def test_a_variant_merges_into_its_file_and_into_the_variant_that_it_extends(store):
+    assert store.read("tiny/rows:first") == {"name": "tiny-rows-first", "a": {"z": 3, "x": 1, "y": 2}, "list": {"m": 2}}
+    assert store.read("tiny/rows:second") == {"name": "own", "a": {"z": 3, "x": 7}, "list": {"k": 1}}
 
 
-def test_a_file_that_is_no_settings_says_where(shelf, tmp_path):
-    own = tmp_path / "own.toml"
-    own.write_text("name = \n")
-    with pytest.raises(SettingsError, match=r"own.toml: cannot be read as a thing: .*line 1"):
-        shelf.read(own)
+def test_a_variant_of_an_own_file_is_named_after_it(store, tmp_path):
+    own = write(tmp_path, "[a]\nx = 1\n[variants.v]\na.y = 2\n")
+    assert store.read(f"{own}:v") == {"name": "own-v", "a": {"x": 1, "y": 2}}
 
 
-def test_tables_merge_and_all_else_is_replaced():
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("tiny/rows", "name one of its variants.*first, second"),
+        ("tiny/rows:frist", "no variant 'frist'; did you mean 'first'"),
+        ("tiny/one:first", "no variant 'first'"),
+    ],
+)
+def test_a_missing_variant_is_reported_with_those_there_are(store, name, message):
+    with pytest.raises(DataError, match=message):
+        store.read(name)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("variants = 3\n", "expected tables"),
+        ("[variants]\nv = 3\n", "expected tables"),
+        ('[variants.v]\nextends = "tiny/one"\n', "expected a variant of this file"),
+        ('[variants.v]\nextends = ":v"\n', "circular: .*own.toml:v > .*own.toml:v"),
+        ('extends = "own.toml"\nname = "own"\n', "circular"),
+        ("extends = 3\n", "expected the name of a thing, found 3"),
+        ('extends = "tiny/one"\n', "needs its own name"),
+        ("name = \n", "own.toml: not a valid thing: .*line 1"),
+    ],
+)
+def test_a_faulty_file_is_reported_by_name(store, tmp_path, text, message):
+    own = write(tmp_path, text)
+    with pytest.raises(SettingsError, match=message):
+        store.read(f"{own}:v" if "variants" in text else own)
+
+
+def test_a_file_that_extends_replaces_whole_keys(store, tmp_path):
+    own = write(tmp_path, 'extends = "tiny/one"\nname = "own"\n[a]\ny = 5\n[list]\nm = 2\n')
+    assert store.read(own) == {"name": "own", "a": {"x": 1, "y": 5}, "list": {"m": 2}}
+
+
+def test_a_file_may_extend_what_variants_share(store, tmp_path):
+    own = write(tmp_path, 'extends = "tiny/rows"\nname = "own"\n')
+    assert store.read(own) == {"name": "own", "a": {"z": 3, "x": 1}, "list": {"k": 1}}
+
+
+def test_tables_merge_and_other_values_are_replaced():
     assert merged({"a": {"x": 1}, "b": [1], "c": {"k": 1}}, {"a": {"y": 2}, "b": [2], "c": 3}) == {
         "a": {"x": 1, "y": 2},
         "b": [2],
@@ -52,23 +100,27 @@ def test_tables_merge_and_all_else_is_replaced():
     }
 
 
-def test_a_key_is_put_where_its_path_says():
+def test_a_key_is_put_at_its_path():
     data: dict = {"a": 1}
     put(data, "b.c", [1])
     change(data, "b.d", "1e-4")
     change(data, "b.e", "no toml")
     assert data == {"a": 1, "b": {"c": [1], "d": 1e-4, "e": "no toml"}}
-    with pytest.raises(SettingsError, match="'a' is no section"):
+    with pytest.raises(SettingsError, match="'a' is not a section"):
         put(data, "a.b", 2)
 
 
-def test_a_key_with_a_dot_in_it_is_one_key():
+@pytest.mark.parametrize("key", ["", ".", "..", '"'])
+def test_an_empty_key_is_refused(key):
+    with pytest.raises(SettingsError, match="expected a key"):
+        change({}, key, "1")
+
+
+def test_a_key_that_contains_a_dot():
     data = {"files": {"train.en": "a", "test": "b"}}
     change(data, "files.train.en", "c")  # found as it is
-    change(data, 'files."test.de"', "d")  # or in quotes, where it is new
+    change(data, 'files."test.de"', "d")  # or quoted, where it is new
     change(data, "files.dev.en", "e")
     assert data == {"files": {"train.en": "c", "test": "b", "test.de": "d", "dev": {"en": "e"}}}
-    with pytest.raises(
-        SettingsError, match=r"'test' is no section; a key with a dot in it goes in quotes, '\"test\.fr\"'"
-    ):
+    with pytest.raises(SettingsError, match=r"'test' is not a section; quote a key that contains a dot"):
         change(data, "files.test.fr", "f")

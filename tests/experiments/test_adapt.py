@@ -15,7 +15,7 @@ from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer
 from interlace.core.errors import CheckpointError, DataError, SettingsError
 from interlace.data.filters import build_filters
 from interlace.data.vocab import Vocab
-from interlace.experiments import read_recipe
+from interlace.experiments import RECIPES, read_recipe
 from interlace.experiments.pretrain import pretrain
 from interlace.models.build import load
 from interlace.text import TextPairs
@@ -23,10 +23,10 @@ from little_checkpoints import ENGLISH, KINDS, LONGEST, save
 
 OTHER = [word[::-1] + "o" for word in ENGLISH]  # letters that all of their tokenizers can spell
 FAMILY_OF = {
-    "adapt/mbert-alm": "mbert",
-    "adapt/mbert-weam": "mbert",
-    "adapt/mbert-align-mlm": "mbert",
-    "adapt/mbert-word-aligned": "mbert",
+    "adapt/mbert:alm": "mbert",
+    "adapt/mbert:weam": "mbert",
+    "adapt/mbert:align-mlm": "mbert",
+    "adapt/mbert:word-aligned": "mbert",
     "adapt/xlm-r-alm": "xlm-r",
     "adapt/mmbert-alm": "mmbert",
     "adapt/xlm-tlm": "xlm",
@@ -70,8 +70,7 @@ def adapted(name: str, start: Path, text: Path, changes: dict[str, str] | None =
 
 
 def shipped() -> set[str]:
-    folder = Path(__file__).parents[2] / "src/interlace/experiments/recipes/adapt"
-    return {f"adapt/{path.stem}" for path in folder.glob("*.toml") if not path.stem.startswith("multi30k")}
+    return {name for name in RECIPES.names() if name.startswith("adapt/") and "multi30k" not in name}
 
 
 def test_every_recipe_that_goes_on_from_a_checkpoint_is_tried_here() -> None:
@@ -120,7 +119,7 @@ def _trained_and_carried(start: Path, model: Path, pooler: str | None) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_with_more_subwords(kind, starts, text, tmp_path) -> None:
     changes = {"vocab.extend": "30", "vocab.extend_min_count": "2"}
-    model = pretrain(adapted("adapt/mbert-alm", starts[kind], text, changes), tmp_path / "run")
+    model = pretrain(adapted("adapt/mbert:alm", starts[kind], text, changes), tmp_path / "run")
     old, new = Vocab.load(starts[kind]), Vocab.load(model)
     assert new.size == old.size + 30
     line = " ".join(OTHER[:6])
@@ -129,12 +128,12 @@ def test_with_more_subwords(kind, starts, text, tmp_path) -> None:
     ] == (new.encode([line]).ids[0].tolist())
     assert new.encode([line]).ids[0].max() >= old.size
     assert AutoModelForMaskedLM.from_pretrained(model, trust_remote_code=False).config.vocab_size >= new.size
-    again = pretrain(adapted("adapt/mbert-alm", model, text), tmp_path / "again")  # and goes on like any other
+    again = pretrain(adapted("adapt/mbert:alm", model, text), tmp_path / "again")  # and goes on like any other
     assert Vocab.load(again).fingerprint == new.fingerprint
 
 
 def test_a_size_that_is_not_read_is_told(starts, text, tmp_path, caplog) -> None:
-    pretrain(adapted("adapt/mbert-alm", starts[next(iter(KINDS))], text, {"vocab.size": "800"}), tmp_path / "run")
+    pretrain(adapted("adapt/mbert:alm", starts[next(iter(KINDS))], text, {"vocab.size": "800"}), tmp_path / "run")
     assert re.search(r"vocab\.size = 800 is not read: the [0-9,]+ subwords are those of .*; vocab\.extend", caplog.text)
 
 
@@ -189,7 +188,7 @@ def test_names_without_a_start_say_nothing(changes, message) -> None:
 
 
 def test_a_translation_into_chinese_passes_the_filters_and_has_words_to_link() -> None:
-    recipe = read_recipe("adapt/mbert-alm")
+    recipe = read_recipe("adapt/mbert:alm")
     english = "Today we read three long letters, and the old doctor brought another one."
     chinese = "今天我们读了三封长信，老医生又带来了一封。"
     pairs = TextPairs.of([english], [chinese], ("en", "zh"), recipe.word_tokenizer)
@@ -200,6 +199,6 @@ def test_a_translation_into_chinese_passes_the_filters_and_has_words_to_link() -
 
 def test_without_a_network_a_recipe_says_how_to_get_its_checkpoint(text, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    recipe = read_recipe("adapt/mbert-alm", {"data_root": str(text)})
+    recipe = read_recipe("adapt/mbert:alm", {"data_root": str(text)})
     with pytest.raises((CheckpointError, DataError), match=r"'google-bert/bert-base-multilingual-cased'.*hf download"):
         pretrain(recipe, tmp_path / "run")

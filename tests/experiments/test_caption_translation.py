@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from safetensors.torch import load_file
 
-from interlace.experiments import read_recipe, shipped_recipes
+from interlace.experiments import RECIPES, read_recipe
 from interlace.experiments.embeddings import learn_vectors
 from interlace.experiments.evaluate import evaluate, target_of
 from interlace.experiments.prepare import prepare
 from interlace.experiments.pretrain import pretrain
 
-NAMES = [name for name in shipped_recipes() if name.startswith("mt/")]
+NAMES = [name for name in RECIPES.names() if name.startswith("mt/")]
 STARTS = ("mlm", "tlm", "alm")
 SMALL = {"layers": "1", "width": "32", "heads": "2"}
 QUICK = {
@@ -51,10 +51,10 @@ def made(name, captions, **more):
 
 @pytest.mark.parametrize("other", ["de", "fr"])
 def test_what_is_compared_differs_in_its_start_alone(other):
-    base = read_recipe(f"mt/multi30k-en-{other}")
+    base = read_recipe(f"mt/multi30k:en-{other}")
     for start in STARTS:
-        one = read_recipe(f"mt/multi30k-en-{other}-{start}")
-        begin = read_recipe(f"mt/multi30k-{start}")
+        one = read_recipe(f"mt/multi30k:en-{other}-{start}")
+        begin = read_recipe(f"mt/multi30k:{start}")
         assert (one.corpora, one.vocab, one.objectives, one.train) == (
             base.corpora, base.vocab, base.objectives, base.train
         )  # fmt: skip
@@ -63,12 +63,12 @@ def test_what_is_compared_differs_in_its_start_alone(other):
         assert begin.model.shape == base.model.shape
         assert begin.train == base.train
         assert (begin.vocab, begin.corpora["text"].train) == (base.vocab, base.corpora["text"].train)
-    assert read_recipe("mt/multi30k-halves-mlm").model.shape == base.model.shape
+    assert read_recipe("mt/multi30k:halves-mlm").model.shape == base.model.shape
 
 
 def test_starts_are_gone_on_from_and_scored(captions, tmp_path):
-    start = pretrain(made("mt/multi30k-mlm", captions), tmp_path / "start")
-    name = "mt/multi30k-en-de-mlm"
+    start = pretrain(made("mt/multi30k:mlm", captions), tmp_path / "start")
+    name = "mt/multi30k:en-de-mlm"
     begun = {"model.start": json.dumps(str(start)), "corpora.pairs.share": "0.3"}
     run = tmp_path / "run"
     pretrain(made(name, captions, **begun), run)
@@ -83,11 +83,11 @@ def test_starts_are_gone_on_from_and_scored(captions, tmp_path):
 
 
 def test_halves_hold_no_two_captions_of_one_picture(captions):
-    materials = prepare(made("mt/multi30k-halves-mlm", captions, **{
+    materials = prepare(made("mt/multi30k:halves-mlm", captions, **{
         "corpora.english.rows": '":200"', "corpora.others.rows": '"200:"'
     }))  # fmt: skip
     assert {name: len(corpus) for name, corpus in materials.train.items()} == {"en": 200, "de": 200, "fr": 200}
-    recipe = read_recipe("mt/multi30k-unmt-en-de")
+    recipe = read_recipe("mt/multi30k:unmt-en-de")
     first, second = recipe.corpora["english"].rows, recipe.corpora["others"].rows
     assert (first, second) == (":14500", "14500:")
 
@@ -100,10 +100,10 @@ def test_without_a_pair_from_a_start(start, captions, tmp_path):
         words = {**halves, "data_root": json.dumps(str(captions)), "embeddings.skipgram.width": "8"}
         learn_vectors(read_recipe("mt/multi30k-halves-words", words), tmp_path / "words")
         settings["objectives.align_mlm.dictionary.vectors"] = json.dumps(str(tmp_path / "words"))
-    start = pretrain(made(f"mt/multi30k-halves-{start}", captions, **settings), tmp_path / "start")
+    start = pretrain(made(f"mt/multi30k:halves-{start}", captions, **settings), tmp_path / "start")
     begun = {**halves, "model.start": json.dumps(str(start))}
     run = tmp_path / "run"
-    pretrain(made("mt/multi30k-unmt-en-de", captions, **begun), run)
+    pretrain(made("mt/multi30k:unmt-en-de", captions, **begun), run)
     steps = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     assert {step["objective"] for step in steps if step["kind"] == "step"} <= {"denoise", "back_translation"}
     rows = evaluate(target_of(str(run)), ["mt"])

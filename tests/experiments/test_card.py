@@ -59,7 +59,7 @@ METRICS = [
 ]
 
 
-def run_of(folder: Path, name: str = "adapt/mbert-alm", config: dict | None = None, **changes: str) -> Path:
+def run_of(folder: Path, name: str = "adapt/mbert:alm", config: dict | None = None, **changes: str) -> Path:
     """The records of a run as they lie in its folder."""
     (folder / "model").mkdir(parents=True)
     recipe = read_recipe(name, {key.replace("__", "."): value for key, value in changes.items()})

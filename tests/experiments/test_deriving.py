@@ -184,7 +184,7 @@ def test_the_treebank_of_real_data_takes_the_order_of_french(real_data):
     dev = "pos/UD_English-EWT/{language}_ewt-ud-dev.conllu"
     less = {"corpora.treebank.train": dev, "corpora.treebank.dev": "[]", "evaluate.tasks.pos.files": {"dev": dev}}
     less |= {"data_root": str(real_data), "derived.en_x.transformations": "syntax"}
-    found = data_root(read_recipe("derived/treebank-mlm", less))
+    found = data_root(read_recipe("derived/treebank:mlm", less))
     [before], [after] = (
         READERS.build("conllu").read_chunks([found / dev.format(language=side)], [side]) for side in ("en", "en_x")
     )
@@ -302,9 +302,9 @@ def test_a_dry_run_tells_what_is_not_asked_for_and_what_stands_in_the_way(root):
 
 
 def test_a_dry_run_in_the_toy_corpus_looks_at_its_languages(tmp_path):
-    asked = read_recipe("derived/mlm", {"derived.en_x.of": "fr", "derived.en_x.settings.syntax": "{}"})
+    asked = read_recipe("derived/toy:mlm", {"derived.en_x.of": "fr", "derived.en_x.settings.syntax": "{}"})
     assert hindrances(asked) == ["derived.en_x.of: the toy corpus is written in en, es, not in 'fr'"]
-    asked = read_recipe("derived/mlm", {"derived.en_x.transformations": "syntax", "derived.en_x.settings.syntax": "{}"})
+    asked = read_recipe("derived/toy:mlm", {"derived.en_x.transformations": "syntax", "derived.en_x.settings.syntax": "{}"})
     assert ["needs a treebank" in told for told in hindrances(asked)] == [True]
 
 

@@ -220,11 +220,11 @@ def test_the_tiny_ones_translate_without_a_pair(tmp_path):
     learnt = {f"embeddings.skipgram.{key}": value for key, value in {"epochs": "1", "buckets": "100"}.items()}
     vectors = pretrain(read_recipe("tiny/emb", small | learnt), tmp_path / "emb")
     changes = small | SHORT | {"model.vectors": json.dumps(str(vectors))}
-    pretrain(read_recipe("tiny/unmt-emb", changes), tmp_path / "run")
+    pretrain(read_recipe("tiny/unmt:from-emb", changes), tmp_path / "run")
     about = json.loads((tmp_path / "run/run.json").read_text())
     words = WordVectors.load(vectors, SUBWORDS)
     assert about["begun"]["vectors"]["rows"] == len(words) > 200
     assert about["begun"]["vectors"]["of"] == Vocab.load(vectors).size + 2  # one asks for English, one for German
-    assert read_recipe("tiny/unmt-emb").model.shape == read_recipe("tiny/unmt-mlm").model.shape
+    assert read_recipe("tiny/unmt:from-emb").model.shape == read_recipe("tiny/unmt-mlm").model.shape
     for section in ("toy", "normalise", "vocab"):
         assert getattr(read_recipe("tiny/unmt-mlm"), section) == getattr(read_recipe("tiny/emb"), section)

@@ -9,15 +9,15 @@ import pytest
 
 from interlace.core.errors import DataError, RunError, SettingsError
 from interlace.embeddings import WordVectors
-from interlace.experiments import Recipe, change_recipe, read_recipe, shipped_recipes
+from interlace.experiments import RECIPES, Recipe, change_recipe, read_recipe
 from interlace.experiments.embeddings import learn_vectors
 from interlace.experiments.evaluate import evaluate, target_of
 from interlace.experiments.pretrain import pretrain
 
-STATIC = [name for name in shipped_recipes() if read_recipe(name).embeddings]
+STATIC = [name for name in RECIPES.names() if read_recipe(name).embeddings]
 TINY = [name for name in STATIC if name.startswith("tiny/")]
 WORDS = [name for name in TINY if read_recipe(name).embeddings.units == "words"]  # of subwords: test_embedding_tables
-TABLE_5 = {"xlm/concat": [0.36, 4.89, 0.52], "xlm/muse": [0.38, 5.13, 0.65]}
+TABLE_5 = {"xlm/word-embeddings:concat": [0.36, 4.89, 0.52], "xlm/word-embeddings:muse": [0.38, 5.13, 0.65]}
 SMALL = {
     "toy.languages": '["en", "de"]',
     "corpora.text.languages": '["en", "de"]',
@@ -232,7 +232,7 @@ def test_figures_of_table_5(name):
 
 
 def test_settings_that_the_papers_name():
-    muse = read_recipe("xlm/muse").embeddings.method()
+    muse = read_recipe("xlm/word-embeddings:muse").embeddings.method()
     rules = muse.adversary
     assert (rules.hidden, rules.batch, rules.dropout, rules.smoothing, rules.learning_rate) == (2048, 32, 0.1, 0.2, 0.1)
     assert (rules.decay, rules.shrink, rules.turns, rules.epochs, rules.updates) == (0.95, 0.5, 5, 5, 31_250)

@@ -174,7 +174,7 @@ def test_word_vectors_have_no_estimate():
 
 
 def test_what_keeps_a_derived_language_from_being_made_is_told():
-    found = estimate(read_recipe("derived/mlm", SMALL | {"derived.en_x.of": "fr"}))
+    found = estimate(read_recipe("derived/toy:mlm", SMALL | {"derived.en_x.of": "fr"}))
     assert found.notes == ["derived.en_x.of: the toy corpus is written in en, es, not in 'fr'"]
 
 

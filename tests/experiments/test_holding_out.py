@@ -78,7 +78,7 @@ def test_translations_measure_only_what_learns_to_translate(measured):
 def test_pairs_held_out_once_measure_every_direction_that_is_learnt(measured):
     forward = {"translation": {"directions": "forward"}}
     assert {corpus for _, corpus in said(measured(forward, pairs=LEARNT))} == {"de-en"}
-    both = measured(forward, pairs=LEARNT, turned=TURNED)  # as in xlm/mt-ro-en-bt-offline-mlm
+    both = measured(forward, pairs=LEARNT, turned=TURNED)  # as in xlm/mt-ro-en:bt-offline-mlm
     assert {one.corpus.rpartition(":")[2] for one in both} == {"de-en", "en-de"}
 
 

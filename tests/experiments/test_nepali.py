@@ -14,7 +14,12 @@ from interlace.experiments.pretrain import pretrain
 from interlace.experiments.studies import read_study
 from interlace.experiments.studies.cells import cells_of
 
-BESIDE = {"nepali/ne": [], "nepali/ne-hi": ["hi"], "nepali/ne-en": ["en"], "nepali/ne-en-hi": ["en", "hi"]}
+BESIDE = {
+    "nepali/clm:ne": [],
+    "nepali/clm:ne-hi": ["hi"],
+    "nepali/clm:ne-en": ["en"],
+    "nepali/clm:ne-en-hi": ["en", "hi"],
+}
 real = pytest.mark.skipif(not os.environ.get("INTERLACE_DATA"), reason="INTERLACE_DATA is not set")
 
 
@@ -26,7 +31,7 @@ def languages(recipe):
 
 @pytest.mark.parametrize("name", BESIDE)
 def test_they_differ_in_what_is_read_beside_nepali_alone(name):
-    alone, recipe = read_recipe("nepali/ne"), read_recipe(name)
+    alone, recipe = read_recipe("nepali/clm:ne"), read_recipe(name)
     assert languages(recipe) == ["ne", *BESIDE[name]]
     assert recipe.causal
     for part in ("corpora", "vocab", "model", "evaluate", "seed", "normalise"):
@@ -38,7 +43,7 @@ def test_they_differ_in_what_is_read_beside_nepali_alone(name):
 def test_each_language_has_as_many_steps_as_nepali_alone(name):
     recipe = read_recipe(name)
     assert recipe.train.language_alpha == "0"  # languages are drawn evenly
-    assert recipe.train.steps == len(languages(recipe)) * read_recipe("nepali/ne").train.steps
+    assert recipe.train.steps == len(languages(recipe)) * read_recipe("nepali/clm:ne").train.steps
 
 
 def test_the_study_is_over_all_of_them():
@@ -57,7 +62,7 @@ def test_a_blank_before_punctuation_makes_no_other_count_of_words(tmp_path):
         (tmp_path / "parallel/flores-v1").mkdir(parents=True, exist_ok=True)
         path = tmp_path / "parallel/flores-v1/test.txt"
         path.write_text(line + "\n", encoding="utf-8")
-        task = read_recipe("nepali/ne", {"evaluate.tasks.perplexity.files": '"parallel/flores-v1/test.txt"'})
+        task = read_recipe("nepali/clm:ne", {"evaluate.tasks.perplexity.files": '"parallel/flores-v1/test.txt"'})
         found = task.evaluate.task("perplexity").examples("test", "ne", vocab, tmp_path)
         counts.append(len(set(found.words.flat.tolist())))
     assert counts == [4, 4]
@@ -65,7 +70,7 @@ def test_a_blank_before_punctuation_makes_no_other_count_of_words(tmp_path):
 
 @real
 def test_test_text_is_no_training_text():
-    recipe = read_recipe("nepali/ne-en-hi")
+    recipe = read_recipe("nepali/clm:ne-en-hi")
     leak = find_leaks(recipe, held_out(recipe).sets)["perplexity", "test", "ne"].dump()
     assert (leak["examples"], leak["exact"]) == (2924, 0.0)
 
@@ -73,6 +78,6 @@ def test_test_text_is_no_training_text():
 @real
 def test_the_largest_trains(tmp_path):
     changes = {"train.steps": "2", "train.tokens_per_batch": "512", "train.threads": "1", "vocab.size": "1000"}
-    pretrain(read_recipe("nepali/ne-en-hi", changes), tmp_path / "run")
+    pretrain(read_recipe("nepali/clm:ne-en-hi", changes), tmp_path / "run")
     assert json.loads((tmp_path / "run/run.json").read_text())["steps"] == 2
     assert (tmp_path / "run/model/model.safetensors").is_file()

@@ -2,40 +2,39 @@
 
 import pytest
 
-from interlace.experiments import read_recipe, shipped_recipes
-from interlace.experiments._files import find_recipe
+from interlace.experiments import RECIPES, read_recipe
 from interlace.scores.published import placed
 
-FOLDERS = ("xlm", "alm", "weam", "align_mlm")
+FOLDERS = ("xlm", "alm", "weam", "align-mlm")
 PAPERS = [
     name
-    for name in shipped_recipes()
-    if name.split("/")[0] in FOLDERS and not read_recipe(name).embeddings and "mt-" not in name
+    for name in RECIPES.names()
+    if name.split("/")[0] in FOLDERS and not read_recipe(name).embeddings and "mt" not in name.partition(":")[0]
 ]  # those of word vectors: test_embeddings; of translation: test_translation_recipes
 LANGUAGES = "en fr es de el bg ru tr ar vi th zh hi sw ur mean".split()
 SETTINGS = ("supervised", "zero-shot", "difference")
 
 # Rows as they stand in the papers, by recipe and place.
 FIFTEEN = {
-    ("xlm/mlm", "table 1, XLM (MLM) (cross-lingual)"): (
+    ("xlm/xnli:mlm", "table 1, XLM (MLM) (cross-lingual)"): (
         "83.2 76.5 76.3 74.2 73.1 74.0 73.1 67.8 68.5 71.2 69.2 71.9 65.7 64.6 63.4 71.5"
     ),
-    ("xlm/mlm-tlm", "table 1, XLM (MLM+TLM) (translate-train)"): (
+    ("xlm/xnli:mlm-tlm", "table 1, XLM (MLM+TLM) (translate-train)"): (
         "85.0 80.2 80.8 80.3 78.1 79.3 78.1 74.7 76.5 76.6 75.5 78.6 72.3 70.9 63.2 76.7"
     ),
-    ("xlm/mlm-tlm", "table 1, XLM (MLM+TLM) (translate-test)"): (
+    ("xlm/xnli:mlm-tlm", "table 1, XLM (MLM+TLM) (translate-test)"): (
         "85.0 79.0 79.5 78.1 77.8 77.6 75.5 73.7 73.7 70.8 70.4 73.6 69.0 64.7 65.1 74.2"
     ),
-    ("xlm/mlm-tlm", "table 1, XLM (MLM+TLM) (cross-lingual)"): (
+    ("xlm/xnli:mlm-tlm", "table 1, XLM (MLM+TLM) (cross-lingual)"): (
         "85.0 78.7 78.9 77.8 76.6 77.4 75.3 72.5 73.1 76.1 73.2 76.5 69.6 68.4 67.3 75.1"
     ),
-    ("alm/alm", "table 3, ALM (translate-train)"): (
+    ("alm/pretrain:all", "table 3, ALM (translate-train)"): (
         "85.2 81.1 82.0 82.3 78.3 79.8 78.4 74.9 76.7 76.8 75.6 78.7 72.5 71.5 63.4 77.2"
     ),
-    ("alm/alm", "table 3, ALM (translate-test)"): (
+    ("alm/pretrain:all", "table 3, ALM (translate-test)"): (
         "85.2 79.1 80.0 78.4 78.0 77.8 77.1 73.9 74.2 71.2 70.5 73.8 69.2 64.8 65.3 74.6"
     ),
-    ("alm/alm", "table 3, ALM (cross-lingual test)"): (
+    ("alm/pretrain:all", "table 3, ALM (cross-lingual test)"): (
         "85.2 79.3 79.2 78.0 76.7 78.1 76.5 73.0 73.2 76.4 73.5 78.6 69.8 69.0 66.8 75.6"
     ),
 }
@@ -53,7 +52,12 @@ SUPERVISED = {  # CLM, MLM
     "both directions": (31.5, 35.6),
     "both directions and back-translation": (37.0, 38.5),
 }
-NEPALI = {"xlm/clm-ne": 157.2, "xlm/clm-ne-en": 140.1, "xlm/clm-ne-hi": 115.6, "xlm/clm-ne-en-hi": 109.3}
+NEPALI = {
+    "xlm/low-resource:ne": 157.2,
+    "xlm/low-resource:ne-en": 140.1,
+    "xlm/low-resource:ne-hi": 115.6,
+    "xlm/low-resource:ne-en-hi": 109.3,
+}
 MLQA = {  # EM/F1 of en, es, de, zh
     "tlm": "66.8/80.0 47.7/65.7 48.4/63.1 40.1/62.0",
     "weam": "66.7/79.7 49.6/67.8 49.7/64.3 41.7/63.7",
@@ -112,17 +116,21 @@ def test_says_what_it_is_what_differs_and_what_was_published(name):
 
 
 def test_no_two_recipes_share_a_name():
-    names = [read_recipe(name).name for name in shipped_recipes() if not name.startswith("adapt/")]
+    names = [read_recipe(name).name for name in RECIPES.names() if not name.startswith("adapt/")]
     assert len(set(names)) == len(names)
 
 
 def test_what_is_only_there_to_be_extended_is_not_listed():
-    assert not [name for name in shipped_recipes() if name.split("/")[-1].startswith("_")]
+    assert not [name for name in RECIPES.names() if name.split("/")[-1].startswith("_")]
 
 
 @pytest.mark.parametrize("name", PAPERS)
 def test_trains_what_its_name_says(name):
-    folder, _, title = name.partition("/")
+    folder, _, title = name.partition(":")
+    if "low-resource" in name:
+        title = "clm"
+    elif folder == "alm/pretrain":
+        title = "alm"
     parts = {"clm": {"clm"}, "mlm-tlm": {"mlm", "tlm"}, "mlm": {"mlm"}, "xlm": {"mlm", "tlm"}, "alm": {"mlm", "alm"}}
     parts |= {"tlm": {"tlm"}, "weam": {"weam"}, "word-aligned": {"word_aligned"}}
     parts |= {"dict-mlm": {"dict_mlm"}, "align-mlm": {"align_mlm"}}
@@ -142,20 +150,20 @@ def test_figures_of_unsupervised_translation(where, kind):
     place = f"table 2, {where} {kind}" + (", decoder random" if where == "encoder" else "")
     row = numbers(UNSUPERVISED[where, kind])
     for column, other in enumerate(("fr", "de", "ro")):
-        found = at(f"xlm/{kind.lower()}-en-{other}", place)
+        found = at(f"xlm/encoders:{kind.lower()}-en-{other}", place)
         assert found == [{f"en-{other}": row[2 * column], f"{other}-en": row[2 * column + 1]}]
 
 
 def test_figures_of_supervised_translation():
     for number, kind in enumerate(("clm", "mlm")):
-        found = {place: at(f"xlm/{kind}-en-ro", f"table 3, {place}") for place in SUPERVISED}
+        found = {place: at(f"xlm/encoders:{kind}-en-ro", f"table 3, {place}") for place in SUPERVISED}
         assert found == {place: [{"ro-en": row[number]}] for place, row in SUPERVISED.items()}
 
 
 def test_figures_of_language_models_embeddings_and_alms_translation():
     assert {name: published(name)[0]["ne"] for name in NEPALI} == NEPALI
-    assert [row["mean"] for row in at("xlm/mlm", "table 5, XLM")] == [0.55, 2.64, 0.69]
-    for name in ("alm/alm-en-de", "alm/alm-en-de-table"):
+    assert [row["mean"] for row in at("xlm/xnli:mlm", "table 5, XLM")] == [0.55, 2.64, 0.69]
+    for name in ("alm/pretrain:en-de", "alm/pretrain:en-de-table"):
         assert published(name) == [{"en-de": 29.22}, {"de-en": 35.53}]
 
 
@@ -164,13 +172,13 @@ def test_weams_recipes_score_both_tasks_of_the_paper(name):
     recipe = read_recipe(name)
     assert set(recipe.evaluate.tasks) == {"mlqa", "xnli"}
     assert recipe.evaluate.task("mlqa").normalisation == "mlqa"
-    head = find_recipe(name).read_text(encoding="utf-8")
+    head = RECIPES.find(name).path.read_text(encoding="utf-8")
     assert all(file in head for file in ("qa/squad/", "qa/mlqa/test/", "nli/train.en.tsv"))
 
 
 @pytest.mark.parametrize("name", [name for name in PAPERS if name.startswith("weam/")])
 def test_figures_of_weam(name):
-    method, _, language = name.removeprefix("weam/").partition("-en-")
+    method, _, language = name.removeprefix("weam/mbert:").partition("-en-")
     column = ("en", "es", "de", "zh").index(language)
     xnli = numbers(XNLI[method])
     expected = [{"en": xnli[0], language: xnli[column]}]
@@ -185,26 +193,26 @@ def test_figures_of_derived_languages(title):
     row = numbers(DERIVED[title])
     expected = [dict(zip(SETTINGS, row[3 * task : 3 * task + 3], strict=True)) for task in range(3)]
     expected += [{"mean": row[9]}] if len(row) > 9 else []
-    assert published(f"align_mlm/{title}") == expected
+    assert published(f"align-mlm/wikitext:{title}") == expected
 
 
 @pytest.mark.parametrize("title", HALF)
 def test_figures_of_larger_dictionaries(title):
-    recipe = read_recipe(f"align_mlm/{title}")
-    assert [row["difference"] for row in published(f"align_mlm/{title}")] == numbers(HALF[title])
+    recipe = read_recipe(f"align-mlm/wikitext:{title}")
+    assert [row["difference"] for row in published(f"align-mlm/wikitext:{title}")] == numbers(HALF[title])
     objective = recipe.objective(title.split("-mlm")[0] + "_mlm")
     assert objective.dictionary.share == 0.5
 
 
 def test_every_recipe_of_a_paper_is_held_to_its_rows():
-    told = {name for name, _ in FIFTEEN} | set(NEPALI) | {f"align_mlm/{title}" for title in (*DERIVED, *HALF)}
-    told |= {f"xlm/{kind}-en-{other}" for kind in ("clm", "mlm") for other in ("fr", "de", "ro")}
-    told |= {"alm/alm-en-de", "alm/alm-en-de-table"} | {name for name in PAPERS if name.startswith("weam/")}
+    told = {name for name, _ in FIFTEEN} | set(NEPALI) | {f"align-mlm/wikitext:{title}" for title in (*DERIVED, *HALF)}
+    told |= {f"xlm/encoders:{kind}-en-{other}" for kind in ("clm", "mlm") for other in ("fr", "de", "ro")}
+    told |= {"alm/pretrain:en-de", "alm/pretrain:en-de-table"} | {name for name in PAPERS if name.startswith("weam/")}
     assert told == set(PAPERS)
 
 
 def test_settings_that_the_papers_name():
-    xlm, alm, weam = (read_recipe(name) for name in ("xlm/mlm-tlm", "alm/alm", "weam/weam-en-zh"))
+    xlm, alm, weam = (read_recipe(name) for name in ("xlm/xnli:mlm-tlm", "alm/pretrain:all", "weam/mbert:weam-en-zh"))
     shape = xlm.model.shape
     assert (shape.layers, shape.width, shape.heads, shape.dropout) == (12, 1024, 8, 0.1)
     assert (xlm.vocab.size, xlm.vocab.alpha, xlm.train.language_alpha) == (95000, 0.5, "0.7")
@@ -225,7 +233,7 @@ WEAM_PAIRS = {"de": 1.92e6, "es": 1.97e6, "zh": 5.2e6}  # Europarl, release 7, a
 @pytest.mark.parametrize("language", WEAM_PAIRS)
 @pytest.mark.parametrize("kind", ["weam", "tlm"])
 def test_two_passes_of_the_papers_batches_over_one_pair_of_languages(kind, language):
-    recipe = read_recipe(f"weam/{kind}-en-{language}")
+    recipe = read_recipe(f"weam/mbert:{kind}-en-{language}")
     pairs = WEAM_PAIRS[language]
     assert recipe.train.tokens_per_batch == 32 * 64  # pairs, subwords of a pair
     assert 32 * recipe.train.steps / pairs == pytest.approx(2, abs=0.06)
@@ -234,7 +242,7 @@ def test_two_passes_of_the_papers_batches_over_one_pair_of_languages(kind, langu
 
 @pytest.mark.parametrize("title", [*DERIVED, *HALF])
 def test_rows_of_derived_languages_make_them_and_are_scored_in_both_ways(title):
-    recipe = read_recipe(f"align_mlm/{title}")
+    recipe = read_recipe(f"align-mlm/wikitext:{title}")
     (language,) = recipe.evaluate.targets
     made = recipe.derived[language]
     last = "overlap" if "overlap" in title else "transliterate"
@@ -250,29 +258,29 @@ def test_rows_of_derived_languages_make_them_and_are_scored_in_both_ways(title):
 
 @pytest.mark.parametrize("title", [title for title in DERIVED if title.startswith("xlm-")])
 def test_xlm_on_derived_languages_has_language_ids_and_positions_that_restart(title):
-    recipe = read_recipe(f"align_mlm/{title}")
+    recipe = read_recipe(f"align-mlm/wikitext:{title}")
     assert recipe.objective("mlm").language_ids is True
     assert (recipe.objective("tlm").language_ids, recipe.objective("tlm").reset_positions) == (True, True)
 
 
 def test_recipes_to_be_compared_differ_in_their_objectives_alone():
-    names = [f"align_mlm/{method}-inv" for method in ("mlm", "xlm", "dict-mlm", "align-mlm")]
+    names = [f"align-mlm/wikitext:{method}-inv" for method in ("mlm", "xlm", "dict-mlm", "align-mlm")]
     recipes = [read_recipe(name) for name in names]
     assert all(recipe.train == recipes[0].train for recipe in recipes)
     assert all(recipe.model.shape == recipes[0].model.shape for recipe in recipes)
     assert all(recipe.evaluate == recipes[0].evaluate for recipe in recipes)
     assert [recipe.model.languages for recipe in recipes] == ["none", "embeddings", "embeddings", "none"]
-    assert read_recipe("align_mlm/align-mlm-inv").objective("align_mlm").alignment_weight == 10
-    assert read_recipe("align_mlm/dict-mlm-inv").objective("dict_mlm").mode == "input"
+    assert read_recipe("align-mlm/wikitext:align-mlm-inv").objective("align_mlm").alignment_weight == 10
+    assert read_recipe("align-mlm/wikitext:dict-mlm-inv").objective("dict_mlm").mode == "input"
     for language in ("es", "de", "zh"):
-        one, other = (read_recipe(f"weam/{kind}-en-{language}") for kind in ("weam", "tlm"))
+        one, other = (read_recipe(f"weam/mbert:{kind}-en-{language}") for kind in ("weam", "tlm"))
         assert (one.train, one.model, one.corpora) == (other.train, other.model, other.corpora)
 
 
 def test_the_average_that_weams_table_misprints_is_told():
     true = {"weam": {"exact": 47.0, "f1": 65.3}, "tlm": {"exact": 45.4, "f1": 63.6}}
     for kind, figures in true.items():
-        mlqa = read_recipe(f"weam/{kind}-en-de").published[0]
+        mlqa = read_recipe(f"weam/mbert:{kind}-en-de").published[0]
         rows = placed(mlqa.where)
         assert {row.table.score: row.correct["mean zero-shot"] for row in rows} == figures
         assert all("mean of es, de, zh" in row.table.errata for row in rows)

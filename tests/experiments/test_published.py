@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 
 from interlace.core.errors import SettingsError
-from interlace.experiments import read_recipe
-from interlace.experiments._files import find_recipe, read, shipped_recipes
+from interlace.experiments import RECIPES, read_recipe
 from interlace.experiments._published import Published
 
-QUOTED = [(name, entry) for name in shipped_recipes() for entry in read(find_recipe(name)).get("published", [])]
+QUOTED = [(name, entry) for name in RECIPES.names() for entry in RECIPES.read(name).get("published", [])]
 
 
 def test_recipes_name_papers():

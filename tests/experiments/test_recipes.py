@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from interlace.core.errors import DataError, MissingDependencyError, SettingsError
-from interlace.experiments import Recipe, read_recipe, shipped_recipes
+from interlace.experiments import RECIPES, Recipe, read_recipe
 from interlace.experiments.estimate import estimate
 from interlace.experiments.prepare import data_root
 from interlace.experiments.pretrain import pretrain
@@ -16,11 +16,11 @@ from interlace.experiments.provenance import differences
 from toy_settings import SHORT, TOY, VOCAB
 
 SMALL = TOY | VOCAB
-TINY = [name for name in shipped_recipes() if name.startswith("tiny/") and not read_recipe(name).embeddings]
-REAL = [name for name in shipped_recipes() if name.startswith("adapt/multi30k")]
+TINY = [name for name in RECIPES.names() if name.startswith("tiny/") and not read_recipe(name).embeddings]
+REAL = [name for name in RECIPES.names() if name.startswith("adapt/multi30k")]
 
 
-@pytest.mark.parametrize("name", shipped_recipes())
+@pytest.mark.parametrize("name", RECIPES.names())
 def test_loads_says_what_it_shows_and_survives_the_round_trip(name):
     recipe = read_recipe(name)
     assert recipe.about
@@ -31,7 +31,7 @@ def test_loads_says_what_it_shows_and_survives_the_round_trip(name):
 def test_tiny_ones_that_go_on_from_another_train(name, tmp_path):
     """The others train in tests/golden."""
     changes = SMALL | SHORT
-    start = pretrain(read_recipe(f"{name}-mlm", changes), tmp_path / "start")
+    start = pretrain(read_recipe("tiny/unmt-mlm", changes), tmp_path / "start")
     changes = changes | {"model.start": json.dumps(str(start))}
     model = pretrain(read_recipe(name, changes), tmp_path / "run")
     assert list(model.rglob("*.safetensors"))
@@ -57,7 +57,7 @@ def few_captions(real_data, tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("name", ["adapt/multi30k-mixture", "adapt/multi30k-dict-mlm"])  # all there is in the others
+@pytest.mark.parametrize("name", ["adapt/multi30k:mixture", "adapt/multi30k:dict-mlm"])  # all there is in the others
 @pytest.mark.skipif(not os.environ.get("INTERLACE_DATA"), reason="no real data here")
 def test_real_ones_train(name, few_captions, tmp_path):
     quick = SHORT | {"vocab.size": "4000", "align.name": "diagonal", "data_root": json.dumps(str(few_captions))}
@@ -70,7 +70,7 @@ def test_recipes_to_be_compared_differ_in_what_they_learn_from_alone():
     encoders = [name for name in TINY if not read_recipe(name).seq2seq and "unmt" not in name]
     for one, other in [
         *(("tiny/mlm", other) for other in encoders),
-        *(("adapt/multi30k-mlm", other) for other in REAL),
+        *(("adapt/multi30k:mlm", other) for other in REAL),
     ]:
         a, b = read_recipe(one), read_recipe(other)
         assert (a.vocab, a.model, a.evaluate, a.seed) == (b.vocab, b.model, b.evaluate, b.seed)
@@ -83,7 +83,7 @@ def test_no_data_root_says_how_to_give_one(tmp_path, monkeypatch):
         data_root(read_recipe("evaluation/public"))
     monkeypatch.delenv("INTERLACE_DATA", raising=False)
     with pytest.raises(DataError, match="INTERLACE_DATA"):
-        pretrain(read_recipe("adapt/multi30k-mlm"), tmp_path / "run")
+        pretrain(read_recipe("adapt/multi30k:mlm"), tmp_path / "run")
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_no_data_root_says_how_to_give_one(tmp_path, monkeypatch):
         ({"objectives.mlm.weight": '"0:1,10:nan"'}, r"weight.*must lie in"),
         ({"train.optimise.betas": "[0.9, 1.5]"}, r"betas\.1.*less than 1"),
         ({"train.patience": "3", "train.evaluate_every": "0"}, "evaluate_every"),
-        ({"name.x": "1"}, "'name' is no section"),
+        ({"name.x": "1"}, "'name' is not a section"),
     ],
 )
 def test_wrong_keys_and_values_are_explained(changes, message):
@@ -190,9 +190,9 @@ def test_an_extended_recipe_holds_until_the_file_says_otherwise(tmp_path):
     ("text", "message"),
     [
         ('extends = "tiny/mln"\nname = "a"', r"no recipe 'tiny/mln'.*tiny/mlm"),
-        ('extends = "tiny/mlm"', "a.toml: a recipe that extends another needs a name of its own"),
+        ('extends = "tiny/mlm"', "a.toml: a recipe that extends another needs its own name"),
         ('extends = 3\nname = "a"', "a.toml: extends: expected the name of a recipe, found 3"),
-        ('extends = "a.toml"\nname = "a"', "a.toml: extends: a > a goes in a circle"),
+        ('extends = "a.toml"\nname = "a"', "a.toml: 'extends' is circular: a.toml > a.toml"),
     ],
 )
 def test_what_cannot_be_extended(tmp_path, text, message):

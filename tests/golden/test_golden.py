@@ -11,17 +11,17 @@ from pathlib import Path
 
 import pytest
 
-from interlace.experiments import read_recipe, shipped_recipes
+from interlace.experiments import RECIPES, read_recipe
 from interlace.experiments.pretrain import pretrain
 from toy_settings import TOY
 
 GOLDEN = Path(__file__).with_name("losses.json")
-# tiny/unmt learns from what it wrote itself, and a processor's rounding may change a word of that; tiny/unmt-align is
-# tiny/align-mlm over a dictionary that another run must find first, and tiny/unmt-emb begins with another's vectors.
-APART = {"tiny/unmt", "tiny/unmt-align", "tiny/unmt-emb"}
+# tiny/unmt:from-mlm learns from what it wrote itself, and a processor's rounding may change a word of that; tiny/unmt-align is
+# tiny/align-mlm over a dictionary that another run must find first, and tiny/unmt:from-emb begins with another's vectors.
+APART = {"tiny/unmt:from-mlm", "tiny/unmt-align", "tiny/unmt:from-emb"}
 TINY = [
     name
-    for name in shipped_recipes()
+    for name in RECIPES.names()
     if name.startswith("tiny/") and not read_recipe(name).embeddings and name not in APART
 ]
 TRANSFORMATIONS = TOY | {

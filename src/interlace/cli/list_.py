@@ -43,7 +43,7 @@ def list_(
 def _find(room: str, name: str) -> list[dict[str, Any]]:
     from interlace.cli._published import listed_papers, listed_rows
     from interlace.core.errors import SettingsError, did_you_mean
-    from interlace.experiments import shipped_recipes
+    from interlace.experiments import RECIPES
     from interlace.experiments.studies import STUDIES
     from interlace.scores.published import papers
 
@@ -51,7 +51,7 @@ def _find(room: str, name: str) -> list[dict[str, Any]]:
     if not room:
         return [
             *({"room": key, "members": members.names()} for key, members in rooms.items()),
-            {"room": "recipes", "members": shipped_recipes()},
+            {"room": "recipes", "members": RECIPES.names()},
             {"room": "published", "members": papers()},
             {"room": "studies", "members": STUDIES.names()},
         ]
@@ -96,15 +96,14 @@ def _recipes(name: str) -> list[dict[str, Any]]:
 
     The list reads the files alone: a recipe whose words need a package that is not there is listed too.
     """
-    from interlace.experiments import Recipe, read_recipe
-    from interlace.experiments._files import find_recipe, read, shipped_recipes
+    from interlace.experiments import RECIPES, Recipe, read_recipe
 
     if name:
         rows = _settings(Recipe, outer=read_recipe(name))
         return [
             {"key": row["key"], "type": row["type"], "value": row["default"], "about": row["about"]} for row in rows
         ]
-    texts = {shipped: read(find_recipe(shipped)) for shipped in shipped_recipes()}
+    texts = {shipped: RECIPES.read(shipped) for shipped in RECIPES.names()}
     return [
         {
             "name": name,
@@ -124,7 +123,7 @@ def _studies(name: str) -> list[dict[str, Any]]:
         return [
             {"key": row["key"], "type": row["type"], "value": row["default"], "about": row["about"]} for row in rows
         ]
-    texts = {shipped: STUDIES.read(STUDIES.find(shipped)) for shipped in STUDIES.names()}
+    texts = {shipped: STUDIES.read(shipped) for shipped in STUDIES.names()}
     return [
         {"name": name, "about": text.get("about", ""), "systems": list(text.get("systems", {}))}
         for name, text in texts.items()

@@ -103,7 +103,7 @@ def _example(source: str, target: str, links: str, languages: str, word_tokenize
 def _objective(name: str, changes: list[str]) -> Objective:
     """The objective with its settings; keys are those that a recipe's section takes."""
     from interlace.cli._options import parse_changes
-    from interlace.experiments._files import change
+    from interlace.core.store import change
     from interlace.objectives import OBJECTIVES
 
     data: dict[str, Any] = {"name": name}

@@ -1,4 +1,15 @@
-"""Settings files of one kind: the shipped ones, what others extend, and changes to what they say."""
+"""Config store: named TOML files such as recipes and studies, with variants, inheritance and changes by key.
+
+A file that describes several rows of a table holds what they share, and one table `[variants.NAME]` a row:
+
+    [train]
+    steps = 1000
+
+    [variants.short]
+    train.steps = 100
+
+`FILE:short` then names the first row. Sections of a variant merge into the file key by key.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +24,24 @@ from interlace.core.errors import DataError, SettingsError, did_you_mean
 
 
 @dataclass(frozen=True)
-class ConfigStore:
-    """Files of one kind, such as recipes.
+class ConfigFile:
+    """A file of the store, and the variant of it that a name selects (empty: the file itself)."""
 
-    kind: what errors call one of them. folder: where the shipped ones stand; those named `_x.toml` are only there to
-    be extended. whole: keys of which a file that extends another says all or nothing.
+    path: Path
+    variant: str = ""
+
+    def __str__(self) -> str:
+        """The path, and the variant after a colon."""
+        return f"{self.path}:{self.variant}" if self.variant else str(self.path)
+
+
+@dataclass(frozen=True)
+class ConfigStore:
+    """Configuration files of one kind, such as recipes.
+
+    kind: how errors name a file ("recipe"). folder: the shipped files. whole: keys that a file replaces as a whole
+    where it extends another. Files and variants whose names
+    begin with `_` can only be extended.
     """
 
     kind: str
@@ -25,78 +49,104 @@ class ConfigStore:
     whole: tuple[str, ...] = ()
 
     def names(self) -> list[str]:
-        """Names of the shipped files, such as `tiny/mlm`."""
-        found = (path for path in self.folder.rglob("*.toml") if not _is_base(path))
-        return sorted(path.relative_to(self.folder).with_suffix("").as_posix() for path in found)
+        """Names of the shipped configurations, such as `tiny/mlm` or `xlm/unmt:en-fr-mlm-mlm`."""
+        found = []
+        for path in self.folder.rglob("[!_]*.toml"):
+            name = path.relative_to(self.folder).with_suffix("").as_posix()
+            variants = self._listed(self._load(path))
+            found += [f"{name}:{variant}" for variant in variants] or [name]
+        return sorted(found)
 
-    def find(self, name: str) -> Path:
-        """The file of that path or shipped name.
+    def find(self, name: str, folder: Path | None = None, *, shared: bool = False) -> ConfigFile:
+        """Return the file of this path (under `folder`, if given) or shipped name.
+
+        shared: whether a file with variants may be named without one, for what its variants share.
 
         Raises:
-            DataError: there is none; names the nearest.
+            DataError: there is none, or the file has no such variant, or several and none was named; suggests the
+                nearest name.
         """
-        path = Path(name)
-        if path.is_file():
-            return path
-        shipped = self.folder / f"{name.removesuffix('.toml')}.toml"
-        if shipped.is_file():
-            return shipped
+        for base, variant in ((name, ""), (name.rpartition(":")[0], name.rpartition(":")[2])):
+            candidates = [folder / base] if folder and base else []
+            candidates += [Path(base), self.folder / f"{base.removesuffix('.toml')}.toml"] if base else []
+            for path in candidates:
+                if path.is_file():
+                    return self._checked(ConfigFile(path, variant), shared=shared)
         hint = did_you_mean(name, self.names())
-        raise DataError(f"no {self.kind} {name!r}: neither a file nor a shipped one{hint}")
+        raise DataError(f"no {self.kind} {name!r}: neither a file nor a shipped {self.kind}{hint}")
 
-    def beside(self, name: str, folder: Path) -> Path:
-        """A file of that path under `folder`, else as `find` has it."""
-        near = folder / name
-        return near if near.is_file() else self.find(name)
+    def read(self, name: str, folder: Path | None = None) -> dict[str, Any]:
+        """Return the settings of the file or shipped name (see `find`), merged with everything that it extends.
 
-    def read(self, path: Path, below: tuple[Path, ...] = ()) -> dict[str, Any]:
-        """What a file says, together with what it extends.
-
-        `extends = "tiny/mlm"` names a shipped file or one beside this. Its sections hold until this file says
-        otherwise, key by key; only those in `whole` are said anew.
+        `extends = "tiny/mlm"` names a shipped configuration, a file in the same folder, or a variant of the same file
+        by `":NAME"`. Its sections are merged key by key, except those in `whole`, which are replaced.
 
         Raises:
-            DataError: a file is missing; SettingsError: it cannot be read, extends itself, or has no name of its own.
+            DataError: a file is missing. SettingsError: it is not valid TOML, or extends itself.
         """
-        data = self._table(path)
+        return self._read(self.find(name, folder), ())
+
+    def _read(self, file: ConfigFile, chain: tuple[str, ...]) -> dict[str, Any]:
+        label = str(ConfigFile(file.path.resolve(), file.variant))
+        if label in chain:
+            circle = " > ".join(re.sub(r".*/", "", entry) for entry in (*chain, label))
+            raise SettingsError(f"{file}: 'extends' is circular: {circle}")
+        data = self._load(file.path)
+        variants = data.pop("variants", {})
+        if file.variant:
+            own = dict(variants[file.variant])
+            sibling = own.pop("extends", "")
+            if not isinstance(sibling, str) or (sibling and not sibling.startswith(":")):
+                raise SettingsError(f"{file}: extends: expected a variant of this file (':NAME'), found {sibling!r}")
+            base = self._read(self._checked(ConfigFile(file.path, sibling[1:]), shared=True), (*chain, label))
+            shipped = (
+                file.path.relative_to(self.folder) if file.path.is_relative_to(self.folder) else Path(file.path.name)
+            )
+            default = "-".join([*shipped.with_suffix("").parts, file.variant])
+            return self._merged(base, {"name": default, **own})
         if "extends" not in data:
             return data
         extended = data.pop("extends")
         if not isinstance(extended, str):
-            raise SettingsError(f"{path}: extends: expected the name of a {self.kind}, found {extended!r}")
-        other = self.beside(extended, path.parent).resolve()
-        if other in (chain := (*below, path.resolve())):
-            raise SettingsError(
-                f"{path}: extends: {' > '.join(file.stem for file in (*chain, other))} goes in a circle"
-            )
-        if "name" not in data and not _is_base(path):
-            raise SettingsError(f"{path}: a {self.kind} that extends another needs a name of its own")
-        base = self.read(other, chain)
-        for key in self.whole:
-            if key in data:
-                base.pop(key, None)
-        return merged(base, data)
+            raise SettingsError(f"{file}: extends: expected the name of a {self.kind}, found {extended!r}")
+        if "name" not in data and not variants:
+            raise SettingsError(f"{file}: a {self.kind} that extends another needs its own name")
+        return self._merged(self._read(self.find(extended, file.path.parent, shared=True), (*chain, label)), data)
 
-    def _table(self, path: Path) -> dict[str, Any]:
+    def _merged(self, base: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
+        return merged({key: value for key, value in base.items() if key not in self.whole or key not in data}, data)
+
+    def _checked(self, file: ConfigFile, *, shared: bool = False) -> ConfigFile:
+        """The file, if it has the variant; a file with variants cannot be read without one unless `shared`."""
+        variants = self._load(file.path).get("variants", {})
+        if not isinstance(variants, dict) or not all(isinstance(table, dict) for table in variants.values()):
+            raise SettingsError(f"{file.path}: variants: expected tables [variants.NAME]")
+        if file.variant and file.variant not in variants:
+            raise DataError(f"{file.path}: no variant {file.variant!r}{did_you_mean(file.variant, variants)}")
+        if variants and not file.variant and not shared:
+            names = ", ".join(self._listed({"variants": variants}))
+            raise DataError(f"{file.path}: name one of its variants, such as {file.path.stem}:NAME; it has {names}")
+        return file
+
+    def _listed(self, data: dict[str, Any]) -> list[str]:
+        return [name for name in data.get("variants", {}) if not name.startswith("_")]
+
+    def _load(self, path: Path) -> dict[str, Any]:
         try:
             text = path.read_text(encoding="utf-8")
             data = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
         except (json.JSONDecodeError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise SettingsError(f"{path}: cannot be read as a {self.kind}: {error}") from error
+            raise SettingsError(f"{path}: not a valid {self.kind}: {error}") from error
         if not isinstance(data, dict):
-            raise SettingsError(f"{path}: cannot be read as a {self.kind}: expected a table of settings")
+            raise SettingsError(f"{path}: not a valid {self.kind}: expected a table of settings")
         return data
-
-
-def _is_base(path: Path) -> bool:
-    return path.name.startswith("_")
 
 
 _KEY = re.compile(r'"([^"]*)"|([^."]+)')  # the parts of `a.b."c.d"`
 
 
 def merged(base: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
-    """Two tables in one; where both say something, the second does, but tables in them are merged in turn."""
+    """Merge two tables recursively; values of `data` override those of `base`."""
     both = {key: merged(base[key], data[key]) for key in base.keys() & data.keys() if _tables(base[key], data[key])}
     return {**base, **data, **both}
 
@@ -106,7 +156,7 @@ def _tables(*values: Any) -> bool:
 
 
 def change(data: dict[str, Any], key: str, value: str) -> None:
-    """Set `a.b.c` to a TOML value; what is no TOML value is taken as a string."""
+    """Set `a.b.c` to a TOML value; anything that is not valid TOML is taken as a string."""
     try:
         parsed = tomllib.loads(f"value = {value}")["value"]
     except tomllib.TOMLDecodeError:
@@ -115,18 +165,20 @@ def change(data: dict[str, Any], key: str, value: str) -> None:
 
 
 def put(data: dict[str, Any], key: str, value: Any) -> None:
-    """Set `a.b.c` to a value, making the tables on the way; a key that holds a dot is found, or made in quotes.
+    """Set `a.b.c` to a value and create missing tables; a key that contains a dot is matched as it is, or quoted.
 
     Raises:
-        SettingsError: what stands on the way is no table.
+        SettingsError: the path is empty, or a part of it is not a table.
     """
     parts = [quoted or plain for quoted, plain in _KEY.findall(key)]
+    if not parts:
+        raise SettingsError(f"--set {key}: expected a key such as train.steps")
     for place, section in enumerate(parts[:-1]):
         if (dotted := ".".join(parts[place:])) in data:  # `files."train.en"` without the quotes
             data[dotted] = value
             return
         data = data.setdefault(section, {})
         if not isinstance(data, dict):
-            hint = f"; a key with a dot in it goes in quotes, '\"{dotted}\"'"
-            raise SettingsError(f"--set {key}: {section!r} is no section{hint}")
+            hint = f"; quote a key that contains a dot: '\"{dotted}\"'"
+            raise SettingsError(f"--set {key}: {section!r} is not a section{hint}")
     data[parts[-1]] = value

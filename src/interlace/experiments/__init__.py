@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
@@ -10,13 +12,13 @@ from interlace.core.errors import SettingsError, did_you_mean
 from interlace.core.names import LanguageName, Name
 from interlace.core.schedules import Schedule, values_of, within
 from interlace.core.settings import Settings
+from interlace.core.store import ConfigStore, change, merged
 from interlace.data import Pairs
 from interlace.data.filters import build_filters
 from interlace.experiments._align import AlignSettings
 from interlace.experiments._corpora import CorpusGroup
 from interlace.experiments._derived import DerivedLanguage, check_derived
 from interlace.experiments._embeddings import EmbeddingSettings
-from interlace.experiments._files import RECIPES, change, find_recipe, merged, read, shipped_recipes
 from interlace.experiments._knowledge import Knowledge
 from interlace.experiments._published import Published
 from interlace.experiments._train import TrainSettings
@@ -34,7 +36,9 @@ from interlace.toy import ToyCorpus
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["RECIPES", "CorpusGroup", "Recipe", "change_recipe", "find_recipe", "read_recipe", "shipped_recipes"]
+__all__ = ["RECIPES", "CorpusGroup", "Recipe", "change_recipe", "read_recipe"]
+
+RECIPES = ConfigStore("recipe", Path(__file__).parent / "recipes", whole=("objectives", "published", "changes"))
 
 
 class EvaluationSettings(Settings):
@@ -255,16 +259,17 @@ def read_recipe(name: str, changes: Mapping[str, str] | None = None) -> Recipe:
     Raises:
         DataError: no such file; SettingsError: it cannot be read, or a key or value is wrong.
     """
-    path = find_recipe(name)
+    where = str(RECIPES.find(name))
+    data = RECIPES.read(name)
     if not changes:
-        return Recipe.read(read(path), str(path))
-    data = read(path)
+        return Recipe.read(data, where)
+    original = copy.deepcopy(data)
     for key, value in changes.items():
         change(data, key, value)
     try:
         return Recipe.read(data)
     except SettingsError:
-        Recipe.read(read(path), str(path))  # what is wrong with the file is told as such
+        Recipe.read(original, where)  # report a fault of the file as such
         return Recipe.read(data, "--set")
 
 

@@ -215,7 +215,7 @@ def of_nepali(results):
 
 
 def test_papers_figures_stand_below_our_score_of_their_name_though_another_is_the_main_one(results):
-    main, table = tables(of_nepali(results), "t", "a", {"b": read_recipe("xlm/clm-ne")})
+    main, table = tables(of_nepali(results), "t", "a", {"b": read_recipe("xlm/low-resource:ne")})
     assert [column.group for column in main.columns] == ["", "perplexity ↓ (perplexity, per subword)"]
     heads = ["perplexity ↓ (perplexity, per subword)", "perplexity ↓ (perplexity per word)"]
     assert [column.group for column in table.columns] == ["", *heads, ""]
@@ -225,7 +225,7 @@ def test_papers_figures_stand_below_our_score_of_their_name_though_another_is_th
 
 
 def test_a_unit_that_is_not_ours_is_told_beside_the_papers_figures(results):
-    _, table = tables(of_nepali(results), "t", "a", {"b": read_recipe("xlm/clm-ne")})
+    _, table = tables(of_nepali(results), "t", "a", {"b": read_recipe("xlm/low-resource:ne")})
     unit = "Unit: not named, likely per word; ours: perplexity per word, which need not be the same."
     told = f"table 4 (perplexity, perplexity): {unit} Selection: averaged perplexity over languages. A rerun got"
     assert told in table.caption

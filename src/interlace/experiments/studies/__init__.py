@@ -121,8 +121,8 @@ def read_study(name: str, changes: Mapping[str, str] | None = None) -> tuple[Stu
     Raises:
         DataError: no such file; SettingsError: it cannot be read, or a key or value is wrong.
     """
-    path = STUDIES.find(name)
-    data = STUDIES.read(path)
+    path = STUDIES.find(name).path
+    data = STUDIES.read(name)
     for key, value in (changes or {}).items():
         if (first := key.split(".")[0]) not in Study.model_fields:
             hint = did_you_mean(first, Study.model_fields)

@@ -111,14 +111,14 @@ def _axes_of(system: System, axes: dict[str, Any]) -> dict[str, Any]:
 def _cell(study: Study, system: str, axes: dict[str, Any], seed: int | None, folder: Path) -> Cell:
     told = study.systems[system]
     label = ", ".join([study.label(system), *_shown(axes)])
-    data = RECIPES.read(path := RECIPES.beside(told.recipe, folder))
+    data = RECIPES.read(told.recipe, folder)
     if study.evaluate.recipe:
-        data = {**data, "evaluate": RECIPES.read(RECIPES.beside(study.evaluate.recipe, folder)).get("evaluate", {})}
+        data = {**data, "evaluate": RECIPES.read(study.evaluate.recipe, folder).get("evaluate", {})}
     data = copy.deepcopy(merged(merged(data, study.set), told.set))
     for key, value in axes.items():
         if value is not None:
             put(data, key, copy.deepcopy(value))
-    recipe = Recipe.read({**data, "name": label, "seed": seed or 0}, f"{system} ({path})")
+    recipe = Recipe.read({**data, "name": label, "seed": seed or 0}, f"{system} ({RECIPES.find(told.recipe, folder)})")
     model = told.model.replace("{seed}", str(seed)) if told.model else None
     tasks = _tasks(study, system, recipe)
     seeds = study.evaluate.seeds or recipe.evaluate.seeds
