@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -20,6 +20,9 @@ from interlace.experiments.pretrain import pretrain
 from interlace.models.build import load
 from interlace.text import TextPairs
 from little_checkpoints import ENGLISH, KINDS, LONGEST, save
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 OTHER = [word[::-1] + "o" for word in ENGLISH]  # letters that all of their tokenizers can spell
 FAMILY_OF = {

@@ -247,7 +247,7 @@ def test_rows_of_derived_languages_make_them_and_are_scored_in_both_ways(title):
     made = recipe.derived[language]
     last = "overlap" if "overlap" in title else "transliterate"
     first = {"inv": ["invert"], "syn": ["syntax"], "trans": []}[language.split("_")[2]]
-    assert (made.of, made.changes) == ("en", [*first, last])
+    assert (made.of, made.transformations) == ("en", [*first, last])
     for task in ("xnli", "ner", "pos"):
         assert recipe.evaluate.task(task).settings == ["zero-shot", "supervised"]
     if title.startswith("xlm-"):  # rows of TLM as the share of sentences that have their translation
