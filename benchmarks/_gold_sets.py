@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from interlace import toy as world
 from interlace.alignment import WordPairs
 from interlace.alignment.agreement import agreement
-from interlace.alignment.formats import read_alignments, read_gold_text
+from interlace.alignment.formats import read_alignments
+from interlace.alignment.gold_text import read_gold_text
 from interlace.core.ragged import Ragged
 from interlace.readers.lines import PlainLines
 from interlace.readers.tsv import Tsv

@@ -111,7 +111,7 @@ def test_words_counted_from_one_are_found_out_or_told(write):
 def test_links_that_leave_the_text_are_left_out_and_said(write, caplog):
     with caplog.at_level(logging.WARNING):
         assert linked(links=write("0-0 3-1\n0-0\n1-0\n")) == [[[0, 0]], [], [[1, 0]]]
-    assert "2 links beyond a side's end left out, first in line 1" in caplog.text
+    assert "2 links beyond the end of a sentence dropped, first in line 1" in caplog.text
     assert "1 of 3 pairs lack words on a side" in caplog.text
 
 
@@ -129,11 +129,11 @@ def test_a_chunk_finds_its_rows(write):
 @pytest.mark.parametrize(
     ("text", "settings", "message"),
     [
-        ("0-0\n1-0\n", {}, "links of 2 pairs, but the text has 3"),
-        ("0-0\n0-0\n0-0\n0-0\n", {}, "links of 4 pairs, but the text has 3"),
-        ("0-0\n\n1-zero\n", {}, "line 3, column 1: '1-zero' is no link"),
+        ("0-0\n1-0\n", {}, "alignments of 2 pairs, but the text has 3"),
+        ("0-0\n0-0\n0-0\n0-0\n", {}, "alignments of 4 pairs, but the text has 3"),
+        ("0-0\n\n1-zero\n", {}, "line 3, column 1: '1-zero' is not a link"),
         ("0-0\n\n1-0\n", {"format": "giza"}, "line 1: .*expected '# Sentence pair"),
-        ("the old house\n", {}, "looks like no format of links"),
+        ("the old house\n", {}, "no known alignment format"),
         (
             GIZA_FORWARD.replace("das alte haus", "das haus").replace("2 3", "2"),
             {},

@@ -92,5 +92,5 @@ def test_gold_agrees_with_itself(pairs):
 
 
 def test_rows_must_correspond():
-    with pytest.raises(DataError, match=r"links of 2 pairs, but gold of 1 \(sure\)"):
+    with pytest.raises(DataError, match=r"links of 2 pairs, but gold links of 1 \(sure\)"):
         agreement(FOUND, SURE.slice(0, 1))

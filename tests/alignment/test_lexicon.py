@@ -86,7 +86,7 @@ def _pairs_of(lexicon):
 def test_chunks_and_slices_give_what_the_whole_gives(monkeypatch):
     pairs, links = linked()
     monkeypatch.setattr(WordPairs.chunks, "__defaults__", (2,))
-    monkeypatch.setattr("interlace.alignment.lexicon._PENDING", 1)
+    monkeypatch.setattr("interlace.alignment.lexicon._MAX_PENDING", 1)
     rows = [0, 1, 2] * 5
     longer = WordPairs(pairs.source.take(rows), pairs.target.take(rows), pairs.source_types, pairs.target_types)
     whole = Lexicon.count(longer, links.take(rows))
@@ -137,29 +137,6 @@ def test_of_equals_the_rarer_target_comes_first():
     assert set(entries(lexicon.top(1))) == {("a", "rare"), ("b", "often")}
 
 
-def test_another_numbering_keeps_entries_and_drops_unknown_words():
-    lexicon = lexicon_of({"a x": 5, "a y": 2, "b y": 3})
-    other = lexicon.between(["b", "q", "a"], ["y", "x"])
-    assert other.entries.tolist() == [[0, 0], [2, 0], [2, 1]]
-    assert other.counts.tolist() == [3, 2, 5]
-    assert entries(lexicon.between(["b"], ["y", "x"])) == {("b", "y"): 3}
-    assert len(lexicon.between([], ["x"])) == len(lexicon.between(["a"], [])) == len(lexicon.between(["A"], ["X"])) == 0
-
-
-def test_folded_entries_stand_for_all_spellings():
-    lexicon = lexicon_of({"hund dog": 5, "Hund dog": 2, "a x": 1})
-    folded = lexicon.between(["Hund", "HUND", "katze"], ["dog", "Dog"], fold=True)
-    assert entries(folded) == {(de, en): 7 for de in ("Hund", "HUND") for en in ("dog", "Dog")}
-
-
-def test_words_without_links_are_renumbered_too():
-    lexicon = Lexicon.count(*linked())
-    other = lexicon.between(["house", "q", "!"], ["Haus"])
-    assert other.source_unaligned.tolist() == [1, 0, 1]
-    assert other.null_backward.tolist() == [0.5, 0, 0.5]
-    assert other.forward == pytest.approx([2 / 3])
-
-
 def test_a_dictionary_is_read_with_tabs_or_blanks(tmp_path):
     path = tmp_path / "en-de.txt"
     path.write_bytes(b"dog\tHund\nthe die\nthe   der\n\nthe die\nto go\tgehen\r\nNew York\tNeu York\t4\n")
@@ -174,10 +151,10 @@ def test_a_dictionary_is_read_with_tabs_or_blanks(tmp_path):
     ("line", "message"),
     [
         ("alone", "line 2: expected 'source<TAB>target'"),
-        ("a b c", "line 2: .*; put a tab between words that hold blanks"),
+        ("a b c", "line 2: .*; put a tab between words"),
         ("a\t", "line 2: expected"),
         ("a\tb\tc\td", "line 2: expected"),
-        ("a\tb\tmany", "line 2: the third column is a count, at least 0, found 'many'"),
+        ("a\tb\tmany", "line 2: the third column is a count .*'many'"),
         ("a\tb\tnan", "line 2: the third column is a count"),
         ("a\tb\t-1", "line 2: the third column is a count"),
     ],
@@ -202,7 +179,7 @@ def test_what_is_written_is_read_again(tmp_path, name):
 
 
 def test_a_word_that_holds_a_tab_cannot_be_written(tmp_path):
-    with pytest.raises(DataError, match=r"the word 'a\\tb' holds a tab"):
+    with pytest.raises(DataError, match=r"the word 'a\\tb'"):
         Lexicon.of([("a\tb", "x", 1)]).write(tmp_path / "d")
     assert not list(tmp_path.iterdir())
 

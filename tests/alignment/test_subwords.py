@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlace.alignment.subwords import EXPANSIONS, to_subwords, to_words
+from interlace.alignment.subwords import EXPANSIONS, to_subwords
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
 
@@ -46,11 +46,6 @@ def test_words_without_subwords_lose_their_links():
 def test_subwords_of_no_word_are_passed_over():
     apart = Ragged.of([[-1, 0, 0, -1, 1, -1]])
     assert tuples(to_subwords(links([(0, 0), (1, 1)]), apart, apart, "first")) == [[(1, 1), (4, 4)]]
-    assert tuples(to_words(links([(0, 1), (1, 1), (2, 4), (3, 3)]), apart, apart)) == [[(0, 0), (0, 1)]]
-
-
-def test_any_linked_subword_links_its_words():
-    assert tuples(to_words(links([(0, 2), (2, 1), (3, 0), (4, 0)]), SOURCE, TARGET)) == [[(0, 1), (1, 0), (2, 0)]]
 
 
 counts = st.lists(st.integers(0, 4), max_size=5)  # subwords of each word
@@ -93,17 +88,6 @@ def test_columns_are_what_loops_find(how, corpus):
     ]
 
 
-@pytest.mark.parametrize("how", EXPANSIONS)
-@given(corpora())
-def test_the_way_back_leads_to_the_words_that_have_subwords(how, corpus):
-    pairs, between = corpus
-    source, target = (words_of(side) for side in zip(*pairs, strict=True))
-    back = to_words(to_subwords(links(*between), source, target, how), source, target)
-    assert tuples(back) == [
-        sorted((i, j) for i, j in some if a[i] and b[j]) for (a, b), some in zip(pairs, between, strict=True)
-    ]
-
-
 def test_monotone_links_reach_every_subword_and_never_cross():
     for first in range(1, 8):
         for second in range(1, 8):
@@ -118,13 +102,10 @@ def test_slices_count_from_their_own_rows():
     some = links([(0, 0)], [(0, 0)], [(0, 0)])
     parts = [column.slice(1, 3) for column in (some, source, target)]
     assert tuples(to_subwords(*parts)) == [[(0, 0), (1, 0)], [(0, 0), (0, 1)]]
-    assert tuples(to_words(links([(1, 0)], [(0, 1)]), *parts[1:])) == [[(0, 0)], [(0, 0)]]
 
 
 def test_what_does_not_fit_is_refused():
-    with pytest.raises(SettingsError, match="no expansion of links 'al'; did you mean 'all'"):
+    with pytest.raises(SettingsError, match=r"no expansion 'al' .*; did you mean 'all'"):
         to_subwords(links([]), SOURCE, TARGET, "al")
-    with pytest.raises(DataError, match="links of 2 pairs, but subwords of 1 source and 1 target sentences"):
+    with pytest.raises(DataError, match="of 2 pairs, but subwords of 1 source and 1 target sentences"):
         to_subwords(links([], []), SOURCE, TARGET)
-    with pytest.raises(DataError, match="pair 1: subword 3 is linked, but the target sentence has 3, counted from 0"):
-        to_words(links([(0, 3)]), SOURCE, TARGET)

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlace.alignment.symmetrization import HEURISTICS, reverse, symmetrize
+from interlace.alignment.links import reverse_links
+from interlace.alignment.symmetrization import HEURISTICS, symmetrize
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
 
@@ -168,19 +169,19 @@ def test_long_pairs_are_combined():
 
 
 def test_reversed_links_are_sorted_again():
-    assert reverse(links([(0, 2), (1, 0)], [], [(4, 1)])).to_lists() == [[[0, 1], [2, 0]], [], [[1, 4]]]
+    assert reverse_links(links([(0, 2), (1, 0)], [], [(4, 1)])).to_lists() == [[[0, 1], [2, 0]], [], [[1, 4]]]
 
 
 @given(st.lists(sets, max_size=4))
 def test_reversing_twice_changes_nothing(rows):
-    assert reverse(reverse(links(*rows))) == links(*rows)
+    assert reverse_links(reverse_links(links(*rows))) == links(*rows)
 
 
 def test_what_does_not_fit_is_refused():
-    with pytest.raises(SettingsError, match="no heuristic 'grow' to symmetrization; did you mean 'grow-diag'"):
+    with pytest.raises(SettingsError, match="no symmetrization heuristic 'grow'; did you mean 'grow-diag'"):
         symmetrize(links([]), links([]), "grow")
     with pytest.raises(DataError, match="links of 1 pairs forward and of 2 backward"):
         symmetrize(links([]), links([], []))
     for bad in ((-1, 0), (0, -2)):
-        with pytest.raises(DataError, match=f"pair 2: link {bad[0]}-{bad[1]}; words count from 0"):
+        with pytest.raises(DataError, match=f"pair 2: link {bad[0]}-{bad[1]}; words are counted from 0"):
             symmetrize(links([(0, 0)], [(0, 0)]), links([], [(0, 0), bad]))

@@ -31,11 +31,11 @@ def test_spooled_words_are_those_in_memory(tmp_path):
 @pytest.mark.parametrize(
     ("other", "said"),
     [
-        (TextPairs.of(["a"], ["b"], ("en", "de"), "unicode"), "en-de whose words 'unicode' found, after text in en-de"),
-        (TextPairs.of(["a"], ["b"], ("de", "en")), "text in de-en .* after text in en-de"),
+        (TextPairs.of(["a"], ["b"], ("en", "de"), "unicode"), "en-de with the word tokenizer 'unicode' follows"),
+        (TextPairs.of(["a"], ["b"], ("de", "en")), "text in de-en .* follows text in en-de"),
         (
             TextPairs(Text.of(["a"], "en", "unicode"), Text.of(["a"], "de")),
-            "by 'unicode', but target words by 'blanks'",
+            "'unicode', but target words by 'blanks'",
         ),
     ],
 )

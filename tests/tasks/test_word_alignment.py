@@ -76,7 +76,7 @@ def test_links_counted_from_one_are_found_out(root, vocab, caplog):
     with caplog.at_level(logging.INFO, "interlace"):
         examples = WordAlignment(base=0).examples("test", "de", vocab, root)
     assert examples.sure.to_lists() == [[[1, 1], [2, 2]], []]
-    assert "links beyond a side's end left out" in caplog.text
+    assert "links beyond the end of a sentence dropped" in caplog.text
 
 
 def test_many_links_beyond_the_ends_hint_at_swapped_sides(root, vocab, caplog):
@@ -112,7 +112,7 @@ def test_bad_input(root, vocab, model):
         WordAlignment(layer=9).measure(model(), vocab, examples)
     with pytest.raises(SettingsError, match="distortion lowers similarities"):
         WordAlignment(method="softmax", distortion=0.5).measure(model(), vocab, examples)
-    with pytest.raises(SettingsError, match="there is no format of links 'pharao'; did you mean 'pharaoh'"):
+    with pytest.raises(SettingsError, match="there is no alignment format 'pharao'; did you mean 'pharaoh'"):
         TASKS.build({"name": "word_alignment", "format": "pharao"}).examples("test", "de", vocab, root)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from interlace.aligners import Alignments
 from interlace.aligners._diagonal_model import Rows
 from interlace.aligners._diagonal_training import by_parts
-from interlace.alignment.links import ordered
+from interlace.alignment.links import sorted_links
 from interlace.alignment.symmetrization import symmetrize
 
 if TYPE_CHECKING:
@@ -46,4 +46,4 @@ def _linked(rows: NDArray[np.int64], source: NDArray[Any], target: NDArray[Any],
     """Links of source and target places where both are words."""
     both = (source >= 0) & (target >= 0)
     links = np.stack([source[both], target[both]], axis=1)
-    return ordered(rows[both], links, count)
+    return sorted_links(rows[both], links, count)

@@ -16,7 +16,8 @@ from interlace.aligners import Aligner, FittedAligner
 from interlace.aligners._stored import Stored
 from interlace.aligners._usable import check_usable
 from interlace.alignment.formats import read_alignments
-from interlace.alignment.symmetrization import Heuristic, reverse, symmetrize
+from interlace.alignment.links import reverse_links
+from interlace.alignment.symmetrization import Heuristic, symmetrize
 from interlace.core.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class Pharaoh(Aligner):
         if self.backward:
             back, kind = self._read(self.backward, pairs)
             if kind == "giza" and np.array_equal(pairs.source.lengths, pairs.target.lengths):
-                back = reverse(back)  # it has the target first, which lengths cannot tell here
+                back = reverse_links(back)  # it has the target first, which lengths cannot tell here
             links = symmetrize(links, back, self.symmetrization)
         return Stored.of(self, pairs, links)
 

@@ -1,8 +1,8 @@
-"""Word links: arithmetic on index pairs, whoever found them. Pure functions over columns, no model, no torch.
+"""Word alignments and what follows from them: symmetrization, agreement with gold, phrases and lexicons.
 
-Links of n pairs are a `Ragged` with a row a pair of (source word, target word): shape (total, 2) int32, counted from 0,
-sorted by source then target, each once. Phrases are rows of half-open word spans (a, b, c, d): source[a:b] translates
-target[c:d].
+The alignments of n pairs are a `Ragged` with a row of links (source word, target word) per pair: shape (total, 2) int32,
+counted from 0, sorted by source then target, without duplicates. Phrase pairs are rows of half-open word spans
+(a, b, c, d): source[a:b] translates target[c:d].
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 
     from interlace.text import TextPairs
 
-CHUNK = 20_000  # pairs worked on at a time
+CHUNK = 20_000  # pairs processed at a time
 
 
 @dataclass(frozen=True)
 class WordPairs:
-    """Two sides of n pairs as word types: what statistical aligners, lexicons and phrase tables read.
+    """n sentence pairs as integer word types, the input of statistical aligners, lexicons and phrase tables.
 
     source, target: n rows of int32 word types, in memory or mapped from a file.
     source_types, target_types: the spelling of each type, case kept.
-    languages: of source and target. word_tokenizer: what found the words.
-    first: the number of the first row in the corpus that this is a slice of.
+    languages: of source and target. word_tokenizer: its name.
+    first: the index of the first row in the corpus that this is a slice of.
     """
 
     source: Ragged
@@ -51,60 +51,60 @@ class WordPairs:
 
     @classmethod
     def of(cls, chunks: Iterable[TextPairs], spool: Path | None = None) -> WordPairs:
-        """Number all words of a text that comes in chunks.
+        """Convert all words of a text, given in chunks, to word types.
 
-        spool: an empty folder for the numbers, which are then mapped into memory and not held there; what is held
-            grows with the vocabulary, and by 16 bytes a pair that say where its words begin. The caller removes it
-            when done.
+        spool: an empty folder for the types, which are then memory-mapped. Memory grows with the vocabulary, and by 16
+            bytes of offsets per pair. The caller removes the folder afterwards.
 
         Raises:
-            DataError: a chunk is in other languages, or its words were found in another way, than those before.
+            DataError: a chunk has other languages or another word tokenizer than the previous ones.
         """
         types = (WordTypes(), WordTypes())
-        about: tuple[tuple[str, str], str] | None = None
+        origin: tuple[tuple[str, str], str] | None = None
         with ExitStack() as stack:
             writers = [stack.enter_context(_Column(spool / side if spool else None)) for side in ("source", "target")]
             for chunk in chunks:
-                about = _same(chunk, about)
+                origin = _check_origin(chunk, origin)
                 for side, numbering, writer in zip((chunk.source, chunk.target), types, writers, strict=True):
                     writer.append(numbering.number(side))
             source, target = (writer.finish() for writer in writers)
-        return cls(source, target, types[0].spellings, types[1].spellings, *(about or ()))
+        return cls(source, target, types[0].spellings, types[1].spellings, *(origin or ()))
 
     def slice(self, start: int, stop: int) -> WordPairs:
-        """Rows start to stop as a view."""
+        """Return rows start to stop as a view."""
         sides = (self.source.slice(start, stop), self.target.slice(start, stop))
         return replace(self, source=sides[0], target=sides[1], first=self.first + start)
 
     def chunks(self, rows: int = CHUNK) -> Iterator[WordPairs]:
-        """The pairs in slices of at most so many rows."""
+        """Yield the pairs in slices of at most `rows`."""
         return (self.slice(start, min(start + rows, len(self))) for start in range(0, len(self), rows))
 
     def reversed(self) -> WordPairs:
-        """The pairs with their sides exchanged."""
+        """Return the pairs with their sides exchanged."""
         return WordPairs(
             self.target, self.source, self.target_types, self.source_types, self.languages[::-1], self.word_tokenizer,
             self.first,
         )  # fmt: skip
 
 
-def _same(chunk: TextPairs, before: tuple[tuple[str, str], str] | None) -> tuple[tuple[str, str], str]:
-    """Languages and word tokenizer of a chunk, which are those of the chunks before it."""
+def _check_origin(chunk: TextPairs, before: tuple[tuple[str, str], str] | None) -> tuple[tuple[str, str], str]:
+    """Return the languages and word tokenizer of a chunk; they must equal those of the previous chunks."""
     found = (chunk.source.language, chunk.target.language), chunk.source.word_tokenizer
     if chunk.target.word_tokenizer != found[1]:
         raise DataError(
-            f"source words found by {found[1]!r}, but target words by {chunk.target.word_tokenizer!r}; split both in one way"
+            f"source words by the word tokenizer {found[1]!r}, but target words by {chunk.target.word_tokenizer!r}; "
+            f"use one for both sides"
         )
     if before is not None and before != found:
         raise DataError(
-            f"text in {'-'.join(found[0])} whose words {found[1]!r} found, after text in {'-'.join(before[0])} whose "
-            f"words {before[1]!r} found; their words cannot be counted together"
+            f"text in {'-'.join(found[0])} with the word tokenizer {found[1]!r} follows text in "
+            f"{'-'.join(before[0])} with {before[1]!r}; their words cannot be counted together"
         )
     return found
 
 
 class _Column:
-    """Rows of int32 that are appended to, in memory or in a file, which is closed when the work ends or fails."""
+    """Rows of int32 to append to, in memory or in a file."""
 
     def __init__(self, path: Path | None) -> None:
         self._file = path.open("wb") if path else None
@@ -131,6 +131,6 @@ class _Column:
         if self._file is None:
             return Ragged.from_lengths(np.concatenate([np.zeros(0, np.int32), *self._parts]), lengths)
         self._file.close()
-        empty = not lengths.any()  # a file without bytes cannot be mapped
+        empty = not lengths.any()  # an empty file cannot be mapped
         values = np.zeros(0, np.int32) if empty else np.memmap(str(self._path), np.int32, mode="r")
         return Ragged.from_lengths(values, lengths)

@@ -1,7 +1,7 @@
-"""Compiled search for the phrase pairs that agree with links.
+"""Numba kernels of `phrases`.
 
-Legend: n source words, m target words of a pair. A source word knows the least and the greatest target word it is
-linked to, and the other way round; a word without links has the greatest at -1.
+Legend: n source words, m target words of a pair. `reach` holds the first and last target word that each source word is
+aligned to, and vice versa; the last one is -1 for an unaligned word.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Words = NDArray[np.int32]
-    Reach = tuple[Words, Words, Words, Words]  # least and greatest of each source word, then of each target word
+    Reach = tuple[Words, Words, Words, Words]  # first and last of each source word, then of each target word
 
 
 @njit(cache=True, nogil=True)
@@ -24,14 +24,14 @@ def consistent(
     target_lengths: NDArray[np.int64],
     links: NDArray[np.int32],
     offsets: NDArray[np.int64],
-    longest: int,
+    max_length: int,
     unaligned_borders: bool,
 ) -> tuple[NDArray[np.int32], int, NDArray[np.int64]]:
-    """Spans of all rows, sorted in each row, with room behind them; how many they are, in all and in each row.
+    """Return the spans of all rows, sorted in each row, with spare capacity; their number, in all and per row.
 
     A row with a link beyond its sentences has -1. There must be at least one row.
     """
-    spans = np.empty((64 * len(source_lengths) + longest * longest, 4), np.int32)
+    spans = np.empty((64 * len(source_lengths) + max_length * max_length, 4), np.int32)
     found = np.zeros(len(source_lengths), np.int64)
     room = np.empty((4, max(source_lengths.max(), target_lengths.max())), np.int32)
     used = 0
@@ -44,39 +44,39 @@ def consistent(
         before = used
         for a in range(n):
             if unaligned_borders or reach[1][a] >= 0:
-                spans, used = _starting_at(a, reach, spans, used, longest, unaligned_borders)
+                spans, used = _starting_at(a, reach, spans, used, max_length, unaligned_borders)
         found[row] = used - before
     return spans, used, found
 
 
 @njit(cache=True, nogil=True)
 def _starting_at(
-    a: int, reach: Reach, spans: NDArray[np.int32], used: int, longest: int, unaligned_borders: bool
+    a: int, reach: Reach, spans: NDArray[np.int32], used: int, max_length: int, unaligned_borders: bool
 ) -> tuple[NDArray[np.int32], int]:
-    """Put down the phrase pairs whose source begins at word a."""
+    """Append the phrase pairs whose source begins at word a."""
     source_low, source_high, target_low, target_high = reach
-    c, d = len(target_low), 0  # the target words that source[a:b] is linked to lie in [c, d)
-    for b in range(a + 1, min(a + longest, len(source_low)) + 1):
+    c, d = len(target_low), 0  # source[a:b] is aligned to target words in [c, d)
+    for b in range(a + 1, min(a + max_length, len(source_low)) + 1):
         linked = source_high[b - 1] >= 0
         if linked:
             c, d = min(c, source_low[b - 1]), max(d, source_high[b - 1] + 1)
-        if d - c > longest:
+        if d - c > max_length:
             break
         if d == 0 or not (unaligned_borders or linked):
             continue
         low, high = _covered(target_low, target_high, c, d)
-        if low < a:  # the span would have to begin earlier, however far it goes on
+        if low < a:  # no longer span is consistent either
             break
         if high < b:
-            if used + longest * longest > len(spans):
-                spans = _grown(spans, used, longest * longest)
-            used = _emit(spans, used, (a, b, c, d), target_high, longest, unaligned_borders)
+            if used + max_length * max_length > len(spans):
+                spans = _grown(spans, used, max_length * max_length)
+            used = _emit(spans, used, (a, b, c, d), target_high, max_length, unaligned_borders)
     return spans, used
 
 
 @njit(cache=True, nogil=True)
 def _reach(reach: Reach, links: NDArray[np.int32]) -> bool:
-    """Fill in the least and greatest partner of each word; false where a link leads beyond a sentence."""
+    """Fill in the first and last partner of each word; return whether all links are inside their sentences."""
     source_low, source_high, target_low, target_high = reach
     n, m = len(source_low), len(target_low)
     for i in range(n):
@@ -94,11 +94,11 @@ def _reach(reach: Reach, links: NDArray[np.int32]) -> bool:
 
 @njit(cache=True, nogil=True)
 def _covered(low: Words, high: Words, start: int, stop: int) -> tuple[int, int]:
-    """The least and greatest partner of all words of a span."""
-    least, greatest = low[start], high[start]
+    """Return the first and last partner of all words of a span."""
+    first, last = low[start], high[start]
     for word in range(start + 1, stop):
-        least, greatest = min(least, low[word]), max(greatest, high[word])
-    return least, greatest
+        first, last = min(first, low[word]), max(last, high[word])
+    return first, last
 
 
 @njit(cache=True, nogil=True)
@@ -116,18 +116,18 @@ def _emit(
     used: int,
     span: tuple[int, int, int, int],
     target_high: Words,
-    longest: int,
+    max_length: int,
     unaligned_borders: bool,
 ) -> int:
-    """Put down a phrase pair, and with `unaligned_borders` those that unlinked target words at its borders make of it."""
+    """Append a phrase pair, and with `unaligned_borders` its extensions by unaligned target words."""
     a, b, c, d = span
     first, last = c, d
-    while unaligned_borders and first > 0 and target_high[first - 1] < 0 and d - first < longest:
+    while unaligned_borders and first > 0 and target_high[first - 1] < 0 and d - first < max_length:
         first -= 1
-    while unaligned_borders and last < len(target_high) and target_high[last] < 0 and last - c < longest:
+    while unaligned_borders and last < len(target_high) and target_high[last] < 0 and last - c < max_length:
         last += 1
     for start in range(first, c + 1):
-        for stop in range(d, min(last, start + longest) + 1):
+        for stop in range(d, min(last, start + max_length) + 1):
             spans[used, 0], spans[used, 1], spans[used, 2], spans[used, 3] = a, b, start, stop
             used += 1
     return used

@@ -1,9 +1,9 @@
-"""Compiled symmetrisation.
+"""Numba kernels of `symmetrization`.
 
 Legend: f forward and b backward links of a chunk of pairs, sorted by (source, target). `union` holds the links of both
-of one pair, words counted from 1 so that each has neighbours, and `marks` says where each comes from. `scan` is the
-union with its marks in Moses' order, by (target, source). `open_` and `kept` are planes of bits, a row a target word,
-32 source words a number: links that may still be taken, and those that are in the result.
+of one pair, words counted from 1 so that each has neighbors; `marks` holds their origin. `scan` is the union with its
+marks in Moses' order, by (target, source). `open_` and `kept` are bit matrices, a row per target word, 32 source words
+per integer: links that may still be added, and links in the result.
 """
 
 from __future__ import annotations
@@ -22,14 +22,16 @@ if TYPE_CHECKING:
     Pair = tuple[Links, Flags, Flags, Numbers, Numbers]  # union, marks, linked, open_, kept
 
 FORWARD, BACKWARD, BOTH, KEPT, SEEN = 1, 2, 3, 4, 8  # bits of a mark; BOTH is FORWARD | BACKWARD
-INTERSECTION, UNION, GROW, FINAL, FINAL_AND = range(5)  # what to do with the union
+INTERSECTION, UNION, GROW, FINAL, FINAL_AND = range(5)  # heuristics
 
-_NEIGHBOURS = np.array([1, 3, 7, 5, 0, 2, 6, 8])  # 3 x (target + 1) + source + 1, in symal's order: straight ones first
+_NEIGHBORS = np.array(
+    [1, 3, 7, 5, 0, 2, 6, 8]
+)  # 3 x (target + 1) + source + 1, in symal's order: horizontal and vertical first
 
 
 @njit(cache=True, nogil=True)
 def combine(f: Links, f_offsets: Numbers, b: Links, b_offsets: Numbers, how: int) -> tuple[Links, Numbers]:
-    """Links of the result, and (pairs,) how many each pair has."""
+    """Return the links of the result and (pairs,) their number per pair."""
     links, found = np.empty((len(f) + len(b), 2), np.int32), np.zeros(len(f_offsets) - 1, np.int64)
     longest, words, cells = _extent(f, f_offsets, b, b_offsets)
     union, marks, scan = np.empty((longest, 2), np.int32), np.empty(longest, np.uint8), np.empty((longest, 3), np.int32)
@@ -64,7 +66,7 @@ def combine(f: Links, f_offsets: Numbers, b: Links, b_offsets: Numbers, how: int
 
 @njit(cache=True, nogil=True)
 def _extent(f: Links, f_offsets: Numbers, b: Links, b_offsets: Numbers) -> tuple[int, int, int]:
-    """What pairs need at most: links of both directions, words of a side, numbers of a plane."""
+    """Return maxima over pairs: links of both directions, words of a side, integers of a bit matrix."""
     links, words, cells = 0, 1, 1
     for row in range(len(f_offsets) - 1):
         sources, targets = 0, 0
@@ -79,13 +81,13 @@ def _extent(f: Links, f_offsets: Numbers, b: Links, b_offsets: Numbers) -> tuple
 
 @njit(cache=True, nogil=True)
 def _width(sources: int) -> int:
-    """Numbers in a row of a plane of so many source words; the last is there to be read beyond the end."""
+    """Return the integers per row of a bit matrix; the last one is padding."""
     return (sources + 1) // 32 + 2
 
 
 @njit(cache=True, nogil=True)
 def _merge(f: Links, f_span: Numbers, b: Links, b_span: Numbers, pair: Pair) -> tuple[int, int]:
-    """Fill the union, by (source, target), and its marks, and link the intersection; its size and last target word."""
+    """Fill the union, sorted, and its marks, and link the intersection; return the size and the last target word."""
     union, marks, linked, _, _ = pair
     i, j, size, targets = f_span[0], b_span[0], 0, 0
     behind_all = np.int64(1) << 62
@@ -117,7 +119,7 @@ def _bit(source: int) -> np.int64:
 
 @njit(cache=True, nogil=True)
 def _lay_out(pair: Pair, size: int, width: int) -> bool:
-    """Set the bits of the intersection and of what may be taken, for it brings a word without link; whether any is."""
+    """Set the bits of the intersection and of links that align an unaligned word; return whether there are any."""
     union, marks, linked, open_, kept = pair
     left = False
     for u in range(size):
@@ -132,9 +134,9 @@ def _lay_out(pair: Pair, size: int, width: int) -> bool:
 
 @njit(cache=True, nogil=True)
 def _sort_by_target(pair: Pair, size: int, targets: int, scan: Links, starts: Numbers) -> None:
-    """Fill `scan` with source, target and mark by target, then source; by counting, so that sources stay in order.
+    """Fill `scan` with source, target and mark, sorted by target, then source, by a stable counting sort.
 
-    starts: zeros, and again at the end.
+    starts: zeros, on return too.
     """
     union, marks, _, _, _ = pair
     for u in range(size):
@@ -152,10 +154,10 @@ def _sort_by_target(pair: Pair, size: int, targets: int, scan: Links, starts: Nu
 
 @njit(cache=True, nogil=True)
 def _grow(scan: Links, size: int, pair: Pair, width: int) -> None:
-    """Take neighbours that bring a word without link until there are none.
+    """Add neighbors that align an unaligned word until there are none.
 
-    symal looks around every link in every scan. Words stay linked, so what was of no use around a link stays so, and
-    looking once gives the same. What is taken further on is met in the same scan, what is taken before it is not.
+    symal visits the neighbors of every link in every scan. Words stay aligned, so visiting each link once gives the
+    same result.
     """
     _, _, linked, open_, kept = pair
     added = True
@@ -168,15 +170,15 @@ def _grow(scan: Links, size: int, pair: Pair, width: int) -> None:
             scan[place, 2] |= SEEN
             near = _near(open_, source, target, width)
             for step in range(8 if near else 0):
-                down, right = _NEIGHBOURS[step] // 3 - 1, _NEIGHBOURS[step] % 3 - 1
-                if near >> _NEIGHBOURS[step] & 1 and not linked[0, source + right] & linked[1, target + down]:
+                down, right = _NEIGHBORS[step] // 3 - 1, _NEIGHBORS[step] % 3 - 1
+                if near >> _NEIGHBORS[step] & 1 and not linked[0, source + right] & linked[1, target + down]:
                     _keep(pair, source + right, target + down, width)
                     added = True
 
 
 @njit(cache=True, nogil=True)
 def _near(plane: Numbers, source: int, target: int, width: int) -> int:
-    """The bits of a cell and its neighbours: three of the target word before, three of the word, three of the next."""
+    """Return the 3 x 3 bits around a cell, a row per target word."""
     near, at = 0, _at(source - 1, target - 1, width)
     for row in range(3):
         bits = plane[at] | plane[at + 1] << 32
@@ -196,7 +198,7 @@ def _keep(pair: Pair, source: int, target: int, width: int) -> None:
 
 @njit(cache=True, nogil=True)
 def _finish(scan: Links, size: int, pair: Pair, width: int, one_is_enough: bool) -> None:
-    """Take what is left where words have no link: of the forward direction, then of the backward one."""
+    """Add remaining links of unaligned words: of the forward direction, then of the backward one."""
     _, _, linked, open_, _ = pair
     for mark in (FORWARD, BACKWARD):
         for place in range(size):

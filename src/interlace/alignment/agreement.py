@@ -1,4 +1,4 @@
-"""How links agree with those that people drew: precision, recall, F1 and alignment error rate."""
+"""Agreement of word alignments with gold alignments: precision, recall, F1 and alignment error rate (AER)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from interlace.alignment.links import found_in, ordered
+from interlace.alignment.links import contained_in, sorted_links
 from interlace.core.errors import DataError
 
 if TYPE_CHECKING:
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Agreement:
-    """Counts over a corpus, and rates from them; the counts of parts of a corpus can be added.
+    """Counts over a corpus and the rates that follow from them; counts can be added.
 
-    links: found by an aligner. sure, possible: drawn by people; sure ones are possible too.
-    in_sure, in_possible: links found that are sure, and that are possible.
+    links: number of predicted links. sure, possible: number of gold links; sure links are also possible.
+    in_sure, in_possible: number of predicted links that are sure, and that are possible.
 
-    Rates are shares from 0 to 1 (Och and Ney 2003, section 5). Where there is nothing to be wrong about, nothing is:
-    no links found have precision 1, no sure links drawn have recall 1, and neither of both has an error rate of 0.
+    Rates are fractions from 0 to 1 (Och and Ney 2003, section 5). Precision is 1 without predicted links, recall is 1
+    without sure links, and AER is 0 without either.
     """
 
     links: int = 0
@@ -35,25 +35,25 @@ class Agreement:
 
     @property
     def precision(self) -> float:
-        """The share of links found that are possible."""
+        """The fraction of predicted links that are possible."""
         return self.in_possible / self.links if self.links else 1.0
 
     @property
     def recall(self) -> float:
-        """The share of sure links that are found."""
+        """The fraction of sure links that are predicted."""
         return self.in_sure / self.sure if self.sure else 1.0
 
     @property
     def f1(self) -> float:
-        """The harmonic mean of precision and recall; 0 where both are."""
+        """The harmonic mean of precision and recall; 0 if both are 0."""
         both = self.precision + self.recall
         return 2 * self.precision * self.recall / both if both else 0.0
 
     @property
     def aer(self) -> float:
-        """The alignment error rate: 1 - (in sure + in possible) / (links + sure)."""
-        drawn = self.links + self.sure
-        return 1 - (self.in_sure + self.in_possible) / drawn if drawn else 0.0
+        """The alignment error rate: 1 - (in_sure + in_possible) / (links + sure)."""
+        total = self.links + self.sure
+        return 1 - (self.in_sure + self.in_possible) / total if total else 0.0
 
     def __add__(self, other: Agreement) -> Agreement:
         return Agreement(
@@ -72,20 +72,20 @@ class Agreement:
 
 
 def agreement(links: Ragged, sure: Ragged, possible: Ragged | None = None) -> Agreement:
-    """Compare links of n pairs with gold ones, counted over the corpus as a whole.
+    """Compare predicted links of n pairs with gold links, counted over the whole corpus.
 
-    links, sure: n rows of (source word, target word), in any order; one that stands twice in its row counts once.
-    possible: as well; what is sure is possible whether it stands there or not. None where all links are sure.
+    links, sure: n rows of (source word, target word), in any order; duplicates count once.
+    possible: n rows; sure links need not be repeated in it. None: all gold links are sure.
 
     Raises:
-        DataError: they differ in rows.
+        DataError: the numbers of rows differ.
     """
     counts = agreement_by_pair(links, sure, possible).sum(axis=0)
     return Agreement(*map(int, counts))
 
 
 def agreement_by_pair(links: Ragged, sure: Ragged, possible: Ragged | None = None) -> NDArray[np.int64]:
-    """(n, 5) the same of each pair by itself, in the order of the fields of `Agreement`.
+    """(n, 5) the counts of each pair, columns in the order of the fields of `Agreement`.
 
     Raises:
         DataError: as `agreement`.
@@ -93,16 +93,15 @@ def agreement_by_pair(links: Ragged, sure: Ragged, possible: Ragged | None = Non
     possible = sure if possible is None else possible
     if not len(links) == len(sure) == len(possible):
         raise DataError(
-            f"links of {len(links)} pairs, but gold of {len(sure)} (sure) and {len(possible)} (possible); "
-            f"each pair has one row in all"
+            f"links of {len(links)} pairs, but gold links of {len(sure)} (sure) and {len(possible)} (possible)"
         )
-    links, sure, possible = (ordered(side.rows(), side.flat, len(side)) for side in (links, sure, possible))
-    in_sure, in_possible = found_in(links, sure), found_in(links, possible)
-    only_sure = _by_row(sure, ~found_in(sure, possible))
-    agreed = _by_row(links, in_sure), _by_row(links, in_sure | in_possible)
+    links, sure, possible = (sorted_links(side.rows(), side.flat, len(side)) for side in (links, sure, possible))
+    in_sure, in_possible = contained_in(links, sure), contained_in(links, possible)
+    only_sure = _count_rows(sure, ~contained_in(sure, possible))
+    agreed = _count_rows(links, in_sure), _count_rows(links, in_sure | in_possible)
     return np.stack([links.lengths, sure.lengths, possible.lengths + only_sure, *agreed], axis=1)
 
 
-def _by_row(links: Ragged, which: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """(n,) how many links of each pair are such."""
-    return np.bincount(links.rows()[which], minlength=len(links)).astype(np.int64)
+def _count_rows(links: Ragged, counted: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """(n,) the number of links of each pair for which `counted` holds."""
+    return np.bincount(links.rows()[counted], minlength=len(links)).astype(np.int64)

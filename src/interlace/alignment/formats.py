@@ -1,37 +1,39 @@
-"""Files of word links, in and out: Pharaoh, and the formats in which gold links come."""
+"""Read files of word alignments: Pharaoh, TALP, WPT, JSON lines and GIZA++, gold or predicted."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interlace.alignment import CHUNK
-from interlace.alignment._formats_lines import READERS
-from interlace.alignment._formats_pharaoh import formatted
-from interlace.alignment._formats_rows import chosen, detected, inside, measured, placed
-from interlace.alignment._formats_text import GoldText, joined_lines, read_gold_text
+from interlace.alignment.links import reverse_links, select_links
+from interlace.alignment.pharaoh import MAX_WORDS, LinkColumns, parse_pharaoh
 from interlace.core.errors import DataError, SettingsError, did_you_mean
 from interlace.core.ragged import Ragged
-from interlace.text.lines import read_lines, write_lines
+from interlace.text.lines import read_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from interlace.alignment._formats_rows import Found, Lengths
+    Lengths = tuple[NDArray[np.integer], NDArray[np.integer]]  # words of each source and target sentence
 
-__all__ = ["FORMATS", "Gold", "GoldText", "joined_lines", "pharaoh_lines", "read_alignments", "read_gold_text", "write_alignments",
-           "write_links"]  # fmt: skip
-
-FORMATS: tuple[str, ...] = tuple(READERS)
-
-_LOOKS = (  # what the first line that is not empty looks like
+_CHUNK = 50_000  # lines parsed at a time
+_MIN_EVIDENCE = 20  # aligned pairs without a word 0 from which words must be counted from 1
+_DUPLICATES = "duplicate links"
+_KEYS = ("src_words", "tgt_words", "alignment")
+_TALP = re.compile(r"\s*(\d{1,18})(?:\s+(.*))?")
+_WPT = re.compile(r"\s*(\d{1,18})\s+(\d{1,6})\s+(\d{1,6})(?:\s+([SP]))?(?:\s+[0-9.eE+-]+)?\s*")
+_GIZA_HEAD = re.compile(r"#\s*Sentence pair \((\d{1,18})\)")
+_GIZA_WORD = re.compile(r"\s*(\S+) \(\{([\d ]*)\}\)\s*")
+_FIRST_LINES = (  # what the first non-empty line of each format looks like
     ("giza", re.compile(r"#\s*Sentence pair \(")),
     ("jsonl", re.compile(r"\s*\{")),
     ("wpt", re.compile(r"\s*\d+\s+\d+\s+\d+(\s|$)")),
@@ -41,15 +43,15 @@ _LOOKS = (  # what the first line that is not empty looks like
 
 
 @dataclass(frozen=True)
-class Gold:
-    """Links of n pairs that were read from a file, as `interlace.alignment` describes them: words counted from 0.
+class GoldAlignments:
+    """Alignments of n pairs read from a file; words count from 0.
 
-    sure: what must be found. possible: what may be found; holds the sure ones too, and is the same object where the
-        file tells no possible ones apart.
-    base: from what the file counts words, 0 or 1. format: one of `FORMATS`.
-    numbers: (n,) the number of each pair in the file; from 0 where it has none.
-    notes: what was assumed, mended or left out, and how often.
-    beyond: how many links are left out because they lead beyond the end of their sentences.
+    sure: links that must be found. possible: sure links and those that may be found; the same object as `sure` if the
+        file does not distinguish them.
+    base: the index of the first word in the file, 0 or 1. format: one of `FORMATS`.
+    numbers: (n,) the number of each pair in the file; from 0 if the file has none.
+    notes: assumptions, corrections and dropped links, with counts.
+    beyond: the number of links dropped because they are beyond the end of a sentence.
     """
 
     sure: Ragged
@@ -70,102 +72,382 @@ def read_alignments(
     numbers: Sequence[int] | NDArray[np.int64] | None = None,
     base: int | None = None,
     kind: str | None = None,
-) -> Gold:
-    """Read links, drawn by people or found by a program; plain or gzip.
+) -> GoldAlignments:
+    """Read alignments, annotated or predicted; plain or gzip.
 
-    Formats, told apart by their first line:
+    Formats, detected from the first line:
 
-    - `pharaoh`: `0-0 1-2 3p3`, one line a pair; `p` or `?` marks a possible link.
-    - `talp`: the number of the pair, a tab, and links as above.
-    - `wpt`: sentence, source word, target word, perhaps S or P, perhaps a confidence; one line a link.
+    - `pharaoh`: `0-0 1-2 3p3`, a line per pair; `p` or `?` marks a possible link.
+    - `talp`: the number of the pair, a tab, and links as in `pharaoh`.
+    - `wpt`: sentence, source word, target word, optional S or P, optional confidence; a line per link.
     - `jsonl`: objects with `src_words`, `tgt_words` and `alignment`.
-    - `giza`: `A3.final` of GIZA++. The line with NULL is the source; where the lengths of the text say that it is the
-      other side, links are turned round.
+    - `giza`: `A3.final` of GIZA++. The line with NULL is the source; if the lengths of the text show that it is the
+      target, links are reversed.
 
-    From what words are counted is found out: a word 0 says from 0, a word as great as the length of its sentence says
-    from 1. In `wpt`, a word 0 may be the null word: it is, where half of the sentences have their last word linked so.
-    Where nothing tells, `wpt` counts from 1, and others from 0, with a note; without lengths, 20 linked pairs
-    without a single word 0 say from 1, with a note.
+    The index of the first word is detected: a word 0 means 0, a word index equal to the length of its sentence means
+    1. In `wpt`, word 0 is the null word if half of the sentences have a link to their last word. Without evidence,
+    `wpt` counts from 1 and other formats from 0, with a note; without lengths, 20 aligned pairs without a word 0 mean
+    1, with a note.
 
-    lengths: (n,) words of each source and of each target sentence. They help to find out from what words are counted,
-        and links beyond the end of a sentence are left out, with a note.
-    numbers: the numbers of the text's pairs, where those do not simply count from 0 or 1.
-    base: from what words are counted, where that is known.
-    kind: the format, where that is known.
+    lengths: (n,) words of each source and target sentence. They help to detect the index of the first word; links
+        beyond the end of a sentence are dropped, with a note.
+    numbers: the numbers of the text's pairs, unless they count from 0 or 1.
+    base: the index of the first word, if known.
+    kind: the format, if known.
 
     Raises:
-        DataError: the file cannot be read as links (names the line), or has other pairs than the text.
-        SettingsError: there is no such format, or the base is neither 0 nor 1.
+        DataError: the file cannot be parsed (names the line), or its pairs are not those of the text.
+        SettingsError: the format does not exist, or the base is not 0 or 1.
     """
     if base not in {None, 0, 1}:
-        raise SettingsError(f"words count from 0 or 1, not from {base}")
-    found = READERS[_kind(Path(path), kind)](Path(path))
+        raise SettingsError(f"words are counted from 0 or 1, not from {base}")
+    parsed = _PARSERS[_format_of(Path(path), kind)](Path(path))
     wanted = None if numbers is None else np.asarray(numbers, np.int64)
-    found = placed(found, wanted, None if lengths is None else len(lengths[0]))
-    found, lengths = measured(found, lengths)
-    notes = Counter(found.notes)
-    base = detected(found, lengths, notes) if base is None else base
-    kept = inside(found.columns.links, base, lengths)
-    beyond = _note_left_out(found, kept, base, notes)
-    possible = chosen(found.columns.links, kept, base)
+    parsed = _match_pairs(parsed, wanted, None if lengths is None else len(lengths[0]))
+    parsed, lengths = _match_lengths(parsed, lengths)
+    notes = Counter(parsed.notes)
+    base = _detect_base(parsed, lengths, notes) if base is None else base
+    inside = _inside(parsed.columns.links, base, lengths)
+    beyond = _note_dropped(parsed, inside, base, notes)
+    possible = _from_zero(parsed.columns.links, inside, base)
     sure = possible
-    if found.columns.sure is not found.columns.links:
-        sure = chosen(found.columns.sure, inside(found.columns.sure, base, lengths), base)
-    rows = np.arange(len(found)) if found.numbers is None else found.numbers
-    return Gold(sure, possible, base, found.format, rows, dict(notes), beyond)
+    if parsed.columns.sure is not parsed.columns.links:
+        sure = _from_zero(parsed.columns.sure, _inside(parsed.columns.sure, base, lengths), base)
+    rows = np.arange(len(parsed)) if parsed.numbers is None else parsed.numbers
+    return GoldAlignments(sure, possible, base, parsed.format, rows, dict(notes), beyond)
 
 
-def _note_left_out(found: Found, kept: NDArray[np.bool_], base: int, notes: Counter[str]) -> int:
-    """Write down what is left out; how many links of it lead beyond their sentences."""
-    links = found.columns.links
-    null = (links.flat < base).any(axis=1)
-    beyond = ~kept & ~null
-    for out, what in ((null, "links to a word 0 left out"), (beyond, "links beyond a side's end left out")):
-        if out.any():
-            row = int(links.rows()[np.argmax(out)])
-            notes[f"{what}, first in {found.named(row)}"] = int(out.sum())
-    return int(beyond.sum())
+def json_rows(path: Path) -> Iterator[tuple[list[str], list[str], list[list[int]]]]:
+    """Yield source words, target words and links of each line of JSON.
+
+    Raises:
+        DataError: a line is not such an object; names line and key.
+    """
+    for number, line in enumerate(read_lines(path), 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise DataError(f"{path}, line {number}: invalid JSON: {error}") from None
+        source, target, links = (_list_of(row, key, f"{path}, line {number}") for key in _KEYS)
+        if not all(isinstance(word, str) for word in [*source, *target]):
+            raise DataError(f"{path}, line {number}: 'src_words' and 'tgt_words' must be lists of words")
+        try:
+            "".join([*source, *target]).encode()
+        except UnicodeEncodeError as error:  # JSON can spell lone surrogates
+            found = error.object[error.start]
+            raise DataError(f"{path}, line {number}: a word holds {found!r}, which is not a character") from None
+        for link in links:
+            if not (isinstance(link, list) and len(link) == 2 and all(_is_index(word) for word in link)):
+                raise DataError(f"{path}, line {number}: 'alignment' holds {link!r}; expected two word indices")
+        yield source, target, links
 
 
-def _kind(path: Path, kind: str | None) -> str:
-    """The format's name, by what the file looks like where it is not given."""
+def giza_rows(path: Path) -> Iterator[tuple[int, list[str], list[str], list[tuple[int, int]]]]:
+    """Yield number, source words, target words and links (from 1) of each pair of GIZA++'s `A3.final`.
+
+    Raises:
+        DataError: a pair is malformed; names the line.
+    """
+    lines = enumerate(read_lines(path), 1)
+    for line, head in lines:
+        match = _GIZA_HEAD.match(head)
+        if match is None:
+            if not head.strip():
+                continue
+            raise DataError(f"{path}, line {line}: {head[:40]!r}; expected '# Sentence pair (N) ...' of GIZA++")
+        target, linked = next(lines, (0, ""))[1].split(), next(lines, (0, ""))[1]
+        words, at = [], 0
+        while found := _GIZA_WORD.match(linked, at):
+            words.append((found[1], [int(place) for place in found[2].split()]))
+            at = found.end()
+        places = [place for _, linked_to in words for place in linked_to]
+        if at < len(linked) or not words or max(places, default=0) > len(target):
+            raise DataError(f"{path}, line {line + 2}: expected 'NULL ({{ }}) word ({{ 1 2 }}) ...' of GIZA++")
+        links = [(number, place) for number, (_, linked_to) in enumerate(words) if number for place in linked_to]
+        yield int(match[1]), [word for word, _ in words[1:]], target, links
+
+
+# ---- one parser per format ----
+
+
+@dataclass(frozen=True)
+class _Parsed:
+    """Alignments as a file has them.
+
+    numbers: (n,) the number of each row, rising; None if the format has none.
+    lengths: words of both sides, if the file holds the text too.
+    base: the index of the first word, if the format defines it.
+    """
+
+    where: str
+    format: str
+    columns: LinkColumns
+    numbers: NDArray[np.int64] | None = None
+    lengths: Lengths | None = None
+    base: int | None = None
+    notes: dict[str, int] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.columns.links)
+
+    def name_of(self, row: int) -> str:
+        """Return how errors refer to a row."""
+        if self.format in {"talp", "wpt", "giza"} and self.numbers is not None:
+            return f"sentence {self.numbers[row]}"
+        return f"line {row + 1}" if self.format == "pharaoh" else f"pair {row + 1}"
+
+    def take(self, rows: NDArray[np.int64]) -> _Parsed:
+        """Return these rows, an empty one for -1."""
+        lengths = self.lengths and (_take_lengths(self.lengths[0], rows), _take_lengths(self.lengths[1], rows))
+        links, sure = _take_links(self.columns.links, rows), _take_links(self.columns.sure, rows)
+        links = sure if self.columns.sure is self.columns.links else links
+        return replace(self, columns=LinkColumns(links, sure), lengths=lengths)
+
+
+def _parse_pharaoh(path: Path) -> _Parsed:
+    lines, parts, first, duplicates = read_lines(path), [], 1, 0
+    while chunk := list(islice(lines, _CHUNK)):
+        columns, more = parse_pharaoh(chunk, str(path), first)
+        parts.append(columns)
+        first, duplicates = first + len(chunk), duplicates + more
+    return _Parsed(str(path), "pharaoh", LinkColumns.concatenate(parts), notes=_noted(duplicates))
+
+
+def _parse_talp(path: Path) -> _Parsed:
+    """Parse `N<TAB>0-0 1p2`."""
+    numbers, links = [], []
+    for line, text in enumerate(read_lines(path), 1):
+        match = _TALP.fullmatch(text)
+        if match is None and text.strip():
+            raise DataError(f"{path}, line {line}: {text[:40]!r}; expected the number of a pair, a tab and its links")
+        numbers.append(int(match[1]) if match else None)
+        links.append(" " * match.start(2) + match[2] if match and match[2] else "")
+    columns, duplicates = parse_pharaoh(links, str(path), 1)
+    filled = [row for row, number in enumerate(numbers) if number is not None]
+    parsed = _Parsed(str(path), "talp", columns, notes=_noted(duplicates))
+    return _sort(parsed.take(np.array(filled, np.int64)), [number for number in numbers if number is not None])
+
+
+def _parse_wpt(path: Path) -> _Parsed:
+    """Parse `sentence source target [S|P] [confidence]` per link (Mihalcea and Pedersen 2003)."""
+    cells, possible = [], []
+    for line, text in enumerate(read_lines(path), 1):
+        match = _WPT.fullmatch(text)
+        if match is None:
+            if not text.strip():
+                continue
+            raise DataError(
+                f"{path}, line {line}: {text[:40]!r}; expected a sentence number, a source and a target word index, "
+                f"and optionally S or P"
+            )
+        cells.append((int(match[1]), int(match[2]), int(match[3])))
+        possible.append(match[4] == "P")
+    table = np.array(cells, np.int64).reshape(-1, 3)
+    numbers, rows = np.unique(table[:, 0], return_inverse=True)
+    columns = LinkColumns.of(rows, table[:, 1:].astype(np.int32), np.array(possible, bool), len(numbers))
+    return _Parsed(str(path), "wpt", columns, numbers, notes=_noted(len(table) - len(columns.links.flat)))
+
+
+def _parse_jsonl(path: Path) -> _Parsed:
+    rows, lengths = [], []
+    for source, target, links in json_rows(path):
+        rows.append(links)
+        lengths.append((len(source), len(target)))
+    columns, sides, duplicates = _with_text(rows, lengths)
+    return _Parsed(str(path), "jsonl", columns, lengths=sides, notes=_noted(duplicates))
+
+
+def _parse_giza(path: Path) -> _Parsed:
+    numbers, rows, lengths = [], [], []
+    for number, source, target, links in giza_rows(path):
+        numbers.append(number)
+        rows.append(links)
+        lengths.append((len(source), len(target)))
+    columns, sides, _ = _with_text(rows, lengths)
+    return _sort(_Parsed(str(path), "giza", columns, lengths=sides, base=1), numbers)
+
+
+_PARSERS = {
+    "pharaoh": _parse_pharaoh,
+    "talp": _parse_talp,
+    "wpt": _parse_wpt,
+    "jsonl": _parse_jsonl,
+    "giza": _parse_giza,
+}
+FORMATS: tuple[str, ...] = tuple(_PARSERS)
+
+
+def _format_of(path: Path, kind: str | None) -> str:
+    """Return the name of the format, detected from the first line if it is not given."""
     if kind is not None:
-        if kind not in READERS:
-            raise SettingsError(f"there is no format of links {kind!r}{did_you_mean(kind, FORMATS)}")
+        if kind not in _PARSERS:
+            raise SettingsError(f"there is no alignment format {kind!r}{did_you_mean(kind, FORMATS)}")
         return kind
     for number, line in enumerate(read_lines(path), 1):
         if line.strip():
-            for name, look in _LOOKS:
+            for name, look in _FIRST_LINES:
                 if look.match(line):
                     return name
             raise DataError(
-                f"{path}, line {number}: {line[:40]!r} looks like no format of links; there are: {', '.join(FORMATS)}"
+                f"{path}, line {number}: {line[:40]!r} is in no known alignment format; there are: {', '.join(FORMATS)}"
             )
     return "pharaoh"
 
 
-def pharaoh_lines(links: Ragged | Iterable[Ragged]) -> Iterator[str]:
-    """`0-0 1-2`, a line a pair, as every tool reads it; from all links or from chunks of them.
+def _with_text(rows: Sequence[Sequence[Any]], lengths: list[tuple[int, int]]) -> tuple[LinkColumns, Lengths, int]:
+    """Return the links of rows, the lengths of both sides, and the number of duplicates."""
+    flat, sizes = Ragged.of(rows, width=2), np.array(lengths, np.int64).reshape(-1, 2)
+    columns = LinkColumns.of(flat.rows(), flat.flat, np.zeros(len(flat.flat), bool), len(rows))
+    return columns, (sizes[:, 0], sizes[:, 1]), len(flat.flat) - len(columns.links.flat)
+
+
+def _sort(parsed: _Parsed, numbers: list[int]) -> _Parsed:
+    """Sort the rows by number.
 
     Raises:
-        DataError: a word is numbered beyond a million.
+        DataError: a number is repeated.
     """
-    for chunk in [links] if isinstance(links, Ragged) else links:
-        for start in range(0, len(chunk), CHUNK):
-            yield from formatted(chunk.slice(start, min(start + CHUNK, len(chunk))))
+    array = np.array(numbers, np.int64)
+    order = np.argsort(array, kind="stable")
+    array = array[order]
+    repeated = np.flatnonzero(array[1:] == array[:-1])
+    if len(repeated):
+        raise DataError(f"{parsed.where}: several pairs have the number {array[repeated[0]]}")
+    return replace(parsed.take(order), numbers=array)
 
 
-def write_links(path: Path | str, links: Ragged | Iterable[Ragged]) -> None:
-    """Write links in Pharaoh format, gzip where the name ends in `.gz`; the file appears whole or not at all.
+def _noted(duplicates: int) -> dict[str, int]:
+    return {_DUPLICATES: duplicates} if duplicates else {}
 
-    links: rows of (source word, target word), or chunks of such rows, taken as they come.
+
+def _is_index(value: Any) -> bool:
+    return type(value) is int and 0 <= value < MAX_WORDS
+
+
+def _list_of(row: Any, key: str, where: str) -> list[Any]:
+    if not isinstance(row, dict) or key not in row:
+        keys = list(row) if isinstance(row, dict) else []
+        raise DataError(f"{where}: no key {key!r}{did_you_mean(key, keys)}")
+    if not isinstance(row[key], list):
+        raise DataError(f"{where}: {key!r} must be a list, found {row[key]!r}"[:300])
+    return list(row[key])
+
+
+def _take_lengths(lengths: NDArray[np.integer], rows: NDArray[np.int64]) -> NDArray[np.integer]:
+    return np.append(lengths, 0)[rows]
+
+
+def _take_links(links: Ragged, rows: NDArray[np.int64]) -> Ragged:
+    return Ragged(links.values, np.append(links.offsets, links.offsets[-1])).take(np.where(rows < 0, len(links), rows))
+
+
+# ---- from the rows and words of a file to those of a text ----
+
+
+def _match_pairs(parsed: _Parsed, numbers: NDArray[np.int64] | None, count: int | None) -> _Parsed:
+    """Return a row per pair of a text, given the numbers or the count of its pairs.
 
     Raises:
-        DataError: the disk is full.
+        DataError: the file has other rows than the text.
     """
-    write_lines(path, pharaoh_lines(links))
+    count = len(numbers) if numbers is not None else count
+    if parsed.numbers is None:
+        if count is not None and len(parsed) != count:
+            raise DataError(f"{parsed.where}: alignments of {len(parsed)} pairs, but the text has {count}")
+        return parsed if numbers is None else replace(parsed, numbers=numbers)
+    wanted = _expected_numbers(parsed, parsed.numbers, count) if numbers is None else numbers
+    unknown = np.flatnonzero(~np.isin(parsed.numbers, wanted))
+    if len(unknown):
+        raise DataError(
+            f"{parsed.where}: alignment of sentence {parsed.numbers[unknown[0]]}, but the text has {len(wanted)} "
+            f"sentences, numbered {min(wanted, default=0)} to {max(wanted, default=0)}"
+        )
+    places = {number: row for row, number in enumerate(parsed.numbers.tolist())}
+    rows = np.array([places.get(number, -1) for number in wanted.tolist()], np.int64)
+    return replace(parsed.take(rows), numbers=wanted)
 
 
-def write_alignments(path: Path | str, gold: Gold) -> None:
-    """Write gold links in Pharaoh format, counted from 0, `ipj` what is only possible; as `write_links` does."""
-    write_lines(path, formatted(gold.possible, gold.sure))
+def _expected_numbers(parsed: _Parsed, numbers: NDArray[np.int64], count: int | None) -> NDArray[np.int64]:
+    """Return the numbers of a text without numbers: from 0 or 1, or those of the file if it has as many pairs."""
+    if count is None or len(numbers) == count:
+        return numbers
+    first = 0 if numbers.min(initial=1) == 0 else 1
+    if numbers.max(initial=0) < first + count:
+        return np.arange(first, first + count)
+    raise DataError(
+        f"{parsed.where}: alignments of {len(numbers)} sentences, numbered {numbers[0]} to {numbers[-1]}, but the text "
+        f"has {count} pairs; give the numbers of its pairs"
+    )
+
+
+def _match_lengths(parsed: _Parsed, lengths: Lengths | None) -> tuple[_Parsed, Lengths | None]:
+    """Return the words of both sides from the text or the file; reverse the links if the file has the sides exchanged.
+
+    Raises:
+        DataError: the file's own text has other lengths than the text.
+    """
+    own = parsed.lengths
+    if lengths is None or own is None:
+        return parsed, own if lengths is None else lengths
+    if all(np.array_equal(mine, given) for mine, given in zip(own, lengths, strict=True)):
+        return parsed, lengths
+    if all(np.array_equal(mine, given) for mine, given in zip(own, lengths[::-1], strict=True)):
+        links, sure = (reverse_links(side) for side in (parsed.columns.links, parsed.columns.sure))
+        links = sure if parsed.columns.links is parsed.columns.sure else links
+        note = {"rows with source and target exchanged": len(parsed)}
+        return replace(parsed, columns=LinkColumns(links, sure), notes={**parsed.notes, **note}), lengths
+    row = int(np.argmax((own[0] != lengths[0]) | (own[1] != lengths[1])))
+    raise DataError(
+        f"{parsed.where}, {parsed.name_of(row)}: {own[0][row]} and {own[1][row]} words, but the text has "
+        f"{lengths[0][row]} and {lengths[1][row]}"
+    )
+
+
+def _detect_base(parsed: _Parsed, lengths: Lengths | None, notes: Counter[str]) -> int:
+    """Return the index of the first word: 0 or 1."""
+    links = parsed.columns.links
+    aligned = int((links.lengths > 0).sum())
+    if parsed.base is not None or not aligned:
+        return parsed.base or 0
+    smallest, at_end = int(links.flat.min()), 0
+    if lengths is not None:
+        last = np.stack([np.repeat(side, links.lengths) for side in lengths], axis=1)
+        at_end = int((links.flat == last).any(axis=1).sum())
+    if smallest == 0:  # in `wpt` maybe the null word: then most sentences have a link equal to their length
+        return int(parsed.format == "wpt" and 2 * at_end >= aligned)
+    if at_end or parsed.format == "wpt":  # `wpt` counts from 1 by definition (Mihalcea and Pedersen 2003)
+        return 1
+    if lengths is None and smallest == 1 and aligned >= _MIN_EVIDENCE:
+        notes["aligned pairs, none with a word 0: words assumed to count from 1"] = aligned
+        return 1
+    notes["aligned pairs without evidence whether words count from 0 or 1: 0 assumed"] = aligned
+    return 0
+
+
+def _inside(links: Ragged, base: int, lengths: Lengths | None) -> NDArray[np.bool_]:
+    """(total,) whether each link is between existing words."""
+    flat = links.flat
+    inside: NDArray[np.bool_] = np.all(flat >= base, axis=1)
+    for column, side in enumerate(lengths or ()):
+        inside &= flat[:, column] - base < np.repeat(side, links.lengths)
+    return inside
+
+
+def _note_dropped(parsed: _Parsed, kept: NDArray[np.bool_], base: int, notes: Counter[str]) -> int:
+    """Note what is dropped; return the number of links beyond their sentences."""
+    links = parsed.columns.links
+    null = (links.flat < base).any(axis=1)
+    beyond = ~kept & ~null
+    for dropped, what in ((null, "links to a word 0 dropped"), (beyond, "links beyond the end of a sentence dropped")):
+        if dropped.any():
+            row = int(links.rows()[np.argmax(dropped)])
+            notes[f"{what}, first in {parsed.name_of(row)}"] = int(dropped.sum())
+    return int(beyond.sum())
+
+
+def _from_zero(links: Ragged, kept: NDArray[np.bool_], base: int) -> Ragged:
+    """Return the links that are kept, with words counted from 0."""
+    links = select_links(links, kept)
+    return Ragged((links.values - base).astype(np.int32), links.offsets)

@@ -1,4 +1,7 @@
-"""Links as numbers, one a link, that sort as the links do: how sets of links are put in order and compared."""
+"""Sets of alignment links: sort, compare, select and check them.
+
+Each link becomes one integer key that sorts as the link does: (row * width + source) * width + target.
+"""
 
 from __future__ import annotations
 
@@ -6,31 +9,34 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def ordered(rows: NDArray[Any], links: NDArray[Any], count: int) -> Ragged:
-    """`count` rows of links, sorted by source then target, each once.
+def sorted_links(rows: NDArray[Any], links: NDArray[Any], count: int) -> Ragged:
+    """Return `count` rows of links, sorted by source then target, without duplicates.
 
     rows: (total,) the row of each link, in any order.
     links: (total, 2) source and target word.
     """
-    links = links.reshape(-1, 2)  # rows made of nothing have no second axis
-    keys, width = _keys(rows, links)
-    if not _increase(keys):
-        keys = np.unique(keys)
-        rows, links = _taken_apart(keys, width)
+    links = links.reshape(-1, 2)  # an empty array has no second axis
+    width = _width(links)
+    keys = _keys(rows, links, width)
+    if not (keys[1:] > keys[:-1]).all():
+        rest, target = np.divmod(np.unique(keys), width)
+        rows, source = np.divmod(rest, width)
+        links = np.stack([source, target], axis=1)
     lengths = np.bincount(rows, minlength=count) if len(rows) else np.zeros(count, np.int64)
     return Ragged.from_lengths(np.ascontiguousarray(links, np.int32), lengths)
 
 
-def found_in(links: Ragged, others: Ragged) -> NDArray[np.bool_]:
-    """(total,) which links stand in the same row of `others`; both of as many rows, sorted, each link once."""
+def contained_in(links: Ragged, others: Ragged) -> NDArray[np.bool_]:
+    """(total,) whether each link is also in the same row of `others`; both are sorted and have as many rows."""
     width = max(_width(links.flat), _width(others.flat))
-    keys, known = (_packed(side.rows(), side.flat, width) for side in (links, others))
+    keys, known = (_keys(side.rows(), side.flat, width) for side in (links, others))
     if not len(known):
         return np.zeros(len(keys), np.bool_)
     places = np.minimum(np.searchsorted(known, keys), len(known) - 1)
@@ -38,30 +44,53 @@ def found_in(links: Ragged, others: Ragged) -> NDArray[np.bool_]:
     return found
 
 
-def _keys(rows: NDArray[Any], links: NDArray[Any]) -> tuple[NDArray[np.int64], int]:
-    width = _width(links)
-    return _packed(rows, links, width), width
+def select_links(links: Ragged, kept: NDArray[np.bool_]) -> Ragged:
+    """Return the links for which `kept`, shape (total,), holds."""
+    return Ragged.from_lengths(links.flat[kept], np.bincount(links.rows()[kept], minlength=len(links)))
+
+
+def reverse_links(links: Ragged) -> Ragged:
+    """Return links as (target, source), sorted again: those of the pairs with their sides exchanged."""
+    return sorted_links(links.rows(), links.flat[:, ::-1], len(links))
+
+
+def check_row_counts(source: int, target: int, links: int) -> None:
+    """Raise a `DataError` unless both sides and the links have as many rows."""
+    if not source == target == links:
+        raise DataError(f"{source} source and {target} target sentences, but {links} rows of links")
+
+
+def check_links(
+    source_lengths: NDArray[np.int64], target_lengths: NDArray[np.int64], links: Ragged, first: int = 0
+) -> None:
+    """Check that all links are between words of their sentences.
+
+    source_lengths, target_lengths: (n,) words of each sentence. first: the index of the first pair, for the message.
+
+    Raises:
+        DataError: the numbers of rows differ, or a link is beyond a sentence; names the first such pair, from 1.
+    """
+    check_row_counts(len(source_lengths), len(target_lengths), len(links))
+    flat = links.flat.reshape(-1, 2)
+    beyond = (flat[:, 0] >= np.repeat(source_lengths, links.lengths)) | (flat.min(axis=1, initial=0) < 0)
+    beyond |= flat[:, 1] >= np.repeat(target_lengths, links.lengths)
+    if beyond.any():
+        at = int(np.argmax(beyond))
+        row = int(np.searchsorted(links.offsets - links.offsets[0], at, side="right")) - 1
+        raise DataError(
+            f"pair {first + row + 1}: link {flat[at, 0]}-{flat[at, 1]}, but the sentences have "
+            f"{source_lengths[row]} and {target_lengths[row]} words, counted from 0"
+        )
 
 
 def _width(links: NDArray[Any]) -> int:
-    """One more than the greatest word."""
+    """Return the largest word index plus one."""
     return int(links.max(initial=0)) + 1
 
 
-def _packed(rows: NDArray[Any], links: NDArray[Any], width: int) -> NDArray[np.int64]:
+def _keys(rows: NDArray[Any], links: NDArray[Any], width: int) -> NDArray[np.int64]:
     keys = rows.astype(np.int64) * width
     keys += links[:, 0]
     keys *= width
     keys += links[:, 1]
     return keys
-
-
-def _taken_apart(keys: NDArray[np.int64], width: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows and links of keys."""
-    rest, target = np.divmod(keys, width)
-    rows, source = np.divmod(rest, width)
-    return rows, np.stack([source, target], axis=1)
-
-
-def _increase(keys: NDArray[np.int64]) -> bool:
-    return bool((keys[1:] > keys[:-1]).all())

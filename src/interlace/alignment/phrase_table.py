@@ -1,4 +1,4 @@
-"""Phrase tables: how phrases were translated in a corpus, with scores (Koehn, Och and Marcu 2003), in Moses' format."""
+"""Phrase tables: phrase pairs of a corpus with scores (Koehn, Och and Marcu 2003), in Moses' format."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from interlace.alignment._table_trie import Trie
 from interlace.alignment.phrases import PhraseRules
+from interlace.alignment.trie import Trie
 from interlace.core.ragged import Ragged
 from interlace.text.types import WordTypes
 
@@ -28,20 +28,20 @@ COUNTS = ("count(t)", "count(s)", "count(s,t)")  # the columns of `PhraseTable.c
 
 
 class TableRules(PhraseRules):
-    """Which phrase pairs of a linked corpus a table holds."""
+    """Which phrase pairs of an aligned corpus a table holds."""
 
     min_count: int = Field(
-        1, ge=1, description="Least count of a phrase pair. Rarer ones still count in the totals that scores divide by."
+        1, ge=1, description="Minimum count of a phrase pair. Rarer ones still count in the totals of the scores."
     )
     top: int = Field(
         0,
         ge=0,
-        description="Translations kept of each source phrase, the likeliest; 0 keeps all (Moses decodes with 20).",
+        description="Number of most probable translations to keep per source phrase; 0: all (Moses decodes with 20).",
     )
 
 
 class PhrasePair(NamedTuple):
-    """One row of a table, for people."""
+    """One row of a table in readable form."""
 
     source: tuple[str, ...]
     target: tuple[str, ...]
@@ -52,14 +52,14 @@ class PhrasePair(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PhraseTable:
-    """Phrases of two languages that translate each other; m pairs of S source and T target phrases.
+    """m pairs of S source and T target phrases with their scores.
 
-    source, target: S and T rows of int32 word types, in the order of the table's lines, each once.
+    source, target: S and T rows of int32 word types, in the order of the table's lines, without duplicates.
     source_types, target_types: the spelling of each type.
-    entries: (m, 2) int32 (source phrase, target phrase), sorted, each once.
+    entries: (m, 2) int32 (source phrase, target phrase), sorted, without duplicates.
     scores: (m, 4) float32, columns as in `SCORES`.
-    links: m rows of (source word, target word), int16, counted from 0 inside the phrases: the most frequent ones.
-    counts: (m, 3) float64, columns as in `COUNTS`; 0 where a file had none.
+    links: m rows of (source word, target word), int16, relative to the phrases: the most frequent ones.
+    counts: (m, 3) float64, columns as in `COUNTS`; 0 if a file had none.
     """
 
     source: Ragged
@@ -84,7 +84,7 @@ class PhraseTable:
             dict(zip(COUNTS, self.counts[row].tolist(), strict=True)),
         )
 
-    # ---- where tables come from ----
+    # ---- constructors and files ----
 
     @classmethod
     def count(
@@ -95,66 +95,69 @@ class PhraseTable:
         spool: Path | None = None,
         confidence: NDArray[np.floating] | None = None,
     ) -> PhraseTable:
-        """The table of a linked corpus.
+        """Extract and score the phrase table of an aligned corpus.
 
-        Phi is a share of the times a phrase was seen in a pair. Lexical weights are those of the most frequent links
-        inside a pair, of equals those seen first, with word probabilities counted from all links.
+        Phi is the relative frequency of a phrase given the other one. Lexical weights are those of the most frequent
+        links inside a pair (ties: those seen first), with word probabilities counted from all links.
 
-        links: n rows of (source word, target word), each once in its row.
-        spool: an empty folder for what is counted. Memory then grows with the phrases of each side and with the rows
-            that are kept, and not with all pairs of phrases. The caller removes it when done.
-        confidence: a number a link, which a rule of least confidence needs; word probabilities too are then counted
-            from the sure links.
+        links: n rows of (source word, target word), without duplicates in a row.
+        spool: an empty folder for counts. Memory then grows with the phrases of each side and with the rows of the
+            table, not with all phrase pairs. The caller removes the folder afterwards.
+        confidence: (total,) of each link, needed for `rules.min_confidence`; word probabilities are then counted from
+            the confident links too.
 
         Raises:
-            DataError: the links do not stand between the words of these pairs; names the pair, from 1. Or the rules
-                ask for confidence and there is none.
+            DataError: a link is not between words of its pair (names the pair, from 1), or confidence is needed and
+                unknown.
         """
-        from interlace.alignment._table_build import counted
+        from interlace.alignment.phrase_counts import count_phrase_pairs
 
         rules = rules or TableRules()
-        table = counted(cls, pairs, rules.sure(links, confidence)[0], rules, spool)
+        links, _ = rules.confident(links, confidence)
+        table = cls(*count_phrase_pairs(pairs, links, rules, rules.min_count, spool))
         return table.best_of_each(rules.top) if rules.top else table
 
     @classmethod
     def read(cls, path: Path | str) -> PhraseTable:
-        """From Moses' format, plain or gzip by suffix; lines may come in any order.
+        """Read Moses' format, plain or gzip by suffix; lines may be in any order.
 
         Raises:
-            DataError: the file is missing or empty, or a line is no phrase pair or repeats one; names file and line.
+            DataError: the file is missing or empty, or a line is not a phrase pair or repeats one; names file and line.
         """
-        from interlace.alignment._table_read import read
+        from interlace.alignment.moses import read_table
 
-        return read(cls, path)
+        return cls(*read_table(path))
 
     def write(self, path: Path | str) -> None:
-        """In Moses' format, sorted by bytes, gzip by suffix, whole or not at all.
+        """Write Moses' format, sorted by bytes, gzip by suffix, atomically.
 
         `s ||| t ||| phi(s|t) lex(s|t) phi(t|s) lex(t|s) ||| links ||| count(t) count(s) count(s,t)`; inside words, `|`
-        and blanks are escaped. Scores have all digits of their 32 bits, so `read` gives the same table.
+        and white space are escaped. Scores have all digits of their 32 bits, so `read` restores the same table.
         """
-        from interlace.alignment._table_write import write
+        from interlace.alignment.moses import TableColumns, write_table
 
-        write(self, path)
+        types = (self.source_types, self.target_types)
+        table = TableColumns(self.source, self.target, *types, self.entries, self.scores, self.links, self.counts)
+        write_table(path, table)
 
-    # ---- looking up ----
+    # ---- lookup ----
 
     def index(self, side: Literal["source", "target"], types: Sequence[str] | None = None) -> PhraseIndex:
-        """The numbers of one side's phrases; `types` is the numbering of the words that will be looked up."""
+        """Return an index of one side's phrases; `types`: the spellings of the word types to look up."""
         phrases, own = (self.source, self.source_types) if side == "source" else (self.target, self.target_types)
         if types is None or types is own:
             return PhraseIndex(phrases)
         return PhraseIndex(Ragged(WordTypes(types).find(own)[phrases.values], phrases.offsets))
 
     def rows_of(self, source: NDArray[np.integer], target: NDArray[np.integer]) -> NDArray[np.int64]:
-        """(n,) the row of each pair of phrase numbers, -1 where the table does not hold it."""
-        asked = np.asarray(source, np.int64) * max(len(self.target), 1) + target
-        rows = np.searchsorted(self._keys[:-1], asked)
-        known = (np.asarray(source) >= 0) & (np.asarray(target) >= 0) & (self._keys[rows] == asked)
+        """(n,) the row of each pair of phrase numbers, -1 if the table does not contain it."""
+        wanted = np.asarray(source, np.int64) * max(len(self.target), 1) + target
+        rows = np.searchsorted(self._keys[:-1], wanted)
+        known = (np.asarray(source) >= 0) & (np.asarray(target) >= 0) & (self._keys[rows] == wanted)
         return np.where(known, rows, -1)
 
     def find(self, source: NDArray[np.integer]) -> Ragged:
-        """The rows of each source phrase number; none for -1."""
+        """Return the rows of each source phrase number; none for -1."""
         source = np.asarray(source, np.int64)
         lengths = np.where(source < 0, 0, np.diff(self._starts)[source] if len(self) else 0)
         found = Ragged.from_lengths(np.zeros(0, np.int64), lengths)
@@ -162,36 +165,37 @@ class PhraseTable:
         return Ragged(starts + np.arange(found.offsets[-1]), found.offsets)
 
     def locate(self, pairs: WordPairs, spans: Ragged) -> NDArray[np.int64]:
-        """(total,) the row of each phrase pair (a, b, c, d) of a corpus, -1 where the table does not hold it."""
+        """(total,) the row of each phrase pair (a, b, c, d) of a corpus, -1 if the table does not contain it."""
         source = self.index("source", pairs.source_types).find(pairs.source, spans, 0)
         return self.rows_of(source, self.index("target", pairs.target_types).find(pairs.target, spans, 2))
 
     @cached_property
     def best(self) -> NDArray[np.int64]:
-        """(S,) the row of each source phrase's likeliest translation: greatest phi(t|s).
+        """(S,) the row of each source phrase's most probable translation: the highest phi(t|s).
 
-        Equals are decided by count, then by lex(t|s), which is against stray words at the borders, then by order.
+        Ties are broken by count, then by lex(t|s), which disfavors unaligned words at the borders, then by order.
         """
         return self._ranked[self._starts[:-1]]
 
-    def best_of_each(self, most: int) -> PhraseTable:
-        """The likeliest translations of each source phrase, at most so many, in the order of `best`."""
-        kept = self._ranked[np.arange(len(self)) - self._starts[self.entries[:, 0]] < most]
+    def best_of_each(self, count: int) -> PhraseTable:
+        """Return the `count` most probable translations of each source phrase, ranked as in `best`."""
+        kept = self._ranked[np.arange(len(self)) - self._starts[self.entries[:, 0]] < count]
         return self.take(np.sort(kept))
 
     def take(self, rows: NDArray[np.integer]) -> PhraseTable:
-        """The table of some rows, each once, in order; phrases that none of them holds are dropped."""
-        from interlace.alignment._table_build import without_gaps
-
-        entries, (source, target) = without_gaps(self.entries[rows], (self.source, self.target))
+        """Return the table of some distinct rows, in order; phrases that occur in none of them are dropped."""
+        columns, sides = [], []
+        for side, phrases in enumerate((self.source, self.target)):
+            kept, numbers = np.unique(self.entries[rows, side], return_inverse=True)
+            columns.append(numbers.astype(np.int32))
+            sides.append(phrases.take(kept))
         types = (self.source_types, self.target_types)
-        return PhraseTable(
-            source, target, *types, entries, self.scores[rows], self.links.take(rows), self.counts[rows]
-        )  # fmt: skip
+        entries, scores, links = np.stack(columns, axis=1), self.scores[rows], self.links.take(rows)
+        return PhraseTable(sides[0], sides[1], *types, entries, scores, links, self.counts[rows])
 
     @cached_property
     def _keys(self) -> NDArray[np.int64]:
-        """(m + 1,) a number for each pair of phrases, rising as the entries do, and -1, which is none of them."""
+        """(m + 1,) an increasing key for each entry, and -1, which is no key."""
         keys = self.entries[:, 0].astype(np.int64) * max(len(self.target), 1) + self.entries[:, 1]
         return np.append(keys, -1)
 
@@ -202,7 +206,7 @@ class PhraseTable:
 
     @cached_property
     def _ranked(self) -> NDArray[np.int64]:
-        """(m,) rows sorted by source phrase, and then the likeliest first."""
+        """(m,) rows sorted by source phrase, then by decreasing probability."""
         return np.lexsort((-self.scores[:, 3], -self.counts[:, 2], -self.scores[:, 2], self.entries[:, 0]))
 
 
@@ -210,7 +214,7 @@ class PhraseIndex:
     """Finds phrases of a table in rows of word types, exactly and without strings."""
 
     def __init__(self, phrases: Ragged) -> None:
-        """Phrases: rows of word types; one with a negative type is never found."""
+        """Index phrases, rows of word types; phrases with a negative type are never found."""
         known = np.flatnonzero(np.bincount(phrases.rows(), phrases.flat < 0, minlength=len(phrases)) == 0)
         known = known[phrases.lengths[known] > 0]
         kept = phrases.take(known)
@@ -221,9 +225,9 @@ class PhraseIndex:
         self._phrases[nodes] = known
 
     def find(self, words: Ragged, spans: Ragged, first: int = 0) -> NDArray[np.int32]:
-        """(total,) the number of the phrase that each span holds, -1 where it is none of them.
+        """(total,) the number of the phrase of each span, -1 if it is not indexed.
 
         words: n rows of word types; negative ones are unknown.
-        spans: n rows of half-open word spans, whose start and stop stand in the columns `first` and `first + 1`.
+        spans: n rows of half-open word spans with start and stop in the columns `first` and `first + 1`.
         """
         return self._phrases[self._trie.find(words, spans, first)]

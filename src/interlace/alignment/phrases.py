@@ -1,4 +1,4 @@
-"""Phrase pairs that agree with word links (Koehn, Och and Marcu 2003, section 3.1)."""
+"""Phrase extraction: phrase pairs consistent with word alignments (Koehn, Och and Marcu 2003, section 3.1)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pydantic import Field
 
+from interlace.alignment.links import check_links, check_row_counts, select_links
 from interlace.core.errors import DataError
 from interlace.core.processors import processors
 from interlace.core.ragged import Ragged
@@ -16,50 +17,46 @@ from interlace.core.settings import Settings
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_ROWS = 2_000  # pairs a thread works on at a time
+_ROWS = 2_000  # pairs per task of a thread
 
 
 class PhraseRules(Settings):
-    """Which phrase pairs are taken from linked sentences."""
+    """Which phrase pairs are extracted from aligned sentences."""
 
     max_phrase_length: int = Field(
         4,
         ge=1,
         le=20,
-        description="Greatest length of a phrase in words, on both sides (ALM, Yang et al. 2020: less than 5).",
+        description="Maximum length of a phrase in words, on both sides (ALM, Yang et al. 2020: less than 5).",
     )
     unaligned_borders: bool = Field(
         True,
-        description="Whether a phrase may begin or end with words that have no link, as in Moses; else all four "
-        "border words are linked.",
+        description="Allow unaligned words at the borders of phrases, as Moses does; else all four border words have "
+        "a link.",
     )
     min_confidence: float = Field(
-        0.0,
-        ge=0,
-        le=1,
-        description="Links that the aligner is less sure of are left out before phrases are looked for.",
+        0.0, ge=0, le=1, description="Minimum confidence of links; others are dropped before extraction."
     )
 
-    def sure(
+    def confident(
         self, links: Ragged, confidence: NDArray[np.floating] | None
     ) -> tuple[Ragged, NDArray[np.floating] | None]:
-        """The links that are sure enough, and their confidence.
+        """Return the links that reach `min_confidence`, and their confidence.
 
-        confidence: a number a link, all rows after each other, or None where nobody knows.
+        confidence: (total,) of each link, or None if unknown.
 
         Raises:
-            DataError: sure ones are asked for and nobody knows which.
+            DataError: a minimum is set and the confidence is unknown.
         """
         if not self.min_confidence:
             return links, confidence
         if confidence is None:
             raise DataError(
-                f"min_confidence = {self.min_confidence:g}, but these links have no confidence; link with an "
-                "aligner that gives it, or leave the setting out"
+                f"min_confidence = {self.min_confidence:g}, but these alignments have no confidence; use an aligner "
+                "that provides it, or remove the setting"
             )
         kept = confidence >= np.float32(self.min_confidence)
-        lengths = np.bincount(links.rows()[kept], minlength=len(links))
-        return Ragged.from_lengths(links.flat[kept], lengths), confidence[kept]
+        return select_links(links, kept), confidence[kept]
 
 
 def phrase_pairs(
@@ -70,27 +67,27 @@ def phrase_pairs(
     threads: int | None = None,
     confidence: NDArray[np.floating] | None = None,
 ) -> Ragged:
-    """All phrase pairs of n sentence pairs whose words are linked to each other and to nothing outside.
+    """Extract all phrase pairs of n sentence pairs that are consistent with their word alignments.
 
-    A phrase pair holds at least one link, and no link leads from inside it to outside.
+    A phrase pair contains at least one link, and no link leads from inside it to outside.
 
     source_lengths, target_lengths: (n,) words of each sentence.
     links: n rows of (source word, target word), in any order.
-    threads: None for all processors; the result is the same for any number.
-    confidence: a number a link, which a rule of least confidence needs.
+    threads: None: one per processor. The result does not depend on it.
+    confidence: (total,) of each link, needed for `rules.min_confidence`.
 
     Returns:
-        n rows of half-open word spans (a, b, c, d), shape (total, 4) int32, sorted, each once: source[a:b]
+        n rows of half-open word spans (a, b, c, d), shape (total, 4) int32, sorted, without duplicates: source[a:b]
         translates target[c:d].
 
     Raises:
-        DataError: the three differ in rows, or a link leads beyond a sentence; names the pair, from 1. Or the rules
-            ask for confidence and there is none.
+        DataError: the numbers of rows differ, or a link is beyond a sentence (names the pair, from 1); or confidence
+            is needed and unknown.
     """
     rules = rules or PhraseRules()
-    links, _ = rules.sure(links, confidence)
+    links, _ = rules.confident(links, confidence)
     lengths = [np.ascontiguousarray(side, np.int64) for side in (source_lengths, target_lengths)]
-    must_have_equal_rows(len(lengths[0]), len(lengths[1]), len(links))
+    check_row_counts(len(lengths[0]), len(lengths[1]), len(links))
 
     def work(start: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         from interlace.alignment._phrase_kernels import consistent
@@ -99,12 +96,12 @@ def phrase_pairs(
         part = links.slice(start, min(start + _ROWS, len(links)))
         flat = np.array(part.flat.reshape(-1, 2), np.int32)  # a copy: kernels are compiled for arrays in memory
         offsets = part.offsets - part.offsets[0]
-        spans, used, found = consistent(
+        spans, used, counts = consistent(
             lengths[0][rows], lengths[1][rows], flat, offsets, rules.max_phrase_length, rules.unaligned_borders
         )
-        if found.min() < 0:
-            must_fit(lengths[0], lengths[1], links)
-        return spans[:used].copy(), found
+        if counts.min() < 0:
+            check_links(lengths[0], lengths[1], links)
+        return spans[:used].copy(), counts
 
     starts = range(0, len(links), _ROWS)
     if len(starts) == 1 or threads == 1:  # of a batch: starting a thread would take longer
@@ -114,30 +111,3 @@ def phrase_pairs(
             parts = list(pool.map(work, starts))
     spans = np.concatenate([np.zeros((0, 4), np.int32), *(part[0] for part in parts)])
     return Ragged.from_lengths(spans, np.concatenate([np.zeros(0, np.int64), *(part[1] for part in parts)]))
-
-
-def must_fit(
-    source_lengths: NDArray[np.int64], target_lengths: NDArray[np.int64], links: Ragged, first: int = 0
-) -> None:
-    """Refuse links that do not stand between these sentences, the first of which is pair number `first` + 1.
-
-    Raises:
-        DataError: they differ in rows, or a link leads beyond a sentence; names the first such pair, from 1.
-    """
-    must_have_equal_rows(len(source_lengths), len(target_lengths), len(links))
-    flat = links.flat.reshape(-1, 2)
-    beyond = (flat[:, 0] >= np.repeat(source_lengths, links.lengths)) | (flat.min(axis=1, initial=0) < 0)
-    beyond |= flat[:, 1] >= np.repeat(target_lengths, links.lengths)
-    if beyond.any():
-        at = int(np.argmax(beyond))
-        row = int(np.searchsorted(links.offsets - links.offsets[0], at, side="right")) - 1
-        raise DataError(
-            f"pair {first + row + 1}: link {flat[at, 0]}-{flat[at, 1]}, but the sentences have "
-            f"{source_lengths[row]} and {target_lengths[row]} words, counted from 0"
-        )
-
-
-def must_have_equal_rows(source: int, target: int, links: int) -> None:
-    """Refuse sides and links that are not of as many pairs."""
-    if not source == target == links:
-        raise DataError(f"{source} source and {target} target sentences, but {links} rows of links")

@@ -1,4 +1,4 @@
-"""One set of links from two: those that each side chose for itself."""
+"""Symmetrization: combine the alignments of both directions into one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from interlace.alignment.links import ordered
+from interlace.alignment.links import sorted_links
 from interlace.core.errors import DataError, SettingsError, did_you_mean
 from interlace.core.processors import processors
 from interlace.core.ragged import Ragged
@@ -27,7 +27,7 @@ Heuristic = Literal[
 HEURISTICS: tuple[str, ...] = get_args(Heuristic)
 
 _COMPILED = HEURISTICS[:5]  # in the order of the constants in `_symmetrization_kernels`
-_ROWS = 10_000  # pairs a thread works on at a time
+_ROWS = 10_000  # pairs per task of a thread
 
 
 def symmetrize(
@@ -35,46 +35,44 @@ def symmetrize(
 ) -> Ragged:
     """Combine the links of both directions (Och and Ney 2003, section 4; Koehn, Och and Marcu 2003).
 
-    The result is what Moses' `symal` gives, whose order of scanning matters:
+    The result equals that of Moses' `symal`, where the order of scanning matters:
 
     - `intersection`, `union`: of both sets.
-    - `grow-diag`: begins with the intersection. It scans the links it has by target, then source word. Around each it
-      looks at the eight neighbours (straight ones first) and takes those of the union that link a word without a
-      link. What is taken further on is met in the same scan; scans are repeated until nothing is added.
-    - `grow-diag-final`: then takes the other links of which *one or both* words have no link yet, those of `forward`
+    - `grow-diag`: start with the intersection. Scan its links by target, then source word. Add those of a link's eight
+      neighbors (horizontal and vertical ones first) that are in the union and align a word without link. Links added
+      later in the order are visited in the same scan. Repeat until no link is added.
+    - `grow-diag-final`: then add the remaining links of which *at least one* word is unaligned, those of `forward`
       first, then those of `backward`, by target, then source word.
-    - `grow-diag-final-and`: the same, where *both* words have none.
-    - `target-to-source`: `forward` as it is. `source-to-target`: `backward` as it is. So Moses calls them: there it
-      is the word that chooses which comes first.
+    - `grow-diag-final-and`: the same for links of which *both* words are unaligned.
+    - `target-to-source`: `forward` unchanged. `source-to-target`: `backward` unchanged (the names are those of Moses,
+      which puts first the side of which each word chooses).
 
     forward: n rows of (source word, target word), in any order: what each target word chose, the model
-        p(target | source); what `fast_align` writes, and `atools` takes as `-i`. Sets in which a word chose several
-        are allowed too.
-    backward: what each source word chose, p(source | target), also as (source word, target word); see `reverse`.
+        p(target | source); the output of `fast_align` and the option `-i` of `atools`. A word may have several links.
+    backward: what each source word chose, p(source | target), also as (source word, target word); see
+        `interlace.alignment.links.reverse_links`.
     heuristic: one of `HEURISTICS`.
-    threads: None for all processors; the result is the same for any number.
+    threads: None: one per processor. The result does not depend on it.
 
     Raises:
-        SettingsError: there is no such heuristic.
-        DataError: the two differ in rows, or a word's number is negative; names the pair, from 1.
+        SettingsError: the heuristic does not exist.
+        DataError: the numbers of rows differ, or a word index is negative; names the pair, from 1.
     """
     if heuristic not in HEURISTICS:
-        raise SettingsError(
-            f"there is no heuristic {heuristic!r} to symmetrization{did_you_mean(heuristic, HEURISTICS)}"
-        )
+        raise SettingsError(f"there is no symmetrization heuristic {heuristic!r}{did_you_mean(heuristic, HEURISTICS)}")
     if len(forward) != len(backward):
-        raise DataError(f"links of {len(forward)} pairs forward and of {len(backward)} backward; one row a pair each")
+        raise DataError(f"links of {len(forward)} pairs forward and of {len(backward)} backward; one row per pair each")
     if heuristic not in _COMPILED:
         chosen = forward if heuristic == "target-to-source" else backward
-        return ordered(chosen.rows(), chosen.flat, len(chosen))
-    how = _COMPILED.index(heuristic)
+        return sorted_links(chosen.rows(), chosen.flat, len(chosen))
+    number = _COMPILED.index(heuristic)
 
     def work(start: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         from interlace.alignment._symmetrization_kernels import combine
 
         stop = min(start + _ROWS, len(forward))
-        links, found = combine(*_part(forward, start, stop), *_part(backward, start, stop), how)
-        return links, found
+        links, counts = combine(*_arrays(forward, start, stop), *_arrays(backward, start, stop), number)
+        return links, counts
 
     with ThreadPoolExecutor(threads or processors()) as pool:
         parts = list(pool.map(work, range(0, len(forward), _ROWS)))
@@ -82,17 +80,13 @@ def symmetrize(
     return Ragged.from_lengths(links, np.concatenate([np.zeros(0, np.int64), *(part[1] for part in parts)]))
 
 
-def reverse(links: Ragged) -> Ragged:
-    """Links as (target, source), sorted again: those of the pairs with their sides exchanged."""
-    return ordered(links.rows(), links.flat[:, ::-1], len(links))
-
-
-def _part(links: Ragged, start: int, stop: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Links and offsets of some rows, sorted, each once, as the kernels are compiled for them."""
+def _arrays(links: Ragged, start: int, stop: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Return sorted links and offsets of rows start to stop, in the memory layout of the compiled kernels."""
     part = links.slice(start, stop)
     flat = part.flat.reshape(-1, 2)
     if flat.min(initial=0) < 0:
         at = int(np.argmax(flat.min(axis=1) < 0))
-        raise DataError(f"pair {start + part.rows()[at] + 1}: link {flat[at, 0]}-{flat[at, 1]}; words count from 0")
-    part = ordered(part.rows(), flat, len(part))
+        pair = start + part.rows()[at] + 1
+        raise DataError(f"pair {pair}: link {flat[at, 0]}-{flat[at, 1]}; words are counted from 0")
+    part = sorted_links(part.rows(), flat, len(part))
     return np.array(part.values), part.offsets  # a copy: columns may be mapped from a file

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from interlace.alignment import WordPairs
-    from interlace.alignment.formats import Gold
+    from interlace.alignment.formats import GoldAlignments
     from interlace.core.ragged import Ragged
 
 
@@ -25,7 +25,7 @@ class Judge:
     """Gold links, and how those seen so far agree with them."""
 
     path: Path
-    gold: Gold
+    gold: GoldAlignments
     found: Agreement = field(default_factory=Agreement)
 
     @classmethod

@@ -75,7 +75,7 @@ def _sure(links: Ragged, path: Path, least: float) -> Ragged:
     if (other := np.flatnonzero(links.lengths != lengths)).size:
         at = int(other[0])
         raise DataError(f"{path}, line {at + 1}: {lengths[at]} confidences of {links.lengths[at]} links")
-    return PhraseRules(min_confidence=least).sure(links, np.concatenate(values))[0]
+    return PhraseRules(min_confidence=least).confident(links, np.concatenate(values))[0]
 
 
 def _links(path: Path, words: WordPairs, text: Source) -> Ragged:

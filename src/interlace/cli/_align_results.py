@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from interlace.alignment.formats import pharaoh_lines
+from interlace.alignment.pharaoh import pharaoh_lines
 from interlace.cli._align_gold import Judge
 from interlace.cli._align_output import lines_to, must_leave_room, say
 from interlace.core.errors import SettingsError

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from interlace.alignment import WordPairs
-from interlace.alignment.formats import read_gold_text
+from interlace.alignment.gold_text import read_gold_text
 from interlace.cli._options import language_of
 from interlace.core.errors import DataError, SettingsError
 from interlace.data.inspection.tokenised import is_untokenized

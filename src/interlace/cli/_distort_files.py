@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
-from interlace.alignment.formats import pharaoh_lines
+from interlace.alignment.pharaoh import pharaoh_lines
 from interlace.core.errors import DataError, SettingsError
 from interlace.derived import composed
 from interlace.derived._layout import spaced

@@ -17,7 +17,7 @@ from zlib import crc32
 import numpy as np
 from pydantic import Field, SerializeAsAny
 
-from interlace.alignment.links import ordered
+from interlace.alignment.links import sorted_links
 from interlace.core.errors import SettingsError
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
@@ -234,4 +234,4 @@ def composed(first: Ragged, second: Ragged) -> Ragged:
         links = np.stack([first.flat[:, 0], second.flat[at, 1]], axis=1)
         return Ragged(links, first.offsets - first.offsets[0])
     rows, links = joined_links(first, second)
-    return ordered(rows, links, len(first))
+    return sorted_links(rows, links, len(first))

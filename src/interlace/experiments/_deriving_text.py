@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interlace.alignment.formats import pharaoh_lines
+from interlace.alignment.pharaoh import pharaoh_lines
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.data.filters import FilterChain

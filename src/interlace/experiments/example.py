@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from interlace.alignment import WordPairs
-from interlace.alignment._formats_pharaoh import parsed
 from interlace.alignment.lexicon import Lexicon
+from interlace.alignment.pharaoh import parse_pharaoh
 from interlace.alignment.phrase_table import PhraseTable, TableRules
 from interlace.core.errors import DataError
 from interlace.core.randomness import Purpose, generator
@@ -132,4 +132,4 @@ class Example:
         return texts
 
     def _links(self) -> Ragged:
-        return parsed([self.links], "links", 1)[0].links
+        return parse_pharaoh([self.links], "links", 1)[0].links

@@ -36,7 +36,7 @@ def extracted(
     words = np.stack([word_counts(pairs.source), word_counts(pairs.target)], axis=1)
     if (links.flat >= words[links.rows()]).any():  # last words may have no subword
         np.maximum.at(words, links.rows(), links.flat.astype(np.int64) + 1)
-    links, confidence = rules.sure(links, None if pairs.confidence is None else pairs.confidence.flat)
+    links, confidence = rules.confident(links, None if pairs.confidence is None else pairs.confidence.flat)
     phrases = phrase_pairs(words[:, 0], words[:, 1], links, rules, 1, confidence)
     scores = _sureness(links, confidence, words, phrases)
     return replace(Choices.of(pairs, inside, texts), phrases=phrases, scores=scores[:, ::-1].astype(np.float32))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from interlace import readers
-from interlace.alignment.formats import read_gold_text
+from interlace.alignment.gold_text import read_gold_text
 from interlace.core.errors import DataError
 from interlace.readers import Reader
 

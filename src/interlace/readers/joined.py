@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from interlace.alignment.formats import joined_lines
+from interlace.alignment.gold_text import joined_lines
 from interlace.core.errors import DataError
 from interlace.readers import Reader
 from interlace.readers.common.text import chunks_of, plain_pairs

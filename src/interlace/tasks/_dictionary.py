@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from interlace.alignment._dictionary import read_translations
+from interlace.alignment.lexicon import read_translations
 from interlace.core.errors import DataError
 
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ from pydantic import Field
 from interlace.aligners.similarity import Likeness, Similarity
 from interlace.alignment import WordPairs
 from interlace.alignment.agreement import Agreement, agreement_by_pair
-from interlace.alignment.formats import FORMATS, Gold, read_alignments, read_gold_text
+from interlace.alignment.formats import FORMATS, GoldAlignments, read_alignments
+from interlace.alignment.gold_text import read_gold_text
 from interlace.core.errors import DataError
 from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import Scale, Task
@@ -114,7 +115,7 @@ class WordAlignment(Likeness, Task):
         return [read_gold_text(*sides, languages=(self.source, language)).pairs]
 
     @staticmethod
-    def _doubt(path: Path, gold: Gold, asked: FileQuery) -> None:
+    def _doubt(path: Path, gold: GoldAlignments, asked: FileQuery) -> None:
         """Say so where so many links lead beyond their sentences that they may not be meant for them."""
         links = len(gold.possible.flat) + gold.beyond
         if gold.beyond > _DOUBTFUL * links:

@@ -1,12 +1,12 @@
-"""Compiled tries: sequences as numbers, exactly and without strings, and what a phrase table counts with them.
+"""Numba kernels of `trie` and of phrase counting.
 
-A trie numbers sequences: node 0 is the empty one, and a longer one is (node of all but its last symbol, last symbol).
-The same trie numbers phrases (symbols are word types), inner links (symbols are places in a grid), pairs of phrases
-(source node, target node) and pairs with their inner links (pair, links).
+Node 0 is the empty sequence; any other node is (node of all but the last symbol, last symbol). Tries number phrases
+(symbols are word types), inner links (symbols are cells of a grid), phrase pairs (source node, target node) and phrase
+pairs with their inner links (pair, links).
 
-    slots  int32, a power of two: a hash table of nodes, 0 where empty
+    slots  int32, size a power of two: a hash table of nodes, 0 where empty
     keys   int64, half as many: parent << 32 | symbol of each node
-    used   nodes there are, the empty one included
+    used   number of nodes, the empty one included
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)  # 2**64 / golden ratio (Knuth, The Art of 
 
 @njit(cache=True, nogil=True)
 def _slot(trie: Trie, key: np.int64) -> np.int64:
-    """Where a key stands, or the empty slot where it would."""
+    """Return the slot of a key, or the empty slot for it."""
     slots, keys = trie
     mixed = (np.uint64(key) ^ (np.uint64(key) >> np.uint64(29))) * _ODD
     at = np.int64(mixed >> np.uint64(32)) & (len(slots) - 1)
@@ -39,7 +39,7 @@ def _slot(trie: Trie, key: np.int64) -> np.int64:
 
 @njit(cache=True, nogil=True)
 def _enter(trie: Trie, used: int, parent: int, symbol: int) -> int:
-    """The node of a sequence, `used` where it is new; there must be room for it."""
+    """Return the node of a sequence, `used` if it is new; the trie must have capacity for it."""
     slots, keys = trie
     key = (np.int64(parent) << 32) | np.int64(symbol)
     at = _slot(trie, key)
@@ -49,8 +49,8 @@ def _enter(trie: Trie, used: int, parent: int, symbol: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _with_room(trie: Trie, used: int, more: int) -> Trie:
-    """The trie, or a larger copy where it has no room for so many more nodes."""
+def _with_capacity(trie: Trie, used: int, more: int) -> Trie:
+    """Return the trie, or a larger copy if it lacks capacity for `more` nodes."""
     if used + more <= len(trie[1]):
         return trie
     size = len(trie[1])
@@ -69,24 +69,24 @@ def _with_room(trie: Trie, used: int, more: int) -> Trie:
 def number_spans(
     trie: Trie, used: int, words: Numbers, offsets: Offsets, spans: Numbers, span_offsets: Offsets, nodes: Numbers
 ) -> tuple[Trie, int]:
-    """Number the phrase of each span (start, stop); new ones are entered. Words are not negative."""
-    longest = _longest(spans)
-    known = np.empty(longest * _longest_row(offsets), np.int32)  # nodes by start and length
+    """Number the phrase of each span (start, stop); new ones are added. Words are not negative."""
+    max_length = _max_span(spans)
+    known = np.empty(max_length * _max_row(offsets), np.int32)  # nodes by start and length
     for row in range(len(offsets) - 1):
         start = offsets[row]
-        for place in range((offsets[row + 1] - start) * longest):
+        for place in range((offsets[row + 1] - start) * max_length):
             known[place] = 0
         for span in range(span_offsets[row], span_offsets[row + 1]):
             first, length = spans[span, 0], spans[span, 1] - spans[span, 0]
-            node = known[first * longest + length - 1]
+            node = known[first * max_length + length - 1]
             if node == 0:
-                trie = _with_room(trie, used, length)
+                trie = _with_capacity(trie, used, length)
                 for word in range(length):
-                    parent, node = node, known[first * longest + word]
+                    parent, node = node, known[first * max_length + word]
                     if node == 0:
                         node = _enter(trie, used, parent, words[start + first + word])
                         used += node == used
-                        known[first * longest + word] = node
+                        known[first * max_length + word] = node
             nodes[span] = node
     return trie, used
 
@@ -95,7 +95,7 @@ def number_spans(
 def find_spans(
     trie: Trie, words: Numbers, offsets: Offsets, spans: Numbers, span_offsets: Offsets, nodes: Numbers
 ) -> None:
-    """The node of the phrase of each span, 0 where it is not in the trie. Negative words are unknown."""
+    """Find the node of the phrase of each span, 0 if it is not in the trie. Negative words are unknown."""
     slots = trie[0]
     for row in range(len(offsets) - 1):
         for span in range(span_offsets[row], span_offsets[row + 1]):
@@ -119,9 +119,9 @@ def number_links(
     grid: int,
     nodes: Numbers,
 ) -> tuple[Trie, int]:
-    """Number the links inside each phrase pair; a link is source x grid + target, counted inside the phrases.
+    """Number the links inside each phrase pair; a link is source * grid + target, relative to the phrases.
 
-    The links of a row are sorted by source, its spans by where they start.
+    The links of a row are sorted by source, its spans by their start.
     """
     for row in range(len(span_offsets) - 1):
         first = offsets[row]
@@ -131,7 +131,7 @@ def number_links(
                 first += 1
             link, node = first, 0
             while link < offsets[row + 1] and links[link, 0] < b:
-                trie = _with_room(trie, used, 1)
+                trie = _with_capacity(trie, used, 1)
                 node = _enter(trie, used, node, (links[link, 0] - a) * grid + links[link, 1] - c)
                 used += node == used
                 link += 1
@@ -150,10 +150,10 @@ def count_pairs(
 ) -> tuple[Trie, int, Trie, int, Numbers]:
     """Count each (source phrase, target phrase, inner links), shape (n, 3); counts by node of `seen`."""
     for row in range(len(occurrences)):
-        pairs = _with_room(pairs, pairs_used, 1)
+        pairs = _with_capacity(pairs, pairs_used, 1)
         pair = _enter(pairs, pairs_used, occurrences[row, 0], occurrences[row, 1])
         pairs_used += pair == pairs_used
-        seen = _with_room(seen, seen_used, 1)
+        seen = _with_capacity(seen, seen_used, 1)
         if len(counts) < len(seen[1]):
             larger = np.zeros(len(seen[1]), np.int32)
             for node in range(seen_used):
@@ -167,7 +167,7 @@ def count_pairs(
 
 @njit(cache=True, nogil=True)
 def sum_up(keys: NDArray[np.int64], used: int, counts: Numbers, totals: NDArray[np.int64], frequent: Numbers) -> None:
-    """How often each pair was seen, and its most frequent inner links: of equals, those seen first."""
+    """Fill in the count of each pair and its most frequent inner links; ties go to those seen first."""
     most = np.zeros(len(totals), np.int32)
     for node in range(1, used):
         pair = keys[node] >> 32
@@ -179,7 +179,7 @@ def sum_up(keys: NDArray[np.int64], used: int, counts: Numbers, totals: NDArray[
 
 @njit(cache=True, nogil=True)
 def spell(keys: NDArray[np.int64], nodes: Numbers, offsets: Offsets, symbols: Numbers) -> None:
-    """The symbols of each sequence, as rows at the offsets."""
+    """Fill in the symbols of each sequence, as rows at the offsets."""
     for row in range(len(nodes)):
         node = np.int64(nodes[row])
         for at in range(offsets[row + 1] - 1, offsets[row] - 1, -1):
@@ -189,7 +189,7 @@ def spell(keys: NDArray[np.int64], nodes: Numbers, offsets: Offsets, symbols: Nu
 
 @njit(cache=True, nogil=True)
 def depths(keys: NDArray[np.int64], nodes: Numbers, lengths: NDArray[np.int64]) -> None:
-    """The length of each sequence."""
+    """Fill in the length of each sequence."""
     for row in range(len(nodes)):
         node = np.int64(nodes[row])
         lengths[row] = 0
@@ -199,16 +199,16 @@ def depths(keys: NDArray[np.int64], nodes: Numbers, lengths: NDArray[np.int64]) 
 
 
 @njit(cache=True, nogil=True)
-def _longest(spans: Numbers) -> int:
-    longest = 1
+def _max_span(spans: Numbers) -> int:
+    length = 1
     for span in range(len(spans)):
-        longest = max(longest, spans[span, 1] - spans[span, 0])
-    return longest
+        length = max(length, spans[span, 1] - spans[span, 0])
+    return length
 
 
 @njit(cache=True, nogil=True)
-def _longest_row(offsets: Offsets) -> int:
-    longest = 1
+def _max_row(offsets: Offsets) -> int:
+    length = 1
     for row in range(len(offsets) - 1):
-        longest = max(longest, offsets[row + 1] - offsets[row])
-    return longest
+        length = max(length, offsets[row + 1] - offsets[row])
+    return length

@@ -1,4 +1,4 @@
-"""The text of gold links, which comes in formats of its own."""
+"""Read the text that gold alignments refer to, which has formats of its own."""
 
 from __future__ import annotations
 
@@ -9,32 +9,30 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from interlace.alignment._formats_lines import giza_rows, json_rows
+from interlace.alignment.formats import giza_rows, json_rows
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.text import Text, TextPairs
 from interlace.text.lines import read_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
 SEPARATOR = "|||"
 
-_APART = re.compile(r"(?:(?<=\s)|^)\|\|\|(?=\s|$)")  # a separator that is a word of its own
+_FREE_SEPARATOR = re.compile(r"(?:(?<=\s)|^)\|\|\|(?=\s|$)")  # surrounded by white space
 _TAGGED = re.compile(r"\s*<s\s+snum\s*=\s*[\"']?(\d{1,18})[\"']?\s*>(.*?)(?:</s>)?\s*", re.DOTALL)
 _NUMBERED = re.compile(r"(\d{1,18})\t(.*)", re.DOTALL)
-
-Row = tuple[int, list[str]]  # the number of a sentence and its words
 
 
 @dataclass(frozen=True)
 class GoldText:
-    """The text of n pairs whose links are known.
+    """The text of n pairs with gold alignments.
 
-    pairs: words as the links count them, parted by one blank.
-    numbers: (n,) the number the files give each pair; from 0 where they give none.
+    pairs: words as the alignments count them, separated by one blank.
+    numbers: (n,) the number of each pair in the files; from 0 if they have none.
     """
 
     pairs: TextPairs
@@ -45,19 +43,19 @@ class GoldText:
 
     @property
     def lengths(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """(n,) words of each source and of each target sentence."""
+        """(n,) words of each source and target sentence."""
         return self.pairs.source.words.lengths, self.pairs.target.words.lengths
 
 
-def halves(line: str) -> tuple[str, str] | None:
-    """Source and target of `source ||| target`, without the blanks around; None where the line has no one separator.
+def split_joined(line: str) -> tuple[str, str] | None:
+    """Split `source ||| target` and strip both; None unless there is exactly one separator.
 
-    A separator with blanks (or an end of the line) on both sides is preferred, so that it may stand inside a word.
+    A separator surrounded by white space or an end of the line takes precedence, so that words may contain `|||`.
 
-    >>> halves("a b ||| x"), halves("a|||b ||| x"), halves("a|||x")
+    >>> split_joined("a b ||| x"), split_joined("a|||b ||| x"), split_joined("a|||x")
     (('a b', 'x'), ('a|||b', 'x'), ('a', 'x'))
     """
-    found = list(_APART.finditer(line))
+    found = list(_FREE_SEPARATOR.finditer(line))
     if len(found) == 1:
         return line[: found[0].start()].strip(), line[found[0].end() :].strip()
     if found or line.count(SEPARATOR) != 1:
@@ -67,13 +65,13 @@ def halves(line: str) -> tuple[str, str] | None:
 
 
 def joined_lines(path: Path) -> Iterator[tuple[str, str]]:
-    """Source and target of each line `source ||| target`; two empty ones of an empty line.
+    """Yield source and target of each line `source ||| target`; both are empty for an empty line.
 
     Raises:
-        DataError: a line has no separator, or it is not clear which of several parts the sides; names the line.
+        DataError: a line has no separator or several; names the line.
     """
     for number, line in enumerate(read_lines(path), 1):
-        sides = halves(line)
+        sides = split_joined(line)
         if sides is None and line.strip():
             raise DataError(
                 f"{path}, line {number}: {line.count(SEPARATOR)} separators {SEPARATOR!r}, expected one between source "
@@ -83,34 +81,34 @@ def joined_lines(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def read_gold_text(*paths: Path | str, languages: tuple[str, str] = ("source", "target")) -> GoldText:
-    """Read the text of gold links; plain or gzip.
+    """Read the text of gold alignments; plain or gzip.
 
-    One file holds both sides: `source ||| target`, JSON lines with `src_words` and `tgt_words`, or GIZA++'s. Two files
-    hold a side each: plain lines, `N<TAB>words`, or `<s snum=N>words</s>`; numbered sentences are matched by number.
+    One file holds both sides: `source ||| target`, JSON lines with `src_words` and `tgt_words`, or GIZA++'s format. Two
+    files hold one side each: plain lines, `N<TAB>words`, or `<s snum=N>words</s>`; numbered sentences are matched by number.
 
     Raises:
-        DataError: a file cannot be read so (names the line), or the sides have other sentences.
+        DataError: a file cannot be parsed (names the line), or the sides have different sentences.
     """
     files = [Path(path) for path in paths]
     if len(files) == 1:
-        return _whole(files[0], languages)
+        return _read_joined(files[0], languages)
     if len(files) != 2:
-        raise DataError(f"the text of gold links stands in one file or two, found {len(files)}")
-    source, target = (_side(path) for path in files)
+        raise DataError(f"the text of gold alignments is one file or two, found {len(files)}")
+    source, target = (_read_side(path) for path in files)
     if source[0].tolist() != target[0].tolist():
-        raise DataError(_other_sentences(files, source[0], target[0]))
+        raise DataError(_mismatch(files, source[0], target[0]))
     return _text(source[0], source[1], target[1], languages)
 
 
-def _other_sentences(files: list[Path], source: NDArray[np.int64], target: NDArray[np.int64]) -> str:
+def _mismatch(files: list[Path], source: NDArray[np.int64], target: NDArray[np.int64]) -> str:
     if len(source) != len(target):
         return f"{files[0]} has {len(source)} lines and {files[1]} has {len(target)}; the sides must correspond"
     row = int(np.argmax(source != target))
     return f"{files[0]} has sentence {source[row]} where {files[1]} has {target[row]}; the sides must correspond"
 
 
-def _whole(path: Path, languages: tuple[str, str]) -> GoldText:
-    """Both sides from one file."""
+def _read_joined(path: Path, languages: tuple[str, str]) -> GoldText:
+    """Read both sides from one file."""
     first = next((line for line in read_lines(path) if line.strip()), "").lstrip()
     if first.startswith("{"):
         rows = [(source, target) for source, target, _ in json_rows(path)]
@@ -124,35 +122,21 @@ def _whole(path: Path, languages: tuple[str, str]) -> GoldText:
     return _text(numbers, [source for source, _ in rows], [target for _, target in rows], languages)
 
 
-def _side(path: Path) -> tuple[NDArray[np.int64], list[list[str]]]:
-    """Numbers and words of one side's sentences."""
+def _read_side(path: Path) -> tuple[NDArray[np.int64], list[list[str]]]:
+    """Read the numbers and words of one side's sentences."""
     first = next((line for line in read_lines(path) if line.strip()), "")
-    take: Callable[[str], Row | None] | None = None
-    if _TAGGED.fullmatch(first):
-        take = _tagged
-    elif _NUMBERED.fullmatch(first):
-        take = _numbered
-    if take is None:
+    pattern = next((pattern for pattern in (_TAGGED, _NUMBERED) if pattern.fullmatch(first)), None)
+    if pattern is None:
         plain = [line.split() for line in read_lines(path)]
         return np.arange(len(plain)), plain
-    rows = []
+    numbers, sentences = [], []
     for number, line in enumerate(read_lines(path), 1):
-        row = take(line)
-        if row is not None:
-            rows.append(row)
+        if match := pattern.fullmatch(line):
+            numbers.append(int(match[1]))
+            sentences.append(match[2].split())
         elif line.strip():
-            raise DataError(f"{path}, line {number}: a line without the number of its sentence: {line[:60]!r}")
-    return np.array([number for number, _ in rows], np.int64), [words for _, words in rows]
-
-
-def _tagged(line: str) -> Row | None:
-    match = _TAGGED.fullmatch(line)
-    return (int(match[1]), match[2].split()) if match else None
-
-
-def _numbered(line: str) -> Row | None:
-    match = _NUMBERED.fullmatch(line)
-    return (int(match[1]), match[2].split()) if match else None
+            raise DataError(f"{path}, line {number}: no sentence number: {line[:60]!r}")
+    return np.array(numbers, np.int64), sentences
 
 
 def _text(
@@ -163,14 +147,14 @@ def _text(
 
 
 def _words(sentences: list[list[str]], language: str) -> Text:
-    """Lines of words; white space inside a word, or a word of nothing, would change what links count."""
-    mended = 0
+    """Join words to lines. White space inside words and empty words become `_`, so that word indices do not change."""
+    replaced = 0
     lines, spans = [], []
     for sentence in sentences:
         words = ["_".join(word.split()) or "_" for word in sentence]
-        mended += sum(word != given for word, given in zip(words, sentence, strict=True))
+        replaced += sum(word != given for word, given in zip(words, sentence, strict=True))
         ends = np.cumsum([len(word) + 1 for word in words], dtype=np.int64)
         lines.append(" ".join(words))
         spans.append([(int(end) - len(word) - 1, int(end) - 1) for word, end in zip(words, ends, strict=True)])
-    notes = {"words with blanks or nothing in them written with '_'": mended} if mended else {}
+    notes = {"words with white space or without characters, written with '_'": replaced} if replaced else {}
     return Text(language, lines, Ragged.of(spans, width=2), notes=notes)

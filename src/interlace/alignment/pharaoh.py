@@ -1,0 +1,141 @@
+"""The Pharaoh format, `0-0 1-2 3p3` per line: parse and format whole blocks of lines with array operations."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from interlace.alignment import CHUNK
+from interlace.alignment.links import sorted_links
+from interlace.core.errors import DataError
+from interlace.core.ragged import Ragged
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+_MARKS = b"-p?"  # sure, and two ways to write possible
+_DIGITS = 6  # maximum digits of a word index
+MAX_WORDS = 10**_DIGITS  # word indices are below this
+_LINK = re.compile(r"[0-9]{1,6}[-p?][0-9]{1,6}")
+
+
+@dataclass(frozen=True)
+class LinkColumns:
+    """Links of some lines, a sorted row per line, without duplicates, word indices as in the file.
+
+    links: sure and possible links. sure: the sure ones; the same object if all are.
+    """
+
+    links: Ragged
+    sure: Ragged
+
+    @classmethod
+    def of(
+        cls, rows: NDArray[np.int64], links: NDArray[np.int32], possible: NDArray[np.bool_], count: int
+    ) -> LinkColumns:
+        """Build `count` rows from links in any order, the row of each, and whether it is only possible."""
+        every = sorted_links(rows, links, count)
+        return cls(every, sorted_links(rows[~possible], links[~possible], count) if possible.any() else every)
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[LinkColumns]) -> LinkColumns:
+        """Return all rows of all parts, in order."""
+        links = Ragged.concatenate([part.links for part in parts])
+        if all(part.sure is part.links for part in parts):
+            return cls(links, links)
+        return cls(links, Ragged.concatenate([part.sure for part in parts]))
+
+
+def parse_pharaoh(lines: Sequence[str], where: str, first: int) -> tuple[LinkColumns, int]:
+    """Return the links of lines and the number of duplicates.
+
+    where: the name of the file, for errors. first: the number of the first line.
+
+    Raises:
+        DataError: a token is not a link; names line and column.
+    """
+    data = np.frombuffer(("\n" + "\n".join(lines) + "\n").encode(), np.uint8)
+    digit = (data - ord("0")) < 10  # characters below "0" wrap around
+    starts = np.flatnonzero(digit[1:] & ~digit[:-1]) + 1
+    ends = np.flatnonzero(digit[:-1] & ~digit[1:])  # the last digit of each number
+    if not _are_links(data, digit, starts, ends):
+        raise _invalid_link(lines, where, first)
+    numbers = _numbers(data, starts, ends).reshape(-1, 2)
+    line_ends = np.flatnonzero(data == ord("\n"))[1:]
+    offsets = np.searchsorted(starts[::2], line_ends)
+    rows = np.repeat(np.arange(len(lines)), np.diff(offsets, prepend=0))
+    columns = LinkColumns.of(rows, numbers, data[ends[::2] + 1] != ord("-"), len(lines))
+    return columns, len(numbers) - len(columns.links.flat)
+
+
+def pharaoh_lines(links: Ragged | Iterable[Ragged]) -> Iterator[str]:
+    """Yield a line `0-0 1-2` per pair, from all links or from chunks of them.
+
+    Raises:
+        DataError: a word index is a million or more.
+    """
+    for chunk in [links] if isinstance(links, Ragged) else links:
+        for start in range(0, len(chunk), CHUNK):
+            yield from _format(chunk.slice(start, min(start + CHUNK, len(chunk))))
+
+
+def _are_links(
+    data: NDArray[np.uint8], digit: NDArray[np.bool_], starts: NDArray[np.int64], ends: NDArray[np.int64]
+) -> bool:
+    """Return whether the text is pairs of numbers joined by one mark, separated by white space, and nothing else."""
+    if len(starts) % 2 or (ends - starts >= _DIGITS).any():
+        return False
+    blank = (data == ord(" ")) | (data == ord("\n")) | (data == ord("\t"))
+    marks = ends[::2] + 1
+    between = (starts[1::2] == marks + 1) & np.isin(data[marks], np.frombuffer(_MARKS, np.uint8))
+    around = blank[starts[::2] - 1] & blank[ends[1::2] + 1]
+    return bool((between & around).all()) and int(digit.sum() + blank.sum()) + len(marks) == len(data)
+
+
+def _numbers(data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int32]:
+    numbers = (data[ends] - ord("0")).astype(np.int32)
+    for place in range(1, int((ends - starts).max(initial=0)) + 1):
+        long = np.flatnonzero(ends - starts >= place)
+        numbers[long] += (data[ends[long] - place] - ord("0")).astype(np.int32) * 10**place
+    return numbers
+
+
+def _invalid_link(lines: Sequence[str], where: str, first: int) -> DataError:
+    for number, line in enumerate(lines, first):
+        for token in re.finditer(r"[^ \t]+", line):
+            if not _LINK.fullmatch(token[0]):
+                return DataError(
+                    f"{where}, line {number}, column {token.start() + 1}: {token[0][:40]!r} is not a link; expected "
+                    f"two word indices such as 3-4, or 3p4 or 3?4 for a possible link"
+                )
+    return DataError(f"{where}: lines {first} to {first + len(lines) - 1} hold an invalid link")
+
+
+def _format(links: Ragged) -> list[str]:
+    """Return a line per row."""
+    if links.flat.max(initial=0) >= MAX_WORDS or links.flat.min(initial=0) < 0:
+        raise DataError(f"links of words {links.flat.min()} to {links.flat.max()}; expected 0 to {MAX_WORDS - 1}")
+    flat = links.flat.reshape(-1)  # two numbers per link
+    digits = np.ones(len(flat), np.int64)
+    for place in range(1, _DIGITS):
+        digits += flat >= 10**place
+    ends = links.offsets[1:] - links.offsets[0]  # in links
+    before = np.searchsorted(ends, np.arange(len(links.flat)), side="right")  # line feeds before each link
+    empty = links.lengths == 0
+    feeds = np.cumsum(empty)[np.minimum(before, len(links) - 1)] if len(links) else before
+    # Every number is followed by one character; an empty line adds a line feed of its own.
+    starts = np.cumsum(digits + 1) - (digits + 1) + np.repeat(feeds, 2)
+    text = np.full(int((digits + 1).sum() + empty.sum()), ord("\n"), np.uint8)
+    after = np.full((len(links.flat), 2), ord(" "), np.uint8)
+    after[:, 0] = ord("-")
+    after[ends[~empty] - 1, 1] = ord("\n")
+    text[starts + digits] = after.reshape(-1)
+    for place in range(int(digits.max(initial=0))):
+        long = np.flatnonzero(digits > place)
+        text[starts[long] + digits[long] - 1 - place] = ord("0") + flat[long] // 10**place % 10
+    return text.tobytes().decode("ascii").split("\n")[:-1]
