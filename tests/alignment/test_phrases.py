@@ -128,5 +128,5 @@ def test_links_that_are_not_sure_enough_take_no_part():
         lengths[1:], lengths[1:], links.slice(1, 3), PhraseRules(min_confidence=0.5), confidence=confidence[3:]
     )
     assert part.to_lists() == [[], []]
-    with pytest.raises(DataError, match=r"min_confidence = 0\.5, but these links have no confidence"):
+    with pytest.raises(DataError, match=r"min_confidence = 0\.5, but these alignments have no confidence"):
         phrase_pairs(lengths, lengths, links, PhraseRules(min_confidence=0.5))
