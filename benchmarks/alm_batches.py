@@ -58,13 +58,13 @@ from interlace.text import Text, TextPairs
 from interlace.text.words import WORD_TOKENIZERS
 from interlace.toy import pairs as world_pairs
 from interlace.toy import sample
-from interlace.training.mixture import Bucketed, Draw, Mixture, Source, Streamed
+from interlace.training.mixture import BucketedBatches, Mixture, MixtureDraw, MixtureSource, StreamedBatches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from interlace.objectives import Objective
-    from interlace.training.mixture import Plan
+    from interlace.training.mixture import BatchPlan
 
 BUDGET, LENGTH, ROUNDS, BATCHES = 16_384, 256, 5, 20
 CLAIM, SHARES = 1.0, {"alm, phrases stored": 1 / 4, "alm, phrases from links": 1 / 8}
@@ -133,7 +133,7 @@ def size(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def rates(sources: dict[str, Source]) -> dict[str, float]:
+def rates(sources: dict[str, MixtureSource]) -> dict[str, float]:
     """Median real tokens/s in millions, all timed by turns."""
     mixtures = {name: Mixture([source], seed=0) for name, source in sources.items()}
     found: dict[str, list[float]] = {name: [] for name in sources}
@@ -141,16 +141,16 @@ def rates(sources: dict[str, Source]) -> dict[str, float]:
     for turn in range(ROUNDS + 1):
         for name, mixture in mixtures.items():
             start = time.process_time()  # other work on the machine counts for nothing
-            tokens = sum(mixture.batch(Draw(step + at, 0, step + at, ()), 0).tokens for at in range(BATCHES))
+            tokens = sum(mixture.batch(MixtureDraw(step + at, 0, step + at, ()), 0).tokens for at in range(BATCHES))
             if turn:  # the first one compiles and fills what is remembered
                 found[name].append(tokens / (time.process_time() - start) / 1e6)
         step += BATCHES
     return {name: statistics.median(values) for name, values in found.items()}
 
 
-def source_of(name: str, objective: Objective, plan: Plan, vocab: Vocab) -> Source:
+def source_of(name: str, objective: Objective, plan: BatchPlan, vocab: Vocab) -> MixtureSource:
     """An objective on a corpus."""
-    return Source(name, "en-de", objective, objective.prepare(Resources(vocab, Traits("bert", LENGTH))), plan)
+    return MixtureSource(name, "en-de", objective, objective.prepare(Resources(vocab, Traits("bert", LENGTH))), plan)
 
 
 def differing(pairs: TextPairs, links: Ragged, words: WordPairs, vocab: Vocab) -> float:
@@ -198,13 +198,13 @@ def main() -> None:
             key: source_of(
                 key,
                 objective,
-                Bucketed(corpora[key], BucketPlan(objective.pair_costs(*corpora[key].side_lengths), BUDGET)),
+                BucketedBatches(corpora[key], BucketPlan(objective.pair_costs(*corpora[key].side_lengths), BUDGET)),
                 vocab,
             )
             for key, objective in objectives.items()
         }
         streams = Streams(written, LENGTH - 2, vocab.end)
-        streamed = Streamed(streams, StreamPlan(len(streams), BUDGET, LENGTH))
+        streamed = StreamedBatches(streams, StreamPlan(len(streams), BUDGET, LENGTH))
         sources["mlm, 40 copies"] = source_of("mlm", Mlm(max_length=LENGTH), streamed, vocab)
         found = rates(sources)
         for key, rate in found.items():

@@ -32,7 +32,7 @@ from interlace.objectives import Resources
 from interlace.objectives.clm import Clm
 from interlace.objectives.mlm import Mlm
 from interlace.objectives.tlm import Tlm
-from interlace.training.mixture import Bucketed, Draw, Mixture, Source, Streamed
+from interlace.training.mixture import BucketedBatches, Mixture, MixtureDraw, MixtureSource, StreamedBatches
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,13 +57,13 @@ def sentences(vocab: Vocab, count: int, language: str) -> Sentences:
     return Sentences(columns, Ragged(columns.columns().astype(np.int32), columns.offsets), language)
 
 
-def ours(source: Source) -> Callable[[], int]:
+def ours(source: MixtureSource) -> Callable[[], int]:
     """Build batches of the source one after another; returns real tokens."""
     mixture = Mixture([source], seed=0)
     index = iter(range(10**9))
 
     def build() -> int:
-        return sum(mixture.batch(Draw(step := next(index), 0, step, ()), 0).tokens for _ in range(BATCHES))
+        return sum(mixture.batch(MixtureDraw(step := next(index), 0, step, ()), 0).tokens for _ in range(BATCHES))
 
     return build
 
@@ -117,11 +117,15 @@ def main() -> None:
     lines = [[vocab.begin, *row.tolist(), vocab.end] for row in text.ids.slice(0, 40_000)]
     makers = {
         **{
-            name: ours(Source("mlm", "en", mlm, mlm.prepare(resources), Streamed(streams, stream_plan)))
+            name: ours(MixtureSource("mlm", "en", mlm, mlm.prepare(resources), StreamedBatches(streams, stream_plan)))
             for name, mlm in masked.items()
         },
-        "clm, streams": ours(Source("clm", "en", clm, clm.prepare(resources), Streamed(streams, stream_plan))),
-        "tlm, pairs": ours(Source("tlm", "en-de", tlm, tlm.prepare(resources), Bucketed(pairs, bucket_plan))),
+        "clm, streams": ours(
+            MixtureSource("clm", "en", clm, clm.prepare(resources), StreamedBatches(streams, stream_plan))
+        ),
+        "tlm, pairs": ours(
+            MixtureSource("tlm", "en-de", tlm, tlm.prepare(resources), BucketedBatches(pairs, bucket_plan))
+        ),
         "collator, the same streams": collator(vocab, rows, BUDGET // LENGTH),
         "collator, padded sentences": collator(vocab, lines, BUDGET // 17),
     }

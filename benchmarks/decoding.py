@@ -35,10 +35,11 @@ from transformers import EncoderDecoderModel, LogitsProcessor, LogitsProcessorLi
 
 from interlace.core.randomness import Purpose, generator
 from interlace.data.vocab import Vocab
-from interlace.models.build import Shape, fresh, load
-from interlace.models.decoding import Rules, evaluating, inputs_of, read
-from interlace.models.generation import Search
+from interlace.models.build import from_shape, load
+from interlace.models.decoding import TokenConstraints, encode_source, encoder_inputs, eval_mode
+from interlace.models.generation import SearchSettings
 from interlace.models.seq2seq import fresh_decoder, join
+from interlace.models.settings import Shape
 from interlace.models.translator import batches
 from interlace.text.lines import read_lines
 
@@ -127,14 +128,16 @@ class Sides:
 
     def mine(self, rows: np.ndarray) -> list[list[int]]:
         """Our search: sorted by length, each row with its own cap."""
-        search = Search(beam=self.beam, stop="full" if self.full else "likely", length_penalty=1.0)
-        rules = Rules.of(self.vocab, self.ours.vocab_size)
+        search = SearchSettings(beam=self.beam, stop="full" if self.full else "likely", length_penalty=1.0)
+        rules = TokenConstraints.of(self.vocab, self.ours.vocab_size)
         said: dict[int, list[int]] = {}
         ids = self.ids.take(rows)
-        with torch.inference_mode(), evaluating(self.ours):
+        with torch.inference_mode(), eval_mode(self.ours):
             for part in batches(ids.lengths, 1 << 30, self.batch):
-                decoding: Any = read(
-                    self.ours, inputs_of(self.ours, ids.take(part), self.vocab, self.languages[0]), self.languages[1]
+                decoding: Any = encode_source(
+                    self.ours,
+                    encoder_inputs(self.ours, ids.take(part), self.vocab, self.languages[0]),
+                    self.languages[1],
                 )
                 if self.lengths is not None:
                     decoding = Ends(decoding, self.lengths[rows[part]], self.vocab.end)
@@ -147,11 +150,11 @@ class Sides:
     def generated(self, rows: np.ndarray) -> list[list[int]]:
         """`generate`, batch after batch in the order of the file; the cap of a batch is that of its longest row."""
         said = []
-        never = list(Rules.of(self.vocab, self.ours.vocab_size).never)
+        never = list(TokenConstraints.of(self.vocab, self.ours.vocab_size).never)
         for start in range(0, len(rows), self.batch):
             part = rows[start : start + self.batch]
-            inputs = inputs_of(self.ours, self.ids.take(part), self.vocab, self.languages[0])
-            cap = int(Search().limits(self.ids.lengths[part], SHAPE.max_length - 1).max())
+            inputs = encoder_inputs(self.ours, self.ids.take(part), self.vocab, self.languages[0])
+            cap = int(SearchSettings().limits(self.ids.lengths[part], SHAPE.max_length - 1).max())
             ends = [] if self.lengths is None else [EndsOfGenerate(self.lengths[part], self.vocab.end)]
             made = self.theirs.generate(
                 **inputs, num_beams=self.beam, do_sample=False, max_new_tokens=cap + 1, length_penalty=1.0,
@@ -175,7 +178,7 @@ def timed(work: Callable[[np.ndarray], Any], rows: np.ndarray, clock: Callable[[
 def made(lines: list[str], references: list[str], folder: Path) -> tuple[Seq2Seq, Vocab]:
     """A model with random weights, the same at every call, that never ends by itself."""
     vocab = Vocab.learn({"en": lines + references}, size=10_000).with_target_languages(["en", "de"])
-    encoder = fresh(SHAPE, vocab)
+    encoder = from_shape(SHAPE, vocab)
     model = join(encoder, fresh_decoder(encoder.model.config, 0)).eval()
     torch.nn.init.constant_(model.decoder.model.get_output_embeddings().bias[vocab.end : vocab.end + 1], -1e4)
     model.save_pretrained(folder, vocab)
@@ -241,7 +244,7 @@ def main() -> None:
     ids = vocab.encode(lines, language=options.source).ids
     lengths = None
     if options.model is None:
-        caps = Search().limits(ids.lengths, SHAPE.max_length - 1)
+        caps = SearchSettings().limits(ids.lengths, SHAPE.max_length - 1)
         lengths = torch.from_numpy(np.minimum(vocab.encode(references, language=options.target).lengths, caps))
     print(
         f"{len(ids)} lines of {ids.lengths.mean():.1f} subwords, {np.percentile(ids.lengths, 5):.0f} to "

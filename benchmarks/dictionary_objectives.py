@@ -24,14 +24,14 @@ from batch_building import BATCHES, BUDGET, LENGTH, ours, sentences, vocabulary
 from interlace.alignment.lexicon import Lexicon
 from interlace.data.packing import Streams
 from interlace.data.sampling import StreamPlan
-from interlace.models.build import fresh
+from interlace.models.build import from_shape
 from interlace.models.families import Traits
 from interlace.models.settings import Shape
 from interlace.objectives import OBJECTIVES, Resources
 from interlace.training.device import accelerator_for
-from interlace.training.loop import Learning, Progress, Training, steps
-from interlace.training.mixture import Mixture, Source, Streamed
-from interlace.training.optimizer import Optimise
+from interlace.training.loop import Progress, Training, TrainingModel, steps
+from interlace.training.mixture import Mixture, MixtureSource, StreamedBatches
+from interlace.training.optimizer import OptimizerSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -59,20 +59,20 @@ def dictionary(vocab: Vocab) -> dict[tuple[str, str], Lexicon]:
     return {("en", "de"): Lexicon.of((source, target, 1.0) for source, target in pairs)}
 
 
-def sources(text: Sentences, vocab: Vocab, budget: int, traits: Traits) -> Iterator[tuple[str, Source]]:
+def sources(text: Sentences, vocab: Vocab, budget: int, traits: Traits) -> Iterator[tuple[str, MixtureSource]]:
     """Each objective on the same streams."""
     streams = Streams(text, LENGTH - 2, vocab.end)
-    plan = Streamed(streams, StreamPlan(len(streams), budget, LENGTH))
+    plan = StreamedBatches(streams, StreamPlan(len(streams), budget, LENGTH))
     resources = Resources(vocab, traits, lexicons=dictionary(vocab))
     for name, settings in MADE.items():
         objective: Objective = OBJECTIVES.build({**settings, "max_length": LENGTH})
-        yield name, Source(name.replace(", ", "-"), "en", objective, objective.prepare(resources), plan)
+        yield name, MixtureSource(name.replace(", ", "-"), "en", objective, objective.prepare(resources), plan)
 
 
-def updates(source: Source, vocab: Vocab, count: int) -> Callable[[], int]:
+def updates(source: MixtureSource, vocab: Vocab, count: int) -> Callable[[], int]:
     """`count` updates of the loop at each call; returns real tokens."""
-    accelerator, settings = accelerator_for("auto"), Optimise(schedule="constant", warmup=0)
-    learning = accelerator.prepare(Learning(fresh(SHAPE, vocab), {source.objective: source.learner}, 0))
+    accelerator, settings = accelerator_for("auto"), OptimizerSettings(schedule="constant", warmup=0)
+    learning = accelerator.prepare(TrainingModel(from_shape(SHAPE, vocab), {source.objective: source.learner}, 0))
     training = Training(learning, Mixture([source], 0), settings.build(learning), settings, accelerator, last=10**6)
     running = steps(training, Progress())
     return lambda: sum(next(running).tokens for _ in range(count))
@@ -113,7 +113,7 @@ def main() -> None:
         return
     training = {
         name: updates(source, vocab, options.updates)
-        for name, source in sources(text, vocab, options.tokens, fresh(SHAPE, vocab).traits)
+        for name, source in sources(text, vocab, options.tokens, from_shape(SHAPE, vocab).traits)
         if name in {"mlm", *options.only}
     }
     for update in training.values():

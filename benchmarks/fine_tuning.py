@@ -41,15 +41,16 @@ from interlace.core.randomness import Purpose, generator
 from interlace.data import LabeledExamples, Pairs
 from interlace.data.sampling import BucketPlan
 from interlace.data.vocab import Vocab
-from interlace.models.build import Shape, fresh
+from interlace.models.build import from_shape
+from interlace.models.settings import Shape
 from interlace.objectives import Resources
 from interlace.readers.nli import Nli
 from interlace.tasks._predict import predict_all
 from interlace.tasks.xnli import LABELS, Xnli
 from interlace.training.device import accelerator_for, quick_precision
-from interlace.training.loop import Learning, Progress, Training, steps
-from interlace.training.mixture import Bucketed, Mixture, Source
-from interlace.training.optimizer import Optimise
+from interlace.training.loop import Progress, Training, TrainingModel, steps
+from interlace.training.mixture import BucketedBatches, Mixture, MixtureSource
+from interlace.training.optimizer import OptimizerSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -88,17 +89,19 @@ class Ours:
 
     def __post_init__(self) -> None:
         self.learner = Xnli(max_length=LENGTH).learner()
-        backbone = fresh(SHAPE, self.vocab)
+        backbone = from_shape(SHAPE, self.vocab)
         self.prepared = self.learner.prepare(Resources(self.vocab, backbone.traits))
         self.accelerator = accelerator_for("auto")
-        self.model = self.accelerator.prepare(Learning(backbone, {"xnli": self.learner}, 0))
+        self.model = self.accelerator.prepare(TrainingModel(backbone, {"xnli": self.learner}, 0))
         self.tokens = int(ROWS * (np.minimum(self.examples.lengths + 3, LENGTH)).mean())
 
     def updates(self) -> Iterator[int]:
         """Updates of the loop, one a `next`; yields examples."""
         plan = BucketPlan(self.examples.lengths, self.tokens, seed=0, max_length=LENGTH, overhead=3)
-        source = Source("xnli", "en", self.learner, self.prepared, Bucketed(self.examples, plan))
-        settings = Optimise(learning_rate=2e-5, schedule="constant", warmup=0, weight_decay=0.0, betas=(0.9, 0.999))
+        source = MixtureSource("xnli", "en", self.learner, self.prepared, BucketedBatches(self.examples, plan))
+        settings = OptimizerSettings(
+            learning_rate=2e-5, schedule="constant", warmup=0, weight_decay=0.0, betas=(0.9, 0.999)
+        )
         mixture = Mixture([source], 0)
         training = Training(self.model, mixture, settings.build(self.model), settings, self.accelerator, last=10**6)
         return (step.rows for step in steps(training, Progress()))

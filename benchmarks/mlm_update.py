@@ -39,14 +39,15 @@ from interlace.core.randomness import Purpose, generator
 from interlace.data.packing import Streams
 from interlace.data.sampling import StreamPlan
 from interlace.data.vocab import Vocab
-from interlace.models.build import Shape, fresh
+from interlace.models.build import from_shape
+from interlace.models.settings import Shape
 from interlace.objectives import Resources
 from interlace.objectives.mlm import Mlm
 from interlace.text.lines import read_lines
 from interlace.training.device import accelerator_for, quick_precision
-from interlace.training.loop import Learning, Progress, Training, steps
-from interlace.training.mixture import Mixture, Source, Streamed
-from interlace.training.optimizer import Optimise
+from interlace.training.loop import Progress, Training, TrainingModel, steps
+from interlace.training.mixture import Mixture, MixtureSource, StreamedBatches
+from interlace.training.optimizer import OptimizerSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,10 +76,10 @@ def ours(text: Sentences, vocab: Vocab, size: int) -> Iterator[int]:
     objective = Mlm(max_length=LENGTH)
     prepared = objective.prepare(Resources(vocab, (backbone := model(vocab, size)).traits))
     streams = Streams(text, LENGTH - 2, vocab.end)
-    plan = Streamed(streams, StreamPlan(len(streams), TOKENS, LENGTH))
-    accelerator, settings = accelerator_for("auto"), Optimise(schedule="constant", warmup=0)
-    learning = accelerator.prepare(Learning(backbone, {"mlm": objective}, 0))
-    mixture = Mixture([Source("mlm", "captions", objective, prepared, plan)], 0)
+    plan = StreamedBatches(streams, StreamPlan(len(streams), TOKENS, LENGTH))
+    accelerator, settings = accelerator_for("auto"), OptimizerSettings(schedule="constant", warmup=0)
+    learning = accelerator.prepare(TrainingModel(backbone, {"mlm": objective}, 0))
+    mixture = Mixture([MixtureSource("mlm", "captions", objective, prepared, plan)], 0)
     training = Training(learning, mixture, settings.build(learning), settings, accelerator, last=10**6)
     return (step.tokens for step in steps(training, Progress()))
 
@@ -86,7 +87,7 @@ def ours(text: Sentences, vocab: Vocab, size: int) -> Iterator[int]:
 def model(vocab: Vocab, size: int) -> Any:
     """Fresh weights, the same at every call; the table has `size` rows however many subwords the text gave."""
     sized = SimpleNamespace(size=size, pad=vocab.pad, begin=vocab.begin, end=vocab.end)
-    return fresh(SHAPE, sized)
+    return from_shape(SHAPE, sized)
 
 
 def plain(vocab: Vocab, size: int, attention: str) -> Any:

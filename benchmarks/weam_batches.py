@@ -29,7 +29,7 @@ from interlace.objectives import Resources
 from interlace.objectives.tlm import Tlm
 from interlace.objectives.weam import Weam
 from interlace.objectives.word_aligned import WordAligned
-from interlace.training.mixture import Bucketed, Draw, Mixture, Source
+from interlace.training.mixture import BucketedBatches, Mixture, MixtureDraw, MixtureSource
 
 if TYPE_CHECKING:
     from interlace.objectives import Objective
@@ -77,9 +77,9 @@ def rate(objective: Objective, corpus: Pairs, first: int) -> float:
     """Million real tokens/s of a few batches."""
     plan = BucketPlan(corpus.lengths, BUDGET, overhead=3, max_length=256)
     prepared = objective.prepare(Resources(VOCAB, Traits("bert", 512)))
-    mixture = Mixture([Source("objective", "en-de", objective, prepared, Bucketed(corpus, plan))], seed=0)
+    mixture = Mixture([MixtureSource("objective", "en-de", objective, prepared, BucketedBatches(corpus, plan))], seed=0)
     start = time.perf_counter()
-    tokens = sum(mixture.batch(Draw(step, 0, step, ()), 0).tokens for step in range(first, first + BATCHES))
+    tokens = sum(mixture.batch(MixtureDraw(step, 0, step, ()), 0).tokens for step in range(first, first + BATCHES))
     return tokens / (time.perf_counter() - start) / 1e6
 
 

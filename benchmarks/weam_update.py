@@ -21,13 +21,14 @@ import torch
 from weam_batches import VOCAB, pairs
 
 from interlace.core.randomness import Purpose, generator
-from interlace.models.build import Shape, fresh
+from interlace.models.build import from_shape
+from interlace.models.settings import Shape
 from interlace.objectives import Resources
 from interlace.objectives.tlm import Tlm
 from interlace.objectives.weam import CROSS, Weam
 from interlace.objectives.word_aligned import WordAligned
-from interlace.training.loop import Learning
-from interlace.training.optimizer import Optimise
+from interlace.training.loop import TrainingModel
+from interlace.training.optimizer import OptimizerSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,10 +42,10 @@ SHAPE = Shape(layers=6, width=256, heads=4, max_length=128)
 
 def updates(objective: Objective, corpus: Pairs) -> tuple[Callable[[], float], Batch]:
     """A function that does one more update and returns its seconds; and a batch."""
-    learning = Learning(fresh(SHAPE, VOCAB), {"only": objective}, 0)
+    learning = TrainingModel(from_shape(SHAPE, VOCAB), {"only": objective}, 0)
     prepared = objective.prepare(Resources(VOCAB, learning.backbone.traits))
     batch = objective.batch(corpus, prepared, 1, generator(Purpose.BATCH, 0))
-    optimiser, moved = Optimise().build(learning), batch.to(torch.device("cpu"))
+    optimiser, moved = OptimizerSettings().build(learning), batch.to(torch.device("cpu"))
 
     def update() -> float:
         start = time.process_time()

@@ -13,7 +13,7 @@ from interlace.cli import application, load_plugins
 from interlace.core import registry
 from interlace.data import Pairs
 from interlace.experiments.example import Example
-from interlace.models.build import fresh
+from interlace.models.build import from_shape
 from interlace.models.settings import Shape
 from interlace.objectives import OBJECTIVES, Objective, Resources
 
@@ -36,14 +36,14 @@ def guest(tmp_path, monkeypatch):
 def test_only_one_side_is_predicted_and_a_model_learns_from_it(masked, language):
     objective = OBJECTIVES.build({"name": "one_sided", "masked": masked, "max_length": 32})
     assert objective.reads is Pairs
-    backbone = fresh(Shape(layers=1, width=16, heads=2, max_length=32), VOCAB, seed=0)
+    backbone = from_shape(Shape(layers=1, width=16, heads=2, max_length=32), VOCAB, seed=0)
     prepared = objective.prepare(Resources(VOCAB, backbone.traits))
     batch = objective.batch(EXAMPLE.pairs(VOCAB, rows=8), prepared, 1, np.random.default_rng(0))
     assert len(batch.labels) == batch.counts["one_sided"] > 0
     assert set(batch.sides[batch.at]) == {language}
     objective.loss(backbone, objective.modules(backbone), batch.to(torch.device("cpu")))["one_sided"].total.backward()
-    assert torch.isfinite(backbone.table.grad).all()
-    assert backbone.table.grad.abs().sum() > 0
+    assert torch.isfinite(backbone.input_embeddings.grad).all()
+    assert backbone.input_embeddings.grad.abs().sum() > 0
 
 
 def test_the_page_shows_what_the_command_prints(guest):

@@ -14,7 +14,8 @@ from interlace.cli import application
 from interlace.core.errors import CheckpointError, DataError
 from interlace.data._hub import no_prompts
 from interlace.data.vocab import Vocab
-from interlace.models.build import Shape, fresh, load
+from interlace.models.build import from_shape, load
+from interlace.models.settings import Shape
 from little_translators import little_model, little_run, little_vocab
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def test_the_code_of_a_translation_model_does_not_run(tmp_path: Path, marker: Pa
 def test_the_code_of_a_model_does_not_run(tmp_path: Path, marker: Path) -> None:
     vocab = little_vocab()
     shape = Shape(family="bert", layers=1, width=16, heads=2)
-    folder = fresh(shape, vocab).save_pretrained(tmp_path / "model", vocab)
+    folder = from_shape(shape, vocab).save_pretrained(tmp_path / "model", vocab)
     config = json.loads((folder / "config.json").read_text())
     planted = {"auto_map": {"AutoModelForMaskedLM": "evil.Evil"}, "_attn_implementation": "somebody/kernel"}
     (folder / "config.json").write_text(json.dumps({**config, **planted}))

@@ -21,7 +21,7 @@ from interlace.alignment import WordPairs
 from interlace.core.errors import CheckpointError, DataError, SettingsError
 from interlace.core.ragged import Ragged
 from interlace.data.vocab import Vocab
-from interlace.models.build import fresh, load
+from interlace.models.build import from_shape, load
 from interlace.models.settings import Shape
 from interlace.text import Text, TextPairs
 from interlace.text.running import running_text
@@ -242,7 +242,7 @@ def start(vocab, tmp_path_factory):
         if family not in made:
             made[family] = tmp_path_factory.mktemp("checkpoints") / family
             shape = Shape(family=family, layers=3, width=16, heads=2, max_length=24)
-            backbone = fresh(shape, vocab, FAMILIES[family], seed=0)
+            backbone = from_shape(shape, vocab, FAMILIES[family], seed=0)
             with torch.no_grad():  # fresh vectors are all but equal, where a real model's differ
                 for weight in backbone.parameters():
                     weight.add_(0.3 * torch.randn(weight.shape, generator=torch.Generator().manual_seed(1)))

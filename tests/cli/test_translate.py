@@ -463,10 +463,10 @@ def test_runs_that_read_their_text_otherwise_are_refused(run_folder, vocab, tmp_
 
 
 def test_a_model_that_only_reads_is_refused(vocab, tmp_path):
-    from interlace.models.build import Shape, fresh
+    from interlace.models.build import Shape, from_shape
 
     shape = Shape(family="bert", layers=1, width=16, heads=2, max_length=64)
-    fresh(shape, vocab).save_pretrained(tmp_path / "mlm", vocab)
+    from_shape(shape, vocab).save_pretrained(tmp_path / "mlm", vocab)
     with pytest.raises(SettingsError, match="only reads"):
         translate(tmp_path / "mlm", *DIRECTION)
 

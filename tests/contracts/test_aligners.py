@@ -14,7 +14,7 @@ from interlace.alignment import WordPairs
 from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError
 from interlace.data.vocab import Vocab
-from interlace.models.build import fresh
+from interlace.models.build import from_shape
 from interlace.models.settings import Shape
 from interlace.text import Text, TextPairs
 from interlace.text.words import WORD_TOKENIZERS
@@ -61,7 +61,7 @@ def start(tmp_path_factory):
     """A tiny encoder, for aligners that need one."""
     vocab = Vocab.learn({"en": PLAIN[0] * 5, "de": PLAIN[1] * 5}, size=400)
     folder = tmp_path_factory.mktemp("encoder") / "model"
-    fresh(Shape(layers=2, width=16, heads=2, max_length=64), vocab, seed=0).save_pretrained(folder, vocab)
+    from_shape(Shape(layers=2, width=16, heads=2, max_length=64), vocab, seed=0).save_pretrained(folder, vocab)
     return str(folder)
 
 

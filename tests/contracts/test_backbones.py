@@ -221,7 +221,7 @@ def test_all_layers_for_probes(checkpoint: Checkpoint) -> None:
 def test_the_table_is_the_input_embeddings(checkpoint: Checkpoint) -> None:
     backbone = load(checkpoint.folder)
     assert backbone.vocab_size == checkpoint.words.size
-    assert torch.equal(backbone.table, checkpoint.plain().get_input_embeddings().weight)
+    assert torch.equal(backbone.input_embeddings, checkpoint.plain().get_input_embeddings().weight)
 
 
 def test_the_longest_row_fits(checkpoint: Checkpoint) -> None:

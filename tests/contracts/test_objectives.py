@@ -14,7 +14,7 @@ from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator, torch_seed
 from interlace.data import Pairs, Sentences
 from interlace.data.vocab import Vocab
-from interlace.models.build import fresh, load
+from interlace.models.build import from_shape, load
 from interlace.models.families import Traits
 from interlace.models.seq2seq import fresh_decoder, join
 from interlace.models.settings import Shape
@@ -61,7 +61,7 @@ def backbone(family, objective, vocab, checkpoints):
             pytest.skip(f"{family} models cannot write")
         return load(checkpoints[family][0], vocab, FAMILIES[family])
     shape = Shape(family=family, layers=1, width=16, heads=2, max_length=48, dropout=0.0, attention_dropout=0.0)
-    model = fresh(shape, vocab, FAMILIES[family], seed=0)
+    model = from_shape(shape, vocab, FAMILIES[family], seed=0)
     return join(model, fresh_decoder(model.model.config, 0)) if objective.architecture == "seq2seq" else model
 
 

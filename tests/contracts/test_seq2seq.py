@@ -107,8 +107,8 @@ def test_the_subwords_that_ask_for_a_language_are_new_rows(kind: str, build: Any
     model, vocab = build(kind)
     before = load(checkpoints[kind])
     old = Vocab.load(checkpoints[kind])
-    assert torch.equal(model.table[: old.size], before.table[: old.size])
-    assert not torch.equal(model.table[vocab.target("en")], model.table[vocab.target("de")])
+    assert torch.equal(model.input_embeddings[: old.size], before.input_embeddings[: old.size])
+    assert not torch.equal(model.input_embeddings[vocab.target("en")], model.input_embeddings[vocab.target("de")])
 
 
 def test_xlm_reads_but_does_not_write(build: Any, checkpoints: dict[str, str], tmp_path: Path) -> None:

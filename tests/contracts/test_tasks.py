@@ -17,7 +17,7 @@ from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator, torch_seed
 from interlace.data.vocab import Vocab
-from interlace.models.build import fresh
+from interlace.models.build import from_shape
 from interlace.models.seq2seq import fresh_decoder, join
 from interlace.models.settings import Shape
 from interlace.objectives import Resources
@@ -219,7 +219,7 @@ def root(name, tmp_path):
 @pytest.fixture(params=LANGUAGES)
 def backbone(request, vocab):
     shape = Shape(family=request.param, layers=1, width=16, heads=2, max_length=48, dropout=0.0, attention_dropout=0.0)
-    return fresh(shape, vocab, LANGUAGES[request.param], seed=0)
+    return from_shape(shape, vocab, LANGUAGES[request.param], seed=0)
 
 
 # ---- every task ----
@@ -456,9 +456,9 @@ def translate_table(backbone, vocab, shift):
     assert (sources.lengths == 1).all()
     assert (targets.lengths == 1).all()
     with torch.no_grad():
-        backbone.table.normal_(std=0.5, generator=torch.Generator().manual_seed(3))
+        backbone.input_embeddings.normal_(std=0.5, generator=torch.Generator().manual_seed(3))
         rows = torch.as_tensor(np.roll(sources.flat, shift).astype(np.int64))
-        backbone.table[torch.as_tensor(targets.flat.astype(np.int64))] = backbone.table[rows]
+        backbone.input_embeddings[torch.as_tensor(targets.flat.astype(np.int64))] = backbone.input_embeddings[rows]
         if backbone.traits.languages:  # a language's vector would move all its sentences
             backbone.model.base_model.embeddings.token_type_embeddings.weight.zero_()
 
@@ -468,8 +468,8 @@ def fan_out_table(backbone, vocab, shift):
     rows = torch.as_tensor(vocab.encode_words(list(LEXICON.values())).flat.astype(np.int64))
     angles = torch.arange(len(rows)).roll(shift) * torch.pi / len(rows)
     with torch.no_grad():
-        backbone.table.zero_()
-        backbone.table[rows, 0], backbone.table[rows, 1] = angles.cos(), angles.sin()
+        backbone.input_embeddings.zero_()
+        backbone.input_embeddings[rows, 0], backbone.input_embeddings[rows, 1] = angles.cos(), angles.sin()
 
 
 TABLES = {"word_similarity": fan_out_table}

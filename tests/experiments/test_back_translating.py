@@ -11,7 +11,7 @@ from interlace.core.errors import DataError, SettingsError
 from interlace.experiments.back_translating import BackTranslating, back_translate
 from interlace.experiments.part import Part
 from interlace.experiments.translate import Window
-from interlace.models.translator import Hypothesis, Translated
+from interlace.models.translator import Hypothesis, Translation
 
 WHOLE = Part(1, 1)
 LINES = ["un doi trei", "", "patru", "cinci sase sapte", "opt", "noua zece"]
@@ -35,7 +35,7 @@ class Backwards:
             self.asked.append(line)
             self.numbers.append(first)
             found = Hypothesis(self.say(line), 0.0, 0.0, 3, full=line == "opt")
-            yield Window(first, [line], [Translated((found,), int(bool(line)))])
+            yield Window(first, [line], [Translation((found,), int(bool(line)))])
             first += 1
 
 

@@ -20,7 +20,7 @@ from interlace.experiments.embeddings import learn_vectors
 from interlace.experiments.estimate import estimate
 from interlace.experiments.evaluate import evaluate, target_of
 from interlace.experiments.pretrain import pretrain
-from interlace.models.build import load
+from interlace.models.build import build_model, load
 from toy_settings import SHORT, TOY
 
 RECIPE = {
@@ -113,9 +113,10 @@ def test_a_run_begins_with_them_and_says_so(data, caplog):
         folder = pretrain(recipe, data / "run")
     model, vocab, learnt = load(folder), Vocab.load(folder), WordVectors.load(vectors, SUBWORDS)
     rows = [vocab.tokenizer.token_to_id(word) for word in learnt.words]
-    drawn = recipe.model.model_copy(update={"vectors": None}).build(vocab, ("en",), recipe.seed).table.detach()
+    settings = recipe.model.model_copy(update={"vectors": None})
+    drawn = build_model(settings, vocab, ("en",), recipe.seed).input_embeddings.detach()
     scale = float(drawn.square().mean().sqrt()) / np.sqrt((learnt.vectors**2).mean())
-    np.testing.assert_allclose(model.table.detach().numpy()[rows], scale * learnt.vectors, atol=1e-6)
+    np.testing.assert_allclose(model.input_embeddings.detach().numpy()[rows], scale * learnt.vectors, atol=1e-6)
     about = json.loads((data / "run/run.json").read_text())
     assert about["begun"]["vectors"] == {"rows": len(rows), "of": vocab.size, "scale": pytest.approx(scale, abs=1e-6)}
     assert f"{len(rows)} of {vocab.size} rows of the table" in caplog.text

@@ -12,10 +12,10 @@ from interlace.data.vocab import Vocab
 from interlace.experiments import Recipe, change_recipe, evaluate
 from interlace.experiments.evaluate import IncompleteError, Target
 from interlace.experiments.evaluate import evaluate as run
-from interlace.models.build import fresh
+from interlace.models.build import from_shape
 from interlace.models.settings import Shape
 from interlace.tasks.xnli import Xnli
-from interlace.training.fine_tuning import Tuned
+from interlace.training.fine_tuning import FineTuner
 
 SIGNS = {"entailment": "always", "neutral": "maybe", "contradiction": "never"}
 SEEN = ("task", "setting", "seed", "language", "score", "scores", "n", "tuning")  # of a row, all but times
@@ -27,7 +27,7 @@ def asked(tmp_path, monkeypatch):
     vocab = Vocab.learn({"en": ["the cat sees always maybe never"] * 20}, size=320)
     shape = Shape(layers=1, width=32, heads=2, max_length=32, dropout=0.1, attention_dropout=0.1)
     monkeypatch.setattr(evaluate.Vocab, "load", lambda _: vocab)
-    monkeypatch.setattr(evaluate, "load", lambda _model, _vocab: fresh(shape, vocab))
+    monkeypatch.setattr(evaluate, "load", lambda _model, _vocab: from_shape(shape, vocab))
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "model.safetensors").write_bytes(b"one")
     for split, count in (("train", 40), ("dev", 4), ("test", 5)):
@@ -65,7 +65,7 @@ def told(rows):
 def counted(monkeypatch):
     """What is read, and how often the model predicts."""
     read, predicted = [], []
-    examples, predict = Xnli.examples, Tuned.predict
+    examples, predict = Xnli.examples, FineTuner.predict
 
     def reading(self, split, language, vocab, root):
         read.append((split, language))
@@ -76,7 +76,7 @@ def counted(monkeypatch):
         return predict(self, examples)
 
     monkeypatch.setattr(Xnli, "examples", reading)
-    monkeypatch.setattr(Tuned, "predict", predicting)
+    monkeypatch.setattr(FineTuner, "predict", predicting)
     return read, predicted
 
 
@@ -148,14 +148,14 @@ def test_a_task_without_any_language_is_an_error_of_its_own(asked, tmp_path):
 
 
 def test_a_task_that_memory_does_not_hold_is_told_and_the_others_go_on(asked, monkeypatch):
-    predict = Tuned.predict
+    predict = FineTuner.predict
 
     def predicting(self, examples):
         if self.cell.name == "nli":
             raise torch.OutOfMemoryError("CUDA out of memory")
         return predict(self, examples)
 
-    monkeypatch.setattr(Tuned, "predict", predicting)
+    monkeypatch.setattr(FineTuner, "predict", predicting)
     cure = r"--set evaluate\.tasks\.nli\.tuning\.tokens_per_batch=64 or --set evaluate\.tasks\.nli\.max_length=\d+"
     with pytest.raises(IncompleteError, match=f"nli: the GPU's memory does not hold this task; .*: {cure}") as caught:
         run(asked(), ["nli", "more"], seeds=2)
@@ -168,7 +168,7 @@ def test_a_sweep_goes_on_with_the_rate_it_was_stopped_in(asked, tmp_path, monkey
     target = asked(tuning__select=rule, tuning__learning_rate="[1e-2, 1e-3, 3e-3]")
     whole = told(run(replace(target, into=tmp_path / "whole"), ["nli"]))
     assert {row["tuning"]["learning_rate"] for row in whole} != {3e-3}  # what was found before is asked for again
-    real, stopped, tried = Tuned.run, [3e-3], []
+    real, stopped, tried = FineTuner.run, [3e-3], []
 
     def stopping(self, *given):
         rate = self.training.settings.learning_rate
@@ -177,7 +177,7 @@ def test_a_sweep_goes_on_with_the_rate_it_was_stopped_in(asked, tmp_path, monkey
             raise KeyboardInterrupt
         real(self, *given)
 
-    monkeypatch.setattr(Tuned, "run", stopping)
+    monkeypatch.setattr(FineTuner, "run", stopping)
     with pytest.raises(KeyboardInterrupt):
         run(target, ["nli"])
     stopped.clear()
@@ -187,7 +187,7 @@ def test_a_sweep_goes_on_with_the_rate_it_was_stopped_in(asked, tmp_path, monkey
 
 
 def test_a_sweep_under_other_settings_begins_anew(asked, monkeypatch):
-    real, tried = Tuned.run, []
+    real, tried = FineTuner.run, []
 
     def stopping(self, *given):
         tried.append(self.training.settings.learning_rate)
@@ -195,7 +195,7 @@ def test_a_sweep_under_other_settings_begins_anew(asked, monkeypatch):
             raise KeyboardInterrupt
         real(self, *given)
 
-    monkeypatch.setattr(Tuned, "run", stopping)
+    monkeypatch.setattr(FineTuner, "run", stopping)
     target = asked(tuning__learning_rate="[1e-2, 1e-3]")
     with pytest.raises(KeyboardInterrupt):
         run(target, ["nli"])

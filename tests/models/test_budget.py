@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from interlace.core.errors import SettingsError
-from interlace.models.generation import Search
-from interlace.models.translator import MOST_SCORES, SCORES, TOKENS, Budget, Translator, bytes_of
+from interlace.models.generation import SearchSettings
+from interlace.models.translator import MOST_SCORES, SCORES, TOKENS, BatchBudget, Translator, cache_bytes
 from little_translators import LINES, little_model, little_vocab
 
 GIB = 1 << 30
@@ -25,23 +25,23 @@ def model(vocab):
 
 
 def test_what_a_subword_takes_grows_with_width_and_layers():
-    assert bytes_of(512, 6) == 4 * 512 * (12 * 6 + 4 * 6 + 12)  # 216 KiB
-    assert bytes_of(1024, 6) == 2 * bytes_of(512, 6)
+    assert cache_bytes(512, 6) == 4 * 512 * (12 * 6 + 4 * 6 + 12)  # 216 KiB
+    assert cache_bytes(1024, 6) == 2 * cache_bytes(512, 6)
 
 
 def test_half_of_the_free_memory_is_for_subwords_and_a_quarter_for_scores():
-    token = bytes_of(512, 6)
-    budget = Budget.within(40 * GIB, token)
+    token = cache_bytes(512, 6)
+    budget = BatchBudget.within(40 * GIB, token)
     assert budget.tokens == 20 * GIB // token == 97_090
     assert budget.scores == 10 * GIB // 16
-    assert Budget.within(80 * GIB, token).tokens == 40 * GIB // token
-    both = Budget.within(40 * GIB, 2 * token, models=2)
+    assert BatchBudget.within(80 * GIB, token).tokens == 40 * GIB // token
+    both = BatchBudget.within(40 * GIB, 2 * token, models=2)
     assert (both.tokens, both.scores) == (10 * GIB // token, 5 * GIB // 16)
 
 
 def test_it_is_never_less_than_on_a_cpu_and_never_more_than_kernels_count(model):
-    assert Budget.within(0, 1000) == Budget(TOKENS, SCORES) == Budget.of([model])
-    assert Budget.within(1000 * GIB, 1000).scores == MOST_SCORES
+    assert BatchBudget.within(0, 1000) == BatchBudget(TOKENS, SCORES) == BatchBudget.of([model])
+    assert BatchBudget.within(1000 * GIB, 1000).scores == MOST_SCORES
 
 
 def test_on_a_gpu_what_torch_keeps_for_itself_is_free_too(monkeypatch):
@@ -50,13 +50,13 @@ def test_on_a_gpu_what_torch_keeps_for_itself_is_free_too(monkeypatch):
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _device: (30 * GIB, 80 * GIB))
     monkeypatch.setattr(torch.cuda, "memory_reserved", lambda _device: 14 * GIB)
     monkeypatch.setattr(torch.cuda, "memory_allocated", lambda _device: 4 * GIB)
-    assert Budget.of([model]) == Budget.within(40 * GIB, bytes_of(512, 6))
-    assert Budget.of([model, model]) == Budget.within(40 * GIB, 2 * bytes_of(512, 6), 2)
+    assert BatchBudget.of([model]) == BatchBudget.within(40 * GIB, cache_bytes(512, 6))
+    assert BatchBudget.of([model, model]) == BatchBudget.within(40 * GIB, 2 * cache_bytes(512, 6), 2)
 
 
 def test_a_translator_takes_what_is_asked_for_or_what_there_is_room_for(model, vocab, monkeypatch):
-    monkeypatch.setattr(Budget, "of", classmethod(lambda _cls, _models: Budget(1000, 50 * model.vocab_size)))
-    search = Search(beam=5)
+    monkeypatch.setattr(BatchBudget, "of", classmethod(lambda _cls, _models: BatchBudget(1000, 50 * model.vocab_size)))
+    search = SearchSettings(beam=5)
     free = Translator([model], vocab, "en", "de", search)
     assert (free.tokens, free.rows) == (200, 10)
     asked = Translator([model], vocab, "en", "de", search, tokens=600, rows=4)

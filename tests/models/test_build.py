@@ -10,7 +10,8 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from interlace.core.errors import CheckpointError, SettingsError
-from interlace.models.build import ModelSettings, Shape, build_model, fresh, load
+from interlace.models.build import build_model, from_shape, load
+from interlace.models.settings import ModelSettings, Shape
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,17 +34,17 @@ def same(left: Any, right: Any) -> bool:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_same_seed_same_weights(family: str, vocab: Any) -> None:
-    first = fresh(tiny(family), vocab, seed=7)
+    first = from_shape(tiny(family), vocab, seed=7)
     torch.manual_seed(99)  # what happened before must not matter
-    assert same(first, fresh(tiny(family), vocab, seed=7))
-    assert not same(first, fresh(tiny(family), vocab, seed=8))
+    assert same(first, from_shape(tiny(family), vocab, seed=7))
+    assert not same(first, from_shape(tiny(family), vocab, seed=8))
 
 
 def test_making_a_model_leaves_torchs_generator_alone(vocab: Any) -> None:
     torch.manual_seed(5)
     expected = torch.rand(3)
     torch.manual_seed(5)
-    fresh(tiny(), vocab)
+    from_shape(tiny(), vocab)
     assert torch.equal(torch.rand(3), expected)
 
 
@@ -55,14 +56,14 @@ def test_same_weights_in_another_process_with_other_imports(vocab: Any) -> None:
         "print(sum(p.double().abs().sum().item() for p in b.parameters()).hex())"
     )
     out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
-    backbone = fresh(tiny(), vocab, ("en",), 7)
+    backbone = from_shape(tiny(), vocab, ("en",), 7)
     assert out.strip() == sum(p.double().abs().sum().item() for p in backbone.parameters()).hex()
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_shape_is_what_was_asked(family: str, vocab: Any) -> None:
     shape = tiny(family, layers=3, width=16, max_length=20, dropout=0.25, feed_forward=24)
-    backbone = fresh(shape, vocab)
+    backbone = from_shape(shape, vocab)
     assert (backbone.vocab_size, backbone.width) == (40, 16)
     assert backbone.traits.family == family
     assert backbone.traits.max_length == 20
@@ -73,7 +74,7 @@ def test_the_shape_is_what_was_asked(family: str, vocab: Any) -> None:
 
 
 def test_languages_leave_the_other_weights_alone(vocab: Any) -> None:
-    without, with_two = fresh(tiny(), vocab, seed=3), fresh(tiny(), vocab, ("en", "de"), seed=3)
+    without, with_two = from_shape(tiny(), vocab, seed=3), from_shape(tiny(), vocab, ("en", "de"), seed=3)
     changed = [name for name, weight in weights(without).items() if not torch.equal(weight, weights(with_two)[name])]
     assert changed == ["model.bert.embeddings.token_type_embeddings.weight"]
     assert with_two.traits.languages == {"en": 2, "de": 3}
@@ -84,7 +85,7 @@ def test_languages_leave_the_other_weights_alone(vocab: Any) -> None:
 
 def test_tied_and_untied_heads(vocab: Any) -> None:
     for family in FAMILIES:
-        tied, untied = fresh(tiny(family), vocab), fresh(tiny(family, tie=False), vocab)
+        tied, untied = from_shape(tiny(family), vocab), from_shape(tiny(family, tie=False), vocab)
         size = [sum(p.numel() for p in backbone.parameters() if p.requires_grad) for backbone in (tied, untied)]
         assert size[1] - size[0] == 40 * 8
         states = untied.encode({"input_ids": torch.randint(3, 40, (2, 8))})
@@ -93,19 +94,19 @@ def test_tied_and_untied_heads(vocab: Any) -> None:
 
 
 def test_untied_survives_a_round_trip(vocab: Any, tmp_path: Path) -> None:
-    backbone = fresh(tiny(tie=False), vocab)
+    backbone = from_shape(tiny(tie=False), vocab)
     assert same(load(backbone.save_pretrained(tmp_path / "out", vocab)), backbone)
 
 
 def test_roberta_refuses_a_vocabulary_with_far_off_padding(vocab: Any) -> None:
     vocab.size, vocab.pad = 60_000, 50_283
     with pytest.raises(SettingsError, match=r"50284 positions for padding.*family = 'bert'"):
-        fresh(tiny("roberta"), vocab)
+        from_shape(tiny("roberta"), vocab)
 
 
 def test_settings_build_both_kinds(vocab: Any, tmp_path: Path) -> None:
     made = build_model(ModelSettings(shape=tiny(), languages="embeddings"), vocab, ["en", "de"], seed=2)
-    assert same(made, fresh(tiny(), vocab, ("en", "de"), 2))
+    assert same(made, from_shape(tiny(), vocab, ("en", "de"), 2))
     folder = made.save_pretrained(tmp_path / "out", vocab)
     again = build_model(ModelSettings(start=str(folder), languages="embeddings"), vocab, ["en", "fr"])
     assert list(again.traits.languages) == ["en", "de", "fr"]
@@ -114,7 +115,7 @@ def test_settings_build_both_kinds(vocab: Any, tmp_path: Path) -> None:
 
 
 def test_attention_kernels_agree(vocab: Any, tmp_path: Path) -> None:
-    folder = fresh(tiny(), vocab).save_pretrained(tmp_path / "out", vocab)
+    folder = from_shape(tiny(), vocab).save_pretrained(tmp_path / "out", vocab)
     ids = torch.randint(3, 40, (2, 9))
     made = {kernel: load(folder, attention=kernel).eval() for kernel in ("auto", "sdpa", "eager")}
     kernels = {name: backbone.model.config._attn_implementation for name, backbone in made.items()}
@@ -125,7 +126,7 @@ def test_attention_kernels_agree(vocab: Any, tmp_path: Path) -> None:
 
 @pytest.fixture
 def folder(vocab: Any, tmp_path: Path) -> Path:
-    return fresh(tiny(), vocab).save_pretrained(tmp_path / "base", vocab)
+    return from_shape(tiny(), vocab).save_pretrained(tmp_path / "base", vocab)
 
 
 def test_a_missing_folder_names_the_nearest(folder: Path, tmp_path: Path) -> None:

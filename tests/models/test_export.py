@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from interlace.core.errors import CheckpointError, DataError
-from interlace.models.build import Shape, fresh, load
+from interlace.models.build import from_shape, load
+from interlace.models.settings import Shape
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,13 +21,13 @@ def test_an_old_folder_is_replaced_whole(vocab: Any, tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "leftover").write_text("old")
     (folder / "config.json").write_text("{}")
-    fresh(TINY, vocab).save_pretrained(folder, vocab)
+    from_shape(TINY, vocab).save_pretrained(folder, vocab)
     assert sorted(path.name for path in folder.iterdir()) == ["config.json", "model.safetensors", "tokenizer.json"]
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
 def test_a_failed_export_leaves_the_old_folder(vocab: Any, tmp_path: Path) -> None:
-    first = fresh(TINY, vocab, seed=1)
+    first = from_shape(TINY, vocab, seed=1)
     folder = first.save_pretrained(tmp_path / "model", vocab)
 
     class Full(type(vocab)):  # type: ignore[misc]
@@ -34,19 +35,19 @@ def test_a_failed_export_leaves_the_old_folder(vocab: Any, tmp_path: Path) -> No
             raise OSError(28, "No space left on device")
 
     with pytest.raises(DataError, match="no space left on the disk"):
-        fresh(TINY, vocab, seed=2).save_pretrained(folder, Full())
+        from_shape(TINY, vocab, seed=2).save_pretrained(folder, Full())
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
-    assert torch.equal(load(folder).table, first.table)
+    assert torch.equal(load(folder).table, first.input_embeddings)
 
 
 def test_a_folder_that_cannot_be_made(vocab: Any, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(CheckpointError, match="cannot be written"):
-        fresh(TINY, vocab).save_pretrained(tmp_path / "file" / "model", vocab)
+        from_shape(TINY, vocab).save_pretrained(tmp_path / "file" / "model", vocab)
 
 
 def test_exporting_does_not_change_the_model(vocab: Any, tmp_path: Path) -> None:
-    backbone = fresh(TINY, vocab, ("en", "de"))
+    backbone = from_shape(TINY, vocab, ("en", "de"))
     before = {name: tensor.clone() for name, tensor in backbone.state_dict().items()}
     backbone.save_pretrained(tmp_path / "model", vocab, fold_language="de", dtype=torch.bfloat16)
     after = backbone.state_dict()
@@ -55,7 +56,7 @@ def test_exporting_does_not_change_the_model(vocab: Any, tmp_path: Path) -> None
 
 
 def test_the_configuration_records_languages_and_dtype(vocab: Any, tmp_path: Path) -> None:
-    backbone = fresh(TINY, vocab, ("en", "de"))
+    backbone = from_shape(TINY, vocab, ("en", "de"))
     folder = backbone.save_pretrained(tmp_path / "model", vocab, fold_language="de", dtype=torch.bfloat16)
     config = json.loads((folder / "config.json").read_text())
     assert config["interlace_languages"] == {"en": 2, "de": 3}
@@ -68,5 +69,5 @@ def test_the_configuration_records_languages_and_dtype(vocab: Any, tmp_path: Pat
 def test_other_things_are_never_replaced(vocab: Any, tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("three years of work")
     with pytest.raises(DataError, match="holds something that is no checkpoint"):
-        fresh(TINY, vocab).save_pretrained(tmp_path, vocab)
+        from_shape(TINY, vocab).save_pretrained(tmp_path, vocab)
     assert (tmp_path / "thesis.txt").exists()

@@ -15,7 +15,7 @@ from interlace.core.ragged import Ragged
 from interlace.data.extension import Extension, extended
 from interlace.data.vocab import Vocab
 from interlace.models.build import load
-from interlace.models.token_embeddings import extend
+from interlace.models.token_embeddings import extend_embeddings
 from little_checkpoints import ENGLISH, KINDS, OTHER, save
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def test_a_new_subword_begins_as_the_mean_of_its_pieces(start: tuple[Path, Vocab
     spelt = [(number, row) for number, row in enumerate(new.extension.pieces, old.size) if len(row)]
     assert spelt
     outputs = [
-        (before.table, after.table),
+        (before.input_embeddings, after.input_embeddings),
         (before.model.get_output_embeddings().weight, after.model.get_output_embeddings().weight),
         (before.model.get_output_embeddings().bias, after.model.get_output_embeddings().bias),
     ]
@@ -106,7 +106,7 @@ def test_what_is_exported_is_extended_no_more(start: tuple[Path, Vocab, Vocab], 
     assert vocab.extension is None
     assert vocab.fingerprint == new.fingerprint
     again = load(out, vocab)
-    assert torch.equal(again.table, backbone.table)
+    assert torch.equal(again.input_embeddings, backbone.input_embeddings)
 
 
 def test_an_extension_of_another_tokenizer_is_refused(start: tuple[Path, Vocab, Vocab], tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ def by_hand(base: int, *pieces: list[int]) -> Extension:
 )
 def test_rows_of_the_table(rows: int, base: int, new: int, expected: int) -> None:
     model = bert(rows)
-    extend(model, by_hand(base, *[[1, 2]] * new), "mean", 0)
+    extend_embeddings(model, by_hand(base, *[[1, 2]] * new), "mean", 0)
     assert model.get_input_embeddings().weight.shape[0] == expected
     assert model.config.vocab_size == expected
     assert model.cls.predictions.bias.shape == (expected,)
@@ -151,7 +151,7 @@ def test_rows_of_the_table(rows: int, base: int, new: int, expected: int) -> Non
 def test_rows_that_nobody_has_are_as_they_were() -> None:
     model = bert(16)
     model.get_input_embeddings().weight.data[10:] = torch.tensor([5.0, 7.0])
-    extend(model, by_hand(10, *[[1, 2]] * 7), "mean", 0)
+    extend_embeddings(model, by_hand(10, *[[1, 2]] * 7), "mean", 0)
     table = model.get_input_embeddings().weight.detach()
     assert table[17:].tolist() == [[5.0, 7.0]] * 7
     torch.testing.assert_close(table[10:17], table[[1, 2]].mean(0).expand(7, 2))
@@ -161,7 +161,7 @@ def test_a_character_that_nothing_spelt_is_drawn_about_the_mean() -> None:
     model = bert(10)
     table = model.get_input_embeddings().weight
     table.data[:] = torch.tensor([3.0, -3.0]) + 0.01 * torch.randn(10, 2)
-    extend(model, by_hand(10, [], [4]), "mean", 0)
+    extend_embeddings(model, by_hand(10, [], [4]), "mean", 0)
     rows = model.get_input_embeddings().weight.detach()
     torch.testing.assert_close(rows[10], torch.tensor([3.0, -3.0]), atol=0.1, rtol=0)
     assert not torch.equal(rows[10], rows[:10].mean(0))
@@ -170,7 +170,7 @@ def test_a_character_that_nothing_spelt_is_drawn_about_the_mean() -> None:
 
 def test_tables_that_are_apart_grow_each_from_its_own() -> None:
     model = bert(10, tie_word_embeddings=False)
-    extend(model, by_hand(10, [1, 3]), "mean", 0)
+    extend_embeddings(model, by_hand(10, [1, 3]), "mean", 0)
     for table in (model.get_input_embeddings().weight, model.get_output_embeddings().weight):
         torch.testing.assert_close(table[10], table[[1, 3]].mean(0))
     assert not torch.equal(model.get_input_embeddings().weight[10], model.get_output_embeddings().weight[10])

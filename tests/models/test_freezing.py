@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from interlace.core.errors import SettingsError
-from interlace.models.backbone import Backbone, freeze
+from interlace.models.backbone import Backbone, freeze_layers
 
 LAYERS = 3
 
@@ -39,7 +39,7 @@ def test_what_stands_above_the_frozen_layers_is_trained(backbone):
     assert embeddings
     left = []
     for layers in range(LAYERS + 1):
-        count = freeze(backbone, layers)
+        count = freeze_layers(backbone, layers)
         assert count == sum(value.numel() for value in everything.values() if not value.requires_grad)
         assert not trained(backbone) & embeddings
         left.append(trained(backbone))
@@ -53,4 +53,4 @@ def test_what_stands_above_the_frozen_layers_is_trained(backbone):
 
 def test_no_more_layers_than_there_are(backbone):
     with pytest.raises(SettingsError, match=f"tuning.freeze = 4, but the model has {LAYERS} layers"):
-        freeze(backbone, LAYERS + 1)
+        freeze_layers(backbone, LAYERS + 1)

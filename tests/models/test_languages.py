@@ -10,7 +10,7 @@ import transformers
 
 from interlace.core.errors import SettingsError
 from interlace.models.build import load
-from interlace.models.languages import Arrival, append, arrive, fold, known
+from interlace.models.languages import LanguageMapping, add_languages, fold_weights, language_ids, map_languages
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,8 +36,8 @@ def rows(model: Any) -> torch.Tensor:
 def test_new_rows_start_as_copies_of_row_zero() -> None:
     model = bert()
     before = rows(model).clone()
-    append(model, ["en", "de", "en"])
-    assert known(model.config) == {"en": 2, "de": 3}
+    add_languages(model, ["en", "de", "en"])
+    assert language_ids(model.config) == {"en": 2, "de": 3}
     assert model.config.type_vocab_size == 4
     assert torch.equal(rows(model)[:2], before)
     assert torch.equal(rows(model)[2:], before[[0, 0]])
@@ -47,7 +47,7 @@ def test_new_rows_start_as_copies_of_row_zero() -> None:
 def test_noise_comes_from_the_generator_handed_in() -> None:
     first, again, other = bert(), bert(), bert()
     for model, seed in ((first, 1), (again, 1), (other, 2)):
-        append(model, ["en"], np.random.default_rng(seed))
+        add_languages(model, ["en"], np.random.default_rng(seed))
     assert torch.equal(rows(first), rows(again))
     assert not torch.equal(rows(first), rows(other))
     expected = rows(first)[0] + torch.from_numpy(np.random.default_rng(1).normal(scale=0.02, size=4)).float()
@@ -56,15 +56,15 @@ def test_noise_comes_from_the_generator_handed_in() -> None:
 
 def test_known_languages_are_not_added_again() -> None:
     model = bert()
-    append(model, ["en"])
+    add_languages(model, ["en"])
     table = rows(model)
-    append(model, ["en"])
+    add_languages(model, ["en"])
     assert rows(model).data_ptr() == table.data_ptr()
 
 
 def test_gradients_reach_the_new_rows() -> None:
     model = bert()
-    append(model, ["en", "de"])
+    add_languages(model, ["en", "de"])
     ids = torch.tensor([[1, 2, 3]])
     model(input_ids=ids, token_type_ids=torch.tensor([[2, 2, 3]])).logits.square().sum().backward()
     gradient = model.base_model.embeddings.token_type_embeddings.weight.grad
@@ -74,19 +74,19 @@ def test_gradients_reach_the_new_rows() -> None:
 def test_folding_by_hand() -> None:
     """Row 0 becomes the language, row 1 keeps its distance from row 0, languages stay."""
     model = bert()
-    append(model, ["en", "de"])
+    add_languages(model, ["en", "de"])
     name = "bert.embeddings.token_type_embeddings.weight"
     table = torch.tensor([[1.0, 0, 0, 0], [3.0, 1, 0, 0], [5.0, 5, 5, 5], [7.0, 0, 7, 0]])
-    folded = fold(model, {name: table}, "de")[name]
+    folded = fold_weights(model, {name: table}, "de")[name]
     assert folded.tolist() == [[7.0, 0, 7, 0], [9.0, 1, 7, 0], [5.0, 5, 5, 5], [7.0, 0, 7, 0]]
     assert table[0].tolist() == [1.0, 0, 0, 0]
 
 
 def test_xlm_keeps_its_own_names() -> None:
     model = xlm(n_langs=2, lang2id={"en": 0, "de": 1})
-    assert known(model.config) == {"en": 0, "de": 1}
-    append(model, ["sw"])
-    assert known(model.config) == {"en": 0, "de": 1, "sw": 2}
+    assert language_ids(model.config) == {"en": 0, "de": 1}
+    add_languages(model, ["sw"])
+    assert language_ids(model.config) == {"en": 0, "de": 1, "sw": 2}
     assert model.config.n_langs == 3
     assert model.config.id2lang == {"0": "en", "1": "de", "2": "sw"}
     assert model.transformer.lang_embeddings.weight[2].abs().sum() == 0  # adds what no id adds: nothing
@@ -94,13 +94,13 @@ def test_xlm_keeps_its_own_names() -> None:
 
 def test_families_without_a_table_refuse() -> None:
     with pytest.raises(SettingsError, match="XLM checkpoint without them"):
-        append(xlm(n_langs=1), ["en"])
+        add_languages(xlm(n_langs=1), ["en"])
 
 
 def test_languages_of_a_configuration_that_has_none() -> None:
-    assert known(SimpleNamespace(model_type="bert")) == {}
-    assert known(SimpleNamespace(model_type="modernbert", interlace_languages={"en": 1})) == {}
-    assert known(SimpleNamespace(model_type="xlm", n_langs=1, use_lang_emb=True, lang2id={"en": 0})) == {}
+    assert language_ids(SimpleNamespace(model_type="bert")) == {}
+    assert language_ids(SimpleNamespace(model_type="modernbert", interlace_languages={"en": 1})) == {}
+    assert language_ids(SimpleNamespace(model_type="xlm", n_langs=1, use_lang_emb=True, lang2id={"en": 0})) == {}
 
 
 # ---- from the languages of a recipe to those of a checkpoint ----
@@ -118,23 +118,23 @@ def xnli() -> Any:
 def test_a_recipes_name_stands_for_the_checkpoints_row() -> None:
     model = xnli()
     before = table_of(model).clone()
-    arrive(model, ["en", "zh_cn"], Arrival(names={"zh_cn": "zh"}))
-    assert known(model.config) == {"de": 0, "en": 1, "zh": 2, "zh_cn": 2}
+    map_languages(model, ["en", "zh_cn"], LanguageMapping(names={"zh_cn": "zh"}))
+    assert language_ids(model.config) == {"de": 0, "en": 1, "zh": 2, "zh_cn": 2}
     assert torch.equal(table_of(model), before)
     assert model.config.n_langs == 3
 
 
 def test_names_are_kept_without_new_languages_too() -> None:
     model = xnli()
-    arrive(model, [], Arrival(names={"zh_cn": "zh"}))
-    assert known(model.config)["zh_cn"] == 2
+    map_languages(model, [], LanguageMapping(names={"zh_cn": "zh"}))
+    assert language_ids(model.config)["zh_cn"] == 2
 
 
 def test_a_new_language_begins_as_the_mean_of_the_others() -> None:
     model = xnli()
     before = table_of(model).clone()
-    arrive(model, ["en", "zh_cn", "sw", "lt"], Arrival(names={"zh_cn": "zh"}, mean=True))
-    assert known(model.config) == {"de": 0, "en": 1, "zh": 2, "zh_cn": 2, "sw": 3, "lt": 4}
+    map_languages(model, ["en", "zh_cn", "sw", "lt"], LanguageMapping(names={"zh_cn": "zh"}, mean=True))
+    assert language_ids(model.config) == {"de": 0, "en": 1, "zh": 2, "zh_cn": 2, "sw": 3, "lt": 4}
     assert torch.equal(table_of(model)[:3], before)  # order and values of the checkpoint
     torch.testing.assert_close(table_of(model)[3:], before.mean(0).repeat(2, 1))
     assert model.config.id2lang == {"0": "de", "1": "en", "2": "zh", "3": "sw", "4": "lt"}
@@ -142,7 +142,7 @@ def test_a_new_language_begins_as_the_mean_of_the_others() -> None:
 
 def test_a_new_language_begins_as_a_copy_and_goes_its_own_way() -> None:
     model = xnli()
-    arrive(model, ["gsw"], Arrival(copies={"gsw": "de"}, mean=True))
+    map_languages(model, ["gsw"], LanguageMapping(copies={"gsw": "de"}, mean=True))
     table = table_of(model)
     assert torch.equal(table[3], table[0])
     table[3] += 1
@@ -152,17 +152,17 @@ def test_a_new_language_begins_as_a_copy_and_goes_its_own_way() -> None:
 def test_languages_of_our_own_runs_are_continued_alike() -> None:
     """BERT's rows of segments are no languages: they have no part in the mean."""
     model = bert()
-    append(model, ["en", "de"])
+    add_languages(model, ["en", "de"])
     model.base_model.embeddings.token_type_embeddings.weight.data[2:] = torch.tensor([[1.0] * 4, [3.0] * 4])
-    arrive(model, ["en", "lt", "gsw"], Arrival(copies={"gsw": "de"}, mean=True))
-    assert known(model.config) == {"en": 2, "de": 3, "lt": 4, "gsw": 5}
+    map_languages(model, ["en", "lt", "gsw"], LanguageMapping(copies={"gsw": "de"}, mean=True))
+    assert language_ids(model.config) == {"en": 2, "de": 3, "lt": 4, "gsw": 5}
     assert rows(model)[4].tolist() == [2.0] * 4
     assert rows(model)[5].tolist() == [3.0] * 4
 
 
 def test_without_any_language_there_is_no_mean() -> None:
     model = bert()
-    arrive(model, ["en"], Arrival(mean=True))
+    map_languages(model, ["en"], LanguageMapping(mean=True))
     assert torch.equal(rows(model)[2], rows(model)[0])
 
 
@@ -170,28 +170,31 @@ def test_without_any_language_there_is_no_mean() -> None:
     ("arrival", "message"),
     [
         (
-            Arrival(names={"zh_cn": "zhh"}),
+            LanguageMapping(names={"zh_cn": "zhh"}),
             r"model\.language_names\.zh_cn: the checkpoint knows no language 'zhh'.*'zh'",
         ),
-        (Arrival(names={"de": "en"}), r"the checkpoint has a 'de' of its own"),
-        (Arrival(copies={"gsw": "nl"}), r"model\.language_copies\.gsw.*no language 'nl'; there are: de, en, zh"),
+        (LanguageMapping(names={"de": "en"}), r"the checkpoint has a 'de' of its own"),
+        (
+            LanguageMapping(copies={"gsw": "nl"}),
+            r"model\.language_copies\.gsw.*no language 'nl'; there are: de, en, zh",
+        ),
     ],
 )
-def test_names_that_lead_nowhere(arrival: Arrival, message: str) -> None:
+def test_names_that_lead_nowhere(arrival: LanguageMapping, message: str) -> None:
     with pytest.raises(SettingsError, match=message):
-        arrive(xnli(), ["gsw"], arrival)
+        map_languages(xnli(), ["gsw"], arrival)
 
 
 def test_names_for_a_checkpoint_without_languages() -> None:
     with pytest.raises(SettingsError, match="it has no language embeddings at all"):
-        arrive(bert(), [], Arrival(names={"zh_cn": "zh"}))
+        map_languages(bert(), [], LanguageMapping(names={"zh_cn": "zh"}))
 
 
 def test_both_names_open_the_exported_checkpoint(tmp_path: Path, vocab: Any) -> None:
     start = xlm(n_langs=3, lang2id={"de": 0, "en": 1, "zh": 2}, pad_token_id=vocab.pad)
     start.save_pretrained(tmp_path / "start")
     vocab.size = 10
-    arrival = Arrival(names={"zh_cn": "zh"}, mean=True)
+    arrival = LanguageMapping(names={"zh_cn": "zh"}, mean=True)
     backbone = load(tmp_path / "start", vocab, ["zh_cn", "sw"], arrival=arrival)
     out = backbone.save_pretrained(tmp_path / "out", vocab)
     assert load(out, vocab).traits.languages == {"de": 0, "en": 1, "zh": 2, "zh_cn": 2, "sw": 3}

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlace.models.translator import joined, pieces
+from interlace.models.translator import join_pieces, split_line
 
 
 def by_character(line):
@@ -15,7 +15,7 @@ def by_character(line):
 
 
 def cut(line, most):
-    return pieces(line, by_character(line), most)
+    return split_line(line, by_character(line), most)
 
 
 @pytest.mark.parametrize(
@@ -47,13 +47,13 @@ def test_nothing_is_lost_and_no_piece_is_too_long(line, most):
 
 def test_subwords_that_share_a_character_are_not_torn_apart():
     """A character of four bytes may be four subwords."""
-    assert pieces("𝄞𝄞𝄞", np.array([0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]), 5) == ["𝄞", "𝄞", "𝄞"]
+    assert split_line("𝄞𝄞𝄞", np.array([0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]), 5) == ["𝄞", "𝄞", "𝄞"]
 
 
 def test_pieces_are_joined_as_the_language_writes():
-    assert joined(["a b", "c"], "de") == "a b c"
-    assert joined(["今天很冷。", "我们回家吧。"], "zh") == "今天很冷。我们回家吧。"
-    assert joined(["a b", "c"], "xx") == "a b c"
+    assert join_pieces(["a b", "c"], "de") == "a b c"
+    assert join_pieces(["今天很冷。", "我们回家吧。"], "zh") == "今天很冷。我们回家吧。"
+    assert join_pieces(["a b", "c"], "xx") == "a b c"
 
 
 def test_a_document_on_one_line_takes_time_by_its_length():

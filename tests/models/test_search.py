@@ -7,13 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interlace.core.errors import CheckpointError
-from interlace.models.decoding import Rules
-from interlace.models.generation import Penalty
-from interlace.models.search import beam, draws_of, greedy, highest, sampled
+from interlace.models.decoding import TokenConstraints
+from interlace.models.generation import LengthPenalty
+from interlace.models.search import beam_search, greedy_search, sample, top_k, uniform_draws
 from little_decodings import END, Little, everything, logprobs_of
 
-RULES = Rules(end=END, pad=0, never=(0,))
-PLAIN = Penalty(0.0)
+RULES = TokenConstraints(end=END, pad=0, never=(0,))
+PLAIN = LengthPenalty(0.0)
 
 
 def firsts(count):
@@ -33,7 +33,7 @@ def divisor(penalty, length):
 # ---- beam ----
 
 penalties = st.builds(
-    Penalty, exponent=st.sampled_from([-1.0, 0.0, 0.6, 1.0, 2.0]), form=st.sampled_from(["power", "gnmt"])
+    LengthPenalty, exponent=st.sampled_from([-1.0, 0.0, 0.6, 1.0, 2.0]), form=st.sampled_from(["power", "gnmt"])
 )
 
 
@@ -41,9 +41,11 @@ penalties = st.builds(
 @settings(max_examples=40)
 def test_a_beam_as_wide_as_the_space_finds_what_looking_at_everything_finds(seed, limits, penalty):
     """Four subwords of which one is forbidden and one the end: at most 8 that go on, 15 hypotheses."""
-    rules = Rules(end=END, pad=0, never=(0,))
+    rules = TokenConstraints(end=END, pad=0, never=(0,))
     seeds = [seed + row for row in range(len(limits))]
-    found = beam(Little(seeds, 4), firsts(len(limits)), torch.tensor(limits), rules, 15, penalty=penalty, stop="sure")
+    found = beam_search(
+        Little(seeds, 4), firsts(len(limits)), torch.tensor(limits), rules, 15, penalty=penalty, stop="sure"
+    )
     for row, limit in enumerate(limits):
         pairs = everything(seeds[row], 4, limit, never=(0,))
         expected = sorted(pairs, key=lambda pair: -pair[1] / divisor(penalty, len(pair[0]) + 1))
@@ -57,7 +59,7 @@ def test_stopping_surely_changes_nothing(seed, width, penalty):
     """A search that never stops by itself finds the same best one: what goes on could not have become better."""
     limit = 5
     args = (firsts(1), torch.tensor([limit]), RULES)
-    stopped = beam(Little([seed], 5), *args, width, penalty=penalty, stop="sure")
+    stopped = beam_search(Little([seed], 5), *args, width, penalty=penalty, stop="sure")
     best = hypotheses(stopped, 0)[0]
     going, ended = [((), 0.0)], []
     for _ in range(limit + 1):
@@ -82,7 +84,7 @@ def test_a_full_beam_stops_at_once_and_a_sure_one_later():
     walked = {}
     for stop in ("full", "likely", "sure"):
         little = Little(list(range(30)), 6)
-        found = beam(little, firsts(30), torch.full((30,), 12), RULES, 3, penalty=Penalty(1.0), stop=stop)
+        found = beam_search(little, firsts(30), torch.full((30,), 12), RULES, 3, penalty=LengthPenalty(1.0), stop=stop)
         assert (found.lengths >= 0).all()
         walked[stop] = sum(little.walked)
     assert walked["full"] < walked["likely"] < walked["sure"]
@@ -92,7 +94,10 @@ def test_a_full_beam_stops_at_once_and_a_sure_one_later():
 def test_greedy_is_a_beam_of_one(seed, limit):
     seeds = [seed, seed + 1, seed + 2]
     args = (firsts(3), torch.full((3,), limit), RULES)
-    one, other = greedy(Little(seeds, 7), *args), beam(Little(seeds, 7), *args, 1, penalty=PLAIN, stop="full")
+    one, other = (
+        greedy_search(Little(seeds, 7), *args),
+        beam_search(Little(seeds, 7), *args, 1, penalty=PLAIN, stop="full"),
+    )
     assert torch.equal(one.ids, other.ids)
     assert torch.equal(one.lengths, other.lengths)
     torch.testing.assert_close(one.logprobs, other.logprobs)
@@ -102,7 +107,7 @@ def test_a_longer_hypothesis_wins_with_a_higher_penalty():
     lengths = []
     for exponent in (-2.0, 0.0, 1.0, 4.0):
         args = (firsts(20), torch.full((20,), 6), RULES, 8)
-        found = beam(Little(list(range(20)), 5), *args, penalty=Penalty(exponent), stop="sure")
+        found = beam_search(Little(list(range(20)), 5), *args, penalty=LengthPenalty(exponent), stop="sure")
         lengths.append(float(found.lengths[:, 0].float().mean()))
     assert lengths == sorted(lengths)
     assert lengths[0] < lengths[-1]
@@ -110,8 +115,8 @@ def test_a_longer_hypothesis_wins_with_a_higher_penalty():
 
 def test_penalties_by_hand():
     lengths = torch.tensor([1, 4])
-    assert Penalty(0.5).of(lengths).tolist() == [1.0, 2.0]
-    assert Penalty(2.0, form="gnmt").of(lengths).tolist() == pytest.approx([1.0, 2.25])
+    assert LengthPenalty(0.5).of(lengths).tolist() == [1.0, 2.0]
+    assert LengthPenalty(2.0, form="gnmt").of(lengths).tolist() == pytest.approx([1.0, 2.25])
 
 
 # ---- what all searches share ----
@@ -120,10 +125,10 @@ def test_penalties_by_hand():
 def searches():
     draws = torch.rand((64, 20), generator=torch.Generator().manual_seed(3))
     return {
-        "greedy": lambda little, limits, rows: greedy(little, firsts(len(limits)), limits, RULES),
-        "sampled": lambda little, limits, rows: sampled(little, firsts(len(limits)), limits, RULES, draws[rows]),
-        "top": lambda little, limits, rows: sampled(little, firsts(len(limits)), limits, RULES, draws[rows], top=3),
-        "beam": lambda little, limits, rows: beam(little, firsts(len(limits)), limits, RULES, 3, penalty=PLAIN),
+        "greedy": lambda little, limits, rows: greedy_search(little, firsts(len(limits)), limits, RULES),
+        "sampled": lambda little, limits, rows: sample(little, firsts(len(limits)), limits, RULES, draws[rows]),
+        "top": lambda little, limits, rows: sample(little, firsts(len(limits)), limits, RULES, draws[rows], top=3),
+        "beam": lambda little, limits, rows: beam_search(little, firsts(len(limits)), limits, RULES, 3, penalty=PLAIN),
     }
 
 
@@ -168,7 +173,7 @@ def test_the_log_probability_is_that_of_the_whole_hypothesis_with_its_end(name):
 
 def test_rows_that_ended_are_not_walked_any_more():
     little = Little(list(range(20)), 5)
-    found = greedy(little, firsts(20), torch.full((20,), 15), RULES)
+    found = greedy_search(little, firsts(20), torch.full((20,), 15), RULES)
     lengths = found.lengths[:, 0]
     assert little.walked == [int((lengths >= place).sum()) for place in range(int(lengths.max()) + 1)]
 
@@ -191,7 +196,7 @@ def test_a_model_that_computes_no_numbers_is_named(name):
 
 
 def test_rankings_are_rows_of_their_lengths():
-    found = beam(Little([1, 2], 4), firsts(2), torch.tensor([0, 3]), RULES, 3, penalty=PLAIN, stop="sure")
+    found = beam_search(Little([1, 2], 4), firsts(2), torch.tensor([0, 3]), RULES, 3, penalty=PLAIN, stop="sure")
     assert found.lengths[0].tolist() == [0, -1, -1]
     assert found.ranked(1)[0].tolist() == []
     assert tuple(found.ranked(1)[1].tolist()) == hypotheses(found, 1)[1][0]
@@ -205,10 +210,10 @@ def test_draws_follow_the_distribution():
     """Chi-square over the subwords of the first place; 6.25 is exceeded once in ten times by chance."""
     count, size = 20_000, 6
     for temperature, top in ((1.0, 0), (2.0, 0), (1.0, 3)):
-        draws = draws_of(torch.ones(count, dtype=torch.int64), torch.Generator().manual_seed(11))
+        draws = uniform_draws(torch.ones(count, dtype=torch.int64), torch.Generator().manual_seed(11))
         little = Little([5] * count, size)
         limits = torch.ones(count, dtype=torch.int64)
-        found = sampled(little, firsts(count), limits, RULES, draws, temperature=temperature, top=top)
+        found = sample(little, firsts(count), limits, RULES, draws, temperature=temperature, top=top)
         lengths, ids = found.lengths[:, 0], found.ids[:, 0, 0]
         seen = np.bincount(torch.where(lengths == 0, END, ids).numpy(), minlength=size)
         weights = np.exp(logprobs_of(5, (), size) / temperature)
@@ -223,7 +228,7 @@ def test_draws_follow_the_distribution():
 
 def test_what_is_drawn_hangs_on_the_key_alone():
     limits = torch.tensor([3, 9, 5])
-    one, same, other = (draws_of(limits, torch.Generator().manual_seed(seed)) for seed in (1, 1, 2))
+    one, same, other = (uniform_draws(limits, torch.Generator().manual_seed(seed)) for seed in (1, 1, 2))
     assert torch.equal(one, same)
     assert one.shape == (3, 10)
     assert not torch.equal(one, other)
@@ -233,7 +238,7 @@ def test_what_is_drawn_hangs_on_the_key_alone():
 def test_the_ends_of_the_numbers_find_subwords_that_may_be_said(number):
     """A number just below 1 may have been rounded to it, and behind the last probability there is nothing."""
     draws = torch.full((50, 3), number)
-    found = sampled(Little(list(range(50)), 7), firsts(50), torch.full((50,), 2), RULES, draws)
+    found = sample(Little(list(range(50)), 7), firsts(50), torch.full((50,), 2), RULES, draws)
     assert (found.lengths >= 0).all()
     said = {token for row in found.best().to_lists() for token in row}
     assert said <= {2, 3, 4, 5, 6}
@@ -244,7 +249,7 @@ def test_the_ends_of_the_numbers_find_subwords_that_may_be_said(number):
 
 @given(st.lists(st.lists(st.integers(0, 3), min_size=6, max_size=6), min_size=1, max_size=4), st.integers(1, 8))
 def test_of_equals_the_first_is_taken(rows, count):
-    values, places = highest(torch.tensor(rows, dtype=torch.float32), count)
+    values, places = top_k(torch.tensor(rows, dtype=torch.float32), count)
     for row, taken, at in zip(rows, values.tolist(), places.tolist(), strict=True):
         assert at == sorted(range(6), key=lambda place: (-row[place], place))[:count]
         assert taken == [row[place] for place in at]

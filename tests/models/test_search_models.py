@@ -5,9 +5,16 @@ import pytest
 import torch
 
 from interlace.core.errors import SettingsError
-from interlace.models.decoding import Ensemble, Rules, evaluating, inputs_of, must_agree, read
-from interlace.models.generation import Penalty, Search
-from interlace.models.search import beam, greedy
+from interlace.models.decoding import (
+    EnsembleState,
+    TokenConstraints,
+    check_same_vocabulary,
+    encode_source,
+    encoder_inputs,
+    eval_mode,
+)
+from interlace.models.generation import LengthPenalty, SearchSettings
+from interlace.models.search import beam_search, greedy_search
 from interlace.models.translator import Translator, batches
 from little_decodings import Little, logprobs_of
 from little_translators import LINES, little_model, little_vocab
@@ -26,15 +33,15 @@ def models(vocab):
 
 
 def found_by(search, model, vocab, ids, limits):
-    with evaluating(model):
-        decoding = read(model, inputs_of(model, ids, vocab, "en"), "de")
+    with eval_mode(model):
+        decoding = encode_source(model, encoder_inputs(model, ids, vocab, "en"), "de")
         first = torch.full((len(ids),), vocab.target("de"))
-        return search(decoding, first, limits, Rules.of(vocab, model.vocab_size))
+        return search(decoding, first, limits, TokenConstraints.of(vocab, model.vocab_size))
 
 
 SEARCHES = {
-    "greedy": greedy,
-    "beam": lambda *args: beam(*args, 4, penalty=Penalty()),
+    "greedy": greedy_search,
+    "beam": lambda *args: beam_search(*args, 4, penalty=LengthPenalty()),
 }
 
 
@@ -59,7 +66,7 @@ def test_a_log_probability_is_that_of_teacher_forcing(family, models, vocab):
     model = models[family]
     ids = vocab.encode(LINES, language="en").ids
     found = found_by(SEARCHES["beam"], model, vocab, ids, torch.full((len(ids),), 15))
-    inputs = inputs_of(model, ids, vocab, "en")
+    inputs = encoder_inputs(model, ids, vocab, "en")
     with torch.no_grad():
         states = model.encode(inputs)
         said = found.best()
@@ -74,11 +81,11 @@ def test_a_log_probability_is_that_of_teacher_forcing(family, models, vocab):
 
 def test_nothing_special_is_said_and_the_unknown_only_where_asked(models, vocab):
     model = models["bert"]
-    rules = Rules.of(vocab, model.vocab_size + 3)
+    rules = TokenConstraints.of(vocab, model.vocab_size + 3)
     assert set(rules.never) == {*vocab.special_ids.tolist(), *range(vocab.size, vocab.size + 3)} - {vocab.end}
     assert vocab.target("en") in rules.never
     assert vocab.unk in rules.never
-    assert vocab.unk not in Rules.of(vocab, vocab.size, unknown=True).never
+    assert vocab.unk not in TokenConstraints.of(vocab, vocab.size, unknown=True).never
     with torch.no_grad():
         bias = model.decoder.model.get_output_embeddings().bias
         before = bias.clone()
@@ -95,7 +102,7 @@ def test_an_unknown_that_is_asked_for_is_written(vocab):
         model.decoder.model.get_output_embeddings().bias[vocab.unk] = 50.0
     (mark,) = vocab.tokens([vocab.unk])
     silent, told = (
-        Translator([model], vocab, "en", "de", Search(unknown=asked)).lines(LINES) for asked in (False, True)
+        Translator([model], vocab, "en", "de", SearchSettings(unknown=asked)).lines(LINES) for asked in (False, True)
     )
     assert all(mark not in one.text for one in silent)
     assert [one.text.count(mark) for one in told] == [one.hypotheses[0].length - 1 for one in told]
@@ -105,18 +112,18 @@ def test_an_unknown_that_is_asked_for_is_written(vocab):
 def test_the_target_language_reaches_the_decoder(vocab):
     model = little_model("bert", vocab, languages=("en", "de"))
     ids = vocab.encode(LINES, language="en").ids
-    inputs = inputs_of(model, ids, vocab, "de")
+    inputs = encoder_inputs(model, ids, vocab, "de")
     name = model.traits.language_input
     assert set(inputs[name].flatten().tolist()) == {model.traits.languages["de"]}
     tokens = torch.full((len(ids),), vocab.target("de"))
-    scores = [read(model, inputs, language).step(tokens) for language in ("en", "de")]
+    scores = [encode_source(model, inputs, language).step(tokens) for language in ("en", "de")]
     assert not torch.allclose(*scores)
-    kept = read(model, inputs, "de").select(torch.tensor([3, 3, 1]))
+    kept = encode_source(model, inputs, "de").select(torch.tensor([3, 3, 1]))
     assert kept.languages.tolist() == [model.decoder_languages["de"]] * 3
     with pytest.raises(SettingsError, match=r"no language embedding for 'fr'"):
-        read(model, inputs, "fr")
+        encode_source(model, inputs, "fr")
     with pytest.raises(SettingsError, match=r"no language embedding for 'fr'"):
-        inputs_of(model, ids, vocab, "fr")
+        encoder_inputs(model, ids, vocab, "fr")
 
 
 # ---- ensembles ----
@@ -125,7 +132,7 @@ def test_the_target_language_reaches_the_decoder(vocab):
 def test_an_ensemble_means_probabilities():
     one, two = Little([1], 5), Little([2], 5)
     mean = (np.exp(logprobs_of(1, (), 5)) + np.exp(logprobs_of(2, (), 5))) / 2
-    np.testing.assert_allclose(Ensemble((one, two)).step(torch.tensor([2]))[0].exp(), mean, rtol=1e-5)
+    np.testing.assert_allclose(EnsembleState((one, two)).step(torch.tensor([2]))[0].exp(), mean, rtol=1e-5)
 
 
 def test_a_model_with_itself_is_itself(models, vocab):
@@ -136,16 +143,16 @@ def test_a_model_with_itself_is_itself(models, vocab):
 
 
 def test_models_of_other_families_translate_together(models, vocab):
-    both = Translator([models["bert"], models["modernbert"]], vocab, "en", "de", Search(beam=3)).lines(LINES)
-    singles = [Translator([models[name]], vocab, "en", "de", Search(beam=3)).lines(LINES) for name in FAMILIES]
+    both = Translator([models["bert"], models["modernbert"]], vocab, "en", "de", SearchSettings(beam=3)).lines(LINES)
+    singles = [Translator([models[name]], vocab, "en", "de", SearchSettings(beam=3)).lines(LINES) for name in FAMILIES]
     assert all([one.text for one in both] != [one.text for one in single] for single in singles)
 
 
 def test_models_with_other_vocabularies_do_not_translate_together(vocab):
     other = little_vocab(70)
-    must_agree([vocab, vocab], ["a", "b"])
+    check_same_vocabulary([vocab, vocab], ["a", "b"])
     with pytest.raises(SettingsError, match=r"^a and b have different vocabularies"):
-        must_agree([vocab, other], ["a", "b"])
+        check_same_vocabulary([vocab, other], ["a", "b"])
 
 
 # ---- lines ----
@@ -154,9 +161,9 @@ def test_models_with_other_vocabularies_do_not_translate_together(vocab):
 @pytest.mark.parametrize(
     "search",
     [
-        Search(beam=3, n_best=2, max_ratio=0.5, max_extra=3),
-        Search(beam=1, max_ratio=0.5),
-        Search(sample=True, top=5, seed=4, max_ratio=0.5),
+        SearchSettings(beam=3, n_best=2, max_ratio=0.5, max_extra=3),
+        SearchSettings(beam=1, max_ratio=0.5),
+        SearchSettings(sample=True, top=5, seed=4, max_ratio=0.5),
     ],
 )
 def test_lines_are_translated_alike_however_they_are_batched(search, models, vocab):
@@ -176,7 +183,9 @@ def texts(translations):
 
 
 def test_equal_lines_are_drawn_apart(models, vocab):
-    drawn = Translator([models["bert"]], vocab, "en", "de", Search(sample=True, max_extra=20)).lines([LINES[0]] * 8)
+    drawn = Translator([models["bert"]], vocab, "en", "de", SearchSettings(sample=True, max_extra=20)).lines(
+        [LINES[0]] * 8
+    )
     assert len({one.text for one in drawn}) > 4
 
 
@@ -213,7 +222,7 @@ def test_a_part_that_was_held_in_another_mode_is_in_it_again(vocab):
     model = little_model("bert", vocab).train()
     held = model.decoder
     held.eval()
-    with evaluating(model):
+    with eval_mode(model):
         assert not any(part.training for part in model.modules())
     assert model.training
     assert not any(part.training for part in held.modules())

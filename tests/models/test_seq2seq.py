@@ -6,8 +6,9 @@ import pytest
 import torch
 
 from interlace.core.errors import SettingsError
-from interlace.models.build import Shape, fresh
+from interlace.models.build import from_shape
 from interlace.models.seq2seq import fresh_decoder, join
+from interlace.models.settings import Shape
 
 if TYPE_CHECKING:
     from interlace.models.seq2seq import Seq2Seq
@@ -22,7 +23,7 @@ def tiny(family: str, **more: Any) -> Shape:
 
 
 def pair(family: str, vocab: Any, seed: int = 3, **more: Any) -> Seq2Seq:
-    encoder = fresh(tiny(family, **more), vocab, () if family == "modernbert" else LANGUAGES, seed)
+    encoder = from_shape(tiny(family, **more), vocab, () if family == "modernbert" else LANGUAGES, seed)
     return join(encoder, fresh_decoder(encoder.model.config, seed)).eval()
 
 
@@ -184,7 +185,7 @@ def test_all_weights_are_trained_and_one_table_serves_both_sides(family: str, vo
     idle = [name for name, parameter in model.named_parameters() if parameter.requires_grad and parameter.grad is None]
     assert idle == []
     assert model.shared
-    assert model.decoder.model.get_output_embeddings().weight is model.table
+    assert model.decoder.model.get_output_embeddings().weight is model.input_embeddings
     assert sum(parameter.shape == (40, 16) for parameter in model.parameters()) == 1
     torch.testing.assert_close(model.logits(states.flatten(0, 1)), model.encoder.logits(states.flatten(0, 1)))
 
@@ -213,7 +214,7 @@ def test_reading_like_a_backbone(vocab: Any) -> None:
     model = pair("bert", vocab)
     assert (model.width, model.vocab_size, model.causal) == (16, 40, False)
     assert model.traits == model.encoder.traits
-    assert model.table is model.encoder.table
+    assert model.input_embeddings is model.encoder.input_embeddings
     inputs = {"input_ids": torch.tensor([[0, 5, 2]])}
     assert torch.equal(model.encode(inputs), model.hidden_states(inputs)[-1])
 
@@ -237,18 +238,18 @@ def test_an_input_that_would_be_ignored_is_refused(vocab: Any) -> None:
 
 
 def test_sides_of_other_widths_or_vocabularies_are_refused(vocab: Any) -> None:
-    encoder = fresh(tiny("bert"), vocab)
-    wide = fresh(tiny("bert", width=32), vocab)
+    encoder = from_shape(tiny("bert"), vocab)
+    wide = from_shape(tiny("bert", width=32), vocab)
     with pytest.raises(SettingsError, match="16 wide, the decoder's 32"):
         join(encoder, fresh_decoder(wide.model.config, 0))
     vocab.size = 41
     with pytest.raises(SettingsError, match="40 subwords, the decoder 41"):
-        join(encoder, fresh_decoder(fresh(tiny("bert"), vocab).model.config, 0))
+        join(encoder, fresh_decoder(from_shape(tiny("bert"), vocab).model.config, 0))
 
 
 def test_an_encoder_of_another_family_may_be_read(vocab: Any) -> None:
-    encoder = fresh(tiny("modernbert"), vocab)
-    model = join(encoder, fresh_decoder(fresh(tiny("bert"), vocab).model.config, 0)).eval()
+    encoder = from_shape(tiny("modernbert"), vocab)
+    model = join(encoder, fresh_decoder(from_shape(tiny("bert"), vocab).model.config, 0)).eval()
     states, mask = source(model)
     assert scores(model, states, mask, target(model)).shape == (3, 20, 40)
     model.train()

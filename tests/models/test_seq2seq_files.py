@@ -11,9 +11,9 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoModel, AutoModelForMaskedLM, EncoderDecoderModel
 
 from interlace.core.errors import CheckpointError, SettingsError
-from interlace.models.build import Shape, build_model, fresh, load
+from interlace.models.build import build_model, from_shape, load
 from interlace.models.seq2seq import Seq2Seq
-from interlace.models.settings import DecoderSettings, ModelSettings
+from interlace.models.settings import DecoderSettings, ModelSettings, Shape
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -154,7 +154,7 @@ def test_half_precision_on_disk_opens_as_float32(family: str, vocab: Any, tmp_pa
 
 def test_a_plain_model_of_transformers_opens_here(vocab: Any, tmp_path: Path) -> None:
     """As `EncoderDecoderModel.from_encoder_decoder_pretrained` of two ordinary checkpoints makes them."""
-    fresh(Shape(layers=1, width=8, heads=2, max_length=16), vocab, seed=1).save_pretrained(tmp_path / "one", vocab)
+    from_shape(Shape(layers=1, width=8, heads=2, max_length=16), vocab, seed=1).save_pretrained(tmp_path / "one", vocab)
     theirs: Any = EncoderDecoderModel.from_encoder_decoder_pretrained(tmp_path / "one", tmp_path / "one").eval()
     theirs.save_pretrained(tmp_path / "pair")
     model: Any = load(tmp_path / "pair", vocab).eval()

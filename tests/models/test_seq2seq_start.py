@@ -15,9 +15,9 @@ from interlace.core.errors import SettingsError
 from interlace.core.ragged import Ragged
 from interlace.data.extension import Extension
 from interlace.data.vocab import Vocab
-from interlace.models.build import Shape, build_model, fresh, load
+from interlace.models.build import build_model, from_shape, load
 from interlace.models.seq2seq import Seq2Seq
-from interlace.models.settings import DecoderSettings, ModelSettings
+from interlace.models.settings import DecoderSettings, ModelSettings, Shape
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,7 +71,7 @@ def shape(family: str, **more: Any) -> Shape:
 def checkpoint(folder: Path, family: str, vocab: Any, seed: int, *, causal: bool = False, **more: Any) -> str:
     """A checkpoint with every weight away from where fresh ones stand."""
     languages = () if family == "modernbert" else LANGUAGES
-    backbone = fresh(shape(family, **more), vocab, languages, seed, causal=causal)
+    backbone = from_shape(shape(family, **more), vocab, languages, seed, causal=causal)
     rng = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for parameter in backbone.parameters():
@@ -150,7 +150,7 @@ def test_without_a_start_each_side_is_drawn_for_itself(family: str, table: Any, 
     assert (
         model.shared
         == (table == "shared")
-        == torch.equal(model.table, model.decoder.model.get_input_embeddings().weight)
+        == torch.equal(model.input_embeddings, model.decoder.model.get_input_embeddings().weight)
     )
 
 
@@ -175,9 +175,9 @@ def test_the_side_that_takes_a_table_gives_it_to_both(reads: str, words: Any, tm
     else:
         model = build(settings_of("bert", shape=shape("bert"), decoder=DecoderSettings(start=start)), words)
     assert model.shared
-    assert torch.equal(model.table, table)
+    assert torch.equal(model.input_embeddings, table)
     none_taken = build(settings_of("bert", start=start, take="none", decoder=DecoderSettings(take="whole")), words)
-    assert torch.equal(none_taken.table, table)
+    assert torch.equal(none_taken.input_embeddings, table)
 
 
 def test_one_start_may_be_named_in_two_ways(words: Any, tmp_path: Path) -> None:
@@ -212,7 +212,7 @@ def test_tables_grow_by_what_the_vocabulary_has_beyond_the_start(words: Any, tmp
         model = build(settings_of(family, start=start), words)
         assert model.vocab_size == 42
         assert model.shared
-        assert torch.equal(model.table[:40], load(start).table)
+        assert torch.equal(model.input_embeddings[:40], load(start).table)
         head = model.decoder.model.get_output_embeddings()
         assert (len(head.weight), len(head.bias)) == (42, 42)
         ids = torch.tensor([[0, 41, 2]])

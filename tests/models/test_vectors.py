@@ -11,9 +11,9 @@ import torch
 from interlace.core.errors import DataError, SettingsError
 from interlace.data.vocab import Vocab
 from interlace.embeddings import SUBWORDS, WordVectors
-from interlace.models.build import Shape, build_model, fresh
+from interlace.models.build import build_model, from_shape
 from interlace.models.seq2seq import Seq2Seq
-from interlace.models.settings import DecoderSettings, ModelSettings
+from interlace.models.settings import DecoderSettings, ModelSettings, Shape
 from interlace.models.token_embeddings import read_vectors
 
 if TYPE_CHECKING:
@@ -81,11 +81,11 @@ def is_begun(table: torch.Tensor, drawn: torch.Tensor, vocab: Vocab, value: floa
 def test_rows_are_the_vectors_with_the_spread_of_drawn_rows(family: str, vocab: Vocab, folder: Path) -> None:
     settings = settings_of(folder, family)
     model, drawn = build_model(settings, vocab, (), 3), plain(settings, vocab)
-    assert is_begun(model.table, drawn.table, vocab)
+    assert is_begun(model.input_embeddings, drawn.input_embeddings, vocab)
     theirs = drawn.model.state_dict()
     others = {name for name, each in model.model.state_dict().items() if not torch.equal(each, theirs[name])}
-    assert all(model.model.state_dict()[name].data_ptr() == model.table.data_ptr() for name in others)
-    scale = SCALED / 2 * spread_of(drawn.table)
+    assert all(model.model.state_dict()[name].data_ptr() == model.input_embeddings.data_ptr() for name in others)
+    scale = SCALED / 2 * spread_of(drawn.input_embeddings)
     assert scale == pytest.approx(SCALED / 2 * SPREAD, rel=0.2)
     assert model.begun == {"vectors": {"rows": 2, "of": vocab.size, "scale": pytest.approx(scale, abs=1e-6)}}
     share = f"2 of {vocab.size} rows of the table ({2 / vocab.size:.1%}) begin with vectors of {folder}"
@@ -107,7 +107,7 @@ def test_a_head_of_its_own_begins_with_them_too(vocab: Vocab, folder: Path) -> N
 def test_a_file_of_vectors_does_as_well(vocab: Vocab, folder: Path, tmp_path: Path) -> None:
     WordVectors(SUBWORDS, WORDS, VECTORS).write(tmp_path / "some.vec")
     model = build_model(settings_of(tmp_path / "some.vec"), vocab, (), 3)
-    assert torch.equal(model.table, build_model(settings_of(folder), vocab, (), 3).table)
+    assert torch.equal(model.input_embeddings, build_model(settings_of(folder), vocab, (), 3).table)
 
 
 # ---- translation models ----
@@ -123,7 +123,7 @@ def test_both_sides_begin_with_them(
     model, drawn = build_model(settings, vocab, (), 3, seq2seq=True), plain(settings, vocab, seq2seq=True)
     assert isinstance(model, Seq2Seq)
     assert model.shared == (table == "shared")
-    assert is_begun(model.table, drawn.table, vocab)
+    assert is_begun(model.input_embeddings, drawn.input_embeddings, vocab)
     for which in ("get_input_embeddings", "get_output_embeddings"):
         ours, theirs = (getattr(each.decoder.model, which)().weight for each in (model, drawn))
         assert is_begun(ours, theirs, vocab)
@@ -131,13 +131,13 @@ def test_both_sides_begin_with_them(
 
 
 def test_a_decoder_with_a_start_keeps_its_own_table(vocab: Vocab, folder: Path, tmp_path: Path) -> None:
-    start = fresh(shape(), vocab, (), 9).save_pretrained(tmp_path / "start", vocab)
+    start = from_shape(shape(), vocab, (), 9).save_pretrained(tmp_path / "start", vocab)
     vocab = Vocab.load(start)
     decoder = DecoderSettings(start=str(start), table="own")
     model: Any = build_model(settings_of(folder, decoder=decoder), vocab, (), 3, seq2seq=True)
-    drawn = fresh(shape(), vocab, (), 9)
-    assert torch.equal(model.decoder.model.get_input_embeddings().weight, drawn.table)
-    assert is_begun(model.table, plain(settings_of(folder), vocab).table, vocab)
+    drawn = from_shape(shape(), vocab, (), 9)
+    assert torch.equal(model.decoder.model.get_input_embeddings().weight, drawn.input_embeddings)
+    assert is_begun(model.input_embeddings, plain(settings_of(folder), vocab).table, vocab)
     taking_none = decoder.model_copy(update={"take": "none"})
     model = build_model(settings_of(folder, decoder=taking_none), vocab, (), 3, seq2seq=True)
     table = model.decoder.model.get_input_embeddings().weight
@@ -148,7 +148,9 @@ def test_a_decoder_with_a_start_keeps_its_own_table(vocab: Vocab, folder: Path, 
 def test_a_decoder_that_is_drawn_wider_begins_wider(vocab: Vocab, folder: Path) -> None:
     decoder = DecoderSettings(table="own", shape=shape(init_std=10 * SPREAD))
     model: Any = build_model(settings_of(folder, decoder=decoder), vocab, (), 3, seq2seq=True)
-    rows = [each[rows_of(vocab)] for each in (model.table, model.decoder.model.get_input_embeddings().weight)]
+    rows = [
+        each[rows_of(vocab)] for each in (model.input_embeddings, model.decoder.model.get_input_embeddings().weight)
+    ]
     assert spread_of(rows[1]) / spread_of(rows[0]) == pytest.approx(10, rel=0.2)
 
 

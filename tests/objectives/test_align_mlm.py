@@ -12,7 +12,7 @@ from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import SettingsError
 from interlace.core.ragged import Ragged
 from interlace.data import Sentences
-from interlace.models.build import fresh
+from interlace.models.build import from_shape
 from interlace.models.settings import Shape
 from interlace.objectives import Resources
 from interlace.objectives._alignment_pairs import AlignmentPairs
@@ -50,13 +50,13 @@ def made(entries=ENTRIES, seed=0, **settings):
 def backbone(tied=True):
     """A model whose table holds `ROWS`, followed by zeros."""
     shape = Shape(family="bert", layers=1, width=8, heads=2, max_length=16, dropout=0.0, attention_dropout=0.0)
-    model = fresh(shape, VOCAB, (), seed=0)
+    model = from_shape(shape, VOCAB, (), seed=0)
     if not tied:
         head = model.model.get_output_embeddings()
         head.weight = torch.nn.Parameter(torch.zeros_like(head.weight))
     with torch.no_grad():
         for word, row in ROWS.items():
-            model.table[ID[word]] = torch.tensor([*row, 0, 0, 0, 0, 0], dtype=torch.float32)
+            model.input_embeddings[ID[word]] = torch.tensor([*row, 0, 0, 0, 0, 0], dtype=torch.float32)
     return model
 
 
@@ -126,11 +126,11 @@ def test_the_loss_brings_translations_together_and_leaves_other_rows_alone():
     objective, prepared = made()
     model = backbone()
     terms, _ = term(objective, prepared, model)
-    (gradient,) = torch.autograd.grad(terms["align"].total, [model.table])
+    (gradient,) = torch.autograd.grad(terms["align"].total, [model.input_embeddings])
     moved = gradient.abs().sum(dim=1) > 0
     assert [WORDS[i] for i in np.flatnonzero(moved.numpy())] == "old doctor alt Arzt Haus ##arzt".split()
     with torch.no_grad():
-        model.table.sub_(0.1 * gradient)
+        model.input_embeddings.sub_(0.1 * gradient)
     assert align(model) < align()
 
 
@@ -163,7 +163,7 @@ def test_two_micro_batches_give_the_gradient_of_one(settings):
         for batch in batches:
             terms = objective.loss(model, objective.modules(model), batch.to(torch.device("cpu")))
             sum(term.weight * term.total / counts[name] for name, term in terms.items()).backward()
-        return model.table.grad
+        return model.input_embeddings.grad
 
     torch.testing.assert_close(gradient([range(6)]), gradient([range(2), range(2, 6)]), atol=1e-6, rtol=1e-5)
 

@@ -12,7 +12,7 @@ from interlace.core.ragged import Ragged
 from interlace.data import Sentences
 from interlace.data.packing import Streams
 from interlace.data.vocab import Vocab
-from interlace.models.build import fresh
+from interlace.models.build import from_shape
 from interlace.models.families import Traits
 from interlace.models.settings import Shape
 from interlace.objectives import Resources
@@ -90,7 +90,7 @@ def stream(vocab, count):
 @pytest.mark.parametrize("family", ["bert", "roberta", "modernbert"])
 def test_the_loss_is_that_of_plain_logits(family, vocab):
     shape = Shape(family=family, layers=1, width=16, heads=2, max_length=16, dropout=0, attention_dropout=0)
-    backbone = fresh(shape, vocab, causal=True).eval()
+    backbone = from_shape(shape, vocab, causal=True).eval()
     clm = Clm(max_length=16)
     batch = clm.batch(stream(vocab, 3), clm.prepare(Resources(vocab, backbone.traits)), 0, None)
     batch = batch.to(torch.device("cpu"))
@@ -108,7 +108,7 @@ def test_the_loss_is_that_of_plain_logits(family, vocab):
 
 
 def test_logits_made_in_parts_give_the_same_loss_and_gradient(vocab, monkeypatch):
-    backbone = fresh(Shape(layers=1, width=16, heads=2, max_length=16, dropout=0, attention_dropout=0), vocab)
+    backbone = from_shape(Shape(layers=1, width=16, heads=2, max_length=16, dropout=0, attention_dropout=0), vocab)
     clm = Clm(max_length=16)
     batch = clm.batch(stream(vocab, 3), clm.prepare(Resources(vocab, backbone.traits)), 0, None)
     batch = batch.to(torch.device("cpu"))
@@ -133,7 +133,7 @@ def test_logits_made_in_parts_give_the_same_loss_and_gradient(vocab, monkeypatch
 
 def test_one_backbone_learns_both_ways(vocab):
     """The masked loss sees what stands to the right; the causal loss of the same backbone does not."""
-    backbone = fresh(Shape(layers=1, width=16, heads=2, max_length=16, init_std=0.5), vocab).eval()
+    backbone = from_shape(Shape(layers=1, width=16, heads=2, max_length=16, init_std=0.5), vocab).eval()
     text = stream(vocab, 4)
     changed = Sentences(Ragged(text.ids.flat.copy(), text.ids.offsets), text.words, "en")
     last = changed.ids.offsets[1:] - 1

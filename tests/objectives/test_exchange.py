@@ -13,7 +13,7 @@ from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
 from interlace.data.layout import pair_layout, sentence_layout
-from interlace.models.build import fresh
+from interlace.models.build import from_shape
 from interlace.models.settings import Shape
 from interlace.objectives._exchange import exchange, linked_words, links_of, one_to_one, only, words_of
 from interlace.objectives._exchange_modules import Start, gathered, head_of, identity
@@ -202,7 +202,7 @@ def test_links_find_the_numbers_of_both_words():
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "modernbert"])
 def test_the_two_halves_of_a_head_make_up_the_whole(family):
-    backbone = fresh(Shape(family=family, layers=1, width=16, heads=2, max_length=32), VOCAB)
+    backbone = from_shape(Shape(family=family, layers=1, width=16, heads=2, max_length=32), VOCAB)
     states = torch.randn(5, 16)
     dense, rest = head_of(backbone)
     torch.testing.assert_close(rest(dense(states)), backbone.logits(states))
@@ -214,13 +214,13 @@ def test_a_layer_starts_as_doing_nothing():
 
 
 def test_the_start_neither_learns_nor_drops_nor_follows():
-    backbone = fresh(Shape(layers=1, width=16, heads=2, max_length=32, dropout=0.5), VOCAB)
+    backbone = from_shape(Shape(layers=1, width=16, heads=2, max_length=32, dropout=0.5), VOCAB)
     start = Start(backbone)
     torch.nn.ModuleDict({"start": start}).train()
     inputs = {"input_ids": torch.arange(4, 12)[None]}
     before = start.encode(inputs)
     with torch.no_grad():
-        backbone.table.mul_(2)
+        backbone.input_embeddings.mul_(2)
     torch.testing.assert_close(start.encode(inputs), before)
     assert not before.requires_grad
     assert not any(parameter.requires_grad for parameter in start.parameters())

@@ -10,7 +10,7 @@ from torch.nn import functional
 
 from interlace.core.errors import SettingsError
 from interlace.data import Pairs
-from interlace.models.build import fresh
+from interlace.models.build import from_shape
 from interlace.models.settings import Shape
 from interlace.objectives import Resources, _smoothed
 from interlace.objectives.denoise import Denoise
@@ -138,7 +138,7 @@ def test_parts_give_the_loss_and_the_gradient_of_the_whole(monkeypatch):
 
 
 def test_a_model_that_cannot_write_is_refused():
-    encoder = fresh(Shape(family="bert", layers=1, width=16, heads=2, max_length=32), VOCAB, (), 0)
+    encoder = from_shape(Shape(family="bert", layers=1, width=16, heads=2, max_length=32), VOCAB, (), 0)
     with pytest.raises(SettingsError, match="this bert model has no decoder"):
         FORWARD.loss(encoder, nn.ModuleDict(), made(FORWARD).to(torch.device("cpu")))
 

@@ -12,13 +12,13 @@ from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
 from interlace.models.backbone import Backbone
-from interlace.models.build import fresh
+from interlace.models.build import from_shape
 from interlace.models.families import Traits
 from interlace.models.settings import Shape
 from interlace.objectives import Resources
 from interlace.objectives.tlm import Tlm
 from interlace.objectives.weam import Weam
-from interlace.training.loop import Learning
+from interlace.training.loop import TrainingModel
 
 WORDS = "<pad> </s> <s> <mask> i like green apples ich mag grüne Äpfel gern".split()
 ID = {word: number for number, word in enumerate(WORDS)}
@@ -101,7 +101,7 @@ def test_the_rate_is_the_papers():
 
 @pytest.fixture
 def backbone():
-    return fresh(Shape(layers=1, width=16, heads=2, max_length=32, dropout=0.0, attention_dropout=0.0), VOCAB)
+    return from_shape(Shape(layers=1, width=16, heads=2, max_length=32, dropout=0.0, attention_dropout=0.0), VOCAB)
 
 
 def test_losses_are_those_of_the_equations(backbone):
@@ -126,7 +126,7 @@ def test_losses_are_those_of_the_equations(backbone):
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "modernbert"])
 def test_at_first_exchanged_states_are_read_by_the_checkpoints_own_head(family):
-    backbone = fresh(Shape(family=family, layers=1, width=16, heads=2, max_length=32, dropout=0.0), VOCAB).eval()
+    backbone = from_shape(Shape(family=family, layers=1, width=16, heads=2, max_length=32, dropout=0.0), VOCAB).eval()
     weam = all_masked()
     batch = make(weam, masked="green grüne").to(CPU)  # green and grüne, each other's partner
     total = weam.loss(backbone, weam.modules(backbone), batch)["cross_lingual"].total
@@ -189,7 +189,7 @@ def test_batches_without_any_aligned_prediction_have_gradients(backbone, literal
 
 
 def test_extra_layers_are_trained_and_not_exported(backbone, tmp_path):
-    learning = Learning(backbone, {"weam": Weam()}, seed=0)
+    learning = TrainingModel(backbone, {"weam": Weam()}, seed=0)
     names = [name for name, _ in learning.named_parameters() if name.startswith("heads.")]
     assert names == [f"heads.weam.{layer}.{part}" for layer in ("exchanged", "dense") for part in ("weight", "bias")]
     before = set(backbone.model.state_dict())
@@ -212,7 +212,7 @@ def test_segments_are_refused_where_they_cannot_be():
     both = Traits("bert", 64, {"en": 2, "de": 3}, "token_type_ids")
     with pytest.raises(SettingsError, match="set segments = false or language_ids = false"):
         make(weam, traits=both)
-    roberta = fresh(Shape(family="roberta", layers=1, width=16, heads=2, max_length=32), VOCAB)
+    roberta = from_shape(Shape(family="roberta", layers=1, width=16, heads=2, max_length=32), VOCAB)
     with pytest.raises(SettingsError, match="has 1 segment embeddings; it takes 2"):
         weam.modules(roberta)
 

@@ -9,14 +9,14 @@ import torch
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
-from interlace.models.build import fresh
+from interlace.models.build import from_shape
 from interlace.models.families import Traits
 from interlace.models.settings import Shape
 from interlace.objectives import Resources
 from interlace.objectives.word_aligned import WordAligned
 from interlace.training import checkpoint
-from interlace.training.loop import Learning
-from interlace.training.optimizer import Optimise
+from interlace.training.loop import TrainingModel
+from interlace.training.optimizer import OptimizerSettings
 
 VOCAB = SimpleNamespace(pad=0, begin=1, end=2, mask=3, size=40, separator_ids=(), save_files=lambda folder: None)
 PLAIN = Traits("bert", 64)
@@ -97,7 +97,7 @@ def test_language_ids_tell_the_sides_apart():
 
 @pytest.fixture
 def backbone():
-    return fresh(SHAPE, VOCAB)
+    return from_shape(SHAPE, VOCAB)
 
 
 @pytest.mark.parametrize(("distance", "over"), [("mean", 16), ("sum", 1)])
@@ -107,7 +107,7 @@ def test_distances_are_those_of_the_paper(backbone, distance, over):
     batch = make(objective).to(CPU)
     with torch.no_grad():
         before = backbone.encode(batch.inputs)
-        backbone.table.mul_(1.5)
+        backbone.input_embeddings.mul_(1.5)
         now = backbone.encode(batch.inputs)
         terms = objective.loss(backbone, heads, batch)
 
@@ -133,7 +133,7 @@ def test_nothing_has_drifted_at_the_start(backbone, hold, subword):
 
 
 def test_the_copy_of_the_start_is_saved_but_not_learnt_and_not_exported(backbone, tmp_path):
-    learning = Learning(backbone, {"word_aligned": WordAligned()}, seed=0)
+    learning = TrainingModel(backbone, {"word_aligned": WordAligned()}, seed=0)
     heads = [parameter for name, parameter in learning.named_parameters() if name.startswith("heads.")]
     assert heads
     assert not any(parameter.requires_grad for parameter in heads)
@@ -144,8 +144,8 @@ def test_the_copy_of_the_start_is_saved_but_not_learnt_and_not_exported(backbone
 
 
 def test_a_resumed_run_holds_to_the_start_of_the_first(backbone, tmp_path):
-    learning = Learning(backbone, {"word_aligned": WordAligned()}, seed=0)
-    optimiser = Optimise(warmup=0).build(learning)
+    learning = TrainingModel(backbone, {"word_aligned": WordAligned()}, seed=0)
+    optimiser = OptimizerSettings(warmup=0).build(learning)
     batch = make(WordAligned()).to(CPU)
     loss, parts = learning("word_aligned", batch, batch.counts)
     loss.backward()
@@ -153,8 +153,8 @@ def test_a_resumed_run_holds_to_the_start_of_the_first(backbone, tmp_path):
     path = checkpoint.save(tmp_path, 1, learning, optimiser, {})
     after = learning("word_aligned", batch, batch.counts)[1]
 
-    other = Learning(fresh(SHAPE, VOCAB, seed=7), {"word_aligned": WordAligned()}, seed=0)
-    checkpoint.load(path, other, Optimise().build(other))
+    other = TrainingModel(from_shape(SHAPE, VOCAB, seed=7), {"word_aligned": WordAligned()}, seed=0)
+    checkpoint.load(path, other, OptimizerSettings().build(other))
     resumed = other("word_aligned", batch, batch.counts)[1]
     assert resumed == after
     assert after["start"] > parts["start"]

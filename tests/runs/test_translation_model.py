@@ -24,7 +24,7 @@ from interlace.tasks.pos import Pos
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from interlace.training.loop import Step
+    from interlace.training.loop import TrainingStep
 
 OBJECTIVES = {"mlm": {"max_length": 32}, "translation": {"max_length": 32}}
 
@@ -42,7 +42,7 @@ def translating(small: Path, family: str = "bert", **model: Any) -> Recipe:
 
 
 def stop_at(number: int) -> Any:
-    def watch(step: Step) -> None:
+    def watch(step: TrainingStep) -> None:
         if step.index == number:
             raise Stopped
 
@@ -104,7 +104,7 @@ def test_it_begins_from_a_masked_model_of_another_run(family: str, small: Path, 
         **before.tokenizer.get_vocab(), "<2en>": before.size, "<2xx>": before.size + 1
     }  # fmt: skip
     begun = build_model(recipe.model, vocab, recipe.languages, recipe.seed, seq2seq=True)
-    assert torch.equal(begun.table[: before.size], load(masked).table)
+    assert torch.equal(begun.input_embeddings[: before.size], load(masked).table)
     model = pretrain(recipe, tmp_path / "run")
     found: Any = load(model, Vocab.load(model))
     assert (found.vocab_size, found.shared) == (before.size + 2, True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from interlace.core.ragged import Ragged
 from interlace.data import Sentences
-from interlace.models.build import fresh
+from interlace.models.build import from_shape
 from interlace.models.families import Traits
 from interlace.models.seq2seq import fresh_decoder, join
 from interlace.models.settings import Shape
@@ -47,5 +47,5 @@ def texts(ids: Any) -> list[str]:
 def model(family: str = "bert", languages: Sequence[str] = (), seed: int = 0, **shape: Any) -> Seq2Seq:
     """A fresh one; without dropout unless `shape` asks for it."""
     small = {"layers": 1, "width": 16, "heads": 2, "max_length": 32, "dropout": 0.0, "attention_dropout": 0.0}
-    encoder = fresh(Shape(family=family, **{**small, **shape}), VOCAB, tuple(languages), seed)
+    encoder = from_shape(Shape(family=family, **{**small, **shape}), VOCAB, tuple(languages), seed)
     return join(encoder, fresh_decoder(encoder.model.config, seed))

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from interlace.data.vocab import Vocab
-from interlace.models.build import Shape, fresh
+from interlace.models.build import from_shape
 from interlace.models.seq2seq import fresh_decoder, join
+from interlace.models.settings import Shape
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,7 +36,7 @@ def little_vocab(size: int = 120) -> Vocab:
 def little_model(family: str, vocab: Vocab, seed: int = 3, languages: tuple[str, ...] = ()) -> Seq2Seq:
     """Weights so large that what it says hangs on what it reads, and an end that comes now and then."""
     shape = Shape(family=family, layers=2, width=32, heads=4, max_length=LONGEST, init_std=0.3)
-    encoder = fresh(shape, vocab, languages, seed)
+    encoder = from_shape(shape, vocab, languages, seed)
     model = join(encoder, fresh_decoder(encoder.model.config, seed)).eval()
     with torch.no_grad():
         head = model.decoder.model.get_output_embeddings()

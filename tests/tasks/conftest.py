@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from interlace.data.vocab import Vocab
-from interlace.models.build import fresh
+from interlace.models.build import from_shape
 from interlace.models.settings import Shape
 
 WORDS = ["the", "doctor", "reads", "letters", "der", "arzt", "liest", "briefe"]
@@ -22,6 +22,6 @@ def model(vocab):
 
     def make(*languages, **changes):
         settings = {"layers": 3, "width": 16, "heads": 2, "max_length": 48, "dropout": 0.0, "attention_dropout": 0.0}
-        return fresh(Shape(**(settings | changes)), vocab, languages, seed=0)
+        return from_shape(Shape(**(settings | changes)), vocab, languages, seed=0)
 
     return make

@@ -28,13 +28,13 @@ def dictionary(tmp_path):
 def aligned(vocab, backbone, pairs):
     """Sets each target word's row to its source word's, all source rows at right angles; others are far from all."""
     with torch.no_grad():
-        backbone.table[:] = -1.0
+        backbone.input_embeddings[:] = -1.0
         for number, (source, target) in enumerate(pairs):
             row = torch.eye(backbone.width)[number]
             for word in (source, target):
                 ids = vocab.encode_words([word])[0]
                 assert len(ids) == 1
-                backbone.table[int(ids[0])] = row
+                backbone.input_embeddings[int(ids[0])] = row
     return backbone
 
 
@@ -65,8 +65,8 @@ def near_the_first(vocab, backbone, rival):
     [rival] = [int(i) for i in vocab.regular_ids if vocab.tokens([i]) == [rival]]
     with torch.no_grad():
         the, der = (int(vocab.encode_words([word])[0][0]) for word in PAIRS[0])
-        backbone.table[der] += 0.3
-        backbone.table[rival] = backbone.table[the]
+        backbone.input_embeddings[der] += 0.3
+        backbone.input_embeddings[rival] = backbone.input_embeddings[the]
 
 
 @pytest.mark.parametrize(("text", "expected"), [("der arzt liest max", 75), ("der arzt liest", 100)])
@@ -110,9 +110,9 @@ def test_or_stand_at_the_mean_of_their_rows(dictionary, vocab, model):
     assert len(ids) > 1
     other = torch.eye(backbone.width)[9]
     with torch.no_grad():
-        backbone.table[torch.as_tensor(ids)] = 0.0
-        backbone.table[int(ids[-1])] = other
-        backbone.table[int(vocab.encode_words(["briefe"])[0][0])] = other
+        backbone.input_embeddings[torch.as_tensor(ids)] = 0.0
+        backbone.input_embeddings[int(ids[-1])] = other
+        backbone.input_embeddings[int(vocab.encode_words(["briefe"])[0][0])] = other
     root = dictionary(*PAIRS[:3], ("xy", "briefe"))
     assert measured(root, vocab, backbone, pieces="mean") == {"p@1": 100, "coverage": 100}
 
@@ -129,7 +129,7 @@ def test_a_words_own_row_is_no_candidate(dictionary, vocab, model):
     backbone = aligned(vocab, model(), PAIRS)
     with torch.no_grad():
         der, arzt = (int(vocab.encode_words([word])[0][0]) for word in ("der", "arzt"))
-        backbone.table[arzt] = backbone.table[der] + 0.1
+        backbone.input_embeddings[arzt] = backbone.input_embeddings[der] + 0.1
     root = dictionary(("the", "der"), ("der", "arzt"), ("reads", "liest"))
     assert measured(root, vocab, backbone)["p@1"] == 100
     assert measured(root, vocab, backbone, identical=True)["p@1"] == pytest.approx(200 / 3)
@@ -179,19 +179,19 @@ def test_words_that_cannot_be_asked_weigh_nothing(dictionary, vocab, model):
 def test_language_embeddings_are_added_as_the_model_adds_them(dictionary, vocab, model):
     root, backbone = dictionary(*PAIRS), aligned(vocab, model("en", "de"), PAIRS)
     with torch.no_grad():
-        backbone.language_table[:] = 0.0
-        backbone.language_table[backbone.traits.languages["en"]] = 10 * torch.eye(backbone.width)[0]
+        backbone.language_embeddings[:] = 0.0
+        backbone.language_embeddings[backbone.traits.languages["en"]] = 10 * torch.eye(backbone.width)[0]
     assert measured(root, vocab, backbone)["p@1"] == 25  # all English words lie by the first
     assert measured(root, vocab, backbone, language_ids=False)["p@1"] == 100
     with torch.no_grad():
-        backbone.language_table[:] = 10 * torch.eye(backbone.width)[0]
+        backbone.language_embeddings[:] = 10 * torch.eye(backbone.width)[0]
     assert measured(root, vocab, backbone)["p@1"] == 100
 
 
 def test_a_language_without_an_embedding_leaves_both_sides_as_they_are(dictionary, vocab, model):
     root, backbone = dictionary(*PAIRS), aligned(vocab, model("en"), PAIRS)
     with torch.no_grad():
-        backbone.language_table[:] = 10 * torch.eye(backbone.width)[0]
+        backbone.language_embeddings[:] = 10 * torch.eye(backbone.width)[0]
     assert measured(root, vocab, backbone)["p@1"] == 100
     with pytest.raises(SettingsError, match="no language embedding for 'de'"):
         measured(root, vocab, backbone, language_ids=True)

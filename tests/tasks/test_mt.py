@@ -14,7 +14,7 @@ from accelerate import Accelerator
 from interlace.core.errors import DataError, SettingsError
 from interlace.data.vocab import Vocab
 from interlace.models import translator
-from interlace.models.build import fresh
+from interlace.models.build import from_shape
 from interlace.models.seq2seq import Seq2Seq, fresh_decoder, join
 from interlace.models.settings import Shape
 from interlace.tasks import TASKS
@@ -22,8 +22,8 @@ from interlace.tasks._bleu import bleu
 from interlace.tasks._files import Part
 from interlace.tasks._outcomes import Measured
 from interlace.tasks._read import read_parts_of_both
-from interlace.training.evaluation_job import Cell
-from interlace.training.fine_tuning import score_cell
+from interlace.training.evaluation_job import EvaluationJob
+from interlace.training.fine_tuning import score_job
 from interlace.training.predictions import outcomes_file, read_outcomes
 
 WORDS = {"the": "der", "doctor": "arzt", "reads": "liest", "letters": "briefe", "Ion": "Ion"}
@@ -47,7 +47,7 @@ def root(tmp_path):
 @pytest.fixture(scope="module")
 def model(vocab):
     shape = Shape(family="modernbert", layers=1, width=16, heads=2, max_length=24, dropout=0.0, attention_dropout=0.0)
-    encoder = fresh(shape, vocab, (), seed=0)
+    encoder = from_shape(shape, vocab, (), seed=0)
     return join(encoder, fresh_decoder(encoder.model.config, 0))
 
 
@@ -257,10 +257,10 @@ def test_what_the_model_says_hangs_on_no_batches_and_is_kept(root, vocab, model,
         into = tmp_path / str(tokens)
         search = {"beam": 2, "max_ratio": 1.0, "max_extra": 2}
         measured = task(targets=["en-de", "de-en"], search=search, tokens_per_batch=tokens)
-        cell = Cell(
+        cell = EvaluationJob(
             "mt", measured, lambda: model, vocab, root, "en", [], 0, Accelerator(cpu=True), into=into, key="model"
         )
-        rows += score_cell(cell)
+        rows += score_job(cell)
         files.append((into / "predictions/mt.zero-shot.0.de-en.txt").read_text(encoding="utf-8"))
     assert files[0] == files[1]
     assert len(files[0].split("\n")) == len(ENGLISH) + 1

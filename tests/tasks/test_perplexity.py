@@ -16,14 +16,14 @@ from interlace.core.errors import CheckpointError, DataError, SettingsError
 from interlace.core.ragged import Ragged
 from interlace.data import Sentences
 from interlace.data.vocab import Vocab
-from interlace.models.build import config_of, fresh, load
+from interlace.models.build import config_of, from_shape, load
 from interlace.models.settings import Shape
 from interlace.tasks import TASKS
 from interlace.tasks._likelihood import running
 from interlace.tasks.perplexity import Perplexity
 from interlace.training.device import accelerator_for
-from interlace.training.evaluation_job import Cell
-from interlace.training.fine_tuning import score_cell
+from interlace.training.evaluation_job import EvaluationJob
+from interlace.training.fine_tuning import score_job
 
 LINES = ["the doctor reads letters", "letters", "the doctor reads the letters the doctor reads", "der arzt"]
 
@@ -127,7 +127,7 @@ def test_per_subword_only_models_of_one_vocabulary_are_compared(vocab, model, te
     for per, same in (("word", True), ("subword", False)):
         names = {
             Perplexity(per=per)
-            .measure(fresh(Shape(layers=1, width=16, heads=2, max_length=128), made), made, lines)
+            .measure(from_shape(Shape(layers=1, width=16, heads=2, max_length=128), made), made, lines)
             .examples.identity
             for made, lines in models
         }
@@ -170,7 +170,7 @@ def test_a_word_of_several_subwords_is_one_word(vocab, model):
 def small():
     """A vocabulary that cannot spell all (a strange letter is a blank and the unknown subword), and a model over it."""
     vocab = Vocab.learn({"en": ["the doctor reads letters"] * 20}, size=60, kind="bpe")
-    return vocab, fresh(Shape(layers=1, width=16, heads=2, max_length=48), vocab, seed=0)
+    return vocab, from_shape(Shape(layers=1, width=16, heads=2, max_length=48), vocab, seed=0)
 
 
 @pytest.mark.parametrize("kind", ["causal", "pseudo", "masked"])
@@ -240,7 +240,7 @@ def test_a_pseudo_perplexity_never_stands_among_perplexities(vocab, model, text,
     """Tables are by the metric of a row; a model that reads both ways would win any of them."""
     (tmp_path / "de").write_text("\n".join(LINES))
     task = Perplexity(kind=kind, files="{language}")
-    cell = Cell("ppl", task, model, vocab, tmp_path, "de", [], 0, accelerator_for("no", threads=1))
-    (row,) = score_cell(cell)
+    cell = EvaluationJob("ppl", task, model, vocab, tmp_path, "de", [], 0, accelerator_for("no", threads=1))
+    (row,) = score_job(cell)
     assert (row["metric"], row["score"]) == (name, row["scores"][f"{name} per subword"])
     assert task.scale(name) == ("per subword", False)

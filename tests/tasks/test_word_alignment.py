@@ -37,7 +37,7 @@ def translated(vocab, model):
     rows = vocab.encode_words(" ".join([*SOURCE[:1], *TARGET[:1]]).split())
     assert (rows.lengths == 1).all()
     with torch.no_grad():
-        backbone.table[rows.flat[4:].tolist()] = backbone.table[rows.flat[:4].tolist()]
+        backbone.input_embeddings[rows.flat[4:].tolist()] = backbone.input_embeddings[rows.flat[:4].tolist()]
     return backbone
 
 

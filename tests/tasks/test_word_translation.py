@@ -183,7 +183,7 @@ def test_a_dictionary_that_was_read_as_a_whole_is_scored_with_a_warning(root, ca
 
 def test_the_table_gives_means_of_subwords_or_single_ones_alone(vocab, model):
     backbone = model()
-    table = backbone.table.detach().numpy()
+    table = backbone.input_embeddings.detach().numpy()
     ids = vocab.encode_words(["doctor", "xy"])
     assert ids.lengths.tolist()[0] == 1 < ids.lengths.tolist()[1]
     found = Reading().vectors(backbone, vocab, "en", ["doctor", "xy", "doctor"])
@@ -217,7 +217,7 @@ def test_a_model_s_whole_words_are_candidates(root, vocab, model):
         for number, word in enumerate(["doctor", "arzt", "liest"]):
             row = torch.zeros(backbone.width)
             row[0], row[1] = 1, (0, 0.2, 0.1)[number]
-            backbone.table[int(vocab.encode_words([word])[0][0])] = row
+            backbone.input_embeddings[int(vocab.encode_words([word])[0][0])] = row
     folder = root(("doctor", "arzt"))
     for candidates, expected in (("dictionary", 100), ("vocabulary", 0)):
         task = WordTranslation(candidates=candidates)

@@ -13,7 +13,7 @@ from interlace.data.packing import Streams
 from interlace.data.vocab import Vocab
 from interlace.experiments import Recipe
 from interlace.experiments.holding_out import held_out
-from interlace.models.build import fresh
+from interlace.models.build import from_shape
 from interlace.models.settings import Shape
 from interlace.objectives import Resources, Term
 from interlace.objectives.clm import Clm
@@ -30,7 +30,7 @@ def vocab():
 
 @pytest.fixture(scope="module")
 def backbone(vocab):
-    return fresh(Shape(layers=1, width=16, heads=2, max_length=128), vocab, seed=1, causal=True)
+    return from_shape(Shape(layers=1, width=16, heads=2, max_length=128), vocab, seed=1, causal=True)
 
 
 def sentences(vocab, *lines):

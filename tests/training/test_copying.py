@@ -6,14 +6,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from interlace.training.callbacks import Copying
+from interlace.training.callbacks import CopyingWarning
 
 
 @pytest.fixture
 def warnings(caplog):
     def of(shares, ratio=1.0, corpora=("de",), **settings):
         caplog.clear()
-        observer = Copying(**settings)
+        observer = CopyingWarning(**settings)
         with caplog.at_level(logging.WARNING):
             for index, share in enumerate(shares, 1):
                 observer(

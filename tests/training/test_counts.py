@@ -8,7 +8,7 @@ import torch
 
 from interlace.core.errors import RunError
 from interlace.objectives import Batch
-from interlace.training.loop import Counting
+from interlace.training.loop import StepCounts
 
 SOURCE = SimpleNamespace(name="mine/en", objective="mine")
 
@@ -33,12 +33,12 @@ class Processes:
 
 
 def alone():
-    return Counting(SimpleNamespace(num_processes=1, device=torch.device("cpu")))
+    return StepCounts(SimpleNamespace(num_processes=1, device=torch.device("cpu")))
 
 
 def two(monkeypatch, sends, names):
     monkeypatch.setattr("accelerate.utils.gather_object", lambda mine: [*mine, names])
-    return Counting(Processes(sends))
+    return StepCounts(Processes(sends))
 
 
 def test_micro_batches_are_summed():

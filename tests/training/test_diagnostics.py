@@ -10,7 +10,7 @@ import torch
 from interlace.alignment.lexicon import Lexicon
 from interlace.data import Pairs
 from interlace.data.vocab import Vocab
-from interlace.models.build import fresh
+from interlace.models.build import from_shape
 from interlace.models.settings import Shape
 from interlace.objectives import Resources
 from interlace.objectives._lexicons import Dictionary
@@ -19,14 +19,14 @@ from interlace.objectives.mlm import Mlm
 from interlace.objectives.translation import Translation
 from interlace.tasks.retrieval import Retrieval
 from interlace.training.diagnostics import (
-    Diagnostics,
+    DiagnosticProbes,
+    DiagnosticsCallback,
     HeldOut,
-    PairRows,
-    Probes,
+    ProbePairs,
     accuracies,
-    beginning,
     cosine_gap,
     diagnose,
+    first_batches,
     hold_out,
     linear_cka,
 )
@@ -44,7 +44,7 @@ def vocab():
 
 @pytest.fixture
 def backbone(vocab):
-    return fresh(Shape(layers=2, width=16, heads=2, max_length=64, dropout=0.5), vocab, seed=1).train()
+    return from_shape(Shape(layers=2, width=16, heads=2, max_length=64, dropout=0.5), vocab, seed=1).train()
 
 
 def lines(words, count=12):
@@ -172,7 +172,7 @@ def test_accuracies_by_hand():
     model.encode = lambda states, causal: calls.append((causal, model.training)) or states
     model.logits, model.vocab_size = lambda states: states, 9
     batches = [guesses([1, 2, 3], [1, 2, 0]), guesses([4], [4])]
-    masked, causal = SimpleNamespace(backbone="masked"), SimpleNamespace(backbone="causal")
+    masked, causal = SimpleNamespace(architecture="masked"), SimpleNamespace(architecture="causal")
     held_out = [
         HeldOut("en", masked, batches),
         HeldOut("de", masked, batches[:1]),
@@ -196,7 +196,7 @@ def test_many_predictions_are_scored_in_parts(monkeypatch, backbone, vocab):
 @pytest.mark.parametrize(("tokens", "batches"), [(1, 1), (10, 1), (11, 2), (1000, 3)])
 def test_the_beginning_of_held_out_text(tokens, batches):
     held_out = HeldOut("en", Mlm(), [guesses([1] * 10, [1] * 10)] * 3)
-    assert len(beginning(held_out, tokens).batches) == batches
+    assert len(first_batches(held_out, tokens).batches) == batches
 
 
 # ---- all together ----
@@ -210,21 +210,23 @@ def test_words_are_found_where_their_rows_are_alike(backbone, vocab):
             for word in entry:
                 row = vocab.encode_words([word])[0]
                 assert len(row) == 1
-                backbone.table[row] = 0
-                backbone.table[row, number] = 1
+                backbone.input_embeddings[row] = 0
+                backbone.input_embeddings[row, number] = 1
         wrong = vocab.encode_words([entries[0][1]])[0]
-        backbone.table[wrong] *= -1  # `das` now lies opposite to `the`
+        backbone.input_embeddings[wrong] *= -1  # `das` now lies opposite to `the`
     dictionary = Dictionary().prepare(
         Resources(vocab, backbone.traits, lexicons={("en", "de"): lexicon}), "test", most=4
     )
-    probes = Probes(vocab, Retrieval(), frozenset({"alignment"}), dictionaries={"en-de": dictionary})
+    probes = DiagnosticProbes(vocab, Retrieval(), frozenset({"alignment"}), dictionaries={"en-de": dictionary})
     assert diagnose(backbone, probes, CPU) == {"alignment/en-de": 83.333, "alignment/mean": 83.333}
 
 
 def test_the_same_text_on_both_sides_is_found_and_in_another_order_is_not(backbone, vocab):
     text = lines(ENGLISH)
-    same, moved = (PairRows(pairs(vocab, text, other), "dev") for other in (text, text[1:] + text[:1]))
-    found, lost = (diagnose(backbone, Probes(vocab, Retrieval(), pairs=(rows,)), CPU) for rows in (same, moved))
+    same, moved = (ProbePairs(pairs(vocab, text, other), "dev") for other in (text, text[1:] + text[:1]))
+    found, lost = (
+        diagnose(backbone, DiagnosticProbes(vocab, Retrieval(), pairs=(rows,)), CPU) for rows in (same, moved)
+    )
     assert found["retrieval/en-de"] == found["retrieval/de-en"] == found["retrieval/mean"] == 100
     assert lost["retrieval/en-de"] == lost["retrieval/de-en"] == 0
     assert found["gap/en-de"] > 0 > lost["gap/en-de"]
@@ -234,22 +236,22 @@ def test_the_same_text_on_both_sides_is_found_and_in_another_order_is_not(backbo
 
 
 def test_the_settings_of_retrieval_say_which_vectors_are_compared(backbone, vocab):
-    rows = PairRows(pairs(vocab, lines(ENGLISH), lines(GERMAN)), "dev")
+    rows = ProbePairs(pairs(vocab, lines(ENGLISH), lines(GERMAN)), "dev")
 
     def gap(**settings):
-        probes = Probes(vocab, Retrieval(**settings), frozenset({"gap"}), (rows,))
+        probes = DiagnosticProbes(vocab, Retrieval(**settings), frozenset({"gap"}), (rows,))
         return diagnose(backbone, probes, CPU)["gap/en-de"]
 
     assert len({gap(), gap(layer=0), gap(layer=-1), gap(centre=True)}) == 4
-    everything = diagnose(backbone, Probes(vocab, Retrieval(layer=0), pairs=(rows,)), CPU)
+    everything = diagnose(backbone, DiagnosticProbes(vocab, Retrieval(layer=0), pairs=(rows,)), CPU)
     assert everything["gap/en-de"] == gap(layer=0)
 
 
 def test_nothing_is_drawn_and_the_model_is_left_as_it_was(backbone, vocab):
     mlm = Mlm(max_length=16)
     prepared = mlm.prepare(Resources(vocab, backbone.traits))
-    probes = Probes(
-        vocab, Retrieval(), pairs=(PairRows(pairs(vocab, lines(ENGLISH), lines(GERMAN)), "dev"),),
+    probes = DiagnosticProbes(
+        vocab, Retrieval(), pairs=(ProbePairs(pairs(vocab, lines(ENGLISH), lines(GERMAN)), "dev"),),
         held_out=[hold_out("en", vocab.encode(lines(ENGLISH), language="en"), mlm, prepared)],
     )  # fmt: skip
     before = {name: value.clone() for name, value in backbone.state_dict().items()}
@@ -263,9 +265,9 @@ def test_nothing_is_drawn_and_the_model_is_left_as_it_was(backbone, vocab):
 
 def test_means_are_over_corpora_and_by_layer(backbone, vocab):
     text = lines(ENGLISH)
-    german = PairRows(pairs(vocab, text, text), "dev")
+    german = ProbePairs(pairs(vocab, text, text), "dev")
     other = Pairs(vocab.encode(text, language="en"), vocab.encode(text[1:] + text[:1], language="xx"))
-    found = diagnose(backbone, Probes(vocab, Retrieval(), pairs=(german, PairRows(other, "train"))), CPU)
+    found = diagnose(backbone, DiagnosticProbes(vocab, Retrieval(), pairs=(german, ProbePairs(other, "train"))), CPU)
     assert found["retrieval/mean"] == 50
     assert found["cka/mean/1"] == pytest.approx((found["cka/en-de/1"] + found["cka/en-xx/1"]) / 2, abs=1e-5)
 
@@ -275,7 +277,9 @@ def test_means_are_over_corpora_and_by_layer(backbone, vocab):
 
 def test_it_measures_before_the_first_step_now_and_then_and_after_the_last():
     rows = []
-    made = Diagnostics(lambda: {"gap/en-de": 0.5}, every=4, last=10, record=rows.append, on={"en-de": {"pairs": 9}})
+    made = DiagnosticsCallback(
+        lambda: {"gap/en-de": 0.5}, every=4, last=10, record=rows.append, on={"en-de": {"pairs": 9}}
+    )
     made.begin()
     for index in range(1, 11):
         made(SimpleNamespace(index=index))

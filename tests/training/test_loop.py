@@ -10,14 +10,14 @@ from interlace.core.errors import RunError
 from interlace.core.ragged import Ragged
 from interlace.data import Sentences
 from interlace.data.vocab import Vocab
-from interlace.models.build import fresh
+from interlace.models.build import from_shape
 from interlace.models.settings import Shape
 from interlace.objectives import Resources
 from interlace.objectives.mlm import Mlm
 from interlace.training.device import accelerator_for
-from interlace.training.loop import Learning, Progress, Training, steps
-from interlace.training.mixture import Mixture, Source
-from interlace.training.optimizer import Optimise
+from interlace.training.loop import Progress, Training, TrainingModel, steps
+from interlace.training.mixture import Mixture, MixtureSource
+from interlace.training.optimizer import OptimizerSettings
 
 
 @dataclass
@@ -45,11 +45,11 @@ def training(vocab, size, micro_batches, dropout=0.0, last=4):
     # everything is masked, so that what is predicted does not depend on the split
     mlm = Mlm(masking={"rate": 1, "mask_share": 1, "random_share": 0})
     shape = Shape(layers=1, width=16, heads=2, max_length=32, dropout=dropout, attention_dropout=dropout)
-    backbone = fresh(shape, vocab, seed=1)
-    source = Source("mlm", "en", mlm, mlm.prepare(Resources(vocab, backbone.traits)), Rows(rows, size))
+    backbone = from_shape(shape, vocab, seed=1)
+    source = MixtureSource("mlm", "en", mlm, mlm.prepare(Resources(vocab, backbone.traits)), Rows(rows, size))
     accelerator = accelerator_for("no", threads=1)
-    model = accelerator.prepare(Learning(backbone, {"mlm": mlm}, 0))
-    settings = Optimise(learning_rate=0.01, warmup=0)
+    model = accelerator.prepare(TrainingModel(backbone, {"mlm": mlm}, 0))
+    settings = OptimizerSettings(learning_rate=0.01, warmup=0)
     return Training(model, Mixture([source], 0), settings.build(model), settings, accelerator, last, micro_batches)
 
 
@@ -96,7 +96,7 @@ def test_a_diverged_step_stops_before_it_reaches_the_weights(vocab):
     run = steps(made, Progress())
     next(run)
     with torch.no_grad():
-        made.model.backbone.table[:] = torch.inf
+        made.model.backbone.input_embeddings[:] = torch.inf
     before = weights(made)
     with pytest.raises(RunError, match=r"step 2, mlm/en: the (mlm|gradient norm) is nan.*learning rate"):
         next(run)

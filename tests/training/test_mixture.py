@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlace.core.errors import SettingsError
-from interlace.training.mixture import Mixture, Source, capped
+from interlace.training.mixture import Mixture, MixtureSource, capped_shares
 
 
 def source(objective, corpus="en", size=1.0, weight="1", batches=10):
-    return Source(objective, corpus, None, None, range(batches), size, weight)
+    return MixtureSource(objective, corpus, None, None, range(batches), size, weight)
 
 
 def test_shares_follow_the_weights():
@@ -36,7 +36,7 @@ def test_counters_advance_by_the_slots():
 
 
 def test_a_source_may_give_the_same_batches_again():
-    repeated = Source("back_translation", "en", None, None, range(10), repeats=3)
+    repeated = MixtureSource("back_translation", "en", None, None, range(10), repeats=3)
     mixture = Mixture([repeated, source("mlm")], seed=0)
     draws = list(mixture.draws(0, 40, (), slots=2))
     firsts = [draw.first for draw in draws if draw.source == 0]
@@ -104,11 +104,11 @@ def test_a_language_in_several_corpora_is_one_language():
 
 def test_no_corpus_is_read_more_often_than_allowed():
     sources = [source("mlm", "en", batches=1000), source("mlm", "de", batches=1000), source("mlm", "is", batches=20)]
-    free, capped = Mixture(sources, 0, alpha="0"), Mixture(sources, 0, alpha="0", most_passes=2)
+    free, capped_shares = Mixture(sources, 0, alpha="0"), Mixture(sources, 0, alpha="0", most_passes=2)
     assert share_of(free, 0, 1000, 2) == pytest.approx(1 / 3, abs=0.04)
-    assert share_of(capped, 0, 1000, 2) == pytest.approx(2 * 20 / 1000, abs=0.015)
-    assert share_of(capped, 0, 1000, 0) == pytest.approx(0.48, abs=0.04)  # the others share what it may not have
-    assert list(capped.draws(500, 1000, [0] * 3, 1))[-1].step == 1000
+    assert share_of(capped_shares, 0, 1000, 2) == pytest.approx(2 * 20 / 1000, abs=0.015)
+    assert share_of(capped_shares, 0, 1000, 0) == pytest.approx(0.48, abs=0.04)  # the others share what it may not have
+    assert list(capped_shares.draws(500, 1000, [0] * 3, 1))[-1].step == 1000
 
 
 def test_passes_count_the_slots_and_the_other_objectives():
@@ -133,7 +133,7 @@ def test_more_passes_than_allowed_are_refused_with_the_least_that_would_do():
 def test_capped_shares_are_shares_within_their_limits(pairs):
     shares, limits = (np.array(column, float) for column in zip(*pairs, strict=True))
     shares, limits = shares / shares.sum(), limits / 50
-    found = capped(shares, limits)
+    found = capped_shares(shares, limits)
     assert found.sum() == pytest.approx(1)
     assert (found[shares == 0] == 0).all()
     if limits[shares > 0].sum() >= 1:

@@ -13,7 +13,7 @@ from interlace.data import Sentences
 from interlace.data.vocab import Vocab
 from interlace.experiments import read_recipe
 from interlace.experiments.holding_out import held_out
-from interlace.models.build import fresh
+from interlace.models.build import from_shape
 from interlace.models.settings import Shape
 from interlace.objectives import Resources, Term
 from interlace.objectives.mlm import Mlm
@@ -27,7 +27,7 @@ def vocab():
 
 @pytest.fixture(scope="module")
 def backbone(vocab):
-    return fresh(Shape(layers=1, width=16, heads=2, max_length=128), vocab, seed=1)
+    return from_shape(Shape(layers=1, width=16, heads=2, max_length=128), vocab, seed=1)
 
 
 def rows(vocab, count, length=62):

@@ -5,25 +5,40 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from interlace.training.selection import Fit, Group, collapsed, entropy, fits_of, groups_of, least_of
+from interlace.training.selection import (
+    FineTuneRun,
+    SelectionGroup,
+    baseline_loss,
+    collapsed,
+    entropy,
+    runs_of_settings,
+    selection_groups,
+)
 
 ZERO, TEST, TRAIN, ALL = "zero-shot", "translate-test", "translate-train", "translate-train-all"
 
 
 def test_one_fine_tuning_serves_both_settings_of_the_source_language():
-    assert fits_of([ZERO, TEST], "en", ["de", "en", "de"]) == [
-        Fit(["en"], [(ZERO, "en"), (ZERO, "de"), (TEST, "de")]),
+    assert runs_of_settings([ZERO, TEST], "en", ["de", "en", "de"]) == [
+        FineTuneRun(["en"], [(ZERO, "en"), (ZERO, "de"), (TEST, "de")]),
     ]
 
 
 def test_a_model_a_language_and_one_for_all():
-    assert fits_of([TRAIN], "en", ["de", "fr"]) == [Fit(["de"], [(TRAIN, "de")]), Fit(["fr"], [(TRAIN, "fr")])]
-    assert fits_of(["supervised"], "en", ["de"]) == [Fit(["de"], [("supervised", "de")])]
-    assert fits_of([ALL], "en", ["de"]) == [Fit(["en", "de"], [(ALL, "en"), (ALL, "de")])]
+    assert runs_of_settings([TRAIN], "en", ["de", "fr"]) == [
+        FineTuneRun(["de"], [(TRAIN, "de")]),
+        FineTuneRun(["fr"], [(TRAIN, "fr")]),
+    ]
+    assert runs_of_settings(["supervised"], "en", ["de"]) == [FineTuneRun(["de"], [("supervised", "de")])]
+    assert runs_of_settings([ALL], "en", ["de"]) == [FineTuneRun(["en", "de"], [(ALL, "en"), (ALL, "de")])]
 
 
 def judges(rule, settings):
-    return [(group.items, group.judges) for fit in fits_of(settings, "en", ["de"]) for group in groups_of(rule, fit)]
+    return [
+        (group.items, group.judges)
+        for fit in runs_of_settings(settings, "en", ["de"])
+        for group in selection_groups(rule, fit)
+    ]
 
 
 def test_who_judges():
@@ -45,7 +60,7 @@ def test_translated_test_text_is_judged_like_training_text():
 
 
 def test_the_first_of_equal_checks_is_kept_and_none_is_never_better():
-    group = Group([(ZERO, "de")], ["en", "de"])
+    group = SelectionGroup([(ZERO, "de")], ["en", "de"])
     given = [(float("nan"), 1.0), (20.0, 40.0), (40.0, 20.0), (10.0, 60.0)]
     assert [group.improves({"en": en, "de": de}, greater=True) for en, de in given] == [False, True, False, True]
     assert group.best == 35
@@ -53,7 +68,7 @@ def test_the_first_of_equal_checks_is_kept_and_none_is_never_better():
 
 
 def test_less_may_be_better():
-    group = Group([(ZERO, "de")], ["de"])
+    group = SelectionGroup([(ZERO, "de")], ["de"])
     assert [group.improves({"de": score}, greater=False) for score in (30.0, 40.0, 20.0)] == [True, False, True]
 
 
@@ -78,13 +93,13 @@ def test_collapse(predictions, gold, loss, expected):
 
 def test_what_is_no_label_cannot_be_judged():
     assert not collapsed(np.array([1.0, 1.0]), np.array([0, 1]), 9.0, 1.0)
-    assert least_of([]) == np.inf
+    assert baseline_loss([]) == np.inf
 
 
 def test_answers_are_judged_by_the_loss_alone():
     spans = np.zeros(2, [("start", "i4")])
-    least = least_of([np.array([1, 2, 3, 4]), np.array([1, 1, 2, 2])])
+    least = baseline_loss([np.array([1, 2, 3, 4]), np.array([1, 1, 2, 2])])
     assert least == pytest.approx((np.log(4) + np.log(2)) / 2)
     assert collapsed(spans, spans, 1.03, least)
     assert not collapsed(spans, spans, 1.0, least)
-    assert not collapsed(spans, spans, 1.0, least_of([np.array([1, 1])]))  # all answers stand at one place
+    assert not collapsed(spans, spans, 1.0, baseline_loss([np.array([1, 1])]))  # all answers stand at one place

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from interlace.core import progress as callbacks
-    from interlace.training.loop import Step
+    from interlace.training.loop import TrainingStep
 
 log = logging.getLogger(__name__)
 LOG_EVERY = 30.0  # seconds between lines where no terminal shows a bar
 
 
 @contextmanager
-def training_bar(title: str, total: int | None) -> Iterator[Callable[[Step], None]]:
+def training_bar(title: str, total: int | None) -> Iterator[Callable[[TrainingStep], None]]:
     """Rate in real tokens a second, time left, and the latest losses; yields the observer that moves the bar."""
     columns = (
         TextColumn("{task.description}"),
@@ -45,7 +45,7 @@ def training_bar(title: str, total: int | None) -> Iterator[Callable[[Step], Non
         speed, last = 0.0, 0
         logged = time.monotonic()
 
-        def watch(step: Step) -> None:
+        def watch(step: TrainingStep) -> None:
             nonlocal speed, last, logged
             if step.index <= last:  # another training
                 losses.clear()

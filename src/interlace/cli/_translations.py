@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from interlace.experiments.part import Stretch
     from interlace.experiments.translate import Interpreter, Window
-    from interlace.models.translator import Translated
+    from interlace.models.translator import Translation
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ class Form:
             for row in self._rows(number, line, translation)
         ]
 
-    def _rows(self, number: int, line: str, translation: Translated) -> Iterator[str]:
+    def _rows(self, number: int, line: str, translation: Translation) -> Iterator[str]:
         if self.as_json:
             found = [
                 {"text": one.text, "score": round(one.score, 4), "logprob": round(one.logprob, 4), "length": one.length}

@@ -15,7 +15,7 @@ from interlace.cli._options import Changes, parse_changes
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from interlace.training.loop import Step
+    from interlace.training.loop import TrainingStep
 
 RECIPES = ("tiny/mlm", "tiny/alm", "tiny/align-mlm")
 TASKS = ("pos", "retrieval", "embedding_alignment")  # inference takes as long to tune as all three to pre-train
@@ -49,6 +49,6 @@ def demo(
     output.print(f"report: {page}", soft_wrap=True, highlight=False)
 
 
-def _same(bar: Callable[[Step], None], _task: str, _seed: int) -> Callable[[Step], None]:
+def _same(bar: Callable[[TrainingStep], None], _task: str, _seed: int) -> Callable[[TrainingStep], None]:
     """One bar for all cells."""
     return bar

@@ -51,7 +51,7 @@ def show(
     """Show what a model reads and what it must predict when it learns by an objective."""
     load_plugins(code)
     from interlace.data.vocab import Vocab
-    from interlace.training.preview import render
+    from interlace.training.preview import preview_batch
 
     example = _example(source, target, links, languages, word_tokenizer)
     chosen = _objective(objective, changes)
@@ -59,7 +59,7 @@ def show(
     if chosen.architecture == "seq2seq":
         subwords = subwords.with_target_languages(example.languages)
     batches = example.batches(chosen, subwords, rows=rows, seed=seed, step=step, embeddings=embeddings)
-    drawn = {corpus: render(batch, subwords, chosen, corpus.split("-")) for corpus, batch in batches}
+    drawn = {corpus: preview_batch(batch, subwords, chosen, corpus.split("-")) for corpus, batch in batches}
     if as_json:
         found = {
             corpus: {"rows": [{line.name: line.cells for line in row} for row in one.rows], "notes": one.notes}

@@ -14,7 +14,7 @@ from interlace.cli._translation_options import Anyway, Batch, Piece, Precision, 
 from interlace.core.errors import SettingsError
 
 if TYPE_CHECKING:
-    from interlace.models.generation import Search
+    from interlace.models.generation import SearchSettings
 
 WINDOW = 2000
 
@@ -100,13 +100,13 @@ def translate(
         work.stream(text, into)
 
 
-def _search(options: dict[str, Any], sets: list[str]) -> Search:
+def _search(options: dict[str, Any], sets: list[str]) -> SearchSettings:
     """The settings that the options stand for, whose errors speak of options."""
-    from interlace.models.generation import Search
+    from interlace.models.generation import SearchSettings
 
     given = {key: value for key, value in options.items() if value is not None}
     changes = parse_changes(sets, "KEY=VALUE, such as max_ratio=2")
     for key in changes:
         if given.get(key) is not None:
             raise SettingsError(f"--set {key}: --{key.replace('_', '-')} says the same; give one of them")
-    return Search.read(given | changes, "translate")
+    return SearchSettings.read(given | changes, "translate")

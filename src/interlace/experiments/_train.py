@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field
 from interlace.core.schedules import Schedule, within
 from interlace.core.settings import Settings
 from interlace.experiments._diagnostics import DiagnosticSettings
-from interlace.training.optimizer import Optimise
+from interlace.training.optimizer import OptimizerSettings
 
 Alpha = Annotated[Schedule, AfterValidator(lambda schedule: within(schedule, 0.0, 1.0))]
 
@@ -35,7 +35,7 @@ class TrainSettings(Settings):
         "goes to the others (UniMax, Chung et al. 2023); none: no limit.",
     )
     sampling_unit: Literal["tokens", "sentences"] = Field("sentences", description="What language shares count.")
-    optimise: Optimise = Field(default_factory=Optimise, description="Optimiser and learning rate.")
+    optimise: OptimizerSettings = Field(default_factory=OptimizerSettings, description="Optimiser and learning rate.")
     precision: Literal["auto", "no", "bf16"] = Field(
         "auto",
         description="Autocast precision of matrix products; 'auto': bf16 where the hardware computes in it (GPUs since "

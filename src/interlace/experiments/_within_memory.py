@@ -5,25 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from interlace.core.errors import RunError
-from interlace.training.fine_tuning import score_fit
+from interlace.training.fine_tuning import score_run
 
 if TYPE_CHECKING:
-    from interlace.training.evaluation_job import Cell, Score
-    from interlace.training.selection import Fit
+    from interlace.training.evaluation_job import EvaluationJob, Score
+    from interlace.training.selection import FineTuneRun
 
 
-def score_within_memory(cell: Cell, fit: Fit) -> list[Score]:
+def score_within_memory(cell: EvaluationJob, fit: FineTuneRun) -> list[Score]:
     """The rows of one fine-tuning, or of a probe.
 
     Raises:
         RunError: it does not fit; names the settings to change. Of several processes the others would wait for ever
             for the one that went on, so there it is torch's error, which ends them all.
-        InterlaceError: as `score_fit`.
+        InterlaceError: as `score_run`.
     """
     import torch
 
     try:
-        return score_fit(cell, fit)
+        return score_run(cell, fit)
     except torch.OutOfMemoryError:
         if cell.accelerator.num_processes > 1:
             raise
@@ -31,7 +31,7 @@ def score_within_memory(cell: Cell, fit: Fit) -> list[Score]:
     raise RunError(f"{cell.name}: the GPU's memory does not hold this task{_cure(cell)}")
 
 
-def _cure(cell: Cell) -> str:
+def _cure(cell: EvaluationJob) -> str:
     """The settings of a task that its memory follows, halved, as the end of a message."""
     task = cell.task
     found = {

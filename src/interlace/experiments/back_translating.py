@@ -23,7 +23,7 @@ from interlace.core.names import file_in
 from interlace.core.settings import Settings
 from interlace.data.filters import FilterChain, build_filters
 from interlace.experiments._resuming import digest_of, resuming
-from interlace.models.generation import BestOnly, Search
+from interlace.models.generation import SearchSettings, SingleBestSearch
 from interlace.readers.common.text import plain_pairs
 from interlace.text.lines import read_lines, writing
 from interlace.text.words import WORD_TOKENIZERS
@@ -47,7 +47,7 @@ _FULL = "1"  # marks translations that are as long as they may be, and hardly ev
 class BackTranslating(Settings):
     """What is made of text, and which pairs are kept."""
 
-    search: BestOnly = Field(default_factory=Search, description="How translations are searched for, or drawn.")
+    search: SingleBestSearch = Field(default_factory=SearchSettings, description="How translations are searched for, or drawn.")
     tag: str = Field(
         "",
         description="A word in front of each made sentence, such as '<BT>' (Caswell et al. 2019). Text "

@@ -19,7 +19,7 @@ from interlace.experiments._card_translation import loading as translation
 from interlace.experiments._card_translation import origin as decoder_origin
 from interlace.experiments._translating import tokenizer_of
 from interlace.text.lines import atomic
-from interlace.training.callbacks import cost_of
+from interlace.training.callbacks import early_stopping_cost
 from interlace.training.run_folder import METRICS, RECIPE, RUN, SCORES, read_json
 
 if TYPE_CHECKING:
@@ -230,7 +230,7 @@ def _perplexities(recipe: Recipe, about: dict[str, Any], into: Path) -> str:
         return ""
     last = measured[-1]
     if recipe.train.patience:
-        last = min(measured, key=lambda row: cost_of(row["scores"], recipe.train.stop_by))
+        last = min(measured, key=lambda row: early_stopping_cost(row["scores"], recipe.train.stop_by))
     unit = about.get("perplexity_unit", "")
     found: dict[str, dict[str, str]] = {}
     for name, value in last["scores"].items():

@@ -14,7 +14,15 @@ from interlace.objectives import Resources
 from interlace.objectives._lexicons import Dictionary
 from interlace.tasks._files import FileQuery, find
 from interlace.tasks.retrieval import Retrieval
-from interlace.training.diagnostics import MEASURES, OF_PAIRS, Diagnostics, PairRows, Probes, beginning, diagnose
+from interlace.training.diagnostics import (
+    MEASURES,
+    OF_PAIRS,
+    DiagnosticProbes,
+    DiagnosticsCallback,
+    ProbePairs,
+    diagnose,
+    first_batches,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -45,7 +53,7 @@ def diagnosing(
     training: Training,
     held_out: Sequence[HeldOut],
     record: Callable[[dict[str, Any]], None],
-) -> list[Diagnostics]:
+) -> list[DiagnosticsCallback]:
     """The observer that the recipe asks for, on the main process; none where it asks for none.
 
     Raises:
@@ -60,7 +68,7 @@ def diagnosing(
     if not accelerator.is_main_process:
         return []
     return [
-        Diagnostics(
+        DiagnosticsCallback(
             measure=lambda: diagnose(backbone, probes, accelerator.device),
             every=settings.every,
             last=recipe.train.steps,
@@ -76,14 +84,14 @@ def probes_of(
     traits: Traits,
     held_out: Sequence[HeldOut],
     learnt: dict[str, Dictionaries | None],
-) -> Probes:
+) -> DiagnosticProbes:
     """What the recipe's diagnostics look at; raises as `diagnosing` does."""
     settings = recipe.train.diagnostics
     wanted = frozenset(settings.measures or MEASURES)
     retrieval = _retrieval(recipe)
     pairs = tuple(_pairs(recipe, materials, traits, retrieval)) if wanted & set(OF_PAIRS) else ()
     dictionaries = _dictionaries(recipe, materials, traits) if "alignment" in wanted else {}
-    text = [beginning(corpus, settings.tokens) for corpus in held_out] if "accuracy" in wanted else []
+    text = [first_batches(corpus, settings.tokens) for corpus in held_out] if "accuracy" in wanted else []
     there = {
         "alignment": bool(dictionaries) or any(one is not None for one in learnt.values()),
         **dict.fromkeys(OF_PAIRS, bool(pairs)),
@@ -93,7 +101,7 @@ def probes_of(
     for rows in pairs:
         log.info("diagnostics: %s on %d pairs %s", rows.name, len(rows.pairs), _FROM[rows.origin])
     debiased = settings.cka == "debiased"
-    return Probes(materials.vocab, retrieval, measured, pairs, dictionaries, learnt, text, debiased)
+    return DiagnosticProbes(materials.vocab, retrieval, measured, pairs, dictionaries, learnt, text, debiased)
 
 
 def _measurable(wanted: frozenset[str], there: dict[str, bool], *, named: bool) -> frozenset[str]:
@@ -123,7 +131,7 @@ def _retrieval(recipe: Recipe) -> Retrieval:
 # ---- translations ----
 
 
-def _pairs(recipe: Recipe, materials: Materials, traits: Traits, task: Retrieval) -> Iterator[PairRows]:
+def _pairs(recipe: Recipe, materials: Materials, traits: Traits, task: Retrieval) -> Iterator[ProbePairs]:
     """Of each two languages the first that there is: held-out pairs, those of the task, the last that are learnt."""
     most, seen = recipe.train.diagnostics.pairs, set()
     for origin, pairs in _candidates(recipe, materials, task, most):
@@ -133,7 +141,7 @@ def _pairs(recipe: Recipe, materials: Materials, traits: Traits, task: Retrieval
         if languages in seen or not known or len(chosen) < FEWEST:
             continue
         seen.add(languages)
-        yield PairRows(chosen, origin)
+        yield ProbePairs(chosen, origin)
 
 
 def _candidates(recipe: Recipe, materials: Materials, task: Retrieval, most: int) -> Iterator[tuple[str, Pairs]]:

@@ -120,7 +120,7 @@ def _cost(recipe: Recipe, subwords: int) -> Cost:
     parameters = sum(parameter.numel() for parameter in backbone.parameters())
     return Cost(
         parameters=parameters,
-        table=backbone.table.numel(),
+        table=backbone.input_embeddings.numel(),
         decoder=parameters - sum(parameter.numel() for parameter in backbone.model.parameters()),
         device=_named(device),
         speed=speed,

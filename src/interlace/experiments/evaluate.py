@@ -20,12 +20,12 @@ from interlace.experiments.leaks import kept_leaks
 from interlace.experiments.prepare import data_root
 from interlace.experiments.score_store import ScoreStore, identity_of, model_key, with_files
 from interlace.models.build import load
-from interlace.models.checkpoint_files import find
+from interlace.models.checkpoint_files import find_checkpoint
 from interlace.tasks._translating import Translating
 from interlace.training.device import accelerator_for
-from interlace.training.evaluation_job import Cell
-from interlace.training.fine_tuning import fits, forget_other_sweeps, forget_sweep, readable
-from interlace.training.predictions import file_name
+from interlace.training.evaluation_job import EvaluationJob
+from interlace.training.fine_tuning import fine_tune_runs, readable, remove_other_sweeps, remove_sweep
+from interlace.training.predictions import safe_file_name
 from interlace.training.run_folder import EVALUATION, RECIPE, RUN, VECTORS, locked, read_json, write_json
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from interlace.models.backbone import Backbone
     from interlace.tasks import Task
     from interlace.training.evaluation_job import Score
-    from interlace.training.loop import Step
-    from interlace.training.selection import Fit
+    from interlace.training.loop import TrainingStep
+    from interlace.training.selection import FineTuneRun
 
 log = logging.getLogger(__name__)
 
@@ -94,7 +94,7 @@ def evaluate(
     target: Target,
     on: Sequence[str] = (),
     seeds: int | None = None,
-    watch: Callable[[str, int], Callable[[Step], None]] = lambda _name, _seed: lambda _step: None,
+    watch: Callable[[str, int], Callable[[TrainingStep], None]] = lambda _name, _seed: lambda _step: None,
 ) -> list[Score]:
     """All rows of the tasks and seeds asked for (none: the recipe's).
 
@@ -151,7 +151,7 @@ def _task(target: Target, name: str) -> Task:
     task = target.recipe.evaluate.task(name).after(target.run)
     if not isinstance(task, Translating):
         return task
-    known = Knowledge.of(target.trained) if target.trained is not None else Knowledge.read(find(target.model))
+    known = Knowledge.of(target.trained) if target.trained is not None else Knowledge.read(find_checkpoint(target.model))
     if known is None:
         return task
     task, learnt = known.directed(task, target.recipe), known.longest
@@ -172,9 +172,9 @@ class IncompleteError(RunError):
         self.rows = rows
 
 
-def _score(target: Target, model: str, store: ScoreStore, cells: list[Cell]) -> list[InterlaceError]:
+def _score(target: Target, model: str, store: ScoreStore, cells: list[EvaluationJob]) -> list[InterlaceError]:
     """What is missing of one task, a cell a seed; what cannot be scored is told and costs the rest nothing."""
-    planned = [(cell, fit, identity_of(target.recipe, model, cell, fit)) for cell in cells for fit in fits(cell)]
+    planned = [(cell, fit, identity_of(target.recipe, model, cell, fit)) for cell in cells for fit in fine_tune_runs(cell)]
     if not planned:
         name = cells[0].name
         raise DataError(f"{name}: no language to score it in; name some: --set 'evaluate.tasks.{name}.targets=[..]'")
@@ -183,9 +183,9 @@ def _score(target: Target, model: str, store: ScoreStore, cells: list[Cell]) -> 
         (cell.seed, identity): replace(cell, into=target.into, key=identity.outcomes_key)
         for cell, _, identity in planned
     }
-    kept = target.into / "tuning" / file_name(cells[0].name)
+    kept = target.into / "tuning" / safe_file_name(cells[0].name)
     if cells[0].accelerator.is_main_process:
-        forget_other_sweeps(kept, {identity.outcomes_key for _, _, identity in planned})
+        remove_other_sweeps(kept, {identity.outcomes_key for _, _, identity in planned})
     failures: list[InterlaceError] = []
     for cell, fit, identity in planned:
         try:
@@ -199,7 +199,7 @@ def _score(target: Target, model: str, store: ScoreStore, cells: list[Cell]) -> 
 
 
 def _score_missing(
-    store: ScoreStore, cell: Cell, fit: Fit, identity: ScoreIdentity, kept: Path
+    store: ScoreStore, cell: EvaluationJob, fit: FineTuneRun, identity: ScoreIdentity, kept: Path
 ) -> InterlaceError | None:
     """Compute the missing scores of one fine-tuning run or probe and store them; return the error of missing files.
 
@@ -216,12 +216,12 @@ def _score_missing(
         rows = score_within_memory(replace(cell, sweep=sweep) if sweep else cell, fit)  # a probe's share its model
         store.put(places, identity, rows)
         if sweep and cell.accelerator.is_main_process:
-            forget_sweep(sweep)
+            remove_sweep(sweep)
     store.requested += places
     return lost
 
 
-def _places(cell: Cell, fit: Fit) -> list[Place]:
+def _places(cell: EvaluationJob, fit: FineTuneRun) -> list[Place]:
     return [(cell.name, cell.seed, *item) for item in fit.scored]
 
 
@@ -253,10 +253,10 @@ def _written(target: Target) -> None:
         write_json(target.into / EVALUATION, target.recipe.dump())
 
 
-def _cell(target: Target, name: str, task: Task, vocab: Vocab, accelerator: Accelerator) -> Cell:
+def _cell(target: Target, name: str, task: Task, vocab: Vocab, accelerator: Accelerator) -> EvaluationJob:
     """That of the first seed."""
     recipe = target.recipe
-    return Cell(
+    return EvaluationJob(
         name=name,
         task=task,
         load=partial(_open, target.model, task, vocab),

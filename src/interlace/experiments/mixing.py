@@ -17,7 +17,7 @@ from interlace.data.sampling import BucketPlan, StreamPlan
 from interlace.experiments.lexicons import lexicons_of
 from interlace.experiments.prepare import sides_of
 from interlace.objectives import Resources
-from interlace.training.mixture import Bucketed, Mixture, Source, Streamed
+from interlace.training.mixture import BucketedBatches, Mixture, MixtureSource, StreamedBatches
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from interlace.experiments.prepare import Materials
     from interlace.models.families import Traits
     from interlace.objectives import Objective
-    from interlace.training.mixture import Plan
+    from interlace.training.mixture import BatchPlan
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +48,9 @@ def build_mixture(recipe: Recipe, materials: Materials, traits: Traits) -> Mixtu
         for corpus, size in zip(corpora, _counts(recipe, corpora, materials), strict=True):
             number = list(materials.readable).index(corpus)
             plan = _plan(recipe, objective, materials, corpus, number)
-            source = Source(name, corpus, objective, prepared, plan, float(size), entry.weight, objective.batch_uses)
+            source = MixtureSource(
+                name, corpus, objective, prepared, plan, float(size), entry.weight, objective.batch_uses
+            )
             sources.append(source)
     train = recipe.train
     alpha, alternate, most_passes = train.language_alpha, train.alternate, train.most_passes
@@ -92,7 +94,7 @@ def _resources(
     return Resources(materials.vocab, traits, frequencies, recipe.seed, lexicons, tuple(recipe.languages))
 
 
-def _plan(recipe: Recipe, objective: Objective, materials: Materials, corpus: str, number: int) -> Plan:
+def _plan(recipe: Recipe, objective: Objective, materials: Materials, corpus: str, number: int) -> BatchPlan:
     data: Any = materials.readable[corpus]
     budget = recipe.train.tokens_per_batch
     room = objective.packed_length(materials.vocab)
@@ -102,11 +104,11 @@ def _plan(recipe: Recipe, objective: Objective, materials: Materials, corpus: st
         streams = Streams(data, objective.max_length - 2, materials.vocab.end)
         if len(streams) == 0:
             raise DataError(f"corpus {corpus!r} holds less than one row of {objective.max_length} subwords")
-        return Streamed(streams, StreamPlan(len(streams), budget, objective.max_length, recipe.seed, number))
+        return StreamedBatches(streams, StreamPlan(len(streams), budget, objective.max_length, recipe.seed, number))
     rows = _fitting(objective, corpus, data, objective.max_length - SPECIALS) if objective.drops_long else None
     sides = side_lengths(data) if rows is None else [side[rows] for side in side_lengths(data)]
     costs = objective.pair_costs(*sides) if len(sides) == 2 else objective.sentence_costs(*sides)
-    return Bucketed(data, BucketPlan(costs, budget, seed=recipe.seed, corpus=number), rows)
+    return BucketedBatches(data, BucketPlan(costs, budget, seed=recipe.seed, corpus=number), rows)
 
 
 def _fitting(objective: Objective, corpus: str, data: Any, room: int) -> NDArray[np.int64] | None:

@@ -27,15 +27,22 @@ from interlace.experiments.prepare import prepare
 from interlace.experiments.provenance import describe
 from interlace.experiments.scoring import DevScores, dev_scores
 from interlace.models.build import build_model
-from interlace.models.languages import must_know
+from interlace.models.languages import check_fold_language
 from interlace.objectives._lexicon_scores import dictionary_scores
 from interlace.training import checkpoint
-from interlace.training.callbacks import Checkpoints, Copying, Evaluation, Metrics, Tracker, observe_all
+from interlace.training.callbacks import (
+    CheckpointCallback,
+    CopyingWarning,
+    HeldOutEvaluation,
+    MetricsWriter,
+    TrackerCallback,
+    run_callbacks,
+)
 from interlace.training.device import accelerator_for
-from interlace.training.diagnostics import Diagnostics, perplexities
+from interlace.training.diagnostics import DiagnosticsCallback, perplexities
 from interlace.training.embedding_plot import concept_vectors, embedding_picture, write_words
-from interlace.training.loop import Learning, Progress, Training, steps
-from interlace.training.preview import draw_samples
+from interlace.training.loop import Progress, Training, TrainingModel, steps
+from interlace.training.preview import training_samples
 from interlace.training.run_folder import (
     EMBEDDING,
     LINKS,
@@ -62,10 +69,10 @@ if TYPE_CHECKING:
     from interlace.experiments.prepare import Materials
     from interlace.models.backbone import Backbone
     from interlace.models.families import Traits
-    from interlace.training.callbacks import Observer
+    from interlace.training.callbacks import Callback
     from interlace.training.diagnostics import HeldOut
-    from interlace.training.loop import Step
-    from interlace.training.optimizer import Optimise
+    from interlace.training.loop import TrainingStep
+    from interlace.training.optimizer import OptimizerSettings
 
 log = logging.getLogger(__name__)
 
@@ -84,7 +91,7 @@ class Clock:
         self.last = now
 
 
-def pretrain(recipe: Recipe, into: Path, watch: Callable[[Step], None] = lambda _: None) -> Path:
+def pretrain(recipe: Recipe, into: Path, watch: Callable[[TrainingStep], None] = lambda _: None) -> Path:
     """Train what the recipe says into the folder `into`; returns the finished `model/`.
 
     watch: called after every step, for progress bars.
@@ -108,7 +115,7 @@ def pretrain(recipe: Recipe, into: Path, watch: Callable[[Step], None] = lambda 
         return _run(recipe, into, accelerator, watch)
 
 
-def _look_at_warmup(settings: Optimise, last: int) -> None:
+def _look_at_warmup(settings: OptimizerSettings, last: int) -> None:
     if settings.warmup >= last:
         log.warning(
             "the warm-up takes %d steps and the run %d, so the learning rate never comes to %g; lower "
@@ -116,7 +123,7 @@ def _look_at_warmup(settings: Optimise, last: int) -> None:
         )  # fmt: skip
 
 
-def _run(recipe: Recipe, into: Path, accelerator: Accelerator, watch: Callable[[Step], None]) -> Path:
+def _run(recipe: Recipe, into: Path, accelerator: Accelerator, watch: Callable[[TrainingStep], None]) -> Path:
     clock = Clock()
     with accelerator.main_process_first():
         materials = prepare(recipe)
@@ -136,7 +143,7 @@ def _run(recipe: Recipe, into: Path, accelerator: Accelerator, watch: Callable[[
             for note in source.learner.notes(source.plan.examples(0), source.prepared):
                 log.info("%s", note)
     objectives = {source.objective: source.learner for source in mixture.sources}
-    model = accelerator.prepare(Learning(backbone, objectives, recipe.seed))
+    model = accelerator.prepare(TrainingModel(backbone, objectives, recipe.seed))
     settings = recipe.train.optimise
     _look_at_warmup(settings, recipe.train.steps)
     training = Training(
@@ -163,13 +170,13 @@ def _check_end(recipe: Recipe, materials: Materials, traits: Traits, rows: Seque
     if recipe.train.patience and by_perplexity and not any(corpus.name == MAIN for corpus in rows):
         raise SettingsError("train.patience: there is no held-out text to stop by; name some under corpora.*.dev")
     if (language := recipe.export.fold_language) is not None:
-        must_know(traits.languages, language)
+        check_fold_language(traits.languages, language)
     concepts(recipe, materials.root)
 
 
 def _observers(
     recipe: Recipe, into: Path, training: Training, progress: Progress, rows: list[HeldOut], materials: Materials
-) -> list[Observer]:
+) -> list[Callback]:
     accelerator, train = training.accelerator, recipe.train
 
     def record(row: dict[str, Any]) -> None:
@@ -179,7 +186,7 @@ def _observers(
 
     scored = dev_scores(recipe, materials, accelerator) if train.stop_by in JUDGES else None
     evaluation = (
-        Evaluation(
+        HeldOutEvaluation(
             measure=_measuring(training, rows, scored),
             every=train.evaluate_every or train.steps,
             patience=train.patience,
@@ -191,13 +198,13 @@ def _observers(
         if rows or scored
         else None
     )
-    observers: list[Observer] = [Metrics(into / METRICS)] if accelerator.is_main_process else []
-    observers += [Copying()] if accelerator.is_main_process else []
-    observers += [Tracker(accelerator)] if train.trackers else []
+    observers: list[Callback] = [MetricsWriter(into / METRICS)] if accelerator.is_main_process else []
+    observers += [CopyingWarning()] if accelerator.is_main_process else []
+    observers += [TrackerCallback(accelerator)] if train.trackers else []
     observers += diagnosing(recipe, materials, training, rows, record)
     observers += [evaluation] if evaluation else []
     folder = into / "checkpoints"
-    return [*observers, Checkpoints(folder, train.checkpoint_every, train.keep, training, progress, evaluation)]
+    return [*observers, CheckpointCallback(folder, train.checkpoint_every, train.keep, training, progress, evaluation)]
 
 
 def _measuring(training: Training, rows: list[HeldOut], scored: DevScores | None) -> Callable[[], dict[str, float]]:
@@ -218,7 +225,7 @@ def _measuring(training: Training, rows: list[HeldOut], scored: DevScores | None
 
 def _train(training: Training, progress: Progress, observers: Sequence[Any], into: Path) -> None:
     """Resume and run the loop to its end."""
-    saved = next(observer for observer in observers if isinstance(observer, Checkpoints))
+    saved = next(observer for observer in observers if isinstance(observer, CheckpointCallback))
     done = saved.resume()
     if done:
         log.info("going on from step %d", done)
@@ -227,10 +234,10 @@ def _train(training: Training, progress: Progress, observers: Sequence[Any], int
     if progress.stop:
         return
     for observer in observers if not done else ():
-        if isinstance(observer, Diagnostics):
+        if isinstance(observer, DiagnosticsCallback):
             observer.begin()
     for step in steps(training, progress):
-        observe_all(step, observers)
+        run_callbacks(step, observers)
     if progress.reason:
         log.info("stopped at step %d: %s", progress.done, progress.reason)
 
@@ -248,11 +255,11 @@ def _finish(
 
     before: the vectors of the recipe's concepts as they were when training began.
     """
-    model: Learning = training.accelerator.unwrap_model(training.model)
+    model: TrainingModel = training.accelerator.unwrap_model(training.model)
     _take_best(into, model, recipe)
     backbone: Backbone = model.backbone.eval()
     _export(backbone, into, materials, recipe)
-    write_json(into / SAMPLES, draw_samples(training.mixture, materials.vocab))
+    write_json(into / SAMPLES, training_samples(training.mixture, materials.vocab))
     words = concepts(recipe, materials.root)
     write_json(into / EMBEDDING, embedding_picture(backbone, materials.vocab, words))
     write_words(into / WORDS, words, before, concept_vectors(backbone, materials.vocab, words))
@@ -265,7 +272,7 @@ def _finish(
     write_json(into / RUN, about)
 
 
-def _take_best(into: Path, model: Learning, recipe: Recipe) -> None:
+def _take_best(into: Path, model: TrainingModel, recipe: Recipe) -> None:
     """With early stopping the best checkpoint is the result, not the last."""
     folder = into / "checkpoints"
     state = read_json(checkpoint.path_of(folder, checkpoint.steps_in(folder)[-1]) / checkpoint.STATE)

@@ -18,20 +18,20 @@ from typing import TYPE_CHECKING, Any
 from interlace.core.errors import DataError, RunError
 from interlace.data.cache import content_key
 from interlace.experiments.prepare import data_key, data_root
-from interlace.models.checkpoint_files import find
+from interlace.models.checkpoint_files import find_checkpoint
 from interlace.tasks._apart import held_out_splits
 from interlace.tasks._files import MissingDataError, translated
 from interlace.training.device import resolved
 from interlace.training.run_folder import SCORES, read_json, write_json
-from interlace.training.selection import fits_of_task, groups_of
+from interlace.training.selection import runs_of_task, selection_groups
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from interlace.experiments import Recipe
     from interlace.tasks import Task
-    from interlace.training.evaluation_job import Cell, Score
-    from interlace.training.selection import Fit
+    from interlace.training.evaluation_job import EvaluationJob, Score
+    from interlace.training.selection import FineTuneRun
 
 log = logging.getLogger(__name__)
 
@@ -85,7 +85,7 @@ def outcomes_key(row: Mapping[str, Any]) -> str:
     return hashed([str(row.get(name)) for name in ("model_key", "settings_key", "scoring_version")])
 
 
-def identity_of(recipe: Recipe, model: str, cell: Cell, fit: Fit) -> ScoreIdentity:
+def identity_of(recipe: Recipe, model: str, cell: EvaluationJob, fit: FineTuneRun) -> ScoreIdentity:
     """Return the identity of the scores of a fine-tuning or probe, without its files; `model` is its `model_key`."""
     task, dumped = cell.task, recipe.dump()
     kind = type(task)
@@ -104,7 +104,7 @@ def identity_of(recipe: Recipe, model: str, cell: Cell, fit: Fit) -> ScoreIdenti
     return ScoreIdentity(model, hashed([json.dumps(settings, sort_keys=True)]), task.version)
 
 
-def with_files(identity: ScoreIdentity, cell: Cell, fit: Fit) -> ScoreIdentity:
+def with_files(identity: ScoreIdentity, cell: EvaluationJob, fit: FineTuneRun) -> ScoreIdentity:
     """Return the identity with the hash of the files that a fine-tuning or probe reads."""
     return replace(identity, files=files_key(cell.task, cell.source, cell.root, fit))
 
@@ -114,12 +114,12 @@ def model_key(model: str) -> str:
 
     model: a folder, or a name on the hub, which is the key itself if no such file is found.
     """
-    folder = find(model)
+    folder = find_checkpoint(model)
     found = sorted({path for name in _MODEL_FILES for path in folder.glob(name)})
     return hashed([str(path.relative_to(folder)) + content_key(path) for path in found]) if found else model
 
 
-def files_key(task: Task, source: str, root: Path, fit: Fit) -> str:
+def files_key(task: Task, source: str, root: Path, fit: FineTuneRun) -> str:
     """Return a hash of the contents of all files that a fine-tuning or probe reads; "" if one is missing.
 
     Scores outlive their data: missing files are no reason to score again.
@@ -130,9 +130,9 @@ def files_key(task: Task, source: str, root: Path, fit: Fit) -> str:
         return ""
 
 
-def _files_read(task: Task, source: str, root: Path, fit: Fit) -> Iterator[Path]:
+def _files_read(task: Task, source: str, root: Path, fit: FineTuneRun) -> Iterator[Path]:
     """Yield the test files, then those of the dev sets that select weights, then those of the training sets."""
-    groups = groups_of(task.tuning.select, fit) if fit.trained else []
+    groups = selection_groups(task.tuning.select, fit) if fit.trained else []
     for setting, language in fit.scored:
         if setting == "translate-test":
             files = translated(getattr(task, "files", {}), language, source)
@@ -161,7 +161,7 @@ def _all_files_key(recipe: Recipe, names: Sequence[str]) -> str:
             return hashed([json.dumps(data_key(recipe), sort_keys=True)])
         root, source = data_root(recipe), recipe.evaluate.source
         tasks = [recipe.evaluate.task(name) for name in names]
-        planned = [(task, fit) for task in tasks for fit in fits_of_task(task, source, recipe.targets)]
+        planned = [(task, fit) for task in tasks for fit in runs_of_task(task, source, recipe.targets)]
         found = [files_key(task, source, root, fit) for task, fit in planned]
     except DataError:
         return ""

@@ -12,15 +12,15 @@ from interlace.data.cache import content_key
 from interlace.data.vocab import Vocab
 from interlace.experiments._knowledge import Knowledge
 from interlace.experiments.evaluate import target_of
-from interlace.models.checkpoint_files import find
+from interlace.models.checkpoint_files import find_checkpoint
 from interlace.training.run_folder import RECIPE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from interlace.models.generation import Search
+    from interlace.models.generation import SearchSettings
     from interlace.models.seq2seq import Seq2Seq
-    from interlace.models.translator import Translated
+    from interlace.models.translator import Translation
     from interlace.text.normalise import Normalise
 
 
@@ -50,7 +50,7 @@ class Speaker:
         if found.trained is not None and found.trained.embeddings:
             raise SettingsError(f"{name}: word vectors, which translate nothing")
         if found.trained is None:
-            return cls(name, found.model, Knowledge.read(find(found.model)))
+            return cls(name, found.model, Knowledge.read(find_checkpoint(found.model)))
         if not found.trained.seq2seq:
             raise SettingsError(_only_reads(name))
         return cls(name, found.model, Knowledge.of(found.trained))
@@ -81,7 +81,7 @@ class Interpreter:
         names: Sequence[str],
         source: str,
         target: str,
-        search: Search | None = None,
+        search: SearchSettings | None = None,
         *,
         anyway: bool = False,
         rows: int | None = None,
@@ -122,7 +122,7 @@ class Interpreter:
         models = [model.to(self._accelerator.device) for model in models]
         self.translator = Translator(models, vocab, source, target, search, rows=rows, tokens=tokens, longest=longest)
         self.source = source
-        self._folders = [find(speaker.folder) for speaker in speakers]
+        self._folders = [find_checkpoint(speaker.folder) for speaker in speakers]
         self._precision = resolved(precision)
 
     def key(self) -> dict[str, Any]:
@@ -166,7 +166,7 @@ class Window:
 
     first: int
     lines: list[str]
-    translations: list[Translated]
+    translations: list[Translation]
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -225,11 +225,11 @@ def _normalisation(speakers: Sequence[Speaker]) -> Normalise | None:
 def _opened(speakers: list[Speaker]) -> tuple[list[Seq2Seq], Vocab]:
     """The models and their one vocabulary."""
     from interlace.models.build import load
-    from interlace.models.decoding import must_agree
+    from interlace.models.decoding import check_same_vocabulary
     from interlace.models.seq2seq import Seq2Seq
 
     vocabs = [Vocab.load(speaker.folder) for speaker in speakers]
-    must_agree(vocabs, [speaker.name for speaker in speakers])
+    check_same_vocabulary(vocabs, [speaker.name for speaker in speakers])
     models: list[Seq2Seq] = []
     for speaker, vocab in zip(speakers, vocabs, strict=True):
         model: Any = load(speaker.folder, vocab)

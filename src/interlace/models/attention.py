@@ -43,10 +43,10 @@ class Dropout(nn.Dropout):
 
     def forward(self, states: Tensor) -> Tensor:
         """The states with a share `p` of them zero and the others scaled up, while training."""
-        return dropped(states, self.p) if self.training else states
+        return apply_dropout(states, self.p) if self.training else states
 
 
-def dropped(states: Tensor, share: float) -> Tensor:
+def apply_dropout(states: Tensor, share: float) -> Tensor:
     """Zero a share of the states and scale up the others, with torch's default generator."""
     cut = round(share * _LEVELS)
     if cut == 0:
@@ -90,11 +90,11 @@ def attention(
         # the least number and not -inf: a padded row of a local window may see no key at all
         scores = scores.masked_fill(~attention_mask, torch.finfo(scores.dtype).min)
     with torch.autocast("cpu", enabled=False):  # which would do the next lines in float32, to round what comes of it
-        weights = dropped(scores.softmax(dim=-1), dropout)
+        weights = apply_dropout(scores.softmax(dim=-1), dropout)
     return torch.matmul(weights, value).transpose(1, 2).contiguous(), None
 
 
-def install(model: Any, *, own_attention: bool) -> None:
+def install_kernels(model: Any, *, own_attention: bool) -> None:
     """Put both into a transformers model, in place; `own_attention` only where the model takes sdpa."""
     if own_attention and model._supports_sdpa:  # noqa: SLF001 - transformers asks the same way
         _register()
@@ -118,7 +118,7 @@ def _register() -> None:
     AttentionMaskInterface.register(NAME, sdpa_mask)
 
 
-def reading(model: Any, family: Family, inputs: dict[str, Tensor], *, causal: bool) -> dict[str, Any]:
+def attention_arguments(model: Any, family: Family, inputs: dict[str, Tensor], *, causal: bool) -> dict[str, Any]:
     """The arguments of an encoder for a call that reads both ways, or left to right."""
     if family.name == "xlm":
         model.base_model.causal = causal  # its encoder knows no other way
@@ -128,15 +128,15 @@ def reading(model: Any, family: Family, inputs: dict[str, Tensor], *, causal: bo
     ids = inputs["input_ids"]
     rest = {name: tensor for name, tensor in inputs.items() if name != "attention_mask"}
     eager = model.config._attn_implementation == "eager"  # noqa: SLF001 - transformers asks the same way
-    full = earlier(ids, None, additive=True) if eager else None
+    full = causal_mask(ids, None, additive=True) if eager else None
     if family.name == "modernbert":
         window = model.config.sliding_window
-        local = earlier(ids, window, additive=eager) if ids.shape[1] > window else full
+        local = causal_mask(ids, window, additive=eager) if ids.shape[1] > window else full
         return {**rest, "attention_mask": {"full_attention": full, "sliding_attention": local}, "is_causal": True}
     return {**rest, "is_causal": True} if full is None else {**rest, "attention_mask": full, "is_causal": True}
 
 
-def earlier(ids: Tensor, window: int | None, *, additive: bool) -> Tensor:
+def causal_mask(ids: Tensor, window: int | None, *, additive: bool) -> Tensor:
     """(1, 1, L, L) true where the key is the query's own subword or one before it, fewer than `window` away.
 
     additive: 0 and the least number in place of true and false, as eager attention adds them to its scores.

@@ -28,10 +28,10 @@ from transformers import AutoModelForCausalLM
 
 from interlace.core.errors import CheckpointError, SettingsError
 from interlace.data._special import without_code
-from interlace.models.attention import reading
+from interlace.models.attention import attention_arguments
 from interlace.models.checkpoint_files import quiet
 from interlace.models.families import family_of, traits_of
-from interlace.models.languages import FOLDED, fold
+from interlace.models.languages import FOLDED, fold_weights
 from interlace.text.lines import atomic_folder, must_be_replaceable
 
 if TYPE_CHECKING:
@@ -98,31 +98,31 @@ class Backbone(nn.Module):
         return self.family.logits(self.model, states)
 
     @property
-    def table(self) -> Tensor:
+    def input_embeddings(self) -> Tensor:
         """(V, H) the input embeddings."""
         weight: Tensor = self.model.get_input_embeddings().weight
         return weight
 
     @property
-    def language_table(self) -> Tensor:
+    def language_embeddings(self) -> Tensor:
         """(L, H) the language embeddings, a row an id of `traits.languages`; (0, H) where the model has none."""
         found = self.family.language_embedding(self.model)
-        return self.table.new_zeros(0, self.width) if found is None else found.weight
+        return self.input_embeddings.new_zeros(0, self.width) if found is None else found.weight
 
     @property
     def vocab_size(self) -> int:
         """Rows of the table; may exceed the tokenizer's where a checkpoint was padded."""
-        return int(self.table.shape[0])
+        return int(self.input_embeddings.shape[0])
 
     @property
     def width(self) -> int:
         """H."""
-        return int(self.table.shape[1])
+        return int(self.input_embeddings.shape[1])
 
     @property
     def device(self) -> torch.device:
         """Where the weights are."""
-        return self.table.device
+        return self.input_embeddings.device
 
     def save_pretrained(
         self,
@@ -154,7 +154,7 @@ class Backbone(nn.Module):
         length, longest = inputs["input_ids"].shape[1], self.traits.max_length
         if length > longest:
             raise SettingsError(f"a row of {length} subwords, but the model reads at most {longest}; lower max_length")
-        given = reading(self.model, self.family, inputs, causal=self.causal if causal is None else causal)
+        given = attention_arguments(self.model, self.family, inputs, causal=self.causal if causal is None else causal)
         return self.model.base_model(**given, **options, return_dict=True)
 
 
@@ -163,7 +163,7 @@ def export(backbone: Backbone, folder: Path, vocab: Vocab, *, fold_language: str
     must_be_replaceable(folder, "config.json", "checkpoint")
     tensors: dict[str, Tensor] = dict(backbone.model.state_dict())
     if fold_language is not None:
-        tensors = fold(backbone.model, tensors, fold_language)
+        tensors = fold_weights(backbone.model, tensors, fold_language)
     tensors = cast({**backbone.carried, **tensors}, dtype)
     try:
         with atomic_folder(folder) as partial:
@@ -183,7 +183,7 @@ def _save(backbone: Backbone, folder: Path, tensors: dict[str, Tensor]) -> dict[
     model: Any = backbone.model
     changes: dict[str, Any] = {}
     if backbone.causal and backbone.family.name == "modernbert":
-        model, tensors = as_decoder(model, tensors)
+        model, tensors = to_decoder_form(model, tensors)
     elif backbone.causal and backbone.family.name == "xlm":
         changes = {"causal": True}
     elif backbone.causal:
@@ -221,7 +221,7 @@ _PARTS = "qkv"
 _OWN = ("model_type", "architectures", "transformers_version", "is_causal", "use_cache", "tie_word_embeddings")
 
 
-def as_decoder(model: Any, tensors: dict[str, Tensor]) -> tuple[Any, dict[str, Tensor]]:
+def to_decoder_form(model: Any, tensors: dict[str, Tensor]) -> tuple[Any, dict[str, Tensor]]:
     """A causal model's class instance without weights, for its configuration and its way of saving; and its weights."""
     from transformers import ModernBertDecoderConfig, ModernBertDecoderForCausalLM
 
@@ -238,7 +238,7 @@ def as_decoder(model: Any, tensors: dict[str, Tensor]) -> tuple[Any, dict[str, T
     return decoder, renamed
 
 
-def as_encoder(decoder: Any) -> Any:
+def to_encoder_form(decoder: Any) -> Any:
     """The same model in the encoder's form, with the same weights."""
     from transformers import ModernBertConfig, ModernBertForMaskedLM
 
@@ -314,7 +314,7 @@ _TABLES = ("embeddings.", "position_embeddings.", "lang_embeddings.", "layer_nor
 _LAST = ("final_norm.",)  # ModernBERT's, behind the last layer
 
 
-def freeze(backbone: Backbone, layers: int) -> int:
+def freeze_layers(backbone: Backbone, layers: int) -> int:
     """Take the embeddings and the lowest `layers` layers out of training; 0: the embeddings alone, all: the encoder.
 
     Returns:
@@ -335,7 +335,7 @@ def freeze(backbone: Backbone, layers: int) -> int:
     return frozen
 
 
-def freeze_spare_bias(model: Any) -> None:
+def freeze_unused_bias(model: Any) -> None:
     """Untied BERT and RoBERTa heads hold a bias that nothing reads; without a gradient it would stop DDP."""
     head: Any = getattr(getattr(model, "cls", None), "predictions", None) or getattr(model, "lm_head", None)
     bias = getattr(head, "bias", None)

@@ -17,25 +17,25 @@ from typing import TYPE_CHECKING, Any
 from interlace.core.errors import CheckpointError, SettingsError
 from interlace.core.randomness import Purpose, generator, torch_seed
 from interlace.models import checkpoint_files
-from interlace.models.attention import NAME, install
-from interlace.models.backbone import Backbone, as_encoder, encoder_name, freeze_spare_bias
+from interlace.models.attention import NAME, install_kernels
+from interlace.models.backbone import Backbone, encoder_name, freeze_unused_bias, to_encoder_form
 from interlace.models.checkpoint_files import quiet
 from interlace.models.families import DECODER, MODEL_TYPES, SEQ2SEQ, Family, family_of
-from interlace.models.languages import RECORD, Arrival, append, arrive, level_segments
+from interlace.models.languages import RECORD, LanguageMapping, add_languages, equalize_segments, map_languages
 from interlace.models.seq2seq import DECODER as DECODER_SIDE
 from interlace.models.seq2seq import (
     ENCODER,
     OWN,
     SEQ2SEQ_RECORD,
     Seq2Seq,
+    copy_weights,
     empty_decoder,
     fresh_decoder,
     join,
-    take_over,
     unique_tensors,
 )
 from interlace.models.settings import Attention, DecoderSettings, ModelSettings, Shape, Take
-from interlace.models.token_embeddings import NewRows, begin_with_vectors, extend
+from interlace.models.token_embeddings import NewTokens, extend_embeddings, initialize_from_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,11 +43,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from interlace.data.vocab import Vocab
-    from interlace.models.decoder import Crossed
-    from interlace.models.token_embeddings import NewRows
-
-
-__all__ = ["ModelSettings", "Shape", "fresh", "load", "redrawn"]
+    from interlace.models.decoder import CrossAttentionDecoder
+    from interlace.models.token_embeddings import NewTokens
 
 
 ROUND, SHARE = 128, 50  # a table may have more rows than its tokenizer: rounded up, or by one part in fifty
@@ -59,7 +56,7 @@ READS_CAUSALLY = ("is_decoder", "causal")  # how configurations of BERT and RoBE
 HIGHEST_PAD = 1024  # RoBERTa keeps a position for every id up to the padding's
 
 
-def fresh(
+def from_shape(
     shape: Shape,
     vocab: Vocab,
     languages: Sequence[str] = (),
@@ -84,11 +81,11 @@ def fresh(
         kernel = None if attention == "auto" else attention
         maker: Any = AutoModelForMaskedLM
         model = maker.from_config(config, dtype=torch.float32, attn_implementation=kernel, trust_remote_code=False)
-    level_segments(model)
+    equalize_segments(model)
     if languages:
-        append(model, languages, generator(Purpose.INIT, seed, step=1))
-    freeze_spare_bias(model)
-    install(model, own_attention=attention == "auto")
+        add_languages(model, languages, generator(Purpose.INIT, seed, step=1))
+    freeze_unused_bias(model)
+    install_kernels(model, own_attention=attention == "auto")
     return Backbone(model, causal=causal)
 
 
@@ -100,8 +97,8 @@ def load(
     attention: Attention = "auto",
     seed: int = 0,
     causal: bool | None = None,
-    arrival: Arrival = Arrival(),  # noqa: B008 - frozen
-    new_subwords: NewRows = "mean",
+    arrival: LanguageMapping = LanguageMapping(),  # noqa: B008 - frozen
+    new_subwords: NewTokens = "mean",
 ) -> Backbone:
     """A checkpoint as a float32 backbone, with an embedding for each of `languages`; its own code is never run.
 
@@ -122,28 +119,28 @@ def load(
         CheckpointError: it is missing, damaged, of a kind that cannot be a backbone, or of another vocabulary.
         SettingsError: its family cannot take language embeddings or the attention kernel, or it lacks a language.
     """
-    folder = checkpoint_files.find(start)
+    folder = checkpoint_files.find_checkpoint(start)
     config = checkpoint_files.read_config(folder)
     if config["model_type"] in SEQ2SEQ:
         return reopen(folder, config, vocab, languages, attention, seed, arrival, new_subwords)
     if vocab is not None:
         check_vocab(config, vocab, folder)
-    files = checkpoint_files.weights(folder)
+    files = checkpoint_files.weight_files(folder)
     model, info = _open(folder, config, attention, seed)
     family = MODEL_TYPES[config["model_type"]]
     drawn = _drawn(info["missing_keys"], family, folder)
     notes = (f"{folder}: has no whole vocabulary head; drawn fresh: {', '.join(drawn)}",) if drawn else ()
-    arrive(model, languages, arrival)
+    map_languages(model, languages, arrival)
     if vocab is not None and vocab.extension is not None:
-        extend(model, vocab.extension, new_subwords, seed)
-    freeze_spare_bias(model)
-    install(model, own_attention=attention == "auto")
+        extend_embeddings(model, vocab.extension, new_subwords, seed)
+    freeze_unused_bias(model)
+    install_kernels(model, own_attention=attention == "auto")
     carried = _carried(files, info["unexpected_keys"], model)
     causal = _is_causal(config) if causal is None else causal
     return Backbone(model, carried, notes, causal=causal, fresh_head=bool(drawn))
 
 
-def redrawn(backbone: Backbone, take: Take, seed: int = 0) -> Backbone:
+def reinitialized(backbone: Backbone, take: Take, seed: int = 0) -> Backbone:
     """A model of the same shape, languages and attention with fresh weights; `take = "embeddings"` keeps the table."""
     import torch
     from transformers import AutoModelForMaskedLM
@@ -157,10 +154,10 @@ def redrawn(backbone: Backbone, take: Take, seed: int = 0) -> Backbone:
             backbone.model.config, dtype=torch.float32, attn_implementation=kind, trust_remote_code=False
         )
     if take == "embeddings":
-        model.get_input_embeddings().weight.data.copy_(backbone.table.data)
-    level_segments(model)
-    freeze_spare_bias(model)
-    install(model, own_attention=kernel == NAME)
+        model.get_input_embeddings().weight.data.copy_(backbone.input_embeddings.data)
+    equalize_segments(model)
+    freeze_unused_bias(model)
+    install_kernels(model, own_attention=kernel == NAME)
     return Backbone(model, causal=backbone.causal)
 
 
@@ -253,7 +250,7 @@ def _open(folder: Path, config: dict[str, Any], attention: Attention, seed: int)
             raise SettingsError(f"attention = {attention!r}: {folder} cannot: {reason}") from error
         raise CheckpointError(f"{folder}: cannot be opened: {reason}") from error
     if decoder:
-        return as_encoder(model), {**info, "missing_keys": {encoder_name(key) for key in info["missing_keys"]}}
+        return to_encoder_form(model), {**info, "missing_keys": {encoder_name(key) for key in info["missing_keys"]}}
     return model, info
 
 
@@ -269,7 +266,7 @@ def _carried(files: dict[str, Path], unexpected: set[str], model: Any) -> dict[s
     """Weights that the model has no place for, under the names they have in a checkpoint with a head."""
     prefix = f"{model.base_model_prefix}."
     bare = not any(name.startswith(prefix) for name in files)  # written from an encoder alone
-    tensors = checkpoint_files.read(files, unexpected & set(files))
+    tensors = checkpoint_files.read_weights(files, unexpected & set(files))
     return {prefix + name if bare else name: tensor for name, tensor in tensors.items()}
 
 
@@ -279,7 +276,7 @@ def _build_seq2seq(settings: ModelSettings, vocab: Vocab, languages: Sequence[st
     found = _whole_start(settings, vocab, languages, seed)
     if isinstance(found, Seq2Seq):
         return _whole(settings, found)
-    encoder = found if settings.take == "whole" else redrawn(found, settings.take, seed)
+    encoder = found if settings.take == "whole" else reinitialized(found, settings.take, seed)
     shared = decoding.table == "shared"
     if decoding.shape is not None:
         return join(encoder, _shaped(decoding.shape, encoder, vocab, seed), share=shared)
@@ -293,12 +290,12 @@ def _build_seq2seq(settings: ModelSettings, vocab: Vocab, languages: Sequence[st
     return join(encoder, decoder, share=shared, notes=() if source is found else source.notes)
 
 
-def _take(decoding: DecoderSettings, decoder: Crossed, source: Backbone) -> None:
+def _take(decoding: DecoderSettings, decoder: CrossAttentionDecoder, source: Backbone) -> None:
     """Give a fresh decoder what it is to take of its start."""
     if decoding.take == "whole":
-        take_over(decoder, source.model)
+        copy_weights(decoder, source.model)
     else:
-        decoder.model.get_input_embeddings().weight.data.copy_(source.table.data)
+        decoder.model.get_input_embeddings().weight.data.copy_(source.input_embeddings.data)
 
 
 def _whole(settings: ModelSettings, found: Seq2Seq) -> Seq2Seq:
@@ -309,7 +306,7 @@ def _whole(settings: ModelSettings, found: Seq2Seq) -> Seq2Seq:
     return found
 
 
-def _shaped(shape: Shape, encoder: Backbone, vocab: Vocab, seed: int) -> Crossed:
+def _shaped(shape: Shape, encoder: Backbone, vocab: Vocab, seed: int) -> CrossAttentionDecoder:
     """A fresh decoder of a shape of its own, with the encoder's languages, in its rows, where it can have them."""
     config = config_of(shape, vocab)
     config.vocab_size = encoder.vocab_size
@@ -342,12 +339,12 @@ def _give_table(settings: ModelSettings, decoding: DecoderSettings, encoder: Bac
     if settings.start is not None and settings.take != "none" and not _is_same(decoding.start, settings.start):
         message = f"encoder and decoder share a table of subwords, but {settings.start!r} and {decoding.start!r}"
         raise SettingsError(f"{message} each have one; set model.decoder.table = 'own'")
-    if encoder.table.shape != source.table.shape:
+    if encoder.input_embeddings.shape != source.input_embeddings.shape:
         raise SettingsError(
             f"the encoder has {encoder.vocab_size} subwords and states {encoder.width} wide, {decoding.start!r} has "
             f"{source.vocab_size} and {source.width}; give model.shape that width and vocab.start that name"
         )
-    encoder.table.data.copy_(source.table.data)
+    encoder.input_embeddings.data.copy_(source.input_embeddings.data)
 
 
 def _is_same(start: str | None, encoders: str | None) -> bool:
@@ -383,33 +380,33 @@ def reopen(
     languages: Sequence[str],
     attention: Attention,
     seed: int,
-    arrival: Arrival,
-    new_subwords: NewRows,
+    arrival: LanguageMapping,
+    new_subwords: NewTokens,
 ) -> Seq2Seq:
     """See `models.build.load`."""
     encoder, decoder, shared = (_open_own if config["model_type"] == OWN else _open_plain)(folder, config)
     for model in (encoder.model, decoder.model):
         if vocab is not None:
             check_vocab(model.config.to_dict(), vocab, folder)
-        arrive(model, languages, arrival)
+        map_languages(model, languages, arrival)
         if vocab is not None and vocab.extension is not None:
-            extend(model, vocab.extension, new_subwords, seed)
+            extend_embeddings(model, vocab.extension, new_subwords, seed)
     if attention != "auto":
         encoder.model.set_attn_implementation(attention)
-    install(encoder.model, own_attention=attention == "auto")
+    install_kernels(encoder.model, own_attention=attention == "auto")
     return join(Backbone(encoder.model, encoder.carried), decoder, share=shared)
 
 
-def _open_plain(folder: Path, config: dict[str, Any]) -> tuple[Backbone, Crossed, bool]:
+def _open_plain(folder: Path, config: dict[str, Any]) -> tuple[Backbone, CrossAttentionDecoder, bool]:
     """Encoder, decoder, and whether they are to share a table."""
     import torch
 
-    stored = checkpoint_files.weights(folder)
+    stored = checkpoint_files.weight_files(folder)
     sides = {}
     for side in (ENCODER, DECODER_SIDE):
         names = [name for name in stored if name.startswith(f"{side}.")]
         sides[side] = {
-            name.removeprefix(f"{side}."): each for name, each in checkpoint_files.read(stored, names).items()
+            name.removeprefix(f"{side}."): each for name, each in checkpoint_files.read_weights(stored, names).items()
         }
     encoder = Backbone(_empty_encoder(config[ENCODER], folder))
     base = encoder.model.base_model
@@ -422,19 +419,19 @@ def _open_plain(folder: Path, config: dict[str, Any]) -> tuple[Backbone, Crossed
     decoder = _empty_decoder(config[DECODER_SIDE], folder)
     fill(decoder.model, sides[DECODER_SIDE], f"{folder}, {DECODER_SIDE}")
     table = decoder.model.get_input_embeddings().weight
-    alike = table.shape == encoder.table.shape and torch.equal(table, encoder.table)
+    alike = table.shape == encoder.input_embeddings.shape and torch.equal(table, encoder.input_embeddings)
     return encoder, decoder, alike if SEQ2SEQ_RECORD not in config else config[SEQ2SEQ_RECORD]["table"] == "shared"
 
 
-def _open_own(folder: Path, config: dict[str, Any]) -> tuple[Backbone, Crossed, bool]:
+def _open_own(folder: Path, config: dict[str, Any]) -> tuple[Backbone, CrossAttentionDecoder, bool]:
     """Encoder, decoder, and whether they are to share a table."""
     encoder = load(folder / ENCODER)
     decoder = _empty_decoder(checkpoint_files.read_config(folder / DECODER_SIDE), folder)
-    stored = checkpoint_files.weights(folder / DECODER_SIDE)
-    tensors = checkpoint_files.read(stored, stored)
+    stored = checkpoint_files.weight_files(folder / DECODER_SIDE)
+    tensors = checkpoint_files.read_weights(stored, stored)
     shared = config.get(SEQ2SEQ_RECORD, {}).get("table") == "shared"
     if shared:
-        tensors["model.model.embeddings.tok_embeddings.weight"] = encoder.table.data
+        tensors["model.model.embeddings.tok_embeddings.weight"] = encoder.input_embeddings.data
     fill(decoder, tensors, str(folder / DECODER_SIDE))
     return encoder, decoder, shared
 
@@ -463,7 +460,7 @@ def _empty_encoder(data: Mapping[str, Any], folder: Path) -> Any:
         return maker.from_config(_configuration(data, folder), dtype=torch.float32, trust_remote_code=False)
 
 
-def _empty_decoder(data: Mapping[str, Any], folder: Path) -> Crossed:
+def _empty_decoder(data: Mapping[str, Any], folder: Path) -> CrossAttentionDecoder:
     import torch
 
     with quiet(), torch.random.fork_rng(devices=[]):
@@ -514,7 +511,7 @@ def build_model(
     build = _build_seq2seq if seq2seq else partial(_build_encoder, causal=causal)
     built = build(settings, vocab, languages, seed)
     if settings.vectors is not None:
-        begin_with_vectors(built, settings, vocab)
+        initialize_from_vectors(built, settings, vocab)
     return built
 
 
@@ -525,7 +522,7 @@ def _build_encoder(
     backbone = _whole_start(settings, vocab, languages, seed, causal=causal)
     if isinstance(backbone, Seq2Seq):
         backbone = backbone.encoder
-    return backbone if settings.take == "whole" else redrawn(backbone, settings.take, seed)
+    return backbone if settings.take == "whole" else reinitialized(backbone, settings.take, seed)
 
 
 def _whole_start(
@@ -542,7 +539,7 @@ def _whole_start(
     start = start or settings.start
     if start is None:
         shape = settings.shape or Shape()
-        return fresh(shape, vocab, names, seed, attention=settings.attention, causal=bool(causal))
+        return from_shape(shape, vocab, names, seed, attention=settings.attention, causal=bool(causal))
     return load(
         start,
         vocab,
@@ -550,6 +547,8 @@ def _whole_start(
         attention=settings.attention,
         seed=seed,
         causal=causal,
-        arrival=Arrival(settings.language_names, settings.language_copies, mean=settings.new_languages == "mean"),
+        arrival=LanguageMapping(
+            settings.language_names, settings.language_copies, mean=settings.new_languages == "mean"
+        ),
         new_subwords=settings.new_subwords,
     )

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 CONFIG, WEIGHTS, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
 
 
-def find(start: str | Path) -> Path:
+def find_checkpoint(start: str | Path) -> Path:
     """The folder of a checkpoint, fetched from the Hugging Face hub where `start` is not a local path.
 
     Raises:
@@ -62,7 +62,7 @@ def read_config(folder: Path) -> dict[str, Any]:
     return dict(without_code(config))
 
 
-def weights(folder: Path) -> dict[str, Path]:
+def weight_files(folder: Path) -> dict[str, Path]:
     """The file of each weight, every file checked to be whole.
 
     Raises:
@@ -82,7 +82,7 @@ def weights(folder: Path) -> dict[str, Path]:
     return found
 
 
-def read(files: dict[str, Path], names: Collection[str]) -> dict[str, Tensor]:
+def read_weights(files: dict[str, Path], names: Collection[str]) -> dict[str, Tensor]:
     """The named weights."""
     from safetensors import safe_open
 

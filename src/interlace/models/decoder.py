@@ -1,6 +1,6 @@
 """Decoders: layers that read left to right, look at what an encoder read, and think on.
 
-`Crossed` walks through the layers in two ways: over a whole row at once, as training does, and over the next subword of
+`CrossAttentionDecoder` walks through the layers in two ways: over a whole row at once, as training does, and over the next subword of
 each row with a memory, as a search does. What its subclasses say is how one layer of a family is built.
 
 Legend: B rows, T subwords of the longest row, L subwords of the longest source, H width, A heads, D size of a head.
@@ -34,14 +34,14 @@ from torch import nn
 from torch.nn.functional import pad, scaled_dot_product_attention
 from transformers.models.modernbert.modeling_modernbert import apply_rotary_pos_emb
 
-from interlace.models.attention import Dropout, attention, earlier
+from interlace.models.attention import Dropout, attention, causal_mask
 from interlace.models.families import family_of
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 
-class Crossed(nn.Module, ABC):
+class CrossAttentionDecoder(nn.Module, ABC):
     """A transformers model with a vocabulary head, read left to right and with cross-attention in every layer.
 
     model: the transformers model; its `config` is the decoder's.
@@ -145,14 +145,14 @@ class Crossed(nn.Module, ABC):
             states = self.add_thought(layer, self.add_found(layer, states, found))
         return self.close(states)
 
-    def begin(self, source: Tensor, mask: Tensor | None) -> Memory:
+    def begin(self, source: Tensor, mask: Tensor | None) -> KVCache:
         """A memory of sources, for `advance`."""
         seen = None if mask is None else mask.bool()[:, None, None]
         if seen is not None and bool(seen.all()):
             seen = None
-        return Memory([self.sources(layer, source) for layer in range(self.depth)], seen, [])
+        return KVCache([self.sources(layer, source) for layer in range(self.depth)], seen, [])
 
-    def advance(self, memory: Memory, ids: Tensor, languages: Tensor | None) -> Tensor:
+    def advance(self, memory: KVCache, ids: Tensor, languages: Tensor | None) -> Tensor:
         """(R, H) states of the next subword (R,) of each row; the memory takes it in."""
         states = self.embed(ids[:, None], None if languages is None else languages[:, None], memory.length)
         places = self.places(states, memory.length)
@@ -168,7 +168,7 @@ class Crossed(nn.Module, ABC):
 
     def _look_back(self, layer: int, parts: tuple[Tensor, Tensor, Tensor], ids: Tensor) -> Tensor:
         window, length = self.window(layer), ids.shape[1]
-        mask = None if window is None or length <= window else earlier(ids, window, additive=False)
+        mask = None if window is None or length <= window else causal_mask(ids, window, additive=False)
         return self._attend(*parts, mask, causal=mask is None)
 
     def _attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, *, causal: bool) -> Tensor:
@@ -187,7 +187,7 @@ def joined(found: Tensor) -> Tensor:
     return found.transpose(1, 2).flatten(2)
 
 
-class BertDecoder(Crossed):
+class BertDecoder(CrossAttentionDecoder):
     """BERT and RoBERTa: transformers' causal models with cross-attention, normed after each part."""
 
     @property
@@ -249,7 +249,7 @@ ROOM = 16  # positions that are made ready at once
 
 
 @dataclass
-class Memory:
+class KVCache:
     """The state of a search in all layers; `select` gives that of other rows.
 
     sources: by layer, keys and values (S, A, L, D) of the source.
@@ -270,7 +270,7 @@ class Memory:
         """R."""
         return len(self.sources[0][0]) * self.per
 
-    def select(self, index: Tensor) -> Memory:
+    def select(self, index: Tensor) -> KVCache:
         """The memory of the rows (R',) `index`, in that order: some left out, moved or repeated; this one stays whole.
 
         Rows of one source that stand beside each other, equally many of each source, go on sharing its keys and values.
@@ -280,7 +280,7 @@ class Memory:
         if not bool((counts == per).all()):
             owners, per = index // self.per, 1
         same = len(owners) == len(self.sources[0][0]) and bool((owners[1:] > owners[:-1]).all())
-        return Memory(
+        return KVCache(
             self.sources if same else [(key[owners], value[owners]) for key, value in self.sources],
             self.mask if same or self.mask is None else self.mask[owners],
             [layer.index_select(0, index) for layer in self.written],
@@ -338,7 +338,7 @@ class CrossAttention(nn.Module):
                 nn.init.zeros_(part.bias)
 
 
-class ModernDecoder(Crossed):
+class ModernBertDecoder(CrossAttentionDecoder):
     """ModernBERT's masked model with a `CrossAttention` a layer; what `cross` holds is all that is new."""
 
     def __init__(self, model: Any) -> None:

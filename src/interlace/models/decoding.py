@@ -1,6 +1,6 @@
 """Search: the subwords that a model finds most likely, or draws, one after another.
 
-Greedy, sampled and beam search walk through a `Decoding`: a batch that has been read and remembers what was said so
+Greedy, sampled and beam search walk through a `DecodingState`: a batch that has been read and remembers what was said so
 far. One model is a decoding, several together are one, and so is whatever else can `step` and `select`. Rows end at
 different times; those that have ended leave the batch, so that no row costs more than its own length.
 
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from interlace.data.vocab import Vocab
-    from interlace.models.decoder import Memory
+    from interlace.models.decoder import KVCache
     from interlace.models.seq2seq import Seq2Seq
 
 
-class Decoding(Protocol):
+class DecodingState(Protocol):
     """What a search walks through. `step` changes it in place; `select` makes another one of it."""
 
     def step(self, tokens: Tensor) -> Tensor:
@@ -48,7 +48,7 @@ class Decoding(Protocol):
 
 
 @dataclass(frozen=True)
-class Rules:
+class TokenConstraints:
     """Which subwords a search may choose.
 
     end: ends a row. pad: fills rows up. never: (n,) ids that are never chosen.
@@ -59,7 +59,7 @@ class Rules:
     never: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, vocab: Vocab, rows: int, *, unknown: bool = False) -> Rules:
+    def of(cls, vocab: Vocab, rows: int, *, unknown: bool = False) -> TokenConstraints:
         """Those of a vocabulary: nothing special but the end, and nothing that the model's table has beyond it.
 
         Args:
@@ -72,7 +72,7 @@ class Rules:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class Hypotheses:
     """Hypotheses of each row, best first.
 
     ids: (B, N, T) their subwords, without what began them and without the end; padded.
@@ -96,31 +96,31 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Reading:
+class ModelState:
     """A model and what it has read and said.
 
     languages: (R,) the id of the language that each row writes, or None where the decoder takes none.
     """
 
     model: Seq2Seq
-    memory: Memory
+    memory: KVCache
     languages: Tensor | None
 
     def step(self, tokens: Tensor) -> Tensor:
         """(R, V) float32 scores of the next subword, from the (R,) subwords that were chosen last."""
         return self.model.step(self.memory, tokens, self.languages)
 
-    def select(self, rows: Tensor) -> Reading:
+    def select(self, rows: Tensor) -> ModelState:
         """That of the named rows."""
         languages = None if self.languages is None else self.languages[rows]
-        return Reading(self.model, self.memory.select(rows), languages)
+        return ModelState(self.model, self.memory.select(rows), languages)
 
 
 @dataclass(frozen=True)
-class Ensemble:
+class EnsembleState:
     """Several decodings of one vocabulary: the mean of their probabilities decides."""
 
-    members: tuple[Decoding, ...]
+    members: tuple[DecodingState, ...]
 
     def step(self, tokens: Tensor) -> Tensor:
         """(R, V) logarithms of the mean probabilities, from the (R,) subwords that were chosen last."""
@@ -130,16 +130,16 @@ class Ensemble:
         mean = torch.stack(logs).logsumexp(0)
         return mean - torch.tensor(float(len(logs)), device=mean.device).log()
 
-    def select(self, rows: Tensor) -> Ensemble:
+    def select(self, rows: Tensor) -> EnsembleState:
         """That of the named rows."""
-        return Ensemble(tuple(member.select(rows) for member in self.members))
+        return EnsembleState(tuple(member.select(rows) for member in self.members))
 
 
-def read(model: Seq2Seq, inputs: Mapping[str, Tensor], target: str) -> Reading:
+def encode_source(model: Seq2Seq, inputs: Mapping[str, Tensor], target: str) -> ModelState:
     """What a search begins with.
 
     Args:
-        model: the model, in the mode it is in; see `evaluating`.
+        model: the model, in the mode it is in; see `eval_mode`.
         inputs: (B, L) of the encoder.
         target: the language to be written.
 
@@ -155,17 +155,17 @@ def read(model: Seq2Seq, inputs: Mapping[str, Tensor], target: str) -> Reading:
     if model.decoder_language_input is not None:
         number = _number(model.decoder_languages, target)
         languages = torch.full((len(ids),), number, device=ids.device)
-    return Reading(model, memory, languages)
+    return ModelState(model, memory, languages)
 
 
-def inputs_of(model: Seq2Seq, ids: Ragged, vocab: Vocab, source: str) -> dict[str, Tensor]:
+def encoder_inputs(model: Seq2Seq, ids: Ragged, vocab: Vocab, source: str) -> dict[str, Tensor]:
     """What the encoder reads of rows of subwords without specials: `[begin] x1 .. xm [end]`, on the model's device.
 
     Raises:
         SettingsError: the encoder has language embeddings, but none of this language.
     """
     padded = torch.from_numpy(ids.padded(vocab.pad).astype("int64", copy=False))
-    inputs = framed(padded, torch.from_numpy(ids.lengths), vocab.begin, vocab.end, vocab.pad)
+    inputs = add_specials(padded, torch.from_numpy(ids.lengths), vocab.begin, vocab.end, vocab.pad)
     traits = model.traits
     if traits.language_input is not None and traits.languages:
         number = _number(traits.languages, source)
@@ -173,7 +173,7 @@ def inputs_of(model: Seq2Seq, ids: Ragged, vocab: Vocab, source: str) -> dict[st
     return {name: tensor.to(model.device) for name, tensor in inputs.items()}
 
 
-def framed(ids: Tensor, lengths: Tensor, begin: int, end: int, pad: int) -> dict[str, Tensor]:
+def add_specials(ids: Tensor, lengths: Tensor, begin: int, end: int, pad: int) -> dict[str, Tensor]:
     """`[begin] x1 .. xm [end]` of rows of subwords, with a mask where they are not equally long.
 
     Args:
@@ -194,7 +194,7 @@ def framed(ids: Tensor, lengths: Tensor, begin: int, end: int, pad: int) -> dict
 
 
 @contextmanager
-def evaluating(*models: nn.Module) -> Iterator[None]:
+def eval_mode(*models: nn.Module) -> Iterator[None]:
     """Without dropout; afterwards every part of the models is in the mode that it was in."""
     were = [(part, part.training) for model in models for part in model.modules()]
     for model in models:
@@ -206,7 +206,7 @@ def evaluating(*models: nn.Module) -> Iterator[None]:
             part.training = was
 
 
-def must_agree(vocabs: Sequence[Vocab], names: Sequence[str]) -> None:
+def check_same_vocabulary(vocabs: Sequence[Vocab], names: Sequence[str]) -> None:
     """Refuse models as an ensemble that have different vocabularies.
 
     Raises:

@@ -94,14 +94,14 @@ def family_of(config: Any, where: str = "this model") -> Family:
 
 def traits_of(config: Any) -> Traits:
     """What making a batch needs to know of a model with this configuration."""
-    from interlace.models.languages import known
+    from interlace.models.languages import language_ids
 
     family = family_of(config)
     first = family.first_position(config)
     return Traits(
         family=family.name,
         max_length=int(config.max_position_embeddings) - first,
-        languages=known(config),
+        languages=language_ids(config),
         language_input=family.language_input,
         first_position=first,
         restarts=family.name != "modernbert",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
-    from interlace.models.decoding import Decoding, Found, Rules
+    from interlace.models.decoding import DecodingState, Hypotheses, TokenConstraints
 
 
 _OF_DRAWS = ("temperature", "top", "seed")
@@ -27,7 +27,7 @@ _OF_DRAWS = ("temperature", "top", "seed")
 _OF_BEAMS = ("beam", "length_penalty", "penalty", "stop")
 
 
-class Search(Settings):
+class SearchSettings(Settings):
     """How a translation is searched for."""
 
     beam: int = Field(5, ge=1, le=200, description="Hypotheses side by side; 1: the likeliest subword at each place.")
@@ -70,9 +70,9 @@ class Search(Settings):
             raise SettingsError(f"{name} = {value} is for draws, but sample = false searches; set sample = true too")
 
     @property
-    def compared(self) -> Penalty:
+    def compared(self) -> LengthPenalty:
         """By what hypotheses of different length are compared."""
-        return Penalty(self.length_penalty, self.penalty)
+        return LengthPenalty(self.length_penalty, self.penalty)
 
     @property
     def width(self) -> int:
@@ -85,8 +85,13 @@ class Search(Settings):
         return allowed
 
     def search(
-        self, decoding: Decoding, first: Tensor, limits: Tensor, rules: Rules, draws: Tensor | None = None
-    ) -> Found:
+        self,
+        decoding: DecodingState,
+        first: Tensor,
+        limits: Tensor,
+        rules: TokenConstraints,
+        draws: Tensor | None = None,
+    ) -> Hypotheses:
         """Hypotheses of a batch that has been read, in order.
 
         Args:
@@ -99,31 +104,33 @@ class Search(Settings):
         Raises:
             CheckpointError: the model computes no numbers.
         """
-        from interlace.models.search import beam, draws_of, greedy, sampled
+        from interlace.models.search import beam_search, greedy_search, sample, uniform_draws
 
         if self.sample:
-            draws = draws_of(limits) if draws is None else draws
-            return sampled(decoding, first, limits, rules, draws, temperature=self.temperature, top=self.top)
+            draws = uniform_draws(limits) if draws is None else draws
+            return sample(decoding, first, limits, rules, draws, temperature=self.temperature, top=self.top)
         if self.beam == 1:
-            return greedy(decoding, first, limits, rules)
-        return beam(decoding, first, limits, rules, self.beam, penalty=self.compared, stop=self.stop)
+            return greedy_search(decoding, first, limits, rules)
+        return beam_search(decoding, first, limits, rules, self.beam, penalty=self.compared, stop=self.stop)
 
 
-def _best_only(search: Search) -> Search:
+def _best_only(search: SearchSettings) -> SearchSettings:
     if search.n_best > 1:
         message = f"n_best = {search.n_best}, but only the best translation of a sentence is used here; leave it out"
         raise ValueError(message)
     return search
 
 
-BestOnly = Annotated[Search, AfterValidator(_best_only)]  # for those who take one translation of a sentence
+SingleBestSearch = Annotated[
+    SearchSettings, AfterValidator(_best_only)
+]  # for those who take one translation of a sentence
 
 
 Form = Literal["power", "gnmt"]
 
 
 @dataclass(frozen=True)
-class Penalty:
+class LengthPenalty:
     """What the sum of a hypothesis's log-probabilities is divided by, from its length with the end.
 
     exponent: 0: sums are compared as they are; 1: means a subword, with `power`.

@@ -23,7 +23,7 @@ RECORD = "interlace_languages"  # where a configuration keeps the mapping
 FOLDED = "interlace_folded_language"
 
 
-def known(config: Any) -> dict[str, int]:
+def language_ids(config: Any) -> dict[str, int]:
     """Language -> row of its embedding, by row; empty where there are none."""
     family = family_of(config)
     if family.language_input is None:
@@ -35,7 +35,7 @@ def known(config: Any) -> dict[str, int]:
 
 
 @dataclass(frozen=True)
-class Arrival:
+class LanguageMapping:
     """How the languages of a recipe come to those of a checkpoint.
 
     names: language of the recipe -> the checkpoint's name for it; both then stand for one embedding.
@@ -48,7 +48,7 @@ class Arrival:
     mean: bool = False
 
 
-def arrive(model: Any, languages: Sequence[str], arrival: Arrival) -> None:
+def map_languages(model: Any, languages: Sequence[str], arrival: LanguageMapping) -> None:
     """Bring the names of a recipe to a checkpoint, and give each of `languages` an embedding, in place.
 
     Rows of the checkpoint keep their order and their names; the recipe's are kept beside them, so that what is exported
@@ -58,7 +58,7 @@ def arrive(model: Any, languages: Sequence[str], arrival: Arrival) -> None:
         SettingsError: the checkpoint lacks a language that `arrival` names, has one that it renames, or its family
             cannot take language ids.
     """
-    rows = known(model.config)
+    rows = language_ids(model.config)
     for language, theirs in arrival.names.items():
         _must_have(rows, theirs, f"model.language_names.{language}")
         if rows.get(language, rows[theirs]) != rows[theirs]:
@@ -66,20 +66,20 @@ def arrive(model: Any, languages: Sequence[str], arrival: Arrival) -> None:
             raise SettingsError(f"{message}; leave this out, or call the language otherwise in the recipe")
     if arrival.names:
         setattr(model.config, RECORD, {**rows, **{language: rows[name] for language, name in arrival.names.items()}})
-        rows = known(model.config)
+        rows = language_ids(model.config)
     for language, other in arrival.copies.items():
         _must_have(rows, other, f"model.language_copies.{language}")
     new = [language for language in dict.fromkeys(languages) if language not in rows]
-    append(model, new)
+    add_languages(model, new)
     if not new or not rows:
         return
     weight = _table(model).weight.data
     mean = weight[sorted(set(rows.values()))].mean(0)
     for language in new:
         if language in arrival.copies:
-            weight[known(model.config)[language]] = weight[rows[arrival.copies[language]]]
+            weight[language_ids(model.config)[language]] = weight[rows[arrival.copies[language]]]
         elif arrival.mean:
-            weight[known(model.config)[language]] = mean
+            weight[language_ids(model.config)[language]] = mean
 
 
 def _must_have(rows: Mapping[str, int], language: str, where: str) -> None:
@@ -88,7 +88,7 @@ def _must_have(rows: Mapping[str, int], language: str, where: str) -> None:
         raise SettingsError(f"{where}: the checkpoint knows no language {language!r}{hint}")
 
 
-def append(model: Any, languages: Sequence[str], rng: Generator | None = None) -> None:
+def add_languages(model: Any, languages: Sequence[str], rng: Generator | None = None) -> None:
     """Give the languages that have none yet an embedding each, in place.
 
     A new language starts as a copy of the row that a caller without ids gets, so that a pre-trained model computes at
@@ -100,7 +100,7 @@ def append(model: Any, languages: Sequence[str], rng: Generator | None = None) -
     import torch
 
     config = model.config
-    rows = known(config)
+    rows = language_ids(config)
     new = [language for language in dict.fromkeys(languages) if language not in rows]
     if not new:
         return
@@ -114,18 +114,18 @@ def append(model: Any, languages: Sequence[str], rng: Generator | None = None) -
     _record(config, {**rows, **{language: start + number for number, language in enumerate(new)}}, start + len(new))
 
 
-def level_segments(model: Any) -> None:
+def equalize_segments(model: Any) -> None:
     """Make the segment rows of a fresh model equal, in place: training never shows them.
 
     A tokenizer that numbers the sides of a pair must not add an untrained vector to one of them.
     """
     table = family_of(model.config).language_embedding(model)
     if table is not None and family_of(model.config).name != "xlm":
-        rows = [row for row in range(1, len(table.weight)) if row not in known(model.config).values()]
+        rows = [row for row in range(1, len(table.weight)) if row not in language_ids(model.config).values()]
         table.weight.data[rows] = table.weight.data[0].clone()
 
 
-def fold(model: Any, tensors: dict[str, Tensor], language: str) -> dict[str, Tensor]:
+def fold_weights(model: Any, tensors: dict[str, Tensor], language: str) -> dict[str, Tensor]:
     """Weights with which a caller who gives no ids gets the logits of `language`; callers with ids get what they did.
 
     Token types: row 0 becomes the language's vector, and the other segment rows keep their distance from row 0, so
@@ -140,8 +140,8 @@ def fold(model: Any, tensors: dict[str, Tensor], language: str) -> dict[str, Ten
     Raises:
         SettingsError: the model has no embedding for `language`.
     """
-    rows = known(model.config)
-    must_know(rows, language)
+    rows = language_ids(model.config)
+    check_fold_language(rows, language)
     family = family_of(model.config)
     prefix = model.base_model_prefix
     name = f"{prefix}.{family.language_table}.weight"
@@ -156,8 +156,8 @@ def fold(model: Any, tensors: dict[str, Tensor], language: str) -> dict[str, Ten
     return {**tensors, name: table}
 
 
-def must_know(rows: Mapping[str, int], language: str) -> None:
-    """Refuse to fold a language without an embedding; `rows` are those of `known`."""
+def check_fold_language(rows: Mapping[str, int], language: str) -> None:
+    """Refuse to fold a language without an embedding; `rows` are those of `language_ids`."""
     if language not in rows:
         hint = did_you_mean(language, rows)
         raise SettingsError(f"fold_language: the model has no language embedding for {language!r}{hint}")

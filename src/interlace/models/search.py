@@ -34,25 +34,25 @@ import torch
 from torch.nn.functional import pad
 
 from interlace.core.errors import CheckpointError
-from interlace.models.decoding import Found
+from interlace.models.decoding import Hypotheses
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from interlace.models.decoding import Decoding, Rules
-    from interlace.models.generation import Penalty
+    from interlace.models.decoding import DecodingState, TokenConstraints
+    from interlace.models.generation import LengthPenalty
 
 
 NEVER = float("-inf")
 
 
-class Restraint:
+class ConstraintMask:
     """Keeps a search to its rules and its rows to their lengths.
 
     limits: (R,) on the CPU, the most subwords of each row.
     """
 
-    def __init__(self, rules: Rules, limits: Tensor, device: torch.device) -> None:
+    def __init__(self, rules: TokenConstraints, limits: Tensor, device: torch.device) -> None:
         self.end = rules.end
         self._never = torch.tensor(rules.never, dtype=torch.int64, device=device)
         self.limits = limits
@@ -75,7 +75,7 @@ class Restraint:
         self.limits = self.limits[rows.cpu()]
 
 
-def normaliser(scores: Tensor) -> Tensor:
+def log_normalizer(scores: Tensor) -> Tensor:
     """(R,) what (R, V) scores lie above log-probabilities.
 
     Raises:
@@ -87,7 +87,7 @@ def normaliser(scores: Tensor) -> Tensor:
     return total
 
 
-def highest(scores: Tensor, count: int) -> tuple[Tensor, Tensor]:
+def top_k(scores: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """The (R, K) highest of (R, V) scores in falling order, and their places; of equals the first comes first.
 
     `topk` promises no order of equals, and which of them it takes changes with the shape of a batch.
@@ -115,11 +115,13 @@ class Choose(Protocol):
 
 
 @torch.no_grad()
-def walk(decoding: Decoding, first: Tensor, limits: Tensor, rules: Rules, choose: Choose) -> Found:
+def decode_step_by_step(
+    decoding: DecodingState, first: Tensor, limits: Tensor, rules: TokenConstraints, choose: Choose
+) -> Hypotheses:
     """Choose subword after subword until every row has ended; rows that have ended leave the batch."""
     device, count = first.device, len(first)
     limits = limits.cpu()
-    restraint = Restraint(rules, limits, device)
+    restraint = ConstraintMask(rules, limits, device)
     width = int(limits.max()) + 1 if count else 0
     ids = torch.full((count, width), rules.pad, device=device)
     lengths = torch.full((count,), -1, device=device)
@@ -127,7 +129,7 @@ def walk(decoding: Decoding, first: Tensor, limits: Tensor, rules: Rules, choose
     rows, tokens = torch.arange(count, device=device), first
     for said in range(width):
         scores = decoding.step(tokens)
-        total = normaliser(scores)
+        total = log_normalizer(scores)
         restraint.keep(scores, said)
         tokens = choose(scores, rows, said)
         logprobs[rows] += scores.gather(1, tokens[:, None])[:, 0] - total
@@ -142,10 +144,10 @@ def walk(decoding: Decoding, first: Tensor, limits: Tensor, rules: Rules, choose
             restraint.select(left)
     ids[ids == rules.end] = rules.pad
     longest = int(lengths.max()) if count else 0
-    return Found(ids[:, None, :longest], lengths[:, None], logprobs[:, None])
+    return Hypotheses(ids[:, None, :longest], lengths[:, None], logprobs[:, None])
 
 
-def greedy(decoding: Decoding, first: Tensor, limits: Tensor, rules: Rules) -> Found:
+def greedy_search(decoding: DecodingState, first: Tensor, limits: Tensor, rules: TokenConstraints) -> Hypotheses:
     """A hypothesis a row, of the likeliest subword at each place; of equals that with the lowest id.
 
     Args:
@@ -157,19 +159,19 @@ def greedy(decoding: Decoding, first: Tensor, limits: Tensor, rules: Rules) -> F
     Raises:
         CheckpointError: the model computes no numbers.
     """
-    return walk(decoding, first, limits, rules, lambda scores, _rows, _said: scores.argmax(1))
+    return decode_step_by_step(decoding, first, limits, rules, lambda scores, _rows, _said: scores.argmax(1))
 
 
-def sampled(
-    decoding: Decoding,
+def sample(
+    decoding: DecodingState,
     first: Tensor,
     limits: Tensor,
-    rules: Rules,
+    rules: TokenConstraints,
     draws: Tensor,
     *,
     temperature: float = 1.0,
     top: int = 0,
-) -> Found:
+) -> Hypotheses:
     """A hypothesis a row, each subword drawn by the model's probability.
 
     A row and a place have a number of their own that decides them, so what is drawn hangs on nothing else in the
@@ -180,7 +182,7 @@ def sampled(
         first: (B,) what each row begins with: the target language.
         limits: (B,) the most subwords of each row.
         rules: which subwords may be chosen.
-        draws: (B, T) numbers from 0 to below 1, for the longest row one more than its limit; see `draws_of`.
+        draws: (B, T) numbers from 0 to below 1, for the longest row one more than its limit; see `uniform_draws`.
         temperature: scores are divided by it; below 1 likely subwords become likelier.
         top: draw from so many of the likeliest subwords alone; 0: from all (Edunov et al. 2018, section 3: 10).
 
@@ -193,13 +195,13 @@ def sampled(
         numbers = draws[rows, said]
         if not top:
             return _drawn(scores, temperature, numbers)
-        best, places = highest(scores, top)
+        best, places = top_k(scores, top)
         return places.gather(1, _drawn(best, temperature, numbers)[:, None])[:, 0]
 
-    return walk(decoding, first, limits, rules, choose)
+    return decode_step_by_step(decoding, first, limits, rules, choose)
 
 
-def draws_of(limits: Tensor, generator: torch.Generator | None = None) -> Tensor:
+def uniform_draws(limits: Tensor, generator: torch.Generator | None = None) -> Tensor:
     """(B, T) numbers for rows of these limits, from a generator of the CPU; none: torch's own."""
     width = int(limits.max()) + 1 if len(limits) else 0
     return torch.rand((len(limits), width), generator=generator)
@@ -217,16 +219,16 @@ Stop = Literal["full", "likely", "sure"]
 
 
 @torch.no_grad()
-def beam(
-    decoding: Decoding,
+def beam_search(
+    decoding: DecodingState,
     first: Tensor,
     limits: Tensor,
-    rules: Rules,
+    rules: TokenConstraints,
     width: int,
     *,
-    penalty: Penalty,
+    penalty: LengthPenalty,
     stop: Stop = "likely",
-) -> Found:
+) -> Hypotheses:
     """The best `width` hypotheses of each row, in the order of their penalised scores; fewer where there are no more.
 
     Args:
@@ -243,13 +245,13 @@ def beam(
         CheckpointError: the model computes no numbers.
     """
     count, device = len(first), first.device
-    restraint = Restraint(rules, limits.cpu(), device)
+    restraint = ConstraintMask(rules, limits.cpu(), device)
     longest = int(limits.max()) if count else 0
-    found = ended = Ended.none(count, width, longest, device)
+    found = ended = FinishedBeams.none(count, width, longest, device)
     rows, tokens = torch.arange(count, device=device), first
-    growing = Growing(torch.zeros((count, 1), device=device), first.new_zeros((count, 1, 0)))
+    growing = LiveBeams(torch.zeros((count, 1), device=device), first.new_zeros((count, 1, 0)))
     while len(rows):
-        looked = Looked.at(decoding.step(tokens), growing, restraint, width)
+        looked = Candidates.at(decoding.step(tokens), growing, restraint, width)
         ended = ended.joined(looked, growing, penalty)
         before = growing.sums.shape[1]
         growing, parents = growing.next(looked)
@@ -266,10 +268,10 @@ def beam(
     longest = int(found.lengths.max()) if count else 0
     ids = found.ids[:, :, :longest]
     behind = torch.arange(longest, device=device) >= found.lengths[:, :, None]
-    return Found(ids.masked_fill(behind, rules.pad), found.lengths, found.logprobs)
+    return Hypotheses(ids.masked_fill(behind, rules.pad), found.lengths, found.logprobs)
 
 
-def _done(growing: Growing, ended: Ended, most: Tensor, penalty: Penalty, stop: Stop) -> Tensor:
+def _done(growing: LiveBeams, ended: FinishedBeams, most: Tensor, penalty: LengthPenalty, stop: Stop) -> Tensor:
     """(B,) which rows need not go on; `most` is each one's limit."""
     best, worst = growing.sums[:, 0], ended.scores[:, -1]
     if stop == "full":
@@ -281,7 +283,7 @@ def _done(growing: Growing, ended: Ended, most: Tensor, penalty: Penalty, stop: 
 
 
 @dataclass(frozen=True)
-class Looked:
+class Candidates:
     """The 2K best continuations of each row, best first; of equals, that of the better hypothesis comes first.
 
     sums: (B, 2K) log-probabilities, -inf where there are no more. tokens: what is said next. parents: of which of the
@@ -294,11 +296,11 @@ class Looked:
     ends: Tensor
 
     @classmethod
-    def at(cls, scores: Tensor, growing: Growing, restraint: Restraint, width: int) -> Looked:
+    def at(cls, scores: Tensor, growing: LiveBeams, restraint: ConstraintMask, width: int) -> Candidates:
         """From the (B * G, V) scores of the next subword."""
-        total = normaliser(scores)
+        total = log_normalizer(scores)
         restraint.keep(scores, growing.said)
-        values, places = highest(scores, 2 * width)
+        values, places = top_k(scores, 2 * width)
         count, grown = growing.sums.shape
         each = places.shape[1]
         sums = values - total[:, None] + growing.sums.view(-1, 1)
@@ -317,7 +319,7 @@ class Looked:
 
 
 @dataclass(frozen=True)
-class Growing:
+class LiveBeams:
     """Hypotheses that go on.
 
     sums: (B, G) log-probabilities, best first; -inf where there are fewer than G. ids: (B, G, T) their subwords.
@@ -331,7 +333,7 @@ class Growing:
         """How many subwords each has."""
         return int(self.ids.shape[2])
 
-    def next(self, looked: Looked) -> tuple[Growing, Tensor]:
+    def next(self, looked: Candidates) -> tuple[LiveBeams, Tensor]:
         """The K best continuations that do not end; and (B, K) of which of the row's hypotheses each is.
 
         There are so many: each of at most K hypotheses ends in one way only.
@@ -340,17 +342,17 @@ class Growing:
         going = looked.ends.to(torch.int8).argsort(dim=1, stable=True)[:, :width]
         parents = looked.parents.gather(1, going)
         before = self.ids.gather(1, parents[:, :, None].expand(-1, -1, self.said))
-        return Growing(
+        return LiveBeams(
             looked.sums.gather(1, going), torch.cat([before, looked.tokens.gather(1, going)[:, :, None]], dim=2)
         ), parents
 
-    def select(self, rows: Tensor) -> Growing:
+    def select(self, rows: Tensor) -> LiveBeams:
         """The named rows."""
-        return Growing(self.sums[rows], self.ids[rows])
+        return LiveBeams(self.sums[rows], self.ids[rows])
 
 
 @dataclass(frozen=True)
-class Ended:
+class FinishedBeams:
     """The K best hypotheses that have ended, best first.
 
     scores: (B, K) by which they are ordered; -inf where there are fewer. logprobs, lengths: (B, K), without the end in
@@ -363,14 +365,14 @@ class Ended:
     ids: Tensor
 
     @classmethod
-    def none(cls, rows: int, width: int, longest: int, device: torch.device) -> Ended:
+    def none(cls, rows: int, width: int, longest: int, device: torch.device) -> FinishedBeams:
         """Before the search."""
         shape = (rows, width)
         worst = torch.full(shape, NEVER, device=device)
         lengths = torch.full(shape, -1, device=device)
         return cls(worst, worst.clone(), lengths, torch.zeros((*shape, longest), dtype=torch.int64, device=device))
 
-    def joined(self, looked: Looked, growing: Growing, penalty: Penalty) -> Ended:
+    def joined(self, looked: Candidates, growing: LiveBeams, penalty: LengthPenalty) -> FinishedBeams:
         """With those of the continuations that end here, where they are better."""
         counted = looked.counted()
         if not bool(counted.any()):
@@ -378,7 +380,7 @@ class Ended:
         length = torch.full_like(looked.tokens, growing.said)
         logprobs = looked.sums.masked_fill(~counted, NEVER)
         before = growing.ids.gather(1, looked.parents[:, :, None].expand(-1, -1, growing.said))
-        new = Ended(
+        new = FinishedBeams(
             logprobs / penalty.of(length + 1),
             logprobs,
             length.masked_fill(~counted, -1),
@@ -387,13 +389,13 @@ class Ended:
         both = [torch.cat(pair, dim=1) for pair in zip(self._parts(), new._parts(), strict=True)]
         order = both[0].sort(dim=1, descending=True, stable=True).indices[:, : self.scores.shape[1]]
         scores, logprobs, lengths = (part.gather(1, order) for part in both[:3])
-        return Ended(scores, logprobs, lengths, both[3].gather(1, order[:, :, None].expand_as(self.ids)))
+        return FinishedBeams(scores, logprobs, lengths, both[3].gather(1, order[:, :, None].expand_as(self.ids)))
 
-    def select(self, rows: Tensor) -> Ended:
+    def select(self, rows: Tensor) -> FinishedBeams:
         """The named rows."""
-        return Ended(*(part[rows] for part in self._parts()))
+        return FinishedBeams(*(part[rows] for part in self._parts()))
 
-    def put(self, rows: Tensor, others: Ended) -> None:
+    def put(self, rows: Tensor, others: FinishedBeams) -> None:
         """Write others in the place of the named rows."""
         for part, other in zip(self._parts(), others._parts(), strict=True):
             part[rows] = other

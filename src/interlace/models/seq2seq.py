@@ -36,12 +36,12 @@ from interlace.core.errors import CheckpointError, SettingsError
 from interlace.core.randomness import Purpose, torch_seed
 from interlace.data._special import without_code
 from interlace.models import checkpoint_files
-from interlace.models.attention import install
-from interlace.models.backbone import Backbone, cast, freeze_spare_bias
+from interlace.models.attention import install_kernels
+from interlace.models.backbone import Backbone, cast, freeze_unused_bias
 from interlace.models.backbone import export as export_encoder
 from interlace.models.checkpoint_files import quiet
 from interlace.models.families import SEQ2SEQ, family_of
-from interlace.models.languages import known, level_segments
+from interlace.models.languages import equalize_segments, language_ids
 from interlace.text.lines import atomic_folder, must_be_replaceable
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from interlace.data.vocab import Vocab
-    from interlace.models.decoder import Crossed, Memory
+    from interlace.models.decoder import CrossAttentionDecoder, KVCache
     from interlace.models.families import Family
 
 
@@ -65,13 +65,13 @@ class Seq2Seq(Backbone):
     decoder_language_input: the input of `decode` that they come in by, or None.
     """
 
-    def __init__(self, encoder: Backbone, decoder: Crossed, notes: tuple[str, ...] = ()) -> None:
+    def __init__(self, encoder: Backbone, decoder: CrossAttentionDecoder, notes: tuple[str, ...] = ()) -> None:
         super().__init__(encoder.model, encoder.carried, (*encoder.notes, *notes))
         self.decoder = decoder
         positions = int(decoder.config.max_position_embeddings)
         self.longest_target = positions - decoder.family.first_position(decoder.config)
         self.traits = replace(self.traits, max_length=min(self.traits.max_length, self.longest_target))
-        self.decoder_languages: dict[str, int] = known(decoder.config)
+        self.decoder_languages: dict[str, int] = language_ids(decoder.config)
         self.decoder_language_input = decoder.family.language_input if self.decoder_languages else None
 
     @property
@@ -82,7 +82,7 @@ class Seq2Seq(Backbone):
     @property
     def shared(self) -> bool:
         """Whether both sides read one table of subwords."""
-        return self.decoder.model.get_input_embeddings().weight is self.table
+        return self.decoder.model.get_input_embeddings().weight is self.input_embeddings
 
     def decode(
         self, states: Tensor, mask: Tensor | None, inputs: dict[str, Tensor], first: Tensor | None = None
@@ -112,12 +112,12 @@ class Seq2Seq(Backbone):
         return self.decoder.logits(states)
 
     @torch.no_grad()
-    def start(self, states: Tensor, mask: Tensor | None = None) -> Memory:
+    def start(self, states: Tensor, mask: Tensor | None = None) -> KVCache:
         """What a search begins with: a row a source, nothing written yet; see `decode` for `states` and `mask`."""
         return self.decoder.begin(states, mask)
 
     @torch.no_grad()
-    def step(self, memory: Memory, tokens: Tensor, languages: Tensor | None = None) -> Tensor:
+    def step(self, memory: KVCache, tokens: Tensor, languages: Tensor | None = None) -> Tensor:
         """(R, V) float32 scores of what comes after `tokens` (R,), the next subword of each row; `memory` takes it in.
 
         languages: (R,) language ids, where `decoder_language_input` asks for them.
@@ -174,7 +174,7 @@ _HEADS = {"bert": ("cls",), "roberta": ("lm_head",), "modernbert": ("head", "dec
 _CROSS = ".crossattention."  # in the names of what BERT's causal models have beyond the masked ones
 
 
-def fresh_decoder(config: Any, seed: int, layers: int | None = None) -> Crossed:
+def fresh_decoder(config: Any, seed: int, layers: int | None = None) -> CrossAttentionDecoder:
     """A decoder of the shape of an encoder; its weights depend on the configuration and the seed only.
 
     Segment rows of BERT start equal, as in a fresh encoder; languages are drawn.
@@ -184,18 +184,18 @@ def fresh_decoder(config: Any, seed: int, layers: int | None = None) -> Crossed:
     """
     with quiet(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(torch_seed(Purpose.INIT, seed, slot=SLOT))
-        decoder = empty_decoder(crossing(config, layers))
-    level_segments(decoder.model)
+        decoder = empty_decoder(decoder_config(config, layers))
+    equalize_segments(decoder.model)
     return decoder
 
 
-def crossing(config: Any, layers: int | None = None) -> Any:
+def decoder_config(config: Any, layers: int | None = None) -> Any:
     """The configuration of a decoder like an encoder's.
 
     Raises:
         SettingsError: the family cannot be a decoder.
     """
-    family = must_decode(family_of(config))
+    family = check_decoder_family(family_of(config))
     config = copy.deepcopy(config)
     if layers is not None:
         config.num_hidden_layers = layers
@@ -206,26 +206,26 @@ def crossing(config: Any, layers: int | None = None) -> Any:
     return config
 
 
-def empty_decoder(config: Any) -> Crossed:
-    """A decoder with weights as torch's generator draws them, from a configuration that `crossing` made."""
+def empty_decoder(config: Any) -> CrossAttentionDecoder:
+    """A decoder with weights as torch's generator draws them, from a configuration that `decoder_config` made."""
     from transformers import AutoModelForCausalLM, AutoModelForMaskedLM
 
     modern = family_of(config).name == "modernbert"
     maker: Any = AutoModelForMaskedLM if modern else AutoModelForCausalLM
     model = maker.from_config(config, dtype=torch.float32, attn_implementation="sdpa", trust_remote_code=False)
     if modern:
-        from interlace.models.decoder import ModernDecoder
+        from interlace.models.decoder import ModernBertDecoder
 
-        decoder: Crossed = ModernDecoder(model)
+        decoder: CrossAttentionDecoder = ModernBertDecoder(model)
     else:
         from interlace.models.decoder import BertDecoder
 
         decoder = BertDecoder(model)
-    install(model, own_attention=False)
+    install_kernels(model, own_attention=False)
     return decoder
 
 
-def must_decode(family: Family) -> Family:
+def check_decoder_family(family: Family) -> Family:
     """The family itself, where it can be a decoder.
 
     Raises:
@@ -238,7 +238,7 @@ def must_decode(family: Family) -> Family:
     return family
 
 
-def take_over(decoder: Crossed, source: Any) -> None:
+def copy_weights(decoder: CrossAttentionDecoder, source: Any) -> None:
     """Give a decoder all weights that a masked or causal model of its shape has: table, layers and head.
 
     What it has beyond them, the cross-attention, stays as it is.
@@ -250,7 +250,9 @@ def take_over(decoder: Crossed, source: Any) -> None:
             tensor.copy_(there[name])
 
 
-def join(encoder: Backbone, decoder: Crossed, *, share: bool = True, notes: tuple[str, ...] = ()) -> Seq2Seq:
+def join(
+    encoder: Backbone, decoder: CrossAttentionDecoder, *, share: bool = True, notes: tuple[str, ...] = ()
+) -> Seq2Seq:
     """Both as one model, with one vocabulary head and, where they `share`, one table of subwords.
 
     Raises:
@@ -260,9 +262,9 @@ def join(encoder: Backbone, decoder: Crossed, *, share: bool = True, notes: tupl
     if share:
         model = decoder.model
         tied = model.get_output_embeddings().weight is model.get_input_embeddings().weight
-        model.get_input_embeddings().weight = encoder.table
+        model.get_input_embeddings().weight = encoder.input_embeddings
         if tied:
-            model.get_output_embeddings().weight = encoder.table
+            model.get_output_embeddings().weight = encoder.input_embeddings
     own = encoder.model.get_input_embeddings().weight
     if share and encoder.family.name == decoder.family.name:
         for name in _HEADS[decoder.family.name]:
@@ -271,11 +273,11 @@ def join(encoder: Backbone, decoder: Crossed, *, share: bool = True, notes: tupl
         for name, parameter in encoder.model.named_parameters():
             if name.startswith(encoder.family.head) and parameter is not own:
                 parameter.requires_grad_(requires_grad=False)  # nothing reads it
-    freeze_spare_bias(decoder.model)
+    freeze_unused_bias(decoder.model)
     return Seq2Seq(encoder, decoder, notes)
 
 
-def _must_agree(encoder: Backbone, decoder: Crossed) -> None:
+def _must_agree(encoder: Backbone, decoder: CrossAttentionDecoder) -> None:
     rows, width = decoder.model.get_input_embeddings().weight.shape
     if width != encoder.width:
         message = f"the encoder's states are {encoder.width} wide, the decoder's {width}"
@@ -283,7 +285,7 @@ def _must_agree(encoder: Backbone, decoder: Crossed) -> None:
     if rows != encoder.vocab_size:
         message = f"the encoder has {encoder.vocab_size} subwords, the decoder {rows}"
         raise SettingsError(f"{message}; both sides need one vocabulary: start them from checkpoints that share one")
-    ours, theirs = encoder.traits.languages, known(decoder.config)
+    ours, theirs = encoder.traits.languages, language_ids(decoder.config)
     if theirs and ours != theirs:
         message = f"encoder and decoder number languages differently ({ours} and {theirs})"
         raise SettingsError(f"{message}; start both from checkpoints with the same languages in the same order")
@@ -347,7 +349,7 @@ def _save_own(model: Seq2Seq, folder: Path, vocab: Vocab, dtype: torch.dtype) ->
     (folder / DECODER).mkdir()
     tensors = unique_tensors(model.decoder)
     if model.shared:
-        tensors = {name: each for name, each in tensors.items() if each.data_ptr() != model.table.data_ptr()}
+        tensors = {name: each for name, each in tensors.items() if each.data_ptr() != model.input_embeddings.data_ptr()}
     written = {name: each.clone() for name, each in cast(tensors, dtype).items()}
     save_file(written, folder / DECODER / checkpoint_files.WEIGHTS, {"format": "pt"})
     _write(folder / DECODER / checkpoint_files.CONFIG, model.decoder.config.to_dict())

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from interlace.models.settings import ModelSettings
 
 
-NewRows = Literal["mean", "random"]
+NewTokens = Literal["mean", "random"]
 
 
 _MULTIPLES = (128, 64, 8)  # what tables are padded to, where they are
@@ -49,7 +49,7 @@ _MULTIPLES = (128, 64, 8)  # what tables are padded to, where they are
 _KEY = 2  # of the draws: 1 is that of language embeddings
 
 
-def extend(model: Any, extension: Extension, how: NewRows, seed: int) -> None:
+def extend_embeddings(model: Any, extension: Extension, how: NewTokens, seed: int) -> None:
     """Grow the tables of a model for the subwords that `extension` tells of, in place.
 
     A table with more rows than its tokenizer has ids keeps spare rows: new subwords take the first of them, and the
@@ -93,7 +93,7 @@ def _tables(model: Any) -> list[Tensor]:
     return list(apart.values())
 
 
-def _new_rows(old: Tensor, extension: Extension, how: NewRows, rng: np.random.Generator) -> Tensor:
+def _new_rows(old: Tensor, extension: Extension, how: NewTokens, rng: np.random.Generator) -> Tensor:
     """(N, H) rows, or (N,) for a bias, which is the mean where it is not that of the pieces."""
     import torch
 
@@ -119,7 +119,7 @@ log = logging.getLogger(__name__)
 _FEW = 0.1  # of a file's vectors: with fewer, it is likely one of another tokenizer
 
 
-def begin_with_vectors(backbone: Backbone, settings: ModelSettings, vocab: Vocab) -> None:
+def initialize_from_vectors(backbone: Backbone, settings: ModelSettings, vocab: Vocab) -> None:
     """Give a fresh model's tables the vectors that `settings` name, in place; rows of other subwords stay drawn.
 
     A decoder that begins from a checkpoint keeps the table of that. `notes` and `begun` tell how many rows there are.

@@ -25,8 +25,8 @@ import torch
 
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.randomness import Purpose, generator
-from interlace.models.decoding import Ensemble, Rules, evaluating, inputs_of, read
-from interlace.models.generation import Search
+from interlace.models.decoding import EnsembleState, TokenConstraints, encode_source, encoder_inputs, eval_mode
+from interlace.models.generation import SearchSettings
 from interlace.text import Text
 from interlace.text.scripts import UNSPACED, scripts_of
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from interlace.core.ragged import Ragged
     from interlace.data.vocab import Vocab
-    from interlace.models.decoding import Decoding, Found
+    from interlace.models.decoding import DecodingState, Hypotheses
     from interlace.models.seq2seq import Seq2Seq
 
 
@@ -60,7 +60,7 @@ class Hypothesis:
 
 
 @dataclass(frozen=True)
-class Translated:
+class Translation:
     """What was found for a line, best first; a line without a subword has one empty hypothesis.
 
     pieces: into how many the line was cut; 0 where there was nothing to translate.
@@ -94,7 +94,7 @@ class Translator:
         vocab: Vocab,
         source: str,
         target: str,
-        search: Search | None = None,
+        search: SearchSettings | None = None,
         *,
         rows: int | None = None,
         tokens: int | None = None,
@@ -117,20 +117,20 @@ class Translator:
             DataError: the vocabulary has no subword for the target.
         """
         self.models, self.vocab, self.source, self.target = tuple(models), vocab, source, target
-        self.settings = Search() if search is None else search
+        self.settings = SearchSettings() if search is None else search
         self.first = vocab.target(target)
         self._reading = _verbatim(vocab)
         self.longest = min(model.traits.max_length - 2 for model in models)
         self.longest = self.longest if longest is None else min(self.longest, longest)
         self.most = min(model.longest_target - 1 for model in models)
         table = max(model.vocab_size for model in models)
-        self.rules = Rules.of(vocab, table, unknown=self.settings.unknown)
-        budget = Budget.of(self.models)
+        self.rules = TokenConstraints.of(vocab, table, unknown=self.settings.unknown)
+        budget = BatchBudget.of(self.models)
         self.tokens = max(1, (budget.tokens if tokens is None else tokens) // self.settings.width)
         allowed = max(1, budget.scores // (table * self.settings.width))
         self.rows = allowed if rows is None else min(rows, allowed)
 
-    def lines(self, lines: Sequence[str], first: int = 0, *, cut: bool = True) -> list[Translated]:
+    def lines(self, lines: Sequence[str], first: int = 0, *, cut: bool = True) -> list[Translation]:
         """Translations of lines, in order.
 
         Args:
@@ -176,13 +176,13 @@ class Translator:
         starts = spans.flat[:, 0].astype(np.int64)
         if len(starts) <= self.longest or len(line) == 1:
             return [line]
-        return [part for piece in pieces(line, starts, most) for part in self._cut(piece, max(1, most - 1))]
+        return [part for piece in split_line(line, starts, most) for part in self._cut(piece, max(1, most - 1))]
 
     def _translated(self, ids: Ragged, numbers: NDArray[np.int64]) -> list[list[Hypothesis]]:
         """Hypotheses of each row, a batch of like length at a time."""
         made: list[list[Hypothesis]] = [[] for _ in range(len(ids))]
         waiting = self._batches(ids, np.arange(len(ids)))
-        with evaluating(*self.models):
+        with eval_mode(*self.models):
             while waiting:
                 rows = waiting.pop()
                 limits = self.settings.limits(ids.lengths[rows], self.most)
@@ -216,9 +216,12 @@ class Translator:
         self.tokens = half * (int(ids.lengths[rows].max()) + 2)
         log.info("%s sentences at once do not fit into memory; going on with %s", f"{len(rows):,}", f"{half:,}")
 
-    def _search(self, ids: Ragged, limits: NDArray[np.int64], draws: torch.Tensor | None) -> Found:
-        read_by = [read(model, inputs_of(model, ids, self.vocab, self.source), self.target) for model in self.models]
-        decoding: Decoding = read_by[0] if len(read_by) == 1 else Ensemble(tuple(read_by))
+    def _search(self, ids: Ragged, limits: NDArray[np.int64], draws: torch.Tensor | None) -> Hypotheses:
+        read_by = [
+            encode_source(model, encoder_inputs(model, ids, self.vocab, self.source), self.target)
+            for model in self.models
+        ]
+        decoding: DecodingState = read_by[0] if len(read_by) == 1 else EnsembleState(tuple(read_by))
         first = torch.full((len(ids),), self.first, device=self.models[0].device)
         return self.settings.search(decoding, first, torch.from_numpy(limits), self.rules, draws)
 
@@ -234,7 +237,7 @@ class Translator:
         drawn = [generator(Purpose.DECODE, self.settings.seed, line, piece).random(width) for line, piece in keys]
         return torch.from_numpy(np.array(drawn, np.float32))
 
-    def _read(self, found: Found, limits: NDArray[np.int64]) -> Iterator[list[Hypothesis]]:
+    def _read(self, found: Hypotheses, limits: NDArray[np.int64]) -> Iterator[list[Hypothesis]]:
         """Text of what was found, a list a row."""
         lengths, logprobs = found.lengths.cpu().numpy(), found.logprobs.cpu().numpy()
         kept = lengths[:, : self.settings.n_best] >= 0
@@ -253,23 +256,23 @@ class Translator:
         line = " ".join(text.split("\n")).strip()
         return Hypothesis(line, self.settings.compared.score(logprob, length + 1), logprob, length + 1, length >= limit)
 
-    def _whole(self, parts: list[list[Hypothesis]], unknown: int) -> Translated:
+    def _whole(self, parts: list[list[Hypothesis]], unknown: int) -> Translation:
         """Of a line, from the hypotheses of its pieces: rank for rank, a piece that has too few gives its last.
 
         The mean of the pieces' scores falls with the rank as each of them does; a score of the whole might not.
         """
         if not parts:
-            return Translated((Hypothesis("", 0.0, 0.0, 0),), 0)
+            return Translation((Hypothesis("", 0.0, 0.0, 0),), 0)
         if len(parts) == 1:
-            return Translated(tuple(parts[0]), unknown=unknown)
+            return Translation(tuple(parts[0]), unknown=unknown)
         hypotheses = []
         for rank in range(max(map(len, parts))):
             chosen = [part[min(rank, len(part) - 1)] for part in parts]
             logprob, length = sum(one.logprob for one in chosen), sum(one.length for one in chosen)
-            text = joined([one.text for one in chosen], self.target)
+            text = join_pieces([one.text for one in chosen], self.target)
             score = fmean(one.score for one in chosen)
             hypotheses.append(Hypothesis(text, score, logprob, length, any(one.full for one in chosen)))
-        return Translated(tuple(hypotheses), len(parts), unknown)
+        return Translation(tuple(hypotheses), len(parts), unknown)
 
 
 def _verbatim(vocab: Vocab) -> Vocab:
@@ -305,7 +308,7 @@ _COPIES = 4  # of all scores, at their most: as the head makes them, normalised,
 
 
 @dataclass(frozen=True)
-class Budget:
+class BatchBudget:
     """What a batch may be made of.
 
     tokens: padded subwords of its sources, times the beam. scores: of the vocabulary, of all rows, at once.
@@ -315,7 +318,7 @@ class Budget:
     scores: int = SCORES
 
     @classmethod
-    def of(cls, models: Sequence[Seq2Seq]) -> Budget:
+    def of(cls, models: Sequence[Seq2Seq]) -> BatchBudget:
         """That of models where they are."""
         device = models[0].device
         if device.type != "cuda":
@@ -325,7 +328,7 @@ class Budget:
         return cls.within(free, sum(map(_bytes, models)), len(models))
 
     @classmethod
-    def within(cls, free: int, token: int, models: int = 1) -> Budget:
+    def within(cls, free: int, token: int, models: int = 1) -> BatchBudget:
         """That of so many free bytes; never less than on a CPU, for what a subword takes is reckoned high.
 
         Args:
@@ -338,7 +341,7 @@ class Budget:
         return cls(max(TOKENS, tokens), min(max(SCORES, scores), MOST_SCORES))
 
 
-def bytes_of(width: int, layers: int) -> int:
+def cache_bytes(width: int, layers: int) -> int:
     """Bytes that a search keeps of a source's subword in a hypothesis.
 
     In each decoder layer a key and a value of what is said, for three subwords a source's subword, as a translation
@@ -350,7 +353,7 @@ def bytes_of(width: int, layers: int) -> int:
 
 
 def _bytes(model: Seq2Seq) -> int:
-    return bytes_of(model.width, int(model.decoder.config.num_hidden_layers))
+    return cache_bytes(model.width, int(model.decoder.config.num_hidden_layers))
 
 
 _SENTENCE = frozenset(".!?…。．！？｡।॥؟۔։።")
@@ -365,7 +368,7 @@ _CLOSING = frozenset("\"'”“’‘»«)]}」』）】〉》")
 _LATE = 3  # a mark counts in the last two thirds of a piece
 
 
-def pieces(line: str, starts: NDArray[np.int64], most: int) -> list[str]:
+def split_line(line: str, starts: NDArray[np.int64], most: int) -> list[str]:
     """The line cut into pieces of at most `most` subwords, blanks at their ends left out; none is empty.
 
     Args:
@@ -383,7 +386,7 @@ def pieces(line: str, starts: NDArray[np.int64], most: int) -> list[str]:
     return [piece for piece in cut if piece]
 
 
-def joined(translations: list[str], language: str) -> str:
+def join_pieces(translations: list[str], language: str) -> str:
     """The translations of a line's pieces as one line of this language."""
     scripts = scripts_of(language)
     return ("" if scripts and scripts <= UNSPACED else " ").join(translations)

@@ -38,7 +38,7 @@ def dictionary_scores(backbone: Backbone, dictionaries: Mapping[str, Dictionarie
         for name, one in dictionaries.items():
             if one is None:
                 continue
-            vectors = _vectors(backbone.table, one)
+            vectors = _vectors(backbone.input_embeddings, one)
             for part, label in ((Part.DRAWN, "drawn"), (Part.HELD_OUT, "held-out")):
                 if len(at := one.of(part)):
                     near = (vectors[one.source[at]] * vectors[one.target[at]]).sum(dim=1)

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
-from interlace.models.decoding import Reading, evaluating, framed
+from interlace.models.decoding import ModelState, add_specials, eval_mode
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from interlace.models.decoding import Rules
-    from interlace.models.generation import Search
+    from interlace.models.decoding import TokenConstraints
+    from interlace.models.generation import SearchSettings
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ class Order:
     first: Tensor
     languages: Tensor | None
     limits: Tensor
-    rules: Rules
-    search: Search
+    rules: TokenConstraints
+    search: SearchSettings
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Said:
 
         languages: the name of the language input and (B,) the id of each row's language; None where none is fed.
         """
-        inputs = framed(self.ids, self.lengths, begin, end, pad)
+        inputs = add_specials(self.ids, self.lengths, begin, end, pad)
         if languages is not None:
             name, each = languages
             inputs[name] = each[:, None].expand_as(inputs["input_ids"]).contiguous()
@@ -98,8 +98,8 @@ class Kept(nn.Module):
 
 def translated(model: Any, inputs: dict[str, Tensor], order: Order) -> Said:
     """What the model writes as it is, without dropout; its mode is as before when it returns."""
-    with evaluating(model), torch.no_grad():
-        decoding = Reading(model, model.start(model.encode(inputs), inputs.get("attention_mask")), order.languages)
+    with eval_mode(model), torch.no_grad():
+        decoding = ModelState(model, model.start(model.encode(inputs), inputs.get("attention_mask")), order.languages)
         found = order.search.search(decoding, order.first, order.limits, order.rules)
     torch.clear_autocast_cache()  # weights that were cast without a gradient would be taken for the pass with one
     return Said(found.ids[:, 0], found.lengths[:, 0])

@@ -111,9 +111,9 @@ class AlignMlm(WithDictionary):
     def _tables(self, backbone: Backbone) -> list[Tensor]:
         """The (V, H) tables that are aligned; tied ones are one."""
         output: Tensor = backbone.model.get_output_embeddings().weight
-        if self.table == "input" or output is backbone.table:
-            return [backbone.table]
-        return [output] if self.table == "output" else [backbone.table, output]
+        if self.table == "input" or output is backbone.input_embeddings:
+            return [backbone.input_embeddings]
+        return [output] if self.table == "output" else [backbone.input_embeddings, output]
 
     def _alignment(self, table: Tensor, extra: dict[str, Tensor]) -> Tensor:
         """The sum over pairs of 1 - cos, or of what the other losses make of cosines."""

@@ -179,8 +179,8 @@ class BackTranslation(Seq2SeqObjective):
 
     def _said(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> Said:
         """What the model makes of the sentences, or made of them when they came before."""
-        from interlace.models.decoding import Rules
-        from interlace.models.generation import Search
+        from interlace.models.decoding import TokenConstraints
+        from interlace.models.generation import SearchSettings
         from interlace.objectives._own_translation import Order, translated
 
         extra: dict[str, Any] = batch.extra
@@ -194,13 +194,13 @@ class BackTranslation(Seq2SeqObjective):
         languages = None
         if "through_language" in extra and model.decoder_language_input is not None:
             languages = extra["through_language"].expand(rows)
-        sampled = Search(sample=True, temperature=self.temperature, top=self.top)
+        sampled = SearchSettings(sample=True, temperature=self.temperature, top=self.top)
         order = Order(
             first=extra["through"].expand(rows),
             languages=languages,
             limits=extra["limits"],
-            rules=Rules(end, pad, (*extra["never"].tolist(), *range(size, model.vocab_size))),
-            search=sampled if self.search == "sampled" else Search(beam=1),
+            rules=TokenConstraints(end, pad, (*extra["never"].tolist(), *range(size, model.vocab_size))),
+            search=sampled if self.search == "sampled" else SearchSettings(beam=1),
         )
         said = translated(model, batch.inputs, order)
         if kept is not None:

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from interlace.core.errors import DataError, SettingsError
-from interlace.models.generation import BestOnly, Search
+from interlace.models.generation import SearchSettings, SingleBestSearch
 from interlace.tasks import Task
 from interlace.tasks._bleu import Bleu, Tokenise, bleu
 from interlace.tasks._longest import Longest, must_name, with_learnt, without_specials
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from interlace.data.vocab import Vocab
     from interlace.models.seq2seq import Seq2Seq
-    from interlace.models.translator import Translated
+    from interlace.models.translator import Translation
 
 Samples = list[dict[str, Any]]
 _SHOWN = 12  # translations kept for people
@@ -67,8 +67,8 @@ class Translating(Task):
     unit: ClassVar[str] = "BLEU"
 
     source: str = Field("en", description="The language translated from, where a target names no direction.")
-    search: BestOnly = Field(
-        default_factory=Search, description="How translations are searched for (ALM: a beam of 8)."
+    search: SingleBestSearch = Field(
+        default_factory=SearchSettings, description="How translations are searched for (ALM: a beam of 8)."
     )
     max_length: Longest = Field(
         None,
@@ -123,7 +123,7 @@ class Translating(Task):
             must_name(self._name, self.max_length, longest)
         return self.model_copy(update={"max_length": with_learnt(self.max_length, longest)})
 
-    def _said(self, model: Seq2Seq, vocab: Vocab, direction: Direction, sources: Sequence[str]) -> list[Translated]:
+    def _said(self, model: Seq2Seq, vocab: Vocab, direction: Direction, sources: Sequence[str]) -> list[Translation]:
         """What the model makes of lines, each read as training read it."""
         from interlace.models.translator import Translator
 
@@ -159,7 +159,7 @@ def samples_of(order: NDArray[np.intp], texts: Sequence[str], right: Sequence[st
     return [{"texts": [texts[row]], "gold": right[row], "predicted": said[row]} for row in rows.tolist()]
 
 
-def in_pieces(found: Sequence[Translated]) -> float:
+def in_pieces(found: Sequence[Translation]) -> float:
     """Percent of lines that were longer than the model reads."""
     return 100 * sum(one.pieces > 1 for one in found) / max(len(found), 1)
 

@@ -52,7 +52,7 @@ class Reading(Settings):
         rows = rows.take(known)
         found = [words[number] for number in known]
         if self.layer is None:
-            table = backbone.table.detach().float().cpu().numpy()
+            table = backbone.input_embeddings.detach().float().cpu().numpy()
             return WordVectors(language, found, means(table, rows))
         return WordVectors(language, found, self._states(backbone, vocab, language, rows))
 

@@ -127,7 +127,7 @@ class EmbeddingAlignment(DictionaryTask):
                 f"{examples.target.language!r} can be asked: a word has several subwords, or is written alike in both "
                 "languages; set pieces = 'mean' or identical = true"
             )
-        table = backbone.table.detach().float().cpu().numpy()
+        table = backbone.input_embeddings.detach().float().cpu().numpy()
         rows = self._rows(targets.take(np.flatnonzero(target_fits)), examples.met, vocab)
         kept = np.flatnonzero(usable)
         sides = self._language_vectors(backbone, examples)
@@ -160,7 +160,7 @@ class EmbeddingAlignment(DictionaryTask):
         known = backbone.traits.languages
         if not wanted or (self.language_ids == "auto" and not known.keys() >= set(languages)):
             return (np.zeros(backbone.width, np.float32),) * 2
-        vectors = backbone.language_table.detach().float().cpu().numpy()
+        vectors = backbone.language_embeddings.detach().float().cpu().numpy()
         return tuple(vectors[language_id(backbone.traits, language)] for language in languages)
 
     def _hits(

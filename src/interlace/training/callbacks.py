@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from accelerate import Accelerator
     from torch import nn
 
-    from interlace.training.loop import Progress, Step, Training
+    from interlace.training.loop import Progress, Training, TrainingStep
 
 
 log = logging.getLogger(__name__)
@@ -40,20 +40,20 @@ _MISSING = {
 }
 
 
-class Observer(Protocol):
+class Callback(Protocol):
     """Anything that looks at steps."""
 
-    def __call__(self, step: Step) -> None:
+    def __call__(self, step: TrainingStep) -> None:
         """Look at one finished step."""
 
 
 @dataclass
-class Metrics:
+class MetricsWriter:
     """Writes a JSON line a step."""
 
     path: Path
 
-    def __call__(self, step: Step) -> None:
+    def __call__(self, step: TrainingStep) -> None:
         """Append the step's record."""
         append_line(
             self.path,
@@ -75,25 +75,25 @@ class Metrics:
 
 
 @dataclass
-class Tracker:
+class TrackerCallback:
     """Sends losses and learning rate to accelerate's trackers (TensorBoard and others)."""
 
     accelerator: Accelerator
 
-    def __call__(self, step: Step) -> None:
+    def __call__(self, step: TrainingStep) -> None:
         """Log losses by objective and corpus."""
         values = {f"{step.objective}/{step.corpus}/{key}": loss for key, loss in step.losses.items()}
         self.accelerator.log({**values, "learning_rate": step.learning_rate}, step=step.index)
 
 
 @dataclass
-class Evaluation:
+class HeldOutEvaluation:
     """Measures held-out text every so often and stops when it gets no better (XLM, section 5.1).
 
     measure: returns scores by name, among them the mean of what it goes by.
     patience: evaluations without improvement before the run is stopped; 0 never stops.
     by: `perplexity`, `bleu` or `round-trip`.
-    best: the lowest cost so far, as `cost_of` has it.
+    best: the lowest cost so far, as `early_stopping_cost` has it.
     """
 
     measure: Callable[[], dict[str, float]]
@@ -107,7 +107,7 @@ class Evaluation:
     best_step: int = 0
     bad: int = 0
 
-    def __call__(self, step: Step) -> None:
+    def __call__(self, step: TrainingStep) -> None:
         """Evaluate where it is time."""
         if not self.every or (step.index % self.every and step.index != self.last):
             return
@@ -115,7 +115,7 @@ class Evaluation:
         self.record({"kind": "evaluation", "step": step.index, "scores": scores})
         means = ", ".join(f"{name.partition('/')[0]} {scores[name]:.2f}" for name in scores if name.endswith("/mean"))
         log.info("step %d: %s", step.index, means or "measured")
-        cost = cost_of(scores, self.by)
+        cost = early_stopping_cost(scores, self.by)
         if cost < self.best:
             self.best, self.best_step, self.bad = cost, step.index, 0
         else:
@@ -137,7 +137,7 @@ class Evaluation:
 
 
 @dataclass
-class Checkpoints:
+class CheckpointCallback:
     """Saves every so often, at the end, and when the run is stopped; comes last, so that it sees all other states."""
 
     folder: Path
@@ -145,10 +145,10 @@ class Checkpoints:
     keep: int
     training: Training
     progress: Progress
-    evaluation: Evaluation | None = None
+    evaluation: HeldOutEvaluation | None = None
     saved: list[int] = field(default_factory=list)
 
-    def __call__(self, step: Step) -> None:
+    def __call__(self, step: TrainingStep) -> None:
         """Save where it is time."""
         if not self._due(step.index):
             return
@@ -205,13 +205,13 @@ def _forget(model: nn.Module) -> None:
             forget()
 
 
-def observe_all(step: Step, observers: Sequence[Observer]) -> None:
+def run_callbacks(step: TrainingStep, observers: Sequence[Callback]) -> None:
     """Call every observer in order."""
     for observer in observers:
         observer(step)
 
 
-def cost_of(scores: Mapping[str, float], by: str) -> float:
+def early_stopping_cost(scores: Mapping[str, float], by: str) -> float:
     """What early stopping lowers: the mean of perplexity, or minus that of a BLEU; infinite where it is missing."""
     sign = 1 if by == "perplexity" else -1
     return sign * scores.get(f"{by}/mean", sign * math.inf)
@@ -230,7 +230,7 @@ WINDOW = 100  # steps of back-translation
 
 
 @dataclass
-class Copying:
+class CopyingWarning:
     """Warns when, over some time, most of what a model writes stood in what it read, or is far too short or too long.
 
     Each language that it reads is looked at by itself: one direction may collapse beside a sound one. Of each kind of
@@ -244,7 +244,7 @@ class Copying:
     seen: defaultdict[str, deque[tuple[float, float]]] = field(default_factory=lambda: defaultdict(deque))
     told: dict[str, set[str]] = field(default_factory=dict)
 
-    def __call__(self, step: Step) -> None:
+    def __call__(self, step: TrainingStep) -> None:
         """Look at a step of back-translation."""
         if COPIED not in step.losses:
             return

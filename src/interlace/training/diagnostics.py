@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from interlace.objectives import Batch, Objective
     from interlace.objectives._lexicons import Dictionaries
     from interlace.tasks.retrieval import Retrieval
-    from interlace.training.loop import Step
+    from interlace.training.loop import TrainingStep
 
 
 KIND = "diagnosis"  # of a line in `metrics.jsonl`
@@ -70,7 +70,7 @@ MEASURES = ("alignment", *OF_PAIRS, "accuracy")
 
 
 @dataclass(frozen=True)
-class PairRows:
+class ProbePairs:
     """Translations that are measured on.
 
     origin: where they come from: "dev" (a corpus's held-out files), "task" (a task's dev split), or "train": the last
@@ -87,7 +87,7 @@ class PairRows:
 
 
 @dataclass(frozen=True)
-class Probes:
+class DiagnosticProbes:
     """All that is looked at, made once before training.
 
     retrieval: says which layer's vectors are compared, and how sentences are read.
@@ -99,7 +99,7 @@ class Probes:
     vocab: Vocab
     retrieval: Retrieval
     wanted: frozenset[str] = frozenset(MEASURES)
-    pairs: tuple[PairRows, ...] = ()
+    pairs: tuple[ProbePairs, ...] = ()
     dictionaries: Mapping[str, Dictionaries] = field(default_factory=dict)
     learnt: Mapping[str, Dictionaries | None] = field(default_factory=dict)
     held_out: Sequence[HeldOut] = ()
@@ -111,7 +111,7 @@ class Probes:
         return {rows.name: {"pairs": len(rows.pairs), "from": rows.origin} for rows in self.pairs}
 
 
-def diagnose(backbone: Backbone, probes: Probes, device: torch.device) -> dict[str, float]:
+def diagnose(backbone: Backbone, probes: DiagnosticProbes, device: torch.device) -> dict[str, float]:
     """The scores, rounded, by the names above."""
     found: dict[str, float] = {}
     if "alignment" in probes.wanted:
@@ -127,7 +127,7 @@ def diagnose(backbone: Backbone, probes: Probes, device: torch.device) -> dict[s
     return {name: round(value, 5) for name, value in found.items()}
 
 
-def _pair_scores(backbone: Backbone, probes: Probes, rows: PairRows) -> dict[str, float]:
+def _pair_scores(backbone: Backbone, probes: DiagnosticProbes, rows: ProbePairs) -> dict[str, float]:
     """What is wanted of one pair of languages, from one pass over each side."""
     settings, pairs, wanted = probes.retrieval, rows.pairs, probes.wanted
     layers = int(backbone.model.config.num_hidden_layers)
@@ -170,7 +170,7 @@ def _means(scores: Mapping[str, float]) -> dict[str, float]:
 
 
 @dataclass
-class Diagnostics:
+class DiagnosticsCallback:
     """An observer that records what `measure` returns: before the first step, every so often and after the last.
 
     on: what pairs are measured on, stored with every line.
@@ -182,7 +182,7 @@ class Diagnostics:
     record: Callable[[dict[str, Any]], None]
     on: Mapping[str, Any] = field(default_factory=dict)
 
-    def __call__(self, step: Step) -> None:
+    def __call__(self, step: TrainingStep) -> None:
         """Measure where it is time."""
         if step.index % self.every == 0 or step.index == self.last:
             self._measure(step.index)
@@ -201,7 +201,7 @@ class Diagnostics:
 MOST_LOGITS = 1 << 24  # scores held at a time: 64 MiB
 
 
-def beginning(held_out: HeldOut, tokens: int) -> HeldOut:
+def first_batches(held_out: HeldOut, tokens: int) -> HeldOut:
     """The first batches, up to so many subwords and at least one batch; no mask changes."""
     before = accumulate((batch.tokens for batch in held_out.batches), initial=0)
     batches = [batch for batch, seen in zip(held_out.batches, before, strict=False) if not seen or seen < tokens]

@@ -52,7 +52,7 @@ def write_words(path: Path, concepts: Concepts, before: NDArray[np.float32], aft
 
 def word_vectors(backbone: Backbone, vocab: Vocab, words: list[str]) -> NDArray[np.float32]:
     """(words, H): the mean of each word's rows of the input table, as it is written inside a sentence."""
-    table = backbone.table.detach().float().cpu().numpy()
+    table = backbone.input_embeddings.detach().float().cpu().numpy()
     ids = vocab.encode_words(words)
     if not words:
         return np.zeros((0, table.shape[1]), np.float32)

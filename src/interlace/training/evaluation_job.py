@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from interlace.models.backbone import Backbone
     from interlace.tasks import Task
     from interlace.tasks._files import Named, Part
-    from interlace.training.loop import Step
+    from interlace.training.loop import TrainingStep
     from interlace.training.selection import Item
 
 Score = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Cell:
+class EvaluationJob:
     """One task on one model with one seed.
 
     name: the task's; load: a fresh copy of the pre-trained backbone; root: where the task's files stand.
@@ -48,7 +48,7 @@ class Cell:
     targets: list[str]
     seed: int
     accelerator: Accelerator
-    watch: Callable[[Step], None] = lambda _: None
+    watch: Callable[[TrainingStep], None] = lambda _: None
     into: Path | None = None
     key: str = ""
     vectors: Mapping[str, WordVectors] | None = None

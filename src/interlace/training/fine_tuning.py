@@ -22,25 +22,25 @@ import numpy as np
 
 from interlace.core.errors import DataError, RunError, SettingsError
 from interlace.core.ragged import Ragged
-from interlace.models.backbone import freeze
+from interlace.models.backbone import freeze_layers
 from interlace.objectives import Resources
 from interlace.tasks._outcomes import Measured
 from interlace.tasks._predict import bucket_plan, predict_all
 from interlace.text.lines import atomic_folder, remove_partials
-from interlace.training.loop import Learning, Progress, Training, steps
-from interlace.training.mixture import Bucketed, Mixture, Source
-from interlace.training.optimizer import Optimise
-from interlace.training.predictions import keep_measured, keep_predictions
+from interlace.training.loop import Progress, Training, TrainingModel, steps
+from interlace.training.mixture import BucketedBatches, Mixture, MixtureSource
+from interlace.training.optimizer import OptimizerSettings
+from interlace.training.predictions import write_predictions, write_probe_outcomes
 from interlace.training.run_folder import read_json, write_json
-from interlace.training.selection import Fit, collapsed, fits_of_task, groups_of, least_of
+from interlace.training.selection import FineTuneRun, baseline_loss, collapsed, runs_of_task, selection_groups
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from interlace.objectives import Prepared
     from interlace.tasks import TaskHead
-    from interlace.training.evaluation_job import Cell, Score
-    from interlace.training.selection import Group, Item
+    from interlace.training.evaluation_job import EvaluationJob, Score
+    from interlace.training.selection import Item, SelectionGroup
 
     Made = dict[int, tuple[Any, Any]]  # predictions and gold of examples, by the object's `id`
     from collections.abc import Collection, Sequence
@@ -53,16 +53,16 @@ log = logging.getLogger(__name__)
 _MOST = 3  # reasons that a message spells out
 
 
-def score_cell(cell: Cell) -> list[Score]:
+def score_job(cell: EvaluationJob) -> list[Score]:
     """A row a setting and language: fine-tuned where the task trains, measured as it is where not.
 
     Raises:
         DataError: a file is missing or wrong; every file is read before the training that needs it starts.
     """
-    return [row for fit in fits(cell) for row in score_fit(cell, fit)]
+    return [row for fit in fine_tune_runs(cell) for row in score_run(cell, fit)]
 
 
-def fits(cell: Cell) -> list[Fit]:
+def fine_tune_runs(cell: EvaluationJob) -> list[FineTuneRun]:
     """The fine-tunings of a task; of a probe, one without training.
 
     Raises:
@@ -70,14 +70,14 @@ def fits(cell: Cell) -> list[Fit]:
     """
     if "translate-test" in cell.task.settings and not cell.task.translatable:
         raise SettingsError(f"{cell.name}: translate-test is for tasks with one label a text, not for this one")
-    return fits_of_task(cell.task, cell.source, cell.targets)
+    return runs_of_task(cell.task, cell.source, cell.targets)
 
 
-def readable(cell: Cell, fit: Fit) -> tuple[Fit, DataError | None]:
+def readable(cell: EvaluationJob, fit: FineTuneRun) -> tuple[FineTuneRun, DataError | None]:
     """The fine-tuning without those languages whose own files cannot be read, and what is wrong with these.
 
     Under `per-language-dev` a development set is its language's own too. Else it judges the others as well, and so
-    belongs, as training text does, to what `score_fit` must have.
+    belongs, as training text does, to what `score_run` must have.
 
     Raises:
         DataError: not one language is left.
@@ -101,7 +101,7 @@ def readable(cell: Cell, fit: Fit) -> tuple[Fit, DataError | None]:
     return replace(fit, scored=whole, asked=fit.scored), lost
 
 
-def score_fit(cell: Cell, fit: Fit) -> list[Score]:
+def score_run(cell: EvaluationJob, fit: FineTuneRun) -> list[Score]:
     """The rows of one fine-tuning, over all its learning rates, or of a probe.
 
     Raises:
@@ -110,14 +110,14 @@ def score_fit(cell: Cell, fit: Fit) -> list[Score]:
     return _tuned(cell, fit) if fit.trained else _probed(cell, fit)
 
 
-def _probed(cell: Cell, fit: Fit) -> list[Score]:
+def _probed(cell: EvaluationJob, fit: FineTuneRun) -> list[Score]:
     rows: list[Score] = []
     for item in fit.scored:
         start = time.perf_counter()
         examples = cell.test(item)
         scores = cell.measure(examples)
         into = cell.into if cell.accelerator.is_main_process else None
-        told = keep_measured(into, cell, item, scores) if into else {}
+        told = write_probe_outcomes(into, cell, item, scores) if into else {}
         count, about = len(examples), {}
         if isinstance(scores, Measured):
             count, about = int((scores.examples.weight > 0).sum()), scores.about
@@ -125,8 +125,8 @@ def _probed(cell: Cell, fit: Fit) -> list[Score]:
     return rows
 
 
-def _tuned(cell: Cell, fit: Fit) -> list[Score]:
-    groups = groups_of(cell.task.tuning.select, fit)
+def _tuned(cell: EvaluationJob, fit: FineTuneRun) -> list[Score]:
+    groups = selection_groups(cell.task.tuning.select, fit)
     judges = dict.fromkeys(language for group in groups for language in group.judges)
     wanted: list[tuple[str, Any]] = [("test", item) for item in fit.scored]
     wanted += [(split, language) for split, some in (("dev", judges), ("train", fit.trained)) for language in some]
@@ -139,14 +139,14 @@ def _tuned(cell: Cell, fit: Fit) -> list[Score]:
     done, diverged = restore_sweep(cell.sweep, groups) if cell.sweep else (0, {})
     for number, rate in enumerate(rates[done:], done + 1):
         cell.accelerator.free_memory()  # the model before
-        tuned = Tuned.fresh(cell, train, rate)
+        tuned = FineTuner.fresh(cell, train, rate)
         try:
             tuned.run(groups, devs, tests)
         except RunError as error:
             log.warning("%s, seed %d, learning rate %g: %s", cell.name, cell.seed, rate, error)
             diverged[rate] = str(error)
         if cell.sweep and number < len(rates) and cell.accelerator.is_main_process:
-            keep_sweep(cell.sweep, groups, number, diverged)
+            save_sweep(cell.sweep, groups, number, diverged)
     if len(diverged) == len(rates):
         raise RunError(f"{cell.name}, seed {cell.seed}: {'; '.join(dict.fromkeys(diverged.values()))}")
     rows = [row for group in groups for row in _rows(tuned, group, tests)]
@@ -154,7 +154,7 @@ def _tuned(cell: Cell, fit: Fit) -> list[Score]:
     return [{**row, "tuning": {**row["tuning"], "diverged": list(diverged)}} for row in rows]
 
 
-def _tell_of_unlearnt(cell: Cell, train: dict[str, Any], tests: dict[Item, Any]) -> None:
+def _tell_of_unlearnt(cell: EvaluationJob, train: dict[str, Any], tests: dict[Item, Any]) -> None:
     """What a test set asks for that training has no example of is lost, which scores alone do not tell."""
     learner, classes = cell.task.learner(), cell.task.classes
     if learner is None or not classes:
@@ -178,7 +178,7 @@ def _labels(gold: Any) -> NDArray[np.integer]:
     return known
 
 
-def _read(cell: Cell, wanted: list[tuple[str, Any]]) -> dict[tuple[str, Any], Any]:
+def _read(cell: EvaluationJob, wanted: list[tuple[str, Any]]) -> dict[tuple[str, Any], Any]:
     """The examples of all splits and languages.
 
     Raises:
@@ -209,7 +209,7 @@ def _language(split: str, what: Any) -> str:
     return language
 
 
-def _cure(cell: Cell, found: dict[tuple[str, Any], Any], failed: set[str]) -> str:
+def _cure(cell: EvaluationJob, found: dict[tuple[str, Any], Any], failed: set[str]) -> str:
     """How to score the languages of which everything is there, as the end of a message; none without the source."""
     whole = [_language(split, what) for split, what in found if split == "test"]
     kept = [language for language in dict.fromkeys(whole) if language not in {cell.source, *failed}]
@@ -219,7 +219,7 @@ def _cure(cell: Cell, found: dict[tuple[str, Any], Any], failed: set[str]) -> st
     return f"; to score the others: --set 'evaluate.tasks.{cell.name}.targets=[{names}]'"
 
 
-def _rows(tuned: Any, group: Group, tests: dict[Item, Any]) -> list[Score]:
+def _rows(tuned: Any, group: SelectionGroup, tests: dict[Item, Any]) -> list[Score]:
     """A group's rows with what it kept: weights, rows made right away, or nothing, for the weights as they are."""
     if isinstance(group.kept, list):
         return group.kept
@@ -235,26 +235,26 @@ log = logging.getLogger(__name__)
 
 
 @dataclass
-class Tuned:
+class FineTuner:
     """A model in fine-tuning, with all that scoring it needs.
 
     least: nats a prediction that knowing how frequent each label is comes to.
     """
 
-    cell: Cell
+    cell: EvaluationJob
     learner: TaskHead
     prepared: Prepared
     training: Training
     least: float
 
     @classmethod
-    def fresh(cls, cell: Cell, train: dict[str, Any], rate: float) -> Tuned:
+    def fresh(cls, cell: EvaluationJob, train: dict[str, Any], rate: float) -> FineTuner:
         """The pre-trained model with fresh heads, ready to be tuned on examples by language."""
         tuning = cell.task.tuning
         backbone = cell.load()
         backbone.causal = False  # what learnt left to right is tuned with both sides in view, as XLM
         if tuning.freeze is not None:
-            freeze(backbone, tuning.freeze)
+            freeze_layers(backbone, tuning.freeze)
         learner: Any = cell.task.learner()
         learner = learner.model_copy(update={"layer": tuning.layer})
         prepared = learner.prepare(Resources(cell.vocab, backbone.traits))
@@ -264,13 +264,13 @@ class Tuned:
             for note in learner.notes(rows, prepared):
                 log.info("%s (%s): %s", cell.name, language, note)
             plan = bucket_plan(rows, prepared, learner.max_length, tuning.tokens_per_batch, seed=cell.seed)
-            corpus = Bucketed(rows, plan)
-            least.append(least_of(learner.asked(rows)))
-            sources.append(Source(cell.name, language, learner, prepared, corpus, size=len(plan)))
+            corpus = BucketedBatches(rows, plan)
+            least.append(baseline_loss(learner.asked(rows)))
+            sources.append(MixtureSource(cell.name, language, learner, prepared, corpus, size=len(plan)))
             batches += len(plan)
-        model = cell.accelerator.prepare(Learning(backbone, {cell.name: learner}, cell.seed))
+        model = cell.accelerator.prepare(TrainingModel(backbone, {cell.name: learner}, cell.seed))
         last = max(1, math.ceil(tuning.epochs * batches / cell.accelerator.num_processes))
-        settings = Optimise(
+        settings = OptimizerSettings(
             learning_rate=rate,
             warmup=int(tuning.warmup_share * last),
             weight_decay=tuning.weight_decay,
@@ -279,7 +279,7 @@ class Tuned:
         training = Training(model, Mixture(sources, cell.seed), settings.build(model), settings, cell.accelerator, last)
         return cls(cell, learner, prepared, training, fmean(least))
 
-    def run(self, groups: list[Group], devs: dict[str, Any], tests: dict[Item, Any]) -> None:
+    def run(self, groups: list[SelectionGroup], devs: dict[str, Any], tests: dict[Item, Any]) -> None:
         """Train; what a check finds best for a group is kept there, as weights where there is one group alone."""
         tuning, last = self.cell.task.tuning, self.training.last
         looks = math.ceil(tuning.epochs * tuning.checks)
@@ -317,7 +317,7 @@ class Tuned:
                 flat = collapsed(_flat(predictions), _flat(gold), loss, self.least)
         return {"dev": scores if "" not in scores else {}, "collapsed": flat}
 
-    def _keep(self, groups: list[Group], found: dict[str, Any], tests: dict[Item, Any]) -> None:
+    def _keep(self, groups: list[SelectionGroup], found: dict[str, Any], tests: dict[Item, Any]) -> None:
         made: Made = {}
         going = [group for group in groups if not group.stale(self.cell.task.tuning.patience)]
         for group in going:
@@ -356,7 +356,7 @@ class Tuned:
                 accelerator,
             )
 
-    def score(self, group: Group, tests: dict[Item, Any], made: Made | None = None) -> list[Score]:
+    def score(self, group: SelectionGroup, tests: dict[Item, Any], made: Made | None = None) -> list[Score]:
         """The rows of a group with the weights as they are.
 
         made: what these weights predicted for other groups, which is added to; the same examples are read once.
@@ -370,7 +370,7 @@ class Tuned:
             scores = self.cell.task.score(tests[item], predictions, gold)
             told = {}
             if self.cell.into and self.cell.accelerator.is_main_process:
-                told = keep_predictions(self.cell.into, self.cell, item, tests[item], predictions, gold)
+                told = write_predictions(self.cell.into, self.cell, item, tests[item], predictions, gold)
             row = self.cell.row(item, scores, len(tests[item]), start)
             rows.append({**row, **told, "tuning": group.found})
         return rows
@@ -386,7 +386,7 @@ _STATE, _BEST = "state.json", "best.safetensors"
 _PARTS = ("best", "found")  # of a group, beside what it kept
 
 
-def keep_sweep(folder: Path, groups: Sequence[Group], done: int, diverged: dict[float, str]) -> None:
+def save_sweep(folder: Path, groups: Sequence[SelectionGroup], done: int, diverged: dict[float, str]) -> None:
     """Write what the first `done` learning rates came to; those that diverged, with the reason.
 
     Raises:
@@ -409,7 +409,7 @@ def keep_sweep(folder: Path, groups: Sequence[Group], done: int, diverged: dict[
         write_json(partial / _STATE, {"done": done, "diverged": list(diverged.items()), "groups": told, "rows": rows})
 
 
-def restore_sweep(folder: Path, groups: Sequence[Group]) -> tuple[int, dict[float, str]]:
+def restore_sweep(folder: Path, groups: Sequence[SelectionGroup]) -> tuple[int, dict[float, str]]:
     """Fill the groups; returns how many learning rates are done, and which of them diverged. None where nothing is.
 
     Raises:
@@ -431,7 +431,7 @@ def restore_sweep(folder: Path, groups: Sequence[Group]) -> tuple[int, dict[floa
     return state["done"], dict(state["diverged"])
 
 
-def forget_sweep(folder: Path) -> None:
+def remove_sweep(folder: Path) -> None:
     """Remove what was kept of a fine-tuning whose rows are kept, and folders that are empty then."""
     shutil.rmtree(folder, ignore_errors=True)
     for above in (folder.parent, folder.parent.parent):
@@ -439,8 +439,8 @@ def forget_sweep(folder: Path) -> None:
             above.rmdir()
 
 
-def forget_other_sweeps(folder: Path, keys: Collection[str]) -> None:
+def remove_other_sweeps(folder: Path, keys: Collection[str]) -> None:
     """Remove what was kept in a task's folder under other keys than these, as nothing is going to go on from there."""
     for path in list(folder.glob("*")):
         if path.name.partition(".")[0] not in keys:
-            forget_sweep(path)
+            remove_sweep(path)

@@ -36,15 +36,15 @@ if TYPE_CHECKING:
 
     from interlace.models.backbone import Backbone
     from interlace.objectives import Batch, Objective
-    from interlace.training.mixture import Draw, Mixture, Source
-    from interlace.training.optimizer import Optimise
+    from interlace.training.mixture import Mixture, MixtureDraw, MixtureSource
+    from interlace.training.optimizer import OptimizerSettings
 
 
 AHEAD = 2  # steps whose batches are made in the background
 
 
 @dataclass(frozen=True)
-class Step:
+class TrainingStep:
     """What one update did.
 
     index: number of updates so far, this one included.
@@ -82,7 +82,7 @@ class Progress:
     reason: str = ""
 
 
-class Learning(nn.Module):
+class TrainingModel(nn.Module):
     """A backbone and the heads of all objectives; one forward runs one objective's whole loss, as DDP needs."""
 
     def __init__(self, backbone: Backbone, objectives: dict[str, Objective], seed: int) -> None:
@@ -108,25 +108,25 @@ class Learning(nn.Module):
 
 @dataclass(frozen=True)
 class Training:
-    """What the loop works on; `model` is a `Learning` as `accelerator.prepare` returned it."""
+    """What the loop works on; `model` is a `TrainingModel` as `accelerator.prepare` returned it."""
 
     model: nn.Module
     mixture: Mixture
     optimiser: Optimizer
-    settings: Optimise
+    settings: OptimizerSettings
     accelerator: Accelerator
     last: int
     micro_batches: int = 1
 
 
-def steps(training: Training, progress: Progress) -> Iterator[Step]:
+def steps(training: Training, progress: Progress) -> Iterator[TrainingStep]:
     """Train from `progress.done` to `training.last`, yielding after each update; `progress.stop` ends it.
 
     Raises:
         RunError: a loss or the gradient's norm is not finite, or an objective does not count the same things in all
             its batches; the weights are those of the step before.
     """
-    counting = Counting(training.accelerator)
+    counting = StepCounts(training.accelerator)
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="batches") as background:
         for draw, pending in _supply(training, progress, background):
             start = time.perf_counter()
@@ -142,12 +142,12 @@ def steps(training: Training, progress: Progress) -> Iterator[Step]:
 
 def _supply(
     training: Training, progress: Progress, background: ThreadPoolExecutor
-) -> Iterator[tuple[Draw, list[Future[Batch]]]]:
+) -> Iterator[tuple[MixtureDraw, list[Future[Batch]]]]:
     """Draws with their batches under way, a few steps ahead; this process's slots only."""
     accelerator, mixture = training.accelerator, training.mixture
     world = accelerator.num_processes
     slots = [micro * world + accelerator.process_index for micro in range(training.micro_batches)]
-    queue: deque[tuple[Draw, list[Future[Batch]]]] = deque()
+    queue: deque[tuple[MixtureDraw, list[Future[Batch]]]] = deque()
     for draw in mixture.draws(progress.done, training.last, progress.drawn, world * training.micro_batches):
         queue.append((draw, [background.submit(mixture.batch, draw, slot) for slot in slots]))
         if len(queue) > AHEAD:
@@ -155,7 +155,7 @@ def _supply(
     yield from queue
 
 
-def _update(training: Training, draw: Draw, batches: list[Batch], counting: Counting) -> Step:
+def _update(training: Training, draw: MixtureDraw, batches: list[Batch], counting: StepCounts) -> TrainingStep:
     """One optimiser step over this process's micro-batches."""
     accelerator, settings = training.accelerator, training.settings
     source = training.mixture.sources[draw.source]
@@ -171,13 +171,13 @@ def _update(training: Training, draw: Draw, batches: list[Batch], counting: Coun
         group["lr"] = rate
     training.optimiser.step()
     training.optimiser.zero_grad()
-    return Step(
+    return TrainingStep(
         draw.step, source.objective, source.corpus, losses, counts, tokens, rate, norm,
         seconds=0, waited=0, rows=rows, languages=languages,
     )  # fmt: skip
 
 
-def _must_be_finite(draw: Draw, source: Source, numbers: dict[str, float]) -> None:
+def _must_be_finite(draw: MixtureDraw, source: MixtureSource, numbers: dict[str, float]) -> None:
     """Stop before a diverged step reaches the weights; every process sees the same numbers."""
     for name, number in numbers.items():
         if not math.isfinite(number):
@@ -187,7 +187,7 @@ def _must_be_finite(draw: Draw, source: Source, numbers: dict[str, float]) -> No
             )
 
 
-def _backward(training: Training, draw: Draw, batches: list[Batch], counts: Counts) -> Counts:
+def _backward(training: Training, draw: MixtureDraw, batches: list[Batch], counts: Counts) -> Counts:
     """Accumulate the gradient of every micro-batch; dropout is keyed by slot. Returns this process's totals."""
     accelerator = training.accelerator
     world, rank = accelerator.num_processes, accelerator.process_index
@@ -227,14 +227,14 @@ T = TypeVar("T")
 _DIFFERS = "differs"
 
 
-class Counting:
+class StepCounts:
     """Sums of counts over a run; it remembers what the batches of each source count."""
 
     def __init__(self, accelerator: Accelerator) -> None:
         self._accelerator = accelerator
         self._first: dict[str, Names] = {}  # source -> what its batches count
 
-    def of(self, source: Source, batches: Sequence[Batch]) -> Counts:
+    def of(self, source: MixtureSource, batches: Sequence[Batch]) -> Counts:
         """Predictions by term, `tokens`, `rows` and subwords by language of a step, over all processes.
 
         Raises:
@@ -259,7 +259,7 @@ class Counting:
         values = torch.tensor(list(counts.values()), dtype=torch.float64, device=self._accelerator.device)
         return dict(zip(counts, self._accelerator.reduce(values, "sum").tolist(), strict=True))
 
-    def _agreed(self, source: Source, mine: Names) -> Names:
+    def _agreed(self, source: MixtureSource, mine: Names) -> Names:
         """What all processes count."""
         everyone = self._everyone(mine)
         for names in everyone:
@@ -281,7 +281,7 @@ def _counts(batch: Batch) -> Counts:
     return {"tokens": float(batch.tokens), "rows": float(len(batch.inputs["input_ids"])), **batch.counts, **languages}
 
 
-def _message(source: Source, first: Names, other: Names) -> str:
+def _message(source: MixtureSource, first: Names, other: Names) -> str:
     return (
         f"{source.name}: its first batch counts {_listed(first)}, another one {_listed(other)}; "
         f"{source.objective}.batch must give the same `counts` and `languages`, in the same order, for every batch "

@@ -2,7 +2,7 @@
 
 How large a part of an objective's batches each of its corpora gets: by temperature, and never too many passes.
 
-Epochs of a corpus as numbered batches: the loop's `Plan`, from a corpus and how an objective reads it.
+Epochs of a corpus as numbered batches: the loop's `BatchPlan`, from a corpus and how an objective reads it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from interlace.objectives import Batch, Objective, Prepared
 
 
-class Plan(Protocol):
+class BatchPlan(Protocol):
     """A corpus's epochs as numbered batches, counted over all epochs."""
 
     def __len__(self) -> int:
@@ -38,7 +38,7 @@ class Plan(Protocol):
 
 
 @dataclass(frozen=True)
-class Source:
+class MixtureSource:
     """An objective on a corpus.
 
     objective: the name its head and its losses go by.
@@ -51,7 +51,7 @@ class Source:
     corpus: str
     learner: Objective
     prepared: Prepared
-    plan: Plan
+    plan: BatchPlan
     size: float = 1.0
     weight: str = "1"
     repeats: int = 1
@@ -68,7 +68,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Draw:
+class MixtureDraw:
     """What a step takes: the source's number, its first batch, and all counters after the step."""
 
     step: int
@@ -82,7 +82,7 @@ class Mixture:
 
     def __init__(
         self,
-        sources: Sequence[Source],
+        sources: Sequence[MixtureSource],
         seed: int,
         *,
         alpha: str = "1",
@@ -112,7 +112,7 @@ class Mixture:
         for number, source in enumerate(self.sources):
             self._groups.setdefault(source.objective, []).append(number)
 
-    def draws(self, done: int, last: int, drawn: Sequence[int], slots: int) -> Iterator[Draw]:
+    def draws(self, done: int, last: int, drawn: Sequence[int], slots: int) -> Iterator[MixtureDraw]:
         """The draws of steps `done + 1` to `last`, from the counters of batches given out so far.
 
         Raises:
@@ -124,9 +124,9 @@ class Mixture:
             source = self._source(step, limits)
             first = _first(counters[source], slots, self.sources[source].repeats)
             counters[source] += slots
-            yield Draw(step, source, first, tuple(counters))
+            yield MixtureDraw(step, source, first, tuple(counters))
 
-    def batch(self, draw: Draw, slot: int) -> Batch:
+    def batch(self, draw: MixtureDraw, slot: int) -> Batch:
         """The batch of one slot: pure, so that a background thread may make it ahead of time."""
         source = self.sources[draw.source]
         rng = generator(Purpose.BATCH, self.seed, draw.step, slot)
@@ -154,7 +154,7 @@ class Mixture:
         shares = np.empty(len(self.sources))
         for group in self._groups.values():
             own = _by_language([self.sources[number] for number in group], alpha)
-            shares[group] = own if limits is None else capped(own, limits[group])
+            shares[group] = own if limits is None else capped_shares(own, limits[group])
         return shares
 
     def _limits(self, last: int, slots: int) -> NDArray[np.float64] | None:
@@ -192,7 +192,7 @@ def _first(given: int, slots: int, repeats: int) -> int:
     return given if repeats == 1 else given // slots // repeats * slots
 
 
-def _by_language(sources: Sequence[Source], alpha: float) -> NDArray[np.float64]:
+def _by_language(sources: Sequence[MixtureSource], alpha: float) -> NDArray[np.float64]:
     """(sources,) shares that follow q ~ p^alpha over languages, however many corpora one of them has."""
     sizes = np.array([source.size for source in sources], np.float64)
     names = list(dict.fromkeys(source.language for source in sources))
@@ -202,7 +202,7 @@ def _by_language(sources: Sequence[Source], alpha: float) -> NDArray[np.float64]
     return np.asarray(temperature(totals, alpha)[owner] * within)
 
 
-def capped(shares: NDArray[np.float64], limits: NDArray[Any]) -> NDArray[np.float64]:
+def capped_shares(shares: NDArray[np.float64], limits: NDArray[Any]) -> NDArray[np.float64]:
     """The shares with none above its limit; what is cut off goes to the others in proportion (as in UniMax, 2023).
 
     Limits that add up to less than all leave nowhere to go; they are then scaled up together.
@@ -221,7 +221,7 @@ def capped(shares: NDArray[np.float64], limits: NDArray[Any]) -> NDArray[np.floa
 
 
 @dataclass(frozen=True)
-class Streamed:
+class StreamedBatches:
     """Full rows of running text; the cuts move from epoch to epoch."""
 
     streams: Streams
@@ -238,7 +238,7 @@ class Streamed:
 
 
 @dataclass(frozen=True)
-class Bucketed:
+class BucketedBatches:
     """Rows of similar length.
 
     rows: the numbers of those that the plan counts, or None where it counts all.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Decay = Annotated[float, Field(ge=0, lt=1)]
 
 
-class Optimise(Settings):
+class OptimizerSettings(Settings):
     """AdamW (Loshchilov & Hutter 2019) with a warm-up."""
 
     learning_rate: float = Field(5e-4, gt=0, description="Peak learning rate (XLM: 1e-4 to 5e-4).")

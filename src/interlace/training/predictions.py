@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from interlace.training.evaluation_job import Cell
+    from interlace.training.evaluation_job import EvaluationJob
     from interlace.training.selection import Item
 
     Arrays = dict[str, NDArray[Any]]
@@ -81,10 +81,10 @@ _DRAWS = 2000  # a third of a second at 10,000 examples
 
 def outcomes_file(run: Path, task: str, seed: int, setting: str = "zero-shot") -> Path:
     """Where the outcomes of a task in a setting with a fine-tuning seed stand."""
-    return run / FOLDER / f"{file_name(task)}.{file_name(setting)}.{seed}.safetensors"
+    return run / FOLDER / f"{safe_file_name(task)}.{safe_file_name(setting)}.{seed}.safetensors"
 
 
-def file_name(name: str) -> str:
+def safe_file_name(name: str) -> str:
     """A task, setting or language as a part of a file's name."""
     return _UNSAFE.sub("-", name)
 
@@ -206,7 +206,9 @@ def _check(path: Path, language: str, score: NDArray[np.floating], weight: NDArr
 _SHOWN = 12  # wrong examples kept of a language
 
 
-def keep_predictions(run: Path, cell: Cell, item: Item, examples: Any, predictions: Any, gold: Any) -> dict[str, Any]:
+def write_predictions(
+    run: Path, cell: EvaluationJob, item: Item, examples: Any, predictions: Any, gold: Any
+) -> dict[str, Any]:
     """Write what was predicted for one language beside that of the other languages; files appear whole or not at all.
 
     What the files hold from another model or under other settings (`cell.key`) is dropped.
@@ -227,15 +229,15 @@ def keep_predictions(run: Path, cell: Cell, item: Item, examples: Any, predictio
     write_outcomes(path, language, got, cell.key, arrays=arrays, classes=cell.task.classes)
     _write_shown(path.with_suffix(".json"), cell, item, shown)
     for name, content in cell.task.told(examples, predictions).items():
-        write_json(path.with_suffix(f".{file_name(language)}.{name}.json"), content)
+        write_json(path.with_suffix(f".{safe_file_name(language)}.{name}.json"), content)
     return _told(got, cell)
 
 
-def keep_measured(run: Path, cell: Cell, item: Item, scores: dict[str, float]) -> dict[str, Any]:
-    """Write what examples got in a probe that tells it, as `keep_predictions` does of what is tuned.
+def write_probe_outcomes(run: Path, cell: EvaluationJob, item: Item, scores: dict[str, float]) -> dict[str, Any]:
+    """Write what examples got in a probe that tells it, as `write_predictions` does of what is tuned.
 
     Returns:
-        as `keep_predictions`; empty where the probe tells scores alone.
+        as `write_predictions`; empty where the probe tells scores alone.
     """
     if not isinstance(scores, Measured):
         return {}
@@ -243,7 +245,7 @@ def keep_measured(run: Path, cell: Cell, item: Item, scores: dict[str, float]) -
     path = outcomes_file(run, cell.name, cell.seed, setting)
     write_outcomes(path, language, scores.examples, cell.key)
     if scores.outputs:
-        with atomic(path.with_suffix(f".{file_name(language)}.txt")) as partial:
+        with atomic(path.with_suffix(f".{safe_file_name(language)}.txt")) as partial:
             partial.write_text("".join(f"{_one_line(line)}\n" for line in scores.outputs), encoding="utf-8")
         wrong = int((scores.examples.score < scores.examples.weight).sum())
         shown = {"n": len(scores.outputs), "wrong": wrong, "samples": scores.samples}
@@ -251,7 +253,7 @@ def keep_measured(run: Path, cell: Cell, item: Item, scores: dict[str, float]) -
     return _told(scores.examples, cell)
 
 
-def _told(got: Examples, cell: Cell) -> dict[str, Any]:
+def _told(got: Examples, cell: EvaluationJob) -> dict[str, Any]:
     return interval_of(got, cell.task.unit) | ({"examples": got.identity} if got.identity else {})
 
 
@@ -302,7 +304,7 @@ def _confusion(predicted: NDArray[Any], gold: NDArray[Any], classes: int) -> lis
     return table
 
 
-def _write_shown(path: Path, cell: Cell, item: Item, shown: dict[str, Any]) -> None:
+def _write_shown(path: Path, cell: EvaluationJob, item: Item, shown: dict[str, Any]) -> None:
     setting, language = item
     kept = read_json(path, {})
     languages = kept.get("languages", {}) if stays(path, kept, cell.key) else {}
@@ -311,7 +313,9 @@ def _write_shown(path: Path, cell: Cell, item: Item, shown: dict[str, Any]) -> N
     write_json(path, {**about, "languages": {**languages, language: shown}})
 
 
-def _samples(cell: Cell, examples: Any, predictions: Any, gold: Any, wrong: NDArray[np.int64]) -> list[dict[str, Any]]:
+def _samples(
+    cell: EvaluationJob, examples: Any, predictions: Any, gold: Any, wrong: NDArray[np.int64]
+) -> list[dict[str, Any]]:
     """Some of what is wrong, from all over the test set: texts, what is right, and what was predicted."""
     rows = wrong[np.unique(np.linspace(0, len(wrong) - 1, min(_SHOWN, len(wrong))).round().astype(np.int64))]
     return cell.task.samples(cell.vocab, examples, predictions, gold, rows)

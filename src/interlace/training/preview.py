@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Line:
+class PreviewLine:
     """What is said of some columns of a row."""
 
     name: str
@@ -32,10 +32,10 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Rendering:
+class BatchPreview:
     """The rows of a batch, several lines each, and what is said of all of it."""
 
-    rows: list[list[Line]]
+    rows: list[list[PreviewLine]]
     notes: list[str]
 
     def text(self) -> list[str]:
@@ -45,7 +45,7 @@ class Rendering:
         return [line for block in blocks for line in (*block, "")][:-1] + self.notes
 
 
-def render(batch: Batch, vocab: Vocab, objective: Objective, languages: Sequence[str]) -> Rendering:
+def preview_batch(batch: Batch, vocab: Vocab, objective: Objective, languages: Sequence[str]) -> BatchPreview:
     """Any objective's batch.
 
     languages: of the two sides, or of the one that there is.
@@ -56,14 +56,14 @@ def render(batch: Batch, vocab: Vocab, objective: Objective, languages: Sequence
     mixed = batch.sides is not None and not _side_by_side(batch, real, vocab)
     rows = []
     for row, count in enumerate(real.sum(axis=1).tolist()):
-        lines = [Line("reads", dict(enumerate(pieces(vocab, ids[row, :count]))))]
+        lines = [PreviewLine("reads", dict(enumerate(pieces(vocab, ids[row, :count]))))]
         if mixed:
             sides = batch.sides[row, :count].tolist()
-            lines.append(Line("language", {column: languages[side] for column, side in enumerate(sides)}))
+            lines.append(PreviewLine("language", {column: languages[side] for column, side in enumerate(sides)}))
         lines += _inputs(batch, row, count)
-        lines += [Line(name, found) for name, cells in preview.lines.items() if (found := cells.get(row))]
+        lines += [PreviewLine(name, found) for name, cells in preview.lines.items() if (found := cells.get(row))]
         rows.append(lines)
-    return Rendering(rows, [*preview.notes, f"counts: {_counts(batch)}"])
+    return BatchPreview(rows, [*preview.notes, f"counts: {_counts(batch)}"])
 
 
 def _side_by_side(batch: Batch, real: Any, vocab: Vocab) -> bool:
@@ -73,13 +73,13 @@ def _side_by_side(batch: Batch, real: Any, vocab: Vocab) -> bool:
     return bool((turns.sum(axis=1) == 1).all() and behind_special[turns].all())
 
 
-def _inputs(batch: Batch, row: int, count: int) -> list[Line]:
+def _inputs(batch: Batch, row: int, count: int) -> list[PreviewLine]:
     """What the encoder reads beside the subwords."""
     lines = []
     for key, name in (("position_ids", "position"), ("token_type_ids", "language id"), ("langs", "language id")):
         if key in batch.inputs:
             values = batch.inputs[key][row, :count].tolist()
-            lines.append(Line(name, {column: str(value) for column, value in enumerate(values)}))
+            lines.append(PreviewLine(name, {column: str(value) for column, value in enumerate(values)}))
     return lines
 
 
@@ -88,7 +88,7 @@ def _counts(batch: Batch) -> str:
     return ", ".join(f"{term} {count:g}" for term, count in terms.items())
 
 
-def _table(lines: Sequence[Line], width: int) -> list[str]:
+def _table(lines: Sequence[PreviewLine], width: int) -> list[str]:
     columns = sorted({column for line in lines for column in line.cells})
     widths = {column: max(_cells(line.cells.get(column, "")) for line in lines) for column in columns}
     found = []
@@ -111,13 +111,13 @@ def _cells(text: str) -> int:
 LONGEST = 80  # subwords shown of a row
 
 
-def draw_samples(mixture: Mixture, vocab: Vocab, rows: int = 2) -> list[dict[str, Any]]:
+def training_samples(mixture: Mixture, vocab: Vocab, rows: int = 2) -> list[dict[str, Any]]:
     """The first rows of the first batch of each source, exactly as step 1 would have made them."""
-    from interlace.training.mixture import Draw
+    from interlace.training.mixture import MixtureDraw
 
     found = []
     for number, source in enumerate(mixture.sources):
-        batch = mixture.batch(Draw(1, number, 0, ()), 0)
+        batch = mixture.batch(MixtureDraw(1, number, 0, ()), 0)
         if source.learner.architecture == "seq2seq":
             there = range(min(rows, len(batch.extra["decoder_ids"])))
             shown = [_written(batch, vocab, row, source.language) for row in there]

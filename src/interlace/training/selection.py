@@ -30,7 +30,7 @@ ALONE: tuple[Setting, ...] = ("supervised", "translate-train")  # settings with 
 
 
 @dataclass(frozen=True)
-class Fit:
+class FineTuneRun:
     """One fine-tuning: the languages it is trained on, the first of which `source-dev` means, and what it scores.
 
     asked: what it was to score, where some of that cannot be; under `mean-dev` all of it judges. None: what it scores.
@@ -46,7 +46,7 @@ class Fit:
 
 
 @dataclass
-class Group:
+class SelectionGroup:
     """What is scored by the same weights.
 
     judges: languages whose development scores are averaged; none: the last weights are taken.
@@ -78,7 +78,7 @@ class Group:
         return patience is not None and bool(self.judges) and self.since >= patience
 
 
-def fits_of_task(task: Task, source: str, targets: list[str]) -> list[Fit]:
+def runs_of_task(task: Task, source: str, targets: list[str]) -> list[FineTuneRun]:
     """The fine-tunings of a task; of a probe, one without training for each language.
 
     targets: what is scored where the task names none.
@@ -88,34 +88,34 @@ def fits_of_task(task: Task, source: str, targets: list[str]) -> list[Fit]:
     elif task.by_itself:
         targets = list(dict.fromkeys([source, *targets]))
     if task.learner() is None:  # languages one by one, so that one without data costs no other its score
-        return [Fit([], [("zero-shot", language)]) for language in targets]
-    return fits_of(task.settings, source, targets)
+        return [FineTuneRun([], [("zero-shot", language)]) for language in targets]
+    return runs_of_settings(task.settings, source, targets)
 
 
-def fits_of(settings: list[Setting], source: str, targets: list[str]) -> list[Fit]:
+def runs_of_settings(settings: list[Setting], source: str, targets: list[str]) -> list[FineTuneRun]:
     """The fine-tunings that the settings need: one on the source language serves both its settings."""
     others = [language for language in dict.fromkeys(targets) if language != source]
     fits = []
     shared: list[Item] = [("zero-shot", language) for language in [source, *others] if "zero-shot" in settings]
     shared += [("translate-test", language) for language in others if "translate-test" in settings]
     if shared:
-        fits.append(Fit([source], shared))
+        fits.append(FineTuneRun([source], shared))
     for alone in ALONE:
         if alone in settings:
-            fits += [Fit([language], [(alone, language)]) for language in others]
+            fits += [FineTuneRun([language], [(alone, language)]) for language in others]
     if "translate-train-all" in settings:
         everything = [source, *others]
-        fits.append(Fit(everything, [("translate-train-all", language) for language in everything]))
+        fits.append(FineTuneRun(everything, [("translate-train-all", language) for language in everything]))
     return fits
 
 
-def groups_of(rule: Rule, fit: Fit) -> list[Group]:
+def selection_groups(rule: Rule, fit: FineTuneRun) -> list[SelectionGroup]:
     """The groups of what a fine-tuning scores."""
     if rule == "per-language-dev":
-        return [Group([item], [fit.judge_of(item)]) for item in fit.scored]
+        return [SelectionGroup([item], [fit.judge_of(item)]) for item in fit.scored]
     everyone = list(dict.fromkeys(map(fit.judge_of, fit.asked or fit.scored)))
     judges = {"source-dev": fit.trained[:1], "mean-dev": everyone, "last": []}[rule]
-    return [Group(fit.scored, judges)]
+    return [SelectionGroup(fit.scored, judges)]
 
 
 NEAR = 0.98  # of the entropy of the labels: nothing but their frequencies has been learnt
@@ -128,7 +128,7 @@ def entropy(gold: NDArray[Any]) -> float:
     return float(-(shares * np.log(shares)).sum())
 
 
-def least_of(asked: Sequence[NDArray[Any]]) -> float:
+def baseline_loss(asked: Sequence[NDArray[Any]]) -> float:
     """Nats that a model reaches which gives every example the classes' own frequencies; infinite: cannot be told.
 
     asked: the columns of classes that a loss is the mean of, as `TaskHead.asked` gives them.
@@ -142,7 +142,7 @@ def collapsed(predictions: NDArray[Any], gold: NDArray[Any], loss: float, least:
     Of answers to questions, which are places, the loss alone tells.
 
     predictions, gold: (n,) labels, -1 where there is none; labels that are no whole numbers cannot be judged.
-    loss: mean training loss since the last look, nats; least: what knowing frequencies alone comes to (`least_of`).
+    loss: mean training loss since the last look, nats; least: what knowing frequencies alone comes to (`baseline_loss`).
     """
     learnt_nothing = loss > NEAR * least > 0
     if predictions.dtype.names:

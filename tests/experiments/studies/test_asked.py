@@ -9,7 +9,7 @@ import pytest
 from interlace.experiments import Recipe, read_recipe
 from interlace.experiments.evaluate import Target, _cell
 from interlace.experiments.studies._asked import asked_of
-from interlace.training.fine_tuning import fits
+from interlace.training.fine_tuning import fine_tune_runs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,4 +39,4 @@ def test_what_is_asked_is_what_is_scored(
     recipe = Recipe.read(data, "here")
     target = Target("model", recipe, tmp_path)
     cell = _cell(target, name, recipe.evaluate.task(name), None, None)  # as an evaluation makes it
-    assert asked_of(recipe, name) == {item for fit in fits(cell) for item in fit.scored}
+    assert asked_of(recipe, name) == {item for fit in fine_tune_runs(cell) for item in fit.scored}

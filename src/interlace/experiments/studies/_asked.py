@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from interlace.training.selection import fits_of_task
+from interlace.training.selection import runs_of_task
 
 if TYPE_CHECKING:
     from interlace.experiments import Recipe
@@ -16,5 +16,5 @@ def asked_of(recipe: Recipe, name: str) -> set[Item]:
 
     Said without a model, nor torch.
     """
-    fits = fits_of_task(recipe.task(name), recipe.evaluate.source, recipe.targets)
+    fits = runs_of_task(recipe.task(name), recipe.evaluate.source, recipe.targets)
     return {item for fit in fits for item in fit.scored}

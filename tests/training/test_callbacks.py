@@ -9,13 +9,13 @@ import torch
 from torch import nn
 
 from interlace.training import checkpoint
-from interlace.training.callbacks import Checkpoints, Evaluation, cost_of
+from interlace.training.callbacks import CheckpointCallback, HeldOutEvaluation, early_stopping_cost
 from interlace.training.loop import Progress
 
 
 def evaluation(values, every=2, patience=2, last=10):
     given, rows = iter(values), []
-    made = Evaluation(lambda: {"perplexity/mean": next(given)}, every, patience, Progress(), last, rows.append)
+    made = HeldOutEvaluation(lambda: {"perplexity/mean": next(given)}, every, patience, Progress(), last, rows.append)
     return made, rows
 
 
@@ -42,13 +42,13 @@ def test_it_stops_when_patience_is_at_its_end():
 
 def test_bleu_is_to_rise():
     given = iter([{"perplexity/mean": cost, "bleu/mean": bleu} for cost, bleu in ((9, 1), (8, 3), (7, 2), (6, 3))])
-    made = Evaluation(lambda: next(given), 2, 2, Progress(), 10, lambda _: None, by="bleu")
+    made = HeldOutEvaluation(lambda: next(given), 2, 2, Progress(), 10, lambda _: None, by="bleu")
     run(made, range(1, 9))
     assert (made.best_step, made.progress.stop) == (4, True)
     assert made.progress.reason == "BLEU has not risen for 2 evaluations"
-    assert min([{"bleu/mean": 1.0}, {"bleu/mean": 3.0}, {}], key=lambda scores: cost_of(scores, "bleu")) == {
-        "bleu/mean": 3.0
-    }
+    assert min(
+        [{"bleu/mean": 1.0}, {"bleu/mean": 3.0}, {}], key=lambda scores: early_stopping_cost(scores, "bleu")
+    ) == {"bleu/mean": 3.0}
 
 
 @pytest.mark.parametrize("values", [[], [5.0]])
@@ -69,7 +69,7 @@ def saver(folder, processes=1, every=2, keep=2):
     training = SimpleNamespace(
         model=model, optimiser=torch.optim.AdamW(model.parameters()), accelerator=accelerator, last=7, micro_batches=2
     )
-    return Checkpoints(folder, every, keep, training, Progress(drawn=(3,)))
+    return CheckpointCallback(folder, every, keep, training, Progress(drawn=(3,)))
 
 
 def test_it_saves_now_and_then_at_the_end_and_when_stopped(tmp_path):

@@ -5,7 +5,7 @@ import pytest
 
 from interlace.experiments.example import Example
 from interlace.objectives import OBJECTIVES, Batch
-from interlace.training.preview import render
+from interlace.training.preview import preview_batch
 
 EXAMPLE = Example()
 VOCAB = EXAMPLE.vocab()
@@ -23,7 +23,7 @@ def batch(words, at=(), labels=(), **more):
 
 
 def drawn(found, objective="mlm", languages=("en",)):
-    return render(found, VOCAB, OBJECTIVES.build(objective), languages)
+    return preview_batch(found, VOCAB, OBJECTIVES.build(objective), languages)
 
 
 def lines(rendering, row=0):
@@ -97,7 +97,7 @@ def test_columns_of_wide_letters_and_marks(text, width):
 def real(name, *, seed=0, rows=1, embeddings=False, **settings):
     objective = OBJECTIVES.build({"name": name, **settings})
     batches = EXAMPLE.batches(objective, VOCAB, rows=rows, seed=seed, embeddings=embeddings)
-    return {corpus: render(found, VOCAB, objective, corpus.split("-")) for corpus, found in batches}
+    return {corpus: preview_batch(found, VOCAB, objective, corpus.split("-")) for corpus, found in batches}
 
 
 @pytest.mark.parametrize("name", ["mlm", "align_mlm", "dict_mlm"])

@@ -8,12 +8,12 @@ import pytest
 
 from interlace.core.errors import DataError, RunError, SettingsError
 from interlace.data.vocab import Vocab
-from interlace.models.build import fresh
+from interlace.models.build import from_shape
 from interlace.models.settings import Shape
 from interlace.tasks import TASKS, Tuning
 from interlace.training.device import accelerator_for
-from interlace.training.evaluation_job import Cell
-from interlace.training.fine_tuning import fits, score_cell
+from interlace.training.evaluation_job import EvaluationJob
+from interlace.training.fine_tuning import fine_tune_runs, score_job
 
 WORDS = {"en": {"cat": "NOUN", "sees": "VERB", "big": "ADJ", "the": "DET"}, "de": {"sees": "VERB", "big": "ADJ"}}
 
@@ -40,27 +40,27 @@ def cell(root):
         task = TASKS.build({"name": "pos", "files": "{split}.{language}.conllu", "tuning": settings})
         seen = [] if seen is None else seen
         accelerator = accelerator_for("no", threads=1)
-        return Cell(
-            "pos", task, lambda: fresh(shape, vocab), vocab, root, "en", list(targets), 0, accelerator, seen.append
+        return EvaluationJob(
+            "pos", task, lambda: from_shape(shape, vocab), vocab, root, "en", list(targets), 0, accelerator, seen.append
         )
 
     return make
 
 
 def test_every_language_is_scored_and_what_words_decide_is_learnt(cell):
-    rows = score_cell(cell(epochs=4))
+    rows = score_job(cell(epochs=4))
     assert [(row["language"], row["n"], row["source"]) for row in rows] == [("en", 20, "en"), ("de", 20, "en")]
     assert min(row["score"] for row in rows) > 95
 
 
 def test_rows_say_how_far_they_hang_on_the_examples(cell, tmp_path):
-    rows = score_cell(replace(cell(epochs=1), into=tmp_path / "run", key="k"))
+    rows = score_job(replace(cell(epochs=1), into=tmp_path / "run", key="k"))
     assert all(row["low"] <= row["score"] <= row["high"] for row in rows)
     assert list((tmp_path / "run" / "predictions").iterdir())
 
 
 def test_the_same_seed_gives_the_same_scores(cell):
-    one, other = score_cell(cell(epochs=1)), score_cell(cell(epochs=1))
+    one, other = score_job(cell(epochs=1)), score_job(cell(epochs=1))
     assert [row["scores"] for row in one] == [row["scores"] for row in other]
 
 
@@ -73,7 +73,7 @@ def test_what_learnt_left_to_right_is_tuned_with_both_sides_in_view(cell):
         loaded[0].causal = True
         return loaded[0]
 
-    one, other = score_cell(replace(made, load=load)), score_cell(made)
+    one, other = score_job(replace(made, load=load)), score_job(made)
     assert not loaded[0].causal
     assert [row["scores"] for row in one] == [row["scores"] for row in other]
 
@@ -83,10 +83,10 @@ def checks(monkeypatch):
     """Give checks of dev sets the scores wanted; what tests are scored with is kept."""
 
     def script(*given):
-        from interlace.training.fine_tuning import Tuned
+        from interlace.training.fine_tuning import FineTuner
 
         scores, seen, tested = iter(given), [], []
-        check, score = Tuned._check, Tuned.score
+        check, score = FineTuner._check, FineTuner.score
 
         def checked(self, devs, loss):
             seen.append(head(self))
@@ -97,8 +97,8 @@ def checks(monkeypatch):
             tested.append((head(self), [language for _, language in group.items]))
             return score(self, group, tests, made)
 
-        monkeypatch.setattr(Tuned, "_check", checked)
-        monkeypatch.setattr(Tuned, "score", scored)
+        monkeypatch.setattr(FineTuner, "_check", checked)
+        monkeypatch.setattr(FineTuner, "score", scored)
         return seen, tested
 
     return script
@@ -110,7 +110,7 @@ def head(tuned):
 
 def test_the_best_epoch_is_kept(cell, checks):
     weights, tested = checks(50.0, 90.0, 70.0)
-    rows = score_cell(cell(epochs=3))
+    rows = score_job(cell(epochs=3))
     assert len(weights) == 3
     assert not np.array_equal(weights[1], weights[2])
     assert [np.array_equal(head, weights[1]) for head, _ in tested] == [True]
@@ -120,7 +120,7 @@ def test_the_best_epoch_is_kept(cell, checks):
 
 def test_the_last_weights_may_count_instead(cell, checks):
     weights, tested = checks({})
-    rows = score_cell(cell(epochs=3, select="last"))
+    rows = score_job(cell(epochs=3, select="last"))
     assert [np.array_equal(head, weights[0]) for head, _ in tested] == [True]
     assert {row["tuning"]["rule"] for row in rows} == {"last"}
 
@@ -128,7 +128,7 @@ def test_the_last_weights_may_count_instead(cell, checks):
 def test_each_language_may_choose_its_own_weights(cell, checks, root):
     (root / "dev.de.conllu").write_bytes((root / "test.de.conllu").read_bytes())
     weights, tested = checks({"en": 50.0, "de": 80.0}, {"en": 90.0, "de": 70.0}, {"en": 80.0, "de": 10.0})
-    rows = score_cell(cell(epochs=3, select="per-language-dev"))
+    rows = score_job(cell(epochs=3, select="per-language-dev"))
     chosen = {tuple(languages): head for head, languages in tested}  # the latest time each was scored
     assert np.array_equal(chosen["en",], weights[1])
     assert np.array_equal(chosen["de",], weights[0])
@@ -138,13 +138,13 @@ def test_each_language_may_choose_its_own_weights(cell, checks, root):
 def test_the_mean_of_all_languages_may_choose(cell, checks, root):
     (root / "dev.de.conllu").write_bytes((root / "test.de.conllu").read_bytes())
     weights, tested = checks({"en": 50.0, "de": 80.0}, {"en": 90.0, "de": 30.0}, {"en": 60.0, "de": 60.0})
-    score_cell(cell(epochs=3, select="mean-dev"))
+    score_job(cell(epochs=3, select="mean-dev"))
     assert [np.array_equal(head, weights[0]) for head, _ in tested] == [True]
 
 
 def test_several_learning_rates_are_tried_and_one_is_chosen(cell, checks):
     weights, tested = checks(50.0, 95.0, 60.0, 70.0)
-    rows = score_cell(cell(epochs=2, learning_rate=[1e-2, 3e-3]))
+    rows = score_job(cell(epochs=2, learning_rate=[1e-2, 3e-3]))
     assert len(weights) == 4
     assert [np.array_equal(head, weights[1]) for head, _ in tested] == [True]
     assert {row["tuning"]["learning_rate"] for row in rows} == {1e-2}
@@ -156,14 +156,14 @@ def test_languages_of_longer_text_are_read_as_often_as_the_others(cell, root):
     (root / "train.de.conllu").write_text(f"{line}\n" * 80)
     seen = []
     made = cell(epochs=4, seen=seen, select="last")
-    score_cell(replace(made, task=made.task.model_copy(update={"settings": ["translate-train-all"]})))
+    score_job(replace(made, task=made.task.model_copy(update={"settings": ["translate-train-all"]})))
     rows = {language: sum(step.rows for step in seen if step.corpus == language) for language in ("en", "de")}
     assert rows == {language: pytest.approx(4 * 80, rel=0.3) for language in rows}
 
 
 def test_patience_ends_a_rate(cell, checks):
     weights, _ = checks(90.0, 50.0, 50.0, 95.0)
-    score_cell(cell(epochs=4, patience=2))
+    score_job(cell(epochs=4, patience=2))
     assert len(weights) == 3
 
 
@@ -171,14 +171,14 @@ def test_patience_ends_each_language_for_itself(cell, checks, root):
     """English is done after the second check, so that its third counts for nothing, whether German goes on or not."""
     (root / "dev.de.conllu").write_bytes((root / "test.de.conllu").read_bytes())
     weights, _ = checks({"en": 90.0, "de": 50.0}, {"en": 50.0, "de": 60.0}, {"en": 95.0, "de": 70.0})
-    rows = score_cell(cell(epochs=3, patience=1, select="per-language-dev"))
+    rows = score_job(cell(epochs=3, patience=1, select="per-language-dev"))
     assert len(weights) == 3
     assert [row["tuning"]["dev"][row["language"]] for row in rows] == [90.0, 70.0]
 
 
 def test_checks_within_an_epoch(cell, checks):
     weights, _ = checks(*[50.0] * 6)
-    score_cell(cell(epochs=2, checks=3))
+    score_job(cell(epochs=2, checks=3))
     assert len(weights) == 6
 
 
@@ -191,7 +191,7 @@ def test_a_batch_holds_the_rows_that_the_model_reads_of_its_subwords(cell, root,
     made = cell(epochs=1, seen=seen, tokens_per_batch=130)
     backbone = made.load()
     backbone.traits = replace(backbone.traits, max_length=positions)
-    score_cell(replace(made, load=lambda: backbone))
+    score_job(replace(made, load=lambda: backbone))
     assert [step.tokens for step in seen] == {8: [128] * 5, 32: [130] * 16}[positions]
 
 
@@ -208,13 +208,13 @@ def test_looks_that_nothing_judges_are_refused(looks):
 
 
 def test_a_collapsed_model_is_told_and_stopped(cell, root, caplog):
-    assert not any(row["tuning"]["collapsed"] for row in score_cell(cell(epochs=4)))
+    assert not any(row["tuning"]["collapsed"] for row in score_job(cell(epochs=4)))
     rng = np.random.default_rng(1)
     lines = [f"1\t{word}\t_\t{tag}" + "\t_" * 6 + "\n\n" for word in WORDS["en"] for tag in ("NOUN", "NOUN", "VERB")]
     for split in ("train", "dev"):  # what the tag is cannot be told from the word
         (root / f"{split}.en.conllu").write_text("".join(rng.permutation(lines * 5)))
     seen = []
-    rows = score_cell(cell(epochs=20, learning_rate=3e-3, seen=seen))
+    rows = score_job(cell(epochs=20, learning_rate=3e-3, seen=seen))
     assert all(row["tuning"]["collapsed"] for row in rows)
     assert len(seen) < rows[0]["tuning"]["steps"]
     assert "learning rate 0.003: collapsed: at step" in caplog.text
@@ -234,7 +234,7 @@ def test_a_reader_that_learns_no_more_than_where_answers_stand_has_collapsed(cel
         (root / f"qa.{split}.json").write_text(json.dumps({"data": [{"paragraphs": asked}]}))
     tuning = {"learning_rate": rate, "tokens_per_batch": 128, "epochs": 8}
     task = TASKS.build({"name": "mlqa", "files": "qa.{split}.json", "max_length": 32, "tuning": tuning})
-    (row,) = score_cell(replace(cell(targets=()), name="mlqa", task=task))
+    (row,) = score_job(replace(cell(targets=()), name="mlqa", task=task))
     assert row["tuning"]["collapsed"] is collapses
     assert (row["score"] > 90) is not collapses
 
@@ -242,7 +242,7 @@ def test_a_reader_that_learns_no_more_than_where_answers_stand_has_collapsed(cel
 def test_of_a_probe_the_examples_are_counted_that_were_measured(cell, root):
     (root / "test.en-de.txt").write_text("the sees\ncat sees\nquixotic sees\n")
     task = TASKS.build({"name": "embedding_alignment", "files": "test.en-de.txt"})
-    (row,) = score_cell(replace(cell(), name="embedding_alignment", task=task))
+    (row,) = score_job(replace(cell(), name="embedding_alignment", task=task))
     assert row["n"] == 2  # words of the file that have a row of their own
 
 
@@ -251,58 +251,58 @@ def test_the_lowest_layers_may_be_kept_as_they_are(cell, frozen):
     made = cell(epochs=1, freeze=frozen)
     backbone = made.load()
     before = {name: value.detach().clone() for name, value in backbone.named_parameters()}
-    score_cell(replace(made, load=lambda: backbone))
+    score_job(replace(made, load=lambda: backbone))
     changed = {name for name, value in backbone.named_parameters() if not np.array_equal(value.detach(), before[name])}
     assert any("embeddings" in name for name in changed) == (frozen is None)
     assert any(".layer.0." in name for name in changed) == (frozen != 1)
 
 
 def test_heads_may_read_a_lower_layer(cell):
-    rows = {layer: score_cell(cell(epochs=1, layer=layer))[0]["tuning"]["dev"] for layer in (None, 1, 0)}
+    rows = {layer: score_job(cell(epochs=1, layer=layer))[0]["tuning"]["dev"] for layer in (None, 1, 0)}
     assert rows[None] == rows[1]
     with pytest.raises(SettingsError, match=r"tuning\.layer = 2, but the model has 1 layers"):
-        score_cell(cell(layer=2))
+        score_job(cell(layer=2))
     with pytest.raises(SettingsError, match=r"tuning\.freeze = 2, but the model has 1 layers"):
-        score_cell(cell(freeze=2))
+        score_job(cell(freeze=2))
 
 
 def test_the_source_counts_too_where_a_language_is_measured_by_itself(cell):
     """Translations of the source into itself are nothing; its own perplexity is as good as any."""
     for name, languages in (("perplexity", ["en", "de"]), ("word_similarity", ["en", "de"]), ("retrieval", ["de"])):
         task = TASKS.build({"name": name})
-        assert [item[1] for fit in fits(replace(cell(), task=task)) for item in fit.scored] == languages
+        assert [item[1] for fit in fine_tune_runs(replace(cell(), task=task)) for item in fit.scored] == languages
     told = TASKS.build({"name": "perplexity", "targets": ["de"]})
-    assert [fit.scored for fit in fits(replace(cell(), task=told))] == [[("zero-shot", "de")]]
+    assert [fit.scored for fit in fine_tune_runs(replace(cell(), task=told))] == [[("zero-shot", "de")]]
 
 
 def test_a_task_may_name_its_own_languages(cell):
     made = cell(targets=("fr",))
     task = made.task.model_copy(update={"targets": ["de"]})
-    assert [row["language"] for row in score_cell(replace(made, task=task))] == ["en", "de"]
+    assert [row["language"] for row in score_job(replace(made, task=task))] == ["en", "de"]
 
 
 def test_a_rate_that_diverges_leaves_the_others_be(cell, monkeypatch, caplog):
-    from interlace.training.fine_tuning import Tuned
+    from interlace.training.fine_tuning import FineTuner
 
-    real = Tuned.run
+    real = FineTuner.run
 
     def diverging(self, *arguments):
         if self.training.settings.learning_rate == 3e-3:
             raise RunError("step 2: the loss is nan: training has diverged")
         real(self, *arguments)
 
-    monkeypatch.setattr(Tuned, "run", diverging)
-    rows = score_cell(cell(epochs=2, learning_rate=[1e-2, 3e-3]))
+    monkeypatch.setattr(FineTuner, "run", diverging)
+    rows = score_job(cell(epochs=2, learning_rate=[1e-2, 3e-3]))
     assert all(row["tuning"]["diverged"] == [3e-3] for row in rows)
     assert min(row["score"] for row in rows) > 50
     assert "learning rate 0.003: step 2: the loss is nan" in caplog.text
     with pytest.raises(RunError, match="pos, seed 0: step 2: the loss is nan"):
-        score_cell(cell(epochs=2, learning_rate=3e-3))
+        score_job(cell(epochs=2, learning_rate=3e-3))
 
 
 def test_languages_without_data_are_named_together_with_the_cure(cell):
     with pytest.raises(DataError, match=r"(?s)in 'fr'.*in 'es'.*evaluate\.tasks\.pos\.targets=\[\"de\"\]"):
-        score_cell(cell(targets=("de", "fr", "es")))
+        score_job(cell(targets=("de", "fr", "es")))
 
 
 def test_tags_that_nothing_was_learnt_of_are_told(cell, root, caplog):
@@ -310,11 +310,11 @@ def test_tags_that_nothing_was_learnt_of_are_told(cell, root, caplog):
     path = root / "train.en.conllu"
     path.write_text(path.read_text().replace("\tVERB", "\tNOUN"))
     lost = (root / "test.de.conllu").read_text().count("\tVERB")
-    score_cell(cell(epochs=1))
+    score_job(cell(epochs=1))
     assert f"pos (de): {lost} of 80 labels are such as training has none of, and count as wrong: VERB" in caplog.text
     caplog.clear()
     path.write_text(path.read_text().replace("\tNOUN", "\tVERB", 1))
-    score_cell(cell(epochs=1))
+    score_job(cell(epochs=1))
     assert "training has none of" not in caplog.text
 
 
@@ -329,20 +329,20 @@ def test_no_cure_is_named_that_does_not_help(cell, root, taken, rule, cure):
     (root / "dev.de.conllu").write_bytes((root / "test.de.conllu").read_bytes())
     (root / f"{taken}.conllu").unlink()
     with pytest.raises(DataError) as caught:
-        score_cell(cell(targets=("de", "es"), select=rule))
+        score_job(cell(targets=("de", "es"), select=rule))
     assert str(caught.value).partition("evaluate.tasks.pos.targets=")[2] == cure
 
 
 def test_a_missing_file_is_found_before_training(cell):
     seen = []
     with pytest.raises(DataError, match="no test data in 'fr'"):
-        score_cell(cell(targets=("de", "fr"), seen=seen))
+        score_job(cell(targets=("de", "fr"), seen=seen))
     assert not seen
 
 
 def test_of_many_missing_files_the_first_are_told(cell):
     with pytest.raises(DataError) as caught:
-        score_cell(cell(targets=("de", "fr", "tr", "zh", "hi", "ar")))
+        score_job(cell(targets=("de", "fr", "tr", "zh", "hi", "ar")))
     assert [f"no test data in '{language}'" in str(caught.value) for language in ("fr", "tr", "zh", "hi", "ar")] == [
         True, True, True, False, False,
     ]  # fmt: skip
@@ -376,13 +376,15 @@ def inference(tmp_path):
             {"name": "xnli", "files": "{split}.{language}.tsv", "settings": list(settings), "tuning": given}
         )
         accelerator = accelerator_for("no", threads=1)
-        return Cell("xnli", task, lambda: fresh(shape, vocab), vocab, tmp_path, "en", ["de"], 0, accelerator)
+        return EvaluationJob(
+            "xnli", task, lambda: from_shape(shape, vocab), vocab, tmp_path, "en", ["de"], 0, accelerator
+        )
 
     return make
 
 
 def test_translated_text_makes_up_for_a_language_that_is_not_understood(inference):
-    rows = {(row["setting"], row["language"]): row for row in score_cell(inference("zero-shot", "translate-test"))}
+    rows = {(row["setting"], row["language"]): row for row in score_job(inference("zero-shot", "translate-test"))}
     assert set(rows) == {("zero-shot", "en"), ("zero-shot", "de"), ("translate-test", "de")}
     assert rows["zero-shot", "en"]["score"] == rows["translate-test", "de"]["score"] == 100
     assert rows["zero-shot", "de"]["score"] < 70
@@ -391,7 +393,7 @@ def test_translated_text_makes_up_for_a_language_that_is_not_understood(inferenc
 
 
 def test_a_model_is_trained_for_each_language_or_for_all(inference):
-    rows = score_cell(inference("translate-train", "translate-train-all", select="mean-dev"))
+    rows = score_job(inference("translate-train", "translate-train-all", select="mean-dev"))
     assert [(row["setting"], row["language"]) for row in rows] == [
         ("translate-train", "de"),
         ("translate-train-all", "en"),
@@ -403,11 +405,11 @@ def test_a_model_is_trained_for_each_language_or_for_all(inference):
 def test_a_missing_translation_is_found_before_training(inference, tmp_path):
     (tmp_path / "translated.de.tsv").unlink()
     with pytest.raises(DataError, match=r"no file .*translated\.de\.tsv"):
-        score_cell(inference("zero-shot", "translate-test"))
+        score_job(inference("zero-shot", "translate-test"))
 
 
 def test_tags_say_nothing_of_a_translation(cell):
     made = cell()
     task = made.task.model_copy(update={"settings": ["translate-test"]})
     with pytest.raises(SettingsError, match="translate-test is for tasks with one label a text"):
-        score_cell(replace(made, task=task))
+        score_job(replace(made, task=task))

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional
 
-from interlace.models.attention import Dropout, attention, dropped
-from interlace.models.build import Shape, fresh, load
+from interlace.models.attention import Dropout, apply_dropout, attention
+from interlace.models.build import from_shape, load
+from interlace.models.settings import Shape
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +25,7 @@ TRAINING = SimpleNamespace(training=True, is_causal=False)
 def test_the_share_that_is_dropped(share: float, seed: int, half: bool) -> None:
     torch.manual_seed(seed)
     states = torch.ones(40_001, dtype=torch.bfloat16 if half else torch.float32)  # no multiple of four
-    out = dropped(states, share)
+    out = apply_dropout(states, share)
     kept = out != 0
     error = (share * (1 - share) / states.numel()) ** 0.5
     assert abs((~kept).double().mean() - share) < 6 * error + 2**-16
@@ -34,7 +35,7 @@ def test_the_share_that_is_dropped(share: float, seed: int, half: bool) -> None:
 def test_draws_are_independent_of_their_place() -> None:
     """Neighbours of one 64-bit word are dropped together as often as chance has it, and so are the four lanes."""
     torch.manual_seed(0)
-    gone = (dropped(torch.ones(400_000), 0.5) == 0).double()
+    gone = (apply_dropout(torch.ones(400_000), 0.5) == 0).double()
     assert gone.view(-1, 4).mean(dim=0).sub(0.5).abs().max() < 0.01
     both = (gone[:-1] * gone[1:]).view(-1)[:399_996].view(-1, 4).mean(dim=0)
     assert both.sub(0.25).abs().max() < 0.01
@@ -43,22 +44,22 @@ def test_draws_are_independent_of_their_place() -> None:
 def test_dropout_is_keyed_by_torchs_generator() -> None:
     states = torch.randn(3, 5, 7)
     torch.manual_seed(4)
-    first = dropped(states, 0.3)
-    assert not torch.equal(first, dropped(states, 0.3))
+    first = apply_dropout(states, 0.3)
+    assert not torch.equal(first, apply_dropout(states, 0.3))
     torch.manual_seed(4)
-    assert torch.equal(first, dropped(states, 0.3))
+    assert torch.equal(first, apply_dropout(states, 0.3))
 
 
 def test_the_gradient_passes_where_the_state_did() -> None:
     states = torch.ones(1000, requires_grad=True)
-    out = dropped(states, 0.25)
+    out = apply_dropout(states, 0.25)
     out.sum().backward()
     assert torch.equal(states.grad, out.detach())
 
 
 @pytest.mark.parametrize(("share", "expected"), [(0.0, 1.0), (1e-6, 1.0), (1.0, 0.0)])
 def test_edges(share: float, expected: float) -> None:
-    assert torch.equal(dropped(torch.ones(9), share), torch.full((9,), expected))
+    assert torch.equal(apply_dropout(torch.ones(9), share), torch.full((9,), expected))
 
 
 def test_nothing_is_dropped_outside_training() -> None:
@@ -114,7 +115,7 @@ def test_a_model_learns_the_same_with_either_kernel(family: str, vocab: Any) -> 
     inputs = {"input_ids": ids, "attention_mask": (ids != vocab.pad).long()}
     gradients = []
     for kernel in ("auto", "eager"):
-        backbone = fresh(shape, vocab, seed=1, attention=kernel).train()  # type: ignore[arg-type]
+        backbone = from_shape(shape, vocab, seed=1, attention=kernel).train()  # type: ignore[arg-type]
         backbone.logits(backbone.encode(inputs)[ids != vocab.pad]).square().sum().backward()
         gradients.append({name: p.grad for name, p in backbone.named_parameters() if p.grad is not None})
     assert gradients[0].keys() == gradients[1].keys()
@@ -123,7 +124,7 @@ def test_a_model_learns_the_same_with_either_kernel(family: str, vocab: Any) -> 
 
 
 def test_the_kernels_name_stays_out_of_the_checkpoint(vocab: Any, tmp_path: Path) -> None:
-    backbone = fresh(Shape(layers=1, width=8, heads=2, max_length=16), vocab)
+    backbone = from_shape(Shape(layers=1, width=8, heads=2, max_length=16), vocab)
     folder = backbone.save_pretrained(tmp_path / "model", vocab)
     assert backbone.model.config._attn_implementation == "interlace"
     assert "interlace" not in json.dumps(json.loads((folder / "config.json").read_text()))

@@ -8,7 +8,7 @@ import pytest
 
 from interlace.core.errors import SettingsError
 from interlace.core.settings import fields_of
-from interlace.models.build import ModelSettings, Shape
+from interlace.models.settings import ModelSettings, Shape
 
 TINY = {"layers": 1, "width": 8, "heads": 2, "max_length": 16}
 
