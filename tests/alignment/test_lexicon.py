@@ -16,7 +16,7 @@ from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.text.lines import write_lines
-from interlace.toy import _dictionary as world
+from interlace.toy import lexicon as toy_lexicon
 
 
 def pairs_of(sources, targets):
@@ -185,7 +185,7 @@ def test_a_word_that_holds_a_tab_cannot_be_written(tmp_path):
 
 
 def test_the_dictionary_of_the_toy_settings_is_read(tmp_path):
-    found = world.entries("en", "de")
+    found = toy_lexicon.dictionary("en", "de")
     write_lines(tmp_path / "en-de.txt", map("\t".join, found))
     assert set(entries(Lexicon.read(tmp_path / "en-de.txt"))) == set(found)
 

@@ -91,11 +91,11 @@ def test_a_recipe_that_is_not_there(interlace, tmp_path):
 
 
 def test_an_unknown_language(interlace, tmp_path):
-    code, message = interlace("world", "--languages", "en,tk", "--into", tmp_path / "world")
+    code, message = interlace("toy", "--languages", "en,tk", "-o", tmp_path / "toy")
     assert code == 2
     assert "'tk'" in message
     assert "did you mean 'tr'" in message or "there are" in message
-    assert not (tmp_path / "world").exists()
+    assert not (tmp_path / "toy").exists()
 
 
 def test_a_run_in_use(interlace, small, tmp_path):

@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from interlace.toy import ToyCorpus
-from interlace.toy._write import _Writer
+from interlace.toy.corpus import CorpusWriter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,24 +54,24 @@ def commands(block: str) -> Iterator[str]:
 
 
 def _run(command: str, folder: Path, python: str) -> str:
-    if command.startswith("interlace world "):
-        return _world(command, folder)
+    if command.startswith("interlace toy "):
+        return _toy(command, folder)
     return _shell(["bash", "-o", "pipefail", "-c", command], folder, python)
 
 
-def _world(command: str, folder: Path) -> str:
-    """The world's translations and dictionaries, as the command writes them; its other kinds would take minutes."""
+def _toy(command: str, folder: Path) -> str:
+    """The toy corpus's translations and dictionaries, as the command writes them; its other kinds would take minutes."""
     parser = argparse.ArgumentParser()
-    for option in ("--into", "--languages", "--pairs"):
+    for option in ("-o", "--languages", "--pairs"):
         parser.add_argument(option, required=True)
     asked = parser.parse_args(shlex.split(command)[2:])
-    into = folder / asked.into
+    into = folder / asked.o
     into.mkdir()
-    writer = _Writer(ToyCorpus(languages=asked.languages.split(","), pairs=int(asked.pairs)), into)
+    writer = CorpusWriter(ToyCorpus(languages=asked.languages.split(","), pairs=int(asked.pairs)), into)
     for code in writer.others:
-        writer._parallel(code)
-        writer._dictionaries(code)
-    return f"{asked.into}\n"
+        writer.write_parallel(code)
+        writer.write_dictionaries(code)
+    return f"{asked.o}\n"
 
 
 def _shell(command: list[str], folder: Path, python: str) -> str:

@@ -46,24 +46,24 @@ READS = Scene("read", Phrase("doctor", "the", "old"), object=Phrase("letter", "t
 )  # fmt: skip
 def test_statements(scene: Scene, text: str) -> None:
     assert not problems(scene)
-    assert language("de").realise(scene).text == text
+    assert language("de").realize(scene).text == text
 
 
 def test_questions() -> None:
-    ask = language("de").ask
-    assert ask(READS, "subject").text == "Wer liest in der Bibliothek drei Briefe?"
-    assert ask(READS, "place").text == "Wo liest der alte Arzt drei Briefe?"
-    assert ask(READS, "object.count").text == "Wie viele Briefe liest der alte Arzt in der Bibliothek?"
+    question = language("de").question
+    assert question(READS, "subject").text == "Wer liest in der Bibliothek drei Briefe?"
+    assert question(READS, "place").text == "Wo liest der alte Arzt drei Briefe?"
+    assert question(READS, "object.count").text == "Wie viele Briefe liest der alte Arzt in der Bibliothek?"
     goes = Scene("arrive", Phrase("leo"), "past", place=Phrase("harbor", "the"), time="yesterday")
-    assert ask(goes, "time").text == "Wann kam Leo im Hafen an?"
+    assert question(goes, "time").text == "Wann kam Leo im Hafen an?"
     helps = Scene("help", Phrase("leo"), "future", Phrase("thief", "two"))
-    assert ask(helps, "object").text == "Wem wird Leo helfen?"
-    assert ask(helps, "object.count").text == "Wie vielen Dieben wird Leo helfen?"
+    assert question(helps, "object").text == "Wem wird Leo helfen?"
+    assert question(helps, "object.count").text == "Wie vielen Dieben wird Leo helfen?"
 
 
 def test_links_with_english() -> None:
     scene = Scene("find", Phrase("anna"), "past", Phrase("key", "a"), place=Phrase("park", "the"), negated=True)
-    english, german = language("en").realise(scene), language("de").realise(scene)
+    english, german = language("en").realize(scene), language("de").realize(scene)
     assert english.text == "Anna did not find a key in the park."
     assert german.text == "Anna fand im Park keinen Schlüssel."
     # did-fand, not-keinen, find-fand, a-keinen, in-im, the-im

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 
 from interlace.toy import sample
-from interlace.toy._concepts import ADJECTIVES, CONCEPTS, NOUNS, VERBS
+from interlace.toy.concepts import ADJECTIVES, CONCEPTS, NOUNS, VERBS
 
 
 @cache

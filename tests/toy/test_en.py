@@ -41,17 +41,17 @@ def test_statements(scene: Scene, text: str | None) -> None:
         assert problems(scene)
     else:
         assert not problems(scene)
-        assert language("en").realise(scene).text == text
+        assert language("en").realize(scene).text == text
 
 
 def test_questions() -> None:
-    ask = language("en").ask
-    assert ask(READS, "subject").text == "Who reads three letters in the library?"
-    assert ask(READS, "object").text == "What does the old doctor read in the library?"
-    assert ask(READS, "object.count").text == "How many letters does the old doctor read in the library?"
+    question = language("en").question
+    assert question(READS, "subject").text == "Who reads three letters in the library?"
+    assert question(READS, "object").text == "What does the old doctor read in the library?"
+    assert question(READS, "object.count").text == "How many letters does the old doctor read in the library?"
     key = Scene("be", Phrase("key", "the"), place=Phrase("kitchen", "the"))
-    assert ask(key, "place").text == "Where is the key?"
-    statement = language("en").realise(key)
+    assert question(key, "place").text == "Where is the key?"
+    statement = language("en").realize(key)
     start, end = statement.span("place")
     assert statement.text[start:end] == "in the kitchen"
 
@@ -60,7 +60,7 @@ def test_gold_of_one_sentence() -> None:
     scene = Scene(
         "see", Phrase("anna", surname="weber"), "past", Phrase("dog", "a"), place=Phrase("new_delhi"), negated=True
     )
-    words = language("en").realise(scene).words
+    words = language("en").realize(scene).words
     assert [word.form for word in words] == [
         "Anna",
         "Weber",

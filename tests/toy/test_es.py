@@ -47,7 +47,7 @@ THERE = Scene("be", Phrase("key", "two", "old"), "past", place=Phrase("kitchen",
 )  # fmt: skip
 def test_statements(scene: Scene, text: str) -> None:
     assert not problems(scene)
-    assert language("es").realise(scene).text == text
+    assert language("es").realize(scene).text == text
 
 
 @pytest.mark.parametrize(
@@ -70,14 +70,14 @@ def test_statements(scene: Scene, text: str) -> None:
 )  # fmt: skip
 def test_questions(scene: Scene, role: str, text: str) -> None:
     assert not problems(scene)
-    question = language("es").ask(scene, role)
+    question = language("es").question(scene, role)
     assert question.text == text
     assert (question.words[0].form, question.words[0].upos) == ("¿", "PUNCT")
 
 
 def test_al_stands_for_two_words() -> None:
     scene = Scene("go", Phrase("anna"), "past", goal=Phrase("park", "the", "small"))
-    english, spanish = language("en").realise(scene), language("es").realise(scene)
+    english, spanish = language("en").realize(scene), language("es").realize(scene)
     assert english.text == "Anna went to the small park."
     assert spanish.text == "Anna fue al parque pequeño."
     assert links(english, spanish) == [(0, 0), (1, 1), (2, 2), (3, 2), (4, 4), (5, 3), (6, 5)]
@@ -87,6 +87,6 @@ def test_al_stands_for_two_words() -> None:
 
 def test_the_article_of_a_mass_subject_links_to_nothing() -> None:
     scene = Scene("be", Phrase("milk"), quality="cold")
-    english, spanish = language("en").realise(scene), language("es").realise(scene)
+    english, spanish = language("en").realize(scene), language("es").realize(scene)
     assert spanish.text == "La leche está fría."
     assert links(english, spanish) == [(0, 1), (1, 2), (2, 3), (3, 4)]

@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 
 from interlace.cli import application
 from interlace.toy import Scene, problems, sample, split_of
-from interlace.toy._concepts import CONCEPTS
-from interlace.toy._sampling import _habitual, _normal, _table
+from interlace.toy.concepts import CONCEPTS
+from interlace.toy.sampling import _habitual, _normal, _table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -94,6 +94,6 @@ def _company(scenes: list[Scene]) -> np.ndarray:
 def test_the_command_takes_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     written = []
     monkeypatch.setattr("interlace.toy.write_toy", lambda world, folder: written.append((world.habits, folder)))
-    done = CliRunner().invoke(application(), ["world", "--into", str(tmp_path), "--habits", "1.5"])
+    done = CliRunner().invoke(application(), ["toy", "-o", str(tmp_path), "--habits", "1.5"])
     assert done.exit_code == 0, done.output
     assert written == [(1.5, tmp_path)]

@@ -65,7 +65,7 @@ HELPS = Scene("help", Phrase("girl", "these"), "past", Phrase("boy", "two", "tir
 )  # fmt: skip
 def test_statements(scene: Scene, text: str) -> None:
     assert not problems(scene)
-    assert language("hi").realise(scene).text == text
+    assert language("hi").realize(scene).text == text
 
 
 @pytest.mark.parametrize(
@@ -94,11 +94,11 @@ def test_statements(scene: Scene, text: str) -> None:
 )  # fmt: skip
 def test_questions(scene: Scene, role: str, text: str) -> None:
     assert not problems(scene)
-    assert language("hi").ask(scene, role).text == text
+    assert language("hi").question(scene, role).text == text
 
 
 def test_gold() -> None:
-    words = language("hi").realise(HELPS).words
+    words = language("hi").realize(HELPS).words
     assert [(word.form, word.lemma, word.upos) for word in words] == [
         ("इन", "यह", "DET"), ("लड़कियों", "लड़की", "NOUN"), ("ने", "ने", "ADP"), ("चुपके", "चुपके", "NOUN"),
         ("से", "से", "ADP"), ("दो", "दो", "NUM"), ("थके", "थका", "ADJ"), ("लड़कों", "लड़का", "NOUN"), ("की", "का", "ADP"),
@@ -111,7 +111,7 @@ def test_gold() -> None:
 
 def test_links_with_english() -> None:
     scene = Scene("find", Phrase("anna"), "past", Phrase("key", "a"), place=Phrase("park", "the"), negated=True)
-    english, hindi = language("en").realise(scene), language("hi").realise(scene)
+    english, hindi = language("en").realize(scene), language("hi").realize(scene)
     assert english.text == "Anna did not find a key in the park."
     assert hindi.text == "अन्ना को पार्क में कोई चाबी नहीं मिली।"
     # Anna, did-मिली, not-नहीं, find-मिली, a-कोई, key-चाबी, in-में, park-पार्क

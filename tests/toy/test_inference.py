@@ -1,4 +1,4 @@
-"""Inference: labels worked by hand, labels held against models of little worlds, and hypotheses that tell nothing."""
+"""InferencePair: labels worked by hand, labels held against models of little worlds, and hypotheses that tell nothing."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 
 from interlace.toy import Phrase, Scene, language, problems, split_of
-from interlace.toy._inference import Inference, inferences
-from interlace.toy._relations import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL, relation
+from interlace.toy.entailment import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL, nli_label
+from interlace.toy.inference import InferencePair, inferences
 from little_models import truths
 
 ANNA, WEBER, PETER = Phrase("anna"), Phrase("anna", surname="weber"), Phrase("peter")
@@ -95,11 +95,11 @@ CAR = Phrase("car", "the")
     ],
 )
 def test_labels_by_hand(premise: Scene, hypothesis: Scene, label: str | None) -> None:
-    assert relation(premise, hypothesis) == label
+    assert nli_label(premise, hypothesis) == label
 
 
 @cache
-def pairs(count: int, split: str) -> list[Inference]:
+def pairs(count: int, split: str) -> list[InferencePair]:
     return inferences(count, split, seed=3)
 
 
@@ -112,7 +112,7 @@ def test_pairs_are_good_and_balanced() -> None:
             assert not problems(pair.hypothesis)
             assert split_of(pair.hypothesis) == split
             assert (split_of(pair.premise) == "train") == (split == "train")
-            assert relation(pair.premise, pair.hypothesis) == pair.label
+            assert nli_label(pair.premise, pair.hypothesis) == pair.label
         assert len({(pair.premise, pair.hypothesis) for pair in found}) == len(found)
     assert pairs(600, "train")[:5] != pairs(240, "test")[:5]
 
@@ -132,7 +132,7 @@ def test_every_hypothesis_stands_with_each_label() -> None:
 @pytest.mark.parametrize(("side", "most"), [("hypothesis", 0.40), ("premise", 0.52)])
 def test_one_side_alone_says_little(side: str, most: float) -> None:
     english = language("en")
-    train, test = ([english.realise(getattr(pair, side)).text for pair in pairs(*size)] for size in _SIZES)
+    train, test = ([english.realize(getattr(pair, side)).text for pair in pairs(*size)] for size in _SIZES)
     counts = CountVectorizer(token_pattern=r"\w+", ngram_range=(1, 2))
     model = LogisticRegression(max_iter=300).fit(
         counts.fit_transform(train), [pair.label for pair in pairs(*_SIZES[0])]

@@ -14,10 +14,20 @@ from typing import TYPE_CHECKING
 import pytest
 
 from interlace.core.errors import SettingsError
-from interlace.toy import LANGUAGES, Language, Scene, Sentence, askable, language, links, problems, sample
-from interlace.toy._concepts import ADJECTIVES, CONCEPTS, DETERMINERS, GIVEN, NOUNS, SURNAMES, TIMES, TOWNS, VERBS
-from interlace.toy._scenes import PARTICIPANTS, TENSES, Phrase
-from interlace.toy._tokens import CLAUSE, part
+from interlace.toy import (
+    LANGUAGES,
+    Scene,
+    ToyLanguage,
+    ToySentence,
+    answerable_roles,
+    language,
+    links,
+    problems,
+    sample,
+)
+from interlace.toy.concepts import ADJECTIVES, CONCEPTS, DETERMINERS, GIVEN, NOUNS, SURNAMES, TIMES, TOWNS, VERBS
+from interlace.toy.scenes import PARTICIPANTS, TENSES, Phrase
+from interlace.toy.sentences import CLAUSE, part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,14 +44,14 @@ def scenes(count: int, stream: int = 0) -> list[Scene]:
 
 
 @cache
-def sentences(code: str, count: int) -> list[Sentence]:
-    return [language(code).realise(scene) for scene in scenes(count)]
+def sentences(code: str, count: int) -> list[ToySentence]:
+    return [language(code).realize(scene) for scene in scenes(count)]
 
 
 @pytest.mark.parametrize("code", CODES)
 def test_has_a_word_for_every_concept(code: str) -> None:
     member = language(code)
-    assert isinstance(member, Language)
+    assert isinstance(member, ToyLanguage)
     assert member.code == code
     assert set(member.words) == set(CONCEPTS)
     for concept, word in member.words.items():
@@ -83,7 +93,7 @@ def test_trees_are_trees(code: str) -> None:
         _check_tree(sentence)
 
 
-def _check_tree(sentence: Sentence) -> None:
+def _check_tree(sentence: ToySentence) -> None:
     heads = [0] + [word.head for word in sentence.words]
     assert heads[1:].count(0) == 1, sentence
     for word, start in zip(sentence.words, range(1, len(heads)), strict=True):
@@ -144,9 +154,9 @@ def test_different_scenes_are_different_sentences(code: str) -> None:
 def test_every_single_change_is_heard(code: str) -> None:
     member = language(code)
     for scene in scenes(400):
-        text = member.realise(scene).text
+        text = member.realize(scene).text
         for variant in _variants(scene):
-            assert member.realise(variant).text != text, (scene, variant)
+            assert member.realize(variant).text != text, (scene, variant)
 
 
 @cache
@@ -189,18 +199,18 @@ class Recogniser:
         self.member = language(code)
         self.forms: dict[str, set[tuple[str, str]]] = defaultdict(set)
         for scene in [*sample(20_000, seed=11), *TOLD]:
-            for word in self.member.realise(scene).words:
+            for word in self.member.realize(scene).words:
                 readings = self.forms[word.form.casefold()]
                 for role in word.roles or ("",):
                     readings |= _values(scene, role) or {("other", role)}
 
-    def scenes(self, sentence: Sentence) -> set[Scene]:
+    def scenes(self, sentence: ToySentence) -> set[Scene]:
         text, forms = sentence.text, {word.form.casefold() for word in sentence.words}
         readings = [self.forms[form] for form in forms if self.forms[form]]
         parts: dict[str, set[str]] = defaultdict(set)
         for kind, value in set().union(*readings):
             parts[kind].add(value)
-        return {scene for scene in self._candidates(parts, readings) if self.member.realise(scene).text == text}
+        return {scene for scene in self._candidates(parts, readings) if self.member.realize(scene).text == text}
 
     def _candidates(self, parts: dict[str, set[str]], readings: list[set[tuple[str, str]]]) -> Iterator[Scene]:
         for bare in self._clauses(parts, readings):
@@ -306,15 +316,15 @@ def _values(scene: Scene, role: str) -> set[tuple[str, str]]:
 def test_the_sentence_tells_its_scene(code: str) -> None:
     recogniser = Recogniser(code)
     for scene in TOLD:
-        assert recogniser.scenes(recogniser.member.realise(scene)) == {scene}
+        assert recogniser.scenes(recogniser.member.realize(scene)) == {scene}
 
 
 @pytest.mark.parametrize("code", CODES)
 def test_questions_ask_for_what_the_statement_says(code: str) -> None:
     member = language(code)
     for scene in scenes(1000):
-        statement = member.realise(scene)
-        asked = [(role, member.ask(scene, role)) for role in askable(scene)]
+        statement = member.realize(scene)
+        asked = [(role, member.question(scene, role)) for role in answerable_roles(scene)]
         assert len({question.text for _, question in asked}) == len(asked), asked
         for role, question in asked:
             _check_tree(question)
@@ -324,7 +334,7 @@ def test_questions_ask_for_what_the_statement_says(code: str) -> None:
             _check_answer(statement, said, role)
 
 
-def _check_answer(statement: Sentence, said: set[str], role: str) -> None:
+def _check_answer(statement: ToySentence, said: set[str], role: str) -> None:
     about, _, count = role.partition(".")
     answer = f"{about}.determiner" if count else about
     assert not {one for one in said if one == answer or (one.startswith(answer + ".") and not count)}

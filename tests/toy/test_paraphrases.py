@@ -11,7 +11,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 
 from interlace.toy import LANGUAGES, Phrase, Scene, language, problems, split_of
-from interlace.toy._paraphrases import Paraphrase, exchanged, paraphrases
+from interlace.toy.paraphrases import ParaphrasePair, paraphrases, swapped
 from little_models import truths
 
 ANNA, PETER = Phrase("anna"), Phrase("peter")
@@ -19,7 +19,7 @@ SIZES = (600, "train"), (200, "test")
 
 
 @cache
-def pairs(count: int, split: str) -> list[Paraphrase]:
+def pairs(count: int, split: str) -> list[ParaphrasePair]:
     return paraphrases(count, split, seed=3)
 
 
@@ -42,7 +42,7 @@ def pairs(count: int, split: str) -> list[Paraphrase]:
 )
 def test_exchanges_by_hand(scene: Scene, others: list[Scene]) -> None:
     assert not problems(scene)
-    assert exchanged(scene) == others
+    assert swapped(scene) == others
 
 
 def test_pairs_are_good_and_balanced() -> None:
@@ -57,7 +57,7 @@ def test_pairs_are_good_and_balanced() -> None:
             assert split_of(first) == split
             assert (split_of(second) == "train") == (split == "train")
             unmoved = second._replace(fronted=first.fronted)
-            assert unmoved == first if same else unmoved in exchanged(first)
+            assert unmoved == first if same else unmoved in swapped(first)
 
 
 def test_an_odd_number_has_one_paraphrase_more() -> None:
@@ -85,7 +85,7 @@ def test_what_says_something_else_is_not_true_alike() -> None:
 @pytest.mark.parametrize("side", ["first", "second"])
 def test_one_side_alone_says_little(side: str) -> None:
     english = language("en")
-    train, test = ([english.realise(getattr(pair, side)).text for pair in pairs(*size)] for size in SIZES)
+    train, test = ([english.realize(getattr(pair, side)).text for pair in pairs(*size)] for size in SIZES)
     known, asked = ([pair.same for pair in pairs(*size)] for size in SIZES)
     counts = CountVectorizer(token_pattern=r"\w+", ngram_range=(1, 2))
     model = LogisticRegression(max_iter=300).fit(counts.fit_transform(train), known)
@@ -98,7 +98,7 @@ def test_words_without_their_order_say_nothing_where_nothing_is_inflected(code: 
     most = {"en": 0.5, "zh": 0.5}.get(code, 0.9)
     right = right_but_for_commas = 0
     for first, second, same in pairs(*SIZES[0]):
-        sides = ([word.form.lower() for word in language(code).realise(scene).words] for scene in (first, second))
+        sides = ([word.form.lower() for word in language(code).realize(scene).words] for scene in (first, second))
         one, other = map(Counter, sides)
         right += (one == other) == same
         for side in (one, other):
@@ -110,5 +110,5 @@ def test_words_without_their_order_say_nothing_where_nothing_is_inflected(code: 
 
 @pytest.mark.parametrize("code", LANGUAGES.names())
 def test_nothing_is_said_alike_in_any_language(code: str) -> None:
-    said = [[language(code).realise(scene).text for scene in pair[:2]] for pair in pairs(*SIZES[0])]
+    said = [[language(code).realize(scene).text for scene in pair[:2]] for pair in pairs(*SIZES[0])]
     assert all(first != second for first, second in said)

@@ -7,8 +7,8 @@ from functools import cache
 
 import pytest
 
-from interlace.toy import LANGUAGES, QUESTIONS, Phrase, Scene, askable, language, problems, split_of
-from interlace.toy._questions import Passage, _fits, paragraph, passages
+from interlace.toy import ANSWER_ROLES, LANGUAGES, Phrase, Scene, answerable_roles, language, problems, split_of
+from interlace.toy.questions import Passage, may_answer, paragraph, passages
 
 ANNA, PETER, KEY, RING = Phrase("anna"), Phrase("peter"), Phrase("key", "a"), Phrase("ring", "the")
 GARDEN = Phrase("garden", "the")
@@ -28,7 +28,7 @@ def test_passages_are_good_and_counted() -> None:
             assert 2 <= len(passage.scenes) == len(set(passage.scenes)) <= 4
             assert {split_of(scene) for scene in passage.scenes} == {split}
             assert not any(map(problems, passage.scenes))
-            assert all(role in askable(passage.scenes[place]) for place, role in passage.questions)
+            assert all(role in answerable_roles(passage.scenes[place]) for place, role in passage.questions)
 
 
 def test_statements_share_something() -> None:
@@ -47,7 +47,7 @@ def test_passages_are_keyed() -> None:
 
 
 def test_all_kinds_of_question_are_asked() -> None:
-    assert {role for passage in passages(1500, "train") for _, role in passage.questions} == set(QUESTIONS)
+    assert {role for passage in passages(1500, "train") for _, role in passage.questions} == set(ANSWER_ROLES)
 
 
 def test_a_paragraph_by_hand() -> None:
@@ -69,7 +69,7 @@ def test_answers_stand_in_the_passage(code: str) -> None:
         made = paragraph(passage, code, str(number))
         rest = made["context"]
         for scene in passage.scenes:
-            statement = member.realise(scene).text
+            statement = member.realize(scene).text
             assert rest.startswith(statement)
             rest = rest.removeprefix(statement).lstrip(" ")
         assert rest == ""
@@ -77,8 +77,8 @@ def test_answers_stand_in_the_passage(code: str) -> None:
             (answer,) = question["answers"]
             start, text = answer["answer_start"], answer["text"]
             assert made["context"][start : start + len(text)] == text != ""
-            assert text in member.realise(passage.scenes[place]).text
-            assert question["question"] == member.ask(passage.scenes[place], role).text
+            assert text in member.realize(passage.scenes[place]).text
+            assert question["question"] == member.question(passage.scenes[place], role).text
 
 
 @pytest.mark.parametrize(
@@ -96,4 +96,4 @@ def test_answers_stand_in_the_passage(code: str) -> None:
     ],
 )
 def test_what_else_might_answer(role: str, other: Scene, fits: bool) -> None:
-    assert _fits(FOUND, role, other) is fits
+    assert may_answer(FOUND, role, other) is fits

@@ -9,7 +9,7 @@ import pytest
 
 from interlace.core.errors import SettingsError
 from interlace.toy import Phrase, Scene, pairs, problems, sample, split_of, text
-from interlace.toy._concepts import ADJECTIVES, CONCEPTS, NOUNS, VERBS
+from interlace.toy.concepts import ADJECTIVES, CONCEPTS, NOUNS, VERBS
 
 ANNA, KEY = Phrase("anna"), Phrase("key", "the")
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from interlace.toy import Phrase, Scene, language, links, problems
-from interlace.toy._tr import NOUN, VERB
-from interlace.toy._tr_suffixes import conjugated, declined, declined_name, was
+from interlace.toy.languages.tr import NOUN, VERB, conjugated, declined, declined_name, was
 
 READS = Scene("read", Phrase("doctor", "the", "old"), object=Phrase("letter", "three"), place=Phrase("library", "the"))
 GIVES = Scene("give", Phrase("anna"), "past", Phrase("key", "the", "old"), Phrase("leo", surname="smith"),
@@ -94,7 +93,7 @@ def test_conjugation(concept: str, forms: str) -> None:
 )  # fmt: skip
 def test_statements(scene: Scene, text: str) -> None:
     assert not problems(scene)
-    assert language("tr").realise(scene).text == text
+    assert language("tr").realize(scene).text == text
 
 
 @pytest.mark.parametrize(
@@ -115,12 +114,12 @@ def test_statements(scene: Scene, text: str) -> None:
 )  # fmt: skip
 def test_questions(scene: Scene, role: str, text: str) -> None:
     assert not problems(scene)
-    assert language("tr").ask(scene, role).text == text
+    assert language("tr").question(scene, role).text == text
 
 
 def test_one_word_links_to_all_that_its_suffixes_say() -> None:
     scene = Scene("go", Phrase("anna"), "future", goal=Phrase("istanbul"), negated=True)
-    english, turkish = language("en").realise(scene), language("tr").realise(scene)
+    english, turkish = language("en").realize(scene), language("tr").realize(scene)
     assert english.text == "Anna will not go to Istanbul."
     assert turkish.text == "Anna İstanbul'a gitmeyecek."
     assert links(english, turkish) == [(0, 0), (1, 2), (2, 2), (3, 2), (4, 1), (5, 1), (6, 3)]

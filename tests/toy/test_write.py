@@ -12,7 +12,7 @@ import pytest
 from interlace.core.errors import DataError, SettingsError
 from interlace.readers import READERS
 from interlace.toy import LANGUAGES, ToyCorpus, language, links, sample, text, toy_version, write_toy
-from interlace.toy._settings import stream
+from interlace.toy.sampling import stream
 
 CODES = LANGUAGES.names()
 OTHERS = [code for code in CODES if code != "en"]
@@ -40,11 +40,11 @@ def _read(reader: str | dict[str, Any], path: Path | list[Path], *languages: str
 
 
 def test_the_folder_holds_what_it_says(folder: Path) -> None:
-    about = json.loads((folder / "world.json").read_text())
+    about = json.loads((folder / "toy.json").read_text())
     assert about["version"] == toy_version()
     assert ToyCorpus.read(about["settings"]) == SMALL
     files = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-    assert files == {"world.json", *about["counts"]}
+    assert files == {"toy.json", *about["counts"]}
     assert about["counts"]["text/train.de.txt"] == 80
     assert about["counts"]["parallel/train.en-de.links"] == 60
     assert about["counts"]["nli/train.en.tsv"] == 45
@@ -63,7 +63,7 @@ def test_a_language_less_changes_no_other_file(folder: Path, tmp_path: Path) -> 
     fewer = SMALL.model_copy(update={"languages": ["en", "de"]})
     write_toy(fewer, tmp_path / "fewer")
     for path in (tmp_path / "fewer").rglob("*"):
-        same = (path.name != "world.json" and path.suffix != ".tsv") or path.parent.name in ("nli", "ner", "pawsx")
+        same = (path.name != "toy.json" and path.suffix != ".tsv") or path.parent.name in ("nli", "ner", "pawsx")
         if path.is_file() and same:
             assert path.read_bytes() == (folder / path.relative_to(tmp_path / "fewer")).read_bytes(), path.name
 
@@ -119,7 +119,7 @@ def test_trees_are_valid(folder: Path, code: str) -> None:
 def test_translations_have_their_links(folder: Path, code: str, split: str) -> None:
     path = folder / f"parallel/{split}.en-{code}"
     scenes = sample(60, "train", 5, stream(f"parallel/en-{code}")) if split == "train" else sample(24, split, 5)
-    sides = [[language(side).realise(scene) for scene in scenes] for side in ("en", code)]
+    sides = [[language(side).realize(scene) for scene in scenes] for side in ("en", code)]
     for side, gold in zip(("en", code), sides, strict=True):
         assert _lines(Path(f"{path}.{side}")) == [sentence.text for sentence in gold]
         words = [line.split(" ") for line in _lines(Path(f"{path}.{side}.tok"))]
@@ -152,7 +152,7 @@ def test_inference_is_the_same_in_all_languages(folder: Path) -> None:
             header, *rows = (line.split("\t") for line in _lines(folder / f"nli/{split}.{code}.tsv"))
             assert header == ["language", "gold_label", "sentence1", "sentence2", "pairID", "genre"]
             assert len(rows) == count
-            assert {(row[0], row[5]) for row in rows} == {(code, "world")}
+            assert {(row[0], row[5]) for row in rows} == {(code, "toy")}
             keys.add(tuple((row[1], row[4]) for row in rows))
             pairs = _read("nli", folder / f"nli/{split}.{code}.tsv", code)
             assert pairs.labels == [row[1] for row in rows]
@@ -223,7 +223,7 @@ def _said(folder: Path, code: str, splits: tuple[str, ...]) -> set[str]:
         said |= {side for row in _lines(folder / f"pawsx/{split}-{code}.tsv") for side in row.split("\t")[:2]}
         said |= {line[9:] for line in _lines(folder / f"pos/{split}.{code}.conllu") if line.startswith("# text = ")}
         passages = json.loads((folder / f"qa/{split}.{code}.json").read_text(encoding="utf-8"))["data"]
-        stop = language(code).realise(sample(1)[0]).words[-1].form
+        stop = language(code).realize(sample(1)[0]).words[-1].form
         for paragraph in (paragraph for article in passages for paragraph in article["paragraphs"]):
             said |= {piece.strip() + stop for piece in paragraph["context"].split(stop) if piece.strip()}
     return said

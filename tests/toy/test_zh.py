@@ -59,7 +59,7 @@ GIVES = Scene("give", Phrase("teacher", "a", "young"), "past", Phrase("apple", "
 )  # fmt: skip
 def test_statements(scene: Scene, text: str) -> None:
     assert not problems(scene)
-    assert language("zh").realise(scene).text == text
+    assert language("zh").realize(scene).text == text
 
 
 @pytest.mark.parametrize(
@@ -82,11 +82,11 @@ def test_statements(scene: Scene, text: str) -> None:
 )  # fmt: skip
 def test_questions(scene: Scene, role: str, text: str) -> None:
     assert not problems(scene)
-    assert language("zh").ask(scene, role).text == text
+    assert language("zh").question(scene, role).text == text
 
 
 def test_gold() -> None:
-    words = language("zh").realise(GIVES).words
+    words = language("zh").realize(GIVES).words
     assert [word.form for word in words] == (
         "上 周 ， 一 位 年轻 的 教师 给 了 这 个 男孩 两 个 红色 的 苹果 。".split()
     )
@@ -98,7 +98,7 @@ def test_gold() -> None:
 
 
 def test_a_name_of_two_parts_is_one_name() -> None:
-    words = language("zh").realise(Scene("laugh", Phrase("anna", surname="chen"))).words
+    words = language("zh").realize(Scene("laugh", Phrase("anna", surname="chen"))).words
     assert [(word.form, word.name) for word in words[:4]] == [
         ("安娜", "B-PER"), ("·", "I-PER"), ("陈", "I-PER"), ("笑", "O"),
     ]  # fmt: skip
@@ -106,14 +106,14 @@ def test_a_name_of_two_parts_is_one_name() -> None:
 
 def test_a_comma_tells_last_week_from_last_friday() -> None:
     week = Scene("run", Phrase("pupil", "five"), "past", goal=Phrase("park", "the"), time="last_week", fronted=True)
-    assert language("zh").realise(week).text == "上周，五名小学生跑到了公园。"
+    assert language("zh").realize(week).text == "上周，五名小学生跑到了公园。"
     friday = week._replace(subject=Phrase("pupil", "the"), time="last_friday")
-    assert language("zh").realise(friday).text == "上周五，小学生跑到了公园。"
+    assert language("zh").realize(friday).text == "上周五，小学生跑到了公园。"
 
 
 def test_links_with_english() -> None:
     scene = Scene("find", Phrase("anna"), "past", Phrase("key", "a"), place=Phrase("park", "the"), negated=True)
-    english, chinese = language("en").realise(scene), language("zh").realise(scene)
+    english, chinese = language("en").realize(scene), language("zh").realize(scene)
     assert english.text == "Anna did not find a key in the park."
     assert chinese.text == "安娜没有在公园里找到任何钥匙。"
     # Anna, did-没有, not-没有, find-找到, a-任何, key-钥匙, in-在 and in-里, park-公园

@@ -82,6 +82,7 @@ def load_plugins(paths: list[Path]) -> None:
     from interlace.readers import READERS
     from interlace.tasks import TASKS
     from interlace.text.words import WORD_TOKENIZERS
+    from interlace.toy import LANGUAGES
 
     known: tuple[Registry[Any], ...] = (
         OBJECTIVES,
@@ -92,6 +93,7 @@ def load_plugins(paths: list[Path]) -> None:
         ALIGNERS,
         EMBEDDING_METHODS,
         TRANSFORMATIONS,
+        LANGUAGES,
     )
     rooms = {room.name: room for room in known}
     for path in paths:

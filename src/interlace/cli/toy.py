@@ -7,21 +7,25 @@ from typing import Annotated, Any
 
 import typer
 
-from interlace.cli import output
+from interlace.cli import Code, load_plugins, output
 
 
-def world(
-    into: Annotated[Path, typer.Option("--into", help="The folder to write.")],
-    languages: Annotated[str, typer.Option("--languages", help="Language codes, separated by commas; none: all.")] = "",
+def toy(
+    into: Annotated[Path, typer.Option("--output", "-o", help="The folder to write.")],
+    languages: Annotated[
+        str, typer.Option("--languages", help="Language codes, separated by commas. Default: all.")
+    ] = "",
     pairs: Annotated[
-        int | None, typer.Option("--pairs", min=1, help="Translation pairs with English a language.")
+        int | None, typer.Option("--pairs", min=1, help="Translation pairs with English per language.")
     ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the scenes.")] = 0,
     habits: Annotated[
         float, typer.Option("--habits", min=0.0, max=3.0, help="How unevenly words are drawn; natural text: about 1.")
     ] = 0.0,
+    code: Code = [],
 ) -> None:
-    """Write the toy corpus: text, translations with gold links, tags, names, NLI, paraphrases, questions, words."""
+    """Write the toy corpus: text, aligned translations, tags, names, NLI, paraphrases, questions, lexicons."""
+    load_plugins(code)
     from interlace.toy import ToyCorpus, write_toy
 
     chosen: dict[str, Any] = {"seed": seed, "habits": habits}

@@ -1,7 +1,7 @@
-"""Drawing scenes: a topic first, then words that belong together, so that words have a meaning by their company.
+"""Sampling of scenes: a topic first, then words that fit it, so that words have distinctive contexts.
 
-Within what belongs together the draws are even, so that many words keep the same company (a name, a day). `habits`
-gives each word a commonness, and with each company a liking, of its own, as words of natural text have them.
+Among the words that fit, draws are even by default, so that many words (names, days) share all contexts. `habits` gives
+each word a frequency of its own, overall and in each context, as in natural text.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from itertools import accumulate, pairwise
 from math import exp
 from statistics import NormalDist
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 from interlace.core.errors import SettingsError, did_you_mean
 from interlace.core.randomness import Purpose, generator
-from interlace.toy._concepts import ADJECTIVES, GIVEN, NOUNS, NUMERALS, SURNAMES, TIMES, TOPICS, TOWNS, VERBS
-from interlace.toy._scenes import SPLITS, Phrase, Scene, problems, split_of
+from interlace.toy.concepts import ADJECTIVES, GIVEN, NOUNS, NUMERALS, SURNAMES, TIMES, TOPICS, TOWNS, VERBS
+from interlace.toy.scenes import SPLITS, Phrase, Scene, problems, split_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from interlace.core.randomness import Generator
 
-Table = tuple[tuple[str, ...], tuple[float, ...]]  # options and their cumulated weights
-
+Table = tuple[tuple[str, ...], tuple[float, ...]]  # options and their cumulative weights
 _DETERMINERS = {
     "the": 8.0,
     "a": 5.0,
@@ -35,35 +35,40 @@ _DETERMINERS = {
     "some": 0.8,
     "every": 0.8,
 } | dict.fromkeys(NUMERALS, 0.25)
-_ABOUT = 8.0  # how much likelier a concept is under its own topic
+_ABOUT = 8.0  # weight of a concept under its own topic
 
 
 def sample(count: int, split: str = "train", seed: int = 0, stream: int = 0, habits: float = 0.0) -> list[Scene]:
-    """`count` different scenes of a split, a pure function of the arguments.
+    """Return `count` different scenes of a split, a pure function of the arguments.
 
-    No scene belongs to two splits (`split_of`). Streams of one split are independent draws: each language's
-    monolingual text takes one of its own. habits: see `ToyCorpus.habits`.
+    No scene belongs to two splits (`split_of`). Streams of one split are independent draws, such as each language's
+    monolingual text. habits: see `ToyCorpus.habits`.
 
     Raises:
         SettingsError: an unknown split.
     """
     if split not in SPLITS:
-        raise SettingsError(f"there is no split {split!r} of the world{did_you_mean(split, SPLITS)}")
+        raise SettingsError(f"there is no split {split!r} of the toy corpus{did_you_mean(split, SPLITS)}")
     rng = generator(Purpose.TOY, seed, list(SPLITS).index(split), stream)
-    return list(_distinct(Draw(rng, habits), split, count))
+    return list(_distinct(SceneSampler(rng, habits), split, count))
 
 
-def _distinct(draw: Draw, split: str, count: int) -> Iterator[Scene]:
+def stream(name: str) -> int:
+    """Return the number of a named stream of scenes (see `sample`), so that lists are drawn independently."""
+    return crc32(name.encode())
+
+
+def _distinct(draw: SceneSampler, split: str, count: int) -> Iterator[Scene]:
     seen: set[Scene] = set()
     while len(seen) < count:
         scene = draw.scene()
-        if scene not in seen and split_of(scene) == split:  # there are billions, so this ends
+        if scene not in seen and split_of(scene) == split:  # billions of scenes exist: this terminates
             seen.add(scene)
             yield scene
 
 
-class Draw:
-    """Scenes drawn one after another from a generator, through a buffer of uniform numbers."""
+class SceneSampler:
+    """Draws scenes one after another from a generator, through a buffer of uniform numbers."""
 
     def __init__(self, rng: Generator, habits: float = 0.0) -> None:
         self._rng = rng
@@ -71,7 +76,7 @@ class Draw:
         self._numbers: Iterator[float] = iter(())
 
     def scene(self) -> Scene:
-        """One good scene."""
+        """Return a valid scene."""
         while True:
             scene = self._any()
             if scene is not None and not problems(scene):
@@ -129,42 +134,42 @@ class Draw:
         negated = negated and scene.subject.determiner != "no"
         return scene._replace(tense=tense, time=time, negated=negated, fronted=fronted)
 
-    def _subject(self, tags: frozenset[str], topic: str, negated: bool, company: str) -> Phrase:
+    def _subject(self, tags: frozenset[str], topic: str, negated: bool, context: str) -> Phrase:
         if "person" in tags and self._chance(0.35):
-            return self._name(company)
-        phrase = self._noun(tags, topic, negated, company)
+            return self._name(context)
+        phrase = self._noun(tags, topic, negated, context)
         if phrase.determiner and self._chance(0.03):
             return phrase._replace(determiner="no")
         return phrase._replace(determiner="the") if negated and phrase.determiner == "a" else phrase
 
-    def _noun(self, tags: frozenset[str], topic: str, negated: bool, company: str) -> Phrase:
+    def _noun(self, tags: frozenset[str], topic: str, negated: bool, context: str) -> Phrase:
         if "person" in tags and self._chance(0.25):
-            return self._name(company)
-        head = self._from(_nouns(tags, topic), company)
+            return self._name(context)
+        head = self._from(_nouns(tags, topic), context)
         determiner = "" if NOUNS[head].mass else self._from(_QUIET if negated else _ALL, head)
         return Phrase(head, determiner, self._quality(head, 0.3))
 
-    def _person(self, topic: str, company: str) -> Phrase:
+    def _person(self, topic: str, context: str) -> Phrase:
         if self._chance(0.5):
-            return self._name(company)
-        return Phrase(self._from(_nouns(frozenset({"person"}), topic), company), self._of(("the", "the", "this")))
+            return self._name(context)
+        return Phrase(self._from(_nouns(frozenset({"person"}), topic), context), self._of(("the", "the", "this")))
 
-    def _place(self, table: Table, company: str) -> Phrase:
+    def _place(self, table: Table, context: str) -> Phrase:
         if self._chance(0.3):
-            return Phrase(self._of(TOWNS, company))
-        head = self._from(table, company)
+            return Phrase(self._of(TOWNS, context))
+        head = self._from(table, context)
         return Phrase(head, "the", self._quality(head, 0.15))
 
-    def _name(self, company: str) -> Phrase:
-        name = self._of(_NAMES, company)
+    def _name(self, context: str) -> Phrase:
+        name = self._of(_NAMES, context)
         return Phrase(name, surname=self._of(SURNAMES, name) if self._chance(0.3) else "")
 
     def _quality(self, head: str, chance: float) -> str:
         fitting = _qualities(head)
         return self._of(fitting, head) if fitting and self._chance(chance) else ""
 
-    def _time(self, tense: str, company: str, *, state: bool) -> str:
-        return self._of(_times(tense, state), company)
+    def _time(self, tense: str, context: str, *, state: bool) -> str:
+        return self._of(_times(tense, state), context)
 
     def _number(self) -> float:
         number = next(self._numbers, None)
@@ -176,13 +181,13 @@ class Draw:
     def _chance(self, chance: float) -> bool:
         return self._number() < chance
 
-    def _of(self, options: tuple[str, ...], company: str = "") -> str:
-        if self._habits and company:
-            return self._from(_even(options), company)
+    def _of(self, options: tuple[str, ...], context: str = "") -> str:
+        if self._habits and context:
+            return self._from(_even(options), context)
         return options[int(self._number() * len(options))]
 
-    def _from(self, table: Table, company: str) -> str:
-        options, cumulated = _habitual(table, company, self._habits) if self._habits else table
+    def _from(self, table: Table, context: str) -> str:
+        options, cumulated = _habitual(table, context, self._habits) if self._habits else table
         return options[bisect_right(cumulated, self._number() * cumulated[-1])]
 
 
@@ -196,17 +201,17 @@ def _even(options: tuple[str, ...]) -> Table:
 
 
 @cache
-def _habitual(table: Table, company: str, habits: float) -> Table:
-    """A table whose options are more or less common, and more or less liked by this company, by log-normal factors."""
+def _habitual(table: Table, context: str, habits: float) -> Table:
+    """Return the table with log-normal factors for each option, overall and in this context."""
     options, cumulated = table
     weights = [after - before for before, after in pairwise((0.0, *cumulated))]
-    liking = [_normal(option) + _normal(f"{company}\t{option}") for option in options]
-    return _table({one: weight * exp(habits * by) for one, weight, by in zip(options, weights, liking, strict=True)})
+    factors = [_normal(option) + _normal(f"{context}\t{option}") for option in options]
+    return _table({one: weight * exp(habits * by) for one, weight, by in zip(options, weights, factors, strict=True)})
 
 
 @cache
 def _normal(name: str) -> float:
-    """A draw of the standard normal distribution that a name has for good, whatever the seed."""
+    """Return a standard normal number that depends on the name alone, whatever the seed."""
     number = int.from_bytes(blake2b(name.encode(), digest_size=6).digest(), "big")
     return NormalDist().inv_cdf((number + 0.5) / 2**48)
 
@@ -235,7 +240,7 @@ def _qualities(head: str) -> tuple[str, ...]:
 
 @cache
 def _times(tense: str, state: bool) -> tuple[str, ...]:
-    return tuple(time for time, its in TIMES.items() if its == tense and (state or time != "now"))
+    return tuple(time for time, its_tense in TIMES.items() if its_tense == tense and (state or time != "now"))
 
 
 _NAMES = tuple(GIVEN)

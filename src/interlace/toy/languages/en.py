@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from interlace.toy import Language
-from interlace.toy._concepts import NUMERALS
-from interlace.toy._en import ADJECTIVE, NAME, NOUN, PARTICLES, PREPOSITIONS, TIME, VERB, WORDS
-from interlace.toy._tokens import (
+from interlace.toy.concepts import ADJECTIVES, CONCEPTS, GIVEN, NOUNS, NUMERALS, SURNAMES, TIMES, TOWNS, VERBS
+from interlace.toy.languages import ToyLanguage
+from interlace.toy.sentences import (
     CATEGORY,
     COPULA,
     MANNER,
@@ -16,19 +15,85 @@ from interlace.toy._tokens import (
     QUALITY,
     QUESTION,
     TENSE,
-    Sentence,
     Token,
+    ToySentence,
     finish,
-    join,
     part,
-    proper,
+    person_or_town,
+    phrase_of_time,
     time_tokens,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from interlace.toy._scenes import Phrase, Scene
+    from interlace.toy.scenes import Phrase, Scene
+
+# ---- words ----
+
+PLURALS = {
+    "sheep": "sheep", "mouse": "mice", "wolf": "wolves", "fish": "fish", "knife": "knives", "potato": "potatoes",
+    "tomato": "tomatoes", "scarf": "scarves", "man": "men", "woman": "women",
+    "fisherman": "fishermen", "policeman": "policemen", "thief": "thieves", "axe": "axes", "radio": "radios",
+    "piano": "pianos", "person": "people",
+}  # fmt: skip
+PASTS = {
+    "sleep": "slept", "sing": "sang", "swim": "swam", "go": "went", "run": "ran", "eat": "ate", "drink": "drank",
+    "buy": "bought", "sell": "sold", "read": "read", "write": "wrote", "see": "saw", "find": "found", "lose": "lost",
+    "know": "knew", "wear": "wore", "drive": "drove", "hear": "heard", "build": "built", "cut": "cut",
+    "feed": "fed", "catch": "caught", "steal": "stole", "hide": "hid", "forget": "forgot", "give": "gave",
+    "send": "sent", "bring": "brought",
+}  # fmt: skip
+LEMMAS = {"seek": "look", "clean_quality": "clean"}
+PARTICLES = {"seek": "for"}
+PREPOSITIONS = {  # of places where it is not "in"
+    "market": "at", "station": "at", "airport": "at", "harbor": "at", "beach": "on", "farm": "on", "island": "on",
+    "university": "at", "bakery": "at", "theater": "at",
+}  # fmt: skip
+
+
+def _time_spec(concept: str) -> str:
+    which, _, unit = concept.partition("_")
+    if not unit:
+        return f"{concept}/=/{'NOUN' if concept in ('yesterday', 'today', 'tomorrow') else 'ADV'}/wu"
+    unit = unit.capitalize() if unit in ("monday", "friday") else unit
+    return f"{which}/=/{'DET' if which == 'every' else 'ADJ'}/w {unit}/=/{'PROPN' if unit[0].isupper() else 'NOUN'}/u"
+
+
+def _third(lemma: str) -> str:
+    if lemma.endswith(("s", "sh", "ch", "x", "z", "o")):
+        return lemma + "es"
+    return lemma[:-1] + "ies" if lemma.endswith("y") and lemma[-2] not in "aeiou" else lemma + "s"
+
+
+def _past(lemma: str) -> str:
+    if lemma.endswith("e"):
+        return lemma + "d"
+    return lemma[:-1] + "ied" if lemma.endswith("y") and lemma[-2] not in "aeiou" else lemma + "ed"
+
+
+def _plural(lemma: str) -> str:
+    return PLURALS.get(lemma) or _third(lemma)
+
+
+NOUN: dict[str, tuple[str, str]] = {noun: (noun, _plural(noun)) for noun in NOUNS}  # concept -> singular, plural
+VERB: dict[str, tuple[str, str, str]] = {  # concept -> base, third person, past
+    verb: (LEMMAS.get(verb, verb), _third(LEMMAS.get(verb, verb)), PASTS.get(verb) or _past(LEMMAS.get(verb, verb)))
+    for verb in VERBS
+}
+ADJECTIVE: dict[str, str] = {concept: LEMMAS.get(concept, concept) for concept in ADJECTIVES}
+TIME = {concept: phrase_of_time(_time_spec(concept)) for concept in TIMES}
+NAME: dict[str, str] = {name: name.replace("_", " ").title() for name in (*GIVEN, *SURNAMES, *TOWNS)}
+WORDS: dict[str, str] = (
+    {concept: concept for concept in CONCEPTS}
+    | ADJECTIVE
+    | NAME
+    | {time: " ".join(row[0] for row in rows) for time, rows in TIME.items()}
+    | {"seek": "look for"}
+)
+
+
+# ---- grammar ----
 
 _UNKNOWN = {  # what stands in front for an asked participant
     "recipient": "to whom", "companion": "with whom", "goal": "where", "place": "where", "time": "when",
@@ -37,15 +102,15 @@ _BE = {("past", False): "was", ("past", True): "were", ("present", False): "is",
 _DO = {("past", False): "did", ("past", True): "did", ("present", False): "does", ("present", True): "do"}
 
 
-class English(Language):
+class English(ToyLanguage):
     """Statement: [time] subject (will | do) not verb object to-recipient to-goal manner with-companion place [time]."""
 
     code: ClassVar[str] = "en"
     name: ClassVar[str] = "English"
     words: ClassVar[Mapping[str, str]] = WORDS
 
-    def realise(self, scene: Scene) -> Sentence:
-        """The statement of a scene, with its gold."""
+    def realize(self, scene: Scene) -> ToySentence:
+        """Return the statement of a scene with its gold annotation."""
         root, verbal = _root(scene)
         subject = _phrase(scene.subject, "subject", "nsubj", root)
         helper, verb = _verbs(scene, root, scene.subject.plural, inverted=False)
@@ -53,8 +118,8 @@ class English(Language):
         front, back = (time, []) if scene.fronted else ([], time)
         return finish([*front, *subject, *helper, *_not(scene, root), *verb, *verbal, *_rest(scene, root), *back])
 
-    def ask(self, scene: Scene, role: str) -> Sentence:
-        """The question whose answer in the statement is `role`."""
+    def question(self, scene: Scene, role: str) -> ToySentence:
+        """Return the question whose answer in the statement is `role`."""
         root, verbal = _root(scene, without=role)
         about, _, count = role.partition(".")
         asked = _asked(scene, role, root)
@@ -158,11 +223,7 @@ def _phrase(
     """A participant: preposition, determiner (or "how many"), quality, noun."""
     roles = part(role)
     if phrase.named:
-        kind = "LOC" if role in ("place", "goal") else "PER"
-        tokens = proper(NAME[phrase.head], roles.head, kind, deprel)
-        tokens[0].head = head
-        if phrase.surname:
-            tokens = join(tokens, proper(NAME[phrase.surname], roles.surname, kind, "flat"))
+        tokens = person_or_town(phrase, NAME, role, deprel, head)
         noun = tokens[0]
     else:
         singular, plural = NOUN[phrase.head]

@@ -1,17 +1,16 @@
-"""Scenes: what a sentence says, before any language. A scene is plain data; `problems` says what no scene may be.
+"""Scenes: the meaning of a sentence, independent of any language. `problems` defines which scenes are valid.
 
-Every choice is one that every language has to make audible:
+Every choice is one that every language has to express:
 
-- A noun is led by a determiner out of `DETERMINERS`, which carries definiteness and number at once: the, a, this (one),
-  these, two .. ten, many, some (several), every, no. There is no bare plural and no plural "the", because Chinese and
-  (often) Hindi would not tell them from the singular. Names and mass nouns have no determiner, and a mass noun never
-  has one, so that a bare noun means "the" for what is counted and "some" for what is not.
+- A count noun has a determiner from `DETERMINERS`, which marks definiteness and number at once: the, a, this, these,
+  two .. ten, many, some (several), every, no. There is no bare plural and no plural "the", because Chinese and (often)
+  Hindi do not distinguish them from the singular. Names and mass nouns have no determiner.
 - Tense is the verb's (inflection, particle or auxiliary). Where a language cannot mark it (states, copular clauses,
   verbs flagged `timed`), the past and the future always name their time, and each time phrase has exactly one tense.
 - `negated` denies the whole clause; quantifiers that would fight with it for scope are left out of negated scenes, so
   "did not find a key" has one reading, and German may say "kein". Determiner "no" stands on subjects only and denies
   the clause by itself (`negated` stays False): languages with negative concord mark their verb there too.
-- `fronted` puts the time phrase first; otherwise it stands where the language puts it by default, which must differ.
+- `fronted` puts the time phrase first; otherwise it takes the default position of the language, which must differ.
 - A clause is an event (a verb), or "be" with exactly one of: quality ("is hot"), category ("is a doctor": subject a
   given name of the same gender), place ("is in the kitchen").
 """
@@ -21,7 +20,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
-from interlace.toy._concepts import (
+from interlace.toy.concepts import (
     ADJECTIVES,
     DETERMINERS,
     GIVEN,
@@ -37,11 +36,11 @@ from interlace.toy._concepts import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from interlace.toy._concepts import Verb
+    from interlace.toy.concepts import VerbConcept
 
 TENSES = ("past", "present", "future")
 PARTICIPANTS = ("subject", "object", "recipient", "goal", "companion", "place")  # fields of a scene that are phrases
-QUESTIONS = (*PARTICIPANTS, "time", "subject.count", "object.count")
+ANSWER_ROLES = (*PARTICIPANTS, "time", "subject.count", "object.count")
 SPLITS = {"test": range(5), "dev": range(5, 10), "train": range(10, 100)}  # percent of all scenes
 
 
@@ -55,32 +54,32 @@ class Phrase(NamedTuple):
 
     @property
     def named(self) -> bool:
-        """A person's name or a town."""
+        """Whether it is a person's name or a town."""
         return self.head not in NOUNS
 
     @property
     def plural(self) -> bool:
-        """More than one; names and mass nouns are one."""
+        """Whether it is more than one; names and mass nouns are singular."""
         return bool(self.determiner) and self.determiner not in SINGULAR
 
     @property
     def person(self) -> bool:
-        """A human being: asked for with "who"."""
+        """Whether it is a human being ("who")."""
         return self.head in GIVEN or (self.head in NOUNS and "person" in NOUNS[self.head].tags)
 
     @property
     def gender(self) -> str:
-        """Of persons, "m" or "f", else "" (a language's own genders are in its lexicon)."""
+        """Natural gender of persons, "m" or "f", else ""; grammatical genders are in the lexicons."""
         return GIVEN.get(self.head) or (NOUNS[self.head].gender if self.head in NOUNS else "")
 
     @property
     def definite(self) -> bool:
-        """The hearer knows which: names, the, this, these."""
+        """Whether it is a name or has "the", "this" or "these"."""
         return self.named or self.determiner in ("the", "this", "these")
 
 
 class Scene(NamedTuple):
-    """One clause. Unused participants are None, unused concepts "". For a variant `_replace`, then see `problems`."""
+    """One clause. Unused participants are None, unused concepts ""."""
 
     predicate: str  # a verb, or "be"
     subject: Phrase
@@ -98,7 +97,7 @@ class Scene(NamedTuple):
     fronted: bool = False
 
     def phrases(self) -> Iterator[tuple[str, Phrase]]:
-        """(role, phrase) of the participants that are there."""
+        """Iterate over (role, phrase) of the participants."""
         for role in PARTICIPANTS:
             phrase = getattr(self, role)
             if phrase is not None:
@@ -106,18 +105,18 @@ class Scene(NamedTuple):
 
     @property
     def denied(self) -> bool:
-        """Negated, or about "no" subject: what languages with negative concord mark on the verb."""
+        """Whether it is negated, or has a subject with "no" (negative concord marks this on the verb)."""
         return self.negated or self.subject.determiner == "no"
 
 
 def split_of(scene: Scene) -> str:
-    """The one split this scene may appear in: a property of the scene, so splits never share one, whatever the seed."""
+    """Return the split of a scene: a hash of the scene, so splits never overlap, whatever the seed."""
     part = crc32(repr(tuple(scene)).encode()) % 100
     return next(split for split, parts in SPLITS.items() if part in parts)
 
 
 def problems(scene: Scene) -> list[str]:
-    """Why this is no scene; empty for a good one. Makers of variants (NLI) and the sampler both ask here."""
+    """Return why a scene is invalid; empty for a valid one."""
     found = [f"{role}: {why}" for role, phrase in scene.phrases() for why in _phrase_problems(role, phrase)]
     if found:
         return found
@@ -125,14 +124,14 @@ def problems(scene: Scene) -> list[str]:
     return [*rules(scene), *_time_problems(scene), *_negation_problems(scene), *_together_problems(scene)]
 
 
-def askable(scene: Scene) -> tuple[str, ...]:
-    """What can be asked about the scene so that the scene's own words are the answer, out of `QUESTIONS`."""
+def answerable_roles(scene: Scene) -> tuple[str, ...]:
+    """Return the roles out of `ANSWER_ROLES` that a question can ask for, answered by words of the statement."""
     if scene.denied:
         return ()
-    asked = [role for role, phrase in scene.phrases() if role != "subject" or phrase.person]
-    asked += ["time"] if scene.time else []
-    asked += [f"{role}.count" for role in ("subject", "object") if _counted(getattr(scene, role))]
-    return tuple(asked)
+    roles = [role for role, phrase in scene.phrases() if role != "subject" or phrase.person]
+    roles += ["time"] if scene.time else []
+    roles += [f"{role}.count" for role in ("subject", "object") if _counted(getattr(scene, role))]
+    return tuple(roles)
 
 
 def _counted(phrase: Phrase | None) -> bool:
@@ -178,15 +177,15 @@ def _be_problems(scene: Scene) -> list[str]:
     if scene.category:
         fits = subject.head in GIVEN and NOUNS[scene.category].gender == subject.gender
         fits = fits and scene.time in ("", "now", "last_year", "next_year")
-        return [] if fits else ["a category is said of a name of its gender, for years"]
+        return [] if fits else ["a category needs a name of its gender, and a time of years"]
     if scene.quality:
         if ADJECTIVES[scene.quality].lasting and (scene.time or scene.tense != "present"):
-            return ["a lasting quality is said in the present and without a time"]
+            return ["a lasting quality needs the present without a time"]
         if subject.quality or (subject.named and "person" not in ADJECTIVES[scene.quality].tags):
-            return ["a quality is said of one that has none yet and may have it"]
+            return ["the subject has a quality already, or cannot have this one"]
         fits = subject.named or bool(ADJECTIVES[scene.quality].tags & NOUNS[subject.head].tags)
         return [] if fits else [f"{subject.head} cannot be {scene.quality}"]
-    return ["a place is nowhere"] if not subject.named and "place" in NOUNS[subject.head].tags else []
+    return ["a place has no place"] if not subject.named and "place" in NOUNS[subject.head].tags else []
 
 
 def _event_problems(scene: Scene) -> list[str]:
@@ -203,7 +202,7 @@ def _event_problems(scene: Scene) -> list[str]:
     return found
 
 
-def _argument_problems(scene: Scene, verb: Verb) -> list[str]:
+def _argument_problems(scene: Scene, verb: VerbConcept) -> list[str]:
     found = []
     if not _selected(scene.subject, verb.subject):
         found.append(f"{scene.subject.head} cannot {scene.predicate}")
@@ -228,7 +227,7 @@ def _time_problems(scene: Scene) -> list[str]:
         found.append("tense and time differ")
     state = scene.predicate == "be" or "timed" in VERBS[scene.predicate].flags
     if state and scene.tense != "present" and not scene.time:
-        found.append("this predicate needs its time named outside the present")
+        found.append("this predicate needs a time outside the present")
     if scene.time == "now" and not state:
         found.append("'now' goes with states")
     if scene.fronted and not scene.time:
@@ -238,7 +237,7 @@ def _time_problems(scene: Scene) -> list[str]:
 
 def _negation_problems(scene: Scene) -> list[str]:
     if scene.denied and scene.time.startswith("every_"):
-        return ["'not every day' and 'every day not' are two things"]
+        return ["'not every day' and 'every day not' differ"]
     quiet = ("", "the", "this", "these")
     others = [phrase.determiner for role, phrase in scene.phrases() if role != "subject"]
     if scene.subject.determiner == "no":

@@ -1,18 +1,18 @@
-"""Small changes of a scene, drawn at random: the raw material of premises. Not all are good scenes (`problems`)."""
+"""Random edits of scenes, from which premises and paraphrases are made. Not all results are valid (`problems`)."""
 
 from __future__ import annotations
 
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from interlace.toy._concepts import ADJECTIVES, GIVEN, NOUNS, NUMERALS, SURNAMES, TIMES, TOWNS, VERBS
-from interlace.toy._scenes import Phrase
+from interlace.toy.concepts import ADJECTIVES, GIVEN, NOUNS, NUMERALS, SURNAMES, TIMES, TOWNS, VERBS
+from interlace.toy.scenes import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from interlace.core.randomness import Generator
-    from interlace.toy._scenes import Scene
+    from interlace.toy.scenes import Scene
 
 _DETERMINERS = (*"the the a a this these many some every no".split(), *NUMERALS)
 _GIVEN, _ALL = tuple(GIVEN), tuple(NOUNS)
@@ -20,36 +20,36 @@ _PEOPLE = tuple(noun for noun in NOUNS if "person" in NOUNS[noun].tags)
 _PLACES = tuple(noun for noun in NOUNS if "place" in NOUNS[noun].tags)
 
 
-class Edits:
-    """Draws changes from one generator."""
+class SceneEditor:
+    """Draws edits from one generator."""
 
     def __init__(self, rng: Generator) -> None:
         self._rng = rng
         self._numbers: Iterator[float] = iter(())
         anywhere = (self._time, self._deny, self._deny, self._determiner, self._determiner, self._kind, self._surname,
-                    self._somebody_else, self._front)  # fmt: skip
+                    self._subject, self._front)  # fmt: skip
         self._states: tuple[Callable[[Scene], Scene], ...] = (*anywhere, *[self._state] * 5)
         self._events: tuple[Callable[[Scene], Scene], ...] = (
             *anywhere, self._place, self._place, self._manner, self._companion, self._quality, self._quality,
         )  # fmt: skip
 
     def below(self, count: int) -> int:
-        """A whole number from 0, below `count`."""
+        """Return a random integer from 0 to `count` - 1."""
         number = next(self._numbers, None)
         if number is None:
             self._numbers = iter(self._rng.random(4096).tolist())
             number = next(self._numbers)
         return int(number * count)
 
-    def changed(self, scene: Scene, most: int) -> Iterator[Scene]:
-        """The scene after one change, after two, and so on; some change nothing."""
+    def chain(self, scene: Scene, count: int) -> Iterator[Scene]:
+        """Yield the scene after one edit, after two, and so on; some change nothing."""
         changes = self._states if scene.predicate == "be" else self._events
-        for _ in range(most):
+        for _ in range(count):
             scene = changes[self.below(len(changes))](scene)
             yield scene
 
     def denied(self, scene: Scene) -> Scene:
-        """The scene with "not" put in or taken out, or sometimes with "no" as its subject's determiner."""
+        """Return the scene with "not" inserted or removed, or sometimes with "no" on its subject."""
         return self._deny(scene)
 
     def _of(self, options: Sequence[str]) -> str:
@@ -100,7 +100,7 @@ class Edits:
         return _with(scene, role, phrase._replace(quality=self._of(_qualities(phrase.head))))
 
     def _kind(self, scene: Scene) -> Scene:
-        """A wider or a narrower noun; "a person" for a name."""
+        """Exchange a noun for its hypernym or a hyponym, a name for "a person"."""
         role, phrase = self._any_of(scene, [role for role, _ in scene.phrases()])
         if phrase is None or phrase.head in TOWNS:
             return scene
@@ -113,7 +113,7 @@ class Edits:
         role, phrase = self._any_of(scene, [role for role, its in scene.phrases() if its.head in GIVEN])
         return _with(scene, role, phrase and phrase._replace(surname="" if phrase.surname else self._of(SURNAMES)))
 
-    def _somebody_else(self, scene: Scene) -> Scene:
+    def _subject(self, scene: Scene) -> Scene:
         subject = scene.subject
         if subject.named:
             return scene._replace(subject=Phrase(self._of(_GIVEN)))
@@ -121,7 +121,7 @@ class Edits:
         return scene._replace(subject=subject._replace(head=self._of(heads), quality=""))
 
     def _state(self, scene: Scene) -> Scene:
-        """Another predicate of "be": most often another place for a place, another quality for a quality."""
+        """Exchange the predicate of "be", mostly a place for a place and a quality for a quality."""
         if scene.place and self.below(4):
             return scene._replace(place=self._somewhere(_PLACES))
         head = "woman" if scene.subject.named else scene.subject.head

@@ -1,9 +1,8 @@
 # ruff: noqa: E501 -- tables: a row a line
-"""What the toy corpus is made of: concepts with tags, topics and selectional preferences, as tables.
+"""The concepts of the toy corpus with tags, topics and selectional preferences, as tables.
 
-Concept names are English words because a table has to be read by people; no grammar looks into them. They are unique
-over all kinds, so one dictionary a language translates them all. A language that cannot tell two scenes apart asks for
-a flag here (see `timed`), never for an exception in the sampler.
+Concept names are English words for readability; no grammar looks into them. They are unique over all kinds, so each
+language needs one dictionary. Where a language cannot express a distinction, a flag here (see `timed`) excludes it.
 """
 
 from __future__ import annotations
@@ -11,8 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Noun(NamedTuple):
-    """tags: what verbs and adjectives select; topics: where it is at home; gender: of persons only, "m" or "f"."""
+class NounConcept(NamedTuple):
+    """tags: what verbs and adjectives select; topics: where it is frequent; gender: of persons only, "m" or "f"."""
 
     tags: frozenset[str]
     topics: frozenset[str]
@@ -21,23 +20,23 @@ class Noun(NamedTuple):
 
     @property
     def mass(self) -> bool:
-        """Not counted: never with a determiner ("drinks cold milk")."""
+        """Whether it is a mass noun, which never has a determiner ("drinks cold milk")."""
         return "mass" in self.tags
 
 
-class Verb(NamedTuple):
+class VerbConcept(NamedTuple):
     """subject, objects: tags a noun needs one of (no objects: intransitive); places: place concepts it happens at."""
 
     subject: frozenset[str]
     objects: frozenset[str]
-    flags: frozenset[str]  # companion, recipient, goal (needs one), timed (past and future always name their time)
+    flags: frozenset[str]  # companion, recipient, goal (requires one), timed (past and future require a time phrase)
     manners: tuple[str, ...]
     topics: frozenset[str]
     places: tuple[str, ...]
 
 
-class Adjective(NamedTuple):
-    """tags: nouns need one of them; antonym: excluded by this quality, or ""; lasting: said without a time."""
+class AdjectiveConcept(NamedTuple):
+    """tags: nouns need one of them; antonym: excluded by this quality, or ""; lasting: never with a time phrase."""
 
     tags: frozenset[str]
     antonym: str
@@ -68,6 +67,8 @@ wolf wild tale
 bear wild,game nature | lion wild tale | elephant wild travel | monkey wild travel | snake wild nature
 frog small nature | bee small nature | eagle bird,wild nature | fish game,swimmer sea
 """
+
+
 # concept, tags, topics, hypernym
 _THINGS = """
 apple food,fruit market,kitchen - | banana food,fruit market,kitchen - | pear food,fruit market,nature -
@@ -126,6 +127,8 @@ hotel indoor travel | museum indoor art | theater indoor music,art | workshop in
 factory indoor workshop
 church indoor town | street outdoor town | castle indoor tale | house indoor home | village outdoor farm,tale
 """
+
+
 # concept | subject | objects | flags | manners | topics | places
 _VERBS = """
 sleep | person animal | - | - | quietly | home medicine travel | house hotel hospital garden castle forest
@@ -239,7 +242,6 @@ _GIVEN = """
 anna f | peter m | maria f | thomas m | elena f | daniel m | sara f | david m | laura f | martin m | julia f | robert m
 sofia f | leo m | nina f | omar m
 """
-
 MANNERS: tuple[str, ...] = tuple("slowly quickly quietly loudly carefully happily patiently secretly".split())
 SURNAMES: tuple[str, ...] = tuple("weber silva kaya sharma chen smith moreno novak rossi haddad".split())
 TOWNS: tuple[str, ...] = tuple(
@@ -248,8 +250,7 @@ TOWNS: tuple[str, ...] = tuple(
 NUMERALS: tuple[str, ...] = tuple("two three four five six seven eight nine ten".split())
 SINGULAR: frozenset[str] = frozenset({"the", "a", "this", "every", "no"})
 DETERMINERS: tuple[str, ...] = ("the", "a", "this", "these", *NUMERALS, "many", "some", "every", "no")
-
-_EXTRA = {  # tags that would make the rows above too long
+_EXTRA = {  # further tags, by members
     "building": "hospital school university library restaurant market museum theater factory church castle house hotel",
     "building_room": "kitchen office house hotel workshop restaurant shop",
     "reading_known": "book poem",
@@ -281,42 +282,41 @@ def _extra(concept: str) -> frozenset[str]:
     return frozenset(tag for tag, members in _EXTRA.items() if concept in members.split())
 
 
-def _nouns() -> dict[str, Noun]:
+def _nouns() -> dict[str, NounConcept]:
     nouns = {}
     for concept, gender, topics in _cells(_PERSONS):
         job: set[str] = set() if concept in _NO_PROFESSION.split() else {"profession"}
-        nouns[concept] = Noun(frozenset({"person"}) | job | _extra(concept), _set(topics), gender, "person")
+        nouns[concept] = NounConcept(frozenset({"person"}) | job | _extra(concept), _set(topics), gender, "person")
     for concept, tags, topics in _cells(_ANIMALS):
-        nouns[concept] = Noun(_set(tags) | {"animal"}, _set(topics), "", "animal")
+        nouns[concept] = NounConcept(_set(tags) | {"animal"}, _set(topics), "", "animal")
     for concept, tags, topics, hypernym in _cells(_THINGS):
-        nouns[concept] = Noun(_set(tags) | {"object"} | _extra(concept), _set(topics), "", _plain(hypernym))
+        nouns[concept] = NounConcept(_set(tags) | {"object"} | _extra(concept), _set(topics), "", _plain(hypernym))
     for concept, tags, topics in _cells(_PLACES):
-        nouns[concept] = Noun(_set(tags) | {"place"} | _extra(concept), _set(topics), "", "")
-    nouns["person"] = Noun(frozenset({"person"}), frozenset(), "m", "")
-    nouns["animal"] = Noun(frozenset({"animal"}), frozenset({"nature"}), "", "")
+        nouns[concept] = NounConcept(_set(tags) | {"place"} | _extra(concept), _set(topics), "", "")
+    nouns["person"] = NounConcept(frozenset({"person"}), frozenset(), "m", "")
+    nouns["animal"] = NounConcept(frozenset({"animal"}), frozenset({"nature"}), "", "")
     return nouns
 
 
-def _verbs() -> dict[str, Verb]:
+def _verbs() -> dict[str, VerbConcept]:
     rows = _rows(_VERBS)
     return {
-        concept: Verb(_set(subject), _set(objects), _set(flags), tuple(_plain(manners).split()), _set(topics),
+        concept: VerbConcept(_set(subject), _set(objects), _set(flags), tuple(_plain(manners).split()), _set(topics),
                       tuple(_plain(places).split()))
         for concept, subject, objects, flags, manners, topics, places in rows
     }  # fmt: skip
 
 
-NOUNS: dict[str, Noun] = _nouns()
-VERBS: dict[str, Verb] = _verbs()
-ADJECTIVES: dict[str, Adjective] = {
-    concept: Adjective(_set(tags), _plain(antonym), concept in _LASTING.split())
+NOUNS: dict[str, NounConcept] = _nouns()
+VERBS: dict[str, VerbConcept] = _verbs()
+ADJECTIVES: dict[str, AdjectiveConcept] = {
+    concept: AdjectiveConcept(_set(tags), _plain(antonym), concept in _LASTING.split())
     for concept, tags, antonym in _rows(_ADJECTIVES)
 }
 TIMES: dict[str, str] = {time: tense for tense, times in _TIMES.items() for time in times.split()}  # concept -> tense
 GIVEN: dict[str, str] = dict(_cells(_GIVEN))  # given name -> gender
 TOPICS: tuple[str, ...] = tuple(sorted({topic for noun in NOUNS.values() for topic in noun.topics}))
-
 CONCEPTS: tuple[str, ...] = (
     *NOUNS, *VERBS, *ADJECTIVES, *TIMES, *MANNERS, *GIVEN, *SURNAMES, *TOWNS, *DETERMINERS,
 )  # fmt: skip
-"""Every concept a language needs a word for."""
+"""All concepts; a language has a word for each."""

@@ -1,4 +1,4 @@
-"""Questions on short passages: related statements, and questions that only one of them answers, in its own words."""
+"""Extractive questions on short passages: each is answered by a span of one statement, and by no other statement."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from interlace.core.randomness import Purpose, generator
 from interlace.text.scripts import is_unspaced
-from interlace.toy import language
-from interlace.toy._concepts import NOUNS, TOWNS
-from interlace.toy._relations import CONTRADICTION, relation
-from interlace.toy._sampling import sample
-from interlace.toy._scenes import SPLITS, Scene, askable
-from interlace.toy._settings import stream
+from interlace.toy.concepts import NOUNS, TOWNS
+from interlace.toy.entailment import CONTRADICTION, nli_label
+from interlace.toy.languages import language
+from interlace.toy.sampling import sample, stream
+from interlace.toy.scenes import SPLITS, Scene, answerable_roles
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,19 +19,19 @@ if TYPE_CHECKING:
     from interlace.core.randomness import Generator
 
 _MOVES = frozenset("go travel return run arrive".split())
-_ASKED = 2  # questions on a passage, at most
-_POOL = 3  # scenes drawn a passage
+_MAX_QUESTIONS = 2  # on a passage
+_POOL = 3  # scenes drawn per question
 
 
 class Passage(NamedTuple):
-    """Statements in order, and questions as (statement, role out of `QUESTIONS`)."""
+    """Statements in order, and questions as (statement, role out of `ANSWER_ROLES`)."""
 
     scenes: tuple[Scene, ...]
     questions: tuple[tuple[int, str], ...]
 
 
 def passages(count: int, split: str, seed: int = 0, habits: float = 0.0) -> list[Passage]:
-    """Passages of two to four statements with `count` questions in all, a pure function of the arguments."""
+    """Return passages of two to four statements with `count` questions in all, a pure function of the arguments."""
     rng = generator(Purpose.TOY, seed, list(SPLITS).index(split), stream("qa/passages"))
     pool = sample(max(200, _POOL * count), split, seed, stream("qa"), habits)
     near = _neighbours(pool)
@@ -47,9 +46,9 @@ def passages(count: int, split: str, seed: int = 0, habits: float = 0.0) -> list
 
 
 def paragraph(passage: Passage, code: str, name: str) -> dict[str, Any]:
-    """A paragraph of SQuAD in one language: the answer is a span of the context."""
-    member = language(code)
-    statements = [member.realise(scene) for scene in passage.scenes]
+    """Return a passage as a SQuAD paragraph in one language."""
+    grammar = language(code)
+    statements = [grammar.realize(scene) for scene in passage.scenes]
     gap = "" if any(map(is_unspaced, statements[0].text)) else " "
     starts = [sum(len(before.text) + len(gap) for before in statements[:place]) for place in range(len(statements))]
     context = gap.join(statement.text for statement in statements)
@@ -58,13 +57,13 @@ def paragraph(passage: Passage, code: str, name: str) -> dict[str, Any]:
         about, _, counted = role.partition(".")
         start, end = (starts[place] + at for at in statements[place].span(f"{about}.determiner" if counted else about))
         answer = {"text": context[start:end], "answer_start": start}
-        asked = member.ask(passage.scenes[place], role).text
-        questions.append({"id": f"{name}-{number}", "question": asked, "answers": [answer]})
+        question = grammar.question(passage.scenes[place], role).text
+        questions.append({"id": f"{name}-{number}", "question": question, "answers": [answer]})
     return {"context": context, "qas": questions}
 
 
 def _passage(pool: Sequence[Scene], near: dict[str, list[int]], rng: Generator) -> Passage:
-    """A scene with one to three that share something with it, and what can be asked about them."""
+    """Draw a scene with one to three scenes that share something with it, and questions about them."""
     scenes = [pool[int(rng.integers(len(pool)))]]
     wanted = int(rng.integers(2, 5))
     keys = list(_keys(scenes[0]))
@@ -80,18 +79,22 @@ def _passage(pool: Sequence[Scene], near: dict[str, list[int]], rng: Generator) 
 
 
 def _questions(scenes: tuple[Scene, ...], rng: Generator) -> tuple[tuple[int, str], ...]:
-    """At most one question on a statement, none that another statement might answer."""
-    asked = []
+    """Draw at most one question on each statement, none that another statement might answer."""
+    found = []
     for place in rng.permutation(len(scenes)).tolist():
         others = [scene for at, scene in enumerate(scenes) if at != place]
-        roles = [role for role in askable(scenes[place]) if not any(_fits(scenes[place], role, one) for one in others)]
+        roles = [
+            role
+            for role in answerable_roles(scenes[place])
+            if not any(may_answer(scenes[place], role, one) for one in others)
+        ]
         if roles:
-            asked.append((place, roles[int(rng.integers(len(roles)))]))
-    return tuple(asked[:_ASKED])
+            found.append((place, roles[int(rng.integers(len(roles)))]))
+    return tuple(found[:_MAX_QUESTIONS])
 
 
-def _fits(scene: Scene, role: str, other: Scene) -> bool:
-    """Whether a reader might take the other statement for an answer, too; rather too often than not."""
+def may_answer(scene: Scene, role: str, other: Scene) -> bool:
+    """Whether another statement might also answer the question; errs on the side of yes."""
     about, _, counted = role.partition(".")
     if about in ("place", "goal") and (other.place or other.goal) and _alike(scene.subject.head, other.subject.head):
         return True
@@ -108,7 +111,7 @@ def _fits(scene: Scene, role: str, other: Scene) -> bool:
 
 
 def _alike(first: str, second: str) -> bool:
-    """Whether two heads may stand for the same one: "the dog" and "an animal", "Anna" and "a person"."""
+    """Whether two heads may refer to the same one: "the dog" and "an animal", "Anna" and "a person"."""
     if first == second or "person" in (first, second):
         return True
     hypernyms = [NOUNS[head].hypernym if head in NOUNS else "" for head in (first, second)]
@@ -116,7 +119,7 @@ def _alike(first: str, second: str) -> bool:
 
 
 def _clash(first: Scene, second: Scene) -> bool:
-    return CONTRADICTION in (relation(first, second), relation(second, first))
+    return CONTRADICTION in (nli_label(first, second), nli_label(second, first))
 
 
 def _neighbours(pool: Sequence[Scene]) -> dict[str, list[int]]:
@@ -128,6 +131,6 @@ def _neighbours(pool: Sequence[Scene]) -> dict[str, list[int]]:
 
 
 def _keys(scene: Scene) -> Iterator[str]:
-    """What scenes may share: a predicate, somebody, something, a place."""
+    """Yield what scenes may share: a predicate and participants."""
     yield scene.predicate
     yield from (phrase.head for _, phrase in scene.phrases() if phrase.head not in TOWNS)

@@ -1,9 +1,8 @@
-"""Inference: for each hypothesis three premises; it follows from one, one leaves it open, and one excludes it.
+"""Natural language inference: each hypothesis with one premise of each label, so that it alone gives no cue.
 
-So a hypothesis says nothing about its label, which only the pair decides. Premises are random changes of the
-hypothesis that `relation` labels. So that "not" says little either, nearly half the hypotheses are denied, and where
-there is a contradiction of two plain scenes (hot, cold) or a denial that follows from a plain one (hot, not cold), it
-is taken.
+Premises are random edits of the hypothesis, labelled by `nli_label`. To make "not" a weak cue too, nearly half of the
+hypotheses are negated, and contradictions of two affirmative scenes (hot, cold) and negations that follow from an
+affirmative one (hot, not cold) are preferred.
 """
 
 from __future__ import annotations
@@ -12,37 +11,36 @@ from itertools import count as naturals
 from typing import TYPE_CHECKING, NamedTuple
 
 from interlace.core.randomness import Purpose, generator
-from interlace.toy._edits import Edits
-from interlace.toy._relations import CONTRADICTION, ENTAILMENT, LABELS, relation
-from interlace.toy._sampling import sample
-from interlace.toy._scenes import SPLITS, problems, split_of
-from interlace.toy._settings import stream
+from interlace.toy.edits import SceneEditor
+from interlace.toy.entailment import CONTRADICTION, ENTAILMENT, LABELS, nli_label
+from interlace.toy.sampling import sample, stream
+from interlace.toy.scenes import SPLITS, problems, split_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from interlace.toy._scenes import Scene
+    from interlace.toy.scenes import Scene
 
 _CHUNK = 300  # scenes drawn at a time
-_CHAINS = 400  # of changes tried to find a scene's family; most fall into another split
-_CHANGES = 3  # in a chain
+_CHAINS = 400  # of edits tried to find scenes close to one; most fall into another split
+_EDITS = 3  # in a chain
 _FAMILY = 40  # scenes close to each other
-_SHARE = 2  # plain hypotheses taken from a family, and as many denied ones
+_SHARE = 2  # affirmative hypotheses taken from a family, and as many negated ones
 
 
-class Inference(NamedTuple):
-    """A labelled pair. Its scenes are of its split, but dev and test, which are drawn from few, share premises."""
+class InferencePair(NamedTuple):
+    """A labelled pair. The hypothesis is of its split; dev and test may share premises."""
 
     premise: Scene
     hypothesis: Scene
     label: str  # one of `LABELS`
 
 
-def inferences(count: int, split: str, seed: int = 0, habits: float = 0.0) -> list[Inference]:
-    """`count` pairs in random order, a third of each label, a pure function of the arguments."""
+def inferences(count: int, split: str, seed: int = 0, habits: float = 0.0) -> list[InferencePair]:
+    """Return `count` pairs in random order, a third of each label, a pure function of the arguments."""
     rng = generator(Purpose.TOY, seed, list(SPLITS).index(split), stream("nli/changes"))
-    edits = Edits(rng)
-    pairs: dict[Scene, list[Inference]] = {}
+    edits = SceneEditor(rng)
+    pairs: dict[Scene, list[InferencePair]] = {}
     for scene in _scenes(split, seed, habits, edits):
         pairs |= _triples(_family(scene, split, edits), split, edits)
         if len(pairs) * len(LABELS) >= count:
@@ -51,11 +49,11 @@ def inferences(count: int, split: str, seed: int = 0, habits: float = 0.0) -> li
     return [kept[place] for place in rng.permutation(len(kept)).tolist()]
 
 
-def _scenes(split: str, seed: int, habits: float, edits: Edits) -> Iterator[Scene]:
-    """Scenes of the split without end.
+def _scenes(split: str, seed: int, habits: float, edits: SceneEditor) -> Iterator[Scene]:
+    """Yield scenes of the split without end.
 
-    "Be" has few changes, so its families are small and often fruitless among the few held-out scenes: of those we take
-    half the events only, which brings the splits closer to each other.
+    Scenes of "be" have small families that often fail among the few held-out scenes. Taking only half of the held-out
+    events makes the splits more alike.
     """
     for chunk in naturals():
         for scene in sample(_CHUNK, split, seed, stream(f"nli/{chunk}"), habits):
@@ -63,13 +61,13 @@ def _scenes(split: str, seed: int, habits: float, edits: Edits) -> Iterator[Scen
                 yield scene
 
 
-def _family(scene: Scene, split: str, edits: Edits) -> list[Scene]:
-    """The scene and good ones that are a few changes away, all for training or all held out."""
+def _family(scene: Scene, split: str, edits: SceneEditor) -> list[Scene]:
+    """Return the scene and valid ones a few edits away, all in training or all held out."""
     splits = {"train"} if split == "train" else set(SPLITS) - {"train"}
     family = [scene]
     for _ in range(_CHAINS):
         start = edits.denied(scene) if edits.below(2) else scene
-        for changed in edits.changed(start, _CHANGES):
+        for changed in edits.chain(start, _EDITS):
             if split_of(changed) in splits and changed not in family and not problems(changed):
                 family.append(changed)
         if len(family) >= _FAMILY:
@@ -77,9 +75,9 @@ def _family(scene: Scene, split: str, edits: Edits) -> list[Scene]:
     return family
 
 
-def _triples(family: list[Scene], split: str, edits: Edits) -> dict[Scene, list[Inference]]:
-    """For some hypotheses of a family, a pair of each label."""
-    triples: dict[Scene, list[Inference]] = {}
+def _triples(family: list[Scene], split: str, edits: SceneEditor) -> dict[Scene, list[InferencePair]]:
+    """Return a pair of each label for some hypotheses of a family."""
+    triples: dict[Scene, list[InferencePair]] = {}
     left = {False: _SHARE, True: _SHARE}
     for hypothesis in family:
         if split_of(hypothesis) != split or not left[hypothesis.denied]:
@@ -88,7 +86,8 @@ def _triples(family: list[Scene], split: str, edits: Edits) -> dict[Scene, list[
         if all(premises.values()):
             left[hypothesis.denied] -= 1
             triples[hypothesis] = [
-                Inference(_chosen(label, its, hypothesis, edits), hypothesis, label) for label, its in premises.items()
+                InferencePair(_chosen(label, its, hypothesis, edits), hypothesis, label)
+                for label, its in premises.items()
             ]
         if not any(left.values()):
             break
@@ -96,18 +95,18 @@ def _triples(family: list[Scene], split: str, edits: Edits) -> dict[Scene, list[
 
 
 def _by_label(hypothesis: Scene, family: list[Scene]) -> dict[str, dict[bool, list[Scene]]]:
-    """The premises of each label, the plain ones and the denied ones apart."""
+    """Return the premises of each label, by whether they are denied."""
     found: dict[str, dict[bool, list[Scene]]] = {label: {} for label in LABELS}
     for premise in family:
         if premise._replace(fronted=hypothesis.fronted) != hypothesis:
-            label = relation(premise, hypothesis)
+            label = nli_label(premise, hypothesis)
             if label is not None:
                 found[label].setdefault(premise.denied, []).append(premise)
     return found
 
 
-def _chosen(label: str, premises: dict[bool, list[Scene]], hypothesis: Scene, edits: Edits) -> Scene:
-    """A premise of the kind that "not" misleads about, if there is one; if neutral, of both kinds alike."""
+def _chosen(label: str, premises: dict[bool, list[Scene]], hypothesis: Scene, edits: SceneEditor) -> Scene:
+    """Choose a premise whose negation misleads, if there is one; for neutral pairs, of either kind."""
     misleading = {CONTRADICTION: hypothesis.denied, ENTAILMENT: not hypothesis.denied}
     kinds = [premises[denied] for denied in sorted(premises)]
     kind = premises.get(misleading[label]) if label in misleading else None

@@ -1,18 +1,22 @@
-"""From loose tokens in order to a finished sentence. Grammars make tokens, `finish` numbers, spaces and capitalises."""
+"""Sentences with gold annotation, and what the grammars share to build them from tokens."""
 
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from interlace.toy.concepts import CONCEPTS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+    from interlace.toy.scenes import Phrase
 
 Roles = tuple[str, ...]
 
 
-class Word(NamedTuple):
-    """A gold word. `roles` says which parts of the scene it realises; words of two languages link by a shared one."""
+class ToyWord(NamedTuple):
+    """A gold word. roles: the parts of the scene that it realizes; words with a common role are aligned."""
 
     form: str
     lemma: str
@@ -25,17 +29,17 @@ class Word(NamedTuple):
     end: int
 
 
-class Sentence(NamedTuple):
-    """Text and its words, which lie on it in order; what is between them is white space or nothing."""
+class ToySentence(NamedTuple):
+    """A text and its words in order, with white space or nothing between them."""
 
     text: str
-    words: tuple[Word, ...]
+    words: tuple[ToyWord, ...]
 
     def span(self, role: str) -> tuple[int, int]:
-        """Characters from the first to the last word of a role ("place" covers "place.head", "place.relation", ..).
+        """Return the characters from the first to the last word of a role ("place" covers "place.head", ...).
 
         Raises:
-            KeyError: the sentence does not realise the role.
+            KeyError: the sentence has no word with this role.
         """
         inner = role + "."
         inside = [word for word in self.words if any(one == role or one.startswith(inner) for one in word.roles)]
@@ -44,12 +48,12 @@ class Sentence(NamedTuple):
         return inside[0].start, inside[-1].end
 
     def space_before(self, word: int) -> bool:
-        """Whether white space stands before the word; never before the first."""
+        """Whether white space precedes the word; never for the first."""
         return word > 0 and self.words[word - 1].end < self.words[word].start
 
 
 class Token:
-    """A word in the making: grammars set `head` to another token, or leave None for the root."""
+    """A mutable word: grammars set `head` to another token, or leave None for the root."""
 
     __slots__ = ("deprel", "form", "head", "index", "lemma", "name", "roles", "space", "upos")
 
@@ -66,13 +70,13 @@ class Token:
 
 
 class Part(NamedTuple):
-    """The roles of one participant, made once: a token takes one of these tuples, or a sum of them."""
+    """The roles of one participant; a token has one of these tuples, or a concatenation of them."""
 
     head: Roles
     surname: Roles
     determiner: Roles
     quality: Roles
-    relation: Roles  # adposition, case or local noun ("in", "-de", 里): what ties it to the clause
+    relation: Roles  # adposition, case or local noun ("in", "-de", 里)
 
 
 PREDICATE: Roles = ("predicate",)
@@ -85,24 +89,48 @@ CATEGORY: Roles = ("category",)
 QUESTION: Roles = ("question",)
 STOP: Roles = ("stop",)
 TIME: dict[str, Roles] = {"w": ("time.which",), "u": ("time.unit",), "wu": ("time.which", "time.unit"), "-": ()}
-
-
 CLAUSE: frozenset[str] = frozenset(
     role
     for roles in (PREDICATE, TENSE, NEGATION, MANNER, COPULA, QUALITY, CATEGORY, QUESTION, STOP, TIME["wu"])
     for role in roles
 )
-"""Roles of a word that belongs to no participant; the others are `part(participant)`."""
+"""Roles of words that belong to no participant; the others are `part(participant)`."""
 
 
 @cache
 def part(role: str) -> Part:
-    """Roles of the participant `role`, one of `PARTICIPANTS`."""
+    """Return the roles of the participant `role`, one of `PARTICIPANTS`."""
     return Part(*((f"{role}.{field}",) for field in Part._fields))
 
 
+def cells(table: str) -> list[list[str]]:
+    """Return the fields of each cell of a lexicon table, whose cells are separated by " | " or lines."""
+    return [cell.split() for line in table.strip().splitlines() for cell in line.split(" | ")]
+
+
+def word_map(table: str) -> dict[str, str]:
+    """Return concept -> word of a lexicon table; words may have blanks."""
+    return {concept: " ".join(words) for concept, *words in cells(table)}
+
+
+def citation_forms(*tables: Mapping[str, str], times: Mapping[str, Sequence[Sequence[Any]]]) -> dict[str, str]:
+    """Return the citation form of every concept, in the order of `CONCEPTS`."""
+    merged = {time: " ".join(row[0] for row in rows) for time, rows in times.items()}
+    for table in tables:
+        merged |= table
+    return {concept: merged[concept] for concept in CONCEPTS}
+
+
+def person_or_town(phrase: Phrase, names: Mapping[str, str], role: str, deprel: str, head: Token | None) -> list[Token]:
+    """Return the tokens of a name: a given name with or without surname, or a town."""
+    kind = "LOC" if role in ("place", "goal") else "PER"
+    tokens = proper(names[phrase.head], part(role).head, kind, deprel)
+    tokens[0].head = head
+    return join(tokens, proper(names[phrase.surname], part(role).surname, kind, "flat")) if phrase.surname else tokens
+
+
 def proper(name: str, roles: Roles, kind: str, deprel: str) -> list[Token]:
-    """Tokens of a name (blanks or "·" separate them), the first one its head, the others flat; kind PER or LOC."""
+    """Return the tokens of a name: the first is the head, the others are flat; kind PER or LOC."""
     tokens: list[Token] = []
     for form in name.split():
         token = Token(form, form, "PROPN", roles, "flat" if tokens else deprel, tokens[0] if tokens else None)
@@ -112,7 +140,7 @@ def proper(name: str, roles: Roles, kind: str, deprel: str) -> list[Token]:
 
 
 def join(first: list[Token], more: list[Token]) -> list[Token]:
-    """A surname behind a given name: one name, whose head is the first token. Both lists come from `proper`."""
+    """Join a given name and a surname, both from `proper`, to one name whose head is the first token."""
     for token in more:
         token.deprel, token.head = "flat", first[0]
         token.name = "I" + token.name[1:]
@@ -120,10 +148,10 @@ def join(first: list[Token], more: list[Token]) -> list[Token]:
 
 
 def phrase_of_time(spec: str) -> list[tuple[str, str, str, Roles]]:
-    """(form, lemma, UPOS, roles) of a time phrase written `form/lemma/UPOS/roles` a token.
+    """Return (form, lemma, UPOS, roles) of each token of a time phrase written as `form/lemma/UPOS/roles`.
 
     The lemma may be "=" for the form. Roles are "w" (which one: last, next, every), "u" (unit: week), "wu" (both, as
-    "yesterday" or 上周 say them) or "-" (neither, such as the article of "la semana pasada").
+    "yesterday" or 上周) or "-" (neither, such as the article of "la semana pasada").
     """
     rows = []
     for field in spec.split():
@@ -133,7 +161,7 @@ def phrase_of_time(spec: str) -> list[tuple[str, str, str, Roles]]:
 
 
 def time_tokens(rows: list[tuple[str, str, str, Roles]], head: Token) -> list[Token]:
-    """A time phrase as tokens: the last noun or adverb leads (obl:tmod or advmod), the others modify it."""
+    """Return a time phrase as tokens: the last noun or adverb is the head (obl:tmod or advmod)."""
     tokens = [Token(form, lemma, upos, roles, "", head) for form, lemma, upos, roles in rows]
     lead = next((token for token in reversed(tokens) if token.upos in ("NOUN", "ADV")), tokens[-1])
     for token in tokens:
@@ -144,10 +172,10 @@ def time_tokens(rows: list[tuple[str, str, str, Roles]], head: Token) -> list[To
     return tokens
 
 
-def finish(tokens: Sequence[Token], mark: str = ".") -> Sentence:
-    """Add the final mark, number the tokens, lay them on a line with blanks, capitalise the first letter.
+def finish(tokens: Sequence[Token], mark: str = ".") -> ToySentence:
+    """Build a sentence: add the final mark, number and space the tokens, capitalize the first letter.
 
-    tokens: in order; exactly one without a head, the root. A token with `space` False touches the one before it.
+    tokens: in order; exactly one without a head, the root. A token with `space` False touches the previous one.
     """
     root = next(token for token in tokens if token.head is None)
     root.deprel = "root"
@@ -159,18 +187,18 @@ def finish(tokens: Sequence[Token], mark: str = ".") -> Sentence:
     words = []
     pieces: list[str] = []
     at = 0
-    small = True  # until the first letter was capitalised; an opening ¿ stays as it is
+    pending = True  # until the first letter is capitalized; an opening ¿ does not count
     for token in tokens:
         form = token.form
         if at and token.space:
             pieces.append(" ")
             at += 1
-        if small and token.upos != "PUNCT":
+        if pending and token.upos != "PUNCT":
             form = form[0].upper() + form[1:]
-            small = False
+            pending = False
         end = at + len(form)
         head = token.head.index if token.head is not None else 0
-        words.append(Word(form, token.lemma, token.upos, token.name, head, token.deprel, token.roles, at, end))
+        words.append(ToyWord(form, token.lemma, token.upos, token.name, head, token.deprel, token.roles, at, end))
         pieces.append(form)
         at = end
-    return Sentence("".join(pieces), tuple(words))
+    return ToySentence("".join(pieces), tuple(words))

@@ -1,0 +1,264 @@
+"""The settings of the toy corpus, and how it is written as files: each kind of data in a standard format.
+
+Every list of scenes is drawn under a name of its own (`stream`), so adding a language or changing the size of one kind
+changes no other file. Held-out scenes are one list for all languages and kinds of plain sentence.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from hashlib import blake2b
+from importlib.resources import files
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import Field, field_validator
+
+from interlace.core.errors import did_you_mean
+from interlace.core.settings import Settings
+from interlace.text.lines import atomic_folder, must_be_replaceable
+from interlace.toy.inference import inferences
+from interlace.toy.languages import LANGUAGES, PIVOT, links, realize
+from interlace.toy.lexicon import dictionary, similarity
+from interlace.toy.paraphrases import paraphrases
+from interlace.toy.questions import paragraph, passages
+from interlace.toy.sampling import sample, stream
+from interlace.toy.scenes import SPLITS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from interlace.toy.scenes import Scene
+    from interlace.toy.sentences import ToySentence
+
+META = "toy.json"
+_XNLI = ("language", "gold_label", "sentence1", "sentence2", "pairID", "genre")
+_HELD_OUT = ("dev", "test")
+
+
+class ToyCorpus(Settings):
+    """The languages of a toy corpus and the size of each kind of data. English is required as the pivot."""
+
+    languages: list[str] = Field(default_factory=LANGUAGES.names, description="Codes, with English; default: all.")
+    seed: int = Field(0, ge=0, description="Seed of every scene drawn.")
+    sentences: int = Field(12_000, ge=1, description="Training lines of plain text per language, from its own scenes.")
+    pairs: int = Field(8_000, ge=1, description="Training pairs of English and each other language.")
+    labelled: int = Field(2_000, ge=1, description="Training sentences with parts of speech and names, per language.")
+    nli: int = Field(3_000, ge=1, description="Training pairs of premise and hypothesis; as many for paraphrases.")
+    questions: int = Field(1_000, ge=1, description="Training questions on short passages, the same in all languages.")
+    dev: int = Field(500, ge=1, description="Development items of each kind, the same in all languages.")
+    test: int = Field(500, ge=1, description="Test items of each kind, the same in all languages.")
+    habits: float = Field(
+        0.0,
+        ge=0.0,
+        le=3.0,
+        description="How unevenly words are drawn among those that fit, as in natural text: standard deviation of the "
+        "log-normal factors of a word's frequency and of its frequency in each context. 0: evenly.",
+    )
+    trees: bool = Field(
+        False, description="Also write plain text, premises and hypotheses as CoNLL-U, for transformations of syntax."
+    )
+
+    @field_validator("languages")
+    @classmethod
+    def _are_known(cls, languages: list[str]) -> list[str]:
+        for code in languages:
+            if code not in LANGUAGES.names():
+                message = f"there is no toy language {code!r}{did_you_mean(code, LANGUAGES.names())}"
+                raise ValueError(message)
+        if PIVOT not in languages:
+            message = f"{PIVOT!r} must be among the languages: it is one side of all translations"
+            raise ValueError(message)
+        if len(set(languages)) < len(languages):
+            message = "a language is listed twice"
+            raise ValueError(message)
+        return languages
+
+    def size(self, kind: str, split: str) -> int:
+        """Return the number of items of a kind ("sentences", "pairs", ...) in a split (train, dev, test)."""
+        count: int = getattr(self, kind if split == "train" else split)
+        return count
+
+
+def write_toy(toy: ToyCorpus, into: Path) -> None:
+    """Write the files of a toy corpus into the folder `into`, which appears whole or not at all.
+
+    The bytes are a pure function of the settings and `toy_version()`. An older toy corpus at `into` is replaced.
+
+    Raises:
+        DataError: `into` holds something that is no toy corpus, or the disk is full.
+    """
+    must_be_replaceable(into, META, "toy corpus")
+    with atomic_folder(into) as folder:
+        writer = CorpusWriter(toy, folder)
+        writer.write_all()
+        about = {"version": toy_version(), "settings": toy.dump(), "counts": writer.counts}
+        (folder / META).write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
+
+
+def toy_version() -> str:
+    """Return a hash of the package's code and tables and of language plugins, for cache keys."""
+    package = Path(str(files("interlace.toy")))
+    sources = {str(path.relative_to(package)): path for path in package.rglob("*.py")}
+    for code in set(LANGUAGES.names()) - LANGUAGES.own_names():
+        sources[f"plugin {code}"] = Path(inspect.getfile(LANGUAGES.get(code)))
+    digest = blake2b(digest_size=8)
+    for name in sorted(sources):
+        digest.update(name.encode() + b"\0" + sources[name].read_bytes())
+    return digest.hexdigest()
+
+
+class CorpusWriter:
+    """Writes the kinds of data one after another.
+
+    counts: number of items by file.
+    """
+
+    def __init__(self, toy: ToyCorpus, folder: Path) -> None:
+        self.toy = toy
+        self.folder = folder
+        self.counts: dict[str, int] = {}
+        self.others = [code for code in toy.languages if code != PIVOT]
+        held_out = {
+            split: sample(toy.size("sentences", split), split, toy.seed, habits=toy.habits) for split in _HELD_OUT
+        }
+        self.held_out: dict[tuple[str, str], list[ToySentence]] = {
+            (split, code): realize(code, scenes) for split, scenes in held_out.items() for code in toy.languages
+        }
+
+    def write_all(self) -> None:
+        """Write every kind of data."""
+        for code in self.toy.languages:
+            self._text(code)
+            self._labelled(code)
+            self._similarity(code, code)
+        for code in self.others:
+            self._similarity(PIVOT, code)
+            self.write_parallel(code)
+            self.write_dictionaries(code)
+        self._side_by_side()
+        for split in SPLITS:
+            self._inference(split)
+            self._paraphrases(split)
+            self._questions(split)
+
+    def write_parallel(self, code: str) -> None:
+        """Write translations of English and another language, as text and as words, with gold alignments."""
+        for split in SPLITS:
+            if split == "train":
+                scenes = self._scenes("pairs", split, f"parallel/{PIVOT}-{code}")
+                sides = [realize(side, scenes) for side in (PIVOT, code)]
+            else:
+                sides = [self.held_out[split, side] for side in (PIVOT, code)]
+            path = f"parallel/{split}.{PIVOT}-{code}"
+            for side, sentences in zip((PIVOT, code), sides, strict=True):
+                self._lines(f"{path}.{side}", (sentence.text for sentence in sentences), len(sentences))
+                self._lines(f"{path}.{side}.tok", map(_tokenized, sentences), len(sentences))
+            gold = [links(one, other) for one, other in zip(*sides, strict=True)]
+            self._lines(f"{path}.links", (" ".join(f"{i}-{j}" for i, j in row) for row in gold), len(gold))
+
+    def write_dictionaries(self, code: str) -> None:
+        """Write the bilingual dictionaries of English and another language, in both directions."""
+        for source, target in ((PIVOT, code), (code, PIVOT)):
+            found = dictionary(source, target)
+            self._lines(f"dict/{source}-{target}.txt", map("\t".join, found), len(found))
+
+    def _inference(self, split: str) -> None:
+        pairs = inferences(self.toy.size("nli", split), split, self.toy.seed, self.toy.habits)
+        for code in self.toy.languages:
+            sides = [realize(code, [pair.premise, pair.hypothesis]) for pair in pairs]
+            rows = [
+                (code, pair.label, premise.text, hypothesis.text, str(number), "toy")
+                for number, (pair, (premise, hypothesis)) in enumerate(zip(pairs, sides, strict=True), 1)
+            ]
+            self._table(f"nli/{split}.{code}.tsv", _XNLI, rows)
+            self._trees(f"nli/{split}.{code}", list(chain.from_iterable(sides)))
+
+    def _paraphrases(self, split: str) -> None:
+        pairs = paraphrases(self.toy.size("nli", split), split, self.toy.seed, self.toy.habits)
+        for code in self.toy.languages:
+            sides = [realize(code, [pair.first, pair.second]) for pair in pairs]
+            rows = [f"{one.text}\t{other.text}\t{pair.same:d}" for pair, (one, other) in zip(pairs, sides, strict=True)]
+            self._lines(f"pawsx/{split}-{code}.tsv", rows, len(rows))
+
+    def _questions(self, split: str) -> None:
+        count = self.toy.size("questions", split)
+        found = passages(count, split, self.toy.seed, self.toy.habits)
+        for code in self.toy.languages:
+            paragraphs = [paragraph(passage, code, f"{split}-{number}") for number, passage in enumerate(found, 1)]
+            squad = {"version": "1.1", "data": [{"title": "toy", "paragraphs": paragraphs}]}
+            content = json.dumps(squad, ensure_ascii=False, indent=1) + "\n"
+            self._write(f"qa/{split}.{code}.json", content, count)
+
+    def _text(self, code: str) -> None:
+        for split in SPLITS:
+            sentences = self._sentences("sentences", split, code, "text")
+            self._lines(f"text/{split}.{code}.txt", (sentence.text for sentence in sentences), len(sentences))
+            self._trees(f"text/{split}.{code}", sentences)
+
+    def _trees(self, name: str, sentences: Sequence[ToySentence]) -> None:
+        if self.toy.trees:
+            self._lines(f"{name}.conllu", _conllu(sentences, name.replace("/", "-")), len(sentences))
+
+    def _labelled(self, code: str) -> None:
+        for split in SPLITS:
+            sentences = self._sentences("labelled", split, code, "labelled")
+            self._lines(f"pos/{split}.{code}.conllu", _conllu(sentences, f"{code}-{split}"), len(sentences))
+            self._lines(f"ner/{split}.{code}.tsv", _iob2(sentences), len(sentences))
+
+    def _side_by_side(self) -> None:
+        for split in _HELD_OUT:
+            columns = [[sentence.text for sentence in self.held_out[split, code]] for code in self.toy.languages]
+            self._table(f"parallel/{split}.tsv", self.toy.languages, list(zip(*columns, strict=True)))
+
+    def _similarity(self, source: str, target: str) -> None:
+        name = "-".join(dict.fromkeys((source, target)))
+        self._table(f"similarity/{name}.tsv", ("word 1", "word 2", "score"), similarity(source, target))
+
+    def _sentences(self, kind: str, split: str, code: str, name: str) -> list[ToySentence]:
+        """Return training sentences from scenes of this language's own, or the held-out ones."""
+        if split != "train":
+            return self.held_out[split, code]
+        return realize(code, self._scenes(kind, split, f"{name}/{code}"))
+
+    def _scenes(self, kind: str, split: str, name: str) -> list[Scene]:
+        return sample(self.toy.size(kind, split), split, self.toy.seed, stream(name), self.toy.habits)
+
+    def _table(self, name: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """Write tab-separated lines under a header; no cell holds a tab, so nothing is quoted."""
+        self._lines(name, map("\t".join, [header, *rows]), len(rows))
+
+    def _lines(self, name: str, lines: Iterable[str], count: int) -> None:
+        self._write(name, "".join(line + "\n" for line in lines), count)
+
+    def _write(self, name: str, content: str, count: int) -> None:
+        path = self.folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(content, encoding="utf-8", newline="\n")
+        self.counts[name] = count
+
+
+def _conllu(sentences: Iterable[ToySentence], prefix: str) -> Iterator[str]:
+    """CoNLL-U with ID FORM LEMMA UPOS HEAD DEPREL, and SpaceAfter=No in MISC."""
+    for number, sentence in enumerate(sentences, 1):
+        yield f"# sent_id = {prefix}-{number}"
+        yield f"# text = {sentence.text}"
+        last = len(sentence.words)
+        for index, word in enumerate(sentence.words, 1):
+            misc = "SpaceAfter=No" if index < last and not sentence.space_before(index) else "_"
+            columns = (index, word.form, word.lemma, word.upos, "_", "_", word.head, word.deprel, "_", misc)
+            yield "\t".join(map(str, columns))
+        yield ""
+
+
+def _iob2(sentences: Iterable[ToySentence]) -> Iterator[str]:
+    for sentence in sentences:
+        yield from (f"{word.form}\t{word.name}" for word in sentence.words)
+        yield ""
+
+
+def _tokenized(sentence: ToySentence) -> str:
+    """Gold words separated by one blank, as alignments count them."""
+    return " ".join(word.form for word in sentence.words)

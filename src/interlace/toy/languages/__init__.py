@@ -1,0 +1,106 @@
+"""Registry of the toy languages: a lexicon and a small grammar a file, which turn scenes into sentences.
+
+An entry is named by its ISO 639-1 code (`de.py`), as in file names and on the command line. No language knows another:
+gold alignments come from the roles that their words share.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import cache
+from typing import TYPE_CHECKING, ClassVar
+
+from interlace.core.ragged import Ragged
+from interlace.core.registry import Registry
+from interlace.text import Text, TextPairs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from interlace.toy.scenes import Scene
+    from interlace.toy.sentences import ToySentence
+
+
+class ToyLanguage(ABC):
+    """One language: words for all concepts, and a grammar that turns scenes into sentences. Stateless.
+
+    Two valid scenes (`problems` is empty) never have the same sentence. `tests/toy/test_languages.py` checks this and
+    the rest of the contract for every entry.
+    """
+
+    code: ClassVar[str]  # ISO 639-1, the module's name
+    name: ClassVar[str]  # in English, for people
+    words: ClassVar[Mapping[str, str]]  # concept -> citation form, for every concept in `CONCEPTS`; blanks allowed
+
+    @abstractmethod
+    def realize(self, scene: Scene) -> ToySentence:
+        """Return the statement of a scene with its gold annotation."""
+
+    @abstractmethod
+    def question(self, scene: Scene, role: str) -> ToySentence:
+        """Return the question whose answer in the statement is `role`, one of `answerable_roles(scene)`.
+
+        The answer is `realize(scene).span(role)`; for "subject.count" and "object.count" it is the span of
+        "subject.determiner" or "object.determiner".
+        """
+
+
+PIVOT = "en"  # one side of all translations
+LANGUAGES: Registry[ToyLanguage] = Registry(__name__, "toy language", ToyLanguage)
+
+
+@cache
+def language(code: str) -> ToyLanguage:
+    """Return the language with this code.
+
+    Raises:
+        SettingsError: there is none; the message names the nearest.
+    """
+    kind: type[ToyLanguage] = LANGUAGES.get(code)
+    return kind()
+
+
+def realize(code: str, scenes: Iterable[Scene]) -> list[ToySentence]:
+    """Return the statements of scenes in one language."""
+    grammar = language(code)
+    return [grammar.realize(scene) for scene in scenes]
+
+
+def text(code: str, scenes: Iterable[Scene]) -> Text:
+    """Return scenes as lines of one language.
+
+    With gold words and trees, and the tags "pos" (UPOS), "names" (IOB2: PER, LOC) and "deprel".
+    """
+    return _text(code, realize(code, scenes))
+
+
+def pairs(source: str, target: str, scenes: Sequence[Scene]) -> TextPairs:
+    """Return scenes in two languages as translations of each other, with gold alignments of gold words."""
+    sides = realize(source, scenes), realize(target, scenes)
+    gold = [links(one, other) for one, other in zip(*sides, strict=True)]
+    return TextPairs(_text(source, sides[0]), _text(target, sides[1]), Ragged.of(gold, width=2))
+
+
+def links(source: ToySentence, target: ToySentence) -> list[tuple[int, int]]:
+    """Return the gold alignment, 0-based and sorted: words are linked that realize the same part of a scene."""
+    places: dict[str, list[int]] = {}
+    for j, word in enumerate(target.words):
+        for role in word.roles:
+            places.setdefault(role, []).append(j)
+    found = {(i, j) for i, word in enumerate(source.words) for role in word.roles for j in places.get(role, ())}
+    return sorted(found)
+
+
+def _text(code: str, sentences: Sequence[ToySentence]) -> Text:
+    return Text(
+        language=code,
+        lines=[sentence.text for sentence in sentences],
+        words=Ragged.of([[(word.start, word.end) for word in sentence.words] for sentence in sentences], width=2),
+        word_tokenizer="gold",
+        tags={
+            "pos": [[word.upos for word in sentence.words] for sentence in sentences],
+            "names": [[word.name for word in sentence.words] for sentence in sentences],
+            "deprel": [[word.deprel for word in sentence.words] for sentence in sentences],
+        },
+        heads=Ragged.of([[word.head - 1 for word in sentence.words] for sentence in sentences]),
+    )
