@@ -1,4 +1,4 @@
-"""InferencePair: labels worked by hand, labels held against models of little worlds, and hypotheses that tell nothing."""
+"""Inference: labels worked by hand, labels compared with small models, and hypotheses without cues."""
 
 from __future__ import annotations
 

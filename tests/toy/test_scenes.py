@@ -44,7 +44,7 @@ def test_splits_share_no_scene() -> None:
 
 
 def test_an_unknown_split_is_refused() -> None:
-    with pytest.raises(SettingsError, match="'trian' of the world; did you mean 'train'"):
+    with pytest.raises(SettingsError, match="'trian' of the toy corpus; did you mean 'train'"):
         sample(1, "trian")
 
 

@@ -259,9 +259,9 @@ def test_settings_say_what_is_wrong() -> None:
     assert ToyCorpus().languages == CODES
     with pytest.raises(SettingsError, match="languages: there is no toy language 'dee'; did you mean 'de'"):
         ToyCorpus(languages=["en", "dee"])
-    with pytest.raises(SettingsError, match="'en', so it must be among the languages"):
+    with pytest.raises(SettingsError, match="'en' must be among the languages"):
         ToyCorpus(languages=["de"])
-    with pytest.raises(SettingsError, match="named twice"):
+    with pytest.raises(SettingsError, match="listed twice"):
         ToyCorpus(languages=["en", "de", "de"])
     with pytest.raises(SettingsError, match="pairs: input should be greater than or equal to 1"):
         ToyCorpus(pairs=0)
