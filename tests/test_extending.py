@@ -12,7 +12,7 @@ from interlace import data, objectives
 from interlace.cli import application, load_plugins
 from interlace.core import registry
 from interlace.data import Pairs
-from interlace.experiments.example import Example
+from interlace.experiments.preview import Example
 from interlace.models.build import from_shape
 from interlace.models.settings import Shape
 from interlace.objectives import OBJECTIVES, Objective, Resources

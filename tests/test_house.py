@@ -73,7 +73,7 @@ def test_an_import_that_points_elsewhere_is_found(build, place, text):
         ("data/corpus.py", "from interlace.readers import Reader"),
         ("data/corpus.py", "from interlace.data import Sentences\nfrom . import vocab\nfrom .vocab import Vocab"),
         ("core/settings.py", "from interlace.core.errors import SettingsError"),
-        ("cli/demo.py", "from interlace.experiments import Recipe\nfrom interlace import __version__"),
+        ("cli/demo.py", "from interlace.experiments.recipe import Recipe\nfrom interlace import __version__"),
         ("__main__.py", "from interlace.cli import application"),
         ("__init__.py", "def pretrain():\n    from interlace.experiments.pretrain import pretrain"),
     ],

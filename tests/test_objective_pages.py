@@ -5,7 +5,7 @@ import re
 import pytest
 
 import objective_pages
-from interlace.experiments import RECIPES
+from interlace.experiments.recipe import RECIPES
 from interlace.objectives import OBJECTIVES
 
 PAGES = sorted(objective_pages.FOLDER.glob("*.md"))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from interlace.experiments import Recipe
+from interlace.experiments.recipe import Recipe
 from toy_settings import TOY, VOCAB
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
@@ -17,9 +17,9 @@ COMMANDS = re.findall(r"^    interlace (\w+) ([^#\n]*)", README, re.MULTILINE)
 # The same code over a smaller world, so that the test is quick.
 SMALLER = f"SMALL = {TOY | VOCAB | {'train.threads': '1'}}"
 SMALLER += """
-import interlace.experiments
-_read = interlace.experiments.read_recipe
-interlace.experiments.read_recipe = lambda name, changes: _read(name, {**changes, **SMALL})
+import interlace.experiments.recipe
+_read = interlace.experiments.recipe.read_recipe
+interlace.experiments.recipe.read_recipe = lambda name, changes: _read(name, {**changes, **SMALL})
 """
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from interlace.experiments import Recipe
+from interlace.experiments.recipe import Recipe
 from interlace.models.settings import ModelSettings
 
 PAGE = Path(__file__).parents[1] / "docs" / "translation-models.md"

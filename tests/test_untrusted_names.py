@@ -14,13 +14,13 @@ from interlace.cli import application
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.names import check_language, check_name, check_pair, file_in
 from interlace.embeddings import WordVectors
-from interlace.experiments import Recipe
 from interlace.experiments._resuming import resuming
 from interlace.experiments.card import write_card
-from interlace.experiments.lexicons import write_drawn
-from interlace.experiments.part import Part
+from interlace.experiments.dictionaries import write_drawn
+from interlace.experiments.recipe import Recipe
 from interlace.experiments.studies import Study
 from interlace.experiments.studies._state import Places
+from interlace.experiments.translation import Part
 from interlace.objectives._lexicons import Dictionary
 from interlace.text import lines
 from interlace.text.lines import write_lines

@@ -128,7 +128,12 @@ def test_a_program_that_is_not_there_is_named_with_a_way_out(aligner, monkeypatc
         ("#!/nowhere/at/all\n", "", SettingsError, "cannot be run: No such file"),
         (FAST_ALIGN, "", DataError, "the file is empty"),
         (FAST_ALIGN, "0-0\n", DataError, r"cannot be read: .* alignments of 1 pairs, but the text has 3"),
-        (FAST_ALIGN, "0-0\nnonsense\n0-0\n", DataError, r"cannot be read: .* line 2, column 1: 'nonsense' is not a link"),
+        (
+            FAST_ALIGN,
+            "0-0\nnonsense\n0-0\n",
+            DataError,
+            r"cannot be read: .* line 2, column 1: 'nonsense' is not a link",
+        ),
     ],
 )
 def test_what_a_program_does_wrong_is_said(program, script, links, error, message):

@@ -8,8 +8,8 @@ from typer.testing import CliRunner
 
 from interlace.cli import application
 from interlace.core.errors import SettingsError
-from interlace.experiments import translate
-from interlace.experiments.translate import Window
+from interlace.experiments import translation as translate
+from interlace.experiments.translation import Window
 from interlace.models.translator import Hypothesis, Translation
 
 

@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 
 from interlace.cli import application
 from interlace.cli.demo import RECIPES
-from interlace.experiments import read_recipe
+from interlace.experiments.recipe import read_recipe
 from toy_settings import SHORT, TOY, VOCAB
 
 SMALL = TOY | VOCAB | SHORT | {"train.diagnostics.every": "0", "evaluate.seeds": "1"}

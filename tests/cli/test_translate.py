@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from interlace.cli import application
 from interlace.core.errors import CheckpointError, DataError, RunError, SettingsError
-from interlace.experiments.translate import Interpreter
+from interlace.experiments.translation import Interpreter
 from interlace.models.translator import Translator
 from interlace.text.lines import read_lines, write_lines
 from little_translators import LINES, little_model, little_run, little_vocab
@@ -308,7 +308,7 @@ def test_models_of_the_hub_are_told_apart_by_their_weights(vocab, tmp_path, monk
 
 def test_two_commands_do_not_write_one_file(run_folder, source):
     from interlace.experiments._resuming import resuming
-    from interlace.experiments.part import Part
+    from interlace.experiments.translation import Part
 
     into = source.with_suffix(".de")
     with (

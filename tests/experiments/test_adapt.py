@@ -15,8 +15,8 @@ from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer
 from interlace.core.errors import CheckpointError, DataError, SettingsError
 from interlace.data.filters import build_filters
 from interlace.data.vocab import Vocab
-from interlace.experiments import RECIPES, read_recipe
 from interlace.experiments.pretrain import pretrain
+from interlace.experiments.recipe import RECIPES, read_recipe
 from interlace.models.build import load
 from interlace.text import TextPairs
 from little_checkpoints import ENGLISH, KINDS, LONGEST, save

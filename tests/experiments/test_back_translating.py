@@ -8,9 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 from interlace.core.errors import DataError, SettingsError
-from interlace.experiments.back_translating import BackTranslating, back_translate
-from interlace.experiments.part import Part
-from interlace.experiments.translate import Window
+from interlace.experiments.back_translation import BackTranslating, back_translate
+from interlace.experiments.translation import Part, Window
 from interlace.models.translator import Hypothesis, Translation
 
 WHOLE = Part(1, 1)

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from safetensors.torch import load_file
 
-from interlace.experiments import RECIPES, read_recipe
 from interlace.experiments.embeddings import learn_vectors
 from interlace.experiments.evaluate import evaluate, target_of
 from interlace.experiments.prepare import prepare
 from interlace.experiments.pretrain import pretrain
+from interlace.experiments.recipe import RECIPES, read_recipe
 
 NAMES = [name for name in RECIPES.names() if name.startswith("mt/")]
 STARTS = ("mlm", "tlm", "alm")

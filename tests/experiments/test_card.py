@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
-from interlace.experiments import read_recipe
-from interlace.experiments._card_text import flat, leaf, mean_and_spread, table
-from interlace.experiments.card import write_card
+from interlace.experiments.card import flat, leaf, mean_and_spread, table, write_card
+from interlace.experiments.recipe import read_recipe
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from interlace.experiments import Recipe
 from interlace.experiments.card import write_card
 from interlace.experiments.pretrain import pretrain
+from interlace.experiments.recipe import Recipe
 
 if TYPE_CHECKING:
     from pathlib import Path

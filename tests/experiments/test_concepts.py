@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import pytest
 
-from interlace.experiments import Recipe
-from interlace.experiments.concepts import MOST, concepts
+from interlace.experiments.diagnostics import MOST, concepts
+from interlace.experiments.recipe import Recipe
 
 
 @pytest.mark.parametrize("count", [1, 2, MOST - 1, MOST, MOST + 1, 2 * MOST - 1, 2 * MOST, 1000])

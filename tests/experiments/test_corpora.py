@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from interlace.core.errors import SettingsError
-from interlace.experiments import Recipe
-from interlace.experiments.leaks import training_text
+from interlace.experiments.contamination import training_text
 from interlace.experiments.prepare import prepare
+from interlace.experiments.recipe import Recipe
 
 
 @pytest.fixture

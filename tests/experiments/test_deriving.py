@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
-from interlace.experiments import Recipe, read_recipe
 from interlace.experiments._deriving_check import hindrances
 from interlace.experiments._deriving_formats import write_as
 from interlace.experiments._deriving_text import overlaps
 from interlace.experiments.prepare import data_key, data_root, prepare
 from interlace.experiments.pretrain import pretrain
+from interlace.experiments.recipe import Recipe, read_recipe
 from interlace.readers import READERS
 from interlace.text.lines import read_lines, write_lines
 from toy_settings import SHORT, TOY, VOCAB
@@ -304,7 +304,9 @@ def test_a_dry_run_tells_what_is_not_asked_for_and_what_stands_in_the_way(root):
 def test_a_dry_run_in_the_toy_corpus_looks_at_its_languages(tmp_path):
     asked = read_recipe("derived/toy:mlm", {"derived.en_x.of": "fr", "derived.en_x.settings.syntax": "{}"})
     assert hindrances(asked) == ["derived.en_x.of: the toy corpus is written in en, es, not in 'fr'"]
-    asked = read_recipe("derived/toy:mlm", {"derived.en_x.transformations": "syntax", "derived.en_x.settings.syntax": "{}"})
+    asked = read_recipe(
+        "derived/toy:mlm", {"derived.en_x.transformations": "syntax", "derived.en_x.settings.syntax": "{}"}
+    )
     assert ["needs a treebank" in told for told in hindrances(asked)] == [True]
 
 

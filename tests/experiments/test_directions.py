@@ -3,10 +3,9 @@
 import pytest
 
 from interlace.core.errors import DataError, SettingsError
-from interlace.experiments import Recipe
-from interlace.experiments._directions import directions, longest_of
-from interlace.experiments._knowledge import KNOWLEDGE, Knowledge
-from interlace.experiments.translate import Speaker
+from interlace.experiments.model_metadata import KNOWLEDGE, Knowledge
+from interlace.experiments.recipe import Recipe, directions, longest_of
+from interlace.experiments.translation import Speaker
 
 CORPORA = {
     "pairs": {"pairs": ["en-de", "en-tr"], "train": ["a.{language}"]},

@@ -11,15 +11,13 @@ import pytest
 from interlace.core.errors import DataError, RunError, SettingsError
 from interlace.data.vocab import Vocab
 from interlace.embeddings import SUBWORDS, WordVectors
-from interlace.experiments import Recipe, change_recipe, read_recipe
 from interlace.experiments import estimate as estimating
-from interlace.experiments._ancestry import Ancestry
-from interlace.experiments._embedding_subwords import subwords_of
-from interlace.experiments._translating import tokenizer_of
-from interlace.experiments.embeddings import learn_vectors
+from interlace.experiments.embeddings import learn_vectors, subwords_of
 from interlace.experiments.estimate import estimate
 from interlace.experiments.evaluate import evaluate, target_of
+from interlace.experiments.lineage import Ancestry
 from interlace.experiments.pretrain import pretrain
+from interlace.experiments.recipe import Recipe, change_recipe, read_recipe, tokenizer_of
 from interlace.models.build import build_model, load
 from toy_settings import SHORT, TOY
 

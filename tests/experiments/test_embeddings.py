@@ -9,10 +9,10 @@ import pytest
 
 from interlace.core.errors import DataError, RunError, SettingsError
 from interlace.embeddings import WordVectors
-from interlace.experiments import RECIPES, Recipe, change_recipe, read_recipe
 from interlace.experiments.embeddings import learn_vectors
 from interlace.experiments.evaluate import evaluate, target_of
 from interlace.experiments.pretrain import pretrain
+from interlace.experiments.recipe import RECIPES, Recipe, change_recipe, read_recipe
 
 STATIC = [name for name in RECIPES.names() if read_recipe(name).embeddings]
 TINY = [name for name in STATIC if name.startswith("tiny/")]

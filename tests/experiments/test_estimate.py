@@ -11,10 +11,9 @@ from typer.testing import CliRunner
 from interlace.cli import application
 from interlace.cli._costs import _duration
 from interlace.core.errors import SettingsError
-from interlace.experiments import Recipe, read_recipe
 from interlace.experiments import estimate as estimating
-from interlace.experiments._estimate_back_translation import Translating, shares
-from interlace.experiments.estimate import estimate
+from interlace.experiments.estimate import Translating, estimate, shares
+from interlace.experiments.recipe import Recipe, read_recipe
 from interlace.models.build import build_model
 from interlace.objectives import _own_translation as own
 

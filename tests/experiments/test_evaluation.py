@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from interlace.data.vocab import Vocab
-from interlace.experiments import read_recipe
+from interlace.experiments.recipe import read_recipe
 
 PUBLIC = read_recipe("evaluation/public")
 DATA = os.environ.get("INTERLACE_DATA", "")

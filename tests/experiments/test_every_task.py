@@ -17,9 +17,9 @@ from typer.testing import CliRunner
 
 from interlace.cli import application
 from interlace.core.errors import InterlaceError, SettingsError
-from interlace.experiments import read_recipe
 from interlace.experiments.prepare import data_root
 from interlace.experiments.pretrain import pretrain
+from interlace.experiments.recipe import read_recipe
 from interlace.experiments.score_store import outcomes_key
 from interlace.tasks import TASKS
 from interlace.tasks._dictionary import read_entries

@@ -5,7 +5,7 @@ import pytest
 
 from interlace.core.errors import DataError
 from interlace.data.vocab import Vocab
-from interlace.experiments.example import Example
+from interlace.experiments.preview import Example
 from interlace.objectives import OBJECTIVES
 
 EXAMPLE = Example()

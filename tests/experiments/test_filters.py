@@ -8,8 +8,8 @@ import tomllib
 import pytest
 
 from interlace.core.errors import MissingDependencyError, SettingsError
-from interlace.experiments import Recipe, read_recipe
 from interlace.experiments.prepare import prepare
+from interlace.experiments.recipe import Recipe, read_recipe
 from interlace.text.lines import write_lines
 
 RECIPE = """

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from interlace.experiments import Recipe
-from interlace.experiments.holding_out import held_out
+from interlace.experiments.held_out import held_out
 from interlace.experiments.prepare import prepare
+from interlace.experiments.recipe import Recipe
 from interlace.models.families import Traits
 from interlace.text.lines import write_lines
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from interlace.data.overlap import TestSet, leaks
-from interlace.experiments import Recipe
-from interlace.experiments.leaks import LEAKS, find_leaks, held_out, kept_leaks, training_text
+from interlace.experiments.contamination import LEAKS, find_leaks, held_out, kept_leaks, training_text
+from interlace.experiments.recipe import Recipe
 from interlace.text import Text
 
 REAL = os.environ.get("INTERLACE_DATA", "")
@@ -135,7 +135,7 @@ def test_development_text_is_looked_for_too(folder, caplog):
 @pytest.fixture
 def asked(monkeypatch):
     """The held-out sets that training text is read for, call by call."""
-    import interlace.experiments.leaks as room
+    import interlace.experiments.contamination as room
 
     calls, find = [], room.find_leaks
     monkeypatch.setattr(

@@ -9,11 +9,11 @@ import pytest
 from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError, RunError, SettingsError
 from interlace.embeddings import WordVectors
-from interlace.experiments import Recipe
-from interlace.experiments.lexicons import keep_dictionaries
+from interlace.experiments.dictionaries import keep_dictionaries
 from interlace.experiments.mixing import build_mixture
 from interlace.experiments.prepare import prepare
 from interlace.experiments.pretrain import pretrain
+from interlace.experiments.recipe import Recipe
 from interlace.models.families import Traits
 from interlace.text.lines import read_lines, write_lines
 

@@ -10,9 +10,9 @@ from interlace.aligners import ALIGNERS
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
 from interlace.core.registry import _GUESTS, register_plugin
-from interlace.experiments import Recipe
-from interlace.experiments.linking import needs, version
 from interlace.experiments.prepare import prepare
+from interlace.experiments.recipe import Recipe
+from interlace.experiments.word_alignment import needs, version
 from interlace.objectives import OBJECTIVES
 from interlace.text.lines import read_lines, write_lines
 

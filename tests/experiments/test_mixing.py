@@ -6,8 +6,8 @@ import pytest
 from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer
 
 from interlace.core.errors import DataError, SettingsError
-from interlace.experiments import Recipe, read_recipe
 from interlace.experiments.pretrain import pretrain
+from interlace.experiments.recipe import Recipe, read_recipe
 from toy_settings import TOY
 
 SMALL = TOY | {

@@ -8,9 +8,9 @@ import os
 import pytest
 
 from interlace.data.vocab import Vocab
-from interlace.experiments import read_recipe
-from interlace.experiments.leaks import find_leaks, held_out
+from interlace.experiments.contamination import find_leaks, held_out
 from interlace.experiments.pretrain import pretrain
+from interlace.experiments.recipe import read_recipe
 from interlace.experiments.studies import read_study
 from interlace.experiments.studies.cells import cells_of
 

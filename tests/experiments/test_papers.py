@@ -2,7 +2,7 @@
 
 import pytest
 
-from interlace.experiments import RECIPES, read_recipe
+from interlace.experiments.recipe import RECIPES, read_recipe
 from interlace.scores.published import placed
 
 FOLDERS = ("xlm", "alm", "weam", "align-mlm")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from interlace.core.errors import DataError, SettingsError
 from interlace.experiments._resuming import digest_of, resuming
-from interlace.experiments.part import Part, Stretch
+from interlace.experiments.translation import Part, Stretch
 from interlace.text.lines import write_lines
 
 

@@ -1,6 +1,6 @@
 """What training really read, by hand."""
 
-from interlace.experiments.provenance import mixture_of
+from interlace.experiments.lineage import mixture_of
 
 
 def step(objective, corpus, tokens, rows, languages=None):

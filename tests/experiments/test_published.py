@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from interlace.core.errors import SettingsError
-from interlace.experiments import RECIPES, read_recipe
-from interlace.experiments._published import Published
+from interlace.experiments.recipe import RECIPES, read_recipe
+from interlace.experiments.sections import Published
 
 QUOTED = [(name, entry) for name in RECIPES.names() for entry in RECIPES.read(name).get("published", [])]
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from interlace.core.errors import DataError, MissingDependencyError, SettingsError
-from interlace.experiments import RECIPES, Recipe, read_recipe
 from interlace.experiments.estimate import estimate
+from interlace.experiments.lineage import differences
 from interlace.experiments.prepare import data_root
 from interlace.experiments.pretrain import pretrain
-from interlace.experiments.provenance import differences
+from interlace.experiments.recipe import RECIPES, Recipe, read_recipe
 from toy_settings import SHORT, TOY, VOCAB
 
 SMALL = TOY | VOCAB

@@ -7,11 +7,11 @@ import pytest
 
 from interlace.core.errors import SettingsError
 from interlace.data.packing import Streams
-from interlace.experiments import Recipe
-from interlace.experiments.holding_out import held_out
+from interlace.experiments.held_out import held_out
 from interlace.experiments.mixing import build_mixture
 from interlace.experiments.prepare import prepare
 from interlace.experiments.pretrain import pretrain
+from interlace.experiments.recipe import Recipe
 from interlace.models.families import Traits
 from interlace.text.lines import write_lines
 

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from interlace.cli import application
-from interlace.experiments import read_recipe
+from interlace.experiments.recipe import read_recipe
 from interlace.tasks import TASKS
 from plain_bert import save_plain_bert
 

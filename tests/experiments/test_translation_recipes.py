@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from interlace.data import Pairs
-from interlace.experiments import RECIPES, read_recipe
-from interlace.experiments._directions import directions
+from interlace.experiments.recipe import RECIPES, directions, read_recipe
 
 NAMES = [name for name in RECIPES.names() if name.startswith(("xlm/unmt:", "xlm/mt-", "alm/mt-"))]
 MASS = [name for name in RECIPES.names() if name.startswith("mass/")]

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from interlace.experiments import RECIPES, read_recipe
 from interlace.experiments.pretrain import pretrain
+from interlace.experiments.recipe import RECIPES, read_recipe
 from toy_settings import TOY
 
 GOLDEN = Path(__file__).with_name("losses.json")

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlace.core.errors import DataError, MissingDependencyError, SettingsError
-from interlace.experiments._link_samples import sample_links
+from interlace.experiments.diagnostics import sample_links
 from interlace.report import read_runs, write_report
 from interlace.report._matrix import draw
 from interlace.report._picture_file import whole

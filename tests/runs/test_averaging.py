@@ -11,13 +11,14 @@ from typer.testing import CliRunner
 
 from interlace.cli import application
 from interlace.core.errors import CheckpointError, DataError, RunError, SettingsError
-from interlace.experiments import averaging, read_recipe
+from interlace.experiments import average as averaging
 from interlace.experiments import pretrain as recipes_pretrain
-from interlace.experiments._claim import finished
-from interlace.experiments.averaging import average
+from interlace.experiments import read_recipe
+from interlace.experiments.average import average
 from interlace.experiments.evaluate import evaluate, target_of
 from interlace.experiments.pretrain import pretrain
-from interlace.experiments.translate import Speaker
+from interlace.experiments.run_state import finished
+from interlace.experiments.translation import Speaker
 from interlace.models.build import load
 from interlace.report import write_report
 

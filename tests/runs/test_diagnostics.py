@@ -8,8 +8,8 @@ import torch
 from safetensors.torch import load_file
 
 from interlace.core.errors import SettingsError
-from interlace.experiments import read_recipe
 from interlace.experiments.pretrain import pretrain
+from interlace.experiments.recipe import read_recipe
 
 ON = {"train.diagnostics.every": "5"}
 DEV = {"corpora.pairs.dev": '["dev.{source}", "dev.{target}"]'}

@@ -7,8 +7,8 @@ import torch
 from safetensors.torch import load_file
 
 from interlace.experiments import pretrain as recipes_pretrain
-from interlace.experiments import read_recipe
 from interlace.experiments.pretrain import pretrain
+from interlace.experiments.recipe import read_recipe
 
 TRANSFORMATIONS = {"train.evaluate_every": "2", "train.patience": "2", "train.checkpoint_every": "4", "train.keep": "1"}
 

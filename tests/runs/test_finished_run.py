@@ -7,8 +7,8 @@ import torch
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 from interlace.core.errors import RunError
-from interlace.experiments import read_recipe
 from interlace.experiments.pretrain import pretrain
+from interlace.experiments.recipe import read_recipe
 from interlace.models.build import load
 
 FIELDS = ("input_ids", "attention_mask", "token_type_ids", "position_ids")

@@ -6,8 +6,8 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from interlace.experiments import read_recipe
 from interlace.experiments.pretrain import pretrain
+from interlace.experiments.recipe import read_recipe
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -40,7 +40,7 @@ watch = lambda step: None
 DRIVER = """
 import os, pathlib, signal, sys
 {killer}
-from interlace.experiments import read_recipe
+from interlace.experiments.recipe import read_recipe
 from interlace.experiments.pretrain import pretrain
 pretrain(read_recipe(sys.argv[1]), pathlib.Path(sys.argv[2]), watch)
 """

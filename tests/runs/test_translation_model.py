@@ -11,10 +11,10 @@ from safetensors.torch import load_file, save_file
 
 from interlace.core.errors import SettingsError
 from interlace.data.vocab import Vocab
-from interlace.experiments import Recipe, read_recipe
 from interlace.experiments.evaluate import _open
 from interlace.experiments.prepare import prepare
 from interlace.experiments.pretrain import pretrain
+from interlace.experiments.recipe import Recipe, read_recipe
 from interlace.experiments.score_store import model_key
 from interlace.models.build import build_model, load
 from interlace.models.seq2seq import Seq2Seq

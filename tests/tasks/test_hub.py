@@ -8,8 +8,8 @@ import pytest
 
 from interlace.core.errors import SettingsError
 from interlace.data.vocab import Vocab
-from interlace.experiments import CorpusGroup, read_recipe
-from interlace.experiments.leaks import held_out
+from interlace.experiments.contamination import held_out
+from interlace.experiments.recipe import CorpusGroup, read_recipe
 from interlace.readers.hub import HubTable
 from interlace.tasks import TASKS
 

@@ -11,8 +11,8 @@ from interlace.core.ragged import Ragged
 from interlace.data import Sentences
 from interlace.data.packing import Streams
 from interlace.data.vocab import Vocab
-from interlace.experiments import Recipe
-from interlace.experiments.holding_out import held_out
+from interlace.experiments.held_out import held_out
+from interlace.experiments.recipe import Recipe
 from interlace.models.build import from_shape
 from interlace.models.settings import Shape
 from interlace.objectives import Resources, Term

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from interlace.experiments.example import Example
+from interlace.experiments.preview import Example
 from interlace.objectives import OBJECTIVES, Batch
 from interlace.training.preview import preview_batch
 

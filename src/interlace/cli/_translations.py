@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from interlace.experiments.part import Stretch
-    from interlace.experiments.translate import Interpreter, Window
+    from interlace.experiments.translation import Interpreter, Stretch, Window
     from interlace.models.translator import Translation
 
 log = logging.getLogger(__name__)

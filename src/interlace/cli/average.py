@@ -20,8 +20,8 @@ def average(
 ) -> None:
     """Average the weights of a run's last checkpoints into a finished run, with its model in model/."""
     load_plugins(code)
-    from interlace.experiments.averaging import AVERAGED
-    from interlace.experiments.averaging import average as mean
+    from interlace.experiments.average import AVERAGED
+    from interlace.experiments.average import average as mean
 
     mean(run, into, last)
     made = json.loads((into / AVERAGED).read_text(encoding="utf-8"))

@@ -42,10 +42,9 @@ def back_translate(
     load_plugins(code)
     from interlace.cli._progress import watching
     from interlace.cli._translations import saying
-    from interlace.experiments.back_translating import BackTranslating
-    from interlace.experiments.back_translating import back_translate as make
-    from interlace.experiments.part import Part
-    from interlace.experiments.translate import Interpreter, must_say
+    from interlace.experiments.back_translation import BackTranslating
+    from interlace.experiments.back_translation import back_translate as make
+    from interlace.experiments.translation import Interpreter, Part, must_say
 
     settings = _settings({"tag": tag} if tag else {}, sets, BackTranslating)
     must_say([run], source, target)

@@ -30,8 +30,8 @@ def check(
 
     with watching() as watch:
         if is_recipe(what):
-            from interlace.experiments import read_recipe
             from interlace.experiments.checking import check_recipe
+            from interlace.experiments.recipe import read_recipe
 
             checked = check_recipe(read_recipe(what[0], parse_changes(changes)), watch)
             reports, cost = checked.reports, checked.cost

@@ -28,9 +28,9 @@ def demo(
     """Text alone, with translations (ALM), with a dictionary (ALIGN-MLM): compared on the toy corpus, in minutes."""
     from interlace.cli._progress import training_bar
     from interlace.cli._tables import comparison_table
-    from interlace.experiments import read_recipe
     from interlace.experiments.evaluate import evaluate, target_of
     from interlace.experiments.pretrain import pretrain
+    from interlace.experiments.recipe import read_recipe
     from interlace.report import write_report
 
     start = time.perf_counter()

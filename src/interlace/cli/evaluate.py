@@ -27,9 +27,9 @@ def evaluate(
     load_plugins(code)
     from interlace.cli._progress import training_bar
     from interlace.cli._tables import score_table
-    from interlace.experiments import change_recipe, read_recipe
     from interlace.experiments.evaluate import IncompleteError, target_of
     from interlace.experiments.evaluate import evaluate as run
+    from interlace.experiments.recipe import change_recipe, read_recipe
 
     _must_be_no_study(Path(model))
     given = parse_changes(changes)

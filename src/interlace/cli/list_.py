@@ -43,7 +43,7 @@ def list_(
 def _find(room: str, name: str) -> list[dict[str, Any]]:
     from interlace.cli._published import listed_papers, listed_rows
     from interlace.core.errors import SettingsError, did_you_mean
-    from interlace.experiments import RECIPES
+    from interlace.experiments.recipe import RECIPES
     from interlace.experiments.studies import STUDIES
     from interlace.scores.published import papers
 
@@ -96,7 +96,7 @@ def _recipes(name: str) -> list[dict[str, Any]]:
 
     The list reads the files alone: a recipe whose words need a package that is not there is listed too.
     """
-    from interlace.experiments import RECIPES, Recipe, read_recipe
+    from interlace.experiments.recipe import RECIPES, Recipe, read_recipe
 
     if name:
         rows = _settings(Recipe, outer=read_recipe(name))

@@ -24,7 +24,7 @@ def pretrain(
     """Pre-train what a recipe says; the same command goes on where a stopped run left off."""
     load_plugins(code)
     from interlace.core.errors import SettingsError
-    from interlace.experiments import read_recipe
+    from interlace.experiments.recipe import read_recipe
 
     read = read_recipe(recipe, parse_changes(changes))
     if dry_run:

@@ -10,7 +10,7 @@ import typer
 from interlace.cli import Code, Json, load_plugins, output
 
 if TYPE_CHECKING:
-    from interlace.experiments.example import Example
+    from interlace.experiments.preview import Example
     from interlace.objectives import Objective
 
 _Changes = Annotated[
@@ -87,7 +87,7 @@ def _before(example: Example, objective: Objective) -> list[str]:
 
 def _example(source: str, target: str, links: str, languages: str, word_tokenizer: str) -> Example:
     from interlace.core.errors import SettingsError
-    from interlace.experiments.example import Example
+    from interlace.experiments.preview import Example
 
     codes = languages.split(",")
     if len(codes) != 2 or not all(codes) or codes[0] == codes[1]:

@@ -80,8 +80,7 @@ def translate(
     """Translate lines, one a line, in order: interlace translate RUN --from en --to de < in > out."""
     load_plugins(code)
     from interlace.cli._translations import Form, Work
-    from interlace.experiments.part import Part
-    from interlace.experiments.translate import Interpreter, must_say
+    from interlace.experiments.translation import Interpreter, Part, must_say
 
     taken = Part.read(part)
     if taken.of > 1 and input_ is None:

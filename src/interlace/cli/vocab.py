@@ -20,7 +20,7 @@ def vocab(
 ) -> None:
     """Learn shared subwords over languages and save them as an ordinary tokenizer."""
     from interlace.data.vocab import Vocab
-    from interlace.experiments._vocab import VocabSettings
+    from interlace.experiments.sections import VocabSettings
     from interlace.text.lines import read_lines
 
     by_language: dict[str, list[Path]] = {}

@@ -13,7 +13,7 @@ from interlace.experiments._deriving_files import must_have_sources, wanted_file
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from interlace.experiments import Recipe
+    from interlace.experiments.recipe import Recipe
 
 
 def hindrances(recipe: Recipe) -> list[str]:

@@ -11,8 +11,8 @@ from string import Formatter
 from typing import TYPE_CHECKING, Any
 
 from interlace.core.errors import DataError, SettingsError
-from interlace.experiments._align import AlignSettings, names_of
 from interlace.experiments._text import filters_of
+from interlace.experiments.sections import AlignSettings, names_of
 from interlace.readers import READERS
 from interlace.tasks._files import FileQuery, MissingDataError, named
 from interlace.tasks._learnt import DictionaryTask
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from interlace.data.filters import Filter
-    from interlace.experiments import CorpusGroup, Recipe
+    from interlace.experiments.recipe import CorpusGroup, Recipe
     from interlace.readers import Reader
     from interlace.tasks import Task
 

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from interlace.derived import Derived, Transformation
-    from interlace.experiments import Recipe
     from interlace.experiments._deriving_files import Same, Sides, Source, Words
+    from interlace.experiments.recipe import Recipe
     from interlace.text.normalise import Normalise
     from interlace.text.words import WordTokenizer
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from interlace.experiments.part import Stretch
+    from interlace.experiments.translation import Stretch
 
 log = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from interlace.data.filters import Filter
-    from interlace.experiments import CorpusGroup, Recipe
+    from interlace.experiments.recipe import CorpusGroup, Recipe
     from interlace.text import Text, TextPairs
 
 

@@ -8,24 +8,26 @@ from __future__ import annotations
 
 import json
 import re
+from html import escape
 from pathlib import Path
+from statistics import mean, stdev
 from typing import TYPE_CHECKING, Any
 
-from interlace.experiments import Recipe
-from interlace.experiments._card_data import DIGEST
-from interlace.experiments._card_text import code_block, flat, leaf, mean_and_spread, plain, plural, table, whole
-from interlace.experiments._card_translation import library
-from interlace.experiments._card_translation import loading as translation
-from interlace.experiments._card_translation import origin as decoder_origin
-from interlace.experiments._translating import tokenizer_of
+from interlace.data.cache import content_key
+from interlace.data.parallel import ParallelCorpus
+from interlace.experiments.recipe import Recipe, directions, tokenizer_of
+from interlace.experiments.sections import AlignSettings
+from interlace.experiments.word_alignment import needs
+from interlace.models.families import SEQ2SEQ
 from interlace.text.lines import atomic
 from interlace.training.callbacks import early_stopping_cost
 from interlace.training.run_folder import METRICS, RECIPE, RUN, SCORES, read_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from interlace.experiments import ObjectiveEntry
+    from interlace.experiments.prepare import AnyCorpus, Materials
+    from interlace.experiments.recipe import CorpusGroup, ObjectiveEntry
 
 CARD = "README.md"
 _HUB_NAME = re.compile(r"[\w][\w.-]*(/[\w][\w.-]*)?")
@@ -93,13 +95,13 @@ def _base(recipe: Recipe) -> str | None:
 def _title(recipe: Recipe, about: dict[str, Any]) -> str:
     start = recipe.model.start
     if start is None:
-        origin = "It was trained from scratch"
+        begun = "It was trained from scratch"
     else:
         base = _base(recipe)
-        origin = (
+        begun = (
             f"It goes on from [{base}](https://huggingface.co/{base})" if base else f"It goes on from `{leaf(start)}`"
         )
-    said = f"{origin} with interlace, on {', '.join(recipe.languages)}.{decoder_origin(recipe)}{_table(about)}"
+    said = f"{begun} with interlace, on {', '.join(recipe.languages)}.{origin(recipe)}{_table(about)}"
     return "\n\n".join(part for part in (f"# {plain(recipe.name)}", plain(recipe.about), said) if part)
 
 
@@ -114,7 +116,7 @@ def _table(about: dict[str, Any]) -> str:
 
 def _loading(recipe: Recipe, config: dict[str, Any]) -> str:
     if recipe.seq2seq:
-        return "\n\n".join(["## How to load it", *translation(recipe, config, _PLACE)])
+        return "\n\n".join(["## How to load it", *loading(recipe, config, _PLACE)])
     kind = "AutoModelForCausalLM" if recipe.causal else "AutoModelForMaskedLM"
     code = code_block(
         "python",
@@ -272,3 +274,177 @@ def _versions(about: dict[str, Any]) -> str:
 def _settings(values: dict[str, Any]) -> str:
     said = ", ".join(f"{key} = {leaf(value)}" for key, value in flat(values))
     return f" ({said})" if said else ""
+
+
+# FROM _card_data:
+# What a run was trained on, for its records and its model card: files by name and hash, sizes, what was left out.
+
+
+DIGEST = "BLAKE2b, 128 bit"
+
+
+def data_of(recipe: Recipe, materials: Materials) -> list[dict[str, Any]]:
+    """A row a corpus and split: its files without the folders they stand in, its rows and subwords, who linked it."""
+    rows = []
+    for name, group in recipe.corpora.items():
+        for corpus, key in zip([*group.languages, *group.pairs], materials.groups[name], strict=True):
+            for split, built in (("train", materials.train), ("dev", materials.dev)):
+                if key in built:
+                    row = _row(recipe, group, corpus, split, built[key], materials.root)
+                    if split == "train" and isinstance(built[key], ParallelCorpus) and needs(recipe, name, key):
+                        row["aligner"] = (recipe.align or AlignSettings()).name
+                    rows.append({"corpus": key, "group": name, **row})
+    return rows
+
+
+def _row(recipe: Recipe, group: CorpusGroup, corpus: str, split: str, built: AnyCorpus, root: Path) -> dict[str, Any]:
+    paths = [] if recipe.toy is not None else group.files(split, corpus, root)
+    notes = {"empty": built.meta.get("skipped", 0), **(built.meta.get("notes") or {})}
+    return {
+        "split": split,
+        "languages": corpus.split("-"),
+        "rows": len(built),
+        "subwords": sum(built.counts["subwords"].values()),
+        "left_out": {what: count for what, count in notes.items() if count},
+        "files": [{"name": path.name, "bytes": path.stat().st_size, "digest": content_key(path)} for path in paths],
+    }
+
+
+# FROM _card_text:
+# Markdown for model cards.
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """A table; bars and line ends in cells are made harmless."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(_cell(cell) for cell in line)} |" for line in lines)
+
+
+def code_block(language: str, *lines: str) -> str:
+    """Fenced code."""
+    return "\n".join([f"```{language}", *lines, "```"])
+
+
+def whole(number: float) -> str:
+    """`12,345`."""
+    return f"{round(number):,}"
+
+
+def plural(number: int, noun: str) -> str:
+    """`1 seed`, `3 seeds`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def mean_and_spread(values: Sequence[float]) -> str:
+    """`81.3 ± 0.4`, a value by itself, or nothing."""
+    if not values:
+        return ""
+    if len(values) == 1:
+        return f"{values[0]:.4g}"
+    return f"{mean(values):.4g} ± {stdev(values):.2g}"
+
+
+def plain(data: Any) -> Any:
+    """Text that somebody wrote, also inside lists and mappings, as it may stand in a card: no HTML, no end of code."""
+    if isinstance(data, str):
+        return escape(data, quote=False).replace("`", "'")
+    if isinstance(data, dict):
+        return {plain(key): plain(value) for key, value in data.items()}
+    return [plain(value) for value in data] if isinstance(data, list | tuple) else data
+
+
+def leaf(value: Any) -> str:
+    """A value to show; of a path only the last part, for cards tell nothing of a machine."""
+    if isinstance(value, str):
+        return str(plain(value.rstrip("/\\").replace("\\", "/").rpartition("/")[2]))
+    if isinstance(value, list | tuple):
+        return ", ".join(map(leaf, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def flat(data: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """`a.b` and value of each leaf."""
+    if isinstance(data, dict):
+        for key, value in data.items():
+            yield from flat(value, f"{path}.{key}" if path else str(key))
+    else:
+        yield plain(path), data
+
+
+def _cell(value: Any) -> str:
+    return " ".join(str(value).replace("|", "\\|").split())
+
+
+# FROM _card_translation:
+# What a card says of a translation model: directions, how it is opened, and how its decoder is asked.
+
+
+_PLAIN = SEQ2SEQ[0]
+
+
+def library(config: Mapping[str, Any]) -> str:
+    """Whose class opens a model with this configuration."""
+    return "interlace" if config.get("model_type") == SEQ2SEQ[1] else "transformers"
+
+
+def origin(recipe: Recipe) -> str:
+    """Where the decoder comes from, where that is not where the encoder does."""
+    decoder = recipe.model.decoder
+    if not recipe.seq2seq or decoder is None:
+        return ""
+    if decoder.shape is not None or decoder.take == "none":
+        trained = decoder.table == "shared" and recipe.model.start is not None and recipe.model.take != "none"
+        but = ", but for the table of subwords, which is the encoder's" if trained else ""
+        return f" Its decoder was drawn fresh{but}."
+    what = "" if decoder.take == "whole" else "the table of subwords of "
+    return f" Its decoder began from {what}`{leaf(decoder.start)}`." if decoder.start is not None else ""
+
+
+def loading(recipe: Recipe, config: Mapping[str, Any], place: str) -> Iterator[str]:
+    """Paragraphs and code."""
+    learnt = list(directions(recipe))
+    source, target = learnt[0] if learnt else (recipe.languages[0], recipe.languages[-1])
+    if learnt:
+        yield f"It translates {', '.join('-'.join(direction) for direction in learnt)}."
+    yield code_block("sh", f"interlace translate {place} --from {source} --to {target} < in.txt > out.txt")
+    yield from _plain(config, target, place) if config.get("model_type") == _PLAIN else _own(place)
+
+
+def _plain(config: Mapping[str, Any], target: str, place: str) -> Iterator[str]:
+    yield f"In plain transformers, the decoder's first subword says which language it writes, such as `<2{target}>`:"
+    rows = config.get("encoder", {}).get("interlace_languages") or {}
+    given = [
+        "from transformers import AutoTokenizer, EncoderDecoderModel",
+        f'model = EncoderDecoderModel.from_pretrained("{place}")',
+        f'tokenizer = AutoTokenizer.from_pretrained("{place}")',
+        'read = tokenizer("...", return_tensors="pt")',
+        f'start = tokenizer.convert_tokens_to_ids("<2{target}>")',
+        f"written = model.generate(**read, decoder_start_token_id=start, num_beams=4, max_new_tokens={_most(config)})",
+        "print(tokenizer.batch_decode(written, skip_special_tokens=True))",
+    ]
+    yield code_block("python", *given)
+    if rows:
+        ids = ", ".join(f"{language} {row}" for language, row in sorted(rows.items(), key=lambda pair: pair[1]))
+        yield (
+            f"The model adds a vector of the language to every subword on both sides. Give their numbers as "
+            f"`token_type_ids`, as long as what is read, and as `decoder_token_type_ids`, one a row: {ids}."
+        )
+
+
+def _most(config: Mapping[str, Any]) -> int:
+    """Subwords that may follow the first; RoBERTa keeps the positions up to the padding's."""
+    decoder = config.get("decoder", {})
+    kept = int(decoder.get("pad_token_id") or 0) + 1 if "roberta" in str(decoder.get("model_type")) else 0
+    return min(100, int(decoder.get("max_position_embeddings", 101)) - kept - 1)
+
+
+def _own(place: str) -> Iterator[str]:
+    yield "transformers has no such decoder: interlace opens the model, and transformers its encoder."
+    yield code_block(
+        "python",
+        "from interlace.models.build import load",
+        "from transformers import AutoModel, AutoTokenizer",
+        f'model = load("{place}")',
+        f'encoder = AutoModel.from_pretrained("{place}", subfolder="encoder")',
+        f'tokenizer = AutoTokenizer.from_pretrained("{place}", subfolder="encoder")',
+    )

@@ -10,7 +10,7 @@ from interlace.data.filters import build_filters
 from interlace.data.inspection import Report, Watch, no_progress
 from interlace.data.inspection.corpora import Inspector
 from interlace.data.inspection.leaks import Leaks
-from interlace.experiments.leaks import held_out
+from interlace.experiments.contamination import held_out
 from interlace.experiments.prepare import data_root
 from interlace.text.scripts import UNSPACED, scripts_of
 from interlace.text.words import WORD_TOKENIZERS
@@ -18,7 +18,7 @@ from interlace.text.words import WORD_TOKENIZERS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from interlace.experiments import CorpusGroup, Recipe
+    from interlace.experiments.recipe import CorpusGroup, Recipe
     from interlace.text import Text
 
 _SPACED, _UNSPACED = 4.5, 1.5  # characters a subword: of alphabets, and of scripts without blanks

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
     from interlace.core.settings import Settings
     from interlace.derived import Transformation
-    from interlace.experiments import Recipe
     from interlace.experiments._deriving_files import Source, Wanted
     from interlace.experiments._deriving_text import Maker
+    from interlace.experiments.recipe import Recipe
 
 log = logging.getLogger(__name__)
 

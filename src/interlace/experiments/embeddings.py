@@ -11,33 +11,38 @@ import logging
 import time
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from itertools import chain, combinations
+from itertools import chain, combinations, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.progress import no_progress
 from interlace.data.cache import cached
+from interlace.data.corpus import Corpus
 from interlace.embeddings import SUBWORDS, EmbeddingSources, WordVectors, languages_in
-from interlace.experiments._claim import claim, finished
-from interlace.experiments._embedding_subwords import subwords_of
+from interlace.embeddings.concat import Mixed
 from interlace.experiments._text import text_key, training_lines, training_pairs
-from interlace.experiments.lexicons import write_drawn
-from interlace.experiments.prepare import data_root
+from interlace.experiments.dictionaries import write_drawn
+from interlace.experiments.prepare import data_root, prepare
+from interlace.experiments.run_state import claim, finished
 from interlace.objectives._lexicons import Drawn, Part, draw
 from interlace.tasks import TASKS
 from interlace.text.lines import atomic_folder, read_lines, writing
 from interlace.training.run_folder import RUN, VECTORS, locked, write_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from interlace.core.progress import Progress
     from interlace.data.vocab import Vocab
     from interlace.embeddings import CrossLingualVectors
-    from interlace.experiments import CorpusGroup, Recipe
-    from interlace.experiments._embeddings import EmbeddingSettings
+    from interlace.experiments.recipe import CorpusGroup, Recipe
+    from interlace.experiments.sections import EmbeddingSettings
     from interlace.tasks import Task
     from interlace.text import Text
 
@@ -83,7 +88,7 @@ def _described(recipe: Recipe, learnt: CrossLingualVectors, seconds: dict[str, f
     """The content of `run.json`."""
     import torch
 
-    from interlace.experiments.provenance import environment
+    from interlace.experiments.lineage import environment
 
     vectors = learnt.vectors.values()
     return {
@@ -112,9 +117,6 @@ def static_vectors(folder: str, tasks: Mapping[str, Task]) -> dict[str, WordVect
             able = ", ".join(other for other in TASKS.names() if TASKS.get(other).static)
             raise DataError(f"{name}: needs a model that reads sentences, but {folder} holds word vectors, for {able}")
     return {language: WordVectors.load(folder, language) for language in languages}
-
-
-# ---- what methods learn from ----
 
 
 def _sources(recipe: Recipe, settings: EmbeddingSettings) -> tuple[EmbeddingSources, Vocab | None]:
@@ -206,3 +208,54 @@ def _texts(recipe: Recipe, group: CorpusGroup, corpus: str, place: int, root: Pa
     if "-" not in corpus:
         return training_lines(recipe, group, corpus, root)
     return ((pair.source, pair.target)[place] for pair in training_pairs(recipe, group, corpus, root))
+
+
+# FROM _embedding_subwords:
+# The text of all languages as lines of subwords, as a model reads it: what vectors of subwords are learnt from.
+
+
+_ROWS = 8192  # lines that are spelt at a time
+
+
+def subwords_of(recipe: Recipe) -> tuple[Vocab, Iterable[Sequence[str]]]:
+    """The recipe's vocabulary, and the lines of all languages in its subwords, which can be read again.
+
+    Lines come out of the corpora that a model of the same text and vocabulary learns from, each language spread evenly
+    over the whole.
+
+    Raises:
+        DataError: a language has no training text, or what `prepare` finds wrong.
+    """
+    materials = prepare(recipe, dev=False)
+    corpora = [corpus for corpus in materials.readable.values() if isinstance(corpus, Corpus)]
+    names = _names(materials.vocab)
+    texts = {
+        language: _Spelt([corpus for corpus in corpora if corpus.language == language], names)
+        for language in recipe.languages
+    }
+    if silent := [language for language, text in texts.items() if not text.corpora]:
+        raise DataError(f"recipe {recipe.name!r}: there is no training text of {silent[0]!r}")
+    return materials.vocab, Mixed(texts)
+
+
+def _names(vocab: Vocab) -> NDArray[np.object_]:
+    """(V,) what the tokenizer calls each id; ids without a name do not come in text."""
+    names = np.full(vocab.size, "", object)
+    for name, number in vocab.tokenizer.get_vocab(with_added_tokens=True).items():
+        names[number] = name
+    return names
+
+
+class _Spelt:
+    """The lines of some corpora in subwords; unlike a generator, it can be read again."""
+
+    def __init__(self, corpora: list[Corpus], names: NDArray[np.object_]) -> None:
+        self.corpora = corpora
+        self._names = names
+
+    def __iter__(self) -> Iterator[list[str]]:
+        for corpus in self.corpora:
+            for start in range(0, len(corpus), _ROWS):
+                ids = corpus.take(np.arange(start, min(start + _ROWS, len(corpus)))).ids
+                spelt = self._names[ids.values].tolist()
+                yield from (spelt[first:last] for first, last in pairwise(ids.offsets.tolist()))

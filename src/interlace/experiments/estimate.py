@@ -8,32 +8,36 @@ on the way, fine-tuning, and building the data.
 
 from __future__ import annotations
 
+import os
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interlace.core.errors import InterlaceError, SettingsError
-from interlace.core.schedules import values_of
+from interlace.core.errors import DataError, InterlaceError, SettingsError
+from interlace.core.ragged import Ragged
+from interlace.core.schedules import value_at, values_of
+from interlace.data import Sentences
 from interlace.data._kinds import ROLES, word_level_tokenizer
 from interlace.data.vocab import Vocab
 from interlace.experiments._deriving_check import hindrances
-from interlace.experiments._estimate_back_translation import Translating, shares
-from interlace.experiments._estimate_text import training_files
-from interlace.experiments._translating import tokenizer_of
+from interlace.experiments.recipe import tokenizer_of
 from interlace.models.build import build_model
 from interlace.models.token_embeddings import read_vectors
+from interlace.objectives import Resources
 from interlace.objectives._seq2seq import Seq2SeqObjective
+from interlace.objectives.back_translation import BackTranslation
+from interlace.text.lines import must_exist
 from interlace.training.device import resolved
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     import torch
 
-    from interlace.experiments import Recipe
-    from interlace.experiments._estimate_text import Text
+    from interlace.experiments.recipe import Recipe
     from interlace.models.backbone import Backbone
     from interlace.models.settings import ModelSettings
     from interlace.objectives import Objective
@@ -60,6 +64,28 @@ class Cost:
     memory: int
     hours: float
     translating: float = 0.0
+
+
+# FROM _estimate_text:
+# The files of training text that an estimate counts.
+
+
+@dataclass(frozen=True)
+class Text:
+    """Files of training text: how many, bytes of those that are there, and the paths of the others."""
+
+    files: int
+    bytes: int
+    missing: list[str]
+
+    @property
+    def told(self) -> str:
+        """How many are missing, and of the first the nearest that is there."""
+        try:
+            why = str(must_exist(self.missing[0]))  # it has come meanwhile
+        except DataError as error:
+            why = str(error)
+        return f"{len(self.missing)} of {self.files} files are not there: {why}"
 
 
 @dataclass(frozen=True)
@@ -263,3 +289,79 @@ def _predicted(objective: Any) -> float:
     """The greatest share of its subwords that an objective predicts."""
     masking = getattr(objective, "masking", None)
     return 1.0 if masking is None else max(values_of(str(masking.rate)))
+
+
+def training_files(recipe: Recipe) -> Text | None:
+    """The files that a recipe trains on; None for the toy corpus, which is written when it is wanted."""
+    if recipe.toy is not None:
+        return None
+    root = Path(os.path.expandvars(recipe.data_root or ".")).expanduser()
+    made = recipe.derived  # of other files, which are counted
+    named = [
+        file
+        for group in recipe.corpora.values()
+        for corpus in (*group.languages, *group.pairs)
+        if not made.keys() & set(corpus.split("-"))
+        for file in group.files("train", corpus, root)
+    ]
+    files = list(dict.fromkeys(named))
+    here = [file for file in files if file.is_file()]
+    return Text(len(files), sum(file.stat().st_size for file in here), [str(f) for f in files if f not in set(here)])
+
+
+# FROM _estimate_back_translation:
+# What back-translation adds to the cost of a run: its own updates, the translations that they make first included.
+
+
+_LOOKS = 200  # steps at which weights are looked at
+
+
+class Translating:
+    """Updates of an objective that translates first, on random sentences of its longest rows.
+
+    Translations are as long as the sentences: a model that has not learnt to translate ends anywhere.
+    """
+
+    def __init__(self, objective: BackTranslation, backbone: Backbone, vocab: Vocab, languages: list[str]) -> None:
+        self._objective = objective.model_copy(update={"reuse": 1, "max_ratio": 1.0, "max_extra": 0})
+        prepared = self._objective.prepare(Resources(vocab, backbone.traits, languages=tuple(languages)))
+        end = vocab.begin  # stands for the end, which a model may say at once; this it says only where it must
+        self._prepared = replace(
+            prepared,
+            roles=np.array([vocab.begin, end, vocab.pad, vocab.size], np.int64),
+            never=np.setdiff1d(vocab.special_ids, [end]),
+        )
+        several = (name for name in languages if set(prepared.through) - {name})
+        self._language = next(several, languages[0])  # of which making a batch says that there is no other
+        self._length = min(objective.max_length, backbone.traits.max_length or objective.max_length) - 2
+        self._backbone = backbone
+
+    @property
+    def row(self) -> int:
+        """Subwords of a row, on both sides."""
+        return 2 * (self._length + 2)
+
+    def loss(self, rows: int, device: torch.device) -> Callable[[], torch.Tensor]:
+        """What computes the loss of a batch of so many rows."""
+        rng = np.random.default_rng(0)
+        flat = rng.choice(self._prepared.vocab.regular_ids, rows * self._length).astype(np.int32)
+        ids = Ragged.from_lengths(flat, [self._length] * rows)
+        sentences = Sentences(ids, Ragged(ids.columns().astype(np.int32), ids.offsets), self._language)
+        batch = self._objective.batch(sentences, self._prepared, 0, rng).to(device)
+        heads = self._objective.modules(self._backbone)
+        return lambda: self._objective.loss(self._backbone, heads, batch)[self._objective.term].total
+
+
+def shares(recipe: Recipe) -> Iterator[tuple[BackTranslation, float]]:
+    """Each objective of the recipe that translates first, and the share of all updates for which it does."""
+    steps = np.linspace(1, recipe.train.steps, _LOOKS).round().astype(int).tolist()
+    weights = {
+        name: np.array([value_at(entry.weight, step) for step in steps]) for name, entry in recipe.objectives.items()
+    }
+    if recipe.train.alternate:
+        weights = {name: (each > 0).astype(float) for name, each in weights.items()}
+    total = np.maximum(sum(weights.values()), 1e-12)
+    for name, each in weights.items():
+        objective = recipe.objective(name)
+        if isinstance(objective, BackTranslation):
+            yield objective, float((each / total).mean()) / objective.reuse

@@ -11,20 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 from interlace.core.errors import DataError, InterlaceError, RunError
 from interlace.data.vocab import Vocab
-from interlace.experiments import Recipe
-from interlace.experiments._knowledge import Knowledge
-from interlace.experiments._within_memory import score_within_memory
 from interlace.experiments.card import write_card
+from interlace.experiments.contamination import kept_leaks
 from interlace.experiments.embeddings import static_vectors
-from interlace.experiments.leaks import kept_leaks
+from interlace.experiments.model_metadata import Knowledge
 from interlace.experiments.prepare import data_root
+from interlace.experiments.recipe import Recipe, with_directions
 from interlace.experiments.score_store import ScoreStore, identity_of, model_key, with_files
 from interlace.models.build import load
 from interlace.models.checkpoint_files import find_checkpoint
 from interlace.tasks._translating import Translating
 from interlace.training.device import accelerator_for
 from interlace.training.evaluation_job import EvaluationJob
-from interlace.training.fine_tuning import fine_tune_runs, readable, remove_other_sweeps, remove_sweep
+from interlace.training.fine_tuning import fine_tune_runs, readable, remove_other_sweeps, remove_sweep, score_run
 from interlace.training.predictions import safe_file_name
 from interlace.training.run_folder import EVALUATION, RECIPE, RUN, VECTORS, locked, read_json, write_json
 
@@ -151,10 +150,12 @@ def _task(target: Target, name: str) -> Task:
     task = target.recipe.evaluate.task(name).after(target.run)
     if not isinstance(task, Translating):
         return task
-    known = Knowledge.of(target.trained) if target.trained is not None else Knowledge.read(find_checkpoint(target.model))
+    known = (
+        Knowledge.of(target.trained) if target.trained is not None else Knowledge.read(find_checkpoint(target.model))
+    )
     if known is None:
         return task
-    task, learnt = known.directed(task, target.recipe), known.longest
+    task, learnt = with_directions(task, target.recipe, known.longest), known.longest
     asked = [str(task.direction(language)) for language in task.targets or target.recipe.evaluate.targets]
     if guessed := [direction for direction in asked if direction not in learnt]:
         log.warning(
@@ -174,7 +175,9 @@ class IncompleteError(RunError):
 
 def _score(target: Target, model: str, store: ScoreStore, cells: list[EvaluationJob]) -> list[InterlaceError]:
     """What is missing of one task, a cell a seed; what cannot be scored is told and costs the rest nothing."""
-    planned = [(cell, fit, identity_of(target.recipe, model, cell, fit)) for cell in cells for fit in fine_tune_runs(cell)]
+    planned = [
+        (cell, fit, identity_of(target.recipe, model, cell, fit)) for cell in cells for fit in fine_tune_runs(cell)
+    ]
     if not planned:
         name = cells[0].name
         raise DataError(f"{name}: no language to score it in; name some: --set 'evaluate.tasks.{name}.targets=[..]'")
@@ -279,3 +282,39 @@ def _open(model: str, task: Task, vocab: Vocab | None = None) -> Backbone:
 
     found = load(model, vocab)
     return found.encoder if isinstance(found, Seq2Seq) and task.learner() is not None else found
+
+
+# FROM _within_memory:
+# A task that the GPU's memory does not hold: told with what makes it smaller, so that the other tasks go on.
+
+
+def score_within_memory(cell: EvaluationJob, fit: FineTuneRun) -> list[Score]:
+    """The rows of one fine-tuning, or of a probe.
+
+    Raises:
+        RunError: it does not fit; names the settings to change. Of several processes the others would wait for ever
+            for the one that went on, so there it is torch's error, which ends them all.
+        InterlaceError: as `score_run`.
+    """
+    import torch
+
+    try:
+        return score_run(cell, fit)
+    except torch.OutOfMemoryError:
+        if cell.accelerator.num_processes > 1:
+            raise
+    cell.accelerator.free_memory()  # outside of `except`, where what the task held is free again
+    raise RunError(f"{cell.name}: the GPU's memory does not hold this task{_cure(cell)}")
+
+
+def _cure(cell: EvaluationJob) -> str:
+    """The settings of a task that its memory follows, halved, as the end of a message."""
+    task = cell.task
+    found = {
+        "tuning.tokens_per_batch": task.tuning.tokens_per_batch if task.learner() else None,
+        "tokens_per_batch": getattr(task, "tokens_per_batch", None),
+        "max_length": getattr(task, "max_length", None),
+    }
+    halved = {name: value // 2 for name, value in found.items() if isinstance(value, int) and value >= 32}
+    told = [f"--set evaluate.tasks.{cell.name}.{name}={value}" for name, value in halved.items()]
+    return f"; smaller batches and shorter rows need less: {' or '.join(told)}" if told else ""

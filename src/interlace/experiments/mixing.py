@@ -14,7 +14,7 @@ from interlace.data.layout import SPECIALS
 from interlace.data.packing import Streams
 from interlace.data.parallel import ParallelCorpus
 from interlace.data.sampling import BucketPlan, StreamPlan
-from interlace.experiments.lexicons import lexicons_of
+from interlace.experiments.dictionaries import lexicons_of
 from interlace.experiments.prepare import sides_of
 from interlace.objectives import Resources
 from interlace.training.mixture import BucketedBatches, Mixture, MixtureSource, StreamedBatches
@@ -22,8 +22,8 @@ from interlace.training.mixture import BucketedBatches, Mixture, MixtureSource, 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from interlace.experiments import Recipe
     from interlace.experiments.prepare import Materials
+    from interlace.experiments.recipe import Recipe
     from interlace.models.families import Traits
     from interlace.objectives import Objective
     from interlace.training.mixture import BatchPlan

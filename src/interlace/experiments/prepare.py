@@ -18,10 +18,10 @@ from interlace.data.extension import Extension, extended
 from interlace.data.parallel import ParallelCorpus
 from interlace.data.vocab import Vocab
 from interlace.experiments._text import filters_of, text_key, training_lines, training_pairs, words_key
-from interlace.experiments._translating import tokenizer_of
-from interlace.experiments._vocab import VocabSettings
 from interlace.experiments.deriving import derived_key, with_derived
-from interlace.experiments.linking import beside, needs
+from interlace.experiments.recipe import tokenizer_of
+from interlace.experiments.sections import VocabSettings
+from interlace.experiments.word_alignment import beside, needs
 from interlace.models.token_embeddings import check_vectors
 from interlace.text.words import WORD_TOKENIZERS
 from interlace.toy import toy_version, write_toy
@@ -29,7 +29,7 @@ from interlace.toy import toy_version, write_toy
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from interlace.experiments import CorpusGroup, Recipe
+    from interlace.experiments.recipe import CorpusGroup, Recipe
 
 log = logging.getLogger(__name__)
 

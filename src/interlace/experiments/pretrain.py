@@ -10,22 +10,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from interlace.core.errors import SettingsError
-from interlace.experiments._began import hold_to_beginning
-from interlace.experiments._card_data import data_of
-from interlace.experiments._claim import claim, finished
-from interlace.experiments._knowledge import export
-from interlace.experiments._link_samples import sample_links
-from interlace.experiments._translating import JUDGES
-from interlace.experiments.card import write_card
-from interlace.experiments.concepts import concepts
-from interlace.experiments.diagnosing import diagnosing
+from interlace.experiments.card import data_of, write_card
+from interlace.experiments.diagnostics import concepts, diagnosing, sample_links
+from interlace.experiments.dictionaries import keep_dictionaries
 from interlace.experiments.embeddings import learn_vectors
-from interlace.experiments.holding_out import MAIN, held_out
-from interlace.experiments.lexicons import keep_dictionaries
+from interlace.experiments.held_out import MAIN, DevScores, dev_scores, held_out
+from interlace.experiments.lineage import describe
 from interlace.experiments.mixing import build_mixture
+from interlace.experiments.model_metadata import export
 from interlace.experiments.prepare import prepare
-from interlace.experiments.provenance import describe
-from interlace.experiments.scoring import DevScores, dev_scores
+from interlace.experiments.recipe import JUDGES
+from interlace.experiments.run_state import claim, finished, hold_to_beginning
 from interlace.models.build import build_model
 from interlace.models.languages import check_fold_language
 from interlace.objectives._lexicon_scores import dictionary_scores
@@ -65,8 +60,8 @@ if TYPE_CHECKING:
     from accelerate import Accelerator
     from numpy.typing import NDArray
 
-    from interlace.experiments import Recipe
     from interlace.experiments.prepare import Materials
+    from interlace.experiments.recipe import Recipe
     from interlace.models.backbone import Backbone
     from interlace.models.families import Traits
     from interlace.training.callbacks import Callback

@@ -28,7 +28,7 @@ from interlace.training.selection import runs_of_task, selection_groups
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-    from interlace.experiments import Recipe
+    from interlace.experiments.recipe import Recipe
     from interlace.tasks import Task
     from interlace.training.evaluation_job import EvaluationJob, Score
     from interlace.training.selection import FineTuneRun

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from interlace.experiments import Recipe, read_recipe
 from interlace.experiments.evaluate import Target, _cell
+from interlace.experiments.recipe import Recipe, read_recipe
 from interlace.experiments.studies._asked import asked_of
 from interlace.training.fine_tuning import fine_tune_runs
 

@@ -9,7 +9,7 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from interlace.experiments import Recipe, read_recipe
+from interlace.experiments.recipe import Recipe, read_recipe
 from interlace.experiments.studies.comparing import compare
 from interlace.experiments.studies.differences import differences
 from interlace.experiments.studies.rendering import groups, html, latex, markdown, terminal, write_tables

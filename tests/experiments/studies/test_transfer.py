@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from interlace.experiments import Recipe
+from interlace.experiments.recipe import Recipe
 from interlace.experiments.studies.transfer import transfer
 from study_rows import row
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from interlace.training.selection import runs_of_task
 
 if TYPE_CHECKING:
-    from interlace.experiments import Recipe
+    from interlace.experiments.recipe import Recipe
     from interlace.training.selection import Item
 
 

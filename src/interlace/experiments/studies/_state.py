@@ -115,7 +115,7 @@ class Places:
         for cell in cells:
             training = self.state(cell).training
             if training and training != cell.training and self._has_something(cell.name):
-                from interlace.experiments.provenance import differences  # brings torch
+                from interlace.experiments.lineage import differences  # brings torch
 
                 found[cell.name] = differences(training, cell.training)
         return found

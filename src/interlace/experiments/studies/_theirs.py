@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from interlace.experiments import Recipe
+    from interlace.experiments.recipe import Recipe
     from interlace.experiments.studies.measures import Measure
     from interlace.experiments.studies.results import Row
     from interlace.scores.published import Row as PublishedRow

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from interlace.core.errors import SettingsError, did_you_mean
 from interlace.core.store import merged, put
-from interlace.experiments import RECIPES, Recipe
+from interlace.experiments.recipe import RECIPES, Recipe
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

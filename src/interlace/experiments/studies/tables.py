@@ -18,7 +18,7 @@ from interlace.scores.statistics import ALPHA, holm, mean_interval
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from interlace.experiments import Recipe
+    from interlace.experiments.recipe import Recipe
     from interlace.experiments.studies.measures import Measure, Runs, Scores, Variant
     from interlace.experiments.studies.results import Row
 

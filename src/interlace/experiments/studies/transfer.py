@@ -16,7 +16,7 @@ from interlace.experiments.studies.tables import Column, Entry, Line, Table
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from interlace.experiments import Recipe
+    from interlace.experiments.recipe import Recipe
     from interlace.experiments.studies.measures import Measure, Runs, Scores, Variant
     from interlace.experiments.studies.results import Row
     from interlace.scores.published import Row as PublishedRow

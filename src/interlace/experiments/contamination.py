@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from interlace.core.errors import InterlaceError
 from interlace.data.filters._sides import sides
 from interlace.data.overlap import Grams, TestSet, leaks
-from interlace.experiments._ancestry import Ancestry
+from interlace.experiments.lineage import Ancestry
 from interlace.experiments.prepare import data_key, data_root
 from interlace.tasks._files import MissingDataError
 from interlace.tasks._texts import raw_text
@@ -22,12 +22,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from interlace.data.overlap import Leak, Where
-    from interlace.experiments import CorpusGroup, Recipe
+    from interlace.experiments.recipe import CorpusGroup, Recipe
     from interlace.tasks._texts import RawText
     from interlace.text import Text
 
 log = logging.getLogger(__name__)
-
 LEAKS = "leaks.json"
 _HELD_OUT = ("dev", "test")
 _MUCH = 1.0  # percent of the examples: a score that rests on it says little of what was learnt

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from interlace.core.errors import CheckpointError, DataError, RunError, SettingsError
 from interlace.data.vocab import Vocab
-from interlace.experiments import Recipe
-from interlace.experiments._knowledge import export
 from interlace.experiments.card import write_card
+from interlace.experiments.model_metadata import export
+from interlace.experiments.recipe import Recipe
 from interlace.tasks._learnt import KEPT
 from interlace.text.lines import atomic_folder, must_be_replaceable
 from interlace.training.run_folder import RECIPE, RUN, read_json, write_json
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
 log = logging.getLogger(__name__)
-
 AVERAGED = "averaged.json"
 _OWN = "backbone."  # what the model's weights are called in a checkpoint, beside the heads
 

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from interlace.objectives import Batch, Objective
 
 LONGEST = 512
+
+
 # Words beside those of the sentences, so that a random subword in the place of a masked one is a word.
 _OTHERS = "sea house garden small buys bread yesterday Meer Haus Garten kleine kauft Brot gestern"
 

@@ -20,7 +20,7 @@ from interlace.data.cache import cached
 from interlace.data.parallel import ParallelCorpus
 from interlace.embeddings import WordVectors, languages_in
 from interlace.embeddings._induced import induced
-from interlace.experiments.linking import linked, version
+from interlace.experiments.word_alignment import linked, version
 from interlace.objectives._lexicon_words import Fate
 from interlace.objectives._lexicons import Dictionary, Part
 from interlace.tasks._learnt import KEPT
@@ -30,17 +30,15 @@ from interlace.training import checkpoint
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from interlace.experiments import CorpusGroup, Recipe
     from interlace.experiments.prepare import Materials
+    from interlace.experiments.recipe import CorpusGroup, Recipe
     from interlace.objectives import Objective
     from interlace.objectives._lexicons import Drawn
     from interlace.training.mixture import Mixture
 
 log = logging.getLogger(__name__)
-
 FOLDER = KEPT
 _HEADER = "source\ttarget\tpart\tfate"
-
 _Pair = tuple[str, str]
 
 
@@ -176,9 +174,6 @@ def _joined(lexicons: list[Lexicon]) -> Lexicon:
     if len(lexicons) == 1:
         return lexicons[0]
     return Lexicon.of(lexicon[entry] for lexicon in lexicons for entry in range(len(lexicon)))
-
-
-# ---- with the run ----
 
 
 def keep_dictionaries(mixture: Mixture, into: Path) -> None:

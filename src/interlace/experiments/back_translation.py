@@ -33,11 +33,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from interlace.experiments.part import Stretch
-    from interlace.experiments.translate import Interpreter, Window
+    from interlace.experiments.translation import Interpreter, Stretch, Window
 
 log = logging.getLogger(__name__)
-
 MADE = "back-translated.json"
 _TRANSLATED, _KEY = "translations.tsv", "translations.json"
 _CHUNK = 10_000
@@ -47,7 +45,9 @@ _FULL = "1"  # marks translations that are as long as they may be, and hardly ev
 class BackTranslating(Settings):
     """What is made of text, and which pairs are kept."""
 
-    search: SingleBestSearch = Field(default_factory=SearchSettings, description="How translations are searched for, or drawn.")
+    search: SingleBestSearch = Field(
+        default_factory=SearchSettings, description="How translations are searched for, or drawn."
+    )
     tag: str = Field(
         "",
         description="A word in front of each made sentence, such as '<BT>' (Caswell et al. 2019). Text "

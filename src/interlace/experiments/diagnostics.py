@@ -14,6 +14,7 @@ from interlace.objectives import Resources
 from interlace.objectives._lexicons import Dictionary
 from interlace.tasks._files import FileQuery, find
 from interlace.tasks.retrieval import Retrieval
+from interlace.text.lines import read_lines
 from interlace.training.diagnostics import (
     MEASURES,
     OF_PAIRS,
@@ -25,19 +26,20 @@ from interlace.training.diagnostics import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from interlace.core.ragged import Ragged
     from interlace.data import Pairs
-    from interlace.experiments import Recipe
-    from interlace.experiments.prepare import Materials
+    from interlace.data.aligned import WordAlignments
+    from interlace.experiments.prepare import AnyCorpus, Materials
+    from interlace.experiments.recipe import Recipe
     from interlace.models.families import Traits
     from interlace.objectives._lexicons import Dictionaries
     from interlace.training.diagnostics import HeldOut
     from interlace.training.loop import Training
 
 log = logging.getLogger(__name__)
-
 FEWEST = 8  # pairs: fewer tell nothing, and CKA is not defined for less than four
 MOST_SUBWORDS = 4  # of a dictionary's words: longer ones are spelt in letters that all words share (as in `align_mlm`)
 _FROM = {
@@ -128,9 +130,6 @@ def _retrieval(recipe: Recipe) -> Retrieval:
     return task.model_copy(update={"tokens_per_batch": most})
 
 
-# ---- translations ----
-
-
 def _pairs(recipe: Recipe, materials: Materials, traits: Traits, task: Retrieval) -> Iterator[ProbePairs]:
     """Of each two languages the first that there is: held-out pairs, those of the task, the last that are learnt."""
     most, seen = recipe.train.diagnostics.pairs, set()
@@ -187,9 +186,6 @@ def _filled(pairs: Pairs) -> Pairs:
     return pairs.take(np.flatnonzero((pairs.source.lengths > 0) & (pairs.target.lengths > 0)))
 
 
-# ---- words ----
-
-
 def _dictionaries(recipe: Recipe, materials: Materials, traits: Traits) -> dict[str, Dictionaries]:
     """The evaluation's word lists from the source language, whole; those that the vocabulary cannot spell are told."""
     pattern, source = recipe.evaluate.dictionary, recipe.evaluate.source
@@ -204,3 +200,74 @@ def _dictionaries(recipe: Recipe, materials: Materials, traits: Traits) -> dict[
         except DataError as error:
             log.info("diagnostics: %s", error)
     return found
+
+
+# FROM _link_samples:
+# A few linked pairs of each corpus, for the reports of runs.
+
+
+_LOOKED_AT = 1000  # pairs, from the first on
+_FEWEST, _MOST = 5, 14  # words of a side that make a picture worth drawing, and one that can be read
+
+
+def sample_links(corpora: Mapping[str, AnyCorpus], pairs: int = 2) -> list[dict[str, Any]]:
+    """Words, links and confidences of the first pairs of middling length; nothing of corpora without links."""
+    found = {
+        name: corpus.aligned
+        for name, corpus in corpora.items()
+        if isinstance(corpus, ParallelCorpus) and corpus.aligned is not None
+    }
+    return [sample for name, aligned in found.items() for sample in _samples(name, aligned, pairs)]
+
+
+def _samples(name: str, aligned: WordAlignments, pairs: int) -> list[dict[str, Any]]:
+    source, target = aligned.words(np.arange(min(len(aligned), _LOOKED_AT)))
+    rows = _chosen(source, target, pairs)
+    links = aligned.take(rows)
+    return [
+        {
+            "corpus": name,
+            "source": [aligned.types[0][word] for word in source[row]],
+            "target": [aligned.types[1][word] for word in target[row]],
+            "links": links.links[number].tolist(),
+            "confidence": [round(sure, 3) for sure in links.confidence[number].tolist()],
+        }
+        for number, row in enumerate(rows.tolist())
+    ]
+
+
+def _chosen(source: Ragged, target: Ragged, pairs: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """The first rows of middling length; of a text that has too few, those nearest to it."""
+    lengths = np.stack([source.lengths, target.lengths])
+    off = (np.maximum(_FEWEST - lengths, 0) + np.maximum(lengths - _MOST, 0)).sum(axis=0)
+    return np.sort(np.argsort(off, kind="stable")[:pairs])
+
+
+# FROM concepts:
+# Words that translate each other in all languages of a recipe: what the embedding picture shows.
+
+
+MOST = 24  # more words than that cannot be told apart in a picture
+
+
+def concepts(recipe: Recipe, root: Path) -> list[dict[str, str]]:
+    """Up to `MOST` words of the source language with a word in every other language, evenly over the dictionary."""
+    pattern, source = recipe.evaluate.dictionary, recipe.evaluate.source
+    others = [language for language in recipe.languages if language != source]
+    if pattern is None or not others:
+        return []
+    tables = {target: _table(root / pattern.format(source=source, target=target)) for target in others}
+    shared = [word for word in tables[others[0]] if all(word in table for table in tables.values())]
+    places = np.linspace(0, len(shared) - 1, min(MOST, len(shared))).round().astype(np.int64).tolist()
+    chosen = [shared[place] for place in places]
+    return [{source: word, **{target: tables[target][word] for target in others}} for word in chosen]
+
+
+def _table(path: Path) -> dict[str, str]:
+    """The first translation of each word; lines are `source<TAB or blank>target`."""
+    table: dict[str, str] = {}
+    for line in read_lines(path):
+        source, _, target = line.replace("\t", " ").partition(" ")
+        if target.strip():
+            table.setdefault(source, target.strip())
+    return table

@@ -27,8 +27,8 @@ from interlace.data.aligned import WordAlignments
 from interlace.data.cache import cached, content_key
 from interlace.data.inspection.tokenised import is_untokenized
 from interlace.data.phrases import PhraseStore
-from interlace.experiments._align import AlignSettings, names_of
 from interlace.experiments._text import text_key, training_pairs
+from interlace.experiments.sections import AlignSettings, names_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,11 +40,10 @@ if TYPE_CHECKING:
     from interlace.core.ragged import Ragged
     from interlace.data.parallel import ParallelCorpus
     from interlace.data.vocab import Vocab
-    from interlace.experiments import CorpusGroup, Recipe
+    from interlace.experiments.recipe import CorpusGroup, Recipe
     from interlace.text import TextPairs
 
 log = logging.getLogger(__name__)
-
 _EVERY = 10.0  # seconds between two lines on how far an aligner is
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from interlace.core.errors import DataError, SettingsError
-from interlace.experiments._directions import longest_learnt
+from interlace.experiments.recipe import longest_learnt
 from interlace.text.normalise import Normalise
 from interlace.training.run_folder import read_json, write_json
 
@@ -15,9 +15,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from interlace.data.vocab import Vocab
-    from interlace.experiments import Recipe
+    from interlace.experiments.recipe import Recipe
     from interlace.models.backbone import Backbone
-    from interlace.tasks._translating import Translating
 
 KNOWLEDGE = "interlace.json"
 
@@ -59,12 +58,6 @@ class Knowledge:
         """Into a model's folder."""
         known = {"name": self.name, "normalise": self.normalise.dump(), "longest": dict(self.longest)}
         write_json(folder / KNOWLEDGE, known)
-
-    def directed(self, task: Translating, recipe: Recipe) -> Translating:
-        """The task as the recipe scores it: where nobody names targets, in all directions that were learnt."""
-        if task.targets is not None or recipe.evaluate.targets or not self.longest:
-            return task
-        return task.model_copy(update={"targets": list(self.longest)})
 
     def must_cover(self, source: str, target: str) -> None:
         """Refuse a direction that was not learnt.
