@@ -16,7 +16,8 @@ from interlace.experiments.held_out import dev_scores
 from interlace.experiments.mixing import build_mixture
 from interlace.experiments.prepare import prepare
 from interlace.experiments.pretrain import pretrain
-from interlace.experiments.recipe import Recipe, read_recipe, scoring
+from interlace.experiments import held_out
+from interlace.experiments.recipe import Recipe, read_recipe
 from interlace.models.build import build_model, load
 from interlace.tasks.mt import Mt
 from interlace.tasks.round_trip import RoundTrip
@@ -230,11 +231,11 @@ def test_a_run_without_a_translation_may_stop_by_round_trips(unsupervised, tmp_p
     assert 0 < whole["round-trip/mean"] < 100
     for rank in range(3):
         process = SimpleNamespace(process_index=rank, num_processes=3)
-        monkeypatch.setattr(scoring, "gather_object", lambda mine: made.append(mine[0]) or mine)
+        monkeypatch.setattr(held_out, "gather_object", lambda mine: made.append(mine[0]) or mine)
         dev_scores(recipe, materials, process)(model)
     assert len({len(examples.score) for examples in made}) <= 2
     by_direction = [made[0::2], made[1::2]]
-    monkeypatch.setattr(scoring, "gather_object", lambda _mine: by_direction.pop(0))
+    monkeypatch.setattr(held_out, "gather_object", lambda _mine: by_direction.pop(0))
     assert dev_scores(recipe, materials, process)(model) == whole
 
 
