@@ -7,9 +7,10 @@ import json
 import pytest
 
 from interlace.core.ragged import Ragged
+from interlace.experiments import deriving
 from interlace.experiments._deriving_normalised import normalised, normalised_pairs
 from interlace.experiments.prepare import data_key, data_root, prepare
-from interlace.experiments.recipe import Recipe, deriving
+from interlace.experiments.recipe import Recipe
 from interlace.readers import READERS
 from interlace.text import Text, TextPairs
 from interlace.text.lines import read_lines, write_lines

@@ -10,10 +10,11 @@ from transformers import BertModel
 
 from interlace.core.errors import CheckpointError, DataError, RunError, SettingsError
 from interlace.data.vocab import Vocab
+from interlace.experiments import evaluate, score_store
 from interlace.experiments.evaluate import Target, _open, _task
 from interlace.experiments.evaluate import evaluate as run
 from interlace.experiments.model_metadata import Knowledge
-from interlace.experiments.recipe import Recipe, change_recipe, evaluate, read_recipe, score_store
+from interlace.experiments.recipe import Recipe, change_recipe, read_recipe
 from interlace.experiments.studies._asked import asked_of
 from interlace.models.build import config_of
 from interlace.models.settings import Shape

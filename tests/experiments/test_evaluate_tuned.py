@@ -9,9 +9,10 @@ import torch
 
 from interlace.core.errors import DataError
 from interlace.data.vocab import Vocab
+from interlace.experiments import evaluate
 from interlace.experiments.evaluate import IncompleteError, Target
 from interlace.experiments.evaluate import evaluate as run
-from interlace.experiments.recipe import Recipe, change_recipe, evaluate
+from interlace.experiments.recipe import Recipe, change_recipe
 from interlace.models.build import from_shape
 from interlace.models.settings import Shape
 from interlace.tasks.xnli import Xnli

@@ -13,10 +13,10 @@ from interlace.cli import application
 from interlace.core.errors import CheckpointError, DataError, RunError, SettingsError
 from interlace.experiments import average as averaging
 from interlace.experiments import pretrain as recipes_pretrain
-from interlace.experiments.recipe import read_recipe
 from interlace.experiments.average import average
 from interlace.experiments.evaluate import evaluate, target_of
 from interlace.experiments.pretrain import pretrain
+from interlace.experiments.recipe import read_recipe
 from interlace.experiments.run_state import finished
 from interlace.experiments.translation import Speaker
 from interlace.models.build import load
