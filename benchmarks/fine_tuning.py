@@ -45,7 +45,7 @@ from interlace.models.build import from_shape
 from interlace.models.settings import Shape
 from interlace.objectives import Resources
 from interlace.readers.nli import Nli
-from interlace.tasks._predict import predict_all
+from interlace.tasks.common.prediction import predict_all
 from interlace.tasks.xnli import LABELS, Xnli
 from interlace.training.device import accelerator_for, quick_precision
 from interlace.training.loop import Progress, Training, TrainingModel, steps
@@ -88,7 +88,7 @@ class Ours:
     vocab: Vocab
 
     def __post_init__(self) -> None:
-        self.learner = Xnli(max_length=LENGTH).learner()
+        self.learner = Xnli(max_length=LENGTH).head()
         backbone = from_shape(SHAPE, self.vocab)
         self.prepared = self.learner.prepare(Resources(self.vocab, backbone.traits))
         self.accelerator = accelerator_for("auto")
@@ -114,7 +114,7 @@ class Ours:
             return predict_all(
                 self.learner, model.backbone, heads, self.examples, self.prepared, 4 * self.tokens,
                 self.accelerator.device,
-            )[0]  # fmt: skip
+            )  # fmt: skip
 
 
 def trainer_of(dataset: Any, vocab: Vocab, folder: str, sampling: str, turns: Turns, rounds: int) -> Trainer:

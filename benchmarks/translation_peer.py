@@ -36,7 +36,7 @@ from _where import where
 from interlace.core.randomness import Purpose, generator
 from interlace.data.vocab import Vocab
 from interlace.scores.examples import Examples, bootstrap, identity_of, paired_bootstrap
-from interlace.tasks._bleu import Bleu, bleu, chrf
+from interlace.tasks.common.bleu import Bleu, bleu, chrf
 from interlace.text.lines import read_lines, write_lines
 
 FILES = {"train": "train", "dev": "val", "test": "test_2016_flickr"}

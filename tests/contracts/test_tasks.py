@@ -21,9 +21,8 @@ from interlace.models.build import from_shape
 from interlace.models.seq2seq import fresh_decoder, join
 from interlace.models.settings import Shape
 from interlace.objectives import Resources
-from interlace.tasks import TASKS
-from interlace.tasks._outcomes import Measured
-from interlace.tasks._predict import predict_all
+from interlace.tasks import TASKS, FineTuneTask
+from interlace.tasks.common.prediction import predict_all
 
 SPLITS = {"train": 60, "dev": 20, "test": 24}
 NOUNS = ["doctor", "letter", "garden", "river", "teacher", "window", "mountain", "village"]
@@ -33,9 +32,9 @@ SIGNS = {"entailment": "always", "neutral": "maybe", "contradiction": "never"}
 LANGUAGES = {"bert": ("en", "xx"), "roberta": (), "modernbert": ()}  # and the languages each has embeddings for
 CPU = torch.device("cpu")
 
-LEARNERS = [name for name in TASKS.names() if TASKS.build(name).learner() is not None]
-PROBES = [name for name in TASKS.names() if name not in LEARNERS]
-for_learners = pytest.mark.parametrize("name", LEARNERS, indirect=True)
+FINE_TUNED = [name for name in TASKS.names() if issubclass(TASKS.get(name), FineTuneTask)]
+PROBES = [name for name in TASKS.names() if name not in FINE_TUNED]
+for_fine_tuned = pytest.mark.parametrize("name", FINE_TUNED, indirect=True)
 WRITERS = {"mt", "round_trip"}  # an encoder alone cannot write
 NO_TRANSLATIONS = {*WRITERS, "perplexity", "word_alignment"}  # probes whose own tests say what a perfect model is
 for_probes = pytest.mark.parametrize("name", PROBES, indirect=True)
@@ -185,7 +184,7 @@ def write_apart(root):
         put(root / f"gold/{split}", [f"en-{number}\txx-{number}" for number in range(9)])
     put(root / "words/xx", [f"{say([word], 'xx')}\t{say(['the'], 'xx')}" for word in NOUNS])
     put(root / "scores/xx", [str(place) for place, _ in enumerate(NOUNS)])
-    put(root / "learnt.txt", ["the\teht"])
+    put(root / "trained.txt", ["the\teht"])
 
 
 def put(path, lines):
@@ -245,8 +244,8 @@ def test_a_task_says_what_it_measures(task, name):
 
 @pytest.mark.parametrize("name", PROBES)
 @pytest.mark.parametrize("wrong", [{"tuning": {"epochs": 7}}, {"settings": ["supervised"]}, {"decontaminate": True}])
-def test_a_probe_is_told_nothing_of_training(name, wrong):
-    with pytest.raises(SettingsError, match=f"{next(iter(wrong))}: nothing is trained for this task"):
+def test_a_probe_has_no_settings_of_training(name, wrong):
+    with pytest.raises(SettingsError, match=f"unknown key '{next(iter(wrong))}'"):
         TASKS.build({"name": name, **wrong})
 
 
@@ -261,7 +260,7 @@ def test_examples_are_read(task, root, vocab, split):
 
 OPENED = []  # the paths that are opened while one stands here
 sys.addaudithook(lambda event, args: OPENED.append(str(args[0])) if OPENED and event == "open" else None)
-TEXT = {"candidates": "text", "learnt": "learnt.txt"}
+TEXT = {"candidates": "text", "training_dictionaries": "trained.txt"}
 NAMED = {"name": "tsv", "columns": [1], "label": 0, "header": False}
 READING = [
     *(({"name": name}, "xx") for name in TASKS.names()),
@@ -318,12 +317,12 @@ def test_a_pattern_with_an_unknown_placeholder_is_refused(name):
 
 
 def batch_of(task, examples, vocab, backbone, step=0):
-    learner = task.learner()
+    learner = task.head()
     prepared = learner.prepare(Resources(vocab, backbone.traits))
-    return learner.batch(learner.rows(examples, prepared), prepared, step, generator(Purpose.BATCH, 0, step))
+    return learner.batch(learner.sequences(examples, prepared), prepared, step, generator(Purpose.BATCH, 0, step))
 
 
-@for_learners
+@for_fine_tuned
 def test_batches_are_pure(task, root, vocab, backbone):
     examples = task.examples("train", "en", vocab, root)
     before = examples.lengths.copy()
@@ -335,7 +334,7 @@ def test_batches_are_pure(task, root, vocab, backbone):
     np.testing.assert_array_equal(examples.lengths, before)
 
 
-@for_learners
+@for_fine_tuned
 def test_padding_and_inner_specials_are_never_asked_for(task, root, vocab, backbone):
     examples = task.examples("train", "en", vocab, root)
     batch = batch_of(task, examples, vocab, backbone)
@@ -352,16 +351,14 @@ def test_padding_and_inner_specials_are_never_asked_for(task, root, vocab, backb
     assert sum(batch.counts.values()) == len(batch.labels) == len(batch.at[0])
 
 
-@for_learners
+@for_fine_tuned
 def test_language_ids_are_those_of_the_rows(task, root, vocab, backbone):
+    """A head may feed none."""
     traits = backbone.traits
     for language in ("en", "xx"):
         batch = batch_of(task, task.examples("test", language, vocab, root), vocab, backbone)
-        assert "position_ids" not in batch.inputs
-        if traits.languages:
-            assert set(batch.inputs[traits.language_input].flat) == {traits.languages[language]}
-        else:
-            assert not {"token_type_ids", "langs"} & set(batch.inputs)
+        fed = batch.inputs.get(traits.language_input or "")
+        assert fed is None or set(fed.flat) == {traits.languages[language]}
 
 
 def heads_of(learner, backbone):
@@ -371,7 +368,7 @@ def heads_of(learner, backbone):
 
 
 def train(task, examples, vocab, backbone, updates):
-    learner = task.learner()
+    learner = task.head()
     heads = heads_of(learner, backbone)
     batch = batch_of(task, examples, vocab, backbone).to(CPU)
     optimiser = torch.optim.AdamW([*backbone.parameters(), *heads.parameters()], lr=1e-2)
@@ -387,7 +384,7 @@ def train(task, examples, vocab, backbone, updates):
         optimiser.step()
 
 
-@for_learners
+@for_fine_tuned
 @pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16])
 def test_gradients_are_finite(task, root, vocab, backbone, precision):
     examples = task.examples("train", "en", vocab, root)
@@ -399,23 +396,26 @@ def test_gradients_are_finite(task, root, vocab, backbone, precision):
     assert all(torch.isfinite(gradient).all() for gradient in gradients)
 
 
-@for_learners
+@for_fine_tuned
 def test_it_learns_and_predicts_what_it_learnt(task, root, vocab, backbone):
     examples = task.examples("train", "en", vocab, root)
     *_, (losses, heads) = train(task, examples, vocab, backbone, 60)
     assert losses[-1] < 0.5 * losses[0]
-    learner = task.learner()
+    learner = task.head()
     prepared = learner.prepare(Resources(vocab, backbone.traits))
-    predictions, gold = predict_all(learner, backbone, heads, examples, prepared, 256, CPU)
-    scores = task.score(examples, predictions, gold)
+    predictions = predict_all(learner, backbone, heads, examples, prepared, 256, CPU)
+    scores = task.score(examples, predictions)
     assert 80 < scores[task.metric] <= 100
     assert_declared(task, scores)
 
 
 def assert_declared(task, scores):
     """Studies refuse to compare by a score that a task does not name."""
-    assert task.also is not None
-    assert {name.split(", ")[0] for name in scores} <= {task.metric, *task.others, *task.also}
+    assert task.same_scale is not None
+    assert {name.split(", ")[0] for name in scores.metrics} <= {task.metric, *task.other_scales, *task.same_scale}
+    if scores.outcomes is not None:
+        assert 100 * scores.outcomes.total == pytest.approx(scores[task.metric])
+        assert len(scores.outcomes.identity) == 16
 
 
 def flat(values):
@@ -428,23 +428,23 @@ def like(values, flat_values):
 
 def others(right, task):
     """For every example something wrong: the next class, or another question's answer."""
-    return np.roll(right, 1, axis=0) if right.dtype.names else (right + 1) % min(task.learner().classes, 3)
+    return np.roll(right, 1, axis=0) if right.dtype.names else (right + 1) % min(task.head().classes, 3)
 
 
-@for_learners
+@for_fine_tuned
 def test_perfect_is_100_and_each_mistake_costs(task, root, vocab):
     examples = task.examples("test", "en", vocab, root)
-    gold = task.learner().gold(examples)
+    gold = task.head().gold(examples)
     right = np.asarray(flat(gold))
-    assert task.score(examples, gold, gold)[task.metric] == 100
+    assert task.score(examples, gold)[task.metric] == 100
     wrong = right.copy()
     wrong[0] = others(right, task)[0]
     missing = right.copy()
-    missing[-1] = task.learner().nothing(1).flat[0]
-    less = [task.score(examples, like(gold, worse), gold)[task.metric] for worse in (wrong, missing)]
+    missing[-1] = task.head().empty_predictions(1).flat[0]
+    less = [task.score(examples, like(gold, worse))[task.metric] for worse in (wrong, missing)]
     assert less == [pytest.approx(100 * (1 - 1 / len(right)))] * 2 or task.metric == "f1"
     assert max(less) < 100
-    assert task.score(examples, like(gold, others(right, task)), gold)[task.metric] < 50
+    assert task.score(examples, like(gold, others(right, task)))[task.metric] < 50
 
 
 # ---- probes ----
@@ -481,12 +481,11 @@ def test_a_perfect_model_scores_100(name, task, root, vocab, backbone):
     examples = task.examples("test", "xx", vocab, root)
     scores = task.measure(backbone, vocab, examples)
     assert_declared(task, scores)
-    assert isinstance(scores, Measured) == (name != "word_similarity")  # a correlation is no sum over examples
-    if isinstance(scores, Measured):
-        assert 100 * scores.examples.total == pytest.approx(scores[task.metric])
-        assert len(scores.examples.identity) == 16
-    assert scores.get("best f1", scores[task.metric]) == 100  # a threshold from other sentences may cost something
-    assert all(0 <= score <= 100 for score in scores.values())
+    assert (scores.outcomes is not None) == (name != "word_similarity")  # a correlation is no sum over examples
+    assert (
+        scores.metrics.get("best f1", scores[task.metric]) == 100
+    )  # a threshold from other sentences may cost something
+    assert all(0 <= score <= 100 for score in scores.metrics.values())
 
 
 @for_translations
@@ -495,8 +494,7 @@ def test_a_wrong_model_scores_less(name, task, root, vocab, backbone):
     examples = task.examples("test", "xx", vocab, root)
     scores = task.measure(backbone, vocab, examples)
     assert scores[task.metric] < 50
-    if isinstance(scores, Measured):
-        assert 100 * scores.examples.total == pytest.approx(scores[task.metric])
+    assert_declared(task, scores)
 
 
 @for_probes
@@ -507,6 +505,6 @@ def test_measuring_changes_nothing_and_repeats(name, task, root, vocab, backbone
     before = {key: value.clone() for key, value in backbone.state_dict().items()}
     backbone.train()
     one, two = (task.measure(backbone, vocab, examples) for _ in range(2))
-    assert one == two
+    assert one.metrics == two.metrics
     assert backbone.training
     assert all(torch.equal(value, before[key]) for key, value in backbone.state_dict().items())

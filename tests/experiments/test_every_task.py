@@ -21,8 +21,8 @@ from interlace.experiments.prepare import data_root
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import read_recipe
 from interlace.experiments.score_store import outcomes_key
-from interlace.tasks import TASKS
-from interlace.tasks._dictionary import read_entries
+from interlace.tasks import TASKS, FineTuneTask
+from interlace.tasks.common.dictionaries import read_entries
 from interlace.training.predictions import outcomes_file, read_outcomes
 from plain_bert import save_plain_bert
 
@@ -81,17 +81,17 @@ CASES = {
     "ner": Case("ner/test.{language}.tsv", "blocks", ALL, TUNED),
     "mlqa": Case("qa/test.{language}.json", "questions", ALL, TUNED),
     "retrieval": Case("parallel/test.en-{language}.en", "lines", TARGETS, {}),
-    "mining": Case("parallel/test.en-{language}.en", "at most", TARGETS, {"kept": 0.75}),
+    "mining": Case("parallel/test.en-{language}.en", "at most", TARGETS, {"parallel_share": 0.75}),
     "word_alignment": Case("parallel/test.en-{language}.links", "lines", TARGETS, {}),
     "perplexity": Case("text/test.{language}.txt", "lines", ALL, {}),
     "embedding_alignment": Case("dict/en-{language}.txt", None, TARGETS, {}),
-    "word_translation": Case("dict/en-{language}.txt", None, TARGETS, {"reading": {"pieces": "mean"}}),
-    "word_similarity": Case("similarity/{language}.tsv", "rows", ALL, {"reading": {"pieces": "mean"}}),
+    "word_translation": Case("dict/en-{language}.txt", None, TARGETS, {"reading": {"multi_subword": "mean"}}),
+    "word_similarity": Case("similarity/{language}.tsv", "rows", ALL, {"reading": {"multi_subword": "mean"}}),
     "mt": Case("parallel/test.{pair}.en", "lines", ["en-de", "hi-en"], {"search": {"beam": 2}}),
     "round_trip": Case("text/test.{source}.txt", "lines", ["en-de", "hi-en"], {"search": {"beam": 2}}),
 }
 WRITERS = {"mt", "round_trip"}  # an encoder alone cannot write
-STATIC = {name for name in TASKS.names() if TASKS.get(name).static}
+STATIC = {name for name in TASKS.names() if TASKS.get(name).static_vectors}
 SCORED = [
     *((kind, name) for kind in ("run", "checkpoint") for name in TASKS.names() if name not in WRITERS),
     *(("translator", name) for name in sorted(WRITERS)),
@@ -156,7 +156,7 @@ def flat(settings, before):
 
 def options(name):
     """`--set` for all that a task is asked here; what is trained is scored in English too, unasked."""
-    trains = TASKS.build(name).learner() is not None
+    trains = issubclass(TASKS.get(name), FineTuneTask)
     targets = [language for language in CASES[name].targets if language != "en" or not trains]
     settings = flat({**CASES[name].changes, "targets": targets}, f"evaluate.tasks.{name}")
     return [part for key, value in settings for part in ("--set", f"{key}={json.dumps(value)}")]

@@ -14,9 +14,9 @@ SIGNATURE = "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0"
 
 
 def row(language, bleu, seed=0, **more):
-    scores = {"bleu": bleu, "chrf": 50.0, "tokenised bleu": bleu + 2, "copied words": 9.0, "length ratio": 0.985}
+    scores = {"bleu": bleu, "chrf": 50.0, "tokenized bleu": bleu + 2, "copied words": 9.0, "length ratio": 0.985}
     about = {"task": "mt", "metric": "bleu", "unit": "BLEU", "language": language, "source": "en", "seed": seed}
-    signatures = {"bleu": SIGNATURE, "tokenised bleu": "tok:moses"}
+    signatures = {"bleu": SIGNATURE, "tokenized bleu": "tok:moses"}
     return {**about, "score": bleu, "scores": scores, "signatures": signatures} | more
 
 

@@ -11,7 +11,7 @@ import pytest
 from interlace.core.errors import DataError
 from interlace.scores.published import Table, lookup, paper, papers, rows, tables
 from interlace.tasks import TASKS
-from interlace.tasks._answers import AnswerNormalizer, compare_all
+from interlace.tasks.mlqa import AnswerNormalizer, compare_all
 from interlace.tasks.word_similarity import correlations
 
 ROUNDING = 0.054  # figures are rounded, and so is their mean
@@ -170,7 +170,7 @@ def test_every_score_that_is_said_to_be_like_ours_is_told_by_its_task():
     assert len(said) > 6
     for name, score in said:
         task = TASKS.get(name)
-        assert score in {task.metric, *task.others, *beside.get(name, ())}, name
+        assert score in {task.metric, *task.other_scales, *beside.get(name, ())}, name
 
 
 def test_align_mlm_tags_are_measured_by_f1_and_ours_are_not():

@@ -12,7 +12,7 @@ from sacrebleu.metrics import BLEU
 
 from interlace.core.errors import DataError, MissingDependencyError
 from interlace.scores.examples import bleu as bleu_of
-from interlace.tasks._bleu import bleu, chrf, copied, length_ratio, tokenised_bleu
+from interlace.tasks.common.bleu import bleu, chrf, copied, tokenized_bleu
 
 LINES = st.lists(st.sampled_from(["the", "cat", "sat", "on", "Mat", ".", ",", "3.5"]), max_size=9).map(" ".join)
 
@@ -57,13 +57,13 @@ def test_what_cannot_be_cut_names_the_package(monkeypatch):
 
 def test_tokenised_bleu_counts_words_and_smooths_nothing():
     outputs, references = ["The cat, sat on the mat."], ["The cat, lay on the mat."]
-    found = tokenised_bleu(outputs, references, "en", word_tokenizer="unicode")
+    found = tokenized_bleu(outputs, references, "en", word_tokenizer="unicode")
     words = [["The cat , sat on the mat ."], [["The cat , lay on the mat ."]]]
     assert found.value == pytest.approx(BLEU(tokenize="none", smooth_method="none").corpus_score(*words).score)
     assert "tok:unicode" in found.signature
     assert "smooth:none" in found.signature
-    assert tokenised_bleu(["a b"], ["a c"], "en", word_tokenizer="blanks").value == 0
-    lower = tokenised_bleu(["THE CAT SAT DOWN"], ["the cat sat down"], "en", word_tokenizer="blanks", lower_case=True)
+    assert tokenized_bleu(["a b"], ["a c"], "en", word_tokenizer="blanks").value == 0
+    lower = tokenized_bleu(["THE CAT SAT DOWN"], ["the cat sat down"], "en", word_tokenizer="blanks", lower_case=True)
     assert lower.value == pytest.approx(100)
     assert "case:lc" in lower.signature
 
@@ -84,7 +84,7 @@ def test_scripts_without_blanks_are_compared_by_character(text):
 
 
 def test_lengths_compare_words():
-    assert length_ratio(bleu(["one two three", "four"], ["one two", "four five"])) == 1.0
+    assert bleu(["one two three", "four"], ["one two", "four five"]).length_ratio == 1.0
 
 
 def test_sides_must_pair():

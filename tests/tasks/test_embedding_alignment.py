@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from interlace.core.errors import DataError, SettingsError
-from interlace.tasks._dictionary import read_entries
+from interlace.tasks.common.dictionaries import read_entries
 from interlace.tasks.embedding_alignment import EmbeddingAlignment
 from interlace.text.lines import write_lines
 
@@ -46,7 +46,7 @@ def measured(root, vocab, backbone, **settings):
 @pytest.mark.parametrize("candidates", ["dictionary", "vocabulary"])
 def test_translations_with_equal_rows(dictionary, vocab, model, candidates):
     backbone = aligned(vocab, model(), PAIRS)
-    assert measured(dictionary(*PAIRS), vocab, backbone, candidates=candidates) == {"p@1": 100, "coverage": 100}
+    assert measured(dictionary(*PAIRS), vocab, backbone, candidates=candidates).metrics == {"p@1": 100, "coverage": 100}
 
 
 def test_one_of_four_is_wrong(dictionary, vocab, model):
@@ -77,7 +77,7 @@ def test_rivals_are_what_the_text_of_the_target_language_is_written_with(diction
     write_lines(root / "bank.de.conllu", [f"1\t{text.split()[-1]}\t_\tX\tX\t_\t0\troot\t_\t_", ""])
     assert measured(root, vocab, backbone)["p@1"] == 100
     assert measured(root, vocab, backbone, candidates="vocabulary")["p@1"] == 75
-    assert measured(root, vocab, backbone, candidates="text") == {"p@1": expected, "coverage": 100}
+    assert measured(root, vocab, backbone, candidates="text").metrics == {"p@1": expected, "coverage": 100}
     files = ["text/train.{language}.txt", "bank.{language}.conllu"]
     assert measured(root, vocab, backbone, candidates="text", text=files)["p@1"] == expected
 
@@ -101,7 +101,7 @@ def test_words_of_several_subwords_are_left_out_and_show_in_the_coverage(diction
     backbone = aligned(vocab, model(), PAIRS)
     assert len(vocab.encode_words(["quixotic"])[0]) > 1
     root = dictionary(*PAIRS, ("quixotic", "briefe"))
-    assert measured(root, vocab, backbone) == {"p@1": 100, "coverage": 80}
+    assert measured(root, vocab, backbone).metrics == {"p@1": 100, "coverage": 80}
 
 
 def test_or_stand_at_the_mean_of_their_rows(dictionary, vocab, model):
@@ -114,13 +114,13 @@ def test_or_stand_at_the_mean_of_their_rows(dictionary, vocab, model):
         backbone.input_embeddings[int(ids[-1])] = other
         backbone.input_embeddings[int(vocab.encode_words(["briefe"])[0][0])] = other
     root = dictionary(*PAIRS[:3], ("xy", "briefe"))
-    assert measured(root, vocab, backbone, pieces="mean") == {"p@1": 100, "coverage": 100}
+    assert measured(root, vocab, backbone, multi_subword="mean").metrics == {"p@1": 100, "coverage": 100}
 
 
 def test_words_written_alike_are_asked_only_on_request(dictionary, vocab, model):
     backbone = aligned(vocab, model(), PAIRS)
     root = dictionary(*PAIRS[:3], ("letters", "letters"))
-    assert measured(root, vocab, backbone) == {"p@1": 100, "coverage": 75}
+    assert measured(root, vocab, backbone).metrics == {"p@1": 100, "coverage": 75}
     assert measured(root, vocab, backbone, identical=True)["coverage"] == 100
 
 
@@ -136,7 +136,7 @@ def test_a_words_own_row_is_no_candidate(dictionary, vocab, model):
 
 
 def test_nothing_to_ask_is_an_error_with_a_way_out(dictionary, vocab, model):
-    with pytest.raises(DataError, match=r"none of the 1 entries .* set pieces = 'mean'"):
+    with pytest.raises(DataError, match=r"none of the 1 entries .* set multi_subword = 'mean'"):
         measured(dictionary(("quixotic", "zebra")), vocab, model())
 
 
@@ -155,23 +155,23 @@ def test_a_line_without_a_translation_is_named(tmp_path):
 
 def test_means_are_not_rows_of_the_vocabulary():
     for candidates in ("vocabulary", "text"):
-        with pytest.raises(SettingsError, match=f"candidates = '{candidates}' needs pieces = 'single'"):
-            EmbeddingAlignment(candidates=candidates, pieces="mean")
+        with pytest.raises(SettingsError, match=f"candidates = '{candidates}' needs multi_subword = 'skip'"):
+            EmbeddingAlignment(candidates=candidates, multi_subword="mean")
 
 
 def test_the_score_is_over_words_that_training_has_not_read(dictionary, vocab, model):
     backbone = aligned(vocab, model(), PAIRS)
     folder = dictionary(*PAIRS[:2], ("reads", "briefe"), PAIRS[3])
     (folder / "dict/train.txt").write_text("the der\ndoctor arzt\n")
-    found = measured(folder, vocab, backbone, learnt="dict/train.txt")
-    assert found == {"p@1": 50, "p@1, all": 75, "p@1, seen": 100, "held out": 50, "coverage": 100}
-    assert found.examples.score.tolist() == [0, 0, 0, 1]
-    assert found.examples.weight.tolist() == [0, 0, 1, 1]
+    found = measured(folder, vocab, backbone, training_dictionaries="dict/train.txt")
+    assert found.metrics == {"p@1": 50, "p@1, all": 75, "p@1, seen": 100, "held out": 50, "coverage": 100}
+    assert found.outcomes.score.tolist() == [0, 0, 0, 1]
+    assert found.outcomes.weight.tolist() == [0, 0, 1, 1]
 
 
 def test_words_that_cannot_be_asked_weigh_nothing(dictionary, vocab, model):
     root = dictionary(("quixotic", "briefe"), PAIRS[2], PAIRS[0], ("the", "briefe"), PAIRS[1])
-    found = measured(root, vocab, aligned(vocab, model(), PAIRS[:2])).examples
+    found = measured(root, vocab, aligned(vocab, model(), PAIRS[:2])).outcomes
     assert found.weight.tolist() == [0, 1, 1, 1]  # quixotic, reads, the, doctor
     assert found.score.tolist()[2:] == [1, 1]
 

@@ -185,7 +185,7 @@ def test_what_is_read_is_logged_by_its_name(publish, vocab, caplog):
     root = publish("facebook/xnli", "de", "test", rows, NLI)
     with caplog.at_level(logging.INFO):
         RECIPE.task("xnli").examples("test", "de", vocab, root)
-    assert f"hub:{root}/facebook/xnli/de/test: 1 pairs without a label, not scored" in caplog.text
+    assert f"hub:{root}/facebook/xnli/de/test: 1 rows without a label, not scored" in caplog.text
 
 
 def test_names_that_are_none_are_refused_where_they_are_set():

@@ -4,12 +4,16 @@ import logging
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
+from interlace.data import LabeledExamples
 from interlace.tasks import TASKS
-from interlace.tasks.ner import Ner
+from interlace.tasks.ner import EntityCounts, Ner, compare, entities, tag_numbers
 
 WHERE = os.environ.get("INTERLACE_DATA", "")
 
@@ -54,12 +58,12 @@ def test_types_are_settings(tmp_path, vocab):
     task = TASKS.build({"name": "ner", "types": ["DATE", "PER"], "max_length": 64, "dropout": 0.3})
     write(tmp_path, ("the", "B-DATE"), ("letters", "I-DATE"), ("doctor", "B-PER"))
     assert task.examples("test", "en", vocab, tmp_path).tags.to_lists() == [[1, 2, 3]]
-    learner = task.learner()
+    learner = task.head()
     assert (learner.classes, learner.max_length, learner.dropout) == (5, 64, 0.3)
     assert task.tuning.epochs == 10
 
 
-@pytest.mark.parametrize(("types", "message"), [(["PER", "PER"], "'PER' stands there 2"), (["B-PER"], "without B-")])
+@pytest.mark.parametrize(("types", "message"), [(["PER", "PER"], "'PER' is given 2"), (["B-PER"], "without B-")])
 def test_types_that_make_no_sense_are_refused(types, message):
     with pytest.raises(SettingsError, match=message):
         TASKS.build({"name": "ner", "types": types})
@@ -78,15 +82,6 @@ def test_a_tag_that_is_no_iob2_is_named_with_its_line(tmp_path, vocab):
         Ner().examples("test", "en", vocab, tmp_path)
 
 
-def test_a_type_missing_in_training_is_told(tmp_path, vocab, caplog):
-    write(tmp_path, ("doctor", "B-PER"), ("the", "B-LOC"), name="ner/train.en.tsv")
-    Ner().examples("train", "en", vocab, tmp_path)
-    assert "train.en.tsv: no entity of type ORG to learn from" in caplog.text
-    caplog.clear()
-    Ner(types=("PER", "LOC")).examples("train", "en", vocab, tmp_path)
-    assert not caplog.text
-
-
 def test_text_without_entities_has_no_score(tmp_path, vocab):
     write(tmp_path, ("the", "O"))
     with pytest.raises(DataError, match="no word is part of an entity"):
@@ -96,7 +91,7 @@ def test_text_without_entities_has_no_score(tmp_path, vocab):
 def test_scores_by_hand():
     gold = Ragged.of([[1, 2, 0, 5], [5, 6]])  # PER, LOC; LOC
     found = Ragged.of([[1, 2, 0, 6], [5, -1]])  # PER, LOC opened by an I; the last word is not read
-    scores = Ner().score(None, found, gold)
+    scores = Ner().score(LabeledExamples([], tags=gold), found).metrics
     assert scores == {
         "f1": pytest.approx(200 / 3),
         "precision": pytest.approx(200 / 3),
@@ -110,7 +105,7 @@ def test_scores_by_hand():
 
 def test_words_without_gold_are_not_scored():
     gold, found = Ragged.of([[1, 0, -1]]), Ragged.of([[1, 0, 3]])
-    assert Ner().score(None, found, gold)["f1"] == 100
+    assert Ner().score(LabeledExamples([], tags=gold), found)["f1"] == 100
 
 
 @pytest.mark.skipif(not Path(WHERE, "ner").is_dir(), reason="INTERLACE_DATA is not set")
@@ -123,3 +118,81 @@ def test_masakhaner_and_panx(vocab, caplog):
     assert "1 I- without B- changed to B-" in caplog.text
     task = Ner(files={"test": "ner/panx/dev-{language}.tsv.gz[500:]"})
     assert len(task.examples("test", "sw", vocab, Path(WHERE))) == 500
+
+
+# ---- entities ----
+
+
+TYPES = ("PER", "ORG", "LOC")
+NUMBERS = tag_numbers(TYPES)
+TAGS = list(NUMBERS)
+
+
+def numbered(*rows):
+    return Ragged.of([[NUMBERS[tag] for tag in row.split()] for row in rows])
+
+
+def spans(*rows):
+    found = entities(numbered(*rows))
+    kinds = [TYPES[kind] for kind in found.types]
+    return list(zip(found.starts.tolist(), found.stops.tolist(), kinds, strict=True))
+
+
+def test_numbers_of_tags():
+    assert TAGS == ["O", "B-PER", "I-PER", "B-ORG", "I-ORG", "B-LOC", "I-LOC"]
+
+
+def test_spans_of_valid_tags():
+    assert spans("B-PER I-PER O B-LOC", "B-ORG B-ORG") == [(0, 2, "PER"), (3, 4, "LOC"), (4, 5, "ORG"), (5, 6, "ORG")]
+
+
+def test_an_inside_without_a_beginning_begins():
+    assert spans("O I-PER I-PER I-LOC") == [(1, 3, "PER"), (3, 4, "LOC")]
+    assert entities(numbered("O I-PER I-PER B-LOC")).opened.tolist() == [True, False]
+
+
+def test_entities_end_where_rows_end():
+    assert spans("O B-PER", "I-PER O") == [(1, 2, "PER"), (2, 3, "PER")]
+
+
+def test_what_is_no_tag_is_outside():
+    assert len(entities(Ragged.of([[1, -1, 2]]))) == 2
+    assert len(entities(Ragged.of([[], []]))) == 0
+
+
+def test_an_entity_is_right_with_its_span_and_type():
+    gold = numbered("B-PER I-PER O B-LOC O B-ORG")
+    found = numbered("B-PER I-PER O B-ORG B-PER B-ORG")
+    together, by_type = compare(entities(found), entities(gold), 3)
+    assert together == EntityCounts(right=2, found=4, gold=3)
+    assert (together.precision, together.recall) == (50, pytest.approx(200 / 3))
+    assert together.f1 == pytest.approx(2 * 50 * (200 / 3) / (50 + 200 / 3))
+    assert by_type == [EntityCounts(1, 2, 1), EntityCounts(1, 2, 1), EntityCounts(0, 0, 1)]
+
+
+def test_nothing_found_is_zero():
+    assert (EntityCounts(0, 0, 3).precision, EntityCounts(0, 0, 3).f1, EntityCounts(0, 2, 0).recall) == (0, 0, 0)
+
+
+@pytest.fixture(scope="module")
+def seqeval():
+    return pytest.importorskip("seqeval.metrics")
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_scores_are_those_of_seqeval(seqeval, data):
+    shape = data.draw(st.lists(st.integers(1, 8), min_size=1, max_size=6))
+    seed = data.draw(st.integers(0, 2**32 - 1))
+    rng = np.random.default_rng(seed)
+    gold = [rng.choice(TAGS, length).tolist() for length in shape]
+    found = [[tag if rng.random() < 0.7 else str(rng.choice(TAGS)) for tag in row] for row in gold]
+    ours, by_type = compare(*(entities(numbered(*map(" ".join, side))) for side in (found, gold)), 3)
+    for name, score in (("precision", ours.precision), ("recall", ours.recall), ("f1", ours.f1)):
+        theirs = getattr(seqeval, f"{name}_score")(gold, found, zero_division=0)
+        assert score == pytest.approx(100 * theirs), name
+    report = seqeval.classification_report(gold, found, output_dict=True, zero_division=0)
+    for kind, counts in zip(TYPES, by_type, strict=True):
+        if counts.gold:
+            assert counts.f1 == pytest.approx(100 * report[kind]["f1-score"])
+            assert counts.gold == report[kind]["support"]

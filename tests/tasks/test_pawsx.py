@@ -25,7 +25,7 @@ def test_pairs_and_labels(tmp_path, vocab):
     assert examples.labels.tolist() == [1, 0]
     assert [vocab.decode(row) for row in examples.examples.source.ids] == ['the "doctor', "letters"]
     assert (examples.examples.source.language, examples.examples.target.language) == ("en", "en")
-    assert Pawsx().learner().classes == 2
+    assert Pawsx().head().classes == 2
 
 
 def test_the_authors_files_by_column_names(tmp_path, vocab):
@@ -50,16 +50,16 @@ def test_unlabelled_pairs_are_counted_and_not_scored(tmp_path, vocab, caplog):
     with caplog.at_level(logging.INFO, "interlace"):
         examples = Pawsx().examples("test", "en", vocab, tmp_path)
     assert examples.labels.tolist() == [-1, 0]
-    assert "1 pairs without a label, not scored" in caplog.text
-    assert Pawsx().score(examples, examples.labels * 0 + 1, examples.labels) == {"accuracy": 0}
+    assert "1 rows without a label, not scored" in caplog.text
+    assert Pawsx().score(examples, examples.labels * 0 + 1)["accuracy"] == 0
     write(tmp_path, ("the doctor", "reads", ""))
-    with pytest.raises(DataError, match="no pair has a label"):
+    with pytest.raises(DataError, match="no row has a label"):
         Pawsx().examples("test", "en", vocab, tmp_path)
 
 
 def test_an_unknown_label_is_named_with_its_pair(tmp_path, vocab):
     write(tmp_path, ("the doctor", "reads", "2"))
-    with pytest.raises(DataError, match=r"test-en.tsv: label '2' of 'the doctor' and 'reads'; there are: 0, 1"):
+    with pytest.raises(DataError, match=r"test-en.tsv: unknown label '2' of 'the doctor' and 'reads'; there are: 0, 1"):
         Pawsx().examples("test", "en", vocab, tmp_path)
 
 

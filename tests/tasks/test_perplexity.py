@@ -19,7 +19,7 @@ from interlace.data.vocab import Vocab
 from interlace.models.build import config_of, from_shape, load
 from interlace.models.settings import Shape
 from interlace.tasks import TASKS
-from interlace.tasks._likelihood import running
+from interlace.tasks.common.likelihood import running_text
 from interlace.tasks.perplexity import Perplexity
 from interlace.training.device import accelerator_for
 from interlace.training.evaluation_job import EvaluationJob
@@ -72,7 +72,7 @@ def test_rows_hold_the_stream(lengths, length, data):
     context = data.draw(st.integers(0, length - 1))
     ids = Ragged.from_lengths(np.arange(10, 10 + sum(lengths), dtype=np.int32), lengths)
     words = Ragged.from_lengths(np.zeros(sum(lengths), np.int32), lengths)
-    rows, read = running(Sentences(ids, words, "en"), length, context, 1)
+    rows, read = running_text(Sentences(ids, words, "en"), length, context, 1)
     stream = [number for row in ids for number in [*row.tolist(), 1]]
     place = 0
     for row, skip in zip(rows.ids, read, strict=True):
@@ -95,7 +95,7 @@ def test_pseudo_perplexity_masks_each_subword_alone(vocab, model, text):
             total += surprise(backbone, shown, place, ids[place], causal=False)
     assert scores["pseudo-perplexity per subword"] == pytest.approx(math.exp(total / len(text.ids.flat)), rel=1e-4)
     assert scores["pseudo-perplexity per word"] == pytest.approx(math.exp(total / 15), rel=1e-4)
-    assert "perplexity per word" not in scores
+    assert "perplexity per word" not in scores.metrics
 
 
 @pytest.mark.parametrize("kind", ["causal", "pseudo", "masked"])
@@ -103,22 +103,22 @@ def test_pseudo_perplexity_masks_each_subword_alone(vocab, model, text):
 def test_sentences_together_have_the_score_of_the_text(vocab, model, text, kind, per):
     task = Perplexity(kind=kind, per=per, max_length=12 if kind == "causal" else 48, tokens_per_batch=40)
     scores = task.measure(model(init_std=0.5), vocab, text)
-    assert scores.examples.measure == "perplexity"
-    assert scores.examples.total == pytest.approx(scores[scores.about["metric"]], rel=1e-6)
-    assert not scores.examples.is_binary
+    assert scores.outcomes.measure == "perplexity"
+    assert scores.outcomes.total == pytest.approx(scores[scores.metric], rel=1e-6)
+    assert not scores.outcomes.is_binary
 
 
 @pytest.mark.parametrize(("kind", "ends"), [("pseudo", 0), ("causal", 1)])
 def test_what_a_sentence_costs_is_its_own(vocab, model, text, kind, ends):
     backbone = model(init_std=0.5)
     task = Perplexity(kind=kind, per="word", max_length=48)
-    each = task.measure(backbone, vocab, text).examples
+    each = task.measure(backbone, vocab, text).outcomes
     assert each.weight.tolist() == [len(line.split()) + ends for line in LINES]
     if kind == "pseudo":  # sentences do not see each other
-        alone = [task.measure(backbone, vocab, text.take([row])).examples for row in range(4)]
+        alone = [task.measure(backbone, vocab, text.take([row])).outcomes for row in range(4)]
         assert each.score == pytest.approx([one.score[0] for one in alone], rel=1e-4)
     else:  # the first one is read from the beginning, whatever follows
-        assert each.score[0] == pytest.approx(task.measure(backbone, vocab, text.take([0])).examples.score[0], rel=1e-4)
+        assert each.score[0] == pytest.approx(task.measure(backbone, vocab, text.take([0])).outcomes.score[0], rel=1e-4)
 
 
 def test_per_subword_only_models_of_one_vocabulary_are_compared(vocab, model, text):
@@ -128,7 +128,7 @@ def test_per_subword_only_models_of_one_vocabulary_are_compared(vocab, model, te
         names = {
             Perplexity(per=per)
             .measure(from_shape(Shape(layers=1, width=16, heads=2, max_length=128), made), made, lines)
-            .examples.identity
+            .outcomes.identity
             for made, lines in models
         }
         assert (len(names) == 1) is same
@@ -136,9 +136,9 @@ def test_per_subword_only_models_of_one_vocabulary_are_compared(vocab, model, te
 
 def test_how_a_model_reads_decides(vocab, model, text):
     backbone = model()
-    assert "pseudo-perplexity per word" in Perplexity().measure(backbone, vocab, text)
+    assert "pseudo-perplexity per word" in Perplexity().measure(backbone, vocab, text).metrics
     backbone.causal = True
-    assert "perplexity per word" in Perplexity().measure(backbone, vocab, text)
+    assert "perplexity per word" in Perplexity().measure(backbone, vocab, text).metrics
     for kind in ("pseudo", "masked"):
         with pytest.raises(SettingsError, match=f"kind = '{kind}', but the model reads from left to right"):
             Perplexity(kind=kind).measure(backbone, vocab, text)
@@ -146,9 +146,9 @@ def test_how_a_model_reads_decides(vocab, model, text):
 
 def test_masked_draws_are_fixed(vocab, model, text):
     scores = [Perplexity(kind="masked").measure(model(), vocab, text) for _ in range(2)]
-    assert scores[0] == scores[1]
+    assert scores[0].metrics == scores[1].metrics
     assert scores[0]["perplexity"] == scores[0]["perplexity per masked subword"] > 1
-    assert "bits per character" not in scores[0]
+    assert "bits per character" not in scores[0].metrics
 
 
 def test_the_unit_is_said():
@@ -203,7 +203,7 @@ def test_long_sentences_are_cut_and_the_share_is_told(vocab, model, text):
 
 def test_a_fixed_draw_of_sentences(vocab, model, text):
     one, two = (Perplexity(max_sentences=2).measure(model(), vocab, text) for _ in range(2))
-    assert one == two
+    assert one.metrics == two.metrics
     assert one["sentences"] == 2
     assert Perplexity(max_sentences=None).measure(model(), vocab, text)["sentences"] == 4
 
@@ -230,7 +230,9 @@ def test_an_encoder_without_its_head_has_no_perplexity(vocab, text, tmp_path):
     config = config_of(Shape(family="bert", layers=1, width=16, heads=2, max_length=48), vocab)
     BertModel(config).save_pretrained(tmp_path / "alone")
     BertForMaskedLM(config).save_pretrained(tmp_path / "whole")
-    with pytest.raises(CheckpointError, match="an encoder without its vocabulary head, so it foresees no text; take"):
+    with pytest.raises(
+        CheckpointError, match="an encoder without its vocabulary head, so it cannot predict text; take"
+    ):
         Perplexity().measure(load(tmp_path / "alone"), vocab, text)
     assert Perplexity().measure(load(tmp_path / "whole"), vocab, text)["pseudo-perplexity"] > 1
 

@@ -64,7 +64,7 @@ def test_a_word_left_out_of_the_line_is_counted(tmp_path, vocab, caplog):
         examples = Pos().examples("test", "en", vocab, tmp_path)
     assert [TAGS[tag] for tag in examples.tags[0]] == ["ADP", "NOUN"]
     assert "1 words of multiword tokens left out" in caplog.text
-    scores = Pos().score(examples, examples.tags, examples.tags)
+    scores = Pos().score(examples, examples.tags).metrics
     assert scores == {"accuracy": 100.0, "unread": 0.0, "left out": pytest.approx(100 / 3)}
     some = Pos(files="pos/{split}.{language}.conllu[:1]").examples("test", "en", vocab, tmp_path)
     assert some.left_out is None  # of some rows of a file nobody knows
@@ -74,12 +74,12 @@ def test_unread_words_are_wrong():
     gold = Ragged.of([[1, 2, -1], [3, 4]])
     predictions = Ragged.of([[1, 9, -1], [3, -1]])
     examples = LabeledExamples([], tags=gold)
-    assert Pos().score(examples, predictions, gold) == {"accuracy": 50.0, "unread": 25.0}
+    assert Pos().score(examples, predictions).metrics == {"accuracy": 50.0, "unread": 25.0}
 
 
 def test_settings_reach_the_learner():
     task = TASKS.build({"name": "pos", "max_length": 64, "dropout": 0.3, "tuning": {"epochs": 2}})
-    assert (task.learner().max_length, task.learner().dropout, task.learner().classes) == (64, 0.3, 17)
+    assert (task.head().max_length, task.head().dropout, task.head().classes) == (64, 0.3, 17)
     assert task.tuning.epochs == 2
 
 

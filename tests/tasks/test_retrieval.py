@@ -11,7 +11,7 @@ from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs
 from interlace.data.vocab import Vocab
-from interlace.tasks._vectors import sentence_vectors
+from interlace.tasks.common.vectors import distinct_rows, layer_vectors
 from interlace.tasks.retrieval import Retrieval, _hits, both_ways
 
 WHERE = os.environ.get("INTERLACE_DATA", "")
@@ -50,20 +50,20 @@ def test_sides_of_different_length_are_refused(tmp_path, vocab):
 
 
 def test_a_language_is_not_searched_from_itself(tmp_path, vocab):
-    with pytest.raises(DataError, match="'en' cannot be searched from itself"):
+    with pytest.raises(DataError, match="source and target are both 'en'"):
         Retrieval().examples("test", "en", vocab, tmp_path)
 
 
 def test_vectors_are_means_of_a_layer_without_specials(vocab, model):
     backbone = model().eval()
     sentences = encoded(vocab, "the doctor reads letters", "", "the doctor")
-    vectors = sentence_vectors(backbone, vocab, sentences, layer=2, max_length=48, tokens_per_batch=16)
+    vectors = layer_vectors(backbone, vocab, sentences, layers=(2,), max_length=48, tokens_per_batch=16)
     for row in (0, 2):
         ids = [vocab.begin, *sentences.ids[row].tolist(), vocab.end]
         with torch.inference_mode():
             states = backbone.hidden_states({"input_ids": torch.tensor([ids])})[2][0]
-        np.testing.assert_allclose(vectors[row], states[1:-1].mean(dim=0).numpy(), atol=1e-5)
-    assert (vectors[1] == 0).all()
+        np.testing.assert_allclose(vectors[0][row], states[1:-1].mean(dim=0).numpy(), atol=1e-5)
+    assert (vectors[0][1] == 0).all()
 
 
 def test_a_sentence_is_cut_where_the_model_ends(vocab, model):
@@ -72,14 +72,14 @@ def test_a_sentence_is_cut_where_the_model_ends(vocab, model):
     ids = [vocab.begin, *sentences.ids[0][:14].tolist(), vocab.end]
     with torch.inference_mode():
         states = backbone.hidden_states({"input_ids": torch.tensor([ids])})[3][0]
-    vectors = sentence_vectors(backbone, vocab, sentences, layer=3, max_length=256, tokens_per_batch=99)
-    np.testing.assert_allclose(vectors[0], states[1:-1].mean(dim=0).numpy(), atol=1e-5)
+    vectors = layer_vectors(backbone, vocab, sentences, layers=(3,), max_length=256, tokens_per_batch=99)
+    np.testing.assert_allclose(vectors[0][0], states[1:-1].mean(dim=0).numpy(), atol=1e-5)
 
 
 def test_batches_of_any_size_give_the_same_vectors(vocab, model):
     lines = [" ".join(["the doctor"] * count) for count in (5, 1, 4, 2, 3)]
     few, many = (
-        sentence_vectors(model(), vocab, encoded(vocab, *lines), layer=3, max_length=48, tokens_per_batch=tokens)
+        layer_vectors(model(), vocab, encoded(vocab, *lines), layers=(3,), max_length=48, tokens_per_batch=tokens)
         for tokens in (12, 1000)
     )
     np.testing.assert_allclose(few, many, atol=1e-5)
@@ -103,21 +103,21 @@ def test_both_directions_and_their_mean():
     queries = np.array([[1.0, 0.0], [0.8, 0.6]], np.float32)
     candidates = np.array([[0.9, 0.436], [0.0, 1.0]], np.float32)
     ids = Ragged.of([[1], [2]])
-    assert _hits(queries, candidates, ids).tolist() == [True, False]
-    assert _hits(candidates, queries, ids).tolist() == [False, True]
-    assert _hits(queries, queries, ids).all()
+    assert _hits(queries, candidates, ids, "absolute", 4).tolist() == [True, False]
+    assert _hits(candidates, queries, ids, "absolute", 4).tolist() == [False, True]
+    assert _hits(queries, queries, ids, "absolute", 4).all()
 
 
 def test_a_sentence_that_stands_twice_cannot_be_found():
     vectors = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], np.float32)
-    assert _hits(vectors, vectors, Ragged.of([[5, 6], [5, 6], [7]])).tolist() == [False, False, True]
+    assert _hits(vectors, vectors, Ragged.of([[5, 6], [5, 6], [7]]), "absolute", 4).tolist() == [False, False, True]
 
 
 def test_equal_sides_are_found_whatever_the_model(vocab, model):
     lines = ["the doctor reads", "letters", "the letters", "doctor", ""]
     pairs = Pairs(encoded(vocab, *lines), encoded(vocab, *lines))
     scores = Retrieval().measure(model(), vocab, pairs)
-    assert scores == {"p@1": 80, "p@1 into target": 80, "p@1 into source": 80}  # all but the empty line
+    assert scores.metrics == {"p@1": 80, "p@1 into target": 80, "p@1 into source": 80}  # all but the empty line
 
 
 def test_centring_takes_away_what_a_language_adds_to_all_its_sentences(vocab, model):
@@ -127,7 +127,7 @@ def test_centring_takes_away_what_a_language_adds_to_all_its_sentences(vocab, mo
         table[backbone.traits.languages["de"]] += torch.linspace(-40, 40, table.shape[1])
     lines = ["the doctor reads", "letters", "the letters", "doctor", "der arzt", "briefe"]
     pairs = Pairs(encoded(vocab, *lines), encoded(vocab, *lines, language="de"))
-    plain, centred = (Retrieval(layer=0, centre=on).measure(backbone, vocab, pairs)["p@1"] for on in (False, True))
+    plain, centred = (Retrieval(layer=0, center=on).measure(backbone, vocab, pairs)["p@1"] for on in (False, True))
     assert centred > plain
 
 
@@ -143,8 +143,8 @@ def test_what_each_line_got_makes_the_score(vocab):
     candidates = np.array([[0.9, 0.436], [0.0, 1.0]], np.float32)
     side = encoded(vocab, "the doctor", "letters")
     found = both_ways(queries, candidates, Pairs(side, side))
-    assert found.examples.score.tolist() == [0.5, 0.5]  # one finds the other into German, one back
-    assert 100 * found.examples.total == found["p@1"]
+    assert found.outcomes.score.tolist() == [0.5, 0.5]  # one finds the other into German, one back
+    assert 100 * found.outcomes.total == found["p@1"]
 
 
 def test_lines_are_known_again_under_another_vocabulary(vocab):
@@ -154,7 +154,7 @@ def test_lines_are_known_again_under_another_vocabulary(vocab):
     def identity(vocab, lines):
         side = encoded(vocab, *lines)
         vectors = np.eye(len(lines), dtype=np.float32)
-        return both_ways(vectors, vectors, Pairs(side, side)).examples.identity
+        return both_ways(vectors, vectors, Pairs(side, side)).outcomes.identity
 
     assert encoded(vocab, *lines).lengths.tolist() != encoded(other, *lines).lengths.tolist()
     assert identity(vocab, lines) == identity(other, lines)
@@ -166,7 +166,7 @@ def test_a_margin_finds_what_a_hub_hides():
     queries = np.array([[1.0, 0.0, 0.0], [0.8, 0.6, 0.0]], np.float32)
     candidates = np.array([[0.98, 0.199, 0.0], [0.43, 0.75, 0.5]], np.float32)
     ids = Ragged.of([[1], [2]])
-    assert _hits(queries, candidates, ids).tolist() == [True, False]
+    assert _hits(queries, candidates, ids, "absolute", 4).tolist() == [True, False]
     assert _hits(queries, candidates, ids, "ratio", 2).all()
     assert _hits(queries, candidates, ids, "distance", 2).all()
 
@@ -175,7 +175,7 @@ def test_the_margin_is_a_setting(vocab, model):
     lines = ["the doctor reads", "letters", "the letters", "doctor"]
     pairs = Pairs(encoded(vocab, *lines), encoded(vocab, *lines))
     for margin in ("ratio", "distance"):
-        assert Retrieval(margin=margin, neighbours=2).measure(model(), vocab, pairs)["p@1"] == 100
+        assert Retrieval(margin=margin, neighbors=2).measure(model(), vocab, pairs)["p@1"] == 100
 
 
 @pytest.mark.skipif(not Path(WHERE, "parallel/tatoeba").is_dir(), reason="INTERLACE_DATA is not set")
@@ -183,3 +183,9 @@ def test_the_margin_is_a_setting(vocab, model):
 def test_tatoeba_by_the_codes_of_recipes(vocab, language, count):
     task = Retrieval(files="parallel/tatoeba/tatoeba.{target3}-{source3}.{language3}")
     assert len(task.examples("test", language, vocab, Path(WHERE))) == count
+
+
+def test_equal_rows_share_a_number():
+    numbers, first = distinct_rows(Ragged.of([[5], [1, 2], [5], [], [1, 2], [1]], np.int64))
+    assert numbers.tolist() == [0, 1, 0, 2, 1, 3]
+    assert first.tolist() == [0, 1, 3, 5]

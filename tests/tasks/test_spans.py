@@ -7,9 +7,8 @@ from torch.nn.functional import cross_entropy
 
 from interlace.core.ragged import Ragged
 from interlace.objectives import Resources
-from interlace.tasks._predict import predict_all
-from interlace.tasks._questions import encode_questions
-from interlace.tasks._spans import SPAN, Extractor
+from interlace.tasks.common.prediction import predict_all
+from interlace.tasks.common.spans import SPAN, SpanExtractor, encode_questions
 from interlace.text import Text, TextPairs
 
 CPU = torch.device("cpu")
@@ -47,7 +46,7 @@ def mixed(vocab):
 
 @pytest.fixture
 def case(vocab, model, mixed):
-    learner = Extractor(max_length=40, stride=7, n_best=6, max_answer=4)
+    learner = SpanExtractor(max_length=40, stride=7, n_best=6, max_answer=4)
     backbone = model()
     torch.manual_seed(4)
     heads = learner.modules(backbone)
@@ -57,14 +56,14 @@ def case(vocab, model, mixed):
 
 
 def batch_of(learner, prepared, questions):
-    return learner.batch(learner.rows(questions, prepared), prepared, 0, np.random.default_rng(0))
+    return learner.batch(learner.sequences(questions, prepared), prepared, 0, np.random.default_rng(0))
 
 
 # ---- rows ----
 
 
 def test_a_row_is_the_question_and_then_the_passage(vocab, model):
-    learner = Extractor()
+    learner = SpanExtractor()
     prepared = learner.prepare(Resources(vocab, model().traits))
     batch = batch_of(learner, prepared, asked(vocab, [("the doctor", "reads letters", (6, 13))]))
     question, passage = (vocab.encode([line]).ids[0].tolist() for line in ("the doctor", "reads letters"))
@@ -78,17 +77,17 @@ def test_a_row_is_the_question_and_then_the_passage(vocab, model):
 
 def test_windows_fill_what_the_model_can_read(case):
     learner, _, _, questions, prepared = case
-    rows = learner.rows(questions, prepared)
+    rows = learner.sequences(questions, prepared)
     overhead = 2 + len(prepared.vocab.separator_ids)
     assert (rows.lengths + overhead <= 40).all()
     assert (rows.lengths.max() + overhead) == 40
-    shorter = learner.model_copy(update={"max_length": 400}).rows(questions, prepared)
+    shorter = learner.model_copy(update={"max_length": 400}).sequences(questions, prepared)
     assert shorter.lengths.max() + overhead == 48  # the model's own
 
 
 def test_a_window_without_the_answer_points_at_the_first_token(case):
     learner, _, _, questions, prepared = case
-    rows = learner.rows(questions, prepared)
+    rows = learner.sequences(questions, prepared)
     batch = learner.batch(rows, prepared, 0, np.random.default_rng(0))
     has = rows.spans[:, 0] >= 0
     assert has.any()
@@ -103,7 +102,7 @@ def test_a_window_without_the_answer_points_at_the_first_token(case):
 
 
 def test_both_sides_have_their_language(vocab, model):
-    learner = Extractor()
+    learner = SpanExtractor()
     backbone = model("en", "de", family="bert")
     prepared = learner.prepare(Resources(vocab, backbone.traits))
     batch = batch_of(learner, prepared, asked(vocab, [("the", "der arzt", (0, 3))], ("de", "en")))
@@ -116,13 +115,13 @@ def test_both_sides_have_their_language(vocab, model):
 def test_people_are_told_what_windows_do(case):
     learner, _, _, _, prepared = case
     questions = asked(prepared.vocab, [(text(2), text(5), (0, 1)), (text(2), text(70), (20, 119))])
-    rows = learner.rows(questions, prepared)
+    rows = learner.sequences(questions, prepared)
     assert learner.notes(rows, prepared) == [
         f"2 questions are read in {len(rows)} windows",
-        "1 of 2 answers stand in no window as a whole, and are not learnt",
+        "1 of 2 answers do not fit into a window and are not trained on",
     ]
     one = questions.take([0])
-    assert learner.notes(learner.rows(one, prepared), prepared) == []
+    assert learner.notes(learner.sequences(one, prepared), prepared) == []
 
 
 # ---- what is learnt and predicted ----
@@ -143,7 +142,7 @@ def scores_by_hand(case, rows):
 
 def test_the_loss_is_over_the_passage_and_the_first_token(case):
     learner, backbone, heads, questions, prepared = case
-    rows = learner.rows(questions, prepared)
+    rows = learner.sequences(questions, prepared)
     batch = learner.batch(rows, prepared, 0, np.random.default_rng(0))
     expected = 0.0
     for (scores, open_), (first, last) in zip(scores_by_hand(case, rows), batch.labels.tolist(), strict=True):
@@ -163,7 +162,7 @@ def best_by_hand(case):
     Every letter is a subword of one byte here, so other subwords are other characters.
     """
     learner, _, _, questions, prepared = case
-    rows = learner.rows(questions, prepared)
+    rows = learner.sequences(questions, prepared)
     begins = rows.examples.source.lengths + 1 + len(prepared.vocab.separator_ids)
     best = [{} for _ in range(len(questions))]
     for number, (scores, open_) in enumerate(scores_by_hand(case, rows)):
@@ -179,7 +178,7 @@ def best_by_hand(case):
 @pytest.mark.parametrize("tokens", [60, 5000])
 def test_the_best_spans_are_those_of_trying_every_pair(case, tokens):
     learner, backbone, heads, questions, prepared = case
-    found, gold = predict_all(learner, backbone, heads, questions, prepared, tokens, CPU)
+    found, gold = predict_all(learner, backbone, heads, questions, prepared, tokens, CPU), learner.gold(questions)
     assert found.shape == (len(questions), learner.n_best)
     assert gold.dtype == found.dtype == SPAN
     for row, expected in enumerate(best_by_hand(case)):
@@ -198,7 +197,7 @@ def test_the_best_spans_are_those_of_trying_every_pair(case, tokens):
 def test_no_answer_is_longer_than_allowed_or_outside_its_passage(case):
     learner, backbone, heads, questions, prepared = case
     wide = learner.model_copy(update={"n_best": 5000, "max_answer": 3})
-    found, _ = predict_all(wide, backbone, heads, questions, prepared, 400, CPU)
+    found = predict_all(wide, backbone, heads, questions, prepared, 400, CPU)
     for row, spans in enumerate(found):
         there = spans[spans["start"] >= 0]
         places = questions.characters[questions.owners[row]].tolist()
@@ -211,21 +210,21 @@ def test_no_answer_is_longer_than_allowed_or_outside_its_passage(case):
 def test_predictions_follow_their_questions(case):
     learner, backbone, heads, questions, prepared = case
     order = [5, 0, 3, 1]
-    whole, _ = predict_all(learner, backbone, heads, questions, prepared, 100, CPU)
-    part, _ = predict_all(learner, backbone, heads, questions.take(order), prepared, 100, CPU)
+    whole = predict_all(learner, backbone, heads, questions, prepared, 100, CPU)
+    part = predict_all(learner, backbone, heads, questions.take(order), prepared, 100, CPU)
     np.testing.assert_array_equal(part["start"], whole["start"][order])
     np.testing.assert_array_equal(part["end"], whole["end"][order])
 
 
 def test_equal_spans_of_two_windows_are_one_answer():
     """Both windows hold subwords 2 and 3 of one passage; their better score counts."""
-    learner = Extractor(n_best=3)
+    learner = SpanExtractor(n_best=3)
     windows = type("Windows", (), {"owners": np.array([0, 0, 1]), "firsts": np.array([0, 2, 0])})
     places = Ragged.of([[(place, place + 1) for place in range(6)]] * 2, width=2)
     questions = type("Questions", (), {"characters": places, "owners": np.array([0, 1]), "__len__": lambda _: 2})()
     none = (-1, -1, -np.inf)
     found = np.array([[(2, 3, 1.0), (0, 0, 0.5), none], [(0, 1, 3.0), (3, 3, 0.7), (1, 1, 0.6)], [none] * 3], SPAN)
-    best = learner.merged(questions, windows, found)
+    best = learner.merge(questions, windows, found)
     assert best[0].tolist() == [(2, 4, 3.0), (5, 6, pytest.approx(0.7)), (3, 4, pytest.approx(0.6))]
     assert best[1].tolist() == [none] * 3
 
@@ -233,7 +232,7 @@ def test_equal_spans_of_two_windows_are_one_answer():
 def test_where_there_is_nothing_to_read_nothing_is_found(vocab, case):
     learner, backbone, heads, _, prepared = case
     empty = asked(vocab, [("the doctor", "", (-1, -1)), ("", "", (-1, -1)), ("who", "  ", (-1, -1))])
-    found, gold = predict_all(learner, backbone, heads, empty, prepared, 100, CPU)
+    found, gold = predict_all(learner, backbone, heads, empty, prepared, 100, CPU), learner.gold(empty)
     assert (found["start"] == -1).all()
     assert (gold["start"] == -1).all()
     terms = learner.loss(backbone, heads, batch_of(learner, prepared, empty).to(CPU))

@@ -8,8 +8,7 @@ import pytest
 
 from interlace.core.errors import DataError
 from interlace.embeddings import WordVectors
-from interlace.tasks._similarity_files import read_apart, read_table
-from interlace.tasks.word_similarity import WordSimilarity, correlations
+from interlace.tasks.word_similarity import WordSimilarity, correlations, read_table, read_two_files
 
 SIMLEX = "word 1\tword 2\tscore\nold\tnew\t0\nsmart\tclever\t9.7\nhard\ttough\t8\n"
 
@@ -73,9 +72,9 @@ def test_pairs_without_vectors_are_left_out_or_half_alike(tmp_path):
     vectors = [at("en", old=0, new=170, smart=40, clever=41, hard=80, tough=100)]
     left = scored(tmp_path, vectors)
     assert (left["spearman"], left["coverage"]) == (100, 75)
-    assert scored(tmp_path, vectors, uncovered="midpoint")["spearman"] == 100
+    assert scored(tmp_path, vectors, missing="midpoint")["spearman"] == 100
     # With 1 it is the nearest of all: ranks 1 4 2 3 against 1 2 3 4, 1 - 6 x 6 / (4 x 15) = .4.
-    assert scored(tmp_path, vectors, uncovered="midpoint", midpoint=1)["spearman"] == pytest.approx(40)
+    assert scored(tmp_path, vectors, missing="midpoint", midpoint=1)["spearman"] == pytest.approx(40)
 
 
 def test_the_centre_is_that_of_the_words_in_the_pairs(tmp_path):
@@ -83,14 +82,14 @@ def test_the_centre_is_that_of_the_words_in_the_pairs(tmp_path):
     put(tmp_path / "similarity/en.tsv", SIMLEX)
     plain = at("en", old=0, new=170, smart=40, clever=41, hard=80, tough=100)
     moved = WordVectors("en", [*plain.words, "odd"], np.vstack([plain.vectors + 5, np.full((1, 2), -99, np.float32)]))
-    one, other = (scored(tmp_path, [vectors], centre=True) for vectors in (plain, moved))
-    assert one == pytest.approx(other, abs=1e-3)
+    one, other = (scored(tmp_path, [vectors], center=True) for vectors in (plain, moved))
+    assert one.metrics == pytest.approx(other.metrics, abs=1e-3)
     assert one["pearson"] != pytest.approx(scored(tmp_path, [plain])["pearson"], abs=0.1)
 
 
 def test_too_few_pairs_are_no_score(tmp_path):
     put(tmp_path / "similarity/en.tsv", SIMLEX)
-    with pytest.raises(DataError, match="1 of 3 pairs in 'en' have vectors for both words; 3 at least"):
+    with pytest.raises(DataError, match="1 of 3 pairs in 'en' have vectors for both words"):
         scored(tmp_path, [at("en", old=0, new=1)])
 
 
@@ -104,7 +103,7 @@ def test_scores_that_are_all_the_same_are_no_gold(tmp_path):
 
 def test_a_model_s_words(tmp_path, vocab, model):
     put(tmp_path / "similarity/en.tsv", "the\treads\t1\nthe\tdoctor\t5\nreads\tletters\t3\nthe\tquixotic\t2\n")
-    task = WordSimilarity(reading={"pieces": "single"})
+    task = WordSimilarity(reading={"multi_subword": "skip"})
     found = task.measure(model(), vocab, task.examples("test", "en", vocab, tmp_path))
     assert found["coverage"] == 75
 
@@ -147,15 +146,15 @@ def test_semeval_has_words_and_scores_apart(tmp_path):
 @pytest.mark.parametrize(
     ("words", "gold", "message"),
     [
-        ("a\tb\n", "1\n2\n", r"words ends before line 2, but .*gold goes on"),
+        ("a\tb\n", "1\n2\n", r"words ends before line 2, but .*gold does not"),
         ("a\tb\nc\td\n", "1\n", r"gold ends before line 2"),
-        ("a b\n", "1\n", r"words, line 1: expected two words with a tab"),
+        ("a b\n", "1\n", r"words, line 1: expected two words separated by a tab"),
         ("a\tb\n", "x\n", r"gold, line 1: expected a score, found 'x'"),
     ],
 )
 def test_files_apart_stand_line_by_line(tmp_path, words, gold, message):
     with pytest.raises(DataError, match=message):
-        read_apart(put(tmp_path / "words", words), put(tmp_path / "gold", gold))
+        read_two_files(put(tmp_path / "words", words), put(tmp_path / "gold", gold))
 
 
 @pytest.mark.skipif(not os.environ.get("INTERLACE_DATA"), reason="no real data here")

@@ -17,7 +17,7 @@ from interlace.models.build import from_shape
 from interlace.models.settings import Shape
 from interlace.objectives import Resources, Term
 from interlace.objectives.clm import Clm
-from interlace.training.diagnostics import HeldOut, hold_out, perplexities
+from interlace.training.diagnostics import HeldOutBatches, hold_out, perplexities
 
 TEXT = "a few words to learn the alphabet from"
 CPU = torch.device("cpu")
@@ -55,7 +55,7 @@ def test_words_and_characters_of_what_is_predicted(vocab, backbone):
 def test_three_units_by_hand(backbone):
     fixed = SimpleNamespace(loss=lambda *_: {"clm": Term(torch.tensor(60 * math.log(2)))})
     batch = SimpleNamespace(to=lambda _device: None, counts={"clm": 20})
-    found = perplexities(backbone, [HeldOut("en", fixed, [batch], words=10, characters=40)], CPU)
+    found = perplexities(backbone, [HeldOutBatches("en", fixed, [batch], words=10, characters=40)], CPU)
     expected = {"perplexity": 2**3, "perplexity_per_word": 2**6, "bits_per_character": 1.5}
     assert {name: found[f"{name}/en"] for name in expected} == pytest.approx(expected, rel=1e-4)
     assert "bits_per_character/geometric" not in found

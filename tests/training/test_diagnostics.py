@@ -21,7 +21,7 @@ from interlace.tasks.retrieval import Retrieval
 from interlace.training.diagnostics import (
     DiagnosticProbes,
     DiagnosticsCallback,
-    HeldOut,
+    HeldOutBatches,
     ProbePairs,
     accuracies,
     cosine_gap,
@@ -174,9 +174,9 @@ def test_accuracies_by_hand():
     batches = [guesses([1, 2, 3], [1, 2, 0]), guesses([4], [4])]
     masked, causal = SimpleNamespace(architecture="masked"), SimpleNamespace(architecture="causal")
     held_out = [
-        HeldOut("en", masked, batches),
-        HeldOut("de", masked, batches[:1]),
-        HeldOut("de", causal, batches[1:], name="causal_perplexity"),
+        HeldOutBatches("en", masked, batches),
+        HeldOutBatches("de", masked, batches[:1]),
+        HeldOutBatches("de", causal, batches[1:], name="causal_perplexity"),
     ]
     found = accuracies(model, held_out, CPU)
     assert found == pytest.approx({"accuracy/en": 75, "accuracy/de": 200 / 3, "causal_accuracy/de": 100})
@@ -195,7 +195,7 @@ def test_many_predictions_are_scored_in_parts(monkeypatch, backbone, vocab):
 
 @pytest.mark.parametrize(("tokens", "batches"), [(1, 1), (10, 1), (11, 2), (1000, 3)])
 def test_the_beginning_of_held_out_text(tokens, batches):
-    held_out = HeldOut("en", Mlm(), [guesses([1] * 10, [1] * 10)] * 3)
+    held_out = HeldOutBatches("en", Mlm(), [guesses([1] * 10, [1] * 10)] * 3)
     assert len(first_batches(held_out, tokens).batches) == batches
 
 

@@ -202,7 +202,7 @@ def test_several_rates_without_a_rule_are_refused():
 
 @pytest.mark.parametrize("looks", [{"checks": 4}, {"patience": 2}])
 def test_looks_that_nothing_judges_are_refused(looks):
-    with pytest.raises(SettingsError, match=f"tuning.{next(iter(looks))} would do nothing"):
+    with pytest.raises(SettingsError, match=f"tuning.{next(iter(looks))} has no effect"):
         Tuning(select="last", **looks)
     assert Tuning(select="mean-dev", **looks)
 

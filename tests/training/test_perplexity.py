@@ -17,7 +17,7 @@ from interlace.models.build import from_shape
 from interlace.models.settings import Shape
 from interlace.objectives import Resources, Term
 from interlace.objectives.mlm import Mlm
-from interlace.training.diagnostics import HeldOut, hold_out, perplexities
+from interlace.training.diagnostics import HeldOutBatches, hold_out, perplexities
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +71,7 @@ def test_means_by_hand(backbone):
                 return {"mlm": Term(torch.tensor(batch.total))}
 
         batches = [SimpleNamespace(to=lambda _d, t=t: SimpleNamespace(total=t), counts={"mlm": n}) for t, n in parts]
-        return HeldOut(name, Fixed(), batches)
+        return HeldOutBatches(name, Fixed(), batches)
 
     measured = [corpus("en", (math.log(2) * 3, 3), (math.log(2) * 1, 1)), corpus("de", (math.log(8) * 2, 2))]
     found = perplexities(backbone, measured, torch.device("cpu"))

@@ -15,8 +15,7 @@ from interlace.core.ragged import Ragged
 from interlace.data import LabeledExamples, Pairs
 from interlace.data.vocab import Vocab
 from interlace.scores.examples import Examples
-from interlace.tasks import TASKS
-from interlace.tasks._outcomes import Measured
+from interlace.tasks import TASKS, Scores
 from interlace.text import Text
 from interlace.training.predictions import outcomes_file, read_outcomes, write_predictions, write_probe_outcomes
 
@@ -46,9 +45,16 @@ def xnli(vocab):
 
 
 def keep(folder, cell, examples, predictions, gold=None, language="de"):
-    gold = (examples.labels if examples.tags is None else examples.tags) if gold is None else gold
-    write_predictions(folder, cell, ("zero-shot", language), examples, predictions, gold)
+    if gold is not None:
+        examples = replace(examples, labels=gold)
+    written(folder, cell, examples, predictions, language)
     return outcomes_file(folder, cell.name, cell.seed)
+
+
+def written(folder, cell, examples, predictions, language="de"):
+    gold = examples.labels if examples.tags is None else examples.tags
+    scores = cell.task.score(examples, predictions)
+    return write_predictions(folder, cell, ("zero-shot", language), examples, predictions, gold, scores)
 
 
 def shown(path, language="de"):
@@ -118,20 +124,17 @@ def test_a_task_without_classes_has_outcomes_alone(tmp_path, vocab):
     task = SimpleNamespace(
         classes=(),
         unit="%",
-        outcomes=lambda *_: (np.array([0.5, 1.0]), np.ones(2)),
         samples=lambda *_: [],
-        told=lambda *_: {"answers": {"a": "a dog"}},
+        exports=lambda *_: {"answers": {"a": "a dog"}},
     )
     path = outcomes_file(tmp_path, "mine", 0)
-    found = write_predictions(tmp_path, Cell("mine", task, vocab), ("zero-shot", "de"), None, None, None)
+    scores = Scores({}, Examples(np.array([0.5, 1.0]), np.ones(2)))
+    job = Cell("mine", task, vocab)
+    found = write_predictions(tmp_path, job, ("zero-shot", "de"), None, None, None, scores)
     assert found == {"low": 50.0, "high": 100.0}  # of two examples, one or the other may be drawn twice
     assert set(load_file(path)) == {"de.score", "de.weight"}
     assert json.loads(path.with_suffix(".de.answers.json").read_text()) == {"a": "a dog"}
     assert shown(path) == {"n": 2, "wrong": 1, "samples": []}
-
-
-def test_examples_that_a_task_cannot_say_are_not_shown(vocab):
-    assert TASKS.build("xnli").samples(vocab, object(), None, None, np.arange(1)) == []
 
 
 def test_the_same_test_set_is_known_again_and_another_is_not(tmp_path, xnli):
@@ -150,10 +153,7 @@ def test_the_same_test_set_is_known_again_and_another_is_not(tmp_path, xnli):
 def test_other_sentences_with_the_same_labels_are_other_examples(tmp_path, xnli):
     cell, examples = xnli
     turned = replace(examples, examples=Pairs(examples.examples.source, examples.examples.source))
-    found = [
-        write_predictions(tmp_path, cell, ("zero-shot", "de"), some, some.labels, some.labels)["examples"]
-        for some in (examples, examples, turned)
-    ]
+    found = [written(tmp_path, cell, some, some.labels)["examples"] for some in (examples, examples, turned)]
     assert found[0] == found[1] != found[2]
 
 
@@ -181,9 +181,9 @@ def test_tags_tell_where_sentences_end(tmp_path, vocab):
 def test_a_probe_that_tells_outcomes_keeps_them_and_gets_an_interval(tmp_path, vocab):
     cell = Cell("retrieval", TASKS.build("retrieval"), vocab)
     got = Examples(np.array([1.0, 0.5, 0.0]), np.ones(3), "three lines")
-    found = write_probe_outcomes(tmp_path, cell, ("zero-shot", "de"), Measured({"p@1": 50.0}, got))
+    found = write_probe_outcomes(tmp_path, cell, ("zero-shot", "de"), Scores({"p@1": 50.0}, got))
     assert 0 <= found["low"] < 50 < found["high"] <= 100
     assert found["examples"] == "three lines"
     read = read_outcomes(outcomes_file(tmp_path, "retrieval", 0), "de", "model")
     assert (read.total, read.identity) == (0.5, "three lines")
-    assert write_probe_outcomes(tmp_path, cell, ("zero-shot", "es"), {"p@1": 1.0}) == {}
+    assert write_probe_outcomes(tmp_path, cell, ("zero-shot", "es"), Scores({"p@1": 1.0})) == {}

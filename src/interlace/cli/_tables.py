@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from interlace.scores.collapses import SIGN, collapses, collapses_told, has_collapsed
-from interlace.tasks._learnt import ALL, scored_words
+from interlace.tasks.common.dictionaries import ALL, scored_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -14,8 +14,8 @@ from interlace.core.errors import DataError, SettingsError
 from interlace.experiments._text import filters_of
 from interlace.experiments.sections import AlignSettings, names_of
 from interlace.readers import READERS
-from interlace.tasks._files import FileQuery, MissingDataError, named
-from interlace.tasks._learnt import DictionaryTask
+from interlace.tasks.common.dictionaries import DictionaryTask
+from interlace.tasks.common.files import FileQuery, MissingDataError, expected_files
 from interlace.text.lines import must_exist
 
 if TYPE_CHECKING:
@@ -207,10 +207,10 @@ def _tasks(recipe: Recipe, name: str, root: Path) -> Iterator[Same]:
 
 
 def _split(task: Task, label: str, split: str, name: str, of: str, root: Path) -> Iterator[Same]:
-    files: Any = task.files  # type: ignore[attr-defined]
-    reader: Any = task.reader  # type: ignore[attr-defined]
+    files: Any = task.files
+    reader: Any = getattr(task, "reader", None)
     try:
-        own, theirs = (named(files, FileQuery(label, split, language, root)) for language in (name, of))
+        own, theirs = (expected_files(files, FileQuery(label, split, language, root)) for language in (name, of))
     except MissingDataError:
         return  # a task may do without a split
     where = f"evaluate.tasks.{label}.files"
@@ -240,5 +240,5 @@ def _named_dictionaries(recipe: Recipe, name: str, of: str, root: Path) -> Itera
             yield root / pattern.format(source=of, target=name)
     for label in recipe.evaluate.tasks:
         task: Any = recipe.evaluate.task(label)
-        if isinstance(task, DictionaryTask) and task.source == of:  # type: ignore[attr-defined]
-            yield from named(task.files, FileQuery(label, "test", name, root, of))  # type: ignore[attr-defined]
+        if isinstance(task, DictionaryTask) and task.source == of:
+            yield from expected_files(task.files, FileQuery(label, "test", name, root, of))

@@ -19,7 +19,7 @@ from interlace.data.vocab import Vocab
 from interlace.experiments.card import write_card
 from interlace.experiments.model_metadata import export
 from interlace.experiments.recipe import Recipe
-from interlace.tasks._learnt import KEPT
+from interlace.tasks.common.dictionaries import DICTIONARIES
 from interlace.text.lines import atomic_folder, must_be_replaceable
 from interlace.training.run_folder import RECIPE, RUN, read_json, write_json
 
@@ -71,8 +71,8 @@ def _take_along(run: Path, into: Path, recipe: Recipe, steps: list[int]) -> None
     said = f"The mean of the checkpoints of steps {', '.join(f'{step:,}' for step in steps)}."
     about = " ".join(part for part in (recipe.about, said) if part)
     write_json(into / RECIPE, {**recipe.dump(), "name": f"{recipe.name}-mean-of-{len(steps)}", "about": about})
-    if (run / KEPT).is_dir():
-        shutil.copytree(run / KEPT, into / KEPT)
+    if (run / DICTIONARIES).is_dir():
+        shutil.copytree(run / DICTIONARIES, into / DICTIONARIES)
     write_json(into / RUN, {**(read_json(run / RUN) or {}), "averaged": steps})
     write_card(into)
 

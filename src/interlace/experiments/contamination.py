@@ -13,8 +13,8 @@ from interlace.data.filters._sides import sides
 from interlace.data.overlap import Grams, TestSet, leaks
 from interlace.experiments.lineage import Ancestry
 from interlace.experiments.prepare import data_key, data_root
-from interlace.tasks._files import MissingDataError
-from interlace.tasks._texts import raw_text
+from interlace.tasks.common.files import MissingDataError
+from interlace.tasks.common.reading import raw_text
 from interlace.training.run_folder import read_json, write_json
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from interlace.data.overlap import Leak, Where
     from interlace.experiments.recipe import CorpusGroup, Recipe
-    from interlace.tasks._texts import RawText
+    from interlace.tasks.common.reading import RawText
     from interlace.text import Text
 
 log = logging.getLogger(__name__)
@@ -64,7 +64,7 @@ def held_out(recipe: Recipe, tasks: Sequence[str] = (), told: Sequence[str] = ()
         languages = dict.fromkeys([settings.source, *(task.targets or settings.targets or recipe.languages)])
         for place in [Place(name, split, language) for split in _HELD_OUT for language in languages]:
             try:
-                raw = raw_text(task, place.split, place.language, root)
+                raw = raw_text(task.texts(place.split, place.language, root))
             except InterlaceError as error:
                 needless = place.split != "test" or place.language == settings.source
                 if not (needless and isinstance(error, MissingDataError)):

@@ -12,7 +12,7 @@ from interlace.core.errors import DataError, SettingsError
 from interlace.data.parallel import ParallelCorpus
 from interlace.objectives import Resources
 from interlace.objectives._lexicons import Dictionary
-from interlace.tasks._files import FileQuery, find
+from interlace.tasks.common.files import FileQuery, find_file
 from interlace.tasks.retrieval import Retrieval
 from interlace.text.lines import read_lines
 from interlace.training.diagnostics import (
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from interlace.experiments.recipe import Recipe
     from interlace.models.families import Traits
     from interlace.objectives._lexicons import Dictionaries
-    from interlace.training.diagnostics import HeldOut
+    from interlace.training.diagnostics import HeldOutBatches
     from interlace.training.loop import Training
 
 log = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ def diagnosing(
     recipe: Recipe,
     materials: Materials,
     training: Training,
-    held_out: Sequence[HeldOut],
+    held_out: Sequence[HeldOutBatches],
     record: Callable[[dict[str, Any]], None],
 ) -> list[DiagnosticsCallback]:
     """The observer that the recipe asks for, on the main process; none where it asks for none.
@@ -84,7 +84,7 @@ def probes_of(
     recipe: Recipe,
     materials: Materials,
     traits: Traits,
-    held_out: Sequence[HeldOut],
+    held_out: Sequence[HeldOutBatches],
     learnt: dict[str, Dictionaries | None],
 ) -> DiagnosticProbes:
     """What the recipe's diagnostics look at; raises as `diagnosing` does."""
@@ -171,7 +171,7 @@ def _of_task(task: Retrieval, language: str, materials: Materials) -> Pairs | No
 
 def _file(task: Retrieval, split: str, language: str, root: Path) -> Path | None:
     try:
-        return find(task.files, FileQuery("retrieval", split, language, root, task.source))
+        return find_file(task.files, FileQuery("retrieval", split, language, root, task.source))
     except DataError:
         return None
 

@@ -23,7 +23,7 @@ from interlace.embeddings._induced import induced
 from interlace.experiments.word_alignment import linked, version
 from interlace.objectives._lexicon_words import Fate
 from interlace.objectives._lexicons import Dictionary, Part
-from interlace.tasks._learnt import KEPT
+from interlace.tasks.common.dictionaries import DICTIONARIES
 from interlace.text.lines import read_lines, write_lines
 from interlace.training import checkpoint
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from interlace.training.mixture import Mixture
 
 log = logging.getLogger(__name__)
-FOLDER = KEPT
+FOLDER = DICTIONARIES
 _HEADER = "source\ttarget\tpart\tfate"
 _Pair = tuple[str, str]
 

@@ -113,8 +113,8 @@ def static_vectors(folder: str, tasks: Mapping[str, Task]) -> dict[str, WordVect
     if not any((Path(folder) / f"{language}.words").is_file() for language in languages):
         return None
     for name, task in tasks.items():
-        if not task.static:
-            able = ", ".join(other for other in TASKS.names() if TASKS.get(other).static)
+        if not task.static_vectors:
+            able = ", ".join(other for other in TASKS.names() if TASKS.get(other).static_vectors)
             raise DataError(f"{name}: needs a model that reads sentences, but {folder} holds word vectors, for {able}")
     return {language: WordVectors.load(folder, language) for language in languages}
 

@@ -20,7 +20,8 @@ from interlace.experiments.recipe import Recipe, with_directions
 from interlace.experiments.score_store import ScoreStore, identity_of, model_key, with_files
 from interlace.models.build import load
 from interlace.models.checkpoint_files import find_checkpoint
-from interlace.tasks._translating import Translating
+from interlace.tasks import FineTuneTask
+from interlace.tasks.common.translation import TranslationTask
 from interlace.training.device import accelerator_for
 from interlace.training.evaluation_job import EvaluationJob
 from interlace.training.fine_tuning import fine_tune_runs, readable, remove_other_sweeps, remove_sweep, score_run
@@ -126,7 +127,7 @@ def evaluate(
         )
         for name, task in tasks.items():
             cell = replace(_cell(target, name, task, vocab, accelerator), vectors=vectors)
-            count = (seeds or settings.seeds) if task.learner() else 1
+            count = (seeds or settings.seeds) if isinstance(task, FineTuneTask) else 1
             try:
                 cells = [replace(cell, seed=seed, watch=watch(name, seed)) for seed in range(count)]
                 failures += _score(target, model, store, cells)
@@ -147,8 +148,10 @@ def evaluate(
 
 def _task(target: Target, name: str) -> Task:
     """A task of the recipe as it scores this model; lines are translated as `interlace translate` does it."""
-    task = target.recipe.evaluate.task(name).after(target.run)
-    if not isinstance(task, Translating):
+    task = target.recipe.evaluate.task(name)
+    languages = [target.recipe.evaluate.source, *(task.targets or target.recipe.targets)]
+    task = task.bind(languages, target.run)
+    if not isinstance(task, TranslationTask):
         return task
     known = (
         Knowledge.of(target.trained) if target.trained is not None else Knowledge.read(find_checkpoint(target.model))
@@ -162,7 +165,7 @@ def _task(target: Target, name: str) -> Task:
             "%s: the run never learnt to translate %s, so a score there is of guesses; it learnt %s",
             name, " and ".join(guessed), ", ".join(learnt) or "nothing of the kind",
         )  # fmt: skip
-    return task.learnt(learnt)
+    return task.with_trained_lengths(learnt)
 
 
 class IncompleteError(RunError):
@@ -281,7 +284,7 @@ def _open(model: str, task: Task, vocab: Vocab | None = None) -> Backbone:
     from interlace.models.seq2seq import Seq2Seq
 
     found = load(model, vocab)
-    return found.encoder if isinstance(found, Seq2Seq) and task.learner() is not None else found
+    return found.encoder if isinstance(found, Seq2Seq) and isinstance(task, FineTuneTask) else found
 
 
 # FROM _within_memory:
@@ -311,7 +314,7 @@ def _cure(cell: EvaluationJob) -> str:
     """The settings of a task that its memory follows, halved, as the end of a message."""
     task = cell.task
     found = {
-        "tuning.tokens_per_batch": task.tuning.tokens_per_batch if task.learner() else None,
+        "tuning.tokens_per_batch": task.tuning.tokens_per_batch if isinstance(task, FineTuneTask) else None,
         "tokens_per_batch": getattr(task, "tokens_per_batch", None),
         "max_length": getattr(task, "max_length", None),
     }

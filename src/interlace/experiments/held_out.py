@@ -19,7 +19,7 @@ from interlace.objectives.clm import Clm
 from interlace.objectives.denoise import Denoise
 from interlace.objectives.mlm import Mlm
 from interlace.objectives.translation import Translation
-from interlace.training.diagnostics import HeldOut, hold_out
+from interlace.training.diagnostics import HeldOutBatches, hold_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     from interlace.models.backbone import Backbone
     from interlace.models.families import Traits
     from interlace.objectives import Objective
-    from interlace.tasks._translating import Sources, Translating
+    from interlace.tasks.common.translation import SourceLines, TranslationTask
 
 log = logging.getLogger(__name__)
 MAIN = "perplexity"  # the name of what early stopping looks at
 
 
-def held_out(recipe: Recipe, materials: Materials, traits: Traits) -> list[HeldOut]:
+def held_out(recipe: Recipe, materials: Materials, traits: Traits) -> list[HeldOutBatches]:
     """The evaluation rows of every language with held-out text, read as the run's objectives read.
 
     But for that and the longest row they do not depend on the objectives. Where all held-out text is translations, each
@@ -73,7 +73,7 @@ def _measured(ways: set[str], longest: int) -> dict[str, Objective]:
 
 def _running(
     recipe: Recipe, materials: Materials, traits: Traits, measured: Objective, score: str
-) -> Iterator[HeldOut]:
+) -> Iterator[HeldOutBatches]:
     """Full rows of each language's text."""
     longest, prepared = measured.max_length, measured.prepare(Resources(materials.vocab, traits))
     for name, corpus in _texts(materials).items():
@@ -86,7 +86,7 @@ def _running(
         yield hold_out(name, rows, measured, prepared, score)
 
 
-def _translated(recipe: Recipe, materials: Materials, traits: Traits, longest: int) -> Iterator[HeldOut]:
+def _translated(recipe: Recipe, materials: Materials, traits: Traits, longest: int) -> Iterator[HeldOutBatches]:
     """The held-out translations in each direction that is learnt, under its name: `en-de`, `de-en`."""
     learnt = directions(recipe)
     for name, corpus in materials.dev.items():
@@ -120,7 +120,7 @@ def _written(recipe: Recipe, longest: int) -> Objective | None:
     return None
 
 
-def _restored(recipe: Recipe, materials: Materials, traits: Traits, measured: Objective) -> Iterator[HeldOut]:
+def _restored(recipe: Recipe, materials: Materials, traits: Traits, measured: Objective) -> Iterator[HeldOutBatches]:
     """Each language's sentences, to be written as `measured` asks for it."""
     prepared = measured.prepare(Resources(materials.vocab, traits))
     for name, corpus in _texts(materials).items():
@@ -163,9 +163,9 @@ class DevScores:
     """
 
     by: str
-    task: Translating
+    task: TranslationTask
     vocab: Vocab
-    sets: Mapping[str, Sources]
+    sets: Mapping[str, SourceLines]
     accelerator: Accelerator
 
     def __call__(self, backbone: Backbone) -> dict[str, float]:
@@ -175,11 +175,11 @@ class DevScores:
             f"{self.by}/{name}": round(value, 3) for name, value in {**found, "mean": fmean(found.values())}.items()
         }
 
-    def _score(self, backbone: Backbone, lines: Sources) -> float:
+    def _score(self, backbone: Backbone, lines: SourceLines) -> float:
         """Of all lines, from the counts that every process makes of its own."""
         mine = lines.part(slice(self.accelerator.process_index, None, self.accelerator.num_processes))
         measured: Any = self.task.measure(backbone, self.vocab, mine) if len(mine) else None
-        made = gather_object([None if measured is None else measured.examples])
+        made = gather_object([None if measured is None else measured.outcomes])
         known = [examples for examples in made if examples is not None]
         return float(known[0].value(np.sum([examples.columns.sum(axis=1) for examples in known], axis=0)))
 
@@ -197,12 +197,12 @@ def dev_scores(recipe: Recipe, materials: Materials, accelerator: Accelerator) -
     task: Any = recipe.evaluate.task(JUDGES[by])
     search = task.search.model_copy(update={"beam": 1, "n_best": 1, "sample": False})
     quick = {"round_trip": False, "word_tokenizer": "blanks"} if by == "bleu" else {}
-    task = task.learnt(learnt).model_copy(update={"search": search, **quick})
+    task = task.with_trained_lengths(learnt).model_copy(update={"search": search, **quick})
     sets = {name: task.examples("dev", name, materials.vocab, materials.root) for name in learnt}
     first = {name: lines.part(slice(_count(lines, recipe))) for name, lines in sets.items()}
     return DevScores(by, task, materials.vocab, first, accelerator)
 
 
-def _count(lines: Sources, recipe: Recipe) -> int:
+def _count(lines: SourceLines, recipe: Recipe) -> int:
     """How many of the first lines are scored, at least one."""
     return int((np.cumsum(lines.lengths) - lines.lengths < recipe.train.evaluate_tokens).sum())

@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from interlace.models.backbone import Backbone
     from interlace.models.families import Traits
     from interlace.training.callbacks import Callback
-    from interlace.training.diagnostics import HeldOut
+    from interlace.training.diagnostics import HeldOutBatches
     from interlace.training.loop import TrainingStep
     from interlace.training.optimizer import OptimizerSettings
 
@@ -159,7 +159,7 @@ def _run(recipe: Recipe, into: Path, accelerator: Accelerator, watch: Callable[[
     return into / "model"
 
 
-def _check_end(recipe: Recipe, materials: Materials, traits: Traits, rows: Sequence[HeldOut]) -> None:
+def _check_end(recipe: Recipe, materials: Materials, traits: Traits, rows: Sequence[HeldOutBatches]) -> None:
     """Find before training what would only be missed at its end."""
     by_perplexity = recipe.train.stop_by == MAIN
     if recipe.train.patience and by_perplexity and not any(corpus.name == MAIN for corpus in rows):
@@ -170,7 +170,7 @@ def _check_end(recipe: Recipe, materials: Materials, traits: Traits, rows: Seque
 
 
 def _observers(
-    recipe: Recipe, into: Path, training: Training, progress: Progress, rows: list[HeldOut], materials: Materials
+    recipe: Recipe, into: Path, training: Training, progress: Progress, rows: list[HeldOutBatches], materials: Materials
 ) -> list[Callback]:
     accelerator, train = training.accelerator, recipe.train
 
@@ -202,7 +202,7 @@ def _observers(
     return [*observers, CheckpointCallback(folder, train.checkpoint_every, train.keep, training, progress, evaluation)]
 
 
-def _measuring(training: Training, rows: list[HeldOut], scored: DevScores | None) -> Callable[[], dict[str, float]]:
+def _measuring(training: Training, rows: list[HeldOutBatches], scored: DevScores | None) -> Callable[[], dict[str, float]]:
     """What measures the model as it is: perplexities, its dictionaries, and translations where the run goes by them."""
     accelerator = training.accelerator
     backbone = accelerator.unwrap_model(training.model).backbone

@@ -28,8 +28,8 @@ from interlace.experiments.sections import (
 from interlace.models.settings import ModelSettings
 from interlace.objectives import OBJECTIVES, Objective
 from interlace.tasks import TASKS, Task
-from interlace.tasks._files import check_pattern
-from interlace.tasks._translating import Translating
+from interlace.tasks.common.files import check_pattern
+from interlace.tasks.common.translation import TranslationTask
 from interlace.text.normalise import Normalise
 from interlace.text.words import WORD_TOKENIZERS
 from interlace.toy import ToyCorpus
@@ -222,7 +222,7 @@ class Recipe(Settings):
     def task(self, name: str) -> Task:
         """A task of the evaluation as a run of this recipe is scored: in which directions, where nobody names any."""
         task = self.evaluate.task(name)
-        return with_directions(task, self, longest_learnt(self)) if isinstance(task, Translating) else task
+        return with_directions(task, self, longest_learnt(self)) if isinstance(task, TranslationTask) else task
 
     @property
     def targets(self) -> list[str]:
@@ -393,7 +393,7 @@ def _corpora(recipe: Recipe, wanted: list[str]) -> list[str]:
     return [corpus for name in wanted for corpus in groups.get(name, [name.rpartition(":")[2]])]
 
 
-def with_directions(task: Translating, recipe: Recipe, learnt: Mapping[str, int]) -> Translating:
+def with_directions(task: TranslationTask, recipe: Recipe, learnt: Mapping[str, int]) -> TranslationTask:
     """Return the task with all learned directions as targets where neither the task nor the recipe names any."""
     if task.targets is not None or recipe.evaluate.targets or not learnt:
         return task

@@ -19,8 +19,8 @@ from interlace.core.errors import DataError, RunError
 from interlace.data.cache import content_key
 from interlace.experiments.prepare import data_key, data_root
 from interlace.models.checkpoint_files import find_checkpoint
-from interlace.tasks._apart import held_out_splits
-from interlace.tasks._files import MissingDataError, translated
+from interlace.tasks import FineTuneTask
+from interlace.tasks.common.files import MissingDataError, translated_files
 from interlace.training.device import resolved
 from interlace.training.run_folder import SCORES, read_json, write_json
 from interlace.training.selection import runs_of_task, selection_groups
@@ -89,19 +89,21 @@ def identity_of(recipe: Recipe, model: str, cell: EvaluationJob, fit: FineTuneRu
     """Return the identity of the scores of a fine-tuning or probe, without its files; `model` is its `model_key`."""
     task, dumped = cell.task, recipe.dump()
     kind = type(task)
+    by_mean = isinstance(task, FineTuneTask) and task.tuning.select == "mean-dev"
     settings = {
         "task": cell.name,
         "settings": {key: value for key, value in task.dump().items() if key not in {"settings", "targets"}},
         "code": "" if kind.__module__.startswith("interlace.") else content_key(Path(inspect.getfile(kind))),
         "source": cell.source,
+        "classes": list(getattr(task, "classes", ())),
         "trained": fit.trained,
-        "judges": sorted({fit.judge_of(item) for item in fit.scored}) if task.tuning.select == "mean-dev" else [],
+        "judges": sorted({fit.judge_of(item) for item in fit.scored}) if by_mean else [],
         "toy": dumped["toy"],
         "derived": dumped["derived"],
         "precision": resolved(recipe.train.precision),
         "processes": cell.accelerator.num_processes if fit.trained else 1,
     }
-    return ScoreIdentity(model, hashed([json.dumps(settings, sort_keys=True)]), task.version)
+    return ScoreIdentity(model, hashed([json.dumps(settings, sort_keys=True)]), task.scoring_version)
 
 
 def with_files(identity: ScoreIdentity, cell: EvaluationJob, fit: FineTuneRun) -> ScoreIdentity:
@@ -132,17 +134,18 @@ def files_key(task: Task, source: str, root: Path, fit: FineTuneRun) -> str:
 
 def _files_read(task: Task, source: str, root: Path, fit: FineTuneRun) -> Iterator[Path]:
     """Yield the test files, then those of the dev sets that select weights, then those of the training sets."""
-    groups = selection_groups(task.tuning.select, fit) if fit.trained else []
+    tuned: Any = task  # a FineTuneTask wherever it is trained
+    groups = selection_groups(tuned.tuning.select, fit) if fit.trained else []
     for setting, language in fit.scored:
         if setting == "translate-test":
-            files = translated(getattr(task, "files", {}), language, source)
+            files = translated_files(task.files, language, source)
             yield from task.model_copy(update={"files": files}).read_files("test", source, root)
         else:
             yield from task.read_files("test", language, root)
     for split, languages in (("dev", [judge for group in groups for judge in group.judges]), ("train", fit.trained)):
         for language in dict.fromkeys(languages):
             yield from task.read_files(split, language, root)
-            for other in held_out_splits(task, split):
+            for other in tuned.held_out_splits(split):
                 with suppress(MissingDataError):  # then there is nothing to decontaminate against
                     yield from task.read_files(other, language, root)
 

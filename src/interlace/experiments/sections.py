@@ -17,7 +17,7 @@ from interlace.readers import READERS, Reader
 from interlace.readers.common.subset import ROWS_PATTERN, RowSubset
 from interlace.readers.hub import is_hub
 from interlace.scores.published import Row, placed
-from interlace.tasks._files import check_pattern
+from interlace.tasks.common.files import check_pattern
 from interlace.training.optimizer import OptimizerSettings
 
 if TYPE_CHECKING:

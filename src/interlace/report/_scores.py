@@ -15,7 +15,7 @@ from interlace.report._cells import Cell, Difference, differences
 from interlace.report._format import joined
 from interlace.report._run import read_runs
 from interlace.scores.collapses import collapses
-from interlace.tasks._learnt import ALL, scored_words
+from interlace.tasks.common.dictionaries import ALL, scored_words
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

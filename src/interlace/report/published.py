@@ -88,7 +88,7 @@ def _unit(task: str, name: str) -> str:
         kind = TASKS.get(task)
     except SettingsError:
         return ""
-    unit = kind.others[name][0] if name in kind.others else kind.unit
+    unit = kind.other_scales[name][0] if name in kind.other_scales else kind.unit
     return unit if isinstance(unit, str) else ""
 
 

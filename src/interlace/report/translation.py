@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _COLUMNS = {  # score: what its column is called, and digits
     "bleu": ("BLEU", 1),
     "chrf": ("chrF", 1),
-    "tokenised bleu": ("tokenised BLEU", 1),
+    "tokenized bleu": ("tokenised BLEU", 1),
     "round-trip bleu": ("round trip", 1),
     "round-trip chrf": ("round trip, chrF", 1),
     "copied words": ("copied words, %", 1),

@@ -15,7 +15,7 @@ from interlace.report._svg import element, line, marker, picture, scale, text, t
 from interlace.report._templates import render
 from interlace.scores.collapses import collapses_told
 from interlace.scores.statistics import ALPHA
-from interlace.tasks._learnt import ALL, HELD_OUT
+from interlace.tasks.common.dictionaries import ALL, HELD_OUT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

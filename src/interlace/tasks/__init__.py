@@ -1,92 +1,100 @@
-"""Registry of tasks: what a pre-trained model is measured by.
+"""Registry of evaluation tasks.
 
-A task reads its standard files and scores predictions. One that trains hands the loop a `TaskHead`, an objective that
-can also predict; a probe has none and measures the backbone as it is.
+A `FineTuneTask` reads labeled examples, builds the `TaskHead` that is trained on them, and scores its predictions. A
+`ProbeTask` measures a model without training it. Both return `Scores`: metrics and the outcome of every example.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field, PrivateAttr, model_validator
 
 from interlace.core.errors import SettingsError
 from interlace.core.ragged import Ragged
 from interlace.core.registry import Registry
 from interlace.core.settings import Settings
 from interlace.data import LabeledExamples
-from interlace.objectives import Objective
-from interlace.tasks._file_tables import refuse_one_for_all
-from interlace.tasks._files import FileQuery, find_sides
-from interlace.tasks._outcomes import right_labels
+from interlace.objectives import BoolOrAuto, Objective, Term, encoder_inputs, resolve_language_ids
+from interlace.tasks.common.files import FileQuery, Files, MissingDataError, find_sides, require_split
+from interlace.tasks.common.reading import drop_shared_texts, log
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
     from torch import Tensor, nn
 
+    from interlace.data.layout import Layout
     from interlace.data.vocab import Vocab
     from interlace.embeddings import WordVectors
     from interlace.models.backbone import Backbone
-    from interlace.objectives import Batch, Examples, Prepared
-    from interlace.tasks._outcomes import Outcomes
+    from interlace.objectives import Batch, Prepared, Resources
+    from interlace.scores.examples import Examples
+    from interlace.tasks.common.reading import Chunks
     from interlace.text import Text, TextPairs
 
     Predictions = NDArray[Any] | Ragged
-    """A class id a row, or a row of class ids, one a word; -1 where a model gave none. Or what a learner makes of an
-    example in its place (`TaskHead.nothing`), such as the best answers to a question."""
+    """One prediction per example, or one class per word (`Ragged`); `TaskHead.empty_predictions` if there is none."""
 
+INIT_STD = 0.02  # standard deviation of a new head's weights, as in BERT
+
+Setting = Literal[
+    "zero-shot", "supervised", "supervised-all", "translate-train", "translate-train-all", "translate-test"
+]
+"""What a task is fine-tuned and scored on. zero-shot: fine-tuned on the source language. supervised: one model for each
+language, fine-tuned on its own training text; supervised-all: one model fine-tuned on that of all languages.
+translate-train(-all): the same with the source's training text translated into each language. translate-test:
+fine-tuned on the source language, scored on test text translated into it."""
+
+SelectionRule = Literal["source-dev", "mean-dev", "per-language-dev", "last"]
+"""Whose development set selects the weights and the learning rate: the source language's, the mean over all languages,
+each language's own (a model for each language), or none: the last weights."""
+
+Scale = tuple[str, bool | None]
+"""The unit of a metric, and whether higher is better; None where neither is."""
 
 Rate = Annotated[float, Field(gt=0)]
 Decay = Annotated[float, Field(ge=0, lt=1)]
 
-Setting = Literal["zero-shot", "supervised", "translate-train", "translate-train-all", "translate-test"]
-"""What a task is fine-tuned on and scored on: the source language alone; the scored language's own training text; the
-source's training text translated into the language that is scored, or into all of them together; the source language
-alone, with the test text translated into it."""
-
-Scale = tuple[str, bool | None]
-"""The unit of a score, and whether greater is better; None where neither more nor less is."""
-
-Rule = Literal["source-dev", "mean-dev", "per-language-dev", "last"]
-"""Whose development set chooses the weights and the learning rate: the source language's, that of all languages on the
-mean, each language's own (a model a language); or none does, and the last weights count."""
-
 
 class Tuning(Settings):
-    """How a task is fine-tuned: by AdamW, with a learning rate that rises and falls linearly."""
+    """Fine-tuning with AdamW and a learning rate that rises and falls linearly."""
 
     learning_rate: Rate | Annotated[list[Rate], Field(min_length=1)] = Field(
-        2e-5, description="Peak learning rate of AdamW; of several, the one that `select` prefers (XTREME: 2e-5)."
+        2e-5, description="Peak learning rate; of a list, `select` chooses one (XTREME: 2e-5)."
     )
     epochs: float = Field(3.0, gt=0, description="Passes over the training set.")
-    tokens_per_batch: int = Field(2048, ge=16, description="Padded subwords in a batch.")
+    tokens_per_batch: int = Field(2048, ge=16, description="Tokens per batch, padding included.")
     warmup_share: float = Field(0.1, ge=0, lt=1, description="Share of the steps with a rising learning rate.")
-    weight_decay: float = Field(0.0, ge=0, description="AdamW's decoupled decay.")
-    betas: tuple[Decay, Decay] = Field((0.9, 0.999), description="Adam's decay of moments (ALM: 0.9, 0.997).")
-    select: Rule = Field("source-dev", description="Whose dev set chooses weights and learning rate.")
-    checks: int = Field(1, ge=1, description="How often an epoch dev sets are scored (XLM: every 20,000 examples).")
-    patience: int | None = Field(None, ge=1, description="Stop after so many checks without a better one.")
+    weight_decay: float = Field(0.0, ge=0, description="Decoupled weight decay of AdamW.")
+    betas: tuple[Decay, Decay] = Field((0.9, 0.999), description="Decay rates of Adam's moments (ALM: 0.9, 0.997).")
+    select: SelectionRule = Field("source-dev", description="Whose dev set selects the weights and the learning rate.")
+    checks: int = Field(1, ge=1, description="Dev evaluations per epoch (XLM: every 20,000 examples).")
+    patience: int | None = Field(None, ge=1, description="Stop after this many dev evaluations without improvement.")
     freeze: int | None = Field(
-        None, ge=0, description="Keep the embeddings and this many lowest layers as they are; none: tune all."
+        None, ge=0, description="Freeze the embeddings and this many of the lowest layers; none: tune everything."
     )
-    layer: int | None = Field(None, description="The layer that heads read, from 0, the embeddings; none: the last.")
+    layer: int | None = Field(None, description="Layer that heads read; 0: the embeddings; none: the last.")
+    mix_languages: bool = Field(
+        False, description="With several training languages: mix them within a batch; else a batch has one language."
+    )
 
     def model_post_init(self, _context: Any) -> None:
-        """Several learning rates, and looks on the way, need a rule that judges."""
+        """Require a dev set for a learning-rate sweep and for periodic evaluation."""
         if self.select != "last":
             return
         if len(self.rates) > 1:
             raise SettingsError("tuning.select = 'last' cannot choose among several learning rates; name a dev rule")
-        for name, asked in {"checks": self.checks > 1, "patience": self.patience is not None}.items():
-            if asked:
+        for name, given in {"checks": self.checks > 1, "patience": self.patience is not None}.items():
+            if given:
                 raise SettingsError(
-                    f"tuning.select = 'last' looks at no dev set, so tuning.{name} would do nothing; leave it out, or "
-                    "name a dev rule"
+                    f"tuning.select = 'last' evaluates no dev set, so tuning.{name} has no effect; remove it, or name "
+                    "a dev rule"
                 )
 
     @property
@@ -96,18 +104,44 @@ class Tuning(Settings):
 
 
 class TaskHead(Objective):
-    """An objective with heads of its own that can also predict.
+    """Base of task heads: what fine-tuning trains on top of a backbone. It learns as an objective does, and predicts.
 
-    Where it predicts words, its batches hold `extra["words"]`, (N,) the word of each prediction in its row; where they
-    do not, a prediction is for a whole row. That is how predictions made in buckets find their way back.
+    The default is dropout and one linear layer on the states at `batch.at` (Devlin et al. 2019, section 4). A head that
+    predicts words puts `extra["words"]` into its batches: (N,) the word of each prediction in its sequence.
     """
 
     reads: ClassVar[type] = LabeledExamples
 
-    layer: int | None = Field(None, description="The layer that heads read, from 0, the embeddings; none: the last.")
+    classes: int = Field(2, ge=2, description="Outputs of the linear layer.")
+    dropout: float = Field(0.1, ge=0, lt=1, description="Dropout probability before the linear layer.")
+    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': if the model has embeddings.")
+    layer: int | None = Field(None, description="Layer that the head reads; 0: the embeddings; none: the last.")
+
+    def prepare(self, resources: Resources) -> Prepared:
+        """Reject language ids if the model has no embeddings for them."""
+        resolve_language_ids(self.language_ids, resources.traits, self.term)
+        return super().prepare(resources)
+
+    def modules(self, backbone: Backbone) -> nn.ModuleDict:
+        """Create the head; weights are drawn from torch's generator, which the loop has seeded."""
+        from torch import nn
+
+        linear = nn.Linear(backbone.width, self.classes)
+        nn.init.normal_(linear.weight, std=INIT_STD)
+        nn.init.zeros_(linear.bias)
+        return nn.ModuleDict({"dropout": nn.Dropout(self.dropout), "linear": linear})
+
+    def encoder_inputs(self, layout: Layout, languages: tuple[str, ...], prepared: Prepared) -> dict[str, NDArray[Any]]:
+        """Return what the encoder reads, with language ids if they are wanted."""
+        language_ids = resolve_language_ids(self.language_ids, prepared.traits, self.term)
+        return encoder_inputs(layout, prepared.traits, languages, language_ids=language_ids)
+
+    def sequence_length(self, prepared: Prepared) -> int:
+        """Return the maximum sequence length: this head's or the model's."""
+        return min(self.max_length, prepared.traits.max_length)
 
     def states(self, backbone: Backbone, batch: Batch) -> Tensor:
-        """(B, L, H) states of the layer that heads read.
+        """Return the (B, L, H) states of the layer that the head reads.
 
         Raises:
             SettingsError: the model has no such layer.
@@ -119,97 +153,129 @@ class TaskHead(Objective):
             raise SettingsError(f"tuning.layer = {self.layer}, but the model has {len(layers) - 1} layers")
         return layers[self.layer]
 
-    @abstractmethod
-    def predict(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> NDArray[Any]:
-        """(N,) predicted class ids, aligned with `batch.at` and `batch.labels` (taken without gradients)."""
+    def features(self, backbone: Backbone, batch: Batch) -> Tensor:
+        """Return the (N, H) vectors that the linear layer reads."""
+        return self.states(backbone, batch)[batch.at]
 
-    def rows(self, examples: Any, prepared: Prepared) -> Any:  # noqa: ARG002 - most read examples as they are
-        """What batches are made of: the examples, unless the model reads one of them in several rows."""
+    def logits(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> Tensor:
+        """Return the (N, C) logits in float32."""
+        logits: Tensor = heads["linear"](heads["dropout"](self.features(backbone, batch)))
+        return logits.float()
+
+    def loss(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> dict[str, Term]:
+        """Return the sum of cross-entropies over predictions."""
+        from torch.nn.functional import cross_entropy
+
+        return {self.term: Term(cross_entropy(self.logits(backbone, heads, batch), batch.labels, reduction="sum"))}
+
+    def predict(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> NDArray[Any]:
+        """Return (N,) predictions, aligned with `batch.at`: the most likely classes."""
+        import torch
+
+        with torch.inference_mode():
+            best = self.logits(backbone, heads, batch).argmax(dim=-1)
+        return np.asarray(best.cpu().numpy(), np.int32)
+
+    def sequences(self, examples: Any, prepared: Prepared) -> Any:  # noqa: ARG002 - most read an example as it is
+        """Return the sequences that batches are made of: the examples, or several windows for each."""
         return examples
 
-    def nothing(self, count: int) -> NDArray[Any]:
-        """(count,) predictions where there are none."""
+    def merge(self, examples: Any, sequences: Any, found: NDArray[Any]) -> NDArray[Any]:  # noqa: ARG002 - as above
+        """Return predictions for the examples from those for their sequences."""
+        return found
+
+    def empty_predictions(self, count: int) -> NDArray[Any]:
+        """Return `count` predictions that predict nothing."""
         return np.full(count, -1, np.int32)
 
     def gold(self, examples: Any) -> Predictions:
-        """What is right, shaped as predictions are."""
-        right: Predictions = examples.labels if examples.tags is None else examples.tags
-        return right
+        """Return the right answers in the shape of predictions; -1: none, not scored."""
+        gold: Predictions = examples.labels if examples.tags is None else examples.tags
+        return gold
 
-    def asked(self, rows: Any) -> list[NDArray[np.integer]]:
-        """Columns of class numbers whose cross-entropies its loss is the mean of, -1 for none; empty: it is another.
+    def class_columns(self, sequences: Any) -> list[NDArray[np.integer]]:
+        """Return columns of gold classes (-1: none) of whose cross-entropies the loss is the mean.
 
-        A model that only knows how frequent each class is reaches the mean of their entropies.
+        A model that only knows the frequency of each class reaches the mean of the columns' entropies. Empty if the
+        loss is another.
         """
-        right = rows.labels if getattr(rows, "labels", None) is not None else getattr(rows, "tags", None)
-        return [] if right is None else [right.flat if isinstance(right, Ragged) else right]
+        gold = sequences.labels if getattr(sequences, "labels", None) is not None else getattr(sequences, "tags", None)
+        return [] if gold is None else [gold.flat if isinstance(gold, Ragged) else gold]
 
-    def merged(self, examples: Any, rows: Any, found: NDArray[Any]) -> NDArray[Any]:  # noqa: ARG002 - as above
-        """Predictions for the examples, from those for the rows that were made of them."""
-        return found
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """What a task measured.
+
+    metrics: value by name; the main one is `metric`, or the task's.
+    outcomes: the outcome of each example. The main metric is `outcomes.total`. None for a metric that is not computed
+        from sums over examples, such as a correlation.
+    metric: the main metric's name if it depends on the model; "": `Task.metric`.
+    details: further facts for the score's row, such as signatures.
+    outputs: text that the model wrote, one line per example. samples: some examples for people, as
+        `FineTuneTask.samples` returns them.
+    """
+
+    metrics: dict[str, float]
+    outcomes: Examples | None = None
+    metric: str = ""
+    details: dict[str, Any] = field(default_factory=dict)
+    outputs: list[str] = field(default_factory=list)
+    samples: list[dict[str, Any]] = field(default_factory=list)
+
+    def __getitem__(self, metric: str) -> float:
+        return self.metrics[metric]
 
 
 class Task(Settings, ABC):
-    """A measure of a model in one language; fields say where its files stand (`{language}` is filled in)."""
+    """What a model is measured by, in one language at a time. Subclass `FineTuneTask` or `ProbeTask`."""
 
-    metric: ClassVar[str]  # name of the main score, a key of what `score` or `measure` returns
+    metric: ClassVar[str]  # name of the main metric, a key of `Scores.metrics`
     unit: ClassVar[str] = "%"
     greater_is_better: ClassVar[bool] = True
-    others: ClassVar[dict[str, Scale]] = {}  # those of scores unlike the main one
-    also: ClassVar[tuple[str, ...] | None] = None  # the other scores, on the main one's scale; None: nobody says which
-    version: ClassVar[int] = 1  # goes up where the same files and settings come to other scores than before
+    same_scale: ClassVar[tuple[str, ...] | None] = None  # further metrics with the main one's scale; None: unknown
+    other_scales: ClassVar[dict[str, Scale]] = {}  # further metrics with a scale of their own
+    scoring_version: ClassVar[int] = 1  # raised when the same files and settings lead to other scores than before
+    static_vectors: ClassVar[bool] = False  # whether it can also score static word vectors: `measure_words`
 
-    by_itself: ClassVar[bool] = False  # whether a probe measures a language without the source, which then counts too
-    static: ClassVar[bool] = False  # whether it can score static word vectors too: `measure_words`
-    translatable: ClassVar[bool] = False  # whether gold holds for a translation of the text: translate-test
+    files: Files = Field("", description="Files under the data root.")
+    targets: list[str] | None = Field(None, description="Languages to score; none: those of the recipe.")
 
-    targets: list[str] | None = Field(None, description="Languages it is scored in; none: those of the recipe.")
-    settings: list[Setting] = Field(
-        ["zero-shot"], min_length=1, description="What is trained and scored on, one or several; probes have but this."
-    )
-    translations: Literal["machine", "human"] = Field(
-        "machine", description="Whose translations the files hold, told beside the scores of translate-.. settings."
-    )
-    decontaminate: bool = Field(
-        False,
-        description="Leave out training rows that share a text with development or test rows of their language, and "
-        "development rows that share one with test rows; the log counts them. For test sets cut out of one file.",
-    )
-    tuning: Tuning = Field(default_factory=Tuning, description="How the task is fine-tuned; of no use to probes.")
+    _run: Path | None = PrivateAttr(None)
+    _languages: tuple[str, ...] = PrivateAttr(())
 
-    @model_validator(mode="after")
-    def _splits_apart(self) -> Self:
-        """What is trained is scored on other text."""
-        if self.learner() is not None:
-            refuse_one_for_all(getattr(self, "files", {}))
-        return self
+    @property
+    def name(self) -> str:
+        """The name in the registry: that of the module."""
+        return type(self).__module__.rpartition(".")[2]
 
-    @model_validator(mode="after")
-    def _nothing_for_naught(self) -> Self:
-        """A probe is told nothing of training: who tunes it would read a score that knows nothing of that."""
-        for name in ("settings", "decontaminate", "tuning"):
-            default = type(self).model_fields[name].get_default(call_default_factory=True)
-            if self.learner() is None and getattr(self, name) != default:
-                message = f"{name}: nothing is trained for this task, so leave it out"
-                raise ValueError(message)
-        return self
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """All languages of the evaluation, the source first; empty before `bind`."""
+        return self._languages
+
+    def bind(self, languages: Sequence[str], run: Path | None = None) -> Self:
+        """Return a copy that knows the languages of the evaluation, and the folder of the run that is scored."""
+        task = self.model_copy()
+        task._run, task._languages = run, tuple(dict.fromkeys(languages))  # noqa: SLF001 - its own copy
+        return task
+
+    def query(self, split: str, language: str, root: Path) -> FileQuery:
+        """Return what to look for in `files`."""
+        return FileQuery(self.name, split, language, root, getattr(self, "source", ""))
 
     @abstractmethod
-    def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> Examples:
-        """The examples of one split (`train`, `dev`, `test`) in one language, tokenised; paths are under `root`.
+    def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> Any:
+        """Read and encode the examples of a split (`train`, `dev`, `test`) in one language; paths are below `root`.
 
-        A probe of pairs takes `language` as the target; its `source` is a setting.
+        For tasks over pairs, `language` is the target and the setting `source` the other language.
 
         Raises:
-            DataError: there are no such files (says for which languages there are), or they hold what the task
-                does not know.
+            DataError: a file is missing (lists the languages that have one) or damaged.
         """
 
     def texts(self, split: str, language: str, root: Path) -> Sequence[Text | TextPairs]:  # noqa: ARG002
-        """The running text of a split, as chunks, to be compared with training text; none of word lists.
-
-        Of a parallel set both sides: each pair may have sentences of its own. Texts of two languages that do not
-        correspond are chunks of each.
+        """Return the running text of a split, for contamination checks; empty for word lists.
 
         Raises:
             DataError: as `examples`.
@@ -217,71 +283,115 @@ class Task(Settings, ABC):
         return ()
 
     def read_files(self, split: str, language: str, root: Path) -> list[Path]:
-        """What `examples` reads, so that scores are made anew once a file has changed; one may stand there twice.
+        """Return all files that `examples` reads; scores are computed again once their content changes.
 
-        By default what `files` and `gold` name, of a task with a `source` for both sides. Who reads more says so.
+        The default covers `files` and `gold`. A task that reads more overrides it.
 
         Raises:
-            DataError: a file is not there.
+            DataError: a file is missing.
         """
-        asked = FileQuery(type(self).__name__, split, language, root, getattr(self, "source", ""))
-        named = [files for files in (getattr(self, field, None) for field in ("files", "gold")) if files]
-        return [path for files in named for path in find_sides(files, asked)]
-
-    def after(self, run: Path | None) -> Task:  # noqa: ARG002 - most do not care
-        """The task as it scores what a run has learnt; one that asks what training has read looks in its folder."""
-        return self
-
-    def learner(self) -> TaskHead | None:
-        """What the loop trains on `examples`; None for a probe."""
-        return None
-
-    def score(self, examples: Any, predictions: Predictions, gold: Predictions) -> dict[str, float]:
-        """Scores (percent unless the unit says otherwise) of predictions in the order of the rows of `examples`.
-
-        What has no gold (-1) is not scored; what has, but got no prediction (-1), is wrong.
-        """
-        raise NotImplementedError
+        query = self.query(split, language, root)
+        given = [files for files in (self.files, getattr(self, "gold", None)) if files]
+        return [path for files in given for path in find_sides(files, query)]
 
     def scale(self, metric: str) -> Scale:
-        """That of one of its scores; what stands behind a comma says of what."""
-        return self.others.get(metric.split(", ", maxsplit=1)[0], (self.unit, self.greater_is_better))
+        """Return the unit of a metric, and whether higher is better; a suffix after a comma does not count."""
+        return self.other_scales.get(metric.partition(", ")[0], (self.unit, self.greater_is_better))
+
+
+class FineTuneTask(Task):
+    """A task that a model with a head is fine-tuned for."""
+
+    translatable: ClassVar[bool] = False  # whether gold labels hold for a translation of the text: translate-test
+
+    settings: list[Setting] = Field(
+        ["zero-shot"], min_length=1, description="What the task is trained and scored on, one or several."
+    )
+    translations: Literal["machine", "human"] = Field(
+        "machine", description="Who translated the files of translate-.. settings; recorded with the scores."
+    )
+    decontaminate: bool = Field(
+        False,
+        description="Remove training rows that share a text with dev or test rows of their language, and dev rows that "
+        "share one with test rows; the log counts them. For splits cut from one file.",
+    )
+    max_length: int = Field(256, ge=8, description="Maximum sequence length in tokens (XLM: 256, XTREME: 128).")
+    dropout: float = Field(0.1, ge=0, lt=1, description="Dropout probability before the linear layer.")
+    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': if the model has embeddings.")
+    tuning: Tuning = Field(default_factory=Tuning, description="How the task is fine-tuned.")
+
+    @model_validator(mode="after")
+    def _require_split(self) -> Self:
+        if self.files:
+            require_split(self.files)
+        return self
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """The names of the classes whose numbers are predicted; none where something else is."""
+        """Names of the classes that are predicted; empty if predictions are something else."""
         return ()
 
-    def told(self, examples: Any, predictions: Predictions) -> dict[str, Any]:  # noqa: ARG002 - most tell classes
-        """What was predicted, as JSON files that other programs read, by name; classes are kept by themselves."""
+    @abstractmethod
+    def head(self) -> TaskHead:
+        """Return what is trained on the examples. `languages` are known here."""
+
+    @abstractmethod
+    def score(self, examples: Any, predictions: Any) -> Scores:
+        """Score predictions in the order of the examples; percent, unless the unit says otherwise.
+
+        Examples without gold (-1) are not scored; a missing prediction (-1) is wrong.
+        """
+
+    def read_chunks(self, query: FileQuery) -> Chunks[Any]:  # noqa: ARG002 - a task may override `examples` instead
+        """Read the labeled text of a split."""
+        return []
+
+    def texts(self, split: str, language: str, root: Path) -> Sequence[Text | TextPairs]:
+        """Return the text of `read_chunks`."""
+        return [chunk for _, chunk in self.read_chunks(self.query(split, language, root))]
+
+    def clean_chunks(self, query: FileQuery) -> Chunks[Any]:
+        """Return `read_chunks`, decontaminated if that is set.
+
+        Raises:
+            DataError: no row is left.
+        """
+        chunks = self.read_chunks(query)
+        if not self.held_out_splits(query.split):
+            return chunks
+        return drop_shared_texts(query, chunks, self._held_out_texts(query))
+
+    def held_out_splits(self, split: str) -> tuple[str, ...]:
+        """Return the splits that rows of this split must not share a text with."""
+        return {"train": ("dev", "test"), "dev": ("test",)}.get(split, ()) if self.decontaminate else ()
+
+    def _held_out_texts(self, query: FileQuery) -> Iterator[Text | TextPairs]:
+        for split in self.held_out_splits(query.split):
+            try:
+                yield from self.texts(split, query.language, query.root)
+            except MissingDataError as error:
+                log.info("no held-out text to remove: %s", error)
+
+    def exports(self, examples: Any, predictions: Any) -> dict[str, Any]:  # noqa: ARG002 - classes are stored anyway
+        """Return predictions as JSON files that other programs read, by file name."""
         return {}
 
-    def outcomes(self, examples: Any, predictions: Predictions, gold: Predictions) -> Outcomes:  # noqa: ARG002
-        """(n,) score and (n,) weight of each example: a share of labels, or of words, that are right.
+    def samples(self, vocab: Vocab, examples: Any, predictions: Any, rows: NDArray[np.int64]) -> list[dict[str, Any]]:  # noqa: ARG002
+        """Return some examples for people: `texts`, `gold` and `predicted`, or `words` and the `wrong` ones."""
+        return []
 
-        The main score of any set of examples is the sum of the one by the sum of the other, as a share. What has no
-        gold has no weight. Probes tell theirs with their scores: `Measured`.
-        """
-        return right_labels(predictions, gold)
 
-    def samples(
-        self, vocab: Vocab, examples: Any, predictions: Predictions, gold: Predictions, rows: NDArray[np.int64]
-    ) -> list[dict[str, Any]]:
-        """Some rows as people read them: `texts`, `gold` and `predicted`, or `words` and those `wrong`; may be none."""
-        from interlace.tasks._samples import labelled
+class ProbeTask(Task):
+    """A task that measures a model as it is; nothing is trained."""
 
-        return labelled(self.classes, vocab, examples, predictions, gold, rows)
+    scores_source: ClassVar[bool] = False  # whether the source language is scored like the others
 
-    def measure(self, backbone: Backbone, vocab: Vocab, examples: Any) -> dict[str, float]:
-        """A probe's scores of the backbone as it is.
+    @abstractmethod
+    def measure(self, backbone: Backbone, vocab: Vocab, examples: Any) -> Scores:
+        """Measure a model."""
 
-        As `Measured` they tell too what each example got, so that the score gets an interval over examples, and
-        systems are compared on the same ones.
-        """
-        raise NotImplementedError
-
-    def measure_words(self, vectors: Mapping[str, WordVectors], examples: Any) -> dict[str, float]:
-        """A probe's scores of static word vectors, by language; `examples` then takes None for the vocabulary."""
+    def measure_words(self, vectors: Mapping[str, WordVectors], examples: Any) -> Scores:
+        """Measure static word vectors, by language; `examples` then takes None for the vocabulary."""
         raise NotImplementedError
 
 

@@ -1,29 +1,28 @@
-"""Bitext mining (BUCC 2018; Artetxe & Schwenk 2019): which sentences of two texts translate each other, if any do?
+"""Bitext mining (BUCC 2018; Artetxe & Schwenk 2019): which sentences of two texts translate each other, if any?
 
-A pair is believed from a margin that is best on the dev set. BUCC's files name their sentences and have gold pairs.
-Parallel files do as well: a share of their pairs is kept, of the others one side stays, where it has no translation.
+Pairs are accepted from a threshold that is best on the dev set. BUCC's files name their sentences and have gold pairs.
+Parallel files can be used as well: a share of their pairs is kept, and of each other pair one side stays, which has no
+translation then.
+
+Legend: n sources, m targets, P proposed pairs, g gold pairs.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
 from interlace.core.errors import DataError
-from interlace.core.neighbors import Margin, MarginScorer
+from interlace.core.neighbors import Margin, MarginScorer, nearest
 from interlace.core.randomness import Purpose, generator
-from interlace.objectives import BoolOrAuto
 from interlace.scores.examples import Examples, identity_of
-from interlace.tasks import Task
-from interlace.tasks._encode import encode
-from interlace.tasks._files import FileQuery, Files, find, find_parts
-from interlace.tasks._mined import Mined, Search, mine
-from interlace.tasks._outcomes import Measured
-from interlace.tasks._read import read_parts, where
-from interlace.tasks.retrieval import Retrieval, words_a_line
+from interlace.tasks import Scores
+from interlace.tasks.common.files import Files, find_file, find_parts
+from interlace.tasks.common.reading import ReaderSettings, encode, masked, read_parts
+from interlace.tasks.common.vectors import SentenceVectorTask, words_per_line
 from interlace.text import Text
 from interlace.text.lines import read_lines
 
@@ -35,14 +34,16 @@ if TYPE_CHECKING:
     from interlace.data import Sentences
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
+    from interlace.tasks.common.files import FileQuery
+
+    Floats = NDArray[np.float64]
+
+MiningSearch = Literal["max", "intersection", "forward", "backward"]
 
 
 @dataclass(frozen=True)
-class Texts:
-    """Two texts of which some sentences translate each other.
-
-    gold: (g, 2) rows of source and target, each pair once.
-    """
+class Bitext:
+    """Two texts with some translations of each other. gold: (g, 2) rows of source and target, each pair once."""
 
     source: Sentences
     target: Sentences
@@ -50,11 +51,11 @@ class Texts:
 
 
 @dataclass(frozen=True)
-class TwoSplits:
-    """What is scored, and where the threshold is found."""
+class MiningExamples:
+    """The scored bitext, and the one that the threshold is chosen on."""
 
-    scored: Texts
-    dev: Texts
+    scored: Bitext
+    dev: Bitext
 
     def __len__(self) -> int:
         return len(self.scored.gold)
@@ -66,125 +67,102 @@ class TwoSplits:
         return np.asarray(source[self.scored.gold[:, 0]] + target[self.scored.gold[:, 1]], np.int64)
 
 
-class Mining(Task):
-    """F1 of the pairs that are believed, in percent, at the threshold that is best on the dev set."""
+class Mining(SentenceVectorTask):
+    """F1 of the accepted pairs, in percent, at the threshold that is best on the dev set."""
 
     metric: ClassVar[str] = "f1"
-    also: ClassVar[tuple[str, ...]] = ("best f1", "precision", "recall")
+    same_scale: ClassVar[tuple[str, ...]] = ("best f1", "precision", "recall")
 
-    source: str = Field("en", description="One of the two languages; the other one is the language asked for.")
     files: Files = Field(
         "parallel/{split}.{source}-{target}.{language}",
         description="The text of each side under the data root: a pattern, or a table by split or 'test.de'; "
         "{language} is the source for one side and the target for the other.",
     )
-    reader: dict[str, Any] | str = Field(
+    reader: ReaderSettings = Field(
         "lines",
-        description="What reads one side. With 'gold', its labels are the names of sentences: of BUCC's files {name = "
+        description="Reader of one side. With 'gold', its labels are the names of sentences: for BUCC's files {name = "
         "'tsv', columns = [1], label = 0, header = false}.",
     )
     gold: Files | None = Field(
-        None, description="Files with the names of a source and its target a line; none: the files are parallel."
+        None, description="Files with the names of a source and its target per line; none: the files are parallel."
     )
-    kept: float = Field(
-        0.5,
-        gt=0,
-        le=1,
-        description="Of parallel files, the share of pairs of which both sides stay (BUCC: about 0.03).",
+    parallel_share: float = Field(
+        0.5, gt=0, le=1, description="Of parallel files, the share of pairs that keep both sides (BUCC: about 0.03)."
     )
-    search: Search = Field(
+    search: MiningSearch = Field(
         "max",
-        description="Pairs proposed: 'forward', 'backward', their 'intersection', or 'max', the best of both from the "
-        "top with each sentence once (Artetxe & Schwenk 2019, section 3.2).",
+        description="Proposed pairs: each source's nearest target ('forward'), each target's nearest source "
+        "('backward'), their 'intersection', or 'max': the best of both from the top, each sentence once (Artetxe & "
+        "Schwenk 2019, section 3.2).",
     )
-    margin: Margin = Field("ratio", description="What is compared: as in 'retrieval' (the same, section 3.1: ratio).")
-    neighbours: int = Field(4, ge=1, description="Nearest neighbours of 'distance' and 'ratio' (the same: 4).")
-    layer: int | None = Field(
-        None, description="Layer whose states are taken: 0 embeddings, -1 the last; none: two thirds up (XTREME: 8/12)."
-    )
-    centre: bool = Field(
-        False, description="Subtract each text's mean vector first (Libovický et al. 2020, section 4)."
-    )
-    max_length: int = Field(256, ge=8, description="Longest row in subwords, at most the model's own.")
-    tokens_per_batch: int = Field(8192, ge=16, description="Padded subwords in a batch.")
-    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': where the model has embeddings.")
+    margin: Margin = Field("ratio", description="Similarity, as in 'retrieval' (the same, section 3.1: ratio).")
 
-    def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> Any:
-        """Both texts of the split, and of the dev set, with the rows of the pairs that translate each other."""
+    def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> MiningExamples:
+        """Encode both texts of the split and of the dev set, with the pairs that translate each other."""
         if language == self.source:
-            raise DataError(f"mining: {language!r} cannot be paired with itself; set another source or leave it out")
-        scored, dev = (
-            self._both(FileQuery("mining", name, language, root, self.source), vocab) for name in (split, "dev")
-        )
-        return TwoSplits(scored, dev)
+            raise DataError(f"{self.name}: source and target are both {language!r}; set another source or leave it out")
+        scored, dev = (self._bitext(self.query(name, language, root), vocab) for name in (split, "dev"))
+        return MiningExamples(scored, dev)
 
     def read_files(self, split: str, language: str, root: Path) -> list[Path]:
-        """Those of the split, and of the dev set, which sets the threshold."""
+        """Return the files of the split, and of the dev set, which determines the threshold."""
         return [*super().read_files(split, language, root), *super().read_files("dev", language, root)]
 
     def texts(self, split: str, language: str, root: Path) -> list[Text]:
-        """Both texts; none of the source alone."""
+        """Return both texts; nothing for the source language."""
         if language == self.source:
             return []
-        asked = FileQuery("mining", split, language, root, self.source)
-        return [chunk for side in (self.source, language) for chunk in self._side(asked, side)]
+        query = self.query(split, language, root)
+        return [chunk for side in (self.source, language) for chunk in self._side(query, side)]
 
-    def measure(self, backbone: Backbone, vocab: Vocab, examples: TwoSplits) -> Measured:
-        """`f1`, `precision` and `recall` at the dev set's threshold, and `best f1`, at the scored set's own."""
-        scored, dev = (self._mined(backbone, vocab, texts) for texts in (examples.scored, examples.dev))
-        texts, threshold = examples.scored, dev.best_threshold()
-        precision, recall, f1 = scored.scored(threshold)
-        best = scored.scored(scored.best_threshold())[2]
-        identity = identity_of(texts.gold.ravel(), words_a_line(texts.source), words_a_line(texts.target))
-        each = Examples(*scored.by_source(threshold, texts.gold, len(texts.source)), identity)
-        return Measured({"f1": f1, "precision": precision, "recall": recall, "best f1": best}, each)
+    def measure(self, backbone: Backbone, vocab: Vocab, examples: MiningExamples) -> Scores:
+        """Return `f1`, `precision` and `recall` at the dev set's threshold, and `best f1` at the scored set's own."""
+        scored, dev = (self._mine(backbone, vocab, text) for text in (examples.scored, examples.dev))
+        bitext, threshold = examples.scored, dev.best_threshold()
+        precision, recall, f1 = scored.scores_at(threshold)
+        best = scored.scores_at(scored.best_threshold())[2]
+        identity = identity_of(bitext.gold.ravel(), words_per_line(bitext.source), words_per_line(bitext.target))
+        outcomes = Examples(*scored.by_source(threshold, bitext.gold, len(bitext.source)), identity)
+        return Scores({"f1": f1, "precision": precision, "recall": recall, "best f1": best}, outcomes)
 
-    def _mined(self, backbone: Backbone, vocab: Vocab, texts: Texts) -> Mined:
-        encoder = Retrieval(
-            layer=self.layer,
-            centre=self.centre,
-            max_length=self.max_length,
-            tokens_per_batch=self.tokens_per_batch,
-            language_ids=self.language_ids,
-        )
-        source, target = (encoder.vectors(backbone, vocab, side) for side in (texts.source, texts.target))
-        around = MarginScorer.of(self.margin, source, target, self.neighbours)
-        return mine(source, target, around, texts.gold, self.search)
+    def _mine(self, backbone: Backbone, vocab: Vocab, bitext: Bitext) -> MinedPairs:
+        source, target = (self.vectors(backbone, vocab, side) for side in (bitext.source, bitext.target))
+        around = MarginScorer.of(self.margin, source, target, self.neighbors)
+        return mine(source, target, around, bitext.gold, self.search)
 
-    def _both(self, asked: FileQuery, vocab: Vocab) -> Texts:
-        source, target = (self._side(asked, language) for language in (self.source, asked.of))
+    def _bitext(self, query: FileQuery, vocab: Vocab) -> Bitext:
+        source, target = (self._side(query, language) for language in (self.source, query.language))
         if self.gold is None:
-            source, target, gold = self._apart(asked, source, target)
+            source, target, gold = self._separate(query, source, target)
         else:
-            gold = _named(find(self.gold, asked), source, target)
-        return Texts(encode(source, vocab), encode(target, vocab), gold)
+            gold = _read_gold(find_file(self.gold, query), source, target)
+        return Bitext(encode(source, vocab), encode(target, vocab), gold)
 
-    def _side(self, asked: FileQuery, language: str) -> list[Text]:
-        parts = find_parts(self.files, asked, language)
-        return read_parts("mining", self.reader, parts, [language], Text)
+    def _side(self, query: FileQuery, language: str) -> list[Text]:
+        return read_parts(self.name, self.reader, find_parts(self.files, query, language), [language], Text)
 
-    def _apart(
-        self, asked: FileQuery, source: list[Text], target: list[Text]
+    def _separate(
+        self, query: FileQuery, source: list[Text], target: list[Text]
     ) -> tuple[list[Text], list[Text], NDArray[np.int64]]:
-        """Parallel text of which only some pairs keep both sides, and the rows of those; drawn once and for all."""
+        """Return parallel text of which a fixed draw of pairs keeps both sides, and the rows of those pairs."""
         count, other = (sum(map(len, side)) for side in (source, target))
         if count != other:
             raise DataError(
-                f"mining: {asked.split}: {count} lines in {self.source!r}, but {other} in {asked.of!r}; parallel files "
-                "are needed, or 'gold' names the pairs"
+                f"{self.name}: {query.split}: {count} lines in {self.source!r}, but {other} in {query.language!r}; "
+                "expected parallel files, or files of pairs in 'gold'"
             )
         order = generator(Purpose.SAMPLE, 0, count).permutation(count)
-        apart = order[max(1, round(self.kept * count)) :]
+        separated = order[max(1, round(self.parallel_share * count)) :]
         here, there = np.ones(count, np.bool_), np.ones(count, np.bool_)
-        here[apart[::2]], there[apart[1::2]] = False, False
+        here[separated[::2]], there[separated[1::2]] = False, False
         rows = np.flatnonzero(here & there)
         gold = np.stack([(np.cumsum(side) - 1)[rows] for side in (here, there)], axis=1)
-        return where(source, here), where(target, there), gold
+        return masked(source, here), masked(target, there), gold
 
 
-def _named(path: Path, source: list[Text], target: list[Text]) -> NDArray[np.int64]:
+def _read_gold(path: Path, source: list[Text], target: list[Text]) -> NDArray[np.int64]:
     """(g, 2) rows of the pairs whose names a file holds, in either order of the sides."""
-    sides = [_names(side, path) for side in (source, target)]
+    sides = [_sentence_names(side, path) for side in (source, target)]
     gold = []
     for number, line in enumerate(read_lines(path), 1):
         if not line.strip():
@@ -202,8 +180,8 @@ def _named(path: Path, source: list[Text], target: list[Text]) -> NDArray[np.int
     return np.unique(np.array(gold, np.int64), axis=0)
 
 
-def _names(side: list[Text], path: Path) -> dict[str, int]:
-    """The row of each name."""
+def _sentence_names(side: list[Text], path: Path) -> dict[str, int]:
+    """Return the row of each name."""
     if any(chunk.labels is None for chunk in side):
         raise DataError(
             f"mining: {path} names sentences, but the reader of the text finds no names; set reader = {{name = 'tsv', "
@@ -212,5 +190,92 @@ def _names(side: list[Text], path: Path) -> dict[str, int]:
     names = [name for chunk in side for name in chunk.labels or []]
     found = {name: row for row, name in enumerate(names)}
     if len(found) < len(names):
-        raise DataError(f"mining: {path}: two sentences in {side[0].language!r} have one name")
+        raise DataError(f"mining: {path}: two sentences in {side[0].language!r} have the same name")
     return found
+
+
+# ---- pairs from vectors ----
+
+
+@dataclass(frozen=True)
+class MinedPairs:
+    """Proposed pairs, best first.
+
+    pairs: (P, 2) rows of source and target. scores: (P,) their margins, descending. right: (P,) whether they are gold
+    pairs. gold: number of gold pairs.
+    """
+
+    pairs: NDArray[np.int64]
+    scores: NDArray[np.float32]
+    right: NDArray[np.bool_]
+    gold: int
+
+    def best_threshold(self) -> float:
+        """Return the margin with the highest F1: midway between the last accepted pair and the next."""
+        found = np.arange(1, len(self.scores) + 1)
+        f1 = 2 * np.cumsum(self.right) / (found + self.gold)
+        ends = np.append(self.scores[1:] != self.scores[:-1], True)  # equal margins are accepted together
+        last = int(np.argmax(np.where(ends, f1, -1)))
+        below = self.scores[last + 1] if last + 1 < len(self.scores) else self.scores[last]
+        return (float(self.scores[last]) + float(below)) / 2
+
+    def by_source(self, threshold: float, gold: NDArray[np.int64], sources: int) -> tuple[Floats, Floats]:
+        """Return twice the right pairs, and accepted and gold pairs together, of each source: F1 is their ratio.
+
+        gold: (g, 2) the gold pairs.
+        """
+        accepted = self.scores >= threshold
+        pairs = np.bincount(self.pairs[accepted, 0], minlength=sources)
+        right = np.bincount(self.pairs[accepted & self.right, 0], minlength=sources)
+        expected = np.bincount(gold[:, 0], minlength=sources)
+        return (2 * right).astype(np.float64), (pairs + expected).astype(np.float64)
+
+    def scores_at(self, threshold: float) -> tuple[float, float, float]:
+        """Return precision, recall and F1, in percent, of the pairs whose margin reaches the threshold."""
+        accepted = self.scores >= threshold
+        found, right = int(accepted.sum()), int(self.right[accepted].sum())
+        precision, recall = (100 * right / of if of else 0.0 for of in (found, self.gold))
+        return precision, recall, 200 * right / (found + self.gold) if right else 0.0
+
+
+def mine(
+    source: NDArray[np.float32],
+    target: NDArray[np.float32],
+    around: MarginScorer,
+    gold: NDArray[np.int64],
+    search: MiningSearch,
+) -> MinedPairs:
+    """Propose pairs of (n, H) and (m, H) vectors of length 1.
+
+    gold: (g, 2) rows of source and target, each pair once.
+    """
+    forward, forward_scores = nearest(source, target, around)
+    backward, backward_scores = nearest(target, source, around.reversed())
+    there = np.stack([np.arange(len(source)), forward], axis=1)
+    back = np.stack([backward, np.arange(len(target))], axis=1)
+    if search == "forward":
+        pairs, scores = there, forward_scores
+    elif search == "backward":
+        pairs, scores = back, backward_scores
+    elif search == "intersection":
+        mutual = backward[forward] == np.arange(len(source))
+        pairs, scores = there[mutual], forward_scores[mutual]
+    else:
+        pairs, scores = _each_once(np.concatenate([there, back]), np.concatenate([forward_scores, backward_scores]))
+    order = np.argsort(-scores, kind="stable")
+    pairs, scores = pairs[order], scores[order]
+    keys, gold_keys = (side[:, 0] * len(target) + side[:, 1] for side in (pairs, gold))
+    return MinedPairs(pairs, scores, np.isin(keys, gold_keys), len(gold))
+
+
+def _each_once(pairs: NDArray[np.int64], scores: NDArray[np.float32]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Return the best pairs from the top, without those whose source or target a better one has."""
+    taken: tuple[set[int], set[int]] = (set(), set())
+    kept = []
+    order = np.argsort(-scores, kind="stable")
+    for place, (source, target) in zip(order.tolist(), pairs[order].tolist(), strict=True):
+        if source not in taken[0] and target not in taken[1]:
+            taken[0].add(source)
+            taken[1].add(target)
+            kept.append(place)
+    return pairs[kept], scores[kept]

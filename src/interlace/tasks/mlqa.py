@@ -1,144 +1,132 @@
-"""Extractive question answering across languages (Lewis et al. 2020): which words of a passage answer a question?
+"""Extractive question answering (MLQA, Lewis et al. 2020): which words of a passage answer a question?
 
-Also for XQuAD and TyDi QA GoldP, with their files and `normalisation = "squad"`.
+Also for XQuAD and TyDi QA GoldP, with their files and `normalization = "squad"`. Answers are compared without case,
+punctuation, articles and superfluous white space, by exact match and F1 over words (SQuAD v1.1, Rajpurkar et al. 2016).
+SQuAD's rules are English in all languages. MLQA's know the punctuation of all scripts and the articles of its
+languages, and treat every Chinese character as a word.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+import re
+import string
+import unicodedata
+from collections import Counter
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
 from interlace.core.errors import DataError
-from interlace.objectives import BoolOrAuto
-from interlace.tasks import Task, Tuning
-from interlace.tasks._answers import AnswerNormalizer, Rules, compare_all, right_words
-from interlace.tasks._answers_text import best_texts, n_best
-from interlace.tasks._apart import decontaminate
-from interlace.tasks._files import FileQuery, Files, find_parts
-from interlace.tasks._kept import Kept
-from interlace.tasks._questions import encode_questions
-from interlace.tasks._read import log_notes, read_parts
-from interlace.tasks._spans import Extractor
+from interlace.scores.examples import Examples, identity_of
+from interlace.tasks import FineTuneTask, Scores, Tuning
+from interlace.tasks.common.files import Files, find_parts
+from interlace.tasks.common.reading import ReaderSettings, log_notes, read_parts
+from interlace.tasks.common.spans import SpanExtractor, encode_questions, gold_spans
 from interlace.text import TextPairs
+from interlace.text.scripts import UNSPACED, is_unspaced, scripts_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
     from interlace.data.questions import Questions
     from interlace.data.vocab import Vocab
-    from interlace.tasks._outcomes import Outcomes
+    from interlace.tasks.common.files import FileQuery
+    from interlace.tasks.common.reading import Chunks
 
-_KEPT = Kept()  # of questions: their answers as words, and the ceiling; scored again at every check of a fine-tuning
+AnswerRules = Literal["mlqa", "squad"]
 
 
-class Mlqa(Task):
+class Mlqa(FineTuneTask):
     """F1 and exact match of answers, in percent; a target `en-de` has passages in `en` and questions in `de`."""
 
     metric: ClassVar[str] = "f1"
-    also: ClassVar[tuple[str, ...]] = ("exact", "ceiling")
+    same_scale: ClassVar[tuple[str, ...]] = ("exact", "ceiling")
 
     files: Files = Field(
         "qa/{split}.{language}.json",
         description="SQuAD v1.1 files under the data root: a pattern, or patterns by split or 'test.de'; {context} and "
         "{question} are the languages of a target such as 'en-de'. '..json[:3000]' are the first 3,000 questions.",
     )
-    reader: dict[str, Any] | str = Field("squad", description="What reads the files; must give passages and questions.")
-    normalisation: Rules = Field(
+    reader: ReaderSettings = Field("squad", description="Reader of the files; must return passages and questions.")
+    normalization: AnswerRules = Field(
         "mlqa",
         description="How answers are compared: 'mlqa' by the passage's language, 'squad' by English rules in all "
         "languages (XQuAD, TyDi QA GoldP).",
     )
-    max_length: int = Field(
-        384, ge=16, description="Longest row in subwords, at most the model's own (Devlin et al. 2019, code: 384)."
-    )
+    max_length: int = Field(384, ge=16, description="Maximum sequence length in tokens (BERT's code: 384).")
     max_question: int = Field(
-        64, ge=1, description="Longest question in subwords, at most half a row; what is beyond is cut (code: 64)."
+        64, ge=1, description="Maximum question length in tokens, at most half a sequence; truncated (code: 64)."
     )
-    stride: int = Field(
-        128, ge=1, description="Subwords from the beginning of a passage's window to that of the next (code: 128)."
-    )
-    max_answer: int = Field(30, ge=1, description="Longest answer predicted, in subwords (code: 30).")
+    stride: int = Field(128, ge=1, description="Tokens from the beginning of a window to that of the next (code: 128).")
+    max_answer: int = Field(30, ge=1, description="Maximum length of predicted answers in tokens (code: 30).")
     n_best: int = Field(20, ge=1, description="Answers kept of each question (code: 20).")
-    dropout: float = Field(0.0, ge=0, lt=1, description="Share of the state dropped before the linear layer (code: 0).")
-    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': where the model has embeddings.")
+    dropout: float = Field(0.0, ge=0, lt=1, description="Dropout probability before the linear layer (code: 0).")
     tuning: Tuning = Field(
         default_factory=lambda: Tuning(learning_rate=3e-5, epochs=3, tokens_per_batch=8192, weight_decay=1e-4),
-        description="How the task is fine-tuned (XTREME's code: 3e-5, 3 epochs, 32 rows a batch).",
+        description="How the task is fine-tuned (XTREME's code: 3e-5, 3 epochs, 32 sequences a batch).",
     )
 
+    def head(self) -> SpanExtractor:
+        """Return a predictor of the answer's first and last subword."""
+        shared = ("max_length", "max_question", "stride", "max_answer", "n_best", "dropout", "language_ids")
+        return SpanExtractor(**{name: getattr(self, name) for name in shared})
+
+    def read_chunks(self, query: FileQuery) -> Chunks[TextPairs]:
+        """Read passages and questions."""
+        parts = find_parts(self.files, query)
+        languages = list(dict.fromkeys((query.context, query.question)))
+        chunks = read_parts(self.name, self.reader, parts, languages, TextPairs)
+        return [(parts[-1].path, chunk) for chunk in chunks]
+
     def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> Questions:
-        """Questions in the order of the files; of training, those that nothing can be learnt from are left out."""
-        asked = FileQuery("mlqa", split, language, root)
-        parts = find_parts(self.files, asked)
-        chunks = decontaminate(self, asked, [(parts[-1].path, chunk) for chunk in self._pairs(asked)])
+        """Encode questions in the order of the files; training questions without a place of an answer are left out."""
+        chunks = self.clean_chunks(self.query(split, language, root))
+        path = chunks[-1][0]
         questions = encode_questions([chunk for _, chunk in chunks], vocab)
         placed = questions.spans[:, 0] >= 0
-        long = int((questions.questions.lengths > self.max_question).sum())
-        notes = {f"questions cut behind {self.max_question} subwords": long}
+        truncated = int((questions.questions.lengths > self.max_question).sum())
+        notes = {f"questions truncated to {self.max_question} subwords": truncated}
         if split == "train":
-            notes["questions left out: nothing can be learnt without the place of an answer"] = int((~placed).sum())
+            notes["questions left out: their answer has no place in the passage"] = int((~placed).sum())
             questions = questions.take(placed)
-        log_notes("mlqa", parts[-1].path, [notes])
+        log_notes(self.name, path, [notes])
         if not any(questions.answers):
-            purpose = "learn" if split == "train" else "compare with"
+            purpose = "train on" if split == "train" else "compare with"
             raise DataError(
-                f"mlqa: {parts[-1].path}: no question has an answer to {purpose}; where a test set keeps its answers "
-                "to itself, hold out a part of a training file, such as 'train.json[-500:]'"
+                f"{self.name}: {path}: no question has an answer to {purpose}; where a test set has no public answers, "
+                "hold out a part of a training file, such as 'train.json[-500:]'"
             )
         return questions
 
-    def texts(self, split: str, language: str, root: Path) -> list[TextPairs]:
-        """A passage and a question each."""
-        return self._pairs(FileQuery("mlqa", split, language, root))
+    def score(self, examples: Questions, predictions: NDArray[Any]) -> Scores:
+        """Return `f1` and `exact` over the questions that have answers, and `ceiling`, the F1 that can be reached.
 
-    def learner(self) -> Extractor:
-        """A predictor of the answer's first and last subword."""
-        return Extractor(
-            max_length=self.max_length,
-            max_question=self.max_question,
-            stride=self.stride,
-            max_answer=self.max_answer,
-            n_best=self.n_best,
-            dropout=self.dropout,
-            language_ids=self.language_ids,
-        )
-
-    def score(self, examples: Any, predictions: Any, gold: Any) -> dict[str, float]:
-        """`f1` and `exact` over the questions that have answers, and `ceiling`, the F1 that can be reached.
-
-        Where a subword runs over the border of an answer, not even the right one gives its very text; an answer that
-        stands nowhere in its passage is never found.
+        The ceiling is below 100 where a subword crosses the border of an answer, or an answer is not in its passage.
         """
-        found = {name: _percent(each) for name, each in self.by_question(examples, predictions).items()}
-        key = ("ceiling", self.normalisation)
-        return {**found, "ceiling": _KEPT.of(examples, key, lambda: self._ceiling(examples, gold))}
-
-    def _ceiling(self, questions: Questions, gold: NDArray[Any]) -> float:
-        """The F1 of the right subwords, which is none for an answer without a place."""
-        return _percent(self.by_question(questions, gold)["f1"])
-
-    def outcomes(self, examples: Any, predictions: Any, gold: Any) -> Outcomes:  # noqa: ARG002
-        """F1 of each question; one without an answer weighs nothing."""
-        each = self.by_question(examples, predictions)["f1"]
-        return np.nan_to_num(each), (~np.isnan(each)).astype(np.float64)
+        found, best = self.by_question(examples, predictions), self.by_question(examples, gold_spans(examples))
+        each = found["f1"]
+        metrics = {name: _percent(values) for name, values in found.items()}
+        outcomes = Examples(
+            np.nan_to_num(each),
+            (~np.isnan(each)).astype(np.float64),
+            identity_of(examples.ids, *examples.answers),
+            groups=np.unique(examples.owners, return_inverse=True)[1],
+        )
+        return Scores({**metrics, "ceiling": _percent(best["f1"])}, outcomes)
 
     def by_question(self, questions: Questions, predictions: NDArray[Any]) -> dict[str, NDArray[np.float64]]:
-        """(n,) `f1` and `exact` of each question, 0 to 1, for statistics; NaN where it has no answer."""
-        normaliser = AnswerNormalizer(self.normalisation, questions.passages.language)
-        right = _KEPT.of(questions, normaliser, lambda: right_words(questions.answers, normaliser))
-        return compare_all(best_texts(questions, predictions), right, normaliser)
+        """Return (n,) `f1` and `exact` of each question, 0 to 1; NaN where it has no answer."""
+        normalizer = AnswerNormalizer(self.normalization, questions.passages.language)
+        return compare_all(best_texts(questions, predictions), questions.answers, normalizer)
 
-    def answers(self, questions: Questions, predictions: NDArray[Any]) -> list[dict[str, Any]]:
-        """For each question its `id` and the `n_best` answers as text, best first."""
-        listed = n_best(questions, predictions)
-        return [{"id": key, "n_best": texts} for key, texts in zip(questions.ids, listed, strict=True)]
-
-    def told(self, examples: Any, predictions: Any) -> dict[str, Any]:
-        """`answers`, the best by question, as the official programs read them, and `n-best`."""
+    def exports(self, examples: Questions, predictions: NDArray[Any]) -> dict[str, Any]:
+        """Return `answers`, the best by question id as the official programs read them, and `n-best`."""
         keys = [key or str(number) for number, key in enumerate(examples.ids)]
         return {
             "answers": dict(zip(keys, best_texts(examples, predictions), strict=True)),
@@ -146,29 +134,152 @@ class Mlqa(Task):
         }
 
     def samples(
-        self,
-        vocab: Vocab,
-        examples: Questions,
-        predictions: Any,
-        gold: Any,  # noqa: ARG002 - the questions hold it
-        rows: NDArray[np.int64],
+        self, vocab: Vocab, examples: Questions, predictions: NDArray[Any], rows: NDArray[np.int64]
     ) -> list[dict[str, Any]]:
-        """Questions with their answers and the best one found."""
-        listed = self.answers(examples.take(rows), predictions[rows])
+        """Return questions with their answers and the best prediction."""
+        found = best_texts(examples.take(rows), predictions[rows])
         return [
             {
                 "texts": [vocab.decode(examples.questions.ids[row])],
                 "gold": " | ".join(dict.fromkeys(examples.answers[row])),
-                "predicted": next((best["text"] for best in each["n_best"]), ""),
+                "predicted": text,
             }
-            for row, each in zip(rows.tolist(), listed, strict=True)
+            for row, text in zip(rows.tolist(), found, strict=True)
         ]
-
-    def _pairs(self, asked: FileQuery) -> list[TextPairs]:
-        languages = list(dict.fromkeys((asked.context, asked.question)))
-        return read_parts("mlqa", self.reader, find_parts(self.files, asked), languages, TextPairs)
 
 
 def _percent(each: NDArray[np.float64]) -> float:
-    """The mean of what is known, in percent."""
+    """Return the mean of what is not NaN, in percent."""
     return 100 * float(np.nanmean(each))
+
+
+# ---- predictions as text ----
+
+
+def best_texts(questions: Questions, predictions: NDArray[Any]) -> list[str]:
+    """Return the best answer to each question, empty if there is none.
+
+    predictions: (n, K) spans of characters, best first (`spans.SPAN`).
+    """
+    best = predictions[:, 0]
+    spans = zip(best["start"].tolist(), best["end"].tolist(), strict=True)
+    return [_text(questions, row, start, end) for row, (start, end) in enumerate(spans)]
+
+
+def n_best(questions: Questions, predictions: NDArray[Any]) -> list[list[dict[str, Any]]]:
+    """Return the answers to each question as `text`, `start`, `score` and `probability`, best first.
+
+    The probability is the softmax of the listed scores; equal texts are listed once, with the best score.
+    """
+    listed = []
+    for row, spans in enumerate(predictions):
+        texts: dict[str, tuple[int, float]] = {}
+        for start, end, score in spans[spans["start"] >= 0].tolist():
+            texts.setdefault(_text(questions, row, start, end), (start, score))
+        scores = np.array([score for _, score in texts.values()], np.float64)
+        shares = np.exp(scores - scores.max(initial=-np.inf))
+        listed.append(
+            [
+                {"text": text, "start": start, "score": score, "probability": float(share)}
+                for (text, (start, score)), share in zip(texts.items(), shares / shares.sum(), strict=True)
+            ]
+        )
+    return listed
+
+
+def _text(questions: Questions, row: int, start: int, end: int) -> str:
+    return questions.texts[questions.owners[row]][start:end] if start >= 0 else ""
+
+
+# ---- comparison of answers ----
+
+_ENGLISH = r"\b(a|an|the)\b"
+_ARTICLES = {
+    "en": _ENGLISH,
+    "es": r"\b(un|una|unos|unas|el|la|los|las)\b",
+    "vi": r"\b(của|là|cái|chiếc|những)\b",
+    "de": r"\b(ein|eine|einen|einem|eines|einer|der|die|das|den|dem|des)\b",
+    "ar": "ال",  # also inside words, as in MLQA's program
+}
+_HAN = re.compile("[\u4e00-\u9fa5]")  # MLQA's Chinese characters
+
+
+class _Punctuation(dict[int, int | None]):
+    """A table for `str.translate` that drops ASCII's signs and Unicode punctuation, filled as it is used."""
+
+    def __missing__(self, code: int) -> int | None:
+        character = chr(code)
+        dropped = character in string.punctuation or unicodedata.category(character).startswith("P")
+        self[code] = None if dropped else code
+        return self[code]
+
+
+_ANY = _Punctuation()
+_ASCII = str.maketrans("", "", string.punctuation)
+
+
+@dataclass(frozen=True)
+class AnswerNormalizer:
+    """Normalizes answers before they are compared.
+
+    language: of the answers. With MLQA's rules, its seven languages are treated as by its program; in others articles
+    stay, and in scripts without blanks (Japanese, Thai) every character is a word.
+    """
+
+    rules: AnswerRules
+    language: str
+
+    def words(self, answer: str) -> list[str]:
+        """Return the words of an answer; exact match compares all of them."""
+        return list(_answer_words(self, answer))
+
+    def _is_word(self, character: str) -> bool:
+        return bool(_HAN.match(character)) if self.language == "zh" else is_unspaced(character)
+
+
+@lru_cache(maxsize=1 << 16)  # gold answers are compared again at every dev evaluation
+def _answer_words(normalizer: AnswerNormalizer, answer: str) -> tuple[str, ...]:
+    squad = normalizer.rules == "squad"
+    text = answer.lower().translate(_ASCII if squad else _ANY)
+    articles = _ENGLISH if squad else _ARTICLES.get(normalizer.language)
+    if articles:
+        text = re.sub(articles, " ", text)
+    if not squad and _is_unspaced(normalizer.language):
+        text = "".join(
+            f" {character} " if normalizer._is_word(character) else character  # noqa: SLF001 - a part of the class
+            for character in text
+        )
+    return tuple(text.split())
+
+
+@lru_cache(maxsize=256)
+def _is_unspaced(language: str) -> bool:
+    return bool(scripts_of(language) & UNSPACED)
+
+
+def word_f1(found: list[str], right: list[str]) -> float:
+    """Return the harmonic mean of precision and recall of words, 0 to 1; 0 if none is common.
+
+    >>> round(word_f1(["red", "big", "car"], ["big", "car"]), 3)
+    0.8
+    """
+    common = sum((Counter(found) & Counter(right)).values())
+    return 2 * common / (len(found) + len(right)) if common else 0.0
+
+
+def compare_answers(found: str, answers: Sequence[str], normalizer: AnswerNormalizer) -> tuple[float, float]:
+    """Return (F1, exact match), each against the nearest answer, 0 to 1."""
+    words, right = normalizer.words(found), [normalizer.words(answer) for answer in answers]
+    return max(word_f1(words, one) for one in right), float(words in right)
+
+
+def compare_all(
+    found: Sequence[str], answers: Sequence[Sequence[str]], normalizer: AnswerNormalizer
+) -> dict[str, NDArray[np.float64]]:
+    """Return (n,) `f1` and `exact` of each question, 0 to 1; NaN where it has no answer."""
+    scores = [
+        compare_answers(one, right, normalizer) if right else (np.nan, np.nan)
+        for one, right in zip(found, answers, strict=True)
+    ]
+    columns = np.array(scores, np.float64).reshape(-1, 2)
+    return {"f1": columns[:, 0], "exact": columns[:, 1]}

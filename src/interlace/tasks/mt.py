@@ -1,25 +1,31 @@
-"""Translation: BLEU and chrF of an encoder-decoder's translations of a test set. Nothing is trained.
+"""Machine translation: BLEU and chrF of an encoder-decoder's translations of a test set. Nothing is trained.
 
-What is scored is a direction, such as `en-de`; a language alone means from `source` into it. BLEU is sacreBLEU's on raw
-text, with its signature in the score's row; tokenised BLEU stands beside it for comparison with papers, which mostly
-print that kind (Conneau & Lample 2019 by `multi-bleu.perl`, Romanian without diacritics on both sides).
+A target is a direction, such as `en-de`; a language alone means from `source` into it. BLEU is sacreBLEU's on raw text,
+with its signature in the score's row. Tokenized BLEU is for comparison with papers that print it (Conneau & Lample 2019
+by `multi-bleu.perl`, Romanian without diacritics on both sides).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
 from pydantic import Field, field_validator
 
 from interlace.core.errors import DataError
-from interlace.scores.examples import Examples, identity_of
-from interlace.tasks._bleu import bleu, chrf, copied, length_ratio, tokenised_bleu
-from interlace.tasks._files import FileQuery, Files, MissingDataError, find_parts
-from interlace.tasks._outcomes import Measured
-from interlace.tasks._read import read_parts_of_both
-from interlace.tasks._translating import Direction, Sources, Translating, in_pieces, samples_of, writer
+from interlace.scores.examples import identity_of
+from interlace.tasks import Scale, Scores
+from interlace.tasks.common.bleu import bleu, chrf, copied, tokenized_bleu
+from interlace.tasks.common.files import FileQuery, Files, MissingDataError, find_parts
+from interlace.tasks.common.reading import ReaderSettings, read_both_sides
+from interlace.tasks.common.translation import (
+    Direction,
+    SourceLines,
+    TranslationTask,
+    in_pieces,
+    require_seq2seq,
+    translation_scores,
+)
 from interlace.text.words import WORD_TOKENIZERS
 
 if TYPE_CHECKING:
@@ -27,24 +33,23 @@ if TYPE_CHECKING:
 
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
-    from interlace.tasks import Scale
-    from interlace.tasks._files import Part
+    from interlace.tasks.common.files import FilePart
     from interlace.text import TextPairs
 
 
 @dataclass(frozen=True)
-class Lines(Sources):
-    """A test set: sources, and (n,) raw references."""
+class TestSet(SourceLines):
+    """Sources, and (n,) raw references."""
 
     references: list[str]
 
 
-class Mt(Translating):
+class Mt(TranslationTask):
     """BLEU of translations by beam search; `targets` are directions, such as `["en-de", "de-en"]`."""
 
     metric: ClassVar[str] = "bleu"
-    also: ClassVar[tuple[str, ...]] = ("tokenised bleu", "round-trip bleu")
-    others: ClassVar[dict[str, Scale]] = {
+    same_scale: ClassVar[tuple[str, ...]] = ("tokenized bleu", "round-trip bleu")
+    other_scales: ClassVar[dict[str, Scale]] = {
         "chrf": ("chrF", True),
         "copied lines": ("%", False),
         "copied words": ("%", False),
@@ -56,116 +61,108 @@ class Mt(Translating):
         "parallel/{split}.{source}-{target}.{language}",
         description="Parallel files under the data root: a pattern, or a table by split or 'test.en-de'. {language} is "
         "the source for one side and the target for the other; without it, both sides are in one file. Files of the "
-        "other direction serve too.",
+        "opposite direction are used too.",
     )
-    reader: dict[str, Any] | str = Field("lines", description="What reads the files, such as 'lines' or 'tsv'.")
+    reader: ReaderSettings = Field("lines", description="Reader of the files, such as 'lines' or 'tsv'.")
     word_tokenizer: str = Field(
-        "unicode", description="Whose words 'tokenised bleu' counts, such as 'moses' or 'by_language', as papers have."
+        "unicode", description="Word tokenizer of 'tokenized bleu', such as 'moses' or 'by_language', as in papers."
     )
     round_trip: bool = Field(
-        False, description="Translate the translations back as well, as the task 'round_trip' does: 'round-trip bleu'."
+        False, description="Also translate back, as the task 'round_trip' does: 'round-trip bleu'."
     )
 
     @field_validator("word_tokenizer")
     @classmethod
-    def _is_word_tokenizer(cls, word_tokenizer: str) -> str:
+    def _check_word_tokenizer(cls, word_tokenizer: str) -> str:
         WORD_TOKENIZERS.get(word_tokenizer)
         return word_tokenizer
 
-    def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> Any:
-        """The raw lines of both sides, without those where one is empty."""
-        direction = self.between_two(language)
-        sources, references = self._sides(split, language, root)
+    def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> TestSet:
+        """Read the raw lines of both sides, without those where one is empty."""
+        direction = self.checked_direction(language)
+        chunks = self._chunks(split, direction, root)
+        sources = [line for chunk in chunks for line in chunk.source.lines]
+        references = [line for chunk in chunks for line in chunk.target.lines]
         kept = [row for row, pair in enumerate(zip(sources, references, strict=True)) if all(map(str.strip, pair))]
         if not kept:
-            raise DataError(f"mt: the {split} data of {direction} is empty: no line has text on both sides")
+            raise DataError(f"{self.name}: the {split} data of {direction} is empty: no line has text on both sides")
         sources, references = ([side[row] for row in kept] for side in (sources, references))
         lengths = vocab.encode(sources, language=direction.source).lengths
-        return Lines(direction, sources, lengths, references)
+        return TestSet(direction, sources, lengths, references)
 
     def read_files(self, split: str, language: str, root: Path) -> list[Path]:
-        """Those of both sides, of the direction itself or of the other one."""
+        """Return the files of both sides, of the direction or the opposite one."""
         direction = self.direction(language)
         parts = self._parts(split, direction, root)
         return [part.path for side in (direction.target, direction.source) for part in parts[side]]
 
     def texts(self, split: str, language: str, root: Path) -> list[TextPairs]:
-        """Both sides."""
+        """Return both sides."""
         direction = self.direction(language)
-        if direction.source == direction.target:
-            return []
-        return self._chunks(split, direction, root)
+        return self._chunks(split, direction, root) if direction.source != direction.target else []
 
-    def measure(self, backbone: Backbone, vocab: Vocab, examples: Lines) -> Measured:
-        """Scores with signatures, 0 to 100; shares are in percent of lines or of words of the outputs.
+    def measure(self, backbone: Backbone, vocab: Vocab, examples: TestSet) -> Scores:
+        """Return metrics with signatures, 0 to 100; shares are in percent of lines or of words of the outputs.
 
         `copied words, references` is what the references have in common with the sources: names and numbers. A model
         that copies much more than that has collapsed.
 
         Raises:
-            SettingsError: the model only reads. DataError: it was not made for the target language.
+            SettingsError: the model is an encoder. DataError: it was not trained on the target language.
         """
-        model, direction = writer(backbone, "mt"), examples.direction
-        found = self._said(model, vocab, direction, examples.sources)
+        model, direction = require_seq2seq(backbone, self.name), examples.direction
+        found = self.translate(model, vocab, direction, examples.sources)
         outputs = [one.text for one in found]
-        measured = self._scored(examples, outputs, in_pieces(found))
+        scores = self._scores(examples, outputs, in_pieces(found))
         if self.round_trip:
-            back, _ = self._came_back(model, vocab, direction.back, outputs, examples.sources)
-            measured["round-trip bleu"] = back.value
-            measured.about["signatures"]["round-trip bleu"] = self._signed(back.signature)
-        return measured
+            back, _ = self.round_trip_bleu(model, vocab, direction.back, outputs, examples.sources)
+            scores.metrics["round-trip bleu"] = back.value
+            scores.details["signatures"]["round-trip bleu"] = self.signature(back)
+        return scores
 
-    def _scored(self, examples: Lines, outputs: list[str], pieces: float) -> Measured:
+    def _scores(self, examples: TestSet, outputs: list[str], pieces: float) -> Scores:
         target, references = examples.direction.target, examples.references
-        main = bleu(outputs, references, target, tokenise=self.tokenise, lower_case=self.lower_case)
+        main = bleu(outputs, references, target, tokenize=self.tokenize, lower_case=self.lower_case)
         letters = chrf(outputs, references, lower_case=self.lower_case)
-        said, right = (self._rewritten(side, target) for side in (outputs, references))
-        words = tokenised_bleu(said, right, target, word_tokenizer=self.word_tokenizer, lower_case=self.lower_case)
-        lines, same = copied(outputs, examples.sources)
-        scores = {
+        words = tokenized_bleu(
+            self.normalized(outputs, target),
+            self.normalized(references, target),
+            target,
+            word_tokenizer=self.word_tokenizer,
+            lower_case=self.lower_case,
+        )
+        lines, shares = copied(outputs, examples.sources)
+        metrics = {
             "bleu": main.value,
             "chrf": letters.value,
-            "tokenised bleu": words.value,
+            "tokenized bleu": words.value,
             "copied lines": 100 * float(lines.mean()),
-            "copied words": 100 * float(same.mean()),
+            "copied words": 100 * float(shares.mean()),
             "copied words, references": 100 * float(copied(references, examples.sources)[1].mean()),
-            "length ratio": length_ratio(main),
+            "length ratio": main.length_ratio,
             "in pieces": pieces,
         }
-        signatures = {
-            "bleu": main.signature,
-            "chrf": letters.signature,
-            "tokenised bleu": self._signed(words.signature),
-        }
-        got = Examples(
-            letters.sentences / 100, np.ones(len(outputs)), identity_of(references), main.counts, measure="bleu"
-        )
-        order = np.argsort(got.score, kind="stable")  # by chrF
-        some = samples_of(order, examples.sources, references, outputs)
-        return Measured(scores, got, {"signatures": signatures}, outputs, some)
-
-    def _sides(self, split: str, language: str, root: Path) -> tuple[list[str], list[str]]:
-        chunks = self._chunks(split, self.direction(language), root)
-        sources = [line for chunk in chunks for line in chunk.source.lines]
-        return sources, [line for chunk in chunks for line in chunk.target.lines]
+        signatures = {"bleu": main.signature, "chrf": letters.signature, "tokenized bleu": self.signature(words)}
+        shown = (examples.sources, references, outputs)
+        return translation_scores(metrics, signatures, main, letters, outputs, identity_of(references), shown)
 
     def _chunks(self, split: str, direction: Direction, root: Path) -> list[TextPairs]:
-        """Both sides of a direction, from its own files or those of the other one."""
-        parts, sides = self._parts(split, direction, root), [direction.source, direction.target]
-        return read_parts_of_both("mt", self.reader, [parts[side] for side in sides], sides)
+        """Read both sides, from files of the direction or of the opposite one."""
+        parts, (source, target) = self._parts(split, direction, root), (direction.source, direction.target)
+        return read_both_sides(self.name, self.reader, parts[source], parts[target], [source, target])
 
-    def _parts(self, split: str, direction: Direction, root: Path) -> dict[str, list[Part]]:
-        """The files of each side, by language.
+    def _parts(self, split: str, direction: Direction, root: Path) -> dict[str, list[FilePart]]:
+        """Return the files of each side, by language.
 
         Raises:
-            DataError: there are none, said in the same words for both directions, so that it is told once.
+            MissingDataError: there are none; the error is the same for both directions, so that it is logged once.
         """
         missing = []
         for way in (direction, direction.back):
-            asked = FileQuery("mt", split, way.target, root, way.source)
+            query = FileQuery(self.name, split, way.target, root, way.source)
             try:
-                return {side: find_parts(self.files, asked, side) for side in sorted((way.source, way.target))}
+                return {side: find_parts(self.files, query, side) for side in sorted((way.source, way.target))}
             except MissingDataError as error:
                 missing.append(str(error))
         one, other = sorted(missing)
-        raise MissingDataError(f"{one}; nor the other way round: {other.removeprefix('mt: ')}")
+        raise MissingDataError(f"{one}; opposite direction: {other.removeprefix(f'{self.name}: ')}")

@@ -1,4 +1,4 @@
-"""Paraphrases in seven languages (Yang et al. 2019, PAWS-X): do two sentences of like words say the same?"""
+"""Paraphrase identification (PAWS-X, Yang et al. 2019): do two sentences of similar words have the same meaning?"""
 
 from __future__ import annotations
 
@@ -8,50 +8,52 @@ import numpy as np
 from pydantic import Field
 
 from interlace.core.errors import DataError
-from interlace.tasks._files import FileQuery, Files
-from interlace.tasks._pair_classes import PairTask, read_pairs
-from interlace.tasks._read import log_notes
+from interlace.tasks.common.classification import PairClassificationTask
+from interlace.tasks.common.files import Files
+from interlace.tasks.common.reading import ReaderSettings, log_notes
 
 if TYPE_CHECKING:
-    from interlace.tasks._pair_classes import Chunks
+    from interlace.tasks.common.files import FileQuery
+    from interlace.tasks.common.reading import Chunks
 
 LABELS = ("0", "1")  # 1: paraphrases
-_UNTRANSLATED = "NS"  # stands in dev and test files where a sentence has no translation
+_UNTRANSLATED = "NS"  # in dev and test files, a sentence without a translation
 
 
-class Pawsx(PairTask):
-    """Accuracy over pairs, in percent; both sentences stand in one row, the longer one is cut first.
+class Pawsx(PairClassificationTask):
+    """Accuracy over pairs, in percent; pairs with an untranslated sentence (`NS`) are left out, as in the paper."""
 
-    Pairs with a sentence that was never translated (`NS`) are left out and counted, as in the paper's table 2.
-    """
-
-    called: ClassVar[str] = "pawsx"
     labels: ClassVar[tuple[str, ...]] = LABELS
 
     files: Files = Field(
         "pawsx/{split}-{language}.tsv",
         description="Tables under the data root: a pattern, or patterns by split or 'test.de'.",
     )
-    reader: dict[str, Any] | str = Field(
+    reader: ReaderSettings = Field(
         {"name": "tsv", "columns": [0, 1], "label": 2, "header": False},
-        description="What reads the files: two columns of text and one of labels, by number from 0 (XTREME's files) or "
+        description="Reader of the files: two columns of text and one of labels, by number from 0 (XTREME's files) or "
         "by name where there is a header (the authors' files: sentence1, sentence2, label).",
     )
 
-    def pairs(self, asked: FileQuery) -> Chunks:
-        """Both sentences."""
-        return _translated(read_pairs(self.files, asked, self.reader, [asked.of, asked.of]))
+    def reader_languages(self, query: FileQuery) -> list[str]:
+        """Return the language twice, once for each column."""
+        return [query.language] * 2
 
+    def read_chunks(self, query: FileQuery) -> Chunks[Any]:
+        """Read the pairs of which both sentences are translated.
 
-def _translated(chunks: Chunks) -> Chunks:
-    """The pairs of which both sentences are there."""
-    found = []
-    for path, chunk in chunks:
-        sides = zip(chunk.source.lines, chunk.target.lines, strict=True)
-        there = np.array([_UNTRANSLATED not in {first.strip(), second.strip()} for first, second in sides])
-        log_notes("pawsx", path, [{f"pairs without a translation ({_UNTRANSLATED}) left out": int((~there).sum())}])
-        if there.any():
-            found.append((path, chunk.where(there)))
-    if not found:
-        raise DataError(f"pawsx: {chunks[0][0]}: no pair is translated, all hold {_UNTRANSLATED!r}")
-    return found
+        Raises:
+            DataError: there is none.
+        """
+        chunks = super().read_chunks(query)
+        found = []
+        for path, chunk in chunks:
+            sides = zip(chunk.source.lines, chunk.target.lines, strict=True)
+            translated = np.array([_UNTRANSLATED not in {first.strip(), second.strip()} for first, second in sides])
+            notes = {f"pairs without a translation ({_UNTRANSLATED}) left out": int((~translated).sum())}
+            log_notes(self.name, path, [notes])
+            if translated.any():
+                found.append((path, chunk.where(translated)))
+        if not found:
+            raise DataError(f"{self.name}: {chunks[0][0]}: no pair is translated, all hold {_UNTRANSLATED!r}")
+        return found

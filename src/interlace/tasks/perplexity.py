@@ -1,13 +1,13 @@
-"""How well a model foresees text, with its unit: per word, per subword, and in bits a character. Nothing is trained.
+"""Perplexity of text: per word, per subword, and in bits per character. Nothing is trained.
 
-Per subword, models compare only under one vocabulary; per word or character, under any that spells the text, for what
-is unknown to a vocabulary is neither predicted nor counted, and its share is told. A model that reads both ways gives a
-pseudo-perplexity, with each subword alone masked: lower than a perplexity from left to right, and not comparable to it.
+Per subword, only models with the same vocabulary are comparable. Per word or character, models with any vocabularies
+that spell the text are, since unknown subwords are neither predicted nor counted; `unknown` is their share. A model
+that reads both ways gets a pseudo-perplexity, with each subword alone masked: lower than a left-to-right perplexity,
+and not comparable with it.
 """
 
 from __future__ import annotations
 
-import logging
 import math
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -18,13 +18,19 @@ from interlace.core.errors import CheckpointError, DataError, SettingsError
 from interlace.core.randomness import Purpose, generator
 from interlace.objectives import BoolOrAuto
 from interlace.scores.examples import Examples, identity_of
-from interlace.tasks import Scale, Task
-from interlace.tasks._files import FileQuery, Files, find_parts
-from interlace.tasks._held_out import perplexity
-from interlace.tasks._likelihood import Reading, causal, masked, pseudo
-from interlace.tasks._outcomes import Measured
-from interlace.tasks._read import log_notes, read_parts
-from interlace.tasks._sizes import known_subwords, shortened, spelt
+from interlace.tasks import ProbeTask, Scale, Scores
+from interlace.tasks.common.files import Files, find_parts
+from interlace.tasks.common.likelihood import (
+    InputLimits,
+    causal_likelihood,
+    encode_spelled,
+    known_subwords,
+    masked_likelihood,
+    perplexity,
+    pseudo_likelihood,
+    truncated,
+)
+from interlace.tasks.common.reading import ReaderSettings, log, log_notes, read_parts
 from interlace.text import Text
 
 if TYPE_CHECKING:
@@ -33,26 +39,23 @@ if TYPE_CHECKING:
     from interlace.data import Sentences
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
-    from interlace.tasks._likelihood import Likelihood
+    from interlace.tasks.common.likelihood import Likelihood
+
+_MAX_UNKNOWN = 5.0  # percentage of unknown subwords above which a warning is logged
+_METRICS = {"causal": "perplexity", "pseudo": "pseudo-perplexity", "masked": "perplexity"}
 
 
-log = logging.getLogger(__name__)
+class Perplexity(ProbeTask):
+    """Perplexity of text, lower is better; words are those of the reader's word tokenizer.
 
-_MUCH = 5.0  # percent of unknown subwords above which a warning says so
-NAMES = {"causal": "perplexity", "pseudo": "pseudo-perplexity", "masked": "perplexity"}  # what is no one measure
-
-
-class Perplexity(Task):
-    """Perplexity of text, lower is better; words are those that the reader's word tokenizer finds.
-
-    From left to right, where a sentence ends is predicted too and counts as a word and as a character.
+    From left to right, the end of a sentence is predicted too and counts as a word and as a character.
     """
 
     metric: ClassVar[str] = "perplexity"
-    also: ClassVar[tuple[str, ...]] = ("pseudo-perplexity", "sentences", "perplexity per masked subword")
+    same_scale: ClassVar[tuple[str, ...]] = ("pseudo-perplexity", "sentences", "perplexity per masked subword")
     greater_is_better: ClassVar[bool] = False
-    by_itself: ClassVar[bool] = True
-    others: ClassVar[dict[str, Scale]] = {
+    scores_source: ClassVar[bool] = True
+    other_scales: ClassVar[dict[str, Scale]] = {
         **{f"{kind}perplexity per {unit}": ("", False) for kind in ("", "pseudo-") for unit in ("word", "subword")},
         **{f"{kind}bits per character": ("", False) for kind in ("", "pseudo-")},
         **dict.fromkeys(("unknown", "cut"), ("%", False)),
@@ -61,10 +64,10 @@ class Perplexity(Task):
     files: Files = Field(
         "text/{split}.{language}.txt",
         description="Plain text under the data root: a pattern, or patterns by split or 'test.de'. Not the development "
-        "text that pre-training stopped on.",
+        "text that stopped pre-training.",
     )
-    reader: dict[str, Any] | str = Field(
-        "lines", description="What reads the files; its 'word_tokenizer' says what a word is ('blanks' by default)."
+    reader: ReaderSettings = Field(
+        "lines", description="Reader of the files; its 'word_tokenizer' determines words ('blanks' by default)."
     )
     kind: Literal["auto", "causal", "pseudo", "masked"] = Field(
         "auto",
@@ -73,128 +76,132 @@ class Perplexity(Task):
     )
     per: Literal["word", "subword"] = Field(
         "subword",
-        description="What the score is taken per; 'scores' holds both. 'word' compares vocabularies, and needs a "
-        "word tokenizer that finds words (zh, ja, th). 'masked' is always per subword.",
+        description="Unit of the main metric; 'scores' holds both. 'word' compares vocabularies, and needs a word "
+        "tokenizer that finds words (zh, ja, th). 'masked' is always per subword.",
     )
     context: int = Field(
         0,
         ge=0,
-        description="Causal: subwords before those a row predicts that it reads again; none: rows start afresh (XLM).",
+        description="Causal: preceding subwords that a sequence reads again without predicting them (XLM: none).",
     )
     max_sentences: int | None = Field(
-        500, ge=1, description="Pseudo: sentences measured, a fixed draw where there are more; none: all."
+        500, ge=1, description="Pseudo: sentences measured, a fixed draw of a larger set; none: all."
     )
-    max_length: int = Field(256, ge=8, description="Longest row in subwords, at most the model's own (XLM: 256).")
-    tokens_per_batch: int = Field(8192, ge=16, description="Padded subwords in a batch.")
-    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': where the model has embeddings.")
+    max_length: int = Field(256, ge=8, description="Maximum sequence length in tokens, at most the model's (XLM: 256).")
+    tokens_per_batch: int = Field(8192, ge=16, description="Tokens per batch, padding included.")
+    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': if the model has embeddings.")
 
     def model_post_init(self, _context: Any) -> None:
-        """Some subwords of a row must be left to predict."""
+        """Require that a sequence has more than context."""
         if self.context > self.max_length - 3:
-            message = f"context must leave something to predict: at most max_length - 3 = {self.max_length - 3}"
-            raise ValueError(f"{message}, found {self.context}")
+            raise ValueError(f"context must be at most max_length - 3 = {self.max_length - 3}, found {self.context}")
 
     @property
     def unit(self) -> str:  # type: ignore[override]
-        """What the score is per."""
+        """What the main metric is per."""
         return "per masked subword" if self.kind == "masked" else f"per {self.per}"
 
     def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> Sentences:
-        """The lines that hold text; others are counted and left out."""
-        parts = find_parts(self.files, FileQuery("perplexity", split, language, root))
-        text = spelt(self.texts(split, language, root), vocab)
-        there = np.bincount(text.words.rows()[text.words.flat >= 0], minlength=len(text)) > 0
-        log_notes("perplexity", parts[0].path, [{"lines without text left out": int((~there).sum())}])
-        if not there.any():
-            raise DataError(f"perplexity: {parts[0].path}: no line holds text")
-        return text if there.all() else text.take(np.flatnonzero(there))
+        """Encode the lines that hold text; others are counted and left out."""
+        path = find_parts(self.files, self.query(split, language, root))[0].path
+        text = encode_spelled(self.texts(split, language, root), vocab)
+        filled = np.bincount(text.words.rows()[text.words.flat >= 0], minlength=len(text)) > 0
+        log_notes(self.name, path, [{"lines without text left out": int((~filled).sum())}])
+        if not filled.any():
+            raise DataError(f"{self.name}: {path}: no line holds text")
+        return text if filled.all() else text.take(np.flatnonzero(filled))
 
     def texts(self, split: str, language: str, root: Path) -> list[Text]:
-        """The lines."""
-        parts = find_parts(self.files, FileQuery("perplexity", split, language, root))
-        return read_parts("perplexity", self.reader, parts, [language], Text)
+        """Return the lines."""
+        parts = find_parts(self.files, self.query(split, language, root))
+        return read_parts(self.name, self.reader, parts, [language], Text)
 
-    def measure(self, backbone: Backbone, vocab: Vocab, examples: Sentences) -> Measured:
-        """`perplexity` in the task's unit, and all there is by its full name; shares are in percent of subwords.
+    def measure(self, backbone: Backbone, vocab: Vocab, examples: Sentences) -> Scores:
+        """Return `perplexity` in the task's unit, and all metrics by their full names; shares in percent of subwords.
 
-        With each subword masked alone the main score is `pseudo-perplexity`, so that no table sets it beside the other.
-
-        `unknown` is the share that the vocabulary cannot spell, `cut` what stands beyond the longest row, `sentences`
-        how many are measured.
+        With each subword masked alone the main metric is `pseudo-perplexity`, so that no table compares it with the
+        other. `unknown` is the share that the vocabulary cannot spell, `cut` what is beyond the maximum length,
+        `sentences` how many are measured.
 
         Raises:
-            CheckpointError: the model is an encoder alone, whose vocabulary head was drawn by chance.
+            CheckpointError: the model is an encoder alone, whose vocabulary head is random.
             DataError: the vocabulary spells nothing of the text.
-            SettingsError: the model cannot be measured so.
+            SettingsError: the model cannot be measured this way.
         """
         if backbone.fresh_head:
-            message = "perplexity: the checkpoint is an encoder without its vocabulary head, so it foresees no text"
-            raise CheckpointError(f"{message}; take one that was saved with its head, or train this one further")
-        kind, longest = self._kind(backbone), self._longest(backbone)
+            raise CheckpointError(
+                f"{self.name}: the checkpoint is an encoder without its vocabulary head, so it cannot predict text; "
+                "take one that was saved with its head, or train this one further"
+            )
+        kind, max_length = self._kind(backbone), self._max_length(backbone)
         drawn = self._drawn(examples) if kind == "pseudo" else examples
-        measured = shortened(drawn, longest - 2) if kind == "pseudo" else drawn
+        measured = truncated(drawn, max_length - 2) if kind == "pseudo" else drawn
         known = known_subwords(measured, vocab)
         if not known.any():
-            raise DataError(f"perplexity: the vocabulary spells nothing of the text in {examples.language!r}")
+            raise DataError(f"{self.name}: the vocabulary spells nothing of the text in {examples.language!r}")
         unknown = 100 * float((~known).mean())
-        if unknown > _MUCH:
+        if unknown > _MAX_UNKNOWN:
             log.warning(
-                "perplexity: the vocabulary cannot spell %.0f %% of the subwords in %r, so the score is of the others",
-                unknown, examples.language,
+                "%s: the vocabulary cannot spell %.0f %% of the subwords in %r, and the score is over the others",
+                self.name, unknown, examples.language,
             )  # fmt: skip
-        reading = Reading(longest, self.tokens_per_batch, self.language_ids)
-        cut = 1 - len(known) / len(drawn.ids.flat)
-        found = self._likelihood(kind, backbone, vocab, measured, reading)
-        shares = {"unknown": unknown, "cut": 100 * cut, "sentences": float(len(measured))}
-        by_sentence = self._by_sentence(kind, found, measured)
-        return Measured({**self._scores(kind, found), **shares}, by_sentence, {"metric": NAMES[kind]})
+        limits = InputLimits(max_length, self.tokens_per_batch, self.language_ids)
+        found = self._likelihood(kind, backbone, vocab, measured, limits)
+        cut = 100 * (1 - len(known) / len(drawn.ids.flat))
+        metrics = {**self._metrics(kind, found), "unknown": unknown, "cut": cut, "sentences": float(len(measured))}
+        return Scores(metrics, self._outcomes(kind, found, measured), metric=_METRICS[kind])
 
     def _kind(self, backbone: Backbone) -> str:
         if self.kind == "auto":
             return "causal" if backbone.causal else "pseudo"
         if backbone.causal and self.kind != "causal":
             raise SettingsError(
-                f"perplexity: kind = {self.kind!r}, but the model reads from left to right; use 'causal'"
+                f"{self.name}: kind = {self.kind!r}, but the model reads from left to right; use 'causal'"
             )
         return self.kind
 
-    def _longest(self, backbone: Backbone) -> int:
-        longest = min(self.max_length, backbone.traits.max_length)
-        if self.context > longest - 3:
-            raise SettingsError(f"perplexity: context = {self.context}, but the model reads at most {longest} subwords")
-        return longest
+    def _max_length(self, backbone: Backbone) -> int:
+        max_length = min(self.max_length, backbone.traits.max_length)
+        if self.context > max_length - 3:
+            raise SettingsError(
+                f"{self.name}: context = {self.context}, but the model reads at most {max_length} subwords"
+            )
+        return max_length
 
     def _drawn(self, examples: Sentences) -> Sentences:
-        """The sentences measured where not all are: the same in every run."""
+        """Return a fixed draw of the sentences if there are too many."""
         if self.max_sentences is None or len(examples) <= self.max_sentences:
             return examples
         order = generator(Purpose.SAMPLE, 0, len(examples)).permutation(len(examples))
         return examples.take(np.sort(order[: self.max_sentences]))
 
-    def _likelihood(self, kind: str, backbone: Backbone, vocab: Vocab, text: Sentences, reading: Reading) -> Likelihood:
+    def _likelihood(
+        self, kind: str, backbone: Backbone, vocab: Vocab, text: Sentences, limits: InputLimits
+    ) -> Likelihood:
         import torch
 
         was_training = backbone.training
         backbone.eval()
         with torch.inference_mode():
             if kind == "causal":
-                found = causal(backbone, vocab, text, reading, self.context)
+                found = causal_likelihood(backbone, vocab, text, limits, self.context)
             else:
-                found = {"pseudo": pseudo, "masked": masked}[kind](backbone, vocab, text, reading)
+                measure = pseudo_likelihood if kind == "pseudo" else masked_likelihood
+                found = measure(backbone, vocab, text, limits)
         backbone.train(was_training)
         return found
 
-    def _by_sentence(self, kind: str, found: Likelihood, text: Sentences) -> Examples:
-        """What each sentence measured cost, of which the main score is made."""
+    def _outcomes(self, kind: str, found: Likelihood, text: Sentences) -> Examples:
+        """Return the loss and size of each sentence."""
         per_word = self.per == "word" and kind != "masked"
         weight = found.words if per_word else found.subwords
-        # Per subword, only models of one vocabulary measure the same thing.
+        # Per subword, only models with the same vocabulary measure the same thing.
         identity = identity_of(found.words, found.characters, *(() if per_word else (text.ids.flat,)))
         return Examples(found.nats, weight.astype(np.float64), identity, measure="perplexity")
 
-    def _scores(self, kind: str, found: Likelihood) -> dict[str, float]:
-        """The main score, and all of them by their full names."""
-        name = NAMES[kind]
+    def _metrics(self, kind: str, found: Likelihood) -> dict[str, float]:
+        """Return the main metric, and all of them by their full names."""
+        name = _METRICS[kind]
         subwords = float(found.subwords.sum())
         if kind == "masked":
             value = perplexity(found.total, subwords)
@@ -202,5 +209,5 @@ class Perplexity(Task):
         per = {"word": float(found.words.sum()), "subword": subwords}
         values = {f"{name} per {unit}": perplexity(found.total, count) for unit, count in per.items()}
         bits = found.total / max(float(found.characters.sum()), 1) / math.log(2)
-        whole = "bits per character" if kind == "causal" else "pseudo-bits per character"
-        return {name: values[f"{name} per {self.per}"], **values, whole: bits}
+        bits_name = "bits per character" if kind == "causal" else "pseudo-bits per character"
+        return {name: values[f"{name} per {self.per}"], **values, bits_name: bits}

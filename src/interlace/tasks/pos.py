@@ -1,110 +1,88 @@
-"""Part-of-speech tagging with the universal tags, zero-shot from the source language (Universal Dependencies; XTREME).
+"""Part-of-speech tagging with the universal tags (Universal Dependencies; XTREME).
 
-Every gold word that stands in the line is scored by itself, the way treebanks count words. Words of contractions that
-stand nowhere in it (German `am` = an + dem: the second one) are not asked; scores tell their share (`left out`), which
-programs that read a treebank's words in place of its text do ask: 1.6 % of German's PUD, 2.4 % of French's.
+Every gold word that occurs in the line is scored. Words of contractions that do not (German `am` = an + dem: the second
+one) are not predicted, and `left out` is their share; programs that read a treebank's words in place of its text do
+predict them: 1.6 % of German's PUD, 2.4 % of French's.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
 from pydantic import Field
 
 from interlace.core.errors import DataError, did_you_mean
 from interlace.data import LabeledExamples
-from interlace.objectives import BoolOrAuto
 from interlace.readers.conllu import LEFT_OUT
-from interlace.tasks import Scale, Task, Tuning
-from interlace.tasks._apart import decontaminate
-from interlace.tasks._files import FileQuery, Files, find_parts
-from interlace.tasks._read import log_notes
-from interlace.tasks._tagged import Chunks, encode_tagged, read_tagged, tag_ids
-from interlace.tasks._tagging import Tagger
+from interlace.tasks import Scale, Scores, Tuning
+from interlace.tasks.common.files import Files, find_parts
+from interlace.tasks.common.reading import ReaderSettings, log_notes
+from interlace.tasks.common.tagging import TaggingTask, encode_tagged, hits_by_sentence
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from interlace.data.vocab import Vocab
-    from interlace.tasks import Predictions
-    from interlace.text import Text
 
 TAGS = (
     *("ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM"),
     *("PART", "PRON", "PROPN", "PUNCT", "SCONJ", "SYM", "VERB", "X"),
 )
-_UNTAGGED = ("_", "")
-_NUMBERS = {tag: number for number, tag in enumerate(TAGS)} | dict.fromkeys(_UNTAGGED, -1)
+_NUMBERS = {tag: number for number, tag in enumerate(TAGS)} | {"_": -1, "": -1}
 
 
-class Pos(Task):
-    """Accuracy over words, in percent; a word cut off beyond the longest row is wrong."""
+class Pos(TaggingTask):
+    """Accuracy over words, in percent; a word beyond the maximum sequence length is wrong."""
 
     metric: ClassVar[str] = "accuracy"
-    also: ClassVar[tuple[str, ...]] = ()
-    others: ClassVar[dict[str, Scale]] = dict.fromkeys(("unread", "left out"), ("%", False))
+    same_scale: ClassVar[tuple[str, ...]] = ()
+    other_scales: ClassVar[dict[str, Scale]] = dict.fromkeys(("unread", "left out"), ("%", False))
+    tag_kind: ClassVar[str] = "pos"
 
     files: Files = Field(
         "pos/{split}.{language}.conllu",
         description="CoNLL-U files under the data root: a pattern, or patterns by split or 'test.de'.",
     )
-    reader: dict[str, Any] | str = Field("conllu", description="What reads the files; must give tags of kind 'pos'.")
-    max_length: int = Field(256, ge=8, description="Longest row in subwords, at most the model's own (XTREME: 128).")
-    dropout: float = Field(0.1, ge=0, lt=1, description="Share of the state dropped before the linear layer.")
-    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': where the model has embeddings.")
+    reader: ReaderSettings = Field("conllu", description="Reader of the files; must return tags of kind 'pos'.")
     tuning: Tuning = Field(
         default_factory=lambda: Tuning(epochs=10), description="How the task is fine-tuned (ALIGN-MLM: 10 epochs)."
     )
-
-    def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> LabeledExamples:
-        """Sentences with a tag a word; words without a tag (`_`) are counted and not scored."""
-        asked = FileQuery("pos", split, language, root)
-        chunks = decontaminate(self, asked, read_tagged(self.files, asked, self.reader, "pos"))
-        tags = tag_ids(asked, chunks, "pos", _NUMBERS, _strange)
-        path = chunks[0][0]
-        log_notes("pos", path, [{"words without a tag, not scored": int((tags.flat < 0).sum())}])
-        if (tags.flat < 0).all():
-            raise DataError(f"pos: {path}: no word has a tag")
-        return LabeledExamples(encode_tagged(chunks, vocab), tags=tags, left_out=self._left_out(asked, chunks))
-
-    def _left_out(self, asked: FileQuery, chunks: Chunks) -> int | None:
-        """Readers count them by the file, so that of some rows of a file nobody knows."""
-        whole = not any(part.rows for part in find_parts(self.files, asked))
-        return sum(chunk.notes.get(LEFT_OUT, 0) for _, chunk in chunks) if whole else None
-
-    def texts(self, split: str, language: str, root: Path) -> list[Text]:
-        """The sentences."""
-        return [
-            chunk for _, chunk in read_tagged(self.files, FileQuery("pos", split, language, root), self.reader, "pos")
-        ]
 
     @property
     def classes(self) -> tuple[str, ...]:
         """The universal tags."""
         return TAGS
 
-    def learner(self) -> Tagger:
-        """A tagger of 17 tags."""
-        return Tagger(
-            classes=len(TAGS), dropout=self.dropout, max_length=self.max_length, language_ids=self.language_ids
-        )
+    def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> LabeledExamples:
+        """Encode sentences with a tag per word; words without a tag (`_`) are counted and not scored."""
+        query = self.query(split, language, root)
+        chunks = self.clean_chunks(query)
+        tags = self.tag_ids(chunks, _NUMBERS)
+        path = chunks[0][0]
+        log_notes(self.name, path, [{"words without a tag, not scored": int((tags.flat < 0).sum())}])
+        if (tags.flat < 0).all():
+            raise DataError(f"{self.name}: {path}: no word has a tag")
+        left_out = None  # readers count by file, so it is unknown for some rows of one
+        if not any(part.rows for part in find_parts(self.files, query)):
+            left_out = sum(chunk.notes.get(LEFT_OUT, 0) for _, chunk in chunks)
+        return LabeledExamples(encode_tagged(chunks, vocab), tags=tags, left_out=left_out)
 
-    def score(self, examples: Any, predictions: Predictions, gold: Predictions) -> dict[str, float]:
-        """`accuracy`, and `unread`, the share of words that have no prediction and are therefore wrong.
+    def score(self, examples: LabeledExamples, predictions: Any) -> Scores:
+        """Return `accuracy`, and `unread`, the share of words beyond the maximum length, which are wrong.
 
-        Also `left out`, the share of all gold words that are not asked since they stand nowhere in the text, where
-        whole files are scored.
+        With whole files also `left out`, the share of gold words that do not occur in the text.
         """
-        found, right = (np.asarray(side.flat) for side in (predictions, gold))
-        scored = right >= 0
-        scores = {
-            "accuracy": 100 * float((found == right)[scored].mean()),
-            "unread": 100 * float((found[scored] < 0).mean()),
+        gold: Any = examples.tags
+        scored = gold.flat >= 0
+        found = predictions.flat[scored]
+        metrics = {
+            "accuracy": 100 * float((found == gold.flat[scored]).mean()),
+            "unread": 100 * float((found < 0).mean()),
         }
-        lost = examples.left_out
-        return scores if lost is None else {**scores, "left out": 100 * lost / (lost + int(scored.sum()))}
+        if examples.left_out is not None:
+            metrics["left out"] = 100 * examples.left_out / (examples.left_out + int(scored.sum()))
+        return Scores(metrics, hits_by_sentence(predictions, gold))
 
-
-def _strange(tag: str) -> str:
-    return f"{tag!r} is no universal tag{did_you_mean(tag.upper(), TAGS)}"
+    def explain_unknown(self, tag: str) -> str:
+        """Return the nearest universal tag."""
+        return f"{tag!r} is no universal tag{did_you_mean(tag.upper(), TAGS)}"

@@ -1,4 +1,4 @@
-"""Word similarity: do words that people find alike have vectors that are alike? Correlation; nothing is trained.
+"""Word similarity: do the cosines of word vectors correlate with human judgments? Nothing is trained.
 
 SimLex-999 (Hill et al. 2015) and the like, and SemEval-2017 task 2 (Camacho-Collados et al. 2017), in one language or
 across two: a target such as `en-de` has its first word in English and its second in German.
@@ -6,18 +6,20 @@ across two: a target such as `en-de` has its first word in English and its secon
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from itertools import zip_longest
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
-from interlace.core.errors import DataError
+from interlace.core.errors import DataError, did_you_mean
 from interlace.core.neighbors import unit
-from interlace.tasks import Task
-from interlace.tasks._files import FileQuery, Files, find
-from interlace.tasks._similarity_files import read_apart, read_table
-from interlace.tasks._words import Reading, centred, vectors_of
+from interlace.tasks import ProbeTask, Scores
+from interlace.tasks.common.files import Files, find_file
+from interlace.tasks.common.vectors import WordVectorSettings, centered, vectors_of
+from interlace.text.lines import read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,13 +31,14 @@ if TYPE_CHECKING:
     from interlace.embeddings import WordVectors
     from interlace.models.backbone import Backbone
 
-_NAME = "word_similarity"
-_LEAST = 3  # pairs: fewer always lie on a line, or nearly
+    Rows = tuple[list[str], list[str], NDArray[np.float64]]
+
+_MIN_PAIRS = 3  # fewer are always nearly on a line
 
 
 @dataclass(frozen=True)
-class Judged:
-    """Pairs of words with how alike people find them, a pair a row.
+class JudgedPairs:
+    """Pairs of words with human judgments of their similarity.
 
     languages: of the first and the second words. scores: (n,), on any scale.
     """
@@ -54,89 +57,91 @@ class Judged:
         return np.full(len(self), 2)
 
 
-class WordSimilarity(Task):
-    """Correlation of cosines with what people say: Spearman's of ranks and Pearson's of values, times 100."""
+class WordSimilarity(ProbeTask):
+    """Correlation of cosines with human judgments: Spearman's of ranks and Pearson's of values, times 100."""
 
     metric: ClassVar[str] = "spearman"
-    also: ClassVar[tuple[str, ...]] = ("pearson", "harmonic", "coverage")
-    by_itself: ClassVar[bool] = True
-    static: ClassVar[bool] = True
+    same_scale: ClassVar[tuple[str, ...]] = ("pearson", "harmonic", "coverage")
+    scores_source: ClassVar[bool] = True
+    static_vectors: ClassVar[bool] = True
 
     files: Files = Field(
         "similarity/{language}.tsv",
-        description="Pairs under the data root: two words and a score a line, tabs between, with or without a header "
-        "(SimLex-999); {language} is 'en', or 'en-de' for pairs across two languages.",
+        description="Pairs under the data root: two words and a score per line, separated by tabs, with or without a "
+        "header (SimLex-999); {language} is 'en', or 'en-de' for pairs across two languages.",
     )
     gold: Files | None = Field(
-        None, description="Scores in files of their own, one a line beside each pair of `files` (SemEval-2017 task 2)."
+        None, description="Scores in files of their own, one per line for each pair of `files` (SemEval-2017 task 2)."
     )
     column: str = Field("", description="Name of the score's column in the header; none: the third.")
-    uncovered: Literal["left out", "midpoint"] = Field(
-        "left out", description="Pairs with a word without vector: not counted, or taken for half alike (SemEval-2017)."
+    missing: Literal["skip", "midpoint"] = Field(
+        "skip", description="Pairs with a word without a vector: skipped, or given the midpoint (SemEval-2017)."
     )
-    midpoint: float = Field(0.5, ge=-1, le=1, description="The cosine that stands for half alike.")
-    fold: bool = Field(True, description="Look a word up in any case where static vectors lack it as written.")
-    centre: bool = Field(False, description="Subtract each language's mean over its words in the pairs first.")
-    reading: Reading = Field(default_factory=Reading, description="How a word's vector is read off a model.")
+    midpoint: float = Field(0.5, ge=-1, le=1, description="The cosine of medium similarity.")
+    ignore_case: bool = Field(True, description="Look a word up in any case if static vectors lack it as written.")
+    center: bool = Field(False, description="Subtract each language's mean over its words in the pairs first.")
+    reading: WordVectorSettings = Field(
+        default_factory=WordVectorSettings, description="How a word's vector is read from a model."
+    )
 
-    def examples(self, split: str, language: str, vocab: Vocab | None, root: Path) -> Any:  # noqa: ARG002 - words stay words
-        """The pairs of a language, or of two joined by '-'."""
-        asked = FileQuery(_NAME, split, language, root)
-        path = find(self.files, asked)
-        rows = read_table(path, self.column) if self.gold is None else read_apart(path, find(self.gold, asked))
+    def examples(self, split: str, language: str, vocab: Vocab | None, root: Path) -> JudgedPairs:  # noqa: ARG002
+        """Read the pairs of a language, or of two joined by '-'."""
+        query = self.query(split, language, root)
+        path = find_file(self.files, query)
+        rows = read_table(path, self.column) if self.gold is None else read_two_files(path, find_file(self.gold, query))
         one, _, other = language.partition("-")
-        return Judged((one, other or one), *rows)
+        return JudgedPairs((one, other or one), *rows)
 
-    def measure(self, backbone: Backbone, vocab: Vocab, examples: Judged) -> dict[str, float]:
-        """The scores of a model's vectors of single words."""
+    def measure(self, backbone: Backbone, vocab: Vocab, examples: JudgedPairs) -> Scores:
+        """Measure a model's vectors of single words."""
         words: dict[str, list[str]] = {}
         for language, side in zip(examples.languages, (examples.first, examples.second), strict=True):
             words[language] = words.get(language, []) + side
         vectors = {language: self.reading.vectors(backbone, vocab, language, own) for language, own in words.items()}
         return self.measure_words(vectors, examples)
 
-    def measure_words(self, vectors: Mapping[str, WordVectors], examples: Judged) -> dict[str, float]:
-        """`spearman`, `pearson`, their harmonic mean (0 where one is not positive), and `coverage`, all in percent.
+    def measure_words(self, vectors: Mapping[str, WordVectors], examples: JudgedPairs) -> Scores:
+        """Return `spearman`, `pearson`, their harmonic mean (0 if one is not positive), and `coverage`, in percent.
 
         Raises:
-            DataError: there are no vectors of a language, or of fewer than three pairs, or people gave all of them the
-                same score, so that nothing can go with it.
+            DataError: there are no vectors of a language, or of fewer than three pairs, or all judgments are equal.
         """
-        sides = [vectors_of(_NAME, vectors, language) for language in examples.languages]
+        sides = [vectors_of(self.name, vectors, language) for language in examples.languages]
         words = (examples.first, examples.second)
-        rows = [side.find(own, fold=self.fold) for side, own in zip(sides, words, strict=True)]
+        rows = [side.find(own, fold=self.ignore_case) for side, own in zip(sides, words, strict=True)]
         known = (rows[0] >= 0) & (rows[1] >= 0)
-        if known.sum() < _LEAST:
+        if known.sum() < _MIN_PAIRS:
             raise DataError(
-                f"{_NAME}: {known.sum()} of {len(examples)} pairs in {'-'.join(dict.fromkeys(examples.languages))!r} "
-                f"have vectors for both words; {_LEAST} at least are needed"
+                f"{self.name}: {known.sum()} of {len(examples)} pairs in "
+                f"{'-'.join(dict.fromkeys(examples.languages))!r} have vectors for both words; expected {_MIN_PAIRS}"
             )
         found = np.full(len(examples), self.midpoint)
         tables = self._tables(sides, rows)
         one, other = (unit(table[own[known]]) for table, own in zip(tables, rows, strict=True))
         found[known] = (one * other).sum(axis=1)
-        counted = known if self.uncovered == "left out" else np.ones_like(known)
+        counted = known if self.missing == "skip" else np.ones_like(known)
         if np.ptp(examples.scores[counted]) == 0:
-            raise DataError(f"{_NAME}: all {counted.sum()} pairs have the score {examples.scores[counted][0]:g}")
-        return {**correlations(found[counted], examples.scores[counted]), "coverage": 100 * float(known.mean())}
+            raise DataError(f"{self.name}: all {counted.sum()} pairs have the score {examples.scores[counted][0]:g}")
+        metrics = correlations(found[counted], examples.scores[counted])
+        return Scores({**metrics, "coverage": 100 * float(known.mean())})
 
     def _tables(self, sides: list[WordVectors], rows: list[NDArray[np.int64]]) -> list[NDArray[np.float32]]:
-        """(n, H) of each side, the vectors as they are compared.
+        """Return the (n, H) vectors of each side, centered if that is set.
 
-        rows: those of the first and of the second words, -1 where there is none; one language has one mean.
+        rows: those of the first and of the second words, -1 for none; one language has one mean.
         """
-        if not self.centre:
+        if not self.center:
             return [side.vectors for side in sides]
-        played = [own[own >= 0] for own in rows]
+        used = [own[own >= 0] for own in rows]
         if sides[0] is sides[1]:
-            played = [np.concatenate(played)] * 2
-        return [centred(side, own) for side, own in zip(sides, played, strict=True)]
+            used = [np.concatenate(used)] * 2
+        return [centered(side, own) for side, own in zip(sides, used, strict=True)]
 
 
 def correlations(found: NDArray[np.float64], gold: NDArray[np.float64]) -> dict[str, float]:
-    """Spearman's and Pearson's correlation and their harmonic mean (SemEval-2017's official score), times 100.
+    """Return Spearman's and Pearson's correlation and their harmonic mean (SemEval-2017's score), times 100.
 
-    What is the same everywhere goes with nothing: 0.
+    A constant correlates with nothing: 0.
     """
     from scipy.stats import pearsonr, spearmanr
 
@@ -145,3 +150,75 @@ def correlations(found: NDArray[np.float64], gold: NDArray[np.float64]) -> dict[
     both = [round(100 * float(measure(found, gold).statistic), 6) for measure in (spearmanr, pearsonr)]
     harmonic = 2 * both[0] * both[1] / sum(both) if min(both) > 0 else 0.0
     return {"spearman": both[0], "pearson": both[1], "harmonic": harmonic}
+
+
+# ---- files ----
+
+
+def read_table(path: Path, column: str = "") -> Rows:
+    """Read first words, second words and scores. A first line whose score is no number is a header.
+
+    column: the score's name in the header; empty: the third.
+
+    Raises:
+        DataError: no such column, or a line without two words and a score; names file and line.
+    """
+    rows, place = list[tuple[str, str, float]](), 2
+    for number, line in enumerate(read_lines(path), 1):
+        cells = [cell.strip() for cell in line.split("\t")]
+        if number == 1:
+            if column and column not in cells:
+                raise DataError(f"{path}: the header has no column {column!r}{did_you_mean(column, cells)}")
+            place = cells.index(column) if column else place
+            if len(cells) > place and _number(cells[place]) is None and (column or _is_header(cells)):
+                continue
+        if not line.strip():
+            continue
+        score = _number(cells[place]) if len(cells) > place else None
+        if score is None or not (cells[0] and cells[1]):
+            raise DataError(
+                f"{path}, line {number}: expected two words and a score separated by tabs, found {line[:60]!r}"
+            )
+        rows.append((cells[0], cells[1], score))
+    return _columns(path, rows)
+
+
+def read_two_files(words: Path, gold: Path) -> Rows:
+    """Read the same from a file with two words per line, and one with a score per line.
+
+    Raises:
+        DataError: a line is not as expected, or one file has more lines; names file and line.
+    """
+    rows = list[tuple[str, str, float]]()
+    for number, (line, judged) in enumerate(zip_longest(read_lines(words), read_lines(gold)), 1):
+        if line is None or judged is None:
+            short, other = (words, gold) if line is None else (gold, words)
+            raise DataError(f"{short} ends before line {number}, but {other} does not; they must correspond by line")
+        cells = [cell.strip() for cell in line.split("\t")]
+        if len(cells) != 2 or not all(cells):
+            raise DataError(f"{words}, line {number}: expected two words separated by a tab, found {line[:60]!r}")
+        score = _number(judged)
+        if score is None:
+            raise DataError(f"{gold}, line {number}: expected a score, found {judged[:60]!r}")
+        rows.append((cells[0], cells[1], score))
+    return _columns(words, rows)
+
+
+def _number(cell: str) -> float | None:
+    try:
+        value = float(cell)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def _is_header(cells: list[str]) -> bool:
+    """Return whether no cell is a number; a damaged first row mostly has another one, or none at all."""
+    return all(cells) and all(_number(cell) is None for cell in cells)
+
+
+def _columns(path: Path, rows: list[tuple[str, str, float]]) -> Rows:
+    if not rows:
+        raise DataError(f"{path}: no pair of words in the file")
+    first, second, scores = zip(*rows, strict=True)
+    return list(first), list(second), np.array(scores, np.float64)

@@ -41,8 +41,8 @@ import torch
 
 from interlace.objectives._lexicon_scores import dictionary_scores
 from interlace.objectives._seq2seq import Seq2SeqObjective
-from interlace.tasks._held_out import HeldOut, hold_out, perplexity, summed
-from interlace.tasks._vectors import layer_vectors
+from interlace.tasks.common.likelihood import HeldOutBatches, hold_out, perplexity, summed_loss
+from interlace.tasks.common.vectors import layer_vectors
 from interlace.tasks.retrieval import both_ways
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class DiagnosticProbes:
     pairs: tuple[ProbePairs, ...] = ()
     dictionaries: Mapping[str, Dictionaries] = field(default_factory=dict)
     learnt: Mapping[str, Dictionaries | None] = field(default_factory=dict)
-    held_out: Sequence[HeldOut] = ()
+    held_out: Sequence[HeldOutBatches] = ()
     debiased: bool = True
 
     @property
@@ -146,7 +146,7 @@ def _pair_scores(backbone: Backbone, probes: DiagnosticProbes, rows: ProbePairs)
         for side in (pairs.source, pairs.target)
     )
     found: dict[str, float] = {}
-    one, other = (settings.compared(side[taken.index(compared)]) for side in (source, target))
+    one, other = (settings.normalized(side[taken.index(compared)]) for side in (source, target))
     if "retrieval" in wanted:
         scores = both_ways(one, other, pairs)
         found[f"retrieval/{rows.name}"] = scores["p@1 into target"]
@@ -201,14 +201,14 @@ class DiagnosticsCallback:
 MOST_LOGITS = 1 << 24  # scores held at a time: 64 MiB
 
 
-def first_batches(held_out: HeldOut, tokens: int) -> HeldOut:
+def first_batches(held_out: HeldOutBatches, tokens: int) -> HeldOutBatches:
     """The first batches, up to so many subwords and at least one batch; no mask changes."""
     before = accumulate((batch.tokens for batch in held_out.batches), initial=0)
     batches = [batch for batch, seen in zip(held_out.batches, before, strict=False) if not seen or seen < tokens]
     return replace(held_out, batches=batches)
 
 
-def accuracies(backbone: Backbone, held_out: Iterable[HeldOut], device: torch.device) -> dict[str, float]:
+def accuracies(backbone: Backbone, held_out: Iterable[HeldOutBatches], device: torch.device) -> dict[str, float]:
     """`accuracy/XX` in percent for each corpus; named as its perplexity is, so `causal_accuracy/XX` beside masks."""
     was_training = backbone.training
     backbone.eval()
@@ -221,7 +221,7 @@ def accuracies(backbone: Backbone, held_out: Iterable[HeldOut], device: torch.de
     return found
 
 
-def _accuracy(backbone: Backbone, corpus: HeldOut, device: torch.device) -> float:
+def _accuracy(backbone: Backbone, corpus: HeldOutBatches, device: torch.device) -> float:
     right, count = torch.zeros((), dtype=torch.int64, device=device), 0
     for batch in (batch.to(device) for batch in corpus.batches):
         states = _states(backbone, corpus.objective, batch)
@@ -296,7 +296,7 @@ def _debiased(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
     return float((_plain(one, other) + alone - 2 * (sums[0] @ sums[1]) / (n - 2)) / (n * (n - 3)))
 
 
-__all__ = ["BITS", "UNIT", "HeldOut", "hold_out", "perplexities"]
+__all__ = ["BITS", "UNIT", "HeldOutBatches", "hold_out", "perplexities"]
 
 
 # of `perplexity`, by how the model reads
@@ -306,7 +306,7 @@ UNIT = {"masked": "per masked subword", "causal": "per subword", "seq2seq": "per
 BITS = "bits_per_character"
 
 
-def perplexities(backbone: Backbone, held_out: list[HeldOut], device: torch.device) -> dict[str, float]:
+def perplexities(backbone: Backbone, held_out: list[HeldOutBatches], device: torch.device) -> dict[str, float]:
     """`perplexity/XX` for each corpus, `perplexity/mean` (arithmetic, XLM's) and `perplexity/geometric`.
 
     A causal model is also measured as `perplexity_per_word/XX` and `bits_per_character/XX`, which compare vocabularies.
@@ -330,8 +330,8 @@ def perplexities(backbone: Backbone, held_out: list[HeldOut], device: torch.devi
     return {key: round(value, 5) for key, value in scores.items()}
 
 
-def _measures(backbone: Backbone, corpus: HeldOut, device: torch.device) -> dict[str, float]:
-    total, count = summed(backbone, corpus, device)
+def _measures(backbone: Backbone, corpus: HeldOutBatches, device: torch.device) -> dict[str, float]:
+    total, count = summed_loss(backbone, corpus, device)
     found = {corpus.name: perplexity(total, count)}
     if corpus.words:
         found["perplexity_per_word"] = perplexity(total, corpus.words)

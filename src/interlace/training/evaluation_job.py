@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from interlace.tasks._files import FileQuery, MissingDataError, find_parts, translated
-from interlace.tasks._outcomes import Measured
+from interlace.tasks import ProbeTask
+from interlace.tasks.common.files import FileQuery, MissingDataError, find_parts, translated_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from interlace.data.vocab import Vocab
     from interlace.embeddings import WordVectors
     from interlace.models.backbone import Backbone
-    from interlace.tasks import Task
-    from interlace.tasks._files import Named, Part
+    from interlace.tasks import Scores, Task
+    from interlace.tasks.common.files import FilePart, FilePatterns
     from interlace.training.loop import TrainingStep
     from interlace.training.selection import Item
 
@@ -64,7 +64,7 @@ class EvaluationJob:
 
         files: names those of other files than the task's own.
         """
-        if task.learner() is None:
+        if isinstance(task, ProbeTask):
             return task.examples(split, language, self.vocab, self.root)
         name = (split, language, files)
         if name not in self.read:
@@ -72,36 +72,38 @@ class EvaluationJob:
         return self.read[name]
 
     @cached_property
-    def measure(self) -> Callable[[Any], dict[str, float]]:
+    def measure(self) -> Callable[[Any], Scores]:
         """A probe's scores of examples, the model being loaded once."""
+        task: Any = self.task
         if self.vectors is not None:
-            return partial(self.task.measure_words, self.vectors)
-        return partial(self.task.measure, self.load().to(self.accelerator.device).eval(), self.vocab)
+            return partial(task.measure_words, self.vectors)
+        return partial(task.measure, self.load().to(self.accelerator.device).eval(), self.vocab)
 
     def test(self, item: Item) -> Any:
         """The test examples of a language in a setting; the same object where the same rows of files are read."""
         setting, language = item
         if setting != "translate-test":
             return self.examples("test", language)
-        own = getattr(self.task, "files", {})
-        files = translated(own, language, self.source)
-        if (parts := self._parts(files)) and parts == self._parts(own):  # people translated the source's test text
+        files = translated_files(self.task.files, language, self.source)
+        if (parts := self._parts(files)) and parts == self._parts(
+            self.task.files
+        ):  # people translated the source's test text
             return self.examples("test", self.source)
         task = self.task.model_copy(update={"files": files})
         return self._once(task, "test", self.source, str(files))
 
-    def _parts(self, files: Named) -> list[Part]:
+    def _parts(self, files: FilePatterns) -> list[FilePart]:
         """Where the source's test text stands; empty where it does not."""
         try:
             return find_parts(files, FileQuery(self.name, "test", self.source, self.root))
         except MissingDataError:
             return []
 
-    def row(self, item: Item, scores: dict[str, float], count: int, start: float) -> Score:
+    def row(self, item: Item, scores: Scores, count: int, start: float) -> Score:
         """The row of one item: `count` examples count in its score, measured since `start` (of `time.perf_counter`)."""
         setting, language = item
-        task = self.task
-        metric = scores.about.get("metric", task.metric) if isinstance(scores, Measured) else task.metric
+        task: Any = self.task
+        metric = scores.metric or task.metric
         return {
             "task": self.name,
             "metric": metric,
@@ -112,8 +114,8 @@ class EvaluationJob:
             "setting": setting,
             **({"translations": task.translations} if setting.startswith("translate") else {}),
             "seed": self.seed,
-            "score": round(scores[metric], 4),
+            "score": round(scores.metrics[metric], 4),
             "n": count,
-            "scores": {key: round(value, 4) for key, value in scores.items()},
+            "scores": {key: round(value, 4) for key, value in scores.metrics.items()},
             "seconds": round(time.perf_counter() - start, 3),
         }

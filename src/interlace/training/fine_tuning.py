@@ -16,7 +16,7 @@ import shutil
 import time
 from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -24,8 +24,8 @@ from interlace.core.errors import DataError, RunError, SettingsError
 from interlace.core.ragged import Ragged
 from interlace.models.backbone import freeze_layers
 from interlace.objectives import Resources
-from interlace.tasks._outcomes import Measured
-from interlace.tasks._predict import bucket_plan, predict_all
+from interlace.tasks import FineTuneTask
+from interlace.tasks.common.prediction import MixedBatches, MixedSequences, bucket_plan, predict_all
 from interlace.text.lines import atomic_folder, remove_partials
 from interlace.training.loop import Progress, Training, TrainingModel, steps
 from interlace.training.mixture import BucketedBatches, Mixture, MixtureSource
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from interlace.objectives import Prepared
-    from interlace.tasks import TaskHead
+    from interlace.tasks import TaskHead, Tuning
     from interlace.training.evaluation_job import EvaluationJob, Score
     from interlace.training.selection import Item, SelectionGroup
 
-    Made = dict[int, tuple[Any, Any]]  # predictions and gold of examples, by the object's `id`
+    Made = dict[int, Any]  # predictions for examples, by the object's `id`
     from collections.abc import Collection, Sequence
     from pathlib import Path
 
@@ -68,7 +68,8 @@ def fine_tune_runs(cell: EvaluationJob) -> list[FineTuneRun]:
     Raises:
         SettingsError: what is right for a text says nothing of its translation in this task.
     """
-    if "translate-test" in cell.task.settings and not cell.task.translatable:
+    task = cell.task
+    if isinstance(task, FineTuneTask) and "translate-test" in task.settings and not task.translatable:
         raise SettingsError(f"{cell.name}: translate-test is for tasks with one label a text, not for this one")
     return runs_of_task(cell.task, cell.source, cell.targets)
 
@@ -82,7 +83,7 @@ def readable(cell: EvaluationJob, fit: FineTuneRun) -> tuple[FineTuneRun, DataEr
     Raises:
         DataError: not one language is left.
     """
-    alone = cell.task.tuning.select == "per-language-dev"
+    alone = _tuning(cell).select == "per-language-dev"
     whole: list[Item] = []
     errors: dict[str, set[str]] = {}
     for item in fit.scored:
@@ -118,15 +119,13 @@ def _probed(cell: EvaluationJob, fit: FineTuneRun) -> list[Score]:
         scores = cell.measure(examples)
         into = cell.into if cell.accelerator.is_main_process else None
         told = write_probe_outcomes(into, cell, item, scores) if into else {}
-        count, about = len(examples), {}
-        if isinstance(scores, Measured):
-            count, about = int((scores.examples.weight > 0).sum()), scores.about
-        rows.append({**cell.row(item, scores, count, start), **about, **told})
+        count = len(examples) if scores.outcomes is None else int((scores.outcomes.weight > 0).sum())
+        rows.append({**cell.row(item, scores, count, start), **scores.details, **told})
     return rows
 
 
 def _tuned(cell: EvaluationJob, fit: FineTuneRun) -> list[Score]:
-    groups = selection_groups(cell.task.tuning.select, fit)
+    groups = selection_groups(_tuning(cell).select, fit)
     judges = dict.fromkeys(language for group in groups for language in group.judges)
     wanted: list[tuple[str, Any]] = [("test", item) for item in fit.scored]
     wanted += [(split, language) for split, some in (("dev", judges), ("train", fit.trained)) for language in some]
@@ -135,7 +134,7 @@ def _tuned(cell: EvaluationJob, fit: FineTuneRun) -> list[Score]:
     devs = {language: read["dev", language] for language in judges}
     train = {language: read["train", language] for language in fit.trained}
     _tell_of_unlearnt(cell, train, tests)
-    tuned, rates = None, cell.task.tuning.rates
+    tuned, rates = None, _tuning(cell).rates
     done, diverged = restore_sweep(cell.sweep, groups) if cell.sweep else (0, {})
     for number, rate in enumerate(rates[done:], done + 1):
         cell.accelerator.free_memory()  # the model before
@@ -156,8 +155,9 @@ def _tuned(cell: EvaluationJob, fit: FineTuneRun) -> list[Score]:
 
 def _tell_of_unlearnt(cell: EvaluationJob, train: dict[str, Any], tests: dict[Item, Any]) -> None:
     """What a test set asks for that training has no example of is lost, which scores alone do not tell."""
-    learner, classes = cell.task.learner(), cell.task.classes
-    if learner is None or not classes:
+    task: Any = cell.task
+    learner, classes = task.head(), task.classes
+    if not classes:
         return
     learnt = np.concatenate([_labels(learner.gold(examples)) for examples in train.values()])
     for (_, language), examples in tests.items():
@@ -169,6 +169,10 @@ def _tell_of_unlearnt(cell: EvaluationJob, train: dict[str, Any], tests: dict[It
                 "%s (%s): %d of %d labels are such as training has none of, and count as wrong: %s",
                 cell.name, language, len(lost), len(gold), names,
             )  # fmt: skip
+
+
+def _tuning(cell: EvaluationJob) -> Tuning:
+    return cast("FineTuneTask", cell.task).tuning
 
 
 def _labels(gold: Any) -> NDArray[np.integer]:
@@ -250,24 +254,16 @@ class FineTuner:
     @classmethod
     def fresh(cls, cell: EvaluationJob, train: dict[str, Any], rate: float) -> FineTuner:
         """The pre-trained model with fresh heads, ready to be tuned on examples by language."""
-        tuning = cell.task.tuning
+        tuning, task = _tuning(cell), cell.task
         backbone = cell.load()
         backbone.causal = False  # what learnt left to right is tuned with both sides in view, as XLM
         if tuning.freeze is not None:
             freeze_layers(backbone, tuning.freeze)
-        learner: Any = cell.task.learner()
+        learner: Any = cast("FineTuneTask", task).head()
         learner = learner.model_copy(update={"layer": tuning.layer})
         prepared = learner.prepare(Resources(cell.vocab, backbone.traits))
-        sources, batches, least = [], 0, []
-        for language, examples in train.items():
-            rows = learner.rows(examples, prepared)
-            for note in learner.notes(rows, prepared):
-                log.info("%s (%s): %s", cell.name, language, note)
-            plan = bucket_plan(rows, prepared, learner.max_length, tuning.tokens_per_batch, seed=cell.seed)
-            corpus = BucketedBatches(rows, plan)
-            least.append(baseline_loss(learner.asked(rows)))
-            sources.append(MixtureSource(cell.name, language, learner, prepared, corpus, size=len(plan)))
-            batches += len(plan)
+        sources, least = _sources(cell, learner, prepared, train)
+        batches = sum(len(source.plan) for source in sources)
         model = cell.accelerator.prepare(TrainingModel(backbone, {cell.name: learner}, cell.seed))
         last = max(1, math.ceil(tuning.epochs * batches / cell.accelerator.num_processes))
         settings = OptimizerSettings(
@@ -277,11 +273,11 @@ class FineTuner:
             betas=tuning.betas,
         )
         training = Training(model, Mixture(sources, cell.seed), settings.build(model), settings, cell.accelerator, last)
-        return cls(cell, learner, prepared, training, fmean(least))
+        return cls(cell, learner, prepared, training, least)
 
     def run(self, groups: list[SelectionGroup], devs: dict[str, Any], tests: dict[Item, Any]) -> None:
         """Train; what a check finds best for a group is kept there, as weights where there is one group alone."""
-        tuning, last = self.cell.task.tuning, self.training.last
+        tuning, last = _tuning(self.cell), self.training.last
         looks = math.ceil(tuning.epochs * tuning.checks)
         for group in groups:
             group.since = 0
@@ -311,17 +307,17 @@ class FineTuner:
         """Development scores by language, and whether the model has collapsed on the first."""
         scores, flat = {}, False
         for number, (language, examples) in enumerate(devs.items()):
-            predictions, gold = self.predict(examples)
-            scores[language] = self.cell.task.score(examples, predictions, gold)[self.cell.task.metric]
+            predictions = self.predict(examples)
+            scores[language] = self.task.score(examples, predictions)[self.task.metric]
             if not number:
-                flat = collapsed(_flat(predictions), _flat(gold), loss, self.least)
+                flat = collapsed(_flat(predictions), _flat(self.learner.gold(examples)), loss, self.least)
         return {"dev": scores if "" not in scores else {}, "collapsed": flat}
 
     def _keep(self, groups: list[SelectionGroup], found: dict[str, Any], tests: dict[Item, Any]) -> None:
         made: Made = {}
-        going = [group for group in groups if not group.stale(self.cell.task.tuning.patience)]
+        going = [group for group in groups if not group.stale(self.task.tuning.patience)]
         for group in going:
-            if group.improves(found["dev"], greater=self.cell.task.greater_is_better):
+            if group.improves(found["dev"], greater=self.task.greater_is_better):
                 group.found = {**found, "judged_by": group.judges}
                 if len(groups) > 1:
                     group.kept = self.score(group, tests, made)
@@ -340,8 +336,13 @@ class FineTuner:
         )  # fmt: skip
         return True
 
-    def predict(self, examples: Any) -> tuple[Any, Any]:
-        """Predictions and gold in the order of the examples."""
+    @property
+    def task(self) -> FineTuneTask:
+        """The task that the model is fine-tuned for."""
+        return cast("FineTuneTask", self.cell.task)
+
+    def predict(self, examples: Any) -> Any:
+        """Predictions in the order of the examples."""
         accelerator = self.cell.accelerator
         model: Any = accelerator.unwrap_model(self.training.model)
         with accelerator.autocast():
@@ -351,7 +352,7 @@ class FineTuner:
                 model.heads[self.cell.name],
                 examples,
                 self.prepared,
-                4 * self.cell.task.tuning.tokens_per_batch,
+                4 * self.task.tuning.tokens_per_batch,
                 accelerator.device,
                 accelerator,
             )
@@ -366,14 +367,36 @@ class FineTuner:
             start = time.perf_counter()
             if id(tests[item]) not in made:
                 made[id(tests[item])] = self.predict(tests[item])
-            predictions, gold = made[id(tests[item])]
-            scores = self.cell.task.score(tests[item], predictions, gold)
+            predictions = made[id(tests[item])]
+            scores = self.task.score(tests[item], predictions)
             told = {}
             if self.cell.into and self.cell.accelerator.is_main_process:
-                told = write_predictions(self.cell.into, self.cell, item, tests[item], predictions, gold)
+                gold = self.learner.gold(tests[item])
+                told = write_predictions(self.cell.into, self.cell, item, tests[item], predictions, gold, scores)
             row = self.cell.row(item, scores, len(tests[item]), start)
             rows.append({**row, **told, "tuning": group.found})
         return rows
+
+
+def _sources(
+    cell: EvaluationJob, head: TaskHead, prepared: Prepared, train: dict[str, Any]
+) -> tuple[list[MixtureSource], float]:
+    """Return the sources of training batches, one per language or one that mixes them, and their baseline loss."""
+    tuning, batcher = _tuning(cell), cast("Any", head)
+    read = {language: head.sequences(examples, prepared) for language, examples in train.items()}
+    columns = [head.class_columns(sequences) for sequences in read.values()]
+    for language, sequences in read.items():
+        for note in head.notes(sequences, prepared):
+            log.info("%s (%s): %s", cell.name, language, note)
+    if tuning.mix_languages and len(read) > 1:
+        read, batcher = {"+".join(read): MixedSequences.of(list(read.values()))}, MixedBatches(head)
+        columns = [[np.concatenate(column) for column in zip(*columns, strict=True)]]
+    sources = []
+    for language, sequences in read.items():
+        plan = bucket_plan(sequences, prepared, head.max_length, tuning.tokens_per_batch, seed=cell.seed)
+        batches = BucketedBatches(sequences, plan)
+        sources.append(MixtureSource(cell.name, language, batcher, prepared, batches, size=len(plan)))
+    return sources, fmean(map(baseline_loss, columns))
 
 
 def _flat(values: Any) -> Any:

@@ -49,11 +49,7 @@ import numpy as np
 from interlace.core.errors import DataError, did_you_mean
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
-from interlace.data import LabeledExamples, Pairs
-from interlace.data.questions import Questions
-from interlace.scores.examples import Examples, bootstrap, identity_of
-from interlace.tasks._outcomes import Measured
-from interlace.tasks.retrieval import words_a_line
+from interlace.scores.examples import Examples, bootstrap
 from interlace.text.lines import atomic
 from interlace.training.run_folder import read_json, write_json
 from interlace.training.selection import ALONE
@@ -64,6 +60,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from interlace.tasks import FineTuneTask, Scores
     from interlace.training.evaluation_job import EvaluationJob
     from interlace.training.selection import Item
 
@@ -207,7 +204,7 @@ _SHOWN = 12  # wrong examples kept of a language
 
 
 def write_predictions(
-    run: Path, cell: EvaluationJob, item: Item, examples: Any, predictions: Any, gold: Any
+    run: Path, cell: EvaluationJob, item: Item, examples: Any, predictions: Any, gold: Any, scores: Scores
 ) -> dict[str, Any]:
     """Write what was predicted for one language beside that of the other languages; files appear whole or not at all.
 
@@ -218,39 +215,40 @@ def write_predictions(
     """
     setting, language = item
     path = outcomes_file(run, cell.name, cell.seed, setting)
-    score, weight = cell.task.outcomes(examples, predictions, gold)
-    got = Examples(score, weight, _identity(examples, gold), groups=_groups(examples))
-    arrays = _classes(predictions, gold) if cell.task.classes else {}
-    shown: dict[str, Any] = {"n": len(score)}
-    if cell.task.classes:
-        shown["confusion"] = _confusion(arrays["predicted"], arrays["gold"], len(cell.task.classes))
-    wrong = np.flatnonzero(score < weight)
-    shown |= {"wrong": len(wrong), "samples": _samples(cell, examples, predictions, gold, wrong)}
-    write_outcomes(path, language, got, cell.key, arrays=arrays, classes=cell.task.classes)
+    task: Any = cell.task
+    got: Any = scores.outcomes
+    arrays = _classes(predictions, gold) if task.classes else {}
+    shown: dict[str, Any] = {"n": len(got.score)}
+    if task.classes:
+        shown["confusion"] = _confusion(arrays["predicted"], arrays["gold"], len(task.classes))
+    wrong = np.flatnonzero(got.score < got.weight)
+    shown |= {"wrong": len(wrong), "samples": _samples(task, cell, examples, predictions, wrong)}
+    write_outcomes(path, language, got, cell.key, arrays=arrays, classes=task.classes)
     _write_shown(path.with_suffix(".json"), cell, item, shown)
-    for name, content in cell.task.told(examples, predictions).items():
+    for name, content in task.exports(examples, predictions).items():
         write_json(path.with_suffix(f".{safe_file_name(language)}.{name}.json"), content)
     return _told(got, cell)
 
 
-def write_probe_outcomes(run: Path, cell: EvaluationJob, item: Item, scores: dict[str, float]) -> dict[str, Any]:
+def write_probe_outcomes(run: Path, cell: EvaluationJob, item: Item, scores: Scores) -> dict[str, Any]:
     """Write what examples got in a probe that tells it, as `write_predictions` does of what is tuned.
 
     Returns:
         as `write_predictions`; empty where the probe tells scores alone.
     """
-    if not isinstance(scores, Measured):
+    got = scores.outcomes
+    if got is None:
         return {}
     setting, language = item
     path = outcomes_file(run, cell.name, cell.seed, setting)
-    write_outcomes(path, language, scores.examples, cell.key)
+    write_outcomes(path, language, got, cell.key)
     if scores.outputs:
         with atomic(path.with_suffix(f".{safe_file_name(language)}.txt")) as partial:
             partial.write_text("".join(f"{_one_line(line)}\n" for line in scores.outputs), encoding="utf-8")
-        wrong = int((scores.examples.score < scores.examples.weight).sum())
+        wrong = int((got.score < got.weight).sum())
         shown = {"n": len(scores.outputs), "wrong": wrong, "samples": scores.samples}
         _write_shown(path.with_suffix(".json"), cell, item, shown)
-    return _told(scores.examples, cell)
+    return _told(got, cell)
 
 
 def _told(got: Examples, cell: EvaluationJob) -> dict[str, Any]:
@@ -260,32 +258,6 @@ def _told(got: Examples, cell: EvaluationJob) -> dict[str, Any]:
 def _one_line(text: str) -> str:
     """What a file of lines holds of a text, which a model may have broken."""
     return text.replace("\r", " ").replace("\n", " ")
-
-
-def _identity(examples: Any, gold: Any) -> str:
-    """Names the examples by what is right for them, whatever vocabulary cut them; empty where that cannot be said.
-
-    Those with a label each by their lengths in words as well: test sets of two languages may have the same labels.
-    """
-    if isinstance(examples, Questions):
-        return identity_of(examples.ids, *examples.answers)
-    if isinstance(gold, Ragged):
-        return identity_of(gold.lengths, gold.flat)
-    labels = isinstance(gold, np.ndarray) and np.issubdtype(gold.dtype, np.integer)
-    pairs = examples.examples if isinstance(examples, LabeledExamples) else None
-    sides = (pairs.source, pairs.target) if isinstance(pairs, Pairs) else ()
-    return identity_of(gold, *map(words_a_line, sides)) if labels else ""
-
-
-def _groups(examples: Any) -> NDArray[np.int64] | None:
-    """(n,) the passage of each question, the first sentence of each pair; None of what has nothing in common."""
-    if isinstance(examples, Questions):
-        return np.unique(examples.owners, return_inverse=True)[1]
-    if not isinstance(examples, LabeledExamples) or not isinstance(examples.examples, Pairs):
-        return None
-    known: dict[bytes, int] = {}
-    rows = examples.examples.source.ids
-    return np.array([known.setdefault(np.asarray(row).tobytes(), len(known)) for row in rows], np.int64)
 
 
 def _classes(predictions: Any, gold: Any) -> Arrays:
@@ -309,13 +281,13 @@ def _write_shown(path: Path, cell: EvaluationJob, item: Item, shown: dict[str, A
     kept = read_json(path, {})
     languages = kept.get("languages", {}) if stays(path, kept, cell.key) else {}
     about = {"key": cell.key, "task": cell.name, "setting": setting, "seed": cell.seed}
-    about["classes"] = list(cell.task.classes)
+    about["classes"] = list(getattr(cell.task, "classes", ()))
     write_json(path, {**about, "languages": {**languages, language: shown}})
 
 
 def _samples(
-    cell: EvaluationJob, examples: Any, predictions: Any, gold: Any, wrong: NDArray[np.int64]
+    task: FineTuneTask, cell: EvaluationJob, examples: Any, predictions: Any, wrong: NDArray[np.int64]
 ) -> list[dict[str, Any]]:
     """Some of what is wrong, from all over the test set: texts, what is right, and what was predicted."""
     rows = wrong[np.unique(np.linspace(0, len(wrong) - 1, min(_SHOWN, len(wrong))).round().astype(np.int64))]
-    return cell.task.samples(cell.vocab, examples, predictions, gold, rows)
+    return task.samples(cell.vocab, examples, predictions, rows)

@@ -15,18 +15,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from interlace.tasks import FineTuneTask, ProbeTask
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from interlace.tasks import Rule, Setting, Task
+    from interlace.tasks import SelectionRule, Setting, Task
 
 
 Item = tuple["Setting", str]  # a setting and the language that is scored in it
 
 
 ALONE: tuple[Setting, ...] = ("supervised", "translate-train")  # settings with a fine-tuning for each language
+TOGETHER: tuple[Setting, ...] = ("supervised-all", "translate-train-all")  # settings with one for all languages
 
 
 @dataclass(frozen=True)
@@ -85,9 +88,9 @@ def runs_of_task(task: Task, source: str, targets: list[str]) -> list[FineTuneRu
     """
     if task.targets is not None:
         targets = task.targets
-    elif task.by_itself:
+    elif isinstance(task, ProbeTask) and task.scores_source:
         targets = list(dict.fromkeys([source, *targets]))
-    if task.learner() is None:  # languages one by one, so that one without data costs no other its score
+    if not isinstance(task, FineTuneTask):  # languages one by one, so that one without data costs no other its score
         return [FineTuneRun([], [("zero-shot", language)]) for language in targets]
     return runs_of_settings(task.settings, source, targets)
 
@@ -103,13 +106,14 @@ def runs_of_settings(settings: list[Setting], source: str, targets: list[str]) -
     for alone in ALONE:
         if alone in settings:
             fits += [FineTuneRun([language], [(alone, language)]) for language in others]
-    if "translate-train-all" in settings:
-        everything = [source, *others]
-        fits.append(FineTuneRun(everything, [("translate-train-all", language) for language in everything]))
+    for together in TOGETHER:
+        if together in settings:
+            everything = [source, *others]
+            fits.append(FineTuneRun(everything, [(together, language) for language in everything]))
     return fits
 
 
-def selection_groups(rule: Rule, fit: FineTuneRun) -> list[SelectionGroup]:
+def selection_groups(rule: SelectionRule, fit: FineTuneRun) -> list[SelectionGroup]:
     """The groups of what a fine-tuning scores."""
     if rule == "per-language-dev":
         return [SelectionGroup([item], [fit.judge_of(item)]) for item in fit.scored]

@@ -152,9 +152,9 @@ def _tasks(study: Study, system: str, recipe: Recipe) -> tuple[str, ...]:
 
 def _must_tell(task: Task, name: str, metrics: Sequence[str]) -> None:
     """Refuse scores that the task does not tell; what stands behind a comma says of what, and a guest may tell any."""
-    if task.also is None:
+    if task.same_scale is None:
         return
-    known = (task.metric, *task.others, *task.also)
+    known = (task.metric, *task.other_scales, *task.same_scale)
     for metric in metrics:
         if metric.split(", ")[0] not in known:
             raise SettingsError(f"evaluate.metrics: {name} has no score {metric!r}{did_you_mean(metric, known)}")

@@ -39,7 +39,7 @@ def test_training_rows_that_share_a_sentence_are_left_out(tmp_path, vocab, caplo
     write(tmp_path, "rows.en", ROWS)  # the second row shares "e f" with a development row
     assert counts(pawsx(decontaminate=False), tmp_path, vocab) == {"train": 3, "dev": 2, "test": 1}
     assert counts(pawsx(), tmp_path, vocab) == {"train": 2, "dev": 2, "test": 1}
-    assert "1 of 3 train rows left out" in caplog.text
+    assert "removed 1 of 3 train rows" in caplog.text
 
 
 def test_case_and_blanks_are_no_difference_and_development_rows_give_way_to_test_rows(tmp_path, vocab):

@@ -7,9 +7,9 @@ import torch
 from interlace.core.ragged import Ragged
 from interlace.data import LabeledExamples, Pairs, Sentences
 from interlace.objectives import Prepared, Resources
-from interlace.tasks._classification import Classifier
-from interlace.tasks._predict import buckets, predict_all
-from interlace.tasks._tagging import Tagger
+from interlace.tasks.common.classification import Classifier
+from interlace.tasks.common.prediction import buckets, predict_all
+from interlace.tasks.common.tagging import Tagger
 
 CPU = torch.device("cpu")
 
@@ -53,7 +53,8 @@ def flat(values):
 def predictions(case, tokens, rows=None):
     learner, examples, backbone, heads, prepared = case
     examples = examples if rows is None else examples.take(rows)
-    return predict_all(learner, backbone, heads, examples, prepared, tokens, CPU)
+    found = predict_all(learner, backbone, heads, examples, prepared, tokens, CPU)
+    return found, learner.gold(examples)
 
 
 def test_batches_of_any_size_say_the_same(case):
@@ -92,7 +93,7 @@ def test_dropout_is_off(vocab, model):
     backbone = model(dropout=0.5)
     heads = learner.modules(backbone)
     prepared = learner.prepare(Resources(vocab, backbone.traits))
-    one, two = (predict_all(learner, backbone, heads, examples, prepared, 200, CPU)[0] for _ in range(2))
+    one, two = (predict_all(learner, backbone, heads, examples, prepared, 200, CPU) for _ in range(2))
     assert one == two
 
 

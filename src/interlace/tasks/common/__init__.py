@@ -1,0 +1,1 @@
+"""Code that several tasks share: files and reading, heads, predictions, vectors, likelihood, translation."""

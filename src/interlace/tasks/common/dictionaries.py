@@ -1,0 +1,206 @@
+"""Tasks over bilingual dictionaries, and which of their entries a model was trained on.
+
+ALIGN-MLM (Tang et al. 2022, section 5) scores dictionary pairs that it pulled together along with others. Here a source
+word is *seen* if an entry of it was trained on, and *held out* if neither it nor one of its translations occurs in such
+an entry. The main metric is over held-out words.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from interlace.alignment.lexicon import read_translations
+from interlace.core.errors import DataError
+from interlace.readers import READERS
+from interlace.scores.examples import Examples
+from interlace.tasks import ProbeTask
+from interlace.tasks.common.files import Files, find_parts
+from interlace.text.lines import read_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from interlace.data.vocab import Vocab
+    from interlace.tasks.common.files import FilePart, FileQuery
+    from interlace.text import Text
+
+log = logging.getLogger(__name__)
+
+DICTIONARIES = "dictionaries"  # folder of a run: entries that objectives drew, as source, target, part and use
+_TRAINED_ON = ["drawn", "used"]  # part and use of an entry that was trained on
+HELD_OUT, ALL = "held-out words", "all words"  # what a main metric may be over
+
+
+class DictionaryTask(ProbeTask):
+    """Base of tasks over a dictionary; the words that the scored run was trained on are scored separately."""
+
+    source: str = Field("en", description="The language of the source words; translations are in the scored language.")
+    files: Files = Field(
+        "dict/{source}-{target}.txt",
+        description="Dictionaries under the data root: source, tab or blank, target (MUSE, xling-eval); a word may "
+        "have several lines.",
+    )
+    candidates: Literal["dictionary", "text", "vocabulary"] = Field("dictionary", description="Candidates.")
+    text: Files = Field("text/train.{language}.txt", description="Text of the candidates.")
+    training_dictionaries: Files | None = Field(
+        None,
+        description="Dictionaries that compared systems may have been trained on, such as MUSE's "
+        "'dict/{source}-{target}.0-5000.txt': their words do not count in the main metric. Those kept with the scored "
+        "run never do. '..txt[:500]' are the first 500 entries.",
+    )
+    text_in: ClassVar[Literal["target", "both"]] = "both"  # languages whose `text` is read
+
+    def read_files(self, split: str, language: str, root: Path) -> list[Path]:
+        """Return the dictionary, the training dictionaries, and the text of candidates."""
+        query = self.query(split, language, root)
+        parts = find_parts(self.training_dictionaries, query) if self.training_dictionaries is not None else []
+        if self.candidates == "text":
+            for side in [language, self.source] if self.text_in == "both" else [language]:
+                parts += find_parts(self.text, query, side)
+        return [*super().read_files(split, language, root), *(part.path for part in parts)]
+
+    def training_entries(self, query: FileQuery) -> TrainingEntries:
+        """Return the entries that the scored run, or a compared system, was trained on.
+
+        Raises:
+            DataError: a file is missing or no dictionary.
+        """
+        entries: list[tuple[str, str]] = []
+        for part in find_parts(self.training_dictionaries, query) if self.training_dictionaries is not None else []:
+            pairs = list(zip(*read_entries(part.path), strict=True))
+            entries += pairs[part.rows] if part.rows else pairs
+        if self._run is not None:
+            entries += _entries_of_run(self._run / DICTIONARIES, query.source, query.language)
+        return TrainingEntries.of(entries)
+
+
+def read_entries(path: Path) -> tuple[list[str], list[str]]:
+    """Return words and their translations; a word may occur several times.
+
+    Raises:
+        DataError: a line is no translation (names it), or there is none.
+    """
+    pairs = list(dict.fromkeys((source, target) for source, target, _ in read_translations(path)))
+    if not pairs:
+        raise DataError(f"{path}: no entry in the dictionary")
+    return [source for source, _ in pairs], [target for _, target in pairs]
+
+
+def _entries_of_run(folder: Path, source: str, target: str) -> Iterator[tuple[str, str]]:
+    """Yield the entries that a run was trained on, from dictionaries of either direction."""
+    for name, reverse in ((f"*.{source}-{target}.tsv", False), (f"*.{target}-{source}.tsv", True)):
+        for path in sorted(folder.glob(name)):
+            for cells in (line.split("\t") for line in read_lines(path)):
+                if cells[2:] == _TRAINED_ON:
+                    yield (cells[1], cells[0]) if reverse else (cells[0], cells[1])
+
+
+def subwords_in(parts: Sequence[FilePart], language: str, vocab: Vocab) -> NDArray[np.int32]:
+    """Return the sorted ids of all subwords that occur in text (lines, or CoNLL-U by suffix).
+
+    Raises:
+        DataError: a file cannot be read, or a part selects rows.
+    """
+    found = np.zeros(vocab.size, np.bool_)
+    for sentences in vocab.encode_texts(_texts(parts, language)):
+        found[sentences.ids.flat] = True
+    return np.flatnonzero(found).astype(np.int32)
+
+
+def _texts(parts: Sequence[FilePart], language: str) -> Iterator[Text]:
+    for part in parts:
+        if part.rows:
+            raise DataError(f"{part.path}: the subwords of a language are counted in whole files; remove the rows")
+        reader: Any = READERS.build("conllu" if ".conllu" in part.path.suffixes else "lines")
+        yield from reader.read_chunks([part.path], [language])
+
+
+# ---- held-out words ----
+
+
+@dataclass(frozen=True)
+class TrainingEntries:
+    """Words of the entries that were trained on, case-folded."""
+
+    source: frozenset[str] = frozenset()
+    target: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, entries: Iterable[tuple[str, str]]) -> TrainingEntries:
+        """Collect the words of both sides."""
+        pairs = [(source.casefold(), target.casefold()) for source, target in entries]
+        return cls(frozenset(source for source, _ in pairs), frozenset(target for _, target in pairs))
+
+    def overlap(self, source: Sequence[str], target: Sequence[str]) -> tuple[list[str], list[str]]:
+        """Return which of these words were trained on, on each side; the scored words depend on them."""
+        sides = (self.source, source), (self.target, target)
+        one, other = (sorted(trained & {word.casefold() for word in words}) for trained, words in sides)
+        return one, other
+
+    def groups(self, numbers: NDArray[np.int64], source: Sequence[str], target: Sequence[str]) -> WordGroups:
+        """Return which words are seen and which are held out.
+
+        numbers: (m,) the number of the source word of each entry. source, target: the words of each entry.
+        """
+        seen = np.bincount(numbers, [word.casefold() in self.source for word in source]) > 0
+        translated = np.bincount(numbers, [word.casefold() in self.target for word in target]) > 0
+        return WordGroups(seen, ~(seen | translated))
+
+
+@dataclass(frozen=True)
+class WordGroups:
+    """seen, held_out: (n,) whether each source word is of that group."""
+
+    seen: NDArray[np.bool_]
+    held_out: NDArray[np.bool_]
+
+    @property
+    def counted(self) -> NDArray[np.bool_]:
+        """(n,) the words of the main metric: those held out, or all if none is."""
+        return self.held_out if self.held_out.any() else np.ones(len(self.held_out), np.bool_)
+
+    def metrics(self, task: str, measure: Callable[[NDArray[np.bool_]], dict[str, float]]) -> dict[str, float]:
+        """Return the metrics over held-out words, and `.., all` and `.., seen` if any word was seen.
+
+        task: named in a warning. measure: returns the metrics over some of the words.
+        """
+        every = np.ones(len(self.seen), np.bool_)
+        if self.held_out.all():
+            return measure(every)
+        if not self.held_out.any():
+            log.warning(
+                "%s: all %d words, or their translations, were trained on; the score is over them", task, len(every)
+            )
+        groups = {"all": every, **({"seen": self.seen} if self.seen.any() else {})}
+        more = {f"{key}, {name}": value for name, group in groups.items() for key, value in measure(group).items()}
+        return {**measure(self.counted), **more, "held out": 100 * float(self.held_out.mean())}
+
+    def outcomes(
+        self, numbers: NDArray[np.int64], entries: NDArray[np.int64], hits: NDArray[np.bool_], identity: str
+    ) -> Examples:
+        """Return the outcome of every source word of the dictionary; words that do not count have weight 0.
+
+        numbers: (M,) the number of the source word of each entry of the dictionary. entries: (n,) an entry of each of
+        these words. hits: (n,) whether it was found.
+        """
+        score, weight = np.zeros(int(numbers.max()) + 1), np.zeros(int(numbers.max()) + 1)
+        counted = numbers[entries[self.counted]]
+        score[counted], weight[counted] = hits[self.counted], 1
+        return Examples(score, weight, identity)
+
+
+def scored_words(metric: str, scores: Iterable[Mapping[str, float]]) -> str:
+    """Return which words the main metric of some rows is over: `HELD_OUT`, `ALL`, or both.
+
+    scores: of each row, all metrics.
+    """
+    groups = {HELD_OUT if f"{metric}, all" in each and each.get("held out") else ALL for each in scores}
+    return " or ".join(sorted(groups, reverse=True))

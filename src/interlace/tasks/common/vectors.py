@@ -1,0 +1,241 @@
+"""Vectors of sentences and words from a model as it is, and the settings of tasks that compare them.
+
+Legend: n sentences or words, k layers, H width.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from pydantic import Field
+
+from interlace.core.errors import DataError, SettingsError, did_you_mean
+from interlace.core.neighbors import Margin, unit
+from interlace.core.ragged import Ragged
+from interlace.core.settings import Settings
+from interlace.data import Sentences
+from interlace.data.layout import sentence_layout
+from interlace.embeddings import WordVectors
+from interlace.objectives import BoolOrAuto, Prepared, encoder_inputs, resolve_language_ids
+from interlace.tasks import ProbeTask
+from interlace.tasks.common.prediction import buckets
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from interlace.data.vocab import Vocab
+    from interlace.models.backbone import Backbone
+
+Pooling = Literal["first", "mean", "max"]
+
+
+class SentenceVectorTask(ProbeTask):
+    """Base of tasks that compare sentence vectors: the mean of a layer's states, without special tokens.
+
+    The default layer is two thirds of the way up: the last layers specialise in predicting subwords of their own
+    language, and multilingual BERT finds translations best around layer 8 of 12 (Pires et al. 2019, section 5; XTREME
+    takes layer 8 of 12 and 14 of 24).
+    """
+
+    source: str = Field("en", description="The source language of pairs; the target is the language that is scored.")
+    layer: int | None = Field(
+        None, description="Layer of the states: 0 embeddings, -1 the last; none: two thirds up (XTREME: 8/12)."
+    )
+    center: bool = Field(
+        False, description="Subtract each language's mean vector first (Libovický et al. 2020, section 4)."
+    )
+    margin: Margin = Field(
+        "absolute",
+        description="Similarity: the cosine ('absolute', XTREME), or its 'distance' from or 'ratio' to the mean cosine "
+        "of both sentences to their nearest neighbors (Artetxe & Schwenk 2019, section 3.1: ratio is best).",
+    )
+    neighbors: int = Field(4, ge=1, description="Nearest neighbors of 'distance' and 'ratio' (the same: 4).")
+    max_length: int = Field(256, ge=8, description="Maximum sequence length in tokens, at most the model's own.")
+    tokens_per_batch: int = Field(8192, ge=16, description="Tokens per batch, padding included.")
+    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': if the model has embeddings.")
+
+    def layer_of(self, layers: int) -> int:
+        """Return the layer's number from 0, the embeddings, in a model of this many layers.
+
+        Raises:
+            SettingsError: the model has no such layer.
+        """
+        if self.layer is None:
+            return round(2 * layers / 3)
+        if not -layers - 1 <= self.layer <= layers:
+            raise SettingsError(f"layer = {self.layer}, but the model has {layers} layers")
+        return self.layer % (layers + 1)
+
+    def normalized(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return the (n, H) vectors of one language with length 1, centered if that is set."""
+        return unit(vectors - vectors.mean(axis=0) if self.center else vectors)
+
+    def vectors(self, backbone: Backbone, vocab: Vocab, sentences: Sentences) -> NDArray[np.float32]:
+        """Return the normalized (n, H) vectors of sentences of one language."""
+        layer = self.layer_of(int(backbone.model.config.num_hidden_layers))
+        return self.normalized(
+            layer_vectors(
+                backbone,
+                vocab,
+                sentences,
+                layers=(layer,),
+                max_length=self.max_length,
+                tokens_per_batch=self.tokens_per_batch,
+                language_ids=self.language_ids,
+            )[0]
+        )
+
+
+def layer_vectors(
+    backbone: Backbone,
+    vocab: Vocab,
+    sentences: Sentences,
+    *,
+    layers: Sequence[int],
+    max_length: int,
+    tokens_per_batch: int,
+    language_ids: BoolOrAuto = "auto",
+) -> NDArray[np.float32]:
+    """Return the (k, n, H) mean states of the sentences in some layers, from one pass.
+
+    Layer 0 is the embeddings. A sentence without subwords gets zeros.
+    """
+    import torch
+
+    from interlace.models.backbone import pool
+
+    prepared = Prepared(vocab, backbone.traits)
+    feed = resolve_language_ids(language_ids, backbone.traits, "sentence vectors")
+    vectors = np.zeros((len(layers), len(sentences), backbone.width), np.float32)
+    was_training = backbone.training
+    backbone.eval()
+    with torch.inference_mode():
+        for rows in buckets(sentences, prepared, max_length, tokens_per_batch):
+            layout = sentence_layout(sentences.take(rows), vocab, min(max_length, backbone.traits.max_length))
+            arrays = encoder_inputs(layout, backbone.traits, (sentences.language,), language_ids=feed)
+            inputs = {name: torch.from_numpy(array).to(backbone.device) for name, array in arrays.items()}
+            content = torch.from_numpy(layout.content).to(backbone.device)
+            states = backbone.hidden_states(inputs)
+            pooled = torch.stack([pool(states[layer].float(), content, "mean") for layer in layers])
+            vectors[:, rows] = pooled.cpu().numpy()
+    backbone.train(was_training)
+    return vectors
+
+
+def words_per_line(sentences: Sentences) -> NDArray[np.int64]:
+    """Return the (n,) words of each line, which do not depend on the vocabulary."""
+    words = sentences.words
+    counts = np.zeros(len(words), np.int64)
+    filled = np.flatnonzero(words.lengths)
+    counts[filled] = words.flat[words.offsets[filled + 1] - words.offsets[0] - 1] + 1
+    return counts
+
+
+def distinct_rows(rows: Ragged) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the number of each row among the distinct ones, by first occurrence, and each one's first occurrence."""
+    seen: dict[bytes, int] = {}
+    numbers = np.array([seen.setdefault(row.tobytes(), len(seen)) for row in rows], np.int64)
+    return numbers, np.unique(numbers, return_index=True)[1].astype(np.int64)
+
+
+# ---- words ----
+
+
+class WordVectorSettings(Settings):
+    """How a word's vector is read from a model; static word vectors are taken as they are."""
+
+    layer: int | None = Field(
+        None,
+        description="Layer whose states are averaged over the word's subwords, the word being the whole input: "
+        "0 embeddings, -1 the last. None: rows of the input embeddings, without position or norm (XLM, section 5.5).",
+    )
+    multi_subword: Literal["mean", "skip"] = Field(
+        "mean", description="Words of several subwords: the mean of their vectors, or skip them (as XLM's authors did)."
+    )
+    tokens_per_batch: int = Field(8192, ge=16, description="Tokens per batch, padding included, where a layer is set.")
+    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': if the model has embeddings.")
+
+    def vectors(self, backbone: Backbone, vocab: Vocab, language: str, words: Sequence[str]) -> WordVectors:
+        """Return the vectors of the words that the vocabulary can spell (in one subword, with `skip`).
+
+        Raises:
+            SettingsError: the model has no such layer.
+        """
+        words = list(dict.fromkeys(words))
+        rows = vocab.encode_words(words)
+        known = np.flatnonzero(spellable(rows, vocab, single=self.multi_subword == "skip"))
+        rows = rows.take(known)
+        found = [words[number] for number in known]
+        if self.layer is None:
+            table = backbone.input_embeddings.detach().float().cpu().numpy()
+            return WordVectors(language, found, mean_rows(table, rows))
+        return WordVectors(language, found, self._states(backbone, vocab, language, rows))
+
+    def _states(self, backbone: Backbone, vocab: Vocab, language: str, rows: Ragged) -> NDArray[np.float32]:
+        layers = int(backbone.model.config.num_hidden_layers)
+        if self.layer is None or not -layers - 1 <= self.layer <= layers:
+            raise SettingsError(f"reading.layer = {self.layer}, but the model has {layers} layers")
+        ids = Ragged(np.ascontiguousarray(rows.flat, np.int32), rows.offsets - rows.offsets[0])
+        found: NDArray[np.float32] = layer_vectors(
+            backbone,
+            vocab,
+            Sentences(ids, Ragged(np.zeros(len(ids.values), np.int32), ids.offsets), language),
+            layers=(self.layer % (layers + 1),),
+            max_length=backbone.traits.max_length,
+            tokens_per_batch=self.tokens_per_batch,
+            language_ids=self.language_ids,
+        )[0]
+        return found
+
+
+def spellable(rows: Ragged, vocab: Vocab, *, single: bool) -> NDArray[np.bool_]:
+    """(n,) which words consist of ordinary subwords; with `single`, of one."""
+    special = np.bincount(rows.rows()[~np.isin(rows.flat, vocab.regular_ids)], minlength=len(rows))
+    return np.asarray((special == 0) & (rows.lengths == 1 if single else rows.lengths > 0), np.bool_)
+
+
+def mean_rows(table: NDArray[np.float32], rows: Ragged) -> NDArray[np.float32]:
+    """(n, H) the mean vector of each row's subwords; no row is empty."""
+    if not len(rows):
+        return np.zeros((0, table.shape[1]), np.float32)
+    sums = np.add.reduceat(table[rows.flat], rows.offsets[:-1] - rows.offsets[0])
+    return np.asarray(sums / rows.lengths[:, None], np.float32)
+
+
+def whole_words(vocab: Vocab) -> list[str]:
+    """Return the words that are one subword, in the order of their ids: of frequency, in a learned vocabulary."""
+    spelled = vocab.surfaces.spelled.take(vocab.regular_ids)
+    texts = [_text(row, by_bytes=vocab.surfaces.by_bytes) for row in spelled]
+    words = vocab.encode_words(texts)
+    firsts = words.flat[np.minimum(words.offsets[:-1] - words.offsets[0], max(len(words.flat) - 1, 0))]
+    whole = (words.lengths == 1) & (firsts == vocab.regular_ids)
+    return list(dict.fromkeys(texts[number] for number in np.flatnonzero(whole) if texts[number].strip()))
+
+
+def _text(units: NDArray[Any], *, by_bytes: bool) -> str:
+    """Return what a subword spells; empty if its bytes are no whole characters."""
+    if by_bytes:
+        return bytes(units.tolist()).decode("utf-8", "ignore")
+    return "".join(map(chr, units.tolist()))
+
+
+def centered(vectors: WordVectors, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+    """(n, H) all vectors minus the mean of these rows, each counted once.
+
+    Other rows do not count: a file of static vectors has many more, while a model is only read for these.
+    """
+    return np.asarray(vectors.vectors - vectors.vectors[np.unique(rows)].mean(axis=0), np.float32)
+
+
+def vectors_of(task: str, vectors: Mapping[str, WordVectors], language: str) -> WordVectors:
+    """Return the vectors of one language.
+
+    Raises:
+        DataError: there are none; lists the languages that have some.
+    """
+    if language not in vectors:
+        raise DataError(f"{task}: there are no word vectors of {language!r}{did_you_mean(language, vectors)}")
+    return vectors[language]
