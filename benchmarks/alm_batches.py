@@ -36,10 +36,9 @@ from interlace.alignment.phrase_table import PhraseTable, TableRules
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.data import Pairs, Sentences
-from interlace.data.aligned import WordAlignments
-from interlace.data.corpus import Corpus
+from interlace.data.alignments import WordAlignments
+from interlace.data.corpus import Corpus, ParallelCorpus
 from interlace.data.packing import Streams
-from interlace.data.parallel import ParallelCorpus
 from interlace.data.phrases import PhraseStore
 from interlace.data.sampling import BucketPlan, StreamPlan
 from interlace.data.vocab import Vocab
@@ -125,7 +124,7 @@ def copies(folder: Path, pairs: TextPairs, words: WordPairs, links: Ragged, voca
         for first in range(0, len(lines), 20_000):
             yield vocab.encode(lines[first : first + 20_000], "unicode", "en")
 
-    return Corpus.write(folder / "copies", chunks(), language="en", vocab=vocab, word_tokenizer="unicode"), rate
+    return Corpus.write(folder / "copies", chunks(), languages=["en"], vocab=vocab, word_tokenizer="unicode"), rate
 
 
 def size(folder: Path) -> int:

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from interlace.cli import application
 from interlace.core.errors import CheckpointError, DataError
-from interlace.data._hub import no_prompts
+from interlace.data.tokenizer_files import no_prompts
 from interlace.data.vocab import Vocab
 from interlace.models.build import from_shape, load
 from interlace.models.settings import Shape

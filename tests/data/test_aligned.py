@@ -9,8 +9,8 @@ from interlace.alignment import WordPairs
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
-from interlace.data.aligned import WordAlignments
-from interlace.data.parallel import ParallelCorpus
+from interlace.data.alignments import WordAlignments
+from interlace.data.corpus import ParallelCorpus
 
 SOURCE = [[0, 1], [2], [1, 0, 2]]
 TARGET = [[0], [1, 2], [0]]
@@ -156,7 +156,7 @@ def test_a_corpus_shows_the_links_beside_it(tmp_path, vocab):
     ("words", "rows", "message"),
     [
         (_words(SOURCE[:2], TARGET[:2]), 3, "pairs 2, but the corpus .* has 3"),
-        (_words(word_tokenizer="unicode"), 3, "word_tokenizer 'unicode', but the corpus .* has 'blanks'"),
+        (_words(word_tokenizer="unicode"), 3, "word tokenizer 'unicode', but the corpus .* has 'blanks'"),
     ],
 )
 def test_links_of_another_text_are_refused(tmp_path, vocab, words, rows, message):

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlace.core.ragged import Ragged
-from interlace.data.apart import encode_words_apart
 from interlace.data.vocab import Vocab
 from interlace.text import Text
 
@@ -40,13 +39,13 @@ def words_found(sentences, line):
 
 def test_lines_without_shared_subwords_keep_their_plain_ids(vocab):
     text = text_of(["she", "read"], ["我"], [])
-    assert encode_words_apart(text, vocab).ids == vocab.encode_text(text).ids
-    assert encode_words_apart(text, vocab).words == vocab.encode_text(text).words
+    assert vocab.encode_words_apart(text).ids == vocab.encode_text(text).ids
+    assert vocab.encode_words_apart(text).words == vocab.encode_text(text).words
 
 
 def test_every_word_gets_a_subword(vocab):
     text = text_of(["她", "+喜", "+歡", "+茶"], ["she", "can", "+not", "read"], ["我", "+喜歡", "+喝", "+茶"])
-    sentences = encode_words_apart(text, vocab)
+    sentences = vocab.encode_words_apart(text)
     assert [words_found(sentences, line) for line in range(3)] == [[0, 1, 2, 3]] * 3
 
 
@@ -55,7 +54,7 @@ def test_a_cut_is_made_only_where_a_subword_is_shared():
     vocab = Vocab.learn({"xx": LINES * 30}, size=420)
     text = text_of(["she", "can", "+not", "read"])
     assert words_found(vocab.encode_text(text), 0) == [0, 1, 3]
-    sentences = encode_words_apart(text, vocab)
+    sentences = vocab.encode_words_apart(text)
     assert vocab.tokens(sentences.ids[0]) == ["▁she", "▁can", "not", "▁read"]
     assert sentences.words[0].tolist() == [0, 1, 2, 3]
 
@@ -72,7 +71,7 @@ def test_words_are_in_order_and_whole_for_any_borders(data):
         spans.append([(a, b) for a, b in pairwise(edges)])
     spans = [[(a, b) for a, b in row if line[a:b].strip() == line[a:b]] for line, row in zip(plain, spans, strict=True)]
     text = Text("xx", plain, Ragged.of(spans, width=2), "gold")
-    sentences = encode_words_apart(text, vocab)
+    sentences = vocab.encode_words_apart(text)
     for line, row in enumerate(sentences.words):
         assert row.tolist() == sorted(row.tolist())
         assert vocab.decode(sentences.ids[line]).replace(" ", "") == plain[line].replace(" ", "")
@@ -83,7 +82,7 @@ def test_words_are_in_order_and_whole_for_any_borders(data):
 
 def test_no_blank_is_put_inside_a_line():
     vocab = Vocab.learn({"xx": LINES * 30}, size=420)
-    sentences = encode_words_apart(text_of(["我", "+喜歡", "+喝", "+茶"]), vocab)
+    sentences = vocab.encode_words_apart(text_of(["我", "+喜歡", "+喝", "+茶"]))
     assert vocab.tokens(vocab.encode(["喝"]).ids[0])[0] == "▁"
     assert vocab.tokens(sentences.ids[0])[:2] == ["▁我", "喜歡"]
     assert "▁" not in vocab.tokens(sentences.ids[0])

@@ -6,8 +6,7 @@ import pytest
 
 from interlace.core.errors import DataError
 from interlace.data.build import build_corpus, filtered_pairs
-from interlace.data.corpus import Corpus
-from interlace.data.parallel import ParallelCorpus
+from interlace.data.corpus import Corpus, ParallelCorpus
 from interlace.readers import READERS
 from interlace.text import Text, TextPairs
 from interlace.text.lines import write_lines
@@ -100,7 +99,7 @@ def test_what_is_wrong_leaves_nothing_behind(tmp_path, vocab):
 
 def test_a_reader_of_pairs_makes_no_corpus_of_one_language(tmp_path, vocab):
     rows = ["gold_label\tsentence1\tsentence2", "neutral\ta\tb"]
-    with pytest.raises(DataError, match="the reader gave pairs"):
+    with pytest.raises(DataError, match="the reader yields pairs"):
         _build(tmp_path, vocab, {"a": rows}, ["en"], "nli")
 
 

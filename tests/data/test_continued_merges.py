@@ -9,7 +9,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlace.data._continued_merges import continued
+from interlace.data.extension import continued_merges
 
 
 def numbered(first: int, refused: set[tuple[int, int]] = frozenset()):
@@ -28,7 +28,7 @@ def numbered(first: int, refused: set[tuple[int, int]] = frozenset()):
 def test_by_hand() -> None:
     """1 2 stands together five times, then 9 3 three times; 3 4 is met once and 4 4 never."""
     words, counts = [(1, 2, 3), (1, 2), (3, 4), (4,)], [3, 2, 1, 9]
-    first, second = continued(words, counts, numbered(9), least=2)
+    first, second = continued_merges(words, counts, numbered(9), min_count=2)
     assert (first.left, first.right, first.new, first.count) == (1, 2, 9, 5)
     assert first.lift == math.log(5 * 24 / (5 * 5))
     assert (second.left, second.right, second.new, second.count) == (9, 3, 10, 3)
@@ -36,17 +36,17 @@ def test_by_hand() -> None:
 
 
 def test_what_must_stay_apart_is_never_offered_again() -> None:
-    merges = list(continued([(1, 2, 3)], [5], numbered(9, {(1, 2)})))
+    merges = list(continued_merges([(1, 2, 3)], [5], numbered(9, {(1, 2)})))
     assert [(merge.left, merge.right) for merge in merges] == [(2, 3), (1, 9)]
 
 
 def test_what_stands_together_by_chance_stays_apart() -> None:
     words, counts = [(1, 1), (1, 2), (2, 1), (2, 2)], [10, 10, 10, 10]
-    assert list(continued(words, counts, numbered(9))) == []
+    assert list(continued_merges(words, counts, numbered(9))) == []
 
 
 def test_runs_of_one_subword_are_joined_from_the_left() -> None:
-    merges = list(continued([(1, 1, 1), (2,)], [4, 40], numbered(9)))
+    merges = list(continued_merges([(1, 1, 1), (2,)], [4, 40], numbered(9)))
     assert (merges[0].left, merges[0].right, merges[0].count) == (1, 1, 8)
     assert (merges[1].left, merges[1].right) == (9, 1)
 
@@ -85,5 +85,5 @@ def slowly(words, counts, least):
 )
 def test_as_if_counted_anew_after_each_join(entries, least) -> None:
     words, counts = [tuple(word) for word, _ in entries], [count for _, count in entries]
-    found = [(m.left, m.right, m.new, m.count) for m in continued(words, counts, numbered(100), least)]
+    found = [(m.left, m.right, m.new, m.count) for m in continued_merges(words, counts, numbered(100), least)]
     assert found == list(slowly(words, counts, least))

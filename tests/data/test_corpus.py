@@ -29,7 +29,7 @@ def corpus(tmp_path, vocab):
     return Corpus.write(
         tmp_path / "corpus",
         chunks,
-        language="en",
+        languages=["en"],
         vocab=vocab,
         word_tokenizer="blanks",
         shard_bytes=1,
@@ -89,7 +89,7 @@ def test_disk_and_memory_agree(tmp_path_factory, vocab, rows, data):
     memory = _sentences(rows)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(rows)), max_size=4)))
     chunks = [_sentences(rows[a:b]) for a, b in zip([0, *cuts], [*cuts, len(rows)], strict=True)]
-    disk = Corpus.write(folder, chunks, language="en", vocab=vocab, word_tokenizer="blanks", shard_bytes=60)
+    disk = Corpus.write(folder, chunks, languages=["en"], vocab=vocab, word_tokenizer="blanks", shard_bytes=60)
     wanted = data.draw(st.lists(st.integers(0, len(rows) - 1), max_size=40))
     assert disk.take(wanted).ids == memory.take(wanted).ids
     assert disk.take(wanted).words == memory.take(wanted).words
@@ -138,7 +138,7 @@ def test_a_missing_or_damaged_description_is_named(corpus, tmp_path):
 
 
 def test_other_kinds_and_formats_are_refused(corpus):
-    from interlace.data.parallel import ParallelCorpus
+    from interlace.data.corpus import ParallelCorpus
 
     with pytest.raises(DataError, match="holds a monolingual corpus, a parallel corpus is expected"):
         ParallelCorpus.open(corpus.folder)
@@ -154,14 +154,14 @@ def test_a_failed_build_leaves_the_old_corpus(corpus, vocab):
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        Corpus.write(corpus.folder, chunks(), language="en", vocab=vocab, word_tokenizer="blanks")
+        Corpus.write(corpus.folder, chunks(), languages=["en"], vocab=vocab, word_tokenizer="blanks")
     assert len(Corpus.open(corpus.folder, vocab)) == 5
     assert [path.name for path in corpus.folder.parent.iterdir()] == ["corpus"]
 
 
 def test_nothing_to_write_is_an_error(tmp_path, vocab):
     with pytest.raises(DataError, match="there are no lines"):
-        Corpus.write(tmp_path / "c", [], language="en", vocab=vocab, word_tokenizer="blanks")
+        Corpus.write(tmp_path / "c", [], languages=["en"], vocab=vocab, word_tokenizer="blanks")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -13,9 +13,9 @@ from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers
 from transformers import AutoTokenizer
 
 from interlace.core.errors import DataError
-from interlace.data._special import special_tokens
-from interlace.data.extension import Extension, extended
-from interlace.data.vocab import Vocab
+from interlace.data.extension import extend_vocab
+from interlace.data.tokenizer_files import special_tokens
+from interlace.data.vocab import Extension, Vocab
 from little_checkpoints import ENGLISH, KINDS, OTHER
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     folder = tmp_path_factory.mktemp("tokenizer")
     KINDS[request.param][0]().save_pretrained(folder)
     old = Vocab.load(folder)
-    return old, extended(old, TEXT, 40, least=2)
+    return old, extend_vocab(old, TEXT, 40, min_count=2)
 
 
 def ids_of(vocab: Vocab, line: str) -> list[int]:
@@ -112,13 +112,13 @@ def test_words_of_subwords_are_found_as_before(both: tuple[Vocab, Vocab]) -> Non
 
 def test_the_same_text_gives_the_same_subwords(both: tuple[Vocab, Vocab]) -> None:
     old, new = both
-    assert extended(old, TEXT, 40, least=2).fingerprint == new.fingerprint
+    assert extend_vocab(old, TEXT, 40, min_count=2).fingerprint == new.fingerprint
 
 
 def test_what_is_rare_is_left_out(both: tuple[Vocab, Vocab]) -> None:
     old, _ = both
-    with pytest.raises(DataError, match=r"no new subword is met 5000 times.*vocab\.extend_min_count"):
-        extended(old, TEXT, 40, least=5000)
+    with pytest.raises(DataError, match=r"no new subword occurs 5000 times.*vocab\.extend_min_count"):
+        extend_vocab(old, TEXT, 40, min_count=5000)
 
 
 def test_an_extension_is_read_back(both: tuple[Vocab, Vocab], tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def numbered(*tokens: str) -> dict[str, int]:
 def test_wordpiece_by_hand() -> None:
     """`walk ##ing` is met thrice and becomes one; digits and punctuation never do."""
     old = vocab_of(models.WordPiece(numbered(*SPECIAL, "walk", "##ing", "a", "1", "##2", "."), unk_token="[UNK]"))
-    new = extended(old, {"en": ["walking 12.", "walking 12.", "walking 12. a"]}, 5, least=2)
+    new = extend_vocab(old, {"en": ["walking 12.", "walking 12.", "walking 12. a"]}, 5, min_count=2)
     assert [new.tokenizer.id_to_token(number) for number in range(old.size, new.size)] == ["walking"]
     assert new.tokens(ids_of(new, "walk walking 12.")) == ["walk", "walking", "1", "##2", "."]
     assert new.extension.pieces[0].tolist() == [5, 6]
@@ -157,7 +157,7 @@ def test_bpe_by_hand() -> None:
     """The old merge comes first, so `abc` is `ab c` before it is one."""
     model = models.BPE(numbered(*SPECIAL, "a", "b", "c", "ab"), [("a", "b")], unk_token="[UNK]")
     old = vocab_of(model)
-    new = extended(old, {"en": ["abc abc ac ca"]}, 5, least=2)
+    new = extend_vocab(old, {"en": ["abc abc ac ca"]}, 5, min_count=2)
     assert json.loads(new.tokenizer.to_str())["model"]["merges"] == [["a", "b"], ["ab", "c"]]
     assert new.tokens(ids_of(new, "abc bc ab")) == ["abc", "b", "c", "ab"]
 
@@ -166,7 +166,7 @@ def test_unigram_by_hand() -> None:
     """Twice `a b` among ten subwords: 5 times as likely as by chance, so the score is -4 - 5 + log 5."""
     entries = [(token, 0.0) for token in SPECIAL] + [("a", -4.0), ("b", -5.0), ("c", -3.0), ("d", -9.0)]
     old = vocab_of(models.Unigram(entries, unk_id=1))
-    new = extended(old, {"en": ["ab c c c", "ab d c c"]}, 1, least=2)
+    new = extend_vocab(old, {"en": ["ab c c c", "ab d c c"]}, 1, min_count=2)
     token, score = json.loads(new.tokenizer.to_str())["model"]["vocab"][-1]
     assert token == "ab"
     assert score == pytest.approx(-4 - 5 + math.log(5), abs=1e-6)
@@ -176,4 +176,4 @@ def test_unigram_by_hand() -> None:
 def test_whole_words_cannot_be_extended() -> None:
     old = vocab_of(models.WordLevel(numbered(*SPECIAL, "a"), unk_token="[UNK]"))
     with pytest.raises(DataError, match="a WordLevel tokenizer cannot be extended"):
-        extended(old, {"en": ["a b"]}, 5)
+        extend_vocab(old, {"en": ["a b"]}, 5)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
-from interlace.data.filled import PackedSentences
+from interlace.data.packing import PackedSentences
 
 END = 9
 

@@ -43,26 +43,26 @@ def test_without_a_network_the_cure_is_named(opens, kind) -> None:
     with pytest.raises(kind) as caught:
         opens(NAME)
     message = str(caught.value)
-    assert message.startswith(f"'{NAME}': no folder here, not downloaded before (HF_HOME), and the hub cannot be asked")
+    assert message.startswith(f"'{NAME}': no such folder, not in the cache (HF_HOME), and the hub cannot be reached")
     assert f"`hf download {NAME} --local-dir FOLDER` (huggingface-cli in old versions), and name FOLDER" in message
 
 
 @pytest.mark.parametrize(
     ("kind", "said"),
-    [(errors.RepositoryNotFoundError, "it knows no such name"), (errors.GatedRepoError, "its authors give access")],
+    [(errors.RepositoryNotFoundError, "no such repository"), (errors.GatedRepoError, "its authors grant access")],
 )
 def test_names_that_the_hub_refuses(kind, said, monkeypatch) -> None:
     def refuse(*_args, **_more):
         raise kind.__new__(kind)
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", refuse)
-    with pytest.raises(DataError, match=f"the Hugging Face hub does not give it: {said}"):
+    with pytest.raises(DataError, match=f"the Hugging Face hub refuses it: {said}"):
         Vocab.load(NAME)
 
 
 def test_a_run_named_in_place_of_its_model_is_told(tmp_path: Path) -> None:
     save("mbert", tmp_path / "run" / "model")
-    with pytest.raises(DataError, match=r"run: holds no tokenizer\.json; if it is a run, name its model, .*run/model$"):
+    with pytest.raises(DataError, match=r"run: holds no tokenizer\.json; if it is a run, give its model, .*run/model$"):
         Vocab.load(str(tmp_path / "run"))
 
 
@@ -70,5 +70,5 @@ def test_a_run_named_in_place_of_its_model_is_told(tmp_path: Path) -> None:
 def test_a_checkpoint_without_a_tokenizer_is_refused(tmp_path: Path, kind: str) -> None:
     """Of these kinds transformers makes a tokenizer out of nothing: special tokens, and every word unknown."""
     (tmp_path / "config.json").write_text(f'{{"model_type": "{kind}", "vocab_size": 300}}')
-    with pytest.raises(DataError, match=r"holds no tokenizer; put the checkpoint's own tokenizer\.json beside"):
+    with pytest.raises(DataError, match=r"holds no tokenizer; put the checkpoint's own tokenizer\.json"):
         Vocab.load(str(tmp_path))

@@ -5,9 +5,8 @@ import pytest
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
-from interlace.data.corpus import Corpus
+from interlace.data.corpus import Corpus, ParallelCorpus
 from interlace.data.packing import Streams
-from interlace.data.parallel import ParallelCorpus
 
 SOURCE = [[7, 8], [9], [10, 11, 12]]
 TARGET = [[20], [21, 22], [23]]
@@ -53,7 +52,7 @@ def test_both_sides_come_back(tmp_path, vocab):
 def test_a_side_is_a_corpus_of_its_language(tmp_path, vocab, links):
     source, target = _write(tmp_path / "c", vocab, links=links).sides
     english, alone = (
-        Corpus.write(tmp_path / name, [_side(rows, name)], language=name, vocab=vocab, word_tokenizer="blanks")
+        Corpus.write(tmp_path / name, [_side(rows, name)], languages=[name], vocab=vocab, word_tokenizer="blanks")
         for name, rows in (("en", SOURCE), ("de", TARGET))
     )
     assert (source.language, target.languages, target.word_tokenizer) == ("en", ("de",), "blanks")

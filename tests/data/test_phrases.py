@@ -8,11 +8,9 @@ from interlace.alignment.phrase_table import PhraseTable, TableRules
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
-from interlace.data._phrases_columns import all_spans
-from interlace.data._phrases_table import best_rows
-from interlace.data.aligned import WordAlignments
-from interlace.data.parallel import ParallelCorpus
-from interlace.data.phrases import PhraseStore
+from interlace.data.alignments import WordAlignments
+from interlace.data.corpus import ParallelCorpus
+from interlace.data.phrases import PhraseStore, all_spans, best_rows
 from interlace.text import Text
 from interlace.text.lines import write_lines
 from interlace.toy import pairs as world_pairs

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from interlace.core.ragged import Ragged
 from interlace.data import Sentences
-from interlace.data._places import subwords_in_span
+from interlace.data.encoding import subwords_in_span
 from interlace.data.questions import Questions, windows
 from interlace.data.vocab import Vocab
 from interlace.text import Text

@@ -10,8 +10,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
-from interlace.data import _encoding
-from interlace.data._special import special_tokens
+from interlace.data import encoding
+from interlace.data.tokenizer_files import special_tokens
 from interlace.data.vocab import Vocab
 from interlace.text import Text
 from interlace.text.words import WORD_TOKENIZERS
@@ -127,8 +127,8 @@ def test_spelling_and_offsets_agree(kind, lines):
     words = SPLIT["unicode"].split(lines)
     text = Text("xx", lines, words, "unicode")
     encodings = vocab.tokenizer.encode_batch(lines, add_special_tokens=False)
-    exact = _encoding._with_offsets(text, encodings)
-    spelled, _ = _encoding._by_spelling(vocab.tokenizer, vocab.surfaces, text, encodings)
+    exact = encoding._by_offsets(text, encodings)
+    spelled, _ = encoding._by_spelling(vocab.tokenizer, vocab.surfaces, text, encodings)
     assert exact.words == spelled.words
 
 
@@ -136,7 +136,7 @@ def test_spelling_and_offsets_agree(kind, lines):
 def test_ordinary_lines_need_no_offsets(kind, monkeypatch):
     vocab = _vocab(kind)
     asked = []
-    monkeypatch.setattr(_encoding, "_offsets", lambda *arguments: asked.append(arguments))
+    monkeypatch.setattr(encoding, "_offsets", lambda *arguments: asked.append(arguments))
     vocab.encode([line.replace("e\u0301", "e") for line in TRAINING])
     assert asked == []
 

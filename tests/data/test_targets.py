@@ -8,7 +8,7 @@ import pytest
 from transformers import AutoTokenizer
 
 from interlace.core.errors import DataError
-from interlace.data.extension import extended
+from interlace.data.extension import extend_vocab
 from interlace.data.vocab import Vocab
 from little_checkpoints import KINDS, OTHER
 
@@ -70,7 +70,7 @@ def test_a_checkpoints_tables_learn_of_them(plain: Vocab) -> None:
 
 def test_they_come_after_subwords_that_extend_a_vocabulary(plain: Vocab) -> None:
     text = {"xx": [" ".join(OTHER[start : start + 6]) for start in range(15)] * 3}
-    grown = extended(plain, text, 20, least=2)
+    grown = extend_vocab(plain, text, 20, min_count=2)
     vocab = grown.with_target_languages(["xx"])
     before, extension = grown.extension, vocab.extension
     assert before is not None
@@ -81,9 +81,9 @@ def test_they_come_after_subwords_that_extend_a_vocabulary(plain: Vocab) -> None
 
 
 def test_a_language_without_one_is_refused_by_name(plain: Vocab) -> None:
-    with pytest.raises(DataError, match="no subword that asks for 'de'; it has none"):
+    with pytest.raises(DataError, match="no target-language token for 'de'; it has none"):
         plain.target("de")
-    with pytest.raises(DataError, match="asks for 'en_US'; it has them for de, en_us; did you mean 'en_us'"):
+    with pytest.raises(DataError, match="'en_US'; it has them for de, en_us; did you mean 'en_us'"):
         plain.with_target_languages(["de", "en_us"]).target("en_US")
     with pytest.raises(DataError, match=r"it has them for de, en_us$"):
         plain.with_target_languages(["de", "en_us"]).target("xx")

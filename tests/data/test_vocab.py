@@ -9,7 +9,7 @@ import pytest
 
 from interlace.core.errors import DataError
 from interlace.core.randomness import Purpose, generator
-from interlace.data import _kinds
+from interlace.data import tokenizer_training
 from interlace.data.vocab import Vocab
 from interlace.text.normalise import Normalise
 
@@ -80,14 +80,14 @@ def test_a_language_without_lines_is_named():
 
 
 def test_lines_are_sampled_by_temperature():
-    drawn = _kinds.sampled_lines(
+    drawn = tokenizer_training.sample_lines(
         {"en": [f"e{i}" for i in range(900)], "sw": [f"s{i}" for i in range(100)]}, 0.5, 10**6, 0
     )
     counts = {"en": 0, "sw": 0}
     for language, lines, copies in drawn:
         counts[language] += len(lines) * copies
     assert counts == {"en": 750, "sw": 250}  # 0.9^0.5 : 0.1^0.5 = 3 : 1
-    small = [line for line in _kinds.repeated(drawn) if line[0] == "s"]
+    small = [line for line in tokenizer_training._repeated(drawn) if line[0] == "s"]
     assert {line: small.count(line) for line in set(small)}.keys() == {f"s{i}" for i in range(100)}
     assert set(map(small.count, set(small))) == {2, 3}
 
@@ -96,7 +96,7 @@ def test_a_reservoir_is_an_even_sample():
     rng = generator(Purpose.SAMPLE, 0)
     hits = np.zeros(60)
     for _ in range(2000):
-        kept, count = _kinds._reservoir(map(str, range(60)), 6, rng)
+        kept, count = tokenizer_training._reservoir(map(str, range(60)), 6, rng)
         assert count == 60
         assert len(kept) == len(set(kept)) == 6
         hits[[int(line) for line in kept]] += 1
@@ -205,7 +205,7 @@ def test_a_missing_role_is_said_when_it_is_needed(tmp_path):
 
 
 def test_the_hub_out_of_reach_is_no_traceback():
-    cure = r"'nobody/nothing': no folder here, not downloaded before.*hf download nobody/nothing"
+    cure = r"'nobody/nothing': no such folder.*hf download nobody/nothing"
     with pytest.raises(DataError, match=cure):
         Vocab.load("nobody/nothing")
 

@@ -83,7 +83,7 @@ def test_only_languages_that_the_objective_reads_have_a_say(root):
 
 def test_files_need_no_links(root):
     materials = prepare(recipe(root, "{source}-{target}.txt", align=None))
-    assert materials.train["en-de"].aligned is None
+    assert materials.train["en-de"].alignments is None
 
 
 # ---- from word vectors ----
@@ -114,7 +114,7 @@ def test_only_so_many_frequent_words_are_looked_at(root, vectors):
 
 def test_vectors_need_no_links(root, vectors):
     materials = prepare(recipe(root, {"vectors": str(vectors)}, align=None))
-    assert materials.train["en-de"].aligned is None
+    assert materials.train["en-de"].alignments is None
 
 
 def test_vectors_without_the_languages_are_refused(root, vectors):

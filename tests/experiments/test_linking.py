@@ -97,7 +97,7 @@ def test_links_stand_beside_the_pairs_that_the_corpus_holds(folder):
     assert pairs.links == Ragged.of([[(i, i) for i in range(length)] for length in (3, 2, 4, 2)], width=2)
     assert pairs.confidence.flat == pytest.approx(0.8, abs=1 / 255)
     assert str(corpus[2]).endswith("0-0 1-1 2-2 3-3")
-    assert corpus.aligned.types[1][:3] == ["die", "Katze", "saß"]
+    assert corpus.alignments.types[1][:3] == ["die", "Katze", "saß"]
 
 
 def test_all_lines_are_aligned_in_one_fit_and_only_once(folder):
@@ -105,14 +105,14 @@ def test_all_lines_are_aligned_in_one_fit_and_only_once(folder):
     assert _calls(folder) == ["5 en-de []", "5 en-es []"]
     again = prepare(_recipe(folder)).train["en-de"]
     assert len(_calls(folder)) == 2
-    assert again.aligned.folder == first.aligned.folder
+    assert again.alignments.folder == first.alignments.folder
 
 
 def test_another_vocabulary_aligns_nothing_again(folder):
     first = prepare(_recipe(folder)).train["en-de"]
     other = prepare(_recipe(folder, {"vocab": {"size": 320}})).train["en-de"]
     assert other.folder != first.folder
-    assert other.aligned.folder == first.aligned.folder
+    assert other.alignments.folder == first.alignments.folder
     assert len(_calls(folder)) == 2
 
 
@@ -270,7 +270,8 @@ def test_links_made_elsewhere_are_found_by_the_lines_of_the_files(folder):
     assert prepare(_recipe(folder, changes, align=False)).train["en-de"][3].links == [(0, 0)]
     again = {"data_root": str((folder / "data").rename(folder / "moved")), **changes}
     assert (
-        prepare(_recipe(folder, again, align=False)).train["en-de"].aligned.folder.parent == folder / "cache" / "links"
+        prepare(_recipe(folder, again, align=False)).train["en-de"].alignments.folder.parent
+        == folder / "cache" / "links"
     )
     assert len(_folders(folder, "links")) == 3  # nothing hangs on where files lie
 
@@ -298,7 +299,7 @@ def test_phrases_longer_than_those_stored_are_refused(folder):
     with pytest.raises(SettingsError, match=r"switching\.longest = 6, but phrases of at most 4 words are stored"):
         prepare(_recipe(folder, wants))
     stored = prepare(_recipe(folder, {**wants, "align": {"phrases": {"max_phrase_length": 6}}}))
-    assert stored.train["en-de"].store.meta["rules"]["max_phrase_length"] == 6
+    assert stored.train["en-de"].phrases.meta["rules"]["max_phrase_length"] == 6
 
 
 def test_a_corpus_without_a_phrase_is_refused_with_the_cure(folder):

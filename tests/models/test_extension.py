@@ -12,8 +12,8 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 from interlace.core.errors import CheckpointError
 from interlace.core.ragged import Ragged
-from interlace.data.extension import Extension, extended
-from interlace.data.vocab import Vocab
+from interlace.data.extension import extend_vocab
+from interlace.data.vocab import Extension, Vocab
 from interlace.models.build import load
 from interlace.models.token_embeddings import extend_embeddings
 from little_checkpoints import ENGLISH, KINDS, OTHER, save
@@ -29,7 +29,7 @@ def start(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     """A checkpoint, its vocabulary, and that with more subwords."""
     folder = save(request.param, tmp_path_factory.mktemp("start"))
     old = Vocab.load(folder)
-    return folder, old, extended(old, {"xx": [" ".join(OTHER), *OTHER] * 3}, NUMBER, least=2)
+    return folder, old, extend_vocab(old, {"xx": [" ".join(OTHER), *OTHER] * 3}, NUMBER, min_count=2)
 
 
 def logits(folder: Path, line: str) -> torch.Tensor:

@@ -13,8 +13,7 @@ import torch
 
 from interlace.core.errors import SettingsError
 from interlace.core.ragged import Ragged
-from interlace.data.extension import Extension
-from interlace.data.vocab import Vocab
+from interlace.data.vocab import Extension, Vocab
 from interlace.models.build import build_model, from_shape, load
 from interlace.models.seq2seq import Seq2Seq
 from interlace.models.settings import DecoderSettings, ModelSettings, Shape

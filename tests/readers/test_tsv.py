@@ -41,7 +41,7 @@ def test_a_missing_column_names_the_nearest(table):
         list(Tsv(label="clas").read_chunks([table], ["en"]))
     with pytest.raises(DataError, match="there is no column 9; the header names 5"):
         list(Tsv(columns=(9,)).read_chunks([table], ["en"]))
-    with pytest.raises(DataError, match="'en'.*header = false"):
+    with pytest.raises(DataError, match=r"'en'.*header = false"):
         list(Tsv(columns=("en",), header=False).read_chunks([table], ["en"]))
 
 

@@ -133,8 +133,8 @@ def test_a_run_without_links_says_so_and_a_damaged_file_is_named(two_runs):
 def test_samples_are_pairs_of_middling_length(tmp_path):
     from interlace.alignment import WordPairs
     from interlace.core.ragged import Ragged
-    from interlace.data.aligned import WordAlignments
-    from interlace.data.parallel import ParallelCorpus
+    from interlace.data.alignments import WordAlignments
+    from interlace.data.corpus import ParallelCorpus
 
     lengths = [2, 6, 30, 8, 7]
     side = Ragged.of([list(range(length)) for length in lengths])
@@ -143,9 +143,9 @@ def test_samples_are_pairs_of_middling_length(tmp_path):
     words = WordPairs(side, side, types, types, ("en", "de"))
     aligned = WordAlignments.write(tmp_path / "links", [(words, links, np.full(5, 0.5, np.float32))])
     corpus = ParallelCorpus.__new__(ParallelCorpus)
-    corpus.aligned = aligned
+    corpus.alignments = aligned
     bare = ParallelCorpus.__new__(ParallelCorpus)
-    bare.aligned = None
+    bare.alignments = None
     found = sample_links({"en-de": corpus, "en-fr": bare})
     assert [len(row["source"]) for row in found] == [6, 8]
     assert [row["links"] for row in found] == [[[0, 1]], [[0, 1]]]

@@ -35,7 +35,9 @@ class Headed(Base):
 
 TAGS = ("NOUN", "VERB", "DET", "ADJ")
 TORCHRUN = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]  # of interpreters of their own
-NAMES = [name for name in OBJECTIVES.names() if OBJECTIVES.get(name).architecture != "seq2seq"]  # see test_translation_runs
+NAMES = [
+    name for name in OBJECTIVES.names() if OBJECTIVES.get(name).architecture != "seq2seq"
+]  # see test_translation_runs
 STEPS = 2 * (len(NAMES) + 1)
 MORE = {  # what is drawn anew in every step, and dictionaries of a file beside those counted from links
     "align_mlm": 'alignment_loss = "contrastive"\npairs_per_step = 3\nothers = 8\n',

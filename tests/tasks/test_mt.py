@@ -249,7 +249,7 @@ def test_a_language_without_a_subword_is_refused(tmp_path, vocab, model):
     for language in ("en", "fr"):
         (tmp_path / f"test.{language}").write_text("one\n", encoding="utf-8")
     asked = task(files="test.{language}")
-    with pytest.raises(DataError, match="no subword that asks for 'fr'"):
+    with pytest.raises(DataError, match="no target-language token for 'fr'"):
         asked.measure(model, vocab, asked.examples("test", "fr", vocab, tmp_path))
 
 

@@ -185,7 +185,6 @@ class Similar(FittedAligner):
         return _aligned(places, confidence, len(pairs))
 
     def _encoded(self, pairs: WordPairs) -> tuple[Sentences, Sentences]:
-        from interlace.data.apart import encode_words_apart
         from interlace.text.running import running_text
 
         sides = ((pairs.source, pairs.source_types), (pairs.target, pairs.target_types))
@@ -193,7 +192,7 @@ class Similar(FittedAligner):
             running_text(*side, language, pairs.word_tokenizer)
             for side, language in zip(sides, pairs.languages, strict=True)
         ]
-        source, target = (encode_words_apart(text, self.encoder.vocab) for text in texts)
+        source, target = (self.encoder.vocab.encode_words_apart(text) for text in texts)
         return source, target
 
     def _warn_of_cuts(self, subwords: NDArray[np.int64], numbers: NDArray[np.int64]) -> None:

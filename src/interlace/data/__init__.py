@@ -1,6 +1,6 @@
-"""Columnar examples: the arrays that flow from a corpus to a batch.
+"""Columnar examples: the arrays between a corpus and a batch.
 
-Legend: n rows; ids are subwords without specials; a word index counts the words of its row from 0.
+Shapes: n rows; ids are subword ids without special tokens; a word index counts the words of its row from 0.
 """
 
 from __future__ import annotations
@@ -10,48 +10,63 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from interlace.core.ragged import Ragged
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from interlace.core.ragged import Ragged
+    RowNumbers = NDArray[Any] | Sequence[int]
 
 
 @dataclass(frozen=True)
 class Sentences:
-    """Tokenised lines of one language.
+    """Tokenized lines of one language.
 
-    ids: n rows of int32 subwords. A stream row (see `data.packing`) holds several sentences with separators between.
-    words: n rows of int32, for each subword the word it belongs to; -1 for a separator inside a stream.
+    ids: n rows of int32 subword ids. A stream row (see `data.packing`) holds several sentences with separators.
+    words: n rows of int32, the word index of each subword; -1 for a separator inside a stream.
     """
 
     ids: Ragged
     words: Ragged
     language: str
 
+    @classmethod
+    def concatenate(cls, parts: Sequence[Sentences]) -> Sentences:
+        """Return the rows of all parts, in order."""
+        if len(parts) == 1:
+            return parts[0]
+        ids, words = (Ragged.concatenate([getattr(part, name) for part in parts]) for name in ("ids", "words"))
+        return cls(ids, words, parts[0].language)
+
     def __len__(self) -> int:
         return len(self.ids)
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """(n,) subwords a row."""
+        """(n,) subwords per row."""
         return self.ids.lengths
 
-    def take(self, rows: NDArray[Any] | Sequence[int]) -> Sentences:
-        """The named rows, copied."""
+    @property
+    def side_lengths(self) -> tuple[NDArray[np.int64], ...]:
+        """(n,) subwords per row of the only side."""
+        return (self.ids.lengths,)
+
+    def take(self, rows: RowNumbers) -> Sentences:
+        """Return a copy of the given rows."""
         return replace(self, ids=self.ids.take(rows), words=self.words.take(rows))
 
 
 @dataclass(frozen=True)
 class KnownPhrases:
-    """Spans of one side of n pairs that are phrases of a table, each with the table's likeliest translation.
+    """Spans of one side of n pairs that are phrases of a table, each with its most likely translation.
 
-    It need not stand in the pair: the table knows it from the whole corpus.
+    The translation need not occur in the pair: the table was counted over the whole corpus.
 
-    spans: n rows of half-open (start, stop) int32 word spans, sorted, each once.
+    spans: n rows of half-open (start, stop) int32 word spans, sorted and unique.
     scores: (total,) float32, the translation's probability given the phrase.
-    counterparts: a row a span, the translation as subwords that stand inside a line, with the word of each in it.
+    counterparts: a row per span, the translation as subwords inside a line with their word indices.
     """
 
     spans: Ragged
@@ -61,21 +76,21 @@ class KnownPhrases:
     def __len__(self) -> int:
         return len(self.spans)
 
-    def take(self, rows: NDArray[Any] | Sequence[int]) -> KnownPhrases:
-        """The named rows, copied."""
-        places = replace(self.spans, values=np.arange(len(self.spans.values))).take(rows).flat
-        return KnownPhrases(self.spans.take(rows), self.scores[places], self.counterparts.take(places))
+    def take(self, rows: RowNumbers) -> KnownPhrases:
+        """Return a copy of the given rows."""
+        index = replace(self.spans, values=np.arange(len(self.spans.values))).take(rows).flat
+        return KnownPhrases(self.spans.take(rows), self.scores[index], self.counterparts.take(index))
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Two sides of n rows: translations, or premise and hypothesis.
+    """Two sides of n rows: translations, or premise and hypothesis. Optional columns are None.
 
-    links: n rows of (source word, target word) int32 pairs, or None.
-    phrases: n rows of half-open word spans (a, b, c, d): source[a:b] translates target[c:d], or None.
-    confidence: n rows of float32 in (0, 1], one a link: the aligner's probability of it; or None.
-    scores: n rows of float32 (phi(target|source), phi(source|target)), two a phrase; or None.
-    known: what the phrase table knows of the source and of the target; or None.
+    links: n rows of (source word, target word) int32 pairs.
+    phrases: n rows of half-open word spans (a, b, c, d): source[a:b] translates target[c:d].
+    confidence: n rows of float32 in (0, 1], one per link: the aligner's probability.
+    scores: n rows of float32 (phi(target|source), phi(source|target)), two per phrase.
+    known: the phrase table's entries for spans of the source and of the target.
     """
 
     source: Sentences
@@ -94,8 +109,13 @@ class Pairs:
         """(n,) subwords of both sides together."""
         return self.source.lengths + self.target.lengths
 
-    def take(self, rows: NDArray[Any] | Sequence[int]) -> Pairs:
-        """The named rows, copied."""
+    @property
+    def side_lengths(self) -> tuple[NDArray[np.int64], ...]:
+        """(n,) subwords of the source, and (n,) of the target."""
+        return self.source.lengths, self.target.lengths
+
+    def take(self, rows: RowNumbers) -> Pairs:
+        """Return a copy of the given rows."""
 
         def taken(column: Ragged | None) -> Ragged | None:
             return None if column is None else column.take(rows)
@@ -113,11 +133,11 @@ class Pairs:
 
 @dataclass(frozen=True)
 class LabeledExamples:
-    """Examples of a task: sentences or pairs with what is to be predicted.
+    """Examples of a task: sentences or pairs with their labels.
 
-    tags: n rows of int32, a tag a word (-1: not scored), or None.
-    labels: (n,) int32, a label a row, or None.
-    left_out: words of these sentences that have a tag and stand nowhere in them; None where nobody counted them.
+    tags: n rows of int32, a tag per word (-1: not scored), or None.
+    labels: (n,) int32, a label per row, or None.
+    left_out: tagged words that do not occur in the text of these sentences; None if they were not counted.
     """
 
     examples: Sentences | Pairs
@@ -130,11 +150,11 @@ class LabeledExamples:
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """(n,) subwords a row."""
+        """(n,) subwords per row."""
         return self.examples.lengths
 
-    def take(self, rows: NDArray[Any] | Sequence[int]) -> LabeledExamples:
-        """The named rows, copied."""
+    def take(self, rows: RowNumbers) -> LabeledExamples:
+        """Return a copy of the given rows."""
         return LabeledExamples(
             self.examples.take(rows),
             None if self.tags is None else self.tags.take(rows),

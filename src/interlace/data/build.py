@@ -1,4 +1,4 @@
-"""From files to a corpus: read, normalise, split into words, encode, write; in one pass, in chunks."""
+"""Corpus building in one pass over chunks of text: read, normalize, split into words, filter, encode, write."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ import numpy as np
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
-from interlace.data.corpus import Corpus
+from interlace.data.corpus import Corpus, ParallelCorpus
 from interlace.data.filters import FilterChain
-from interlace.data.parallel import ParallelCorpus
 from interlace.text import Text, TextPairs
 
 if TYPE_CHECKING:
@@ -39,14 +38,14 @@ def build_corpus(
     into: Path | str,
     filters: Sequence[Filter] = (),
 ) -> Corpus | ParallelCorpus:
-    """A corpus of one language, or of the pairs of two, in the folder `into`.
+    """Build a corpus of one language, or of the pairs of two, in the folder `into`.
 
-    Words are what `word_tokenizer` finds on the normalised lines; words, links and tags of the files belong to tasks. Lines
-    without a word (pairs, where either side has none) are skipped and counted in `meta.json`; so is what each of the
-    filters drops, under `notes`.
+    Words are found by `word_tokenizer` in the normalized lines; words, links and tags of the files are for tasks. Lines
+    without a word (pairs, if either side has none) are skipped and counted in `meta.json`; rows that the filters drop
+    are counted there under `notes`.
 
     Raises:
-        DataError: what the reader finds wrong, or nothing is left to write; nothing half-made stays behind.
+        DataError: the reader finds an error, or nothing is left to write; nothing incomplete is left behind.
     """
     files = [Path(path) for path in paths]
     skipped: Counter[str] = Counter()
@@ -62,22 +61,15 @@ def build_corpus(
         yield from chunks
         about.update(skipped=skipped.pop("empty", 0), notes=dict(skipped))
 
-    chunks = reader.read_chunks(files, list(languages))
-    if len(languages) == 1:
-        sentences = noted(_sentences(chunks, vocab, word_tokenizer, normalise, skipped, filters))
-        return Corpus.write(
-            into, sentences, language=languages[0], vocab=vocab, word_tokenizer=word_tokenizer.name, about=about
-        )
-    if len(languages) != 2:
+    if len(languages) not in {1, 2}:
         raise DataError(f"a corpus has one language or two, found {len(languages)}: {', '.join(languages)}")
-    pairs = noted(_pairs(chunks, vocab, word_tokenizer, normalise, skipped, filters))
-    both = (languages[0], languages[1])
-    return ParallelCorpus.write(
-        into, pairs, languages=both, vocab=vocab, word_tokenizer=word_tokenizer.name, about=about
-    )
+    chunks = reader.read_chunks(files, list(languages))
+    encode, corpus = (_encoded_lines, Corpus) if len(languages) == 1 else (_encoded_pairs, ParallelCorpus)
+    rows = noted(encode(chunks, vocab, word_tokenizer, normalise, skipped, filters))
+    return corpus.write(into, rows, languages=languages, vocab=vocab, word_tokenizer=word_tokenizer.name, about=about)
 
 
-def _sentences(
+def _encoded_lines(
     chunks: Iterable[Text | TextPairs],
     vocab: Vocab,
     word_tokenizer: WordTokenizer,
@@ -89,7 +81,7 @@ def _sentences(
     return vocab.encode_texts(text.where(text.words.lengths > 0) for text in texts)
 
 
-def _pairs(
+def _encoded_pairs(
     chunks: Iterable[Text | TextPairs],
     vocab: Vocab,
     word_tokenizer: WordTokenizer,
@@ -114,18 +106,18 @@ def filtered_lines(
     skipped: Counter[str],
     filters: Sequence[Filter] = (),
 ) -> Iterator[Text]:
-    """All lines that were read, as `filtered_pairs` gives pairs: those that a corpus leaves out have no words."""
-    sieve = FilterChain(filters)
+    """Yield all lines, as `filtered_pairs` yields pairs: lines that a corpus skips have no words."""
+    chain_of_filters = FilterChain(filters)
     for chunk in chunks:
         if isinstance(chunk, TextPairs):
-            raise DataError("the reader gave pairs where lines of one language are expected")
+            raise DataError("the reader yields pairs, expected lines of one language")
         skipped.update(chunk.notes)
         text = _prepared(chunk, word_tokenizer, normalise)
         full = text.words.lengths > 0
         skipped["empty"] += int((~full).sum())
-        kept = sieve.keep(text, full)
-        yield text if kept.all() else _emptied(text, kept)
-    _note_dropped(skipped, sieve)
+        kept = chain_of_filters.keep(text, full)
+        yield text if kept.all() else _without_words(text, kept)
+    _count_dropped(skipped, chain_of_filters)
 
 
 def filtered_pairs(
@@ -135,41 +127,41 @@ def filtered_pairs(
     skipped: Counter[str],
     filters: Sequence[Filter] = (),
 ) -> Iterator[TextPairs]:
-    """All pairs that were read, normalised and split; those that a corpus leaves out have no words on either side.
+    """Yield all pairs, normalized and split into words; pairs that a corpus skips have no words on either side.
 
-    What is computed apart from a corpus and laid beside it, such as word links, reads its text from here with the same
-    filters, and knows both the number of a pair in the files and in the corpus.
+    Data stored next to a corpus, such as word alignments, is computed from this text with the same filters, so that
+    both the line number in the files and the row in the corpus are known.
 
-    skipped: counts what is left out, `empty` where a side has no word, `dropped by length` for the filter `length`;
+    skipped: counts of what is skipped: `empty` for a side without a word, `dropped by length` for the filter `length`;
         complete after the last chunk.
     """
-    sieve = FilterChain(filters)
+    chain_of_filters = FilterChain(filters)
     for chunk in chunks:
         if not isinstance(chunk, TextPairs):
-            raise DataError("the reader gave lines of one language where pairs are expected")
+            raise DataError("the reader yields lines of one language, expected pairs")
         skipped.update(chunk.notes)
         source, target = (_prepared(side, word_tokenizer, normalise) for side in (chunk.source, chunk.target))
         full = (source.words.lengths > 0) & (target.words.lengths > 0)
         skipped["empty"] += int((~full).sum())
         pairs = TextPairs(source, target)
-        kept = sieve.keep(pairs, full)
-        yield pairs if kept.all() else TextPairs(_emptied(source, kept), _emptied(target, kept))
-    _note_dropped(skipped, sieve)
+        kept = chain_of_filters.keep(pairs, full)
+        yield pairs if kept.all() else TextPairs(_without_words(source, kept), _without_words(target, kept))
+    _count_dropped(skipped, chain_of_filters)
 
 
 def _prepared(text: Text, word_tokenizer: WordTokenizer, normalise: Normalise) -> Text:
-    """The text normalised, with the word tokenizer's words; the reader's own serve where they are the same."""
+    """Return the normalized text with its words; the reader's words are kept if they are the same."""
     lines = normalise.lines(text.lines, text.language)
     if lines is text.lines and text.word_tokenizer == word_tokenizer.name:
         return text
     return Text(text.language, lines, word_tokenizer.of(text.language).split(lines), word_tokenizer.name)
 
 
-def _emptied(text: Text, full: NDArray[np.bool_]) -> Text:
-    """The text without the words of some lines."""
+def _without_words(text: Text, full: NDArray[np.bool_]) -> Text:
+    """Return the text with the words of rows outside the mask removed."""
     kept = text.words.flat[np.repeat(full, text.words.lengths)]
     return Text(text.language, text.lines, Ragged.from_lengths(kept, text.words.lengths * full), text.word_tokenizer)
 
 
-def _note_dropped(skipped: Counter[str], sieve: FilterChain) -> None:
-    skipped.update({f"dropped by {name}": count for name, count in sieve.dropped.items()})
+def _count_dropped(skipped: Counter[str], filters: FilterChain) -> None:
+    skipped.update({f"dropped by {name}": count for name, count in filters.dropped.items()})

@@ -1,32 +1,32 @@
-"""Preparation done once: what is built from files and settings stands in a cache under the hash of all it depends on.
+"""A cache of prepared data: results in folders named by the hash of everything they depend on.
 
-A thing is found again when the content of its files, its settings and the format are the same, wherever the files lie.
-It appears in the cache whole or not at all, and two processes that want the same one build it once.
+An entry is found again if the contents of its files, its settings and the format are the same, wherever the files are.
+It appears whole or not at all, and of two processes that need the same entry only one builds it.
 """
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import sys
-from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from filelock import FileLock
+
 from interlace.text.lines import atomic, atomic_folder, must_exist, remove_partials
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
-FORMAT = 1  # of what is cached; a higher one makes everything be built again
+FORMAT = 1  # of cached data; raise it to rebuild everything
 KEY = "key.json"
 _BLOCK = 1 << 20
 
 
 def cache_folder() -> Path:
-    """`INTERLACE_CACHE`, else `interlace` in the platform's cache folder."""
+    """Return `INTERLACE_CACHE`, or `interlace` in the platform's cache folder."""
     if named := os.environ.get("INTERLACE_CACHE"):
         return Path(named).expanduser()
     if sys.platform == "darwin":
@@ -35,18 +35,19 @@ def cache_folder() -> Path:
 
 
 def cached(kind: str, key: Mapping[str, Any], build: Callable[[Path], object]) -> Path:
-    """The folder that `build` fills, from the cache where it was filled before.
+    """Return the folder that `build` fills, from the cache if it was built before.
 
     Args:
-        kind: a word for what it is (`"corpus"`), the folder it goes under.
-        key: plain data that says all that the result depends on; files by `content_key`.
-        build: fills the empty folder it is given. When it raises, nothing is kept.
+        kind: the kind of data (`"corpus"`); its entries share a folder.
+        key: JSON data with everything that the result depends on; files by `content_key`.
+        build: fills the empty folder it is given. If it raises, nothing is kept.
     """
     text = json.dumps({"format": FORMAT, "kind": kind, **key}, sort_keys=True, ensure_ascii=False, indent=1)
     folder = cache_folder() / kind / blake2b(text.encode("utf-8"), digest_size=16).hexdigest()
     if not folder.is_dir():
-        with _only_one(folder):
-            if not folder.is_dir():  # another process may have built it while this one waited
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(folder.parent / f".{folder.name}.lock"):
+            if not folder.is_dir():  # another process may have built it meanwhile
                 remove_partials(folder)
                 with atomic_folder(folder) as partial:
                     build(partial)
@@ -55,7 +56,7 @@ def cached(kind: str, key: Mapping[str, Any], build: Callable[[Path], object]) -
 
 
 def content_key(path: Path | str) -> str:
-    """A hash of a file's bytes; kept beside the cache, and taken again when size or time of the file change.
+    """Return a hash of a file's contents; it is stored, and computed again if the file's size or time changes.
 
     Raises:
         DataError: there is no such file; names the nearest.
@@ -70,7 +71,7 @@ def content_key(path: Path | str) -> str:
         if {field: known.get(field) for field in seen} == seen:
             return str(known["digest"])
     except (OSError, ValueError, KeyError, AttributeError):
-        pass  # not taken yet, or damaged: take it again
+        pass  # not stored yet, or damaged
     digest = _digest(path)
     with atomic(memo) as partial:
         partial.write_text(json.dumps({**seen, "digest": digest}), encoding="utf-8")
@@ -83,12 +84,3 @@ def _digest(path: Path) -> str:
         while block := file.read(_BLOCK):
             hasher.update(block)
     return hasher.hexdigest()
-
-
-@contextmanager
-def _only_one(folder: Path) -> Iterator[None]:
-    """Hold the lock of a cache entry; the kernel drops it when its holder dies."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with (folder.parent / f".{folder.name}.lock").open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield

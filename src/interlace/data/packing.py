@@ -1,13 +1,18 @@
-"""Streams: running text cut into full rows, for objectives that read any number of sentences at a time (MLM, CLM).
+"""Sentences packed into long rows: streams of running text, or rows of whole sentences.
 
-    sentences   the cat sat | it slept | then the dog came
-    stream      the cat sat </s> it slept </s> then the dog came </s>
-    rows of 4   the cat sat </s> | it slept </s> then | the dog came </s>
+    sentences    the cat sat | it slept | then the dog came
+    stream       the cat sat </s> it slept </s> then the dog came </s>
+    rows of 4    the cat sat </s> | it slept </s> then | the dog came </s>
+    whole, of 6  the cat sat </s> it slept | then the dog came
 
-The stream is a ring: with the cuts shifted by s, the last row may join its end to its beginning. So in every epoch each
-subword stands in exactly one row, but for the remainder of stream length / row length, which the shift moves about.
+`Streams` cut running text into full rows, for objectives that read any number of sentences (MLM, CLM). The stream is a
+ring: with cuts shifted by s, the last row may join the end of the text to its beginning. So in every epoch each subword
+is in exactly one row, except for the remainder of stream length / row length, which the shift moves.
 
-Legend: n sentences; S subwords of the stream, separators included; B rows asked for, L their length.
+`PackedSentences` fill rows with as many whole sentences as fit, in order. Both sides of a row of pairs hold the same
+pairs, and each side has a limit (Tang et al. 2022, appendix G.3).
+
+Shapes: n sentences; T their subwords; S subwords of the stream with separators; B requested rows of length L.
 """
 
 from __future__ import annotations
@@ -19,20 +24,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from interlace.core.ragged import Ragged
-from interlace.data import Sentences
+from interlace.data import Pairs, Sentences
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from interlace.data.corpus import Corpus
+    from interlace.data import RowNumbers
+    from interlace.data.corpus import Corpus, ParallelCorpus
 
 
 class Streams:
     """The rows of a corpus as one stream.
 
-    corpus: a `Corpus`, or `Sentences` in memory. length: subwords a row, without the specials a model adds round it.
+    corpus: a `Corpus`, or `Sentences` in memory. length: subwords per row, without the special tokens of a model.
     """
 
     def __init__(self, corpus: Corpus | Sentences, length: int, separator_id: int) -> None:
@@ -42,22 +48,22 @@ class Streams:
         self._ends = np.cumsum(np.asarray(corpus.lengths, np.int64) + 1) - 1  # (n,) each sentence's separator
         self._size = int(self._ends[-1]) + 1 if len(self._ends) else 0
         flats = [(corpus.ids.flat, corpus.words.flat)] if isinstance(corpus, Sentences) else corpus.flats
-        self._ids = _Pieces([ids for ids, _ in flats])
-        self._words = _Pieces([words for _, words in flats])
+        self._ids = _Chained([ids for ids, _ in flats])
+        self._words = _Chained([words for _, words in flats])
 
     def __len__(self) -> int:
         return self._size // self.length
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """(rows,) all of them `length`."""
+        """(rows,) all equal to `length`."""
         return np.full(len(self), self.length, np.int64)
 
-    def take(self, rows: NDArray[Any] | Sequence[int], shift: int = 0) -> Sentences:
-        """Rows by number, all cuts moved by `shift` subwords.
+    def take(self, rows: RowNumbers, shift: int = 0) -> Sentences:
+        """Return rows by number, with all cuts moved by `shift` subwords.
 
-        Words are numbered afresh in each row, in order; the separator's is -1. A word cut in two by a row's edge is one
-        word in each of the rows.
+        Words are numbered from 0 in each row; a separator has -1. A word cut by a row's edge is one word in each of the
+        two rows.
         """
         starts = (np.asarray(rows, np.int64) * self.length + shift) % max(self._size, 1)
         ids = np.full((len(starts), self.length), self.separator, np.int32)
@@ -70,7 +76,7 @@ class Streams:
         return Sentences(Ragged(ids.reshape(-1), offsets), Ragged(_renumbered(words), offsets), self.language)
 
     def _text(self, starts: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """(B, L) where a subword of a sentence stands, False at separators."""
+        """(B, L) False at separators."""
         text = np.ones((len(starts), self.length), np.bool_)
         flat = text.reshape(-1)
         for row, first, last, shift in self._separators(starts):
@@ -78,7 +84,7 @@ class Streams:
         return text
 
     def _separators(self, starts: NDArray[np.int64]) -> list[tuple[int, int, int, int]]:
-        """For each row, and again for each that runs over the end: row, first and last sentence ending in it, start."""
+        """For each row, and again for rows that wrap around: row, first and last sentence that end in it, start."""
         stops = starts + self.length
         first = np.searchsorted(self._ends, starts)
         last = np.searchsorted(self._ends, stops)
@@ -89,7 +95,7 @@ class Streams:
         return found
 
     def _spans(self, starts: NDArray[np.int64]) -> list[tuple[int, int]]:
-        """For each row the span of the sentences' subwords (separators not counted) that it holds; two at the end."""
+        """Return each row's span of subwords (separators not counted); two spans for rows that wrap around."""
         stops = starts + self.length
         total = self._size - len(self._ends)
         first = starts - np.searchsorted(self._ends, starts)
@@ -104,31 +110,117 @@ class Streams:
         return spans
 
 
-class _Pieces:
-    """Arrays that are read as if they were one, without joining them."""
+class PackedSentences:
+    """The rows of a corpus, packed into longer rows.
 
-    def __init__(self, pieces: Sequence[NDArray[np.int32]]) -> None:
-        self._pieces = list(pieces)
-        self._bounds = [0, *accumulate(map(len, pieces))]
+    corpus: sentences or pairs. max_length: subwords per side of a row, with separators between sentences.
+    separator: the id between two sentences.
+    rows: numbers of the rows to use, whose sides all fit; default: all. Rows with an empty side are skipped.
+    """
+
+    def __init__(
+        self,
+        corpus: Corpus | ParallelCorpus | Sentences | Pairs,
+        max_length: int,
+        separator: int,
+        rows: NDArray[np.int64] | None = None,
+    ) -> None:
+        self._corpus, self._separator = corpus, separator
+        sides = corpus.side_lengths
+        full = np.flatnonzero(np.logical_and.reduce([side > 0 for side in sides]))
+        used = full if rows is None else np.intersect1d(full, rows, assume_unique=True)
+        lengths = [side[used].astype(np.int64) for side in sides]
+        self._members = Ragged(used, _bounds(lengths, max_length))
+        first, separators = self._members.offsets[:-1], self._members.lengths - 1
+        self.side_lengths = [np.add.reduceat(side, first) + separators if len(first) else side[:0] for side in lengths]
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """(rows,) subwords of all sides together, with separators between sentences."""
+        total: NDArray[np.int64] = np.sum(self.side_lengths, axis=0)
+        return total
+
+    def take(self, rows: RowNumbers) -> Any:
+        """Return the given rows, `Sentences` or `Pairs` as the corpus has; pairs without links and phrases.
+
+        Words are numbered from 0 in each row and side; a separator has -1.
+        """
+        members = self._members.take(rows)
+        found: Sentences | Pairs = self._corpus.take(members.flat)
+        if isinstance(found, Sentences):
+            return _joined(found, members.lengths, self._separator)
+        source, target = (_joined(side, members.lengths, self._separator) for side in (found.source, found.target))
+        return Pairs(source, target)
+
+
+class _Chained:
+    """Arrays that are read as one, without copying them."""
+
+    def __init__(self, arrays: Sequence[NDArray[np.int32]]) -> None:
+        self._arrays = list(arrays)
+        self._bounds = [0, *accumulate(map(len, arrays))]
 
     def joined(self, spans: Sequence[tuple[int, int]]) -> NDArray[np.int32]:
-        """The values of all spans, one after another."""
+        """Return the values of all spans in one array."""
         return np.concatenate([part for begin, end in spans for part in self._parts(begin, end)])
 
     def _parts(self, begin: int, end: int) -> list[NDArray[np.int32]]:
-        first = min(bisect_right(self._bounds, begin), len(self._pieces)) - 1
+        first = min(bisect_right(self._bounds, begin), len(self._arrays)) - 1
         last = bisect_left(self._bounds, end, first + 1)
         return [
-            self._pieces[number][max(begin - self._bounds[number], 0) : end - self._bounds[number]]
+            self._arrays[number][max(begin - self._bounds[number], 0) : end - self._bounds[number]]
             for number in range(first, last)
         ]
 
 
 def _renumbered(words: NDArray[np.int32]) -> NDArray[np.int32]:
-    """(B * L,) words counted from 0 in each row: a new one wherever the number changes or a separator stood before."""
+    """(B * L,) words numbered from 0 in each row; a change of number or a separator begins a new word."""
     begins = np.ones(words.shape, np.bool_)
     np.not_equal(words[:, 1:], words[:, :-1], out=begins[:, 1:])
     inside = words >= 0
     begins &= inside
     numbers = np.cumsum(begins, axis=1, dtype=np.int32)
     return np.where(inside, numbers - 1, -1).reshape(-1).astype(np.int32, copy=False)
+
+
+def _bounds(sides: Sequence[NDArray[np.int64]], max_length: int) -> NDArray[np.int64]:
+    """(rows + 1,) the first sentence of each row, and the number of sentences."""
+    count, bounds = len(sides[0]), [0]
+    stops = [np.cumsum(lengths + 1) for lengths in sides]  # with a separator after each sentence
+    while (first := bounds[-1]) < count:
+        before = [int(stop[first - 1]) if first else 0 for stop in stops]
+        # the last sentence of a row has no separator
+        ends = [
+            np.searchsorted(stop, base + max_length + 1, side="right") for stop, base in zip(stops, before, strict=True)
+        ]
+        bounds.append(int(min(ends)))
+    return np.asarray(bounds, np.int64)
+
+
+def _joined(sentences: Sentences, members: NDArray[np.int64], separator: int) -> Sentences:
+    """Join consecutive sentences into rows with separators; `members` (rows,) are the sentences per row, all > 0."""
+    lengths, lasts = sentences.lengths, np.cumsum(members) - 1
+    parted = np.ones(len(lengths), np.int64)  # separators after each sentence
+    parted[lasts] = 0
+    separators = np.cumsum(parted) - parted  # separators before each sentence
+    text = np.arange(lengths.sum()) + np.repeat(separators, lengths)  # (T,) the new position of each subword
+    ids = np.full(len(text) + parted.sum(), separator, np.int32)
+    words = np.full(len(ids), -1, np.int32)
+    ids[text] = sentences.ids.flat
+    own = sentences.words.flat
+    words[text] = np.where(own >= 0, own + np.repeat(_words_before(sentences, members), lengths), -1)
+    sizes = np.add.reduceat(lengths + parted, lasts - members + 1) if len(members) else members
+    return Sentences(Ragged.from_lengths(ids, sizes), Ragged.from_lengths(words, sizes), sentences.language)
+
+
+def _words_before(sentences: Sentences, members: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(n,) words before each sentence in its row."""
+    counts = np.zeros(len(sentences), np.int64)
+    np.maximum.at(counts, sentences.words.rows(), sentences.words.flat + 1)
+    before = np.cumsum(counts) - counts
+    firsts = np.cumsum(members) - members
+    found: NDArray[np.int64] = before - np.repeat(before[firsts], members)
+    return found

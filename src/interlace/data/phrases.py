@@ -1,78 +1,82 @@
-"""Phrases inside the pairs of a corpus and what a phrase table knows of them, in columns beside the pairs.
+"""Phrases of the pairs of a corpus, and their phrase table, stored in columns next to the corpus.
 
-Two ways to choose what stands in for a phrase of the source (and likewise of the target) are served:
+A phrase of the source (and likewise of the target) can be replaced by
 
-    in_pair       what it was extracted with in this very pair: `PhraseStore.take`
-    table_argmax  the table's likeliest translation, wherever it comes from: `PhraseStore.known`
+    in_pair       the phrase it was extracted with in this very pair: `PhraseStore.take`
+    table_argmax  the table's most likely translation, from the whole corpus: `PhraseStore.known`
 
 Extracted phrases are looked up in the table once, in one pass over words and links, and stored: eight bytes a phrase
-pair, four for its spans and four for its row in the table, where scores stand once. A batch then gathers from mapped
-files and needs neither compiled code nor an index in memory. What the table knows is looked up as batches ask for it:
-there are so many such spans that they would take more room than the corpus.
+pair, four for its spans and four for its row in the table, which holds the scores. A batch then gathers from mapped
+files, without compiled code or an index in memory. The table's translations are looked up batch by batch: they would
+take more space than the corpus, because most spans have one.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from interlace.alignment.phrases import phrase_pairs
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
-from interlace.data import KnownPhrases
-from interlace.data._phrases_columns import Finder, all_spans, only
-from interlace.data._phrases_encoded import encode, read, write
-from interlace.data._phrases_table import TABLE, Table
-from interlace.data._shards import SHARD_BYTES, Store, read_meta, write_shards
+from interlace.data import KnownPhrases, Sentences
+from interlace.data.store import SHARD_BYTES, ColumnStore, narrow, read_meta, write_columns
+from interlace.text.lines import must_exist
+from interlace.text.running import running_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
     from interlace.alignment.phrase_table import PhraseIndex, PhraseTable, TableRules
-    from interlace.data import Sentences
-    from interlace.data.aligned import WordAlignments
+    from interlace.data import RowNumbers
+    from interlace.data.alignments import WordAlignments
     from interlace.data.vocab import Vocab
 
 KIND = "phrases"
+_TABLE = "table"  # the folder of the phrase table
+_SIDES = ("source", "target")
+_ENCODED_AT_ONCE = 50_000
 
 
 class PhraseStore:
-    """Phrases of n pairs in a folder; made by `write`, opened by `open`.
+    """Phrases of n pairs in a folder; created by `write`, opened by `open`.
 
-    meta: what the folder's `meta.json` says: languages, word tokenizer, rules, counts.
+    meta: contents of `meta.json`: languages, word tokenizer, rules, counts.
     """
 
-    def __init__(self, folder: Path, meta: Mapping[str, Any], aligned: WordAlignments) -> None:
+    def __init__(self, folder: Path, meta: Mapping[str, Any], alignments: WordAlignments) -> None:
         self.folder = folder
         self.meta = dict(meta)
-        self.aligned = aligned
-        self._store = Store(folder, meta["shards"])
-        self._encoded: tuple[str, tuple[Sentences, Sentences]] | None = None  # and the vocabulary's fingerprint
+        self.alignments = alignments
+        self._store = ColumnStore(folder, meta["shards"])
+        self._encoded: tuple[str, tuple[Sentences, Sentences]] | None = None  # with the vocabulary's fingerprint
 
     @classmethod
-    def open(cls, folder: Path | str, aligned: WordAlignments) -> PhraseStore:
+    def open(cls, folder: Path | str, alignments: WordAlignments) -> PhraseStore:
         """Map the folder into memory.
 
-        aligned: the words and links that it was written from.
+        alignments: those that the phrases were extracted from.
 
         Raises:
-            DataError: the folder is missing, damaged or truncated, or was written from other words.
+            DataError: the folder is missing, damaged or truncated, or was written from other alignments.
         """
         folder = Path(folder)
-        store = cls(folder, read_meta(folder, KIND, None), aligned)
+        store = cls(folder, read_meta(folder, KIND), alignments)
         for what, mine, theirs in (
-            ("languages", tuple(store.meta["languages"]), aligned.languages),
-            ("word_tokenizer", store.meta["word_tokenizer"], aligned.word_tokenizer),
-            ("pairs", len(store), len(aligned)),
-            ("links", store.counts["links"], aligned.counts["links"]),
+            ("languages", tuple(store.meta["languages"]), alignments.languages),
+            ("word tokenizer", store.meta["word_tokenizer"], alignments.word_tokenizer),
+            ("pairs", len(store), len(alignments)),
+            ("links", store.counts["links"], alignments.counts["links"]),
         ):
             if mine != theirs:
                 raise DataError(
-                    f"{folder}: {what} {mine!r}, but {aligned.folder} has {theirs!r}; extract phrases again"
+                    f"{folder}: {what} {mine!r}, but {alignments.folder} has {theirs!r}; extract phrases again"
                 )
         return store
 
@@ -80,49 +84,60 @@ class PhraseStore:
     def write(
         cls,
         folder: Path | str,
-        aligned: WordAlignments,
+        alignments: WordAlignments,
         table: PhraseTable,
         rules: TableRules,
         *,
         shard_bytes: int = SHARD_BYTES,
     ) -> PhraseStore:
-        """Find in one pass the phrases of all pairs that stand in the table, and open the result.
+        """Find the phrases of all pairs that are in the table, in one pass, and open the result.
 
-        table: counted from the same words, so that its types are theirs. rules: by which phrases were extracted.
+        table: counted from the same words, so that both have the same word types.
+        rules: those by which phrases were extracted.
 
         Raises:
-            DataError: the table speaks of other words, or the disk is full.
+            DataError: the table was counted from other words, or the disk is full.
         """
-        if [table.source_types, table.target_types] != list(aligned.types):
-            raise DataError(f"{folder}: the phrase table was counted from other words than those of {aligned.folder}")
-        finder = Finder(table, rules)
+        if [table.source_types, table.target_types] != list(alignments.types):
+            raise DataError(
+                f"{folder}: the phrase table was counted from other words than those of {alignments.folder}"
+            )
+        indexes = (table.index("source"), table.index("target"))
         meta: dict[str, Any] = {
             "kind": KIND,
-            "languages": list(aligned.languages),
-            "word_tokenizer": aligned.word_tokenizer,
+            "languages": list(alignments.languages),
+            "word_tokenizer": alignments.word_tokenizer,
             "rules": rules.dump(),
-            "counts": {"rows": len(aligned), **aligned.counts, "phrases": 0, "table": len(table)},
+            "counts": {"rows": len(alignments), **alignments.counts, "phrases": 0, "table": len(table)},
         }
 
         def columns() -> Iterator[Mapping[str, Ragged]]:
-            for words, found in aligned.chunks():
-                chunk = finder.columns(words, found)
-                meta["counts"]["phrases"] += len(chunk["entries"].flat)
-                yield chunk
+            for words, found in alignments.chunks():
+                sides = (words.source, words.target)
+                lengths = (words.source.lengths, words.target.lengths)
+                spans = phrase_pairs(*lengths, found.links, rules, confidence=found.confidence.flat)
+                source, target = (indexes[side].find(sides[side], spans, 2 * side) for side in (0, 1))
+                rows = table.rows_of(source, target)
+                kept = select_spans(spans, rows >= 0)
+                meta["counts"]["phrases"] += len(kept.flat)
+                yield {
+                    "spans": Ragged(narrow(kept.flat.reshape(-1)), 4 * kept.offsets),
+                    "entries": Ragged(rows[rows >= 0].astype(np.int32), kept.offsets),
+                }
 
         folder = Path(folder)
-        write_shards(folder, columns(), meta, shard_bytes, Table.of(table).write)
-        return cls.open(folder, aligned)
+        write_columns(folder, columns(), meta, shard_bytes, TableColumns.of(table).write)
+        return cls.open(folder, alignments)
 
     @property
     def counts(self) -> dict[str, int]:
-        """`rows`, `links`, `phrases` (in all pairs) and `table` (rows of the phrase table)."""
+        """`rows`, `links`, `phrases` (of all pairs) and `table` (rows of the phrase table)."""
         return dict(self.meta["counts"])
 
     @cached_property
-    def table(self) -> Table:
+    def table(self) -> TableColumns:
         """Phrases and scores, mapped."""
-        return Table.open(self.folder / TABLE)
+        return TableColumns.open(self.folder / _TABLE)
 
     def __len__(self) -> int:
         return len(self._store)
@@ -130,60 +145,76 @@ class PhraseStore:
     def __repr__(self) -> str:
         return f"PhraseStore({str(self.folder)!r}, rows={len(self)}, phrases={self.counts['phrases']})"
 
-    def entries(self, rows: NDArray[Any] | Sequence[int]) -> Ragged:
-        """The row in the table of each phrase pair of the named rows, in the order of `take`."""
-        return self._store.take(("entries",), rows)[0]
-
-    def take(self, rows: NDArray[Any] | Sequence[int]) -> tuple[Ragged, Ragged]:
-        """Phrase pairs of the named rows that stand in the table, and their scores.
+    def take(self, rows: RowNumbers) -> tuple[Ragged, Ragged]:
+        """Return the phrase pairs of the given rows that are in the table, and their scores.
 
         Returns:
-            n rows of half-open word spans (a, b, c, d), int32, sorted, each once.
+            n rows of half-open word spans (a, b, c, d), int32, sorted and unique.
             n rows of (phi(target|source), phi(source|target)), float32.
         """
-        entries = self.entries(rows)
+        entries = self._store.take(("entries",), rows)[0]
         spans = self._store.take(("spans",), rows)[0]
         offsets = entries.offsets
         return Ragged(spans.values.reshape(-1, 4), offsets), Ragged(self.table.phi[entries.values], offsets)
 
-    def known(self, rows: NDArray[Any] | Sequence[int], vocab: Vocab) -> tuple[KnownPhrases, KnownPhrases]:
-        """Spans of the source and of the target that the table knows, with its likeliest translation of each.
+    def known(self, rows: RowNumbers, vocab: Vocab) -> tuple[KnownPhrases, KnownPhrases]:
+        """Return the spans of source and target that are in the table, with the most likely translation of each.
 
-        The first call makes the table's index, and encodes these translations where they are not read from a folder.
+        The first call builds the table's index, and encodes the translations unless `read_encoded` was called.
         """
-        source, target = self.aligned.words(rows)
+        source, target = self.alignments.words(rows)
         encoded = self.encoded(vocab)
         return self._known(0, source, encoded[1]), self._known(1, target, encoded[0])
 
     def encoded(self, vocab: Vocab) -> tuple[Sentences, Sentences]:
-        """Source and target phrases of the table as subwords inside a line; empty where no phrase needs them."""
+        """Return source and target phrases of the table as subwords inside a line; empty if never a translation."""
         if self._encoded is None or self._encoded[0] != vocab.fingerprint:
             table = self.table
             wanted = [np.unique(table.entries[table.best[1 - side], side]) for side in (0, 1)]
-            source, target = (encode(table.phrases[side], wanted[side], side, self.aligned, vocab) for side in (0, 1))
+            source, target = (self._encode(side, wanted[side], vocab) for side in (0, 1))
             self._encoded = (vocab.fingerprint, (source, target))
         return self._encoded[1]
 
     def write_encoded(self, vocab: Vocab, into: Path) -> None:
-        """Write what `encoded` gives into a folder, for `read_encoded`."""
-        write(self.encoded(vocab), into)
+        """Write the result of `encoded`, which takes minutes for millions of phrases, into a folder."""
+        for name, side in zip(_SIDES, self.encoded(vocab), strict=True):
+            np.save(into / f"{name}_ids.npy", side.ids.flat)
+            np.save(into / f"{name}_words.npy", side.words.flat)
+            np.save(into / f"{name}_offsets.npy", side.ids.offsets)
 
     def read_encoded(self, vocab: Vocab, folder: Path) -> None:
-        """From now on take from the folder what `encoded` gives for this vocabulary.
+        """Map the result of `encoded` for this vocabulary from a folder.
 
         Raises:
             DataError: a file is missing or damaged.
         """
-        self._encoded = (vocab.fingerprint, read(folder, self.aligned.languages))
+        sides = []
+        for name, language in zip(_SIDES, self.alignments.languages, strict=True):
+            offsets = _mapped(folder / f"{name}_offsets")
+            ids, words = (Ragged(_mapped(folder / f"{name}_{column}"), offsets) for column in ("ids", "words"))
+            sides.append(Sentences(ids, words, language))
+        self._encoded = (vocab.fingerprint, (sides[0], sides[1]))
 
-    def phrase(self, side: int, number: int) -> list[str]:
-        """The words of a phrase of the table; side 0 is the source."""
-        return [self.aligned.types[side][word] for word in self.table.phrases[side][number]]
+    def _encode(self, side: int, wanted: NDArray[np.int64], vocab: Vocab) -> Sentences:
+        """Return a row per phrase: those with the wanted (sorted) numbers as subwords, all others empty."""
+        phrases, types = self.table.phrases[side], self.alignments.types[side]
+        language, tokenizer = self.alignments.languages[side], self.alignments.word_tokenizer
+        parts = []
+        for start in range(0, len(wanted), _ENCODED_AT_ONCE):
+            some = phrases.take(wanted[start : start + _ENCODED_AT_ONCE])
+            parts.append(vocab.encode_phrases(running_text(some, types, language, tokenizer)))
+        lengths = np.zeros(len(phrases), np.int64)
+        lengths[wanted] = np.concatenate([np.zeros(0, np.int64), *(part.lengths for part in parts)])
+        ids, words = (
+            np.concatenate([np.zeros(0, np.int32), *(getattr(part, name).flat for part in parts)])
+            for name in ("ids", "words")
+        )
+        return Sentences(Ragged.from_lengths(ids, lengths), Ragged.from_lengths(words, lengths), language)
 
     def _known(self, side: int, words: Ragged, others: Sentences) -> KnownPhrases:
         every = all_spans(words, int(self.meta["rules"]["max_phrase_length"]))
         found = self._indexes[side].find(words, every)
-        spans, phrases = only(every, found >= 0), found[found >= 0]
+        spans, phrases = select_spans(every, found >= 0), found[found >= 0]
         best = self.table.best[side][phrases]
         return KnownPhrases(spans, self.table.phi[best, side], others.take(self.table.entries[best, 1 - side]))
 
@@ -193,3 +224,81 @@ class PhraseStore:
 
         source, target = self.table.phrases
         return PhraseIndex(source), PhraseIndex(target)
+
+
+@dataclass(frozen=True)
+class TableColumns:
+    """The columns of a phrase table that batches need: m phrase pairs of S source and T target phrases.
+
+    phrases: S and T rows of int32 word types.
+    entries: (m, 2) int32 (source phrase, target phrase), sorted.
+    phi: (m, 2) float32 (phi(target|source), phi(source|target)).
+    best: (S,) and (T,) int32, the row of the most likely translation of each phrase of a side.
+    """
+
+    phrases: tuple[Ragged, Ragged]
+    entries: NDArray[np.int32]
+    phi: NDArray[np.float32]
+    best: tuple[NDArray[np.int32], NDArray[np.int32]]
+
+    @classmethod
+    def of(cls, table: PhraseTable) -> TableColumns:
+        """Return the columns of a phrase table."""
+        return cls((table.source, table.target), table.entries, table.scores[:, [2, 0]], best_rows(table))
+
+    @classmethod
+    def open(cls, folder: Path) -> TableColumns:
+        """Map the files of `write`.
+
+        Raises:
+            DataError: a file is missing or damaged.
+        """
+        source, target = (Ragged(_mapped(folder / side), _mapped(folder / f"{side}_offsets")) for side in _SIDES)
+        best = (_mapped(folder / "source_best"), _mapped(folder / "target_best"))
+        return cls((source, target), _mapped(folder / "entries"), _mapped(folder / "phi"), best)
+
+    def write(self, into: Path) -> None:
+        """Write a folder `table` of numpy files."""
+        folder = into / _TABLE
+        folder.mkdir()
+        for side, phrases, best in zip(_SIDES, self.phrases, self.best, strict=True):
+            np.save(folder / f"{side}.npy", phrases.flat.astype(np.int32, copy=False))
+            np.save(folder / f"{side}_offsets.npy", phrases.offsets - phrases.offsets[0])
+            np.save(folder / f"{side}_best.npy", best)
+        np.save(folder / "entries.npy", self.entries)
+        np.save(folder / "phi.npy", np.ascontiguousarray(self.phi, np.float32))
+
+
+def best_rows(table: PhraseTable) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the row of the most likely translation of each source phrase, and of each target phrase.
+
+    Ties are broken as in `PhraseTable.best`: by count, then by lexical weight, then by order.
+    """
+    order = np.lexsort((-table.scores[:, 1], -table.counts[:, 2], -table.scores[:, 0], table.entries[:, 1]))
+    targets = table.entries[order, 1]
+    first = np.searchsorted(targets, np.arange(len(table.target)))
+    return table.best.astype(np.int32), order[first].astype(np.int32)
+
+
+def all_spans(words: Ragged, max_length: int) -> Ragged:
+    """Return all half-open spans of at most `max_length` words in each row, sorted."""
+    rest = np.repeat(words.lengths, words.lengths) - words.columns()
+    places, more = np.nonzero(np.arange(max_length) < rest[:, None])
+    starts = words.columns()[places]
+    spans = np.stack([starts, starts + more + 1], axis=1).astype(np.int32)
+    return Ragged.from_lengths(spans, np.bincount(words.rows()[places], minlength=len(words)))
+
+
+def select_spans(spans: Ragged, mask: NDArray[np.bool_]) -> Ragged:
+    """Return the spans of each row where the mask (total,) is true."""
+    return Ragged.from_lengths(spans.flat[mask], np.bincount(spans.rows()[mask], minlength=len(spans)))
+
+
+def _mapped(path: Path) -> NDArray[Any]:
+    """Map the array in `path.npy`; raise a DataError if it is missing or damaged."""
+    path = must_exist(path.with_suffix(".npy"), "part of a phrase store")
+    try:
+        array: NDArray[Any] = np.load(path, mmap_mode="r")
+    except (ValueError, OSError, EOFError) as error:
+        raise DataError(f"{path}: damaged: {error}; extract phrases again") from error
+    return array.view(np.ndarray)

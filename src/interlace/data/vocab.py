@@ -1,22 +1,22 @@
-"""The vocabulary: any Hugging Face tokenizer, or one learnt here, with the word of each subword. Free of torch."""
+"""The vocabulary: any fast Hugging Face tokenizer, or one trained here, with the word of each subword."""
 
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from tokenizers import normalizers
+from tokenizers import Tokenizer, normalizers
 
 from interlace.core.errors import DataError, did_you_mean
-from interlace.data._encoding import encode_stream, encode_with_offsets, phrases_in_context, words_in_context
-from interlace.data._hub import find_tokenizer
-from interlace.data._kinds import ROLES, check_size, repeated, rewriting, sampled_lines, template, untrained
-from interlace.data._special import role_config, special_tokens
-from interlace.data._surfaces import BYTES, surfaces_of
-from interlace.data._targets import targets_of, with_target_languages
+from interlace.core.ragged import Ragged
+from interlace.data import encoding
+from interlace.data.tokenizer_files import find_tokenizer, role_config, special_tokens
+from interlace.data.tokenizer_training import ROLES, normalization_steps, sample_lines, train_tokenizer
 from interlace.text import Text
 from interlace.text.lines import atomic_folder, must_be_replaceable
 from interlace.text.words import WORD_TOKENIZERS
@@ -26,28 +26,58 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
-    from tokenizers import Tokenizer
 
-    from interlace.core.ragged import Ragged
     from interlace.data import Sentences
-    from interlace.data._kinds import Kind
-    from interlace.data._surfaces import Surfaces
-    from interlace.data.extension import Extension
+    from interlace.data.encoding import Surfaces
+    from interlace.data.tokenizer_training import TokenizerKind
     from interlace.text.normalise import Normalise
     from interlace.text.words import WordTokenizer
 
-SAMPLE_LINES = 2_000_000
-_DECIDE_IDS = ("model", "normalizer", "pre_tokenizer", "added_tokens")
+MAX_LINES = 2_000_000
+_ID_PARTS = ("model", "normalizer", "pre_tokenizer", "added_tokens")  # the parts of a tokenizer that determine ids
+_TARGET = re.compile(r"<2([^<>\s]+)>")
+# Keys of a loaded configuration that describe how it was built; the saved tokenizer.json replaces them.
+_REBUILT = {"tokenizer_class", "auto_map", "added_tokens_decoder", "fix_mistral_regex", "name_or_path", "backend"}
+
+
+@dataclass(frozen=True)
+class Extension:
+    """The subwords that a vocabulary has beyond the one it extends.
+
+    base: size of the extended vocabulary; the new subwords have the ids from there on.
+    pieces: a row per new subword of the old ids that spell it; empty if the old ones cannot.
+    """
+
+    base: int
+    pieces: Ragged
+
+    FILE = "extension.json"
+
+    @property
+    def size(self) -> int:
+        """Size of the vocabulary with its extension."""
+        return self.base + len(self.pieces)
+
+    def save(self, folder: Path) -> None:
+        """Write it into the folder of the tokenizer."""
+        data = {"base": self.base, "pieces": [row.tolist() for row in self.pieces]}
+        (folder / self.FILE).write_text(json.dumps(data) + "\n", encoding="utf-8")
+
+    @classmethod
+    def open(cls, folder: Path) -> Extension:
+        """Read the file of `save`."""
+        data = json.loads((folder / cls.FILE).read_text(encoding="utf-8"))
+        return cls(int(data["base"]), Ragged.of(data["pieces"], dtype=np.int32))
 
 
 class Vocab:
-    """Subwords, their ids, and the special ones by role.
+    """A tokenizer with its special tokens by role.
 
     size: one more than the highest id.
     special_ids: ids that are never predicted or drawn: the tokenizer's special tokens.
-    regular_ids: ids that text is made of: everything that is neither special nor added.
-    separator_ids: ids that stand between the two sides of a row, in the tokenizer's own template.
-    extension: what it has beyond another vocabulary, by which a checkpoint's tables grow (`data.extension`).
+    regular_ids: ids of text: all that are neither special nor added.
+    separator_ids: ids between the two sides of a row in the tokenizer's template.
+    extension: the subwords beyond another vocabulary, by which a checkpoint's embeddings are extended.
     """
 
     def __init__(
@@ -72,7 +102,7 @@ class Vocab:
         self.size = int(known[-1]) + 1
         self.special_ids: NDArray[np.int64] = np.array(sorted(special_ids), np.int64)
         self.regular_ids: NDArray[np.int64] = np.setdiff1d(known, [*added, *special_ids])
-        self.separator_ids = self._glue()
+        self.separator_ids = self._separator()
 
     @classmethod
     def learn(
@@ -81,31 +111,27 @@ class Vocab:
         size: int,
         *,
         alpha: float = 0.5,
-        kind: Kind = "byte-bpe",
-        sample_lines: int = SAMPLE_LINES,
+        kind: TokenizerKind = "byte-bpe",
+        max_lines: int = MAX_LINES,
         seed: int = 0,
     ) -> Vocab:
-        """Learn one vocabulary over languages, whose lines are sampled with q ~ p^alpha.
+        """Train a vocabulary on several languages, whose lines are sampled with q ~ p^alpha.
 
-        The sampling is Conneau & Lample's (2019, section 3.1). Each language is read once and at most `sample_lines`
-        of its lines are held in memory. Little text may give fewer subwords than `size`.
+        The sampling is Conneau & Lample's (2019, section 3.1). Each language is read once and at most `max_lines` of
+        its lines are held in memory. Little text may give fewer subwords than `size`.
 
         Raises:
-            DataError: `size` does not hold the alphabet, or a language has no lines.
+            DataError: `size` is less than the alphabet needs, or a language has no lines.
         """
-        drawn = sampled_lines(lines_by_language, alpha, sample_lines, seed)
-        check_size(kind, size, (line for _, lines, _ in drawn for line in lines))
-        tokenizer, trainer = untrained(kind, size)
-        tokenizer.train_from_iterator(repeated(drawn), trainer)
-        tokenizer.post_processor = template()
-        return cls(tokenizer, ROLES, {}, f"{kind} of {', '.join(lines_by_language)}")
+        sampled = sample_lines(lines_by_language, alpha, max_lines, seed)
+        return cls(train_tokenizer(kind, size, sampled), ROLES, {}, f"{kind} of {', '.join(lines_by_language)}")
 
     @classmethod
     def load(cls, name: str | Path) -> Vocab:
-        """A tokenizer from its folder or from the Hugging Face hub.
+        """Load a tokenizer from its folder or from the Hugging Face hub.
 
         Raises:
-            DataError: there is none, it is damaged, or it lacks the tokens that begin, end and pad a row.
+            DataError: there is none, it is damaged, or it has no token that begins, ends or pads a row.
         """
         tokenizer, config = find_tokenizer(str(name))
         special = special_tokens(tokenizer, config)
@@ -114,51 +140,61 @@ class Vocab:
         return cls(tokenizer, special, config, str(name))
 
     def with_normalization(self, normalise: Normalise) -> Vocab:
-        """The same, with lower-casing, accent removal and NFKC done by the tokenizer itself.
+        """Return the vocabulary with lower-casing, accent removal and NFKC done by the tokenizer itself.
 
-        So text of tasks, and whoever opens the exported tokenizer, get what training text got. Romanian letters are a
-        matter of one language, which a tokenizer does not know: they are rewritten in training text alone.
+        Then text of tasks, and users of the exported tokenizer, get the normalization of the training text. The rules
+        for Romanian letters apply to training text only, because a tokenizer does not know the language.
         """
-        steps = rewriting(normalise)
+        steps = normalization_steps(normalise)
         if not steps:
             return self
-        tokenizer = type(self.tokenizer).from_str(self.tokenizer.to_str())
+        tokenizer = _copy(self.tokenizer)
         own = tokenizer.normalizer
         tokenizer.normalizer = normalizers.Sequence([*steps, *([] if own is None else [own])])
         return Vocab(tokenizer, self._special, self._config, self.name, self.extension)
 
-    def with_tokenizer(self, tokenizer: Tokenizer, extension: Extension) -> Vocab:
-        """The same roles and configuration around a tokenizer with more subwords."""
+    def with_tokenizer(self, tokenizer: Tokenizer, extension: Extension | None) -> Vocab:
+        """Return the vocabulary with a tokenizer that has more subwords."""
         return Vocab(tokenizer, self._special, self._config, self.name, extension)
 
     def with_target_languages(self, languages: Sequence[str]) -> Vocab:
-        """The same with a special subword `<2de>` for each of `languages` that has none yet, after all others.
+        """Return the vocabulary with a target-language token `<2de>` for each of `languages`, after all other ids.
 
-        A translation model's decoder reads it first, and writes that language. `extension` tells of the new ones.
+        It is the first token that a translation model's decoder reads. It is a special added token, so that `decode`
+        removes it and no objective predicts or draws it.
 
         Raises:
-            DataError: the tokenizer does not number new subwords after its own.
+            DataError: the tokenizer does not append new subwords to its ids.
         """
-        new = [language for language in dict.fromkeys(languages) if language not in self.targets]
-        return self.with_tokenizer(*with_target_languages(self, new)) if new else self
+        names = [f"<2{language}>" for language in dict.fromkeys(languages) if language not in self.targets]
+        if not names:
+            return self
+        tokenizer = _copy(self.tokenizer)
+        tokenizer.add_special_tokens(names)
+        ids = [tokenizer.token_to_id(name) for name in names]
+        if ids != list(range(self.size, self.size + len(names))):
+            raise DataError(f"{self.name}: this tokenizer cannot be extended: {names[0]} gets the id {ids[0]}")
+        before = self.extension or Extension(self.size, Ragged.of([], dtype=np.int32))
+        pieces = Ragged.from_lengths(before.pieces.flat, [*before.pieces.lengths, *(0 for _ in names)])
+        return self.with_tokenizer(tokenizer, Extension(before.base, pieces))
 
     def save(self, folder: Path | str) -> None:
-        """Write a folder that `Vocab.load` and plain `AutoTokenizer.from_pretrained` open with the same ids.
+        """Write a folder that `Vocab.load` and `AutoTokenizer.from_pretrained` open with the same ids.
 
         Raises:
-            DataError: the folder holds something that is no tokenizer, or the disk is full.
+            DataError: the folder holds something other than a tokenizer, or the disk is full.
         """
         must_be_replaceable(folder, "tokenizer.json", "tokenizer")
         with atomic_folder(folder) as partial:
             self.save_files(partial)
 
     def save_files(self, folder: Path) -> None:
-        """Write the tokenizer's files into a folder that holds other things too, such as a model."""
+        """Write the tokenizer's files into a folder with other files, such as a model's."""
         kept = {key: value for key, value in self._config.items() if key not in _REBUILT}
         config = {
             **kept,
             **role_config(self._special),
-            # The class that takes tokenizer.json as it is; model-specific ones rebuild their own around its vocabulary.
+            # This class uses tokenizer.json as it is; model-specific ones build another tokenizer from its vocabulary.
             "tokenizer_class": "PreTrainedTokenizerFast",
             "clean_up_tokenization_spaces": False,
         }
@@ -169,120 +205,125 @@ class Vocab:
 
     @property
     def pad(self) -> int:
-        """Fills rows up."""
+        """The id that pads rows."""
         return self._id("pad")
 
     @property
     def begin(self) -> int:
-        """Begins a row (`cls`, else `bos`)."""
+        """The id that begins a row (`cls`, else `bos`)."""
         return self._id("begin")
 
     @property
     def end(self) -> int:
-        """Ends a row (`sep`, else `eos`)."""
+        """The id that ends a row (`sep`, else `eos`)."""
         return self._id("end")
 
     @property
     def mask(self) -> int:
-        """Stands in the place of masked subwords."""
+        """The id that replaces masked subwords."""
         return self._id("mask")
 
     @property
     def unk(self) -> int:
-        """Stands for what the vocabulary cannot spell."""
+        """The id of text that the vocabulary cannot spell."""
         return self._id("unk")
 
     @cached_property
     def targets(self) -> dict[str, int]:
-        """Language -> id of the special subword that asks for it, `<2de>`; empty where there are none."""
-        return targets_of(self.tokenizer)
+        """Language -> id of its target-language token `<2de>`, in order of ids."""
+        added = sorted(self.tokenizer.get_added_tokens_decoder().items())
+        found = {number: _TARGET.fullmatch(token.content) for number, token in added if token.special}
+        return {match[1]: number for number, match in found.items() if match}
 
     def target(self, language: str) -> int:
-        """The special subword that asks for a language.
+        """Return the target-language token of a language.
 
         Raises:
             DataError: there is none; names the languages that have one.
         """
         if language not in self.targets:
-            there = f"it has them for {', '.join(self.targets)}" if self.targets else "it has none"
+            known = f"it has them for {', '.join(self.targets)}" if self.targets else "it has none"
             hint = did_you_mean(language, self.targets)
-            near = hint if "did you mean" in hint else ""  # they are all named before
-            raise DataError(f"the vocabulary has no subword that asks for {language!r}; {there}{near}")
+            near = hint if "did you mean" in hint else ""  # the other hint would repeat the list
+            raise DataError(f"the vocabulary has no target-language token for {language!r}; {known}{near}")
         return self.targets[language]
 
     @cached_property
     def fingerprint(self) -> str:
-        """Two vocabularies with the same fingerprint give the same ids to every line, and the same special ids."""
+        """A hash of all that determines ids: vocabularies with the same fingerprint encode every line alike."""
         # Scores of a unigram model are read back from JSON with a last digit that may differ.
         state = json.loads(self.tokenizer.to_str(), parse_float=lambda text: f"{float(text):.6g}")
-        parts = {key: state[key] for key in _DECIDE_IDS} | {"special": self._ids}
+        parts = {key: state[key] for key in _ID_PARTS} | {"special": self._ids}
         data = json.dumps(parts, sort_keys=True, ensure_ascii=False)
         return blake2b(data.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
     @cached_property
     def surfaces(self) -> Surfaces:
-        """What each id spells."""
-        return surfaces_of(self.tokenizer)
+        """The spelling of each id."""
+        return encoding.surfaces_of(self.tokenizer)
 
     def __repr__(self) -> str:
         return f"Vocab({self.name!r}, size={self.size}, fingerprint={self.fingerprint[:8]})"
 
     def tokens(self, ids: Iterable[int] | NDArray[Any]) -> list[str]:
-        """Subwords as people read them: `▁` for a blank, `<e0 a4>` for bytes that are no whole character."""
+        """Return readable subwords: `▁` for a blank, `<e0 a4>` for bytes that are not a whole character."""
         names = [self.tokenizer.id_to_token(int(number)) or f"<{int(number)}>" for number in ids]
         return [_readable(name) for name in names] if self.surfaces.by_bytes else names
 
     def decode(self, ids: Iterable[int] | NDArray[Any]) -> str:
-        """Text of subwords, specials left out."""
+        """Return the text of subwords without special tokens."""
         text: str = self.tokenizer.decode([int(number) for number in ids], skip_special_tokens=True)
         return text
 
     def encode(
         self, lines: Sequence[str], word_tokenizer: WordTokenizer | str = "blanks", language: str = ""
     ) -> Sentences:
-        """Subwords of plain lines and the word of each, as `word_tokenizer` finds words; see `interlace.text.subwords`."""
-        word_tokenizer = WORD_TOKENIZERS.build(word_tokenizer) if isinstance(word_tokenizer, str) else word_tokenizer
-        return self.encode_text(
-            Text(language, list(lines), word_tokenizer.of(language).split(lines), word_tokenizer.name)
-        )
+        """Return the subwords of plain lines and the word of each; see `interlace.text.subwords`."""
+        tokenizer = WORD_TOKENIZERS.build(word_tokenizer) if isinstance(word_tokenizer, str) else word_tokenizer
+        return self.encode_text(Text(language, list(lines), tokenizer.of(language).split(lines), tokenizer.name))
 
     def encode_text(self, text: Text) -> Sentences:
-        """Subwords of a text's lines and which of its words each belongs to."""
-        return next(encode_stream(self.tokenizer, self.surfaces, iter([text])))
+        """Return the subwords of a text's lines and the word of each."""
+        return next(self.encode_texts([text]))
 
     def encode_texts(self, texts: Iterable[Text]) -> Iterator[Sentences]:
-        """The same for chunk after chunk; a thread encodes the next one while this one is turned into arrays."""
-        return encode_stream(self.tokenizer, self.surfaces, iter(texts))
+        """Yield the same for each chunk; a thread encodes the next one meanwhile."""
+        return encoding.encode_stream(self.tokenizer, self.surfaces, iter(texts))
 
     def encode_with_offsets(self, text: Text) -> tuple[Sentences, Ragged]:
-        """The same, and a row a line of the (start, end) characters of each subword, without white space around."""
-        return encode_with_offsets(self.tokenizer, self.surfaces, text)
+        """Return the subwords, and a row per line of their (start, end) characters without white space around."""
+        return encoding.encode_with_offsets(self.tokenizer, self.surfaces, text)
+
+    def encode_words_apart(self, text: Text) -> Sentences:
+        """Return the subwords of each line, encoded so that no subword holds the beginning of two words."""
+        return encoding.encode_words_apart(self.tokenizer, self.surfaces, text)
 
     def encode_words(self, words: Sequence[str]) -> Ragged:
-        """A row a word of its subwords as they stand inside a line, after another word."""
-        return words_in_context(self.tokenizer, self.surfaces, words)
+        """Return a row per word of its subwords inside a line, after another word."""
+        spans = Ragged.of([[(0, len(word))] if word else [] for word in words], width=2)
+        return self.encode_phrases(Text("", list(words), spans)).ids
 
     def encode_phrases(self, phrases: Text) -> Sentences:
-        """The same for phrases, a line each that begins with its first word; with the word of each subword."""
-        return phrases_in_context(self.tokenizer, self.surfaces, phrases)
+        """Return the subwords of phrases, lines that begin with a word, inside a line after another word."""
+        return encoding.encode_phrases(self.tokenizer, self.surfaces, phrases)
 
     def _id(self, role: str) -> int:
         if role not in self._ids:
             raise DataError(f"tokenizer {self.name!r} has no {role} token, which is needed here")
         return self._ids[role]
 
-    def _glue(self) -> tuple[int, ...]:
-        """What the template puts between two sides; one end token where it has no template for pairs."""
+    def _separator(self) -> tuple[int, ...]:
+        """Return the ids that the template puts between two sides; one end token if it has no template for pairs."""
         sides = (row := self.tokenizer.encode("a", "b")).sequence_ids
         if 0 in sides and 1 in sides:
-            glue = tuple(row.ids[len(sides) - sides[::-1].index(0) : sides.index(1)])
-            if glue:
-                return glue
+            found = tuple(row.ids[len(sides) - sides[::-1].index(0) : sides.index(1)])
+            if found:
+                return found
         return (self.end,)
 
 
-_REBUILT = {"tokenizer_class", "auto_map", "added_tokens_decoder", "fix_mistral_regex", "name_or_path", "backend"}
-"""Keys of a loaded configuration that describe how it was built, which tokenizer.json now says alone."""
+def _copy(tokenizer: Tokenizer) -> Tokenizer:
+    return Tokenizer.from_str(tokenizer.to_str())
 
 
 def _id_of(tokenizer: Tokenizer, token: str) -> int:
@@ -293,10 +334,10 @@ def _id_of(tokenizer: Tokenizer, token: str) -> int:
 
 
 def _readable(name: str) -> str:
-    """A byte-level name as text."""
-    if not all(character in BYTES for character in name):
+    """Return a byte-level name as text."""
+    if not all(character in encoding.BYTES for character in name):
         return name
-    data = bytes(BYTES[character] for character in name)
+    data = bytes(encoding.BYTES[character] for character in name)
     try:
         return data.decode("utf-8").replace(" ", "▁")
     except UnicodeDecodeError:

@@ -14,7 +14,7 @@ from statistics import mean, stdev
 from typing import TYPE_CHECKING, Any
 
 from interlace.data.cache import content_key
-from interlace.data.parallel import ParallelCorpus
+from interlace.data.corpus import ParallelCorpus
 from interlace.experiments.recipe import Recipe, directions, tokenizer_of
 from interlace.experiments.sections import AlignSettings
 from interlace.experiments.word_alignment import needs

@@ -9,7 +9,7 @@ import numpy as np
 
 from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError, SettingsError
-from interlace.data.parallel import ParallelCorpus
+from interlace.data.corpus import ParallelCorpus
 from interlace.objectives import Resources
 from interlace.objectives._lexicons import Dictionary
 from interlace.tasks.common.files import FileQuery, find_file
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from interlace.core.ragged import Ragged
     from interlace.data import Pairs
-    from interlace.data.aligned import WordAlignments
+    from interlace.data.alignments import WordAlignments
     from interlace.experiments.prepare import AnyCorpus, Materials
     from interlace.experiments.recipe import Recipe
     from interlace.models.families import Traits
@@ -213,9 +213,9 @@ _FEWEST, _MOST = 5, 14  # words of a side that make a picture worth drawing, and
 def sample_links(corpora: Mapping[str, AnyCorpus], pairs: int = 2) -> list[dict[str, Any]]:
     """Words, links and confidences of the first pairs of middling length; nothing of corpora without links."""
     found = {
-        name: corpus.aligned
+        name: corpus.alignments
         for name, corpus in corpora.items()
-        if isinstance(corpus, ParallelCorpus) and corpus.aligned is not None
+        if isinstance(corpus, ParallelCorpus) and corpus.alignments is not None
     }
     return [sample for name, aligned in found.items() for sample in _samples(name, aligned, pairs)]
 

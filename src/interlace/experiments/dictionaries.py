@@ -17,7 +17,7 @@ from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError, RunError, SettingsError, did_you_mean
 from interlace.core.names import file_in
 from interlace.data.cache import cached
-from interlace.data.parallel import ParallelCorpus
+from interlace.data.corpus import ParallelCorpus
 from interlace.embeddings import WordVectors, languages_in
 from interlace.embeddings._induced import induced
 from interlace.experiments.word_alignment import linked, version

@@ -20,7 +20,7 @@ from interlace.core.errors import DataError, InterlaceError, SettingsError
 from interlace.core.ragged import Ragged
 from interlace.core.schedules import value_at, values_of
 from interlace.data import Sentences
-from interlace.data._kinds import ROLES, word_level_tokenizer
+from interlace.data.tokenizer_training import ROLES, word_level_tokenizer
 from interlace.data.vocab import Vocab
 from interlace.experiments._deriving_check import hindrances
 from interlace.experiments.recipe import tokenizer_of

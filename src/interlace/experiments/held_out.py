@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from accelerate.utils import gather_object
 
+from interlace.data.corpus import ParallelCorpus
 from interlace.data.packing import Streams
-from interlace.data.parallel import ParallelCorpus
 from interlace.experiments.prepare import sides_of
 from interlace.experiments.recipe import JUDGES, directions, longest_learnt
 from interlace.objectives import Resources

@@ -9,10 +9,9 @@ import numpy as np
 
 from interlace.core.errors import DataError, SettingsError
 from interlace.data import Pairs
-from interlace.data.filled import PackedSentences, side_lengths
+from interlace.data.corpus import ParallelCorpus
 from interlace.data.layout import SPECIALS
-from interlace.data.packing import Streams
-from interlace.data.parallel import ParallelCorpus
+from interlace.data.packing import PackedSentences, Streams
 from interlace.data.sampling import BucketPlan, StreamPlan
 from interlace.experiments.dictionaries import lexicons_of
 from interlace.experiments.prepare import sides_of
@@ -106,14 +105,14 @@ def _plan(recipe: Recipe, objective: Objective, materials: Materials, corpus: st
             raise DataError(f"corpus {corpus!r} holds less than one row of {objective.max_length} subwords")
         return StreamedBatches(streams, StreamPlan(len(streams), budget, objective.max_length, recipe.seed, number))
     rows = _fitting(objective, corpus, data, objective.max_length - SPECIALS) if objective.drops_long else None
-    sides = side_lengths(data) if rows is None else [side[rows] for side in side_lengths(data)]
+    sides = data.side_lengths if rows is None else [side[rows] for side in data.side_lengths]
     costs = objective.pair_costs(*sides) if len(sides) == 2 else objective.sentence_costs(*sides)
     return BucketedBatches(data, BucketPlan(costs, budget, seed=recipe.seed, corpus=number), rows)
 
 
 def _fitting(objective: Objective, corpus: str, data: Any, room: int) -> NDArray[np.int64] | None:
     """The rows whose every side fits into so many subwords; None: all of them."""
-    fits = np.logical_and.reduce([side <= room for side in side_lengths(data)])
+    fits = np.logical_and.reduce([side <= room for side in data.side_lengths])
     if fits.all():
         return None
     about = f"{len(fits) - fits.sum():,} of {len(fits):,} rows of {corpus!r} are longer than {room} subwords"

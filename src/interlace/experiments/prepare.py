@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 from interlace.core.errors import DataError
 from interlace.data.build import build_corpus
 from interlace.data.cache import cached, content_key
-from interlace.data.corpus import Corpus
-from interlace.data.extension import Extension, extended
-from interlace.data.parallel import ParallelCorpus
-from interlace.data.vocab import Vocab
+from interlace.data.corpus import Corpus, ParallelCorpus
+from interlace.data.extension import extend_vocab
+from interlace.data.vocab import Extension, Vocab
 from interlace.experiments._text import filters_of, text_key, training_lines, training_pairs, words_key
 from interlace.experiments.deriving import derived_key, with_derived
 from interlace.experiments.recipe import tokenizer_of
@@ -159,11 +158,11 @@ def _extended(recipe: Recipe, root: Path, vocab: Vocab) -> Vocab:
 
     def build(into: Path) -> None:
         log.info("learning %d more subwords for %s", settings.extend, vocab.name)
-        grown = extended(
+        grown = extend_vocab(
             vocab,
             languages(),
             settings.extend,
-            least=settings.extend_min_count,
+            min_count=settings.extend_min_count,
             alpha=settings.alpha,
             seed=settings.seed,
         )

@@ -202,7 +202,9 @@ def _observers(
     return [*observers, CheckpointCallback(folder, train.checkpoint_every, train.keep, training, progress, evaluation)]
 
 
-def _measuring(training: Training, rows: list[HeldOutBatches], scored: DevScores | None) -> Callable[[], dict[str, float]]:
+def _measuring(
+    training: Training, rows: list[HeldOutBatches], scored: DevScores | None
+) -> Callable[[], dict[str, float]]:
     """What measures the model as it is: perplexities, its dictionaries, and translations where the run goes by them."""
     accelerator = training.accelerator
     backbone = accelerator.unwrap_model(training.model).backbone

@@ -23,7 +23,7 @@ from interlace.alignment import WordPairs
 from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.phrase_table import PhraseTable, TableRules
 from interlace.core.errors import DataError, SettingsError, did_you_mean
-from interlace.data.aligned import WordAlignments
+from interlace.data.alignments import WordAlignments
 from interlace.data.cache import cached, content_key
 from interlace.data.inspection.tokenised import is_untokenized
 from interlace.data.phrases import PhraseStore
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from interlace.aligners import Aligner, FittedAligner
     from interlace.core.progress import Progress
     from interlace.core.ragged import Ragged
-    from interlace.data.parallel import ParallelCorpus
+    from interlace.data.corpus import ParallelCorpus
     from interlace.data.vocab import Vocab
     from interlace.experiments.recipe import CorpusGroup, Recipe
     from interlace.text import TextPairs
@@ -129,7 +129,7 @@ def _encode(store: PhraseStore, vocab: Vocab) -> None:
     """Have the phrases of the table encoded once for a vocabulary."""
 
     def build(into: Path) -> None:
-        log.info("encoding the phrases of %s", "-".join(store.aligned.languages))
+        log.info("encoding the phrases of %s", "-".join(store.alignments.languages))
         store.write_encoded(vocab, into)
 
     key = {"phrases": store.folder.name, "vocab": vocab.fingerprint}

@@ -27,7 +27,7 @@ from torch import Tensor, nn
 from transformers import AutoModelForCausalLM
 
 from interlace.core.errors import CheckpointError, SettingsError
-from interlace.data._special import without_code
+from interlace.data.tokenizer_files import without_code
 from interlace.models.attention import attention_arguments
 from interlace.models.checkpoint_files import quiet
 from interlace.models.families import family_of, traits_of

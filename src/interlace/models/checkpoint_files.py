@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from interlace.core.errors import CheckpointError, DataError, did_you_mean
-from interlace.data._hub import fetch, no_prompts
-from interlace.data._special import without_code
+from interlace.data.tokenizer_files import download, no_prompts, without_code
 from interlace.models.families import MODEL_TYPES, SEQ2SEQ
 
 if TYPE_CHECKING:
@@ -128,7 +127,7 @@ def _nearest(path: Path) -> str:
 
 def _fetch(name: str, path: Path) -> Path:
     try:
-        return fetch(name, ["*.json", "*.safetensors", "*.txt", "*.model"])
+        return download(name, ["*.json", "*.safetensors", "*.txt", "*.model"])
     except DataError as error:
         hint = near if "did you mean" in (near := _nearest(path)) else ""
         raise CheckpointError(f"{error}{hint}") from error

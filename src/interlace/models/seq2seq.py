@@ -34,7 +34,7 @@ import torch
 
 from interlace.core.errors import CheckpointError, SettingsError
 from interlace.core.randomness import Purpose, torch_seed
-from interlace.data._special import without_code
+from interlace.data.tokenizer_files import without_code
 from interlace.models import checkpoint_files
 from interlace.models.attention import install_kernels
 from interlace.models.backbone import Backbone, cast, freeze_unused_bias

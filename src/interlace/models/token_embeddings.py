@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor
 
-    from interlace.data.extension import Extension
-    from interlace.data.vocab import Vocab
+    from interlace.data.vocab import Extension, Vocab
     from interlace.models.backbone import Backbone
     from interlace.models.settings import ModelSettings
 

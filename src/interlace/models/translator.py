@@ -279,7 +279,7 @@ def _verbatim(vocab: Vocab) -> Vocab:
     """The vocabulary, but that a `</s>` or `<2de>` that stands in a line is text like any other."""
     tokenizer = type(vocab.tokenizer).from_str(vocab.tokenizer.to_str())
     tokenizer.encode_special_tokens = True
-    return vocab.with_tokenizer(tokenizer, vocab.extension)  # type: ignore[arg-type] # none is fine
+    return vocab.with_tokenizer(tokenizer, vocab.extension)
 
 
 def batches(lengths: NDArray[np.int64], tokens: int, rows: int) -> Iterator[NDArray[np.int64]]:

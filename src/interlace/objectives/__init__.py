@@ -186,7 +186,7 @@ class Objective(Settings, ABC):
     def packed_length(self, vocab: Vocab) -> int | None:  # noqa: ARG002 - most rows are not filled
         """Subwords of a side of a row that whole sentences, or whole pairs, fill one after another; None: they do not.
 
-        See `interlace.data.filled`.
+        See `interlace.data.packing`.
         """
         return None
 

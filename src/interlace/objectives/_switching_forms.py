@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from interlace.data._surfaces import Surfaces
+    from interlace.data.encoding import Surfaces
     from interlace.data.vocab import Vocab
 
 _BLANKS = ("▁", " ", "Ġ")

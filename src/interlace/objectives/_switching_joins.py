@@ -18,7 +18,7 @@ from interlace.text.scripts import UNSPACED, is_unspaced, scripts_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from interlace.data._surfaces import Surfaces
+    from interlace.data.encoding import Surfaces
 
     Characters = NDArray[np.int8]
 

@@ -19,8 +19,7 @@ from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.core.settings import Settings
 from interlace.data import KnownPhrases, Sentences
-from interlace.data._phrases_columns import all_spans, only
-from interlace.data._phrases_table import Table
+from interlace.data.phrases import TableColumns, all_spans, select_spans
 from interlace.objectives._switching import KINDS, MONOLINGUAL, Choices, Switching, all_borders, switch
 from interlace.objectives._switching_text import LineWriter
 from interlace.text.running import running_text
@@ -169,8 +168,8 @@ class SwitchedText:
         return self.table.index("source"), self.table.index("target")
 
     @cached_property
-    def _columns(self) -> Table:
-        return Table.of(self.table)
+    def _columns(self) -> TableColumns:
+        return TableColumns.of(self.table)
 
     def _choices(self, words: WordPairs, links: Ragged) -> tuple[Choices, tuple[list[str], list[str]]]:
         """What may be switched, and the text of what the table knows."""
@@ -185,7 +184,7 @@ class SwitchedText:
             index.find(side, spans, 2 * at) for at, (index, side) in enumerate(zip(self._indexes, sides, strict=True))
         ]
         rows = self.table.rows_of(*numbers)
-        held = only(spans, rows >= 0)
+        held = select_spans(spans, rows >= 0)
         phi = np.ascontiguousarray(self.table.scores[rows[rows >= 0]][:, [2, 0]])
         return Choices(counts, held, phi, all_borders(counts)), ([], [])
 
@@ -201,7 +200,9 @@ class SwitchedText:
         texts = running_text(phrases, spellings, language, words.word_tokenizer).lines
         chosen = phrases.take(numbers)
         places = Ragged(chosen.columns().astype(np.int32), chosen.offsets)
-        known = KnownPhrases(only(every, found >= 0), table.phi[rows, side], Sentences(chosen, places, language))
+        known = KnownPhrases(
+            select_spans(every, found >= 0), table.phi[rows, side], Sentences(chosen, places, language)
+        )
         return known, [texts[number] for number in numbers.tolist()]
 
 

@@ -18,7 +18,6 @@ from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.data import Sentences
-from interlace.data.apart import concatenated
 from interlace.data.layout import sentence_layout
 from interlace.objectives import Batch, BoolOrAuto, Resources, encoder_inputs, resolve_language_ids
 from interlace.objectives._smoothed import MOST_LOGITS
@@ -265,7 +264,7 @@ class SpelledSentences(Sentences):
 def encode_spelled(texts: Iterable[Text], vocab: Vocab) -> SpelledSentences:
     """Encode all chunks into one column."""
     parts = [vocab.encode_with_offsets(text) for text in texts]
-    sentences, spans = concatenated([one for one, _ in parts]), Ragged.concatenate([each for _, each in parts])
+    sentences, spans = Sentences.concatenate([one for one, _ in parts]), Ragged.concatenate([each for _, each in parts])
     return SpelledSentences(sentences.ids, sentences.words, sentences.language, _added_characters(spans))
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from interlace.core.errors import DataError
-from interlace.data.apart import concatenated
+from interlace.data import Sentences
 from interlace.data.filters._sides import on_all_sides, sides
 from interlace.readers import READERS
 from interlace.readers.hub import is_hub
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from interlace.data import Sentences
     from interlace.data.vocab import Vocab
     from interlace.readers import Reader
     from interlace.tasks.common.files import FilePart, FileQuery
@@ -144,7 +143,7 @@ def log_notes(task: str, path: Path, notes: Iterable[Mapping[str, int]]) -> None
 
 def encode(texts: Iterable[Text], vocab: Vocab) -> Sentences:
     """Encode all chunks into one column."""
-    return concatenated(list(vocab.encode_texts(texts)))
+    return Sentences.concatenate(list(vocab.encode_texts(texts)))
 
 
 # ---- contamination ----

@@ -20,8 +20,8 @@ from pydantic import Field
 
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
-from interlace.data._places import subwords_in_span
-from interlace.data.apart import concatenated
+from interlace.data import Sentences
+from interlace.data.encoding import subwords_in_span
 from interlace.data.layout import pair_layout
 from interlace.data.questions import Questions, Windows, windows
 from interlace.objectives import Batch, Prepared, Term
@@ -198,7 +198,7 @@ def encode_questions(chunks: Sequence[TextPairs], vocab: Vocab) -> Questions:
     owners = np.array([numbers[line] for chunk in chunks for line in chunk.source.lines], np.int64)
     return Questions(
         questions=encode((chunk.target for chunk in chunks), vocab),
-        passages=concatenated([sentences for sentences, _ in parts]),
+        passages=Sentences.concatenate([sentences for sentences, _ in parts]),
         owners=owners,
         spans=subwords_in_span(characters, owners, np.array(places, np.int32).reshape(-1, 2)),
         characters=characters,

@@ -15,7 +15,7 @@ import numpy as np
 
 from interlace.core.errors import DataError, did_you_mean
 from interlace.core.ragged import Ragged
-from interlace.data.apart import concatenated, encode_words_apart
+from interlace.data import Sentences
 from interlace.data.layout import sentence_layout
 from interlace.objectives import Batch
 from interlace.scores.examples import Examples, identity_of
@@ -140,7 +140,7 @@ class TaggingTask(FineTuneTask):
 
 def encode_tagged(chunks: Chunks[Text], vocab: Vocab) -> Any:
     """Encode all sentences so that no subword belongs to two words."""
-    return concatenated([encode_words_apart(chunk, vocab) for _, chunk in chunks])
+    return Sentences.concatenate([vocab.encode_words_apart(chunk) for _, chunk in chunks])
 
 
 def hits_by_sentence(predictions: Ragged, gold: Ragged) -> Examples:

@@ -1,9 +1,9 @@
-"""Words and word links of the pairs of a corpus, in a folder of their own: they know nothing of a vocabulary.
+"""Words and word alignments of a corpus's pairs, stored without a vocabulary.
 
-So another vocabulary needs no new alignment, and another alignment no new corpus. A row stands for the same pair as
-the row of a `ParallelCorpus` that was read from the same files; see `ParallelCorpus.with_alignments`.
+So a new vocabulary needs no new alignment, and a new alignment needs no new corpus. Row i is the same pair as row i of
+a `ParallelCorpus` that was read from the same files; see `ParallelCorpus.with_alignments`.
 
-A link takes two bytes and its confidence one, a word one to four: the numbers are stored as narrow as they are.
+Integers are stored in the smallest type: two bytes a link, one its confidence, one to four a word.
 """
 
 from __future__ import annotations
@@ -19,13 +19,15 @@ import numpy as np
 from interlace.alignment import CHUNK, WordPairs
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
-from interlace.data._shards import SHARD_BYTES, Store, narrow, read_meta, write_shards
+from interlace.data.store import SHARD_BYTES, ColumnStore, narrow, read_meta, write_columns
 from interlace.text.lines import must_exist, read_lines, write_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
+
+    from interlace.data import RowNumbers
 
 KIND = "aligned"
 _WORDS = ("source_words", "target_words")
@@ -37,7 +39,7 @@ class Links:
     """Links of n pairs.
 
     links: n rows of (source word, target word) int32.
-    confidence: n rows of float32 in (0, 1], one a link, as fine as 1/255.
+    confidence: n rows of float32 in (0, 1], one per link, in steps of 1/255.
     """
 
     links: Ragged
@@ -45,15 +47,15 @@ class Links:
 
 
 class WordAlignments:
-    """Word types and links of n pairs in a folder; made by `write`, opened by `open`.
+    """Word types and links of n pairs in a folder; created by `write`, opened by `open`.
 
-    meta: what the folder's `meta.json` says: languages, word tokenizer, counts, and what the writer added.
+    meta: contents of `meta.json`: languages, word tokenizer, counts, and entries of the writer.
     """
 
     def __init__(self, folder: Path, meta: Mapping[str, Any]) -> None:
         self.folder = folder
         self.meta = dict(meta)
-        self._store = Store(folder, meta["shards"])
+        self._store = ColumnStore(folder, meta["shards"])
 
     @classmethod
     def open(cls, folder: Path | str) -> WordAlignments:
@@ -63,7 +65,7 @@ class WordAlignments:
             DataError: the folder is missing, damaged or truncated.
         """
         folder = Path(folder)
-        return cls(folder, read_meta(folder, KIND, None))
+        return cls(folder, read_meta(folder, KIND))
 
     @classmethod
     def write(
@@ -74,12 +76,13 @@ class WordAlignments:
         about: Mapping[str, Any] | None = None,
         shard_bytes: int = SHARD_BYTES,
     ) -> WordAlignments:
-        """Write chunk after chunk: words, their links, the confidence of each link; and open the result.
+        """Write chunks of words, their links, and the confidence of each link; open the result.
 
-        Chunks are slices of one `WordPairs`, in order. about: further entries of `meta.json`.
+        chunks: slices of one `WordPairs`, in order.
+        about: further entries of `meta.json`.
 
         Raises:
-            DataError: there are no rows, a link names a word that is not there, or the disk is full.
+            DataError: there are no rows, a link has an index beyond its sentence, or the disk is full.
         """
         folder = Path(folder)
         meta: dict[str, Any] = {"kind": KIND, "counts": {"rows": 0, "links": 0}, **(about or {})}
@@ -99,18 +102,18 @@ class WordAlignments:
             for side, words in zip(_SIDES, types, strict=True):
                 write_lines(into / f"{side}.words", words)
 
-        write_shards(folder, columns(), meta, shard_bytes, spellings)
+        write_columns(folder, columns(), meta, shard_bytes, spellings)
         return cls.open(folder)
 
     @property
     def languages(self) -> tuple[str, str]:
-        """The languages of the source and target side."""
+        """The languages of source and target."""
         source, target = self.meta["languages"]
         return str(source), str(target)
 
     @property
     def word_tokenizer(self) -> str:
-        """The name of what found the words."""
+        """The name of the word tokenizer."""
         return str(self.meta["word_tokenizer"])
 
     @property
@@ -120,7 +123,7 @@ class WordAlignments:
 
     @cached_property
     def types(self) -> tuple[list[str], list[str]]:
-        """The spelling of each word type, source and target."""
+        """The spelling of each word type of source and target."""
         source, target = (self._spellings(side, count) for side, count in zip(_SIDES, self.meta["types"], strict=True))
         return source, target
 
@@ -130,27 +133,27 @@ class WordAlignments:
     def __repr__(self) -> str:
         return f"WordAlignments({str(self.folder)!r}, languages={self.languages!r}, rows={len(self)})"
 
-    def take(self, rows: NDArray[Any] | Sequence[int]) -> Links:
-        """Links of the named rows, copied out of the mapped shards."""
+    def take(self, rows: RowNumbers) -> Links:
+        """Return a copy of the links of the given rows."""
         flat, grades = (self._store.take((name,), rows)[0] for name in ("links", "confidence"))
         links = Ragged(flat.values.reshape(-1, 2), grades.offsets)
         return Links(links, Ragged((grades.values / np.float32(255)).astype(np.float32), grades.offsets))
 
-    def words(self, rows: NDArray[Any] | Sequence[int]) -> tuple[Ragged, Ragged]:
-        """Word types of the named rows, source and target, copied."""
+    def words(self, rows: RowNumbers) -> tuple[Ragged, Ragged]:
+        """Return copies of the word types of the given rows, source and target."""
         source, target = (self._store.take((name,), rows)[0] for name in _WORDS)
         return source, target
 
     def chunks(self, rows: int = CHUNK) -> Iterator[tuple[WordPairs, Links]]:
-        """All pairs and their links in slices of at most so many rows; what is held is one slice and the types."""
+        """Yield all pairs and their links in slices of at most `rows` rows; only one slice is in memory."""
         for start in range(0, len(self), rows):
             some = np.arange(start, min(start + rows, len(self)))
             yield WordPairs(*self.words(some), *self.types, self.languages, self.word_tokenizer, start), self.take(some)
 
     def whole(self, spool: Path) -> tuple[WordPairs, Links]:
-        """All pairs and their links at once, mapped from files: four bytes a word, twelve a link.
+        """Return all pairs and their links, mapped from files of four bytes a word and twelve a link.
 
-        spool: an empty folder for them; the caller removes it when done.
+        spool: an empty folder for these files; the caller removes it.
         """
         columns = ("source", "target", "links", "confidence")
         lengths: dict[str, list[NDArray[Any]]] = {name: [] for name in columns}
@@ -161,10 +164,10 @@ class WordAlignments:
                 for name, rows, file in zip(columns, parts, files, strict=True):
                     lengths[name].append(rows.lengths)
                     file.write(rows.flat.tobytes())
-        kinds = ("i4", "i4", "i4", "f4")
+        dtypes = ("i4", "i4", "i4", "f4")
         source, target, links, confidence = (
-            _mapped(spool / name, kind, np.concatenate(lengths[name]))
-            for name, kind in zip(columns, kinds, strict=True)
+            _mapped(spool / name, dtype, np.concatenate(lengths[name]))
+            for name, dtype in zip(columns, dtypes, strict=True)
         )
         pairs = WordPairs(source, target, *self.types, self.languages, self.word_tokenizer)
         return pairs, Links(Ragged(links.values.reshape(-1, 2), confidence.offsets), confidence)
@@ -177,9 +180,9 @@ class WordAlignments:
         return spellings
 
 
-def _mapped(path: Path, kind: str, lengths: NDArray[Any]) -> Ragged:
-    """Rows from a file of numbers; one without bytes cannot be mapped."""
-    values = np.memmap(path, np.dtype(kind), "r") if path.stat().st_size else np.zeros(0, kind)
+def _mapped(path: Path, dtype: str, lengths: NDArray[Any]) -> Ragged:
+    """Map rows of a file; an empty file cannot be mapped."""
+    values = np.memmap(path, np.dtype(dtype), "r") if path.stat().st_size else np.zeros(0, dtype)
     return Ragged.from_lengths(values, lengths)
 
 
@@ -195,7 +198,7 @@ def _columns(words: WordPairs, links: Ragged, confidence: NDArray[np.float32]) -
 
 
 def _check(folder: Path, words: WordPairs, links: Ragged, confidence: NDArray[np.float32]) -> None:
-    """Refuse links that do not fit the words: they come from outside programs and files too."""
+    """Raise a DataError if links, which may come from other programs and files, do not fit the words."""
     if len(links) != len(words) or len(confidence) != len(links.flat):
         raise DataError(
             f"{folder}: {len(links)} rows of links with {len(links.flat)} links and {len(confidence)} confidences "

@@ -1,8 +1,8 @@
-"""Columns of lists of whole numbers in a folder of Arrow IPC files and a `meta.json`: what corpora are made of.
+"""Columns of integer lists in a folder of Arrow IPC files with a `meta.json`: the storage of corpora and alignments.
 
-A shard is one Arrow file with one record batch, mapped into memory; numpy reads it without a copy. Shards are cut by
-size, so writing needs no more memory than one, and reading no more than the pages touched. Numbers are int32, or
-uint8 and uint16 where a column comes so (`narrow`); what is taken out is int32 always.
+A shard is one Arrow file with one record batch, mapped into memory; numpy reads it without a copy, and
+`load_dataset("arrow")` opens it too. Shards are cut by size, so writing holds one of them in memory and reading only
+touched pages. Values are stored as int32, or as uint8 or uint16 (see `narrow`); `ColumnStore.take` returns int32.
 """
 
 from __future__ import annotations
@@ -24,29 +24,87 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from interlace.data import RowNumbers
     from interlace.data.vocab import Vocab
+
+    Column = tuple[NDArray[Any], NDArray[np.int32]]  # values, offsets
 
 FORMAT = 1
 META = "meta.json"
 SHARD_BYTES = 32 << 20
+_NARROW = (np.uint8, np.uint16)
+
+
+class ColumnStore:
+    """All shards of a folder, mapped into memory."""
+
+    def __init__(self, folder: Path, shards: Sequence[Mapping[str, Any]]) -> None:
+        self._shards = [_mapped(folder / shard["file"]) for shard in shards]
+        self._bounds = np.cumsum([0, *(shard["rows"] for shard in shards)])
+
+    def __len__(self) -> int:
+        return int(self._bounds[-1])
+
+    @cached_property
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+        return list(self._shards[0])
+
+    def lengths(self, column: str) -> NDArray[np.int32]:
+        """(rows,) values per row."""
+        return np.concatenate([np.diff(shard[column][1]) for shard in self._shards])
+
+    def flats(self, column: str) -> list[NDArray[Any]]:
+        """Return all values of a column as they are stored, an array per shard, not copied."""
+        return [shard[column][0] for shard in self._shards]
+
+    def take(self, columns: Sequence[str], rows: RowNumbers) -> list[Ragged]:
+        """Return copies of the given rows of columns whose rows are equally long, such as ids and words."""
+        rows = np.asarray(rows, np.int64)
+        owner = np.searchsorted(self._bounds, rows, side="right") - 1
+        local = rows - self._bounds[owner]
+        shards = [(shard, owner == shard) for shard in np.unique(owner).tolist()]
+        starts, lengths = np.empty_like(rows), np.empty_like(rows)
+        for shard, mine in shards:
+            offsets = self._shards[shard][columns[0]][1]
+            starts[mine] = offsets[local[mine]]
+            lengths[mine] = offsets[local[mine] + 1] - starts[mine]
+        taken = Ragged.from_lengths(np.empty(0, np.int32), lengths)
+        index = np.arange(taken.offsets[-1]) + np.repeat(starts - taken.offsets[:-1], lengths)
+        owners = np.repeat(owner, lengths) if len(shards) > 1 else None
+        gathered = [self._gathered(column, index, owners, [shard for shard, _ in shards]) for column in columns]
+        return [Ragged(values, taken.offsets) for values in gathered]
+
+    def _gathered(
+        self, column: str, index: NDArray[np.int64], owners: NDArray[np.int64] | None, shards: Sequence[int]
+    ) -> NDArray[np.int32]:
+        """Return values by their index in the shard that owns them; `owners` is None for at most one shard."""
+        if owners is None:
+            return self._shards[shards[0] if shards else 0][column][0][index].astype(np.int32, copy=False)
+        values = np.empty(len(index), np.int32)
+        for shard in shards:
+            mine = owners == shard
+            values[mine] = self._shards[shard][column][0][index[mine]]
+        return values
 
 
 def narrow(values: NDArray[Any]) -> NDArray[Any]:
-    """Whole numbers from 0 on in the fewest bytes: as uint8, uint16 or int32."""
+    """Return non-negative integers in the smallest type that holds them: uint8, uint16 or int32."""
     top = int(values.max(initial=0))
     return values.astype(np.uint8 if top < 1 << 8 else np.uint16 if top < 1 << 16 else np.int32)
 
 
-def write_shards(
+def write_columns(
     folder: Path,
     chunks: Iterable[Mapping[str, Ragged]],
     meta: Mapping[str, Any],
     shard_bytes: int,
     finish: Callable[[Path], object] = lambda _: None,
 ) -> None:
-    """Write chunks of columns with equal numbers of rows; `meta` is read after the last chunk.
+    """Write chunks of columns with equal numbers of rows.
 
-    finish: called with the folder before it takes its name, to write what else belongs there.
+    meta: further entries of `meta.json`; read after the last chunk.
+    finish: called with the temporary folder to write further files, before it is renamed to `folder`.
 
     Raises:
         DataError: there are no rows, or the disk is full; nothing is left behind.
@@ -64,17 +122,17 @@ def write_shards(
         if any(len(column) for chunk in held for column in chunk.values()):
             shards.append(_write_shard(partial, len(shards), held))
         if not shards:
-            raise DataError(f"{folder}: nothing to write: {_nothing(meta)}")
+            raise DataError(f"{folder}: nothing to write: {_why_empty(meta)}")
         finish(partial)
         text = json.dumps({"format": FORMAT, **meta, "shards": shards}, indent=1, ensure_ascii=False)
         (partial / META).write_text(text + "\n", encoding="utf-8")
 
 
-def read_meta(folder: Path, kind: str, vocab: Vocab | None) -> dict[str, Any]:
-    """What `meta.json` says.
+def read_meta(folder: Path, kind: str, vocab: Vocab | None = None) -> dict[str, Any]:
+    """Return the contents of `meta.json`.
 
     Raises:
-        DataError: it is missing, damaged, of another kind or version, or the corpus has another vocabulary.
+        DataError: it is missing, damaged, of another kind or format, or the corpus has another vocabulary.
     """
     path = must_exist(folder / META, "corpus description")
     try:
@@ -94,69 +152,12 @@ def read_meta(folder: Path, kind: str, vocab: Vocab | None) -> dict[str, Any]:
             f"fingerprint {vocab.fingerprint[:8]}); build the corpus again, or load the vocabulary it was built with"
         )
     for shard in shards:
-        _check(folder / shard["file"], shard["bytes"])
+        _check_size(folder / shard["file"], shard["bytes"])
     return dict(meta)
 
 
-class Store:
-    """All shards of a folder, mapped into memory."""
-
-    def __init__(self, folder: Path, shards: Sequence[Mapping[str, Any]]) -> None:
-        self._shards = [_mapped(folder / shard["file"]) for shard in shards]
-        self._bounds = np.cumsum([0, *(shard["rows"] for shard in shards)])
-
-    def __len__(self) -> int:
-        return int(self._bounds[-1])
-
-    @cached_property
-    def columns(self) -> list[str]:
-        """Names of the columns."""
-        return list(self._shards[0])
-
-    def lengths(self, column: str) -> NDArray[np.int32]:
-        """(rows,) values a row."""
-        return np.concatenate([np.diff(shard[column][1]) for shard in self._shards])
-
-    def flats(self, column: str) -> list[NDArray[Any]]:
-        """All values of a column as they are stored, an array a shard, not copied."""
-        return [shard[column][0] for shard in self._shards]
-
-    def take(self, columns: Sequence[str], rows: NDArray[Any] | Sequence[int]) -> list[Ragged]:
-        """The named rows of columns whose rows are equally long, such as ids and words; gathered shard by shard."""
-        rows = np.asarray(rows, np.int64)
-        owner = np.searchsorted(self._bounds, rows, side="right") - 1
-        local = rows - self._bounds[owner]
-        shards = [(shard, owner == shard) for shard in np.unique(owner).tolist()]
-        starts, lengths = np.empty_like(rows), np.empty_like(rows)
-        for shard, mine in shards:
-            offsets = self._shards[shard][columns[0]][1]
-            starts[mine] = offsets[local[mine]]
-            lengths[mine] = offsets[local[mine] + 1] - starts[mine]
-        taken = Ragged.from_lengths(np.empty(0, np.int32), lengths)
-        index = np.arange(taken.offsets[-1]) + np.repeat(starts - taken.offsets[:-1], lengths)
-        owners = np.repeat(owner, lengths) if len(shards) > 1 else None
-        gathered = [self._gathered(column, index, owners, [shard for shard, _ in shards]) for column in columns]
-        return [Ragged(values, taken.offsets) for values in gathered]
-
-    def _gathered(
-        self, column: str, index: NDArray[np.int64], owners: NDArray[np.int64] | None, shards: Sequence[int]
-    ) -> NDArray[np.int32]:
-        """Values by their place in the shard that owns them; `owners` is None where there is at most one shard."""
-        if owners is None:
-            return self._shards[shards[0] if shards else 0][column][0][index].astype(np.int32, copy=False)
-        values = np.empty(len(index), np.int32)
-        for shard in shards:
-            mine = owners == shard
-            values[mine] = self._shards[shard][column][0][index[mine]]
-        return values
-
-
-Column = tuple["NDArray[Any]", "NDArray[np.int32]"]  # values, offsets
-_NARROW = (np.uint8, np.uint16)
-
-
 def _write_shard(folder: Path, number: int, chunks: list[Mapping[str, Ragged]]) -> dict[str, Any]:
-    """Write what is held as one file; returns its entry in the description."""
+    """Write chunks as one file; return its entry in `meta.json`."""
     arrays, rows = {}, 0
     for name in chunks[0]:
         whole = Ragged.concatenate([chunk[name] for chunk in chunks])
@@ -171,14 +172,14 @@ def _write_shard(folder: Path, number: int, chunks: list[Mapping[str, Ragged]]) 
     return {"file": path.name, "rows": rows, "bytes": path.stat().st_size}
 
 
-def _check(path: Path, size: int) -> None:
+def _check_size(path: Path, size: int) -> None:
     must_exist(path, "shard")
     if (found := path.stat().st_size) != size:
         raise DataError(f"{path}: truncated or changed: {found} bytes, {size} were written; build the corpus again")
 
 
 def _mapped(path: Path) -> dict[str, Column]:
-    """The columns of one shard as views of the mapped file."""
+    """Return the columns of one shard as views of the mapped file."""
     try:
         batch = pa.ipc.open_file(pa.memory_map(str(path))).get_batch(0)
     except (pa.ArrowInvalid, OSError) as error:
@@ -187,7 +188,7 @@ def _mapped(path: Path) -> dict[str, Column]:
     return {name: (column.values.to_numpy(), column.offsets.to_numpy()) for name, column in columns}
 
 
-def _nothing(meta: Mapping[str, Any]) -> str:
+def _why_empty(meta: Mapping[str, Any]) -> str:
     counts = {"empty": meta.get("skipped") or 0, **(meta.get("notes") or {})}
     found = [f"{count} {what}" for what, count in counts.items() if count]
     if not found:

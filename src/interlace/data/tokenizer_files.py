@@ -1,0 +1,275 @@
+"""Tokenizers from a folder, a file or the Hugging Face hub, with their special tokens."""
+
+from __future__ import annotations
+
+import builtins
+import json
+import re
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
+
+from interlace.core.errors import DataError, MissingDependencyError
+from interlace.text.lines import must_exist, read_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_FILE = "tokenizer.json"
+# All files of tokenizers, also of those without `tokenizer.json`; `config.json` has the model type.
+_PATTERNS = ["*.json", "*.txt", "*.model"]
+_CONFIG_FILES = ("special_tokens_map.json", "tokenizer_config.json")  # later ones override
+
+# The configuration keys of each role; the first present one counts: XLM has both `cls` and `bos`, and uses `cls`.
+_ROLE_KEYS = {
+    "pad": ("pad_token",),
+    "unk": ("unk_token",),
+    "begin": ("cls_token", "bos_token"),
+    "end": ("sep_token", "eos_token"),
+    "mask": ("mask_token",),
+}
+_USUAL_TOKENS = {  # for tokenizers without a configuration
+    "pad": ("[PAD]", "<pad>"),
+    "unk": ("[UNK]", "<unk>"),
+    "begin": ("[CLS]", "<s>", "[BOS]", "<bos>"),
+    "end": ("[SEP]", "</s>", "[EOS]", "<eos>"),
+    "mask": ("[MASK]", "<mask>"),
+}
+
+# Keys by which a configuration names Python code, or a kernel of the hub, for transformers to fetch and run.
+_CODE_KEYS = {"auto_map", "_auto_class", "custom_pipelines", "use_kernels", "kernel_config"}
+_CODE_KEYS |= {
+    f"{prefix}{part}_implementation{suffix}"
+    for prefix in ("", "_")
+    for part in ("attn", "experts")
+    for suffix in ("", "_internal")
+}
+# Transformers opens any of its classes that a configuration names, also models; only these are allowed.
+_TOKENIZER_CLASS = re.compile(r"\w*(Tokenizer(Fast)?|Backend)")
+
+
+def find_tokenizer(name: str) -> tuple[Tokenizer, dict[str, Any]]:
+    """Return the tokenizer and its configuration.
+
+    Raises:
+        DataError: it does not exist, is damaged, or has no fast form.
+    """
+    path = Path(name).expanduser()
+    if path.is_file():
+        return _read_tokenizer(path), _read_config(path.parent)
+    if path.is_dir():
+        return _open_folder(path)
+    if name.startswith((".", "/", "~")) or name.count("/") > 1:
+        must_exist(path, "tokenizer")
+    return _open_folder(download(name, _PATTERNS))
+
+
+def download(name: str, patterns: list[str]) -> Path:
+    """Return the folder of a hub repository's files: downloaded, or from the cache if the hub cannot be reached.
+
+    Raises:
+        DataError: there is no such repository, it is gated, or neither the hub nor the cache has it.
+    """
+    try:
+        import huggingface_hub
+        from huggingface_hub import errors
+    except ImportError as error:
+        raise MissingDependencyError(f"{name!r} of the Hugging Face hub", "huggingface_hub") from error
+    missing = f"{name!r}: no such folder, and the Hugging Face hub refuses it"
+    try:
+        return Path(huggingface_hub.snapshot_download(name, allow_patterns=patterns, ignore_patterns=["*/*"]))
+    except errors.GatedRepoError as error:
+        raise DataError(f"{missing}: its authors grant access on its page; then run `hf auth login`") from error
+    except errors.RepositoryNotFoundError as error:
+        raise DataError(f"{missing}: no such repository; a private one needs `hf auth login`") from error
+    except (errors.HfHubHTTPError, OSError, ValueError) as error:
+        reason = str(error).strip().partition("\n")[0].partition(". ")[0].rstrip(".")
+        raise DataError(
+            f"{name!r}: no such folder, not in the cache (HF_HOME), and the hub cannot be reached: {reason}. "
+            f"Where there is a network, run `hf download {name} --local-dir FOLDER` (huggingface-cli in old "
+            f"versions), and give FOLDER instead"
+        ) from error
+
+
+def special_tokens(tokenizer: Tokenizer, config: Mapping[str, Any]) -> dict[str, str]:
+    """Return role -> token by the configuration, else by usual names; roles without a token are missing."""
+    found: dict[str, str] = {}
+    for role, keys in _ROLE_KEYS.items():
+        named = [_content(config[key]) for key in keys if config.get(key)]
+        for token in [*named, *_USUAL_TOKENS[role]]:
+            if tokenizer.token_to_id(token) is not None:
+                found[role] = token
+                break
+    return found
+
+
+def role_config(special: Mapping[str, str]) -> dict[str, str]:
+    """Return the configuration keys of these roles; begin and end under both of their names."""
+    return {key: special[role] for role, keys in _ROLE_KEYS.items() if role in special for key in keys}
+
+
+def without_code(config: Any) -> Any:
+    """Return a copy of a configuration, nested ones included, without the keys that name code to run."""
+    if isinstance(config, dict):
+        return {key: without_code(value) for key, value in config.items() if key not in _CODE_KEYS}
+    return [without_code(value) for value in config] if isinstance(config, list) else config
+
+
+@contextmanager
+def no_prompts() -> Iterator[None]:
+    """Make `input` raise: transformers asks on standard input whether to run a checkpoint's code."""
+    ask = builtins.input
+    builtins.input = _refuse
+    try:
+        yield
+    finally:
+        builtins.input = ask
+
+
+def _refuse(prompt: object = "", /) -> NoReturn:
+    raise EOFError(str(prompt))
+
+
+def _open_folder(folder: Path) -> tuple[Tokenizer, dict[str, Any]]:
+    config = _read_config(folder)
+    if (folder / _FILE).is_file():
+        return _read_tokenizer(folder / _FILE), config
+    if _is_xlm(folder):
+        config = {**_XLM_ROLES, **config}
+        return _build_xlm(folder, config), config
+    return _converted(folder), config
+
+
+def _read_tokenizer(path: Path) -> Tokenizer:
+    try:
+        return Tokenizer.from_file(str(path))
+    except Exception as error:  # the Rust library raises plain Exception
+        raise DataError(f"{path}: not a tokenizer that this version of `tokenizers` reads: {error}") from error
+
+
+def _read_config(folder: Path) -> dict[str, Any]:
+    merged: dict[str, Any] = {}
+    for name in _CONFIG_FILES:
+        if (folder / name).is_file():
+            data = _read_json(folder / name)
+            merged.update({key: value for key, value in data.items() if value is not None})
+    return dict(without_code(merged))
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise DataError(f"{path}: damaged JSON: {error}") from error
+    return data if isinstance(data, dict) else {}
+
+
+def _content(token: Any) -> str:
+    """Return a token of a configuration: a string, or a mapping with `content`."""
+    return str(token["content"]) if isinstance(token, dict) else str(token)
+
+
+def _converted(folder: Path) -> Tokenizer:
+    """Return a tokenizer without `tokenizer.json`, as transformers builds it.
+
+    Raises:
+        DataError: transformers cannot build it, builds one without words (of some kinds from nothing but a
+            `config.json`), or only a slow one in Python.
+    """
+    from transformers import AutoTokenizer
+
+    if (inner := folder / "model" / _FILE).is_file():
+        raise DataError(f"{folder}: holds no {_FILE}; if it is a run, give its model, {inner.parent}")
+    own_code = _check_class(folder)
+    try:
+        with no_prompts():
+            opened: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    except Exception as error:
+        if own_code:
+            message = f"{folder}: its tokenizer is Python code of its own, which is never run"
+            raise DataError(f"{message}; convert it to a {_FILE} where you trust that code") from error
+        first = str(error).strip().partition("\n")[0]
+        raise DataError(f"{folder}: holds no {_FILE}, and transformers opens no tokenizer there: {first}") from error
+    backend = getattr(opened, "backend_tokenizer", None)
+    if not isinstance(backend, Tokenizer):
+        kind = type(opened).__name__
+        raise DataError(f"{folder}: {kind} has no fast form; convert it to a {_FILE} or learn a vocabulary")
+    if not set(backend.get_vocab(with_added_tokens=False)) - set(opened.all_special_tokens):
+        raise DataError(f"{folder}: holds no tokenizer; put the checkpoint's own {_FILE} next to its weights")
+    return backend
+
+
+def _check_class(folder: Path) -> bool:
+    """Return whether the folder has Python code.
+
+    Raises:
+        DataError: its configuration names a class that is not a tokenizer, or is damaged.
+    """
+    own_code = False
+    for path in (folder / name for name in ("config.json", "tokenizer_config.json")):
+        config = _read_json(path) if path.is_file() else {}
+        own_code = own_code or "auto_map" in config
+        named = config.get("tokenizer_class")
+        if named is not None and not (isinstance(named, str) and _TOKENIZER_CLASS.fullmatch(named)):
+            raise DataError(f"{path}: tokenizer_class: expected a tokenizer of transformers (found {named!r})")
+    return own_code
+
+
+# XLM's own vocabulary files, for which transformers has only a slow tokenizer that runs Moses, jieba and others by
+# language. Ours finds words by one rule for all languages: letters with their marks, numbers, and single other signs.
+
+_XLM_VOCAB, _XLM_MERGES, _XLM_CONFIG = "vocab.json", "merges.txt", "config.json"
+_XLM_END = "</w>"
+_XLM_WORDS = r"\p{N}+(?:[.,]\p{N}+)*|[\p{L}\p{M}]+|[^\s\p{L}\p{M}\p{N}]"
+_XLM_ROLES = {  # the defaults of transformers; `</s>` both begins and ends a row, as in XLM's code
+    "bos_token": "<s>",
+    "cls_token": "</s>",
+    "sep_token": "</s>",
+    "pad_token": "<pad>",
+    "unk_token": "<unk>",
+    "mask_token": "<special1>",
+}
+
+
+def _is_xlm(folder: Path) -> bool:
+    if not all((folder / name).is_file() for name in (_XLM_VOCAB, _XLM_MERGES, _XLM_CONFIG)):
+        return False
+    return bool(_read_json(folder / _XLM_CONFIG).get("model_type") == "xlm")
+
+
+def _build_xlm(folder: Path, config: dict[str, Any]) -> Tokenizer:
+    """Return XLM's tokenizer; merges whose result is not in the vocabulary are dropped, so that parts stay known."""
+    vocab = _read_json(folder / _XLM_VOCAB)
+    roles = {key: _content(config[key]) for key in _XLM_ROLES}
+    merges = [pair for pair in _xlm_merges(folder / _XLM_MERGES) if {*pair, "".join(pair)} <= vocab.keys()]
+    try:
+        model = models.BPE(vocab, merges, unk_token=roles["unk_token"], end_of_word_suffix=_XLM_END)
+    except Exception as error:  # the Rust library raises plain Exception
+        raise DataError(f"{folder / _XLM_VOCAB}: not a vocabulary of XLM: {error}") from error
+    tokenizer = Tokenizer(model)
+    if config.get("do_lowercase_and_remove_accent", True):
+        steps = [normalizers.Lowercase(), normalizers.NFD(), normalizers.Replace(Regex(r"\p{Mn}+"), "")]
+        tokenizer.normalizer = normalizers.Sequence(steps)
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(_XLM_WORDS), "removed", invert=True)
+    tokenizer.decoder = decoders.BPEDecoder(_XLM_END)
+    special = [token for token in vocab if token in roles.values() or token.startswith("<special")]
+    tokenizer.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in special])
+    begin, end = roles["cls_token"], roles["sep_token"]
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single=f"{begin} $A {end}",
+        pair=f"{begin} $A {end} $B:0 {end}",
+        special_tokens=[(token, vocab[token]) for token in {begin, end}],
+    )
+    return tokenizer
+
+
+def _xlm_merges(path: Path) -> list[tuple[str, str]]:
+    """Return the two subwords of each line; a count or a version line is ignored."""
+    found = []
+    for line in read_lines(path):
+        parts = line.split()
+        if len(parts) > 1 and not line.startswith("#version"):
+            found.append((parts[0], parts[1]))
+    return found

@@ -1,0 +1,207 @@
+"""New tokenizers of each kind and the text they are trained on.
+
+All normalize to NFC, keep a letter and its combining marks in one piece, and give a word the same subwords at the start
+of a line as inside it: replacing words and scoring input embeddings rely on that.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+
+from interlace.core.errors import DataError
+from interlace.core.randomness import Purpose, generator
+from interlace.data.sampling import temperature
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from interlace.core.randomness import Generator
+    from interlace.text.normalise import Normalise
+
+TokenizerKind = Literal["byte-bpe", "bpe", "wordpiece", "unigram"]
+SampledLines = list[tuple[str, list[str], int]]  # language, lines, how often to read them
+
+ROLES = {"pad": "<pad>", "unk": "<unk>", "begin": "<s>", "end": "</s>", "mask": "<mask>"}
+
+# GPT-2's pieces with marks (\p{M}) and joiners among the letters: without them Devanagari is split at every vowel sign.
+_LETTERS = r"\p{L}\p{M}\x{200C}\x{200D}"
+
+
+def train_tokenizer(kind: TokenizerKind, size: int, sampled: SampledLines) -> Tokenizer:
+    """Train a tokenizer on sampled lines.
+
+    Raises:
+        DataError: `size` is less than the special tokens and the alphabet need.
+    """
+    _check_size(kind, size, (line for _, lines, _ in sampled for line in lines))
+    tokenizer, trainer, options = _MAKERS[kind]()
+    specials = [AddedToken(token, special=True, lstrip=token == ROLES["mask"]) for token in ROLES.values()]
+    configured = trainer(vocab_size=size, special_tokens=specials, show_progress=False, **options)
+    tokenizer.train_from_iterator(_repeated(sampled), configured)
+    tokenizer.post_processor = _template()
+    return tokenizer
+
+
+def word_level_tokenizer(words: Iterable[str]) -> Tokenizer:
+    """Return a tokenizer with one subword for each of these words; all others are unknown."""
+    ids = {name: number for number, name in enumerate(dict.fromkeys([*ROLES.values(), *words]))}
+    tokenizer = Tokenizer(models.WordLevel(ids, unk_token=ROLES["unk"]))
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    tokenizer.add_special_tokens([AddedToken(token, special=True) for token in ROLES.values()])
+    tokenizer.post_processor = _template()
+    return tokenizer
+
+
+def sample_lines(
+    lines_by_language: Mapping[str, Iterable[str]], alpha: float, max_lines: int, seed: int
+) -> SampledLines:
+    """Sample lines so that languages have the shares q ~ p^alpha.
+
+    p counts sentences (Conneau & Lample 2019, section 3.1). About as many lines are drawn as there are, at most
+    `max_lines`; lines of a language whose share exceeds what it has are repeated.
+
+    Raises:
+        DataError: a language has no line.
+    """
+    pools, counts = {}, []
+    for number, (language, lines) in enumerate(lines_by_language.items()):
+        pool, count = _reservoir(lines, max_lines, generator(Purpose.SAMPLE, seed, number))
+        if not count:
+            raise DataError(f"there are no lines of language {language!r} to learn a vocabulary from")
+        pools[language] = pool
+        counts.append(count)
+    wanted = np.ceil(temperature(np.array(counts), alpha) * min(sum(counts), max_lines)).astype(int)
+    sampled = []
+    for number, (language, pool) in enumerate(pools.items()):
+        copies, rest = divmod(int(wanted[number]), len(pool))
+        if copies:
+            sampled.append((language, pool, copies))
+        if rest:
+            chosen = generator(Purpose.SAMPLE, seed, number, 1).choice(len(pool), rest, replace=False)
+            sampled.append((language, [pool[index] for index in np.sort(chosen)], 1))
+    return sampled
+
+
+def normalization_steps(normalise: Normalise) -> list[normalizers.Normalizer]:
+    """Return the steps of `normalise` other than NFC as tokenizer normalizers, in its order."""
+    steps: list[normalizers.Normalizer] = [normalizers.Lowercase()] if normalise.lower_case else []
+    if normalise.remove_accents:
+        steps += [normalizers.NFD(), normalizers.Replace(Regex(r"\p{Mn}+"), "")]
+    if normalise.form == "NFKC":
+        steps.append(normalizers.NFKC())
+    elif steps and normalise.form == "NFC":
+        steps.append(normalizers.NFC())
+    return steps
+
+
+def _template() -> processors.TemplateProcessing:
+    """Return `[begin] A [end]` and `[begin] A [end] B [end]` with one segment id, as `data.layout` lays rows out."""
+    begin, end = ROLES["begin"], ROLES["end"]
+    ids = {token: number for number, token in enumerate(ROLES.values())}
+    return processors.TemplateProcessing(
+        single=f"{begin} $A {end}",
+        pair=f"{begin} $A {end} $B:0 {end}",
+        special_tokens=[(begin, ids[begin]), (end, ids[end])],
+    )
+
+
+def _check_size(kind: TokenizerKind, size: int, lines: Iterable[str]) -> None:
+    if kind == "byte-bpe":
+        alphabet = 256
+    else:
+        characters: set[str] = set()
+        for line in lines:
+            characters.update(line)
+        alphabet = (len(characters) + 1) * (2 if kind == "wordpiece" else 1)
+    if size < alphabet + len(ROLES):
+        raise DataError(
+            f"a vocabulary of {size} subwords is too small: {kind} needs {len(ROLES)} special tokens and an alphabet "
+            f"of {alphabet} here, at least {alphabet + len(ROLES)} in all"
+        )
+
+
+def _repeated(sampled: SampledLines) -> Iterator[str]:
+    for _, lines, copies in sampled:
+        for _ in range(copies):
+            yield from lines
+
+
+def _reservoir(lines: Iterable[str], size: int, rng: Generator) -> tuple[list[str], int]:
+    """Return a uniform sample of at most `size` non-blank lines, drawn in one pass, and their number.
+
+    Li (1994), algorithm L, which draws the number of lines to skip instead of one number per line.
+    """
+    kept: list[str] = []
+    count, weight, following = 0, 1.0, 0
+    for line in lines:
+        if not line or line.isspace():
+            continue
+        count += 1
+        if len(kept) < size:
+            kept.append(line)
+            if len(kept) == size:
+                weight, following = _skip(1.0, count, size, rng)
+        elif count == following:
+            kept[int(rng.integers(size))] = line
+            weight, following = _skip(weight, count, size, rng)
+    return kept, count
+
+
+def _skip(weight: float, count: int, size: int, rng: Generator) -> tuple[float, int]:
+    """Return algorithm L's next weight, and the number of the next line to take."""
+    weight *= math.exp(math.log(1 - rng.random()) / size)
+    return weight, count + 1 + math.floor(math.log(1 - rng.random()) / math.log1p(-weight))
+
+
+def _pieces(blank: str) -> Regex:
+    return Regex(rf"{blank}?[{_LETTERS}]+|{blank}?\p{{N}}+|{blank}?[^\s{blank}{_LETTERS}\p{{N}}]+|{blank}|\s+")
+
+
+def _byte_bpe() -> tuple[Tokenizer, Any, dict[str, Any]]:
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.normalizer = normalizers.Sequence(  # one blank before the line: `add_prefix_space` would split words
+        [normalizers.NFC(), normalizers.Prepend(" "), normalizers.Replace(Regex(r"\A  +"), " ")]
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(_pieces(" "), "isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
+    tokenizer.decoder = decoders.Sequence([decoders.ByteLevel(), decoders.Strip(" ", 1, 0)])
+    return tokenizer, trainers.BpeTrainer, {"initial_alphabet": sorted(pre_tokenizers.ByteLevel.alphabet())}
+
+
+def _bpe() -> tuple[Tokenizer, Any, dict[str, Any]]:
+    return _metaspace(models.BPE(unk_token=ROLES["unk"], fuse_unk=True)), trainers.BpeTrainer, {}
+
+
+def _unigram() -> tuple[Tokenizer, Any, dict[str, Any]]:
+    return _metaspace(models.Unigram()), trainers.UnigramTrainer, {"unk_token": ROLES["unk"]}
+
+
+def _metaspace(model: models.Model) -> Tokenizer:
+    tokenizer = Tokenizer(model)
+    tokenizer.normalizer = normalizers.NFC()
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Metaspace(), pre_tokenizers.Split(_pieces("▁"), "isolated")]
+    )
+    tokenizer.decoder = decoders.Metaspace()
+    return tokenizer
+
+
+def _wordpiece() -> tuple[Tokenizer, Any, dict[str, Any]]:
+    tokenizer = Tokenizer(models.WordPiece(unk_token=ROLES["unk"]))
+    tokenizer.normalizer = normalizers.Sequence(
+        [normalizers.NFC(), normalizers.BertNormalizer(lowercase=False, strip_accents=False)]
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = decoders.WordPiece()
+    return tokenizer, trainers.WordPieceTrainer, {}
+
+
+_MAKERS = {"byte-bpe": _byte_bpe, "bpe": _bpe, "wordpiece": _wordpiece, "unigram": _unigram}
