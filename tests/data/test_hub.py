@@ -44,7 +44,7 @@ def test_without_a_network_the_cure_is_named(opens, kind) -> None:
         opens(NAME)
     message = str(caught.value)
     assert message.startswith(f"'{NAME}': no such folder, not in the cache (HF_HOME), and the hub cannot be reached")
-    assert f"`hf download {NAME} --local-dir FOLDER` (huggingface-cli in old versions), and name FOLDER" in message
+    assert f"`hf download {NAME} --local-dir FOLDER` (huggingface-cli in old versions), and give FOLDER" in message
 
 
 @pytest.mark.parametrize(
