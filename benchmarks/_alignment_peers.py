@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from interlace.aligners._program import Numbered, read_links, run
+from interlace.aligners.common.program import NumberedText, read_links, run
 
 if TYPE_CHECKING:
     from interlace.alignment import WordPairs
@@ -91,6 +91,6 @@ class Systran:
             return read_links("systran-align", files[3], pairs, numbered.usable)
 
 
-def shown(pairs: WordPairs) -> Numbered:
+def shown(pairs: WordPairs) -> NumberedText:
     """What peers are shown of the pairs."""
-    return Numbered(pairs, (pairs.source.lengths > 0) & (pairs.target.lengths > 0), "lower")
+    return NumberedText(pairs, (pairs.source.lengths > 0) & (pairs.target.lengths > 0), "lower")

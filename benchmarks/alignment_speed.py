@@ -1,5 +1,5 @@
 """Claims: from two files of text to a file of links, `interlace align` takes no longer than eflomal; a second process
-has the links of ten pairs within a second; time grows no faster than the pairs, and memory as `fit_cells` says.
+has the links of ten pairs within a second; time grows no faster than the pairs, and memory as `max_training_cells` says.
 
     python benchmarks/alignment_speed.py [--peer-python PYTHON] [--rounds N] [--growth] [--large]
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 NO_SLOWER, START, LINEAR = 1.0, 1.0, 1.0  # the claims
 SPARE = 300  # MiB that memory may be beyond what the cells take
-CELL = 28  # bytes, as `fit_cells` says; a second thread may take 9 more
+CELL = 28  # bytes, as `max_training_cells` says; a second thread may take 9 more
 STARTS = 6  # processes that link ten pairs, after a first one
 TEN = """
 import time
@@ -152,7 +152,7 @@ def measure(size: int) -> None:
         links = sum(len(fitted.align_training_pairs(chunk).links.flat) for chunk in many.chunks())
         linked = time.perf_counter() - start
         spent, peak = time.process_time() - spent, status("VmHWM") - before - status("RssFile")
-    held = min(cells, Gibbs().fit_cells)
+    held = min(cells, Gibbs().max_training_cells)
     print(
         f"| {size:,} | {learnt:.1f} | {linked:.1f} | {(learnt + linked) / size * 1e6:.0f} | {spent / size * 1e6:.0f} "
         f"| {peak:,.0f} | {cells / 1e6:.0f} | {peak * 2**20 / held:.0f} | {links / size:.1f} |"

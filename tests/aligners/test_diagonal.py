@@ -10,8 +10,8 @@ import pytest
 from scipy.special import digamma
 
 from interlace.aligners import load_aligner
-from interlace.aligners._diagonal_model import SCALE
 from interlace.aligners.diagonal import Diagonal
+from interlace.aligners.diagonal.kernels import SCALE
 from interlace.alignment import WordPairs
 from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError

@@ -10,11 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import digamma
 
-from interlace.aligners import _cooccurrence_kernels as tables
-from interlace.aligners import _diagonal_kernels as kernels
-from interlace.aligners import _diagonal_update_kernels as updates
-from interlace.aligners._cooccurrence import cooccurrence, entries_of, packed
-from interlace.aligners._folding import UNKNOWN, Renumbering, Vocabulary
+from interlace.aligners.common.inputs import UNKNOWN, Renumbering, Vocabulary
+from interlace.aligners.diagonal import kernels
+from interlace.aligners.diagonal.cooccurrence import (
+    EMPTY,
+    add_atomically,
+    cooccurrence,
+    entries_of,
+    place_in_row,
+    table_of,
+)
 from interlace.core.ragged import Ragged
 
 NOTHING = np.zeros((0, 2), np.int32)
@@ -22,7 +27,7 @@ NOTHING = np.zeros((0, 2), np.int32)
 
 @given(st.floats(1e-3, 1e7))
 def test_exp_digamma_is_the_exponential_of_digamma(x):
-    assert updates.exp_digamma(x) == pytest.approx(np.exp(digamma(x)), rel=1e-8)
+    assert kernels.exp_digamma(x) == pytest.approx(np.exp(digamma(x)), rel=1e-8)
 
 
 @given(st.integers(1, 60), st.integers(1, 60), st.floats(0.1, 14))
@@ -30,13 +35,13 @@ def test_the_mean_distance_in_closed_form_is_the_plain_sum(explained, explaining
     distance = abs(np.arange(1, explained + 1)[:, None] / explained - np.arange(1, explaining + 1) / explaining)
     weight = np.exp(-tension * distance)
     plain = ((weight * distance).sum(1) / weight.sum(1)).sum()
-    assert updates.mean_distance(explained, explaining, tension) == pytest.approx(plain, rel=1e-9, abs=1e-12)
+    assert kernels.mean_distance(explained, explaining, tension) == pytest.approx(plain, rel=1e-9, abs=1e-12)
 
 
 @given(st.integers(1, 30), st.integers(1, 30), st.floats(0.1, 14))
 def test_nearness_falls_off_exponentially_from_the_diagonal(m, n, tension):
     ends = kernels.curves(m, n)
-    kernels.draw(ends, m, n, np.array([tension, 1.0]))
+    kernels.fill_curves(ends, m, n, np.array([tension, 1.0]))
     for i, j in ((0, 0), (m - 1, 0), (m // 2, n // 2), (m - 1, n - 1)):
         distance = abs((i + 1) / m - (j + 1) / n)
         assert kernels.nearness(ends, 0, i, j) == pytest.approx(np.exp(-tension * distance), rel=1e-9)
@@ -46,7 +51,7 @@ def test_nearness_falls_off_exponentially_from_the_diagonal(m, n, tension):
 def test_threads_that_add_to_one_place_lose_nothing():
     from numba import njit
 
-    add = tables.add_atomically
+    add = add_atomically
 
     @njit(nogil=True)
     def work(array, times):
@@ -59,7 +64,7 @@ def test_threads_that_add_to_one_place_lose_nothing():
     assert array.tolist() == [0, 0, 0, 800_000, 0]
 
 
-def table_of(rows, types, threads=2):
+def collected(rows, types, threads=2):
     sides = [Ragged.of([row[side] for row in rows]) for side in (0, 1)]
     with ThreadPoolExecutor(threads) as pool:
         return cooccurrence([tuple(sides)], types, NOTHING, [("count", np.int64)], pool)
@@ -71,7 +76,7 @@ words = st.lists(st.integers(0, 40), min_size=1, max_size=8)
 @settings(max_examples=50)
 @given(st.lists(st.tuples(words, words), min_size=1, max_size=10))
 def test_the_table_holds_the_type_pairs_that_meet(rows):
-    table = table_of(rows, 41)
+    table = collected(rows, 41)
     entries, slots = entries_of(table.starts, table.targets)
     met = sorted({(e, f) for source, target in rows for e in source for f in target})
     assert list(map(tuple, entries.tolist())) == met
@@ -82,25 +87,25 @@ def test_the_table_holds_the_type_pairs_that_meet(rows):
 def test_a_table_that_outgrows_its_first_room_is_whole():
     rng = np.random.default_rng(1)
     rows = [(rng.integers(0, 300, 40).tolist(), rng.integers(0, 5_000, 40).tolist()) for _ in range(200)]
-    table = table_of(rows, 300)
+    table = collected(rows, 300)
     entries, _ = entries_of(table.starts, table.targets)
     assert len(entries) > 100_000
     assert set(map(tuple, entries.tolist())) == {(e, f) for source, target in rows for e in source for f in target}
 
 
 def test_known_pairs_are_packed_as_those_of_a_text():
-    table = table_of([([0, 2], [5, 3]), ([2], [9])], 3)
+    table = collected([([0, 2], [5, 3]), ([2], [9])], 3)
     entries, _ = entries_of(table.starts, table.targets)
-    again = packed(entries, 3, [])
+    again = table_of(entries, 3, [])
     assert again.starts.tolist() == table.starts.tolist()
     assert entries_of(again.starts, again.targets)[0].tolist() == entries.tolist()
 
 
 def test_what_never_met_ends_in_an_empty_slot():
-    table = table_of([([0, 2], [5, 3])], 3)
+    table = collected([([0, 2], [5, 3])], 3)
     for source, target in ((0, 9), (1, 5), (2, 0)):
-        slot = tables.place_in_row(table.starts, table.targets, source, target)
-        assert table.targets[slot] == tables.EMPTY
+        slot = place_in_row(table.starts, table.targets, source, target)
+        assert table.targets[slot] == EMPTY
         assert table.starts[source] <= slot < table.starts[source + 1]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from interlace import toy as world
-from interlace.aligners._program import MissingProgramError
+from interlace.aligners.common.program import MissingProgramError
 from interlace.aligners.eflomal import Eflomal
 from interlace.aligners.fast_align import FastAlign
 from interlace.alignment import WordPairs
@@ -102,7 +102,7 @@ def test_a_lexicon_is_given_as_priors(program, tmp_path):
 def test_fast_align_runs_once_a_direction(program, tmp_path):
     fake = program(FAST_ALIGN, "0-0 2-1\n0-0\n0-0\n", "2-1\n0-0 2-1\n\n")
     steps = []
-    fitted = FastAlign(program=fake, optimise=False, symmetrization="union").fit(
+    fitted = FastAlign(program=fake, optimize=False, symmetrization="union").fit(
         PAIRS, progress=lambda *step: steps.append(step)
     )
     assert (tmp_path / "text").read_text() == "0 1 2 ||| 0 1\n0 3 0 ||| 0 0\n2 ||| 1\n"
@@ -117,14 +117,14 @@ def test_a_program_that_is_not_there_is_named_with_a_way_out(aligner, monkeypatc
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(MissingDependencyError, match=r"which is not on the PATH; .* or set `program`"):
         aligner().fit(PAIRS)
-    with pytest.raises(MissingProgramError, match="is not there or may not be run"):
+    with pytest.raises(MissingProgramError, match="does not exist or is not executable"):
         aligner(program=str(tmp_path / "nothing")).fit(PAIRS)
 
 
 @pytest.mark.parametrize(
     ("script", "links", "error", "message"),
     [
-        (FAILING, "", DataError, r"program ended with 1: first / out of memory"),
+        (FAILING, "", DataError, r"program exited with 1: first / out of memory"),
         ("#!/nowhere/at/all\n", "", SettingsError, "cannot be run: No such file"),
         (FAST_ALIGN, "", DataError, "the file is empty"),
         (FAST_ALIGN, "0-0\n", DataError, r"cannot be read: .* alignments of 1 pairs, but the text has 3"),
@@ -146,11 +146,11 @@ def test_what_is_left_out_is_logged(program, caplog):
     with caplog.at_level(logging.WARNING):
         FastAlign(program=fake).fit(PAIRS, Lexicon([], [], np.zeros((0, 2), np.int32), np.zeros(0)))
     assert "2 of 5 pairs lack words on a side" in caplog.text
-    assert "the priors are left out" in caplog.text
+    assert "ignoring the priors" in caplog.text
 
 
 def test_a_program_is_not_started_for_nothing(program):
-    with pytest.raises(DataError, match="the 1 pairs hold none with words on both sides"):
+    with pytest.raises(DataError, match="none of the 1 pairs has words on both sides"):
         FastAlign(program=program(FAILING)).fit(word_pairs(["a"], [""]))
     with pytest.raises(DataError, match="there are no pairs"):
         FastAlign(program=program(FAILING)).fit(word_pairs([], []))
@@ -160,9 +160,9 @@ def test_only_the_fitted_pairs_are_linked(program):
     fitted = FastAlign(program=program(FAST_ALIGN, "0-0 2-1\n0-0\n0-0\n", "0-0\n0-0\n0-0\n")).fit(PAIRS)
     whole = fitted.align(PAIRS).links.to_lists()
     assert [row for chunk in PAIRS.chunks(2) for row in fitted.align(chunk).links.to_lists()] == whole
-    with pytest.raises(DataError, match="of 5 pairs, and there is no pair 6"):
+    with pytest.raises(DataError, match="of 5 pairs, which has no pair 6"):
         fitted.align(word_pairs(["a"] * 6, ["b"] * 6))
-    with pytest.raises(DataError, match="whose pair 1 has 3 and 2 words, where this one has 1 and 4"):
+    with pytest.raises(DataError, match="whose pair 1 has 3 and 2 words; this one has 1 and 4"):
         fitted.align(word_pairs(["a"], ["b b b b"]))
     with pytest.raises(DataError, match="whose pair 2 has 0 and 1 words, where this one has 1 and 1"):
         fitted.align(word_pairs(["The the house", "a"], ["das Haus", "leer"]))

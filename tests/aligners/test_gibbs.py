@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from interlace import toy as world
 from interlace.aligners import ALIGNERS, DEFAULT_ALIGNER, Alignments, load_aligner
-from interlace.aligners import _gibbs_pairs as held
-from interlace.aligners.gibbs import Gibbs
+from interlace.aligners.gibbs import Gibbs, training
 from interlace.alignment import WordPairs
 from interlace.alignment.agreement import agreement
 from interlace.alignment.lexicon import Lexicon
@@ -135,7 +134,7 @@ def test_a_pair_is_linked_alike_whatever_stands_around_it(monkeypatch):
     whole = fitted.align(new)
     assert whole.links[1].tolist() == whole.links[2].tolist()
     assert fitted.align(new.slice(2, 3)).links == whole.links.slice(2, 3)
-    monkeypatch.setattr(held, "_PORTION", 20)
+    monkeypatch.setattr(training, "_MAX_PORTION", 20)
     assert equal(fitted.align(new), whole)
 
 
@@ -172,8 +171,8 @@ def test_progress_is_told_to_its_end_and_a_stop_ends_all_samplers():
 def test_of_too_much_text_a_part_is_learnt_from_and_all_is_linked(caplog):
     pairs = random_pairs(600)
     with caplog.at_level(logging.INFO):
-        fitted = Gibbs(fit_cells=3_000, sweeps=0.2).fit(pairs)
-    assert "of 600 pairs, which is what fit_cells allows" in caplog.text
+        fitted = Gibbs(max_training_cells=3_000, sweeps=0.2).fit(pairs)
+    assert "of 600 pairs, because of max_training_cells" in caplog.text
     own = fitted.align_training_pairs(pairs)
     check(pairs, own)
     assert equal(own, fitted.align(pairs))
@@ -181,7 +180,7 @@ def test_of_too_much_text_a_part_is_learnt_from_and_all_is_linked(caplog):
         pairs.source.lengths, pairs.target.lengths, strict=True)], width=2)  # fmt: skip
     assert len(own.links.flat) > 0.7 * len(gold.flat)
     assert equal(
-        Gibbs(sweeps=0.2, fit_cells=1_000_000).fit(pairs).align_training_pairs(pairs),
+        Gibbs(sweeps=0.2, max_training_cells=1_000_000).fit(pairs).align_training_pairs(pairs),
         Gibbs(sweeps=0.2).fit(pairs).align_training_pairs(pairs),
     )
 
@@ -211,10 +210,10 @@ def test_a_damaged_model_is_named(house, part, direction):
     without = {key: value for key, value in arrays.items() if key != name}
     for damaged, words in (
         (without, f"'{name}' is missing"),
-        ({**arrays, name: whole[:-1]}, "is expected"),  # cut entries no longer fit the pairs
+        ({**arrays, name: whole[:-1]}, "expected"),  # cut entries no longer fit the pairs
         ({**arrays, name: whole.astype(np.float16)}, f"'{name}' is float16"),
-        ({**arrays, name: -whole - 1}, "names words beyond" if part == "entries" else "no count or probability"),
-        ({**arrays, name: whole + (90 if part == "entries" else np.inf)}, "words beyond|no count or probability"),
+        ({**arrays, name: -whole - 1}, "has an index beyond" if part == "entries" else "invalid count or probability"),
+        ({**arrays, name: whole + (90 if part == "entries" else np.inf)}, "words beyond|invalid count or probability"),
     ):
         with pytest.raises(DataError, match=f"gibbs: damaged model.*({words})"):
             Gibbs().restore(damaged, *types)
@@ -224,7 +223,7 @@ def test_a_model_whose_words_are_damaged_is_named(house):
     arrays, (source, target) = house.arrays(), house.types()
     with pytest.raises(DataError, match="damaged model"):
         Gibbs().restore(arrays, source[:-1], target)
-    with pytest.raises(DataError, match="1 target words are there twice"):
+    with pytest.raises(DataError, match="1 duplicate target words"):
         Gibbs().restore(arrays, source, [*target[:-1], target[0]])
     with pytest.raises(DataError, match="damaged model"):
         Gibbs(views=[0, 5, 4, 3, 2]).restore(arrays, source, target)

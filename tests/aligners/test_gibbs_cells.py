@@ -1,4 +1,4 @@
-"""Views of a text, which pairs are held, and from posteriors to links: against plain loops."""
+"""Views of a text, which pairs are training, and from posteriors to links: against plain loops."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interlace.aligners import _gibbs_cells as cells
-from interlace.aligners import _gibbs_pairs as held
-from interlace.aligners._gibbs_cells import Posteriors
-from interlace.aligners._gibbs_views import Cut, View, cell_starts
-from interlace.aligners.gibbs import Gibbs
+from interlace.aligners.gibbs import Gibbs, kernels, training
+from interlace.aligners.gibbs.kernels import Posteriors
+from interlace.aligners.gibbs.sampler import Cut, View, cell_starts
 from interlace.alignment import WordPairs
 from interlace.alignment.symmetrization import symmetrize
 from interlace.core.ragged import Ragged
@@ -59,7 +57,7 @@ rows = st.lists(st.lists(st.integers(0, 3), max_size=7), min_size=1, max_size=6)
 @given(rows)
 def test_twins_go_round_the_words_of_a_type_in_a_row(lists):
     words = Ragged.of(lists)
-    twins = Ragged(cells.twins(words.values, words.offsets, 4), words.offsets)
+    twins = Ragged(kernels.twins(words.values, words.offsets, 4), words.offsets)
     for row, next_ones in zip(words, twins, strict=True):
         for place, kind in enumerate(row):
             same = np.flatnonzero(row == kind).tolist()
@@ -76,33 +74,33 @@ def words_of(*shapes):
 
 def test_pairs_that_get_no_links_lose_their_words_and_keep_their_row(caplog):
     pairs = words_of((2, 3), (0, 4), (3_000, 3_000), (5, 0), (1, 1))
-    assert held.cells_of(pairs).tolist() == [6, 0, 0, 0, 1]
-    kept = held.usable(pairs)
+    assert training.cells_of(pairs).tolist() == [6, 0, 0, 0, 1]
+    kept = training.usable(pairs)
     assert kept.source.lengths.tolist() == [2, 0, 0, 0, 1]
     assert kept.target.lengths.tolist() == [3, 0, 0, 0, 1]
-    held.warn_of_long(pairs)
+    training.warn_about_long(pairs)
     assert "1 of 5 pairs have more than 4194304" in caplog.text
     whole = words_of((2, 3), (1, 1))
-    assert held.usable(whole) is whole
+    assert training.usable(whole) is whole
 
 
 def test_too_many_cells_are_learnt_from_in_evenly_spaced_pairs(caplog):
     pairs = words_of(*[(10, 10), (0, 3)] * 40)
-    assert held.sample(pairs, 4_000) is None
+    assert training.sample(pairs, 4_000) is None
     with caplog.at_level(logging.INFO):
-        part = held.sample(pairs, 1_000)
+        part = training.sample(pairs, 1_000)
     assert part.source.lengths.tolist() == [10] * 10
-    assert "learns from 10 of 40 pairs" in caplog.text
-    assert len(held.sample(words_of((2_000, 2_000)), 1_000)) == 1
+    assert "training on 10 of 40 pairs" in caplog.text
+    assert len(training.sample(words_of((2_000, 2_000)), 1_000)) == 1
 
 
 def test_portions_hold_all_pairs_in_order_and_few_cells_each(monkeypatch):
-    monkeypatch.setattr(held, "_PORTION", 100)
+    monkeypatch.setattr(training, "_MAX_PORTION", 100)
     shapes = [(3, 4), (10, 10), (0, 5), (9, 9), (2, 9), (1, 1), (1, 1)]
-    parts = list(held.portions(words_of(*shapes)))
+    parts = list(training.portions(words_of(*shapes)))
     assert [part.first for part in parts] == [0, 1, 3, 6]
     assert [len(part) for part in parts] == [1, 2, 3, 1]
-    assert list(held.portions(words_of())) == []
+    assert list(training.portions(words_of())) == []
 
 
 # ---- links ----
@@ -162,5 +160,5 @@ def test_a_link_by_heuristic_never_has_no_confidence():
     nothing = posteriors._replace(by_target=np.array([1e-9, 0, 0, 0.9], np.float32))
     links = Ragged.of([[(0, 0), (1, 0)]], width=2)
     confidence = np.empty(2, np.float32)
-    cells.mean_at(nothing, links.offsets, links.values, confidence)
+    kernels.mean_at(nothing, links.offsets, links.values, confidence)
     assert confidence.tolist() == pytest.approx([1e-6, 1e-6])

@@ -10,13 +10,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interlace.aligners import _gibbs_cells as cells
-from interlace.aligners import _gibbs_infer_kernels as infer
-from interlace.aligners import _gibbs_kernels as kernels
-from interlace.aligners._gibbs_chain import FERTILITIES, WIDEST, Beliefs, Chain, Learnt, Side, first_counts, tables_of
-from interlace.aligners._gibbs_kernels import Found
-from interlace.aligners._gibbs_model import Direction
-from interlace.aligners._gibbs_views import Cut, View
+from interlace.aligners.gibbs import kernels
+from interlace.aligners.gibbs.kernels import Found
+from interlace.aligners.gibbs.model import Direction
+from interlace.aligners.gibbs.sampler import (
+    FERTILITIES,
+    MAX_JUMP,
+    Cut,
+    Sampler,
+    SamplerParameters,
+    SamplerPriors,
+    Side,
+    View,
+    first_counts,
+    tables_of,
+)
 from interlace.core.ragged import Ragged
 
 UNIT, TYPES, MASK = 1000, (5, 6), (1 << 64) - 1
@@ -42,7 +50,7 @@ def view_of(by, to, extra=EMPTY, types=TYPES):
     return View.of(Ragged.of(by), Ragged.of(to), cuts, extra)
 
 
-class Sampler:
+class SlowSampler:
     """What the compiled sweeps do, slowly: all counts are taken from the links, at every word."""
 
     def __init__(self, by, to, chosen, to_types, believed):
@@ -124,7 +132,7 @@ def generator():
 
 
 def random_tables(rng, by_types, middle):
-    jumps = rng.dirichlet(np.ones(2 * WIDEST + 1)).astype(np.float32)
+    jumps = rng.dirichlet(np.ones(2 * MAX_JUMP + 1)).astype(np.float32)
     fertility = rng.gamma(1, 1, (by_types, FERTILITIES)).astype(np.float32) + np.float32(0.01)
     return jumps, tables_of(jumps, fertility, middle, 0.2)
 
@@ -154,7 +162,7 @@ def test_a_sweep_draws_and_counts_as_the_slow_sampler(way, model, seed):
     prior[:2] = 3.0, 0.5
     side = Side(np.ascontiguousarray(entries[:, 0]), TYPES[way], TYPES[1 - way], prior)
     believed = {tuple(entries[0].tolist()): 3, tuple(entries[1].tolist()): 0.5}
-    slow = Sampler(by, to, first_links(rng, by, to), TYPES[1 - way], believed)
+    slow = SlowSampler(by, to, first_links(rng, by, to), TYPES[1 - way], believed)
     chosen, middle = as_array(slow.chosen), 8
     counts = first_counts(words, side, chosen, UNIT)
     jumps, tables = random_tables(rng, TYPES[way], middle)
@@ -165,7 +173,7 @@ def test_a_sweep_draws_and_counts_as_the_slow_sampler(way, model, seed):
             np.zeros(len(words.cells), np.float32), True,
         )  # fmt: skip
         state = kernels.sweep(words, chosen, counts, tables._replace(model=model), found, np.uint64(state))
-        posterior, last = slow.sweep(model, lambda d: jumps[d + WIDEST], tables.fertility, 0.25, numbers)
+        posterior, last = slow.sweep(model, lambda d: jumps[d + MAX_JUMP], tables.fertility, 0.25, numbers)
         assert int(state) == last
         assert chosen.tolist() == as_array(slow.chosen).tolist()
         assert np.allclose(found.posterior, posterior, rtol=1e-4)
@@ -185,8 +193,8 @@ def test_the_probability_of_one_word_by_hand():
     chosen = np.array([kernels.NONE, 1, 0], np.int32)
     counts = first_counts(view.forward, side, chosen, 10)
     middle = 4
-    jumps = np.full(2 * WIDEST + 1, 0.01, np.float32)
-    jumps[WIDEST + 1], jumps[WIDEST + 2], jumps[WIDEST] = 0.5, 0.2, 0.1
+    jumps = np.full(2 * MAX_JUMP + 1, 0.01, np.float32)
+    jumps[MAX_JUMP + 1], jumps[MAX_JUMP + 2], jumps[MAX_JUMP] = 0.5, 0.2, 0.1
     fertility = np.ones((2, FERTILITIES), np.float32)
     fertility[1, 1] = 0.3  # b has a link already
     tables = tables_of(jumps, fertility, middle, 0.2)
@@ -205,7 +213,7 @@ def test_counts_are_always_those_of_the_links(seed, sweeps, alpha):
     view = view_of(*random_rows(rng))
     entries = np.ascontiguousarray(view.entries[:, 0])
     side = Side(entries, *TYPES, rng.integers(0, 3, len(entries)).astype(float))
-    chain = Chain(view.forward, side, Beliefs(0.2, alpha, 0.5, 0.5), rng)
+    chain = Sampler(view.forward, side, SamplerPriors(0.2, alpha, 0.5, 0.5), rng)
     learnt = chain.run([sweeps, 1, sweeps + 1], lambda: None)
     again = first_counts(view.forward, side, chain.chosen, round(1 / alpha))
     for own, counted in zip(chain.counts, again, strict=True):
@@ -215,15 +223,15 @@ def test_counts_are_always_those_of_the_links(seed, sweeps, alpha):
     linked = learnt.pairs.sum() - (1 / round(1 / alpha)) * len(entries) - side.prior.sum()
     assert linked + learnt.alone.sum() == pytest.approx(words, rel=1e-3)
     longest = max(np.diff(view.forward.by_starts).max(), np.diff(view.forward.to_starts).max())
-    possible = learnt.jumps[WIDEST + 1 - longest : WIDEST + 2 + longest]
+    possible = learnt.jumps[MAX_JUMP + 1 - longest : MAX_JUMP + 2 + longest]
     assert possible.sum() == pytest.approx(1, rel=1e-4)
     assert ((chain.posterior >= 0) & (chain.posterior <= 1.001)).all()
 
 
 def test_learnt_things_are_means_over_the_second_half_of_the_last_sweeps():
     view = view_of([[0]] * 4, [[0]] * 4, types=(1, 1))
-    chain = Chain(
-        view.forward, Side(np.zeros(1, np.int32), 1, 1, np.zeros(1)), Beliefs(0.2, 1.0, 0.5, 0.5), generator()
+    chain = Sampler(
+        view.forward, Side(np.zeros(1, np.int32), 1, 1, np.zeros(1)), SamplerPriors(0.2, 1.0, 0.5, 0.5), generator()
     )
     states = []
     learnt = chain.run([2, 1, 5], lambda: states.append([part.copy() for part in chain.counts[:3]]))
@@ -247,7 +255,7 @@ def test_sweeps_neither_overflow_nor_make_nan(believed):
     rng = np.random.default_rng(0)
     view = view_of(*random_rows(rng))
     side = Side(np.ascontiguousarray(view.entries[:, 0]), *TYPES, np.full(len(view.entries), believed))
-    chain = Chain(view.forward, side, Beliefs(0.001, 1e-4, 0.001, 0.001), rng)
+    chain = Sampler(view.forward, side, SamplerPriors(0.001, 1e-4, 0.001, 0.001), rng)
     learnt = chain.run([2, 2, 8], lambda: None)
     assert (chain.counts.pairs > 0).all()
     assert all(np.isfinite(part).all() and (part >= 0).all() for part in (chain.posterior, *vars(learnt).values()))
@@ -266,12 +274,12 @@ def seed_of(by, to, seed):
 
 def slow_posterior(by, to, direction, jumps, odds, seed):
     """(J, I) of one pair, from dictionaries."""
-    learnt, unseen = direction.learnt, direction.unseen
+    learnt, unseen = direction.parameters, direction.unseen
     seen = dict(zip(map(tuple, direction.entries.tolist()), learnt.pairs.tolist(), strict=True))
     total = learnt.alone.sum() + unseen * len(learnt.alone) + unseen
     links, numbers = [None] * len(to), xorshift(seed_of(by, to, seed))
     out = np.zeros((len(to), len(by)))
-    for sweep in range(infer.BURN + infer.KEEP):
+    for sweep in range(kernels.BURN + kernels.KEEP):
         model = min(sweep + 1, kernels.FERTILITY)
         for j, t in enumerate(to):
             links[j] = None
@@ -281,15 +289,15 @@ def slow_posterior(by, to, direction, jumps, odds, seed):
             for i, b in enumerate(by):
                 weight = (seen.get((b, t), unseen) / learnt.words[b]) if b >= 0 else unseen / 1.0
                 if model >= kernels.JUMPS:
-                    weight *= jumps[i - before + WIDEST] * jumps[after - i + WIDEST]
+                    weight *= jumps[i - before + MAX_JUMP] * jumps[after - i + MAX_JUMP]
                 if model == kernels.FERTILITY and b >= 0:
                     weight *= learnt.fertility[b, min(links.count(i), FERTILITIES - 1)]
                 weights.append(weight)
             none = odds * ((learnt.alone[t] + unseen) / total if t >= 0 else unseen / total)
-            none *= len(by) if model == kernels.WORDS else jumps[after - before + WIDEST]
+            none *= len(by) if model == kernels.WORDS else jumps[after - before + MAX_JUMP]
             links[j] = drawn(weights, none, next(numbers)[0])
-            if sweep >= infer.BURN:
-                out[j] += np.array(weights) / (sum(weights) + none) / infer.KEEP
+            if sweep >= kernels.BURN:
+                out[j] += np.array(weights) / (sum(weights) + none) / kernels.KEEP
     return out
 
 
@@ -300,13 +308,13 @@ def test_pairs_are_linked_as_the_slow_sampler_does(seed):
     entries = np.array([(b, t) for b in range(5) for t in range(6) if rng.random() < 0.5], np.int32)
     jumps, tables = random_tables(rng, 5, 8)
     pairs, words, alone = (rng.gamma(1, 3, many).astype(np.float32) for many in (len(entries), 5, 6))
-    direction = Direction(entries, Learnt(pairs, words + 1, alone, jumps, tables.fertility), 0.001)
+    direction = Direction(entries, SamplerParameters(pairs, words + 1, alone, jumps, tables.fertility), 0.001)
     sides = Ragged.of(by), Ragged.of(to)
     view = view_of([[0] * len(row) for row in by], [[0] * len(row) for row in to])
     text = view.forward._replace(by=sides[0].values, to=sides[1].values)
     out = np.zeros(len(text.cells), np.float32)
     for rows in ((0, 5), (5, len(by))):
-        infer.link(text, rows, direction.known, tables, np.uint64(11), out, 0.5)
+        kernels.add_posteriors(text, rows, direction.known, tables, np.uint64(11), out, 0.5)
     slow = [slow_posterior(*pair, direction, jumps, 0.25, 11).ravel() for pair in zip(by, to, strict=True)]
     assert np.allclose(out, 0.5 * np.concatenate(slow), rtol=1e-3, atol=1e-9)
 
@@ -315,10 +323,12 @@ def test_only_pairs_that_were_linked_are_kept():
     entries = np.array([[0, 0], [0, 1], [1, 0]], np.int32)
     pairs = np.array([0.001, 3.001, 0.501], np.float32)
     rest = (np.ones(2, np.float32),) * 2
-    learnt = Learnt(pairs, *rest, np.ones(2 * WIDEST + 1, np.float32), np.ones((2, FERTILITIES), np.float32))
+    learnt = SamplerParameters(
+        pairs, *rest, np.ones(2 * MAX_JUMP + 1, np.float32), np.ones((2, FERTILITIES), np.float32)
+    )
     kept = Direction.of(entries, learnt, 0.001)
     assert kept.entries.tolist() == [[0, 1], [1, 0]]
-    assert kept.learnt.pairs.tolist() == pairs[1:].tolist()
+    assert kept.parameters.pairs.tolist() == pairs[1:].tolist()
 
 
 # ---- cells ----
@@ -336,7 +346,7 @@ def test_type_pairs_are_numbered_in_the_order_in_which_they_are_met(seed):
     found = np.empty(len(expected), np.uint32)
     text = (sides[0].values, sides[0].offsets, sides[1].values, sides[1].offsets, found)
     slots = np.zeros(2, np.uint64), np.zeros(2, np.uint32)
-    keys, values, known = cells.number_pairs(*text, *slots, 0)
+    keys, values, known = kernels.number_pairs(*text, *slots, 0)
     assert found.tolist() == expected
     assert known == len(numbers) == (keys != 0).sum()
     assert 2 * known <= len(keys)

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from interlace.aligners import ALIGNERS
-from interlace.aligners._folding import Vocabulary
-from interlace.aligners._prior import MOST, Prior
+from interlace.aligners.common.inputs import MAX_PRIOR, Prior, Vocabulary
 from interlace.alignment import WordPairs
 from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError
@@ -28,9 +27,9 @@ def test_entries_that_differ_in_case_are_added_up_and_weighed():
 
 def test_counts_beyond_what_aligners_count_keep_their_shares():
     found = prior(("a", "x", 3e300), ("a", "y", 1e300), ("b", "y", 1e300))
-    assert found["a", "x"] + found["a", "y"] == pytest.approx(MOST)
+    assert found["a", "x"] + found["a", "y"] == pytest.approx(MAX_PRIOR)
     assert found["a", "x"] == pytest.approx(3 * found["b", "y"])
-    assert prior(("a", "x", 1e200), weight=1e200) == pytest.approx({("a", "x"): MOST})
+    assert prior(("a", "x", 1e200), weight=1e200) == pytest.approx({("a", "x"): MAX_PRIOR})
 
 
 @pytest.mark.parametrize("count", [-1.0, np.nan, np.inf])

@@ -38,21 +38,21 @@ def test_a_model_remembers_what_it_was_learnt_from(fitted, tmp_path):
 def test_other_words_and_languages_are_told_apart(fitted, tmp_path):
     fitted.save(tmp_path / "model", pairs())
     trained_on = load_aligner(tmp_path / "model").trained_on
-    assert trained_on.differs(pairs()) == ""
-    assert trained_on.differs(pairs(("source", "target"))) == ""  # nobody said which
-    assert trained_on.differs(pairs(("de", "en"))) == "learnt from en-de, but this text is de-en"
-    assert "'moses' found, but those of this text 'blanks'" in trained_on.differs(pairs(word_tokenizer="blanks"))
+    assert trained_on.mismatch(pairs()) == ""
+    assert trained_on.mismatch(pairs(("source", "target"))) == ""  # nobody said which
+    assert trained_on.mismatch(pairs(("de", "en"))) == "trained on en-de, but this text is de-en"
+    assert "'blanks'" in trained_on.mismatch(pairs(word_tokenizer="blanks"))
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[]", "expected an object of JSON, found \\[\\]"),
-        ('"x"', "expected an object of JSON, found 'x'"),
+        ("[]", "expected a JSON object, found \\[\\]"),
+        ('"x"', "expected a JSON object, found 'x'"),
         ("{", "damaged aligner: Expecting property name"),
         ("{}", "key 'aligner' is required"),
         ('{"aligner": 3, "settings": {}}', "aligner: input should be a valid string"),
-        ('{"format": 2, "aligner": "gibbs", "settings": {}}', "a model of format 2, written by a newer interlace"),
+        ('{"format": 2, "aligner": "gibbs", "settings": {}}', "format 2 of a newer interlace"),
         ('{"aligner": "gibs", "settings": {}}', "no aligner 'gibs'; did you mean 'gibbs'"),
         ('{"aligner": "gibbs", "settings": []}', "settings: input should be a valid dictionary"),
         ('{"aligner": "gibbs", "settings": {"nul": 1}}', "unknown key 'nul'; did you mean 'null'"),
@@ -68,7 +68,7 @@ def test_a_damaged_description_is_named(fitted, tmp_path, text, said):
 def test_a_word_that_stands_twice_is_damage(fitted, tmp_path):
     fitted.save(tmp_path / "model")
     (tmp_path / "model" / "source.words").write_text("the\nthe\n")
-    with pytest.raises(DataError, match=r"damaged model.* twice"):
+    with pytest.raises(DataError, match=r"damaged model.* duplicate"):
         load_aligner(tmp_path / "model")
 
 

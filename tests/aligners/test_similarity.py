@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 from interlace.aligners import ALIGNERS
-from interlace.aligners import _similarity_methods as methods
-from interlace.aligners._similarity_vectors import Encoder, Units, shortened
-from interlace.aligners.similarity import Similar, Similarity
+from interlace.aligners import similarity as methods
+from interlace.aligners.similarity import Encoder, FittedSimilarity, Similarity, Units, truncate_layers
 from interlace.alignment import WordPairs
 from interlace.core.errors import CheckpointError, DataError, SettingsError
 from interlace.core.ragged import Ragged
@@ -61,7 +60,7 @@ class Table:
 
 
 def links(source, target, scale=1.0, **settings):
-    fitted = Similar(Similarity(**settings), Table(wordpieces(), scale))
+    fitted = FittedSimilarity(Similarity(**settings), Table(wordpieces(), scale))
     found = fitted.align(word_pairs([source], [target]))
     return [tuple(link) for link in found.links[0].tolist()], found.confidence
 
@@ -141,7 +140,7 @@ def test_unknown_words_are_linked_and_words_without_subwords_are_not():
 
 
 def test_rows_without_words_or_pairs_without_rows():
-    fitted = Similar(Similarity(method="argmax"), Table(wordpieces()))
+    fitted = FittedSimilarity(Similarity(method="argmax"), Table(wordpieces()))
     found = fitted.align(word_pairs(["", "a", "", "b a"], ["x", "", "", "x"]))
     assert found.links.to_lists() == [[], [], [], [[1, 0]]]
     nothing = fitted.align(word_pairs([], []))
@@ -274,7 +273,7 @@ def test_vectors_are_those_of_the_asked_layer(start, vocab, family, layer):
 
 
 def test_layers_above_the_asked_one_are_not_run(start, vocab):
-    backbone = shortened(load(start(), vocab), 1)
+    backbone = truncate_layers(load(start(), vocab), 1)
     assert len(backbone.model.base_model.encoder.layer) == 1
 
 
@@ -323,7 +322,7 @@ def test_the_model_sees_the_language_of_each_side(start):
     [
         ({"layer": 4}, SettingsError, "layer = 4, but .* has the layers 0 to 3"),
         ({"device": "abacus"}, SettingsError, "device = 'abacus' cannot be used"),
-        ({"distortion": 0.5, "method": "softmax"}, SettingsError, "set it to 0"),
+        ({"distortion": 0.5, "method": "softmax"}, SettingsError, "distortion = 0"),
         ({"start": "./nowhere"}, DataError, "nowhere"),
     ],
 )
@@ -344,10 +343,10 @@ def test_a_tokenizer_alone_is_no_encoder(vocab, tmp_path):
 
 
 def test_nothing_is_learnt_and_nothing_saved(start, tmp_path):
-    with pytest.raises(DataError, match="none with words on both sides"):
+    with pytest.raises(DataError, match="has words on both sides"):
         Similarity(start=start()).fit(word_pairs(["a", ""], ["", "b"]))
     fitted = ALIGNERS.build({"name": "similarity", "start": start()}).fit(REAL)
-    with pytest.raises(DataError, match="learns nothing"):
+    with pytest.raises(DataError, match="has no model to save"):
         fitted.save(tmp_path / "model")
 
 

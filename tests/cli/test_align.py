@@ -136,7 +136,7 @@ def test_a_saved_model_says_where_the_text_does_not_suit_it(text, caplog):
     run(*sides(text), "--use", text / "model", "--word-tokenizer", "unicode")
     assert "learnt from words that 'blanks' found, but those of this text 'unicode' found" in caplog.text
     run(*reversed(sides(text)), "--use", text / "model")
-    assert "learnt from en-de, but this text is de-en" in caplog.text
+    assert "trained on en-de, but this text is de-en" in caplog.text
 
 
 def _written(path, lines):
@@ -213,7 +213,7 @@ def test_text_without_blanks_is_pointed_out(tmp_path, caplog):
         ("--json", "--into FILE"),
         ("--pair 201 --figure x.svg", "200 pairs"),
         ("--figure x.gif", "FILE.svg or FILE.png"),
-        ("--with similarity --model m", "learns nothing"),
+        ("--with similarity --model m", "has no model to save"),
         ("--use m --with gibbs --set seed=1", "leave out --with, --set"),
     ],
 )

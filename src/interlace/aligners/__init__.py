@@ -1,7 +1,7 @@
-"""Registry of aligners: which word of a sentence translates which word of the other.
+"""Registry of aligners: which words of a sentence translate which words of the other.
 
-An aligner is settings; `fit` learns from pairs and gives a `FittedAligner`, which links any pairs, those it was fitted on or
-new ones, chunk by chunk. Objectives never see an aligner: they read links.
+An aligner is a set of settings. `fit` learns from sentence pairs and returns a `FittedAligner`, which aligns any pairs,
+its training pairs or new ones, chunk by chunk.
 """
 
 from __future__ import annotations
@@ -15,43 +15,51 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from interlace.core.errors import DataError
+from interlace.core.ragged import Ragged
 from interlace.core.registry import Registry
 from interlace.core.settings import Settings
 from interlace.text.lines import atomic_folder, must_be_replaceable, must_exist, read_lines, write_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from interlace.alignment import WordPairs
     from interlace.alignment.lexicon import Lexicon
     from interlace.core.progress import Progress
-    from interlace.core.ragged import Ragged
+
+DEFAULT_ALIGNER = "gibbs"
+ALIGNER_FILE = "aligner.json"  # marks a folder as a saved aligner
+FORMAT = 1  # of saved aligners; raised when an older interlace could no longer read them
+_SIDES = ("source", "target")
 
 
 @dataclass(frozen=True)
 class TrainingText:
-    """The text that an aligner learnt from: languages of source and target, and what found its words."""
+    """The text that an aligner was trained on: languages of source and target, and the word tokenizer."""
 
     languages: tuple[str, str]
     word_tokenizer: str
 
-    def differs(self, pairs: WordPairs) -> str:
-        """What is other in a text that is to be linked; empty where nothing is, or nobody knows."""
+    def mismatch(self, pairs: WordPairs) -> str:
+        """Return how a text to align differs, or an empty string if it does not or this is unknown."""
         if pairs.word_tokenizer != self.word_tokenizer:
-            return f"learnt from words that {self.word_tokenizer!r} found, but those of this text {pairs.word_tokenizer!r} found"
+            return (
+                f"trained on words of the word tokenizer {self.word_tokenizer!r}, but this text was tokenized by "
+                f"{pairs.word_tokenizer!r}"
+            )
         if ("source", "target") not in {self.languages, pairs.languages} and pairs.languages != self.languages:
-            return f"learnt from {'-'.join(self.languages)}, but this text is {'-'.join(pairs.languages)}"
+            return f"trained on {'-'.join(self.languages)}, but this text is {'-'.join(pairs.languages)}"
         return ""
 
 
 @dataclass(frozen=True)
 class Alignments:
-    """The links of n pairs.
+    """The word alignments of n pairs.
 
-    links: n rows of (source word, target word), as `interlace.alignment` describes them; empty where a side is empty.
-    confidence: (total,) float32 in (0, 1], the aligner's probability of each link; 1 where it has none.
+    links: n rows of (source word, target word), as `interlace.alignment` describes them; empty if a side is empty.
+    confidence: (total,) float32 in (0, 1], the aligner's probability of each link; 1 if it has none.
     """
 
     links: Ragged
@@ -60,11 +68,19 @@ class Alignments:
     def __len__(self) -> int:
         return len(self.links)
 
+    @classmethod
+    def concatenate(cls, parts: Sequence[Alignments]) -> Alignments:
+        """Return all pairs of all parts, in order."""
+        parts = [cls(Ragged.of([], width=2), np.zeros(0, np.float32)), *parts]
+        return cls(
+            Ragged.concatenate([part.links for part in parts]), np.concatenate([part.confidence for part in parts])
+        )
+
 
 class FittedAligner(ABC):
-    """What an aligner trained_on.
+    """A trained aligner.
 
-    learnt: from what, where it was loaded from a folder that says so.
+    trained_on: its training text, if it was loaded from a folder that records it.
     """
 
     aligner: Aligner
@@ -72,113 +88,126 @@ class FittedAligner(ABC):
 
     @abstractmethod
     def align(self, pairs: WordPairs) -> Alignments:
-        """Links of every pair, in order; a pure function of what was learnt and of each pair alone."""
+        """Align every pair, in order; a pure function of the model and of each pair alone."""
 
     def align_training_pairs(self, pairs: WordPairs) -> Alignments:
-        """Links of the pairs it was fitted on, or of a slice of them (`pairs.first` says which).
+        """Align the training pairs or a slice of them (`pairs.first` is the index of its first pair).
 
-        Mostly as `align`; an aligner that samples knows more of the pairs it sampled.
+        The same as `align` by default; a sampling aligner knows more about the pairs it sampled.
         """
         return self.align(pairs)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """What `restore` needs beside the word types.
+        """Return the arrays that `Aligner.restore` needs besides the word types.
 
         Raises:
-            DataError: this aligner learns nothing that could be kept.
+            DataError: this aligner cannot be saved.
         """
-        raise DataError(f"the aligner {self.aligner.name!r} learns nothing that could be saved")
+        raise DataError(f"the aligner {self.aligner.name!r} has no model to save")
 
     def types(self) -> tuple[list[str], list[str]]:
-        """The word types of source and target that the arrays speak of."""
+        """Return the word types of source and target that the arrays refer to."""
         return [], []
 
     def save(self, folder: Path | str, pairs: WordPairs | None = None) -> None:
         """Write the model into a folder: `aligner.json`, `model.safetensors`, `source.words`, `target.words`.
 
-        pairs: what it was fitted on; languages and word tokenizer are then written down, so that whoever loads the model can
-            tell whether other text suits it.
+        pairs: the training pairs, whose languages and word tokenizer are recorded for `TrainingText.mismatch`.
         """
         from safetensors.numpy import save_file
 
         arrays = {name: np.ascontiguousarray(array) for name, array in self.arrays().items()}
         must_be_replaceable(folder, ALIGNER_FILE, "aligner")
         with atomic_folder(folder) as partial:
-            about = {"format": FORMAT, "aligner": self.aligner.name, "settings": self.aligner.dump()}
+            metadata = {"format": FORMAT, "aligner": self.aligner.name, "settings": self.aligner.dump()}
             trained_on = self.trained_on if pairs is None else TrainingText(pairs.languages, pairs.word_tokenizer)
-            about |= {} if trained_on is None else {"trained_on": asdict(trained_on)}
-            (partial / ALIGNER_FILE).write_text(json.dumps(about, indent=1), encoding="utf-8")
+            metadata |= {} if trained_on is None else {"trained_on": asdict(trained_on)}
+            (partial / ALIGNER_FILE).write_text(json.dumps(metadata, indent=1), encoding="utf-8")
             save_file(arrays, partial / "model.safetensors")
             for side, spellings in zip(_SIDES, self.types(), strict=True):
                 write_lines(partial / f"{side}.words", spellings)
 
 
 class Aligner(Settings, ABC):
-    """Finds word links. Its fields are its settings."""
+    """A word aligner; its fields are its settings."""
 
-    can_save: ClassVar[bool] = True  # whether what it learns can be saved and used on new text
-    files: ClassVar[tuple[str, ...]] = ()  # fields that name files; recipes look for them under their data root
+    can_save: ClassVar[bool] = True  # whether the trained model can be saved and used on new text
+    files: ClassVar[tuple[str, ...]] = ()  # fields that are file names; recipes resolve them under their data root
 
     @property
     def name(self) -> str:
-        """The public name: that of the member's file."""
+        """The public name: that of the entry's module."""
         return type(self).__module__.rsplit(".", 1)[-1].removeprefix("interlace_guest_")
 
     @abstractmethod
     def fit(self, pairs: WordPairs, priors: Lexicon | None = None, progress: Progress | None = None) -> FittedAligner:
-        """Learn from all pairs.
+        """Train on all pairs.
 
-        priors: word translations from a bigger corpus or a dictionary; aligners without use for them say so.
-        progress: called with what is done, steps done and steps in all.
+        priors: word translations from a larger corpus or a dictionary; aligners that cannot use them log a warning.
 
         Raises:
-            DataError: no pair has words on both sides, or what the aligner needs is missing.
+            DataError: no pair has words on both sides, or the aligner lacks an input.
         """
 
     def restore(
         self,
-        arrays: Mapping[str, NDArray[Any]],  # noqa: ARG002 - members that learn read them
+        arrays: Mapping[str, NDArray[Any]],  # noqa: ARG002 - used by entries that can be saved
         source_types: list[str],  # noqa: ARG002
         target_types: list[str],  # noqa: ARG002
     ) -> FittedAligner:
-        """What `FittedAligner.arrays` and `FittedAligner.types` gave, usable again."""
-        raise DataError(f"the aligner {self.name!r} cannot be restored from a folder")
+        """Rebuild a model from what `FittedAligner.arrays` and `FittedAligner.types` returned."""
+        raise DataError(f"the aligner {self.name!r} cannot be loaded from a folder")
 
 
 ALIGNERS: Registry[Any] = Registry(__name__, "aligner", Aligner)
-DEFAULT_ALIGNER = "gibbs"
-ALIGNER_FILE = "aligner.json"  # the file by which a folder is known to hold a saved aligner
-FORMAT = 1  # of saved models; counts up when an older interlace could no longer read them
-_SIDES = ("source", "target")
 
 
 def load_aligner(folder: Path | str) -> FittedAligner:
-    """A model that `FittedAligner.save` wrote.
+    """Load a model that `FittedAligner.save` wrote.
 
     Raises:
-        DataError: the folder holds no aligner, or one that is damaged.
-        SettingsError: there is no such aligner (any more), or it has no such settings.
+        DataError: the folder holds no aligner, or a damaged one.
+        SettingsError: the aligner or one of its settings does not exist.
     """
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
     folder = Path(folder)
-    mark = must_exist(folder / ALIGNER_FILE, "saved aligner")
+    file = must_exist(folder / ALIGNER_FILE, "saved aligner")
     try:
-        about = _about(mark)
-        aligner = ALIGNERS.get(about.aligner).read(about.settings, str(mark))
+        metadata = _read_metadata(file)
+        aligner = ALIGNERS.get(metadata.aligner).read(metadata.settings, str(file))
         arrays = load_file(must_exist(folder / "model.safetensors"))
-    except (ValueError, SafetensorError) as error:  # no JSON, or not in UTF-8
+    except (ValueError, SafetensorError) as error:  # invalid JSON or UTF-8
         raise DataError(f"{folder}: damaged aligner: {error}") from error
-    source, target = (_spellings(folder / f"{side}.words") for side in _SIDES)
+    source, target = (_read_spellings(folder / f"{side}.words") for side in _SIDES)
     fitted: FittedAligner = aligner.restore(arrays, source, target)
-    if about.trained_on is not None:
-        object.__setattr__(fitted, "trained_on", about.trained_on)  # a member may be a frozen dataclass
+    if metadata.trained_on is not None:
+        object.__setattr__(fitted, "trained_on", metadata.trained_on)  # an entry may be a frozen dataclass
     return fitted
 
 
-class _About(Settings):
-    """What `aligner.json` says."""
+def checked_array(
+    arrays: Mapping[str, NDArray[Any]], name: str, kind: type[np.generic], shape: tuple[int, ...], where: str
+) -> NDArray[Any]:
+    """Return an array of a saved model after a check of its type and shape; compiled loops do not check again.
+
+    Raises:
+        DataError: the array is missing, or has another type or shape.
+    """
+    array = arrays.get(name)
+    if array is None:
+        raise DataError(f"{where}: damaged model: the array {name!r} is missing")
+    if array.shape != shape or array.dtype != kind:
+        raise DataError(
+            f"{where}: damaged model: {name!r} is {array.dtype} of shape {array.shape}; expected {np.dtype(kind)} of "
+            f"shape {shape}"
+        )
+    return array
+
+
+class _Metadata(Settings):
+    """The content of `aligner.json`."""
 
     format: int = 1
     aligner: str
@@ -186,16 +215,14 @@ class _About(Settings):
     trained_on: TrainingText | None = None
 
 
-def _about(mark: Path) -> _About:
-    found = json.loads(mark.read_text(encoding="utf-8"))
+def _read_metadata(file: Path) -> _Metadata:
+    found = json.loads(file.read_text(encoding="utf-8"))
     if not isinstance(found, dict):
-        raise DataError(f"{mark}: damaged aligner: expected an object of JSON, found {found!r}"[:300])
+        raise DataError(f"{file}: damaged aligner: expected a JSON object, found {found!r}"[:300])
     if isinstance(found.get("format"), int) and found["format"] > FORMAT:
-        raise DataError(
-            f"{mark}: a model of format {found['format']}, written by a newer interlace; this one reads {FORMAT}"
-        )
-    return _About.read(found, str(mark))
+        raise DataError(f"{file}: format {found['format']} of a newer interlace; this one reads {FORMAT}")
+    return _Metadata.read(found, str(file))
 
 
-def _spellings(path: Path) -> list[str]:
+def _read_spellings(path: Path) -> list[str]:
     return list(read_lines(path)) if must_exist(path).stat().st_size else []

@@ -1,7 +1,4 @@
-"""Links made elsewhere, read from files: Pharaoh, GIZA++ and whatever else `interlace.alignment.formats` reads.
-
-So fast_align, awesome-align, GIZA++ or people can have made them, on another machine or at another time.
-"""
+"""Alignments read from files in any format of `interlace.alignment.formats`: Pharaoh, GIZA++, TALP, WPT, JSON lines."""
 
 from __future__ import annotations
 
@@ -13,8 +10,8 @@ import numpy as np
 from pydantic import Field
 
 from interlace.aligners import Aligner, FittedAligner
-from interlace.aligners._stored import Stored
-from interlace.aligners._usable import check_usable
+from interlace.aligners.common.inputs import check_usable
+from interlace.aligners.common.stored import StoredAlignments
 from interlace.alignment.formats import read_alignments
 from interlace.alignment.links import reverse_links
 from interlace.alignment.symmetrization import Heuristic, symmetrize
@@ -30,51 +27,51 @@ log = logging.getLogger(__name__)
 
 
 class Pharaoh(Aligner):
-    """Links from one file, or from one of each direction."""
+    """Reads alignments from one file, or from one per direction."""
 
     can_save: ClassVar[bool] = False
     files: ClassVar[tuple[str, ...]] = ("links", "backward")
 
     links: str = Field(
         "",
-        description="The file of links, plain or gzip, a row a pair; with `backward`: what each target word chose "
-        "(`fast_align` without -r).",
+        description="The alignment file, plain or gzip, a row per pair; with `backward`: the direction in which each "
+        "target word chose (`fast_align` without -r).",
     )
     backward: str = Field(
         "",
-        description="The file of the other direction: what each source word chose (`fast_align -r`), also written "
-        "source first; GIZA++ files are turned round as the lengths of the text ask.",
+        description="The file of the other direction, in which each source word chose (`fast_align -r`), also with the "
+        "source first; GIZA++ files are reversed if the lengths of the text require it.",
     )
-    symmetrization: Heuristic = Field("grow-diag-final-and", description="How links of both directions become one set.")
+    symmetrization: Heuristic = Field("grow-diag-final-and", description="Heuristic that combines both directions.")
     format: Literal["auto", "pharaoh", "talp", "wpt", "jsonl", "giza"] = Field(
-        "auto", description="What the files hold; 'auto': as their first lines look."
+        "auto", description="Format of the files; 'auto': detected from their first line."
     )
     base: Literal[0, 1] | None = Field(
-        None, description="From what the files count words; none: found out from the links and the text."
+        None, description="Index of the first word in the files; none: detected from links and text."
     )
 
     def fit(self, pairs: WordPairs, priors: Lexicon | None = None, progress: Progress | None = None) -> FittedAligner:  # noqa: ARG002
         """Read the files; priors are not used.
 
         Raises:
-            SettingsError: no file is named.
-            DataError: a file is missing, damaged or has other rows than the text, or no pair has words on both sides.
+            SettingsError: `links` is not set.
+            DataError: a file is missing, malformed or of another text, or no pair has words on both sides.
         """
         check_usable(pairs, self.name)
         if not self.links:
-            raise SettingsError("pharaoh: name the file with the links of this text: set `links`")
+            raise SettingsError("pharaoh: set `links` to the alignment file of this text")
         if priors is not None:
-            log.warning("pharaoh: links are only read, so word translations are of no use; the priors are left out")
+            log.warning("pharaoh: word translations are not used; ignoring the priors")
         links, _ = self._read(self.links, pairs)
         if self.backward:
             back, kind = self._read(self.backward, pairs)
             if kind == "giza" and np.array_equal(pairs.source.lengths, pairs.target.lengths):
-                back = reverse_links(back)  # it has the target first, which lengths cannot tell here
+                back = reverse_links(back)  # it has the target first, which equal lengths do not reveal
             links = symmetrize(links, back, self.symmetrization)
-        return Stored.of(self, pairs, links)
+        return StoredAlignments.of(self, pairs, links)
 
     def _read(self, file: str, pairs: WordPairs) -> tuple[Ragged, str]:
-        """The links of a file, and its format."""
+        """Return the links of a file and its format."""
         path = Path(file).expanduser()
         kind = None if self.format == "auto" else self.format
         found = read_alignments(path, (pairs.source.lengths, pairs.target.lengths), base=self.base, kind=kind)

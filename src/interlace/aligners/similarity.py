@@ -1,7 +1,10 @@
-"""Words linked whose contextual vectors are alike, from any encoder; nothing is trained_on.
+"""Alignment by the similarity of contextual vectors from any encoder, without training.
 
-Jalili Sabet et al. (2020, SimAlign) link words that are each other's most similar, Dou & Neubig (2021, awesome-align)
+Jalili Sabet et al. (2020, SimAlign) align words that are each other's most similar, Dou & Neubig (2021, awesome-align)
 words whose probability is high in both directions. Both find layer 8 of 12 best with multilingual BERT.
+
+Legend: B pairs; I source and J target units (subwords or words) of the longest; H width. `real` (B, I, J) is true where
+both units exist.
 """
 
 from __future__ import annotations
@@ -14,19 +17,16 @@ import numpy as np
 from pydantic import Field
 
 from interlace.aligners import Aligner, Alignments, FittedAligner
-from interlace.aligners._usable import check_usable
+from interlace.aligners.common.inputs import check_usable
 from interlace.alignment import CHUNK
-from interlace.core.errors import SettingsError
+from interlace.core.errors import SettingsError, did_you_mean
 from interlace.core.ragged import Ragged
 from interlace.core.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
     from torch import Tensor
 
-    from interlace.aligners._similarity_vectors import Encoder, Units
     from interlace.alignment import WordPairs
     from interlace.alignment.lexicon import Lexicon
     from interlace.core.progress import Progress
@@ -37,82 +37,91 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-class Likeness(Settings):
-    """What is asked of whoever links words by an encoder's vectors: this aligner, and the task `word_alignment`."""
+class SimilaritySettings(Settings):
+    """Settings shared by this aligner and the task `word_alignment`."""
 
     layer: int | None = Field(
-        None, description="Layer whose states are taken: 0 embeddings, -1 the last; none: two thirds up (both: 8/12)."
+        None,
+        description="Layer whose states are compared: 0 embeddings, -1 the last; none: at two thirds (both: 8/12).",
     )
     pooling: Literal["any", "mean"] = Field(
         "any",
-        description="'any': words are linked if any of their subwords are (both papers); 'mean': words are compared by "
+        description="'any': align words if any of their subwords are aligned (both papers); 'mean': compare words by "
         "the mean of their subwords' vectors.",
     )
     threshold: float = Field(
-        0.001, gt=0, lt=1, description="Least probability each way of 'softmax' (Dou & Neubig 2021: 0.001)."
+        0.001, gt=0, lt=1, description="Minimum probability in each direction for 'softmax' (Dou & Neubig 2021: 0.001)."
     )
     alpha: float = Field(
-        0.9, ge=0, le=1, description="Factor of 'itermax' where one word is linked (Jalili Sabet et al. 2020: 0.9)."
+        0.9,
+        ge=0,
+        le=1,
+        description="Factor of 'itermax' if one word is aligned already (Jalili Sabet et al. 2020: 0.9).",
     )
-    iterations: int = Field(2, ge=1, description="Rounds of 'itermax' (Jalili Sabet et al. 2020: 2).")
+    iterations: int = Field(2, ge=1, description="Iterations of 'itermax' (Jalili Sabet et al. 2020: 2).")
     distortion: float = Field(
         0.0,
         ge=0,
         le=1,
-        description="How far standing off the diagonal lowers similarity; not for 'softmax' (2.3 there).",
+        description="How much distance from the diagonal lowers similarity; not for 'softmax' (2.3 there).",
     )
-    max_length: int = Field(512, ge=8, description="Longest row in subwords, at most the model's own; more is cut off.")
-    tokens_per_batch: int = Field(8192, ge=16, description="Padded subwords of the longer side in a batch.")
+    max_length: int = Field(
+        512,
+        ge=8,
+        description="Maximum length in subword tokens, at most the model's own; longer sentences are truncated.",
+    )
+    tokens_per_batch: int = Field(8192, ge=16, description="Padded tokens of the longer side per batch.")
     language_ids: bool | Literal["auto"] = Field(
-        "auto", description="Feed language ids; 'auto': where the model has embeddings."
+        "auto", description="Pass language ids to the model; 'auto': if it has language embeddings."
     )
 
 
-class Similarity(Likeness, Aligner):
-    """Links from the similarity of contextual word or subword vectors."""
+class Similarity(SimilaritySettings, Aligner):
+    """Aligns words by the similarity of contextual word or subword vectors."""
 
     can_save: ClassVar[bool] = False
 
     start: str = Field(
-        "bert-base-multilingual-cased", description="The encoder: a checkpoint's folder or its name on the hub."
+        "bert-base-multilingual-cased", description="The encoder: a checkpoint folder or a name on the Hub."
     )
     method: Literal["softmax", "argmax", "itermax", "match"] = Field(
         "softmax",
         description="'softmax': probability above the threshold in both directions (Dou & Neubig 2021, section 2.1); "
-        "'argmax': each other's most similar; 'itermax': argmax repeated; 'match': the best one-to-one assignment "
+        "'argmax': mutual most similar; 'itermax': argmax repeated; 'match': the best one-to-one assignment "
         "(Jalili Sabet et al. 2020, section 2.2).",
     )
-    device: str = Field("auto", description="Where the encoder runs: 'cpu', 'cuda:0'; 'auto': a GPU if there is one.")
+    device: str = Field("auto", description="Device of the encoder: 'cpu', 'cuda:0'; 'auto': a GPU if available.")
 
     def fit(self, pairs: WordPairs, priors: Lexicon | None = None, progress: Progress | None = None) -> FittedAligner:  # noqa: ARG002
-        """Open the encoder; the pairs are only checked, and priors not used.
+        """Load the encoder; the pairs are only checked, and priors are not used.
 
         Raises:
             DataError: no pair has words on both sides, or `start` has no usable tokenizer.
-            CheckpointError: `start` is no checkpoint that can be a backbone.
-            SettingsError: a layer or a device that is not there, or settings that exclude each other.
+            CheckpointError: `start` is not a checkpoint of an encoder.
+            SettingsError: the layer or device does not exist, or settings are incompatible.
         """
         check_usable(pairs, self.name)
-        self._must_fit_together()
+        self._check_distortion()
         if priors is not None:
-            log.warning("similarity: an encoder has no use for word translations; the priors are left out")
-        return Similar(self, self._encoder())
+            log.warning("similarity: word translations are not used; ignoring the priors")
+        return FittedSimilarity(self, self._load_encoder())
 
-    def around(self, backbone: Backbone, vocab: Vocab) -> Similar:
-        """Ready to link by a backbone that is open already, which is read as it is, where it is.
+    def with_backbone(self, backbone: Backbone, vocab: Vocab) -> FittedSimilarity:
+        """Use a loaded backbone, unchanged and on its device.
 
         Raises:
-            SettingsError: a layer that is not there, or settings that exclude each other.
+            SettingsError: the layer does not exist, or settings are incompatible.
         """
-        self._must_fit_together()
-        return Similar(self, self._read(backbone, vocab, self._layer(int(backbone.model.config.num_hidden_layers))))
+        self._check_distortion()
+        return FittedSimilarity(
+            self, self._encoder_of(backbone, vocab, self._layer(int(backbone.model.config.num_hidden_layers)))
+        )
 
-    def _must_fit_together(self) -> None:
+    def _check_distortion(self) -> None:
         if self.distortion and self.method == "softmax":
-            raise SettingsError("similarity: distortion lowers similarities, which 'softmax' has none of; set it to 0")
+            raise SettingsError("similarity: 'softmax' does not support distortion; set distortion = 0")
 
-    def _encoder(self) -> Encoder:
-        from interlace.aligners._similarity_vectors import shortened
+    def _load_encoder(self) -> Encoder:
         from interlace.data.vocab import Vocab
         from interlace.models.build import load
 
@@ -121,16 +130,14 @@ class Similarity(Likeness, Aligner):
         for note in backbone.notes:
             log.info("%s", note)
         layer = self._layer(int(backbone.model.config.num_hidden_layers))
-        return self._read(shortened(backbone, layer).to(self._device()).eval(), vocab, layer)
+        return self._encoder_of(truncate_layers(backbone, layer).to(self._device()).eval(), vocab, layer)
 
-    def _read(self, backbone: Backbone, vocab: Vocab, layer: int) -> Encoder:
-        from interlace.aligners._similarity_vectors import Encoder
-
-        longest = min(self.max_length, backbone.traits.max_length)
-        return Encoder(backbone, vocab, layer, longest, self._feeds_languages(backbone))
+    def _encoder_of(self, backbone: Backbone, vocab: Vocab, layer: int) -> Encoder:
+        max_length = min(self.max_length, backbone.traits.max_length)
+        return Encoder(backbone, vocab, layer, max_length, self._feeds_languages(backbone))
 
     def _layer(self, layers: int) -> int:
-        """The layer counted from the embeddings (0)."""
+        """Return the index of the layer, counted from the embeddings (0)."""
         if self.layer is None:
             return round(2 * layers / 3)
         if not -layers - 1 <= self.layer <= layers:
@@ -144,7 +151,7 @@ class Similarity(Likeness, Aligner):
             return torch.device("cuda" if torch.cuda.is_available() else "cpu")
         try:
             return torch.empty(0, device=self.device).device
-        except (RuntimeError, AssertionError) as error:  # torch asserts that it was built for the device
+        except (RuntimeError, AssertionError) as error:  # torch asserts that it was compiled for the device
             reason = str(error).partition("\n")[0]
             raise SettingsError(f"similarity: device = {self.device!r} cannot be used: {reason}") from error
 
@@ -158,15 +165,15 @@ class Similarity(Likeness, Aligner):
 
 
 @dataclass(frozen=True)
-class Similar(FittedAligner):
-    """An encoder that is ready to link pairs."""
+class FittedSimilarity(FittedAligner):
+    """An encoder with the settings of alignment."""
 
     aligner: Similarity
     encoder: Encoder
 
     def align(self, pairs: WordPairs) -> Alignments:
-        """Links of every pair; words beyond the longest row get none, which the log says."""
-        return _gathered([self._align_chunk(chunk) for chunk in pairs.chunks(CHUNK)])
+        """Align every pair; words beyond the maximum length get no links, with a warning."""
+        return Alignments.concatenate([self._align_chunk(chunk) for chunk in pairs.chunks(CHUNK)])
 
     def _align_chunk(self, pairs: WordPairs) -> Alignments:
         from interlace.data.sampling import BucketPlan
@@ -174,15 +181,14 @@ class Similar(FittedAligner):
         source, target = self._encoded(pairs)
         rows = np.flatnonzero((source.lengths > 0) & (target.lengths > 0))
         if not len(rows):
-            return _aligned(np.zeros((0, 3), np.int64), np.zeros(0, np.float32), len(pairs))
+            return _alignments(np.zeros((0, 3), np.int64), np.zeros(0, np.float32), len(pairs))
         longer = np.maximum(source.lengths, target.lengths)[rows]
-        self._warn_of_cuts(longer, rows + pairs.first)
-        budget, longest = self.aligner.tokens_per_batch, self.encoder.max_length
-        plan = BucketPlan(longer, budget, overhead=2, max_length=longest)
+        self._warn_about_truncation(longer, rows + pairs.first)
+        plan = BucketPlan(longer, self.aligner.tokens_per_batch, overhead=2, max_length=self.encoder.max_length)
         batches = (rows[plan.batch(number)[0]] for number in range(len(plan)))
         found = [self._link(source.take(batch), target.take(batch), batch) for batch in batches]
         places, confidence = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        return _aligned(places, confidence, len(pairs))
+        return _alignments(places, confidence, len(pairs))
 
     def _encoded(self, pairs: WordPairs) -> tuple[Sentences, Sentences]:
         from interlace.text.running import running_text
@@ -195,47 +201,45 @@ class Similar(FittedAligner):
         source, target = (self.encoder.vocab.encode_words_apart(text) for text in texts)
         return source, target
 
-    def _warn_of_cuts(self, subwords: NDArray[np.int64], numbers: NDArray[np.int64]) -> None:
-        longest = self.encoder.max_length - 2
-        if (cut := subwords > longest).any():
-            message = "similarity: %d pairs are longer than %d subwords; words beyond get no links (the first: pair %d)"
-            log.warning(message, int(cut.sum()), longest, int(numbers[cut.argmax()]) + 1)
+    def _warn_about_truncation(self, subwords: NDArray[np.int64], numbers: NDArray[np.int64]) -> None:
+        max_subwords = self.encoder.max_length - 2
+        if (cut := subwords > max_subwords).any():
+            message = "similarity: %d pairs are longer than %d subwords; words beyond get no links (first: pair %d)"
+            log.warning(message, int(cut.sum()), max_subwords, int(numbers[cut.argmax()]) + 1)
 
     def _link(
         self, source: Sentences, target: Sentences, rows: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """(k, 3) row, source word and target word of each linked pair of units, and its confidence."""
+        """(k, 3) row, source word and target word of each aligned pair of units, and its confidence."""
         import torch
 
         with torch.inference_mode():
             sides = [self.encoder.units(side) for side in (source, target)]
             if self.aligner.pooling == "mean":
                 sides = [side.pooled() for side in sides]
-            linked, confidence = self._linked(*sides)
+            linked, confidence = self._align_units(*sides)
             row, i, j = linked.nonzero(as_tuple=True)
             words = torch.stack([row, sides[0].words[row, i], sides[1].words[row, j]], dim=1).cpu().numpy()
             sure = confidence[linked].cpu().numpy()
         words[:, 0] = rows[words[:, 0]]
         return words, sure
 
-    def _linked(self, source: Units, target: Units) -> tuple[Tensor, Tensor]:
-        """(B, I, J) which units are linked, and how surely."""
-        from interlace.aligners import _similarity_methods as methods
-
+    def _align_units(self, source: Units, target: Units) -> tuple[Tensor, Tensor]:
+        """(B, I, J) which units are aligned, and their confidence."""
         settings = self.aligner
         real = source.real[:, :, None] & target.real[:, None, :]
         if settings.method == "softmax":
             products = source.vectors @ target.vectors.transpose(1, 2)
-            return methods.softmax(products, real, settings.threshold)
-        alike = methods.cosines(source.vectors, target.vectors)
-        compared = methods.distorted(alike, source.real, target.real, settings.distortion)
+            return softmax(products, real, settings.threshold)
+        alike = cosines(source.vectors, target.vectors)
+        compared = distort(alike, source.real, target.real, settings.distortion)
         if settings.method == "itermax":
-            return methods.itermax(compared, real, settings.alpha, settings.iterations), alike
-        return (methods.argmax if settings.method == "argmax" else methods.match)(compared, real), alike
+            return itermax(compared, real, settings.alpha, settings.iterations), alike
+        return (argmax if settings.method == "argmax" else match)(compared, real), alike
 
 
-def _aligned(places: NDArray[np.int64], confidence: NDArray[np.float32], rows: int) -> Alignments:
-    """Columns from (k, 3) row, source word, target word; of words linked by several subwords the surest counts."""
+def _alignments(places: NDArray[np.int64], confidence: NDArray[np.float32], rows: int) -> Alignments:
+    """Build alignments from (k, 3) row, source word, target word; duplicates keep the highest confidence."""
     order = np.lexsort((places[:, 2], places[:, 1], places[:, 0]))
     places, confidence = places[order], confidence[order]
     new = np.ones(len(places), np.bool_)
@@ -247,9 +251,162 @@ def _aligned(places: NDArray[np.int64], confidence: NDArray[np.float32], rows: i
     return Alignments(links, np.clip(best, np.finfo(np.float32).tiny, 1, dtype=np.float32))
 
 
-def _gathered(parts: Sequence[Alignments]) -> Alignments:
-    if not parts:
-        return _aligned(np.zeros((0, 3), np.int64), np.zeros(0, np.float32), 0)
-    return Alignments(
-        Ragged.concatenate([part.links for part in parts]), np.concatenate([part.confidence for part in parts])
-    )
+# ---- contextual vectors ----
+
+
+@dataclass(frozen=True)
+class Units:
+    """The units to align: subwords with their words, or words.
+
+    vectors: (B, U, H) float32. words: (B, U) the word of each unit, -1 for padding.
+    """
+
+    vectors: Tensor
+    words: Tensor
+
+    @property
+    def real(self) -> Tensor:
+        """(B, U) whether a position holds a unit."""
+        return self.words >= 0
+
+    def pooled(self) -> Units:
+        """Return words as units, with the mean vectors of their subwords; words without subwords are padding."""
+        import torch
+
+        count = int(self.words.max()) + 1
+        slots = torch.where(self.real, self.words, count).long()  # padding goes into a slot of its own
+        shape = (len(slots), count + 1)
+        sums = self.vectors.new_zeros(*shape, self.vectors.shape[2])
+        sums.scatter_add_(1, slots[:, :, None].expand_as(self.vectors), self.vectors)
+        sizes = self.vectors.new_zeros(shape).scatter_add_(1, slots, torch.ones_like(slots, dtype=sums.dtype))
+        numbers = torch.arange(count, device=slots.device).expand(len(slots), count)
+        means = sums[:, :count] / sizes[:, :count, None].clamp(min=1)
+        return Units(means, torch.where(sizes[:, :count] > 0, numbers, -1))
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """A backbone and the layer whose states are used.
+
+    layer: 0 is the embeddings. feed_languages: whether language ids are passed.
+    """
+
+    backbone: Backbone
+    vocab: Vocab
+    layer: int
+    max_length: int
+    feed_languages: bool
+
+    def units(self, sentences: Sentences) -> Units:
+        """Return the subwords of each sentence, truncated to `max_length`."""
+        import torch
+
+        from interlace.data.layout import sentence_layout
+
+        layout = sentence_layout(sentences, self.vocab, self.max_length)
+        inputs = {"input_ids": layout.ids}
+        if not layout.real.all():
+            inputs["attention_mask"] = layout.real.astype(np.int64)
+        if self.feed_languages:
+            number = self._language_id(sentences.language)
+            inputs[str(self.backbone.traits.language_input)] = np.full_like(layout.ids, number)
+        device = self.backbone.device
+        with torch.inference_mode():
+            states = self._states({name: torch.from_numpy(array).to(device) for name, array in inputs.items()})
+        return Units(states.float(), torch.from_numpy(layout.words).to(device))
+
+    def _states(self, inputs: dict[str, Tensor]) -> Tensor:
+        if self.layer == self.backbone.model.config.num_hidden_layers:
+            return self.backbone.encode(inputs)
+        return self.backbone.hidden_states(inputs)[self.layer]
+
+    def _language_id(self, language: str) -> int:
+        languages = self.backbone.traits.languages
+        if language not in languages:
+            hint = did_you_mean(language, languages)
+            raise SettingsError(f"similarity: the model has no language embedding for {language!r}{hint}")
+        return languages[language]
+
+
+def truncate_layers(backbone: Backbone, layer: int) -> Backbone:
+    """Remove the layers above `layer`, a third of the work, where that changes no state.
+
+    Not for ModernBERT, whose last layer is followed by a norm, nor for XLM, whose layers are in several lists.
+    """
+    layers = getattr(getattr(backbone.model.base_model, "encoder", None), "layer", None)
+    if layers is not None and layer < len(layers):
+        backbone.model.base_model.encoder.layer = layers[:layer]
+        backbone.model.config.num_hidden_layers = layer
+    return backbone
+
+
+# ---- from similarities of units to links ----
+
+
+def cosines(source: Tensor, target: Tensor) -> Tensor:
+    """(B, I, J) cosine of (B, I, H) and (B, J, H), scaled to 0 to 1 (Jalili Sabet et al. 2020, section 2.1)."""
+    from torch.nn.functional import normalize
+
+    products: Tensor = normalize(source, dim=2) @ normalize(target, dim=2).transpose(1, 2)
+    return ((1 + products) / 2).clamp(0, 1)
+
+
+def distort(similarity: Tensor, source: Tensor, target: Tensor, strength: float) -> Tensor:
+    """Return similarities lowered by the distance of two units from the diagonal (the same, section 2.3).
+
+    source, target: (B, I) and (B, J) which units exist.
+    """
+    places = [real.cumsum(1) / real.sum(1, keepdim=True).clamp(min=1) for real in (source, target)]
+    return similarity * (1 - strength * (places[0][:, :, None] - places[1][:, None, :]) ** 2)
+
+
+def argmax(similarity: Tensor, real: Tensor) -> Tensor:
+    """(B, I, J) whether two units are mutually most similar (the same, section 2.2); ties go to the first."""
+    import torch
+
+    hidden = similarity.masked_fill(~real, -torch.inf)
+    of_source = hidden.argmax(2)  # (B, I)
+    of_target = hidden.argmax(1)  # (B, J)
+    mutual = of_target.gather(1, of_source) == torch.arange(real.shape[1], device=real.device)
+    return torch.zeros_like(real).scatter_(2, of_source[:, :, None], mutual[:, :, None]) & real
+
+
+def itermax(similarity: Tensor, real: Tensor, alpha: float, iterations: int) -> Tensor:
+    """Repeat argmax without pairs of aligned units, and times `alpha` if one unit is aligned (the same, section 2.2).
+
+    The authors' program also stops if all units of a side are aligned or a side has at most two units, which the paper
+    does not mention and which is not done here.
+    """
+    linked = argmax(similarity, real)
+    for _ in range(iterations - 1):
+        source, target = linked.any(2, keepdim=True), linked.any(1, keepdim=True)
+        discounted = similarity * (1 - (1 - alpha) * (source | target))
+        linked |= argmax(discounted, real & ~(source & target))
+    return linked
+
+
+def match(similarity: Tensor, real: Tensor) -> Tensor:
+    """Return the one-to-one assignment with the highest sum of similarities (the same, section 2.2)."""
+    import torch
+    from scipy.optimize import linear_sum_assignment
+
+    values, masks = similarity.cpu().numpy(), real.cpu().numpy()
+    linked = np.zeros_like(masks)
+    for row, (value, mask) in enumerate(zip(values, masks, strict=True)):
+        source, target = np.flatnonzero(mask.any(1)), np.flatnonzero(mask.any(0))
+        chosen = linear_sum_assignment(value[np.ix_(source, target)], maximize=True)
+        linked[row, source[chosen[0]], target[chosen[1]]] = True
+    return torch.from_numpy(linked).to(real.device)
+
+
+def softmax(products: Tensor, real: Tensor, threshold: float) -> tuple[Tensor, Tensor]:
+    """Return where the probabilities of both directions exceed the threshold, and their geometric mean.
+
+    Each direction is a softmax over dot products (Dou & Neubig 2021, section 2.1).
+    """
+    import torch
+
+    hidden = products.masked_fill(~real, torch.finfo(products.dtype).min)
+    forward, backward = hidden.softmax(2), hidden.softmax(1)
+    linked = (forward > threshold) & (backward > threshold) & real
+    return linked, (forward * backward).sqrt()

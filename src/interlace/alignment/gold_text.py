@@ -84,7 +84,7 @@ def read_gold_text(*paths: Path | str, languages: tuple[str, str] = ("source", "
     """Read the text of gold alignments; plain or gzip.
 
     One file holds both sides: `source ||| target`, JSON lines with `src_words` and `tgt_words`, or GIZA++'s format. Two
-    files hold one side each: plain lines, `N<TAB>words`, or `<s snum=N>words</s>`; numbered sentences are matched by number.
+    files hold one side each: plain lines, `N<TAB>words`, or `<s snum=N>words</s>`; numbered sentences are matched.
 
     Raises:
         DataError: a file cannot be parsed (names the line), or the sides have different sentences.

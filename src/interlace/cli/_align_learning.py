@@ -67,7 +67,7 @@ class Learning:
     def fit(self, words: WordPairs, progress: Progress) -> FittedAligner:
         """What links the words; saved where that is asked for."""
         if self.saved is not None:
-            if self.saved.trained_on is not None and (why := self.saved.trained_on.differs(words)):
+            if self.saved.trained_on is not None and (why := self.saved.trained_on.mismatch(words)):
                 log.warning("--use: %s; links may be poor", why)
             return self.saved
         fitted = self.aligner.fit(words, None if self.priors is None else Lexicon.read(self.priors), progress)

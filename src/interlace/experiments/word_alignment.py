@@ -219,13 +219,17 @@ def _looked_over(chunks: Iterator[TextPairs], corpus: str) -> Iterator[TextPairs
 
 @cache
 def version(kind: type[Aligner] | None = None) -> str:
-    """A hash of the code of links, and of aligners where one, who may be a guest, is named: other code, other links."""
-    rooms = ["interlace.alignment"] if kind is None else ["interlace.alignment", "interlace.aligners"]
-    own = [entry for room in rooms for entry in files(room).iterdir()]
-    sources = {str(entry.name): entry.read_bytes() for entry in own if entry.name.endswith(".py")}
+    """Return a hash of the code of `alignment` and, for an aligner, of `aligners`; alignments depend on it."""
+    packages = ["interlace.alignment"] if kind is None else ["interlace.alignment", "interlace.aligners"]
+    folders = [Path(str(files(package))) for package in packages]
+    sources = {
+        f"{folder.name}/{path.relative_to(folder).as_posix()}": path.read_bytes()
+        for folder in folders
+        for path in folder.rglob("*.py")
+    }
     if kind is not None:
-        guest = Path(inspect.getfile(kind))
-        sources[f"guest/{guest.name}"] = guest.read_bytes()
+        module = Path(inspect.getfile(kind))  # of a plugin, maybe
+        sources[f"kind/{module.name}"] = module.read_bytes()
     digest = blake2b(digest_size=8)
     for name, code in sorted(sources.items()):
         digest.update(name.encode("utf-8", "surrogateescape") + b"\0" + code + b"\0")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from interlace.aligners.similarity import Likeness, Similarity
+from interlace.aligners.similarity import Similarity, SimilaritySettings
 from interlace.alignment import WordPairs
 from interlace.alignment.agreement import Agreement, agreement_by_pair
 from interlace.alignment.formats import FORMATS, GoldAlignments, read_alignments
@@ -53,7 +53,7 @@ class GoldPairs:
         return np.asarray(self.pairs.source.lengths + self.pairs.target.lengths, np.int64)
 
 
-class WordAlignment(Likeness, ProbeTask):
+class WordAlignment(SimilaritySettings, ProbeTask):
     """Alignment error rate in percent, lower is better, over all links of the set."""
 
     metric: ClassVar[str] = "aer"
@@ -113,10 +113,10 @@ class WordAlignment(Likeness, ProbeTask):
 
     def measure(self, backbone: Backbone, vocab: Vocab, examples: GoldPairs) -> Scores:
         """Return `aer`, `precision`, `recall` and `f1`, in percent."""
-        settings = {name: getattr(self, name) for name in ("method", *Likeness.model_fields)}
+        settings = {name: getattr(self, name) for name in ("method", *SimilaritySettings.model_fields)}
         was_training = backbone.training
         backbone.eval()
-        found = Similarity(start="the model", **settings).around(backbone, vocab).align(examples.pairs)
+        found = Similarity(start="the model", **settings).with_backbone(backbone, vocab).align(examples.pairs)
         backbone.train(was_training)
         counts = agreement_by_pair(found.links, examples.sure, examples.possible)
         rates = Agreement(*map(int, counts.sum(axis=0)))

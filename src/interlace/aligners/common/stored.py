@@ -1,4 +1,4 @@
-"""Links that stand for one corpus, row by row: what outside programs and files of links give."""
+"""Alignments of one fixed corpus: the result of external programs and alignment files."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Stored(FittedAligner):
-    """The links of the pairs that were fitted, found again by the number of a pair in its corpus.
+class StoredAlignments(FittedAligner):
+    """The links of the training pairs, looked up by the index of a pair in its corpus.
 
-    links: a row a pair. source_lengths, target_lengths: words of each of them. confidence: (total,) of each link.
+    links: a row per pair. source_lengths, target_lengths: words of each pair. confidence: (total,) of each link.
     """
 
     aligner: Aligner
@@ -33,31 +33,31 @@ class Stored(FittedAligner):
     @classmethod
     def of(
         cls, aligner: Aligner, pairs: WordPairs, links: Ragged, confidence: NDArray[np.float32] | None = None
-    ) -> Stored:
-        """The links of `pairs`, all of a corpus; without confidence all have 1."""
+    ) -> StoredAlignments:
+        """Store the links of a whole corpus; without confidence, every link has 1."""
         return cls(aligner, links, pairs.source.lengths, pairs.target.lengths, confidence)
 
     def align(self, pairs: WordPairs) -> Alignments:
-        """Links of the pairs with the numbers `pairs.first` and on.
+        """Return the links of the pairs from index `pairs.first` on.
 
         Raises:
-            DataError: these are not the pairs that were fitted.
+            DataError: these are not the training pairs.
         """
         rows = slice(pairs.first, pairs.first + len(pairs))
         if rows.stop > len(self.links):
-            raise self._stranger(f"of {len(self.links)} pairs, and there is no pair {rows.stop}")
+            raise self._other_text(f"of {len(self.links)} pairs, which has no pair {rows.stop}")
         known = np.stack([self.source_lengths[rows], self.target_lengths[rows]], axis=1)
         found = np.stack([pairs.source.lengths, pairs.target.lengths], axis=1)
         if (differs := (known != found).any(axis=1)).any():
             row = int(differs.argmax())
             there, here = ("{} and {} words".format(*side[row].tolist()) for side in (known, found))
-            raise self._stranger(f"whose pair {rows.start + row + 1} has {there}, where this one has {here}")
+            raise self._other_text(f"whose pair {rows.start + row + 1} has {there}; this one has {here}")
         links = self.links.slice(rows.start, rows.stop)
         flat = np.ascontiguousarray(links.flat)
-        held = slice(links.offsets[0], links.offsets[-1])
-        confidence = np.ones(len(flat), np.float32) if self.confidence is None else self.confidence[held]
+        part = slice(links.offsets[0], links.offsets[-1])
+        confidence = np.ones(len(flat), np.float32) if self.confidence is None else self.confidence[part]
         return Alignments(Ragged(flat, links.offsets - links.offsets[0]), confidence)
 
-    def _stranger(self, why: str) -> DataError:
+    def _other_text(self, why: str) -> DataError:
         name = self.aligner.name
-        return DataError(f"{name}: the links are those of another text, {why}; {name} only links what it was fitted on")
+        return DataError(f"{name}: the alignments are of another text, {why}; {name} only aligns its training text")

@@ -1,0 +1,146 @@
+"""What aligners read: usable pairs, word types as a model numbers them, and lexicon priors."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from interlace.core.errors import DataError
+from interlace.core.ragged import Ragged
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from interlace.alignment import WordPairs
+    from interlace.alignment.lexicon import Lexicon
+
+log = logging.getLogger(__name__)
+
+Fold = Literal["lower", "none"]
+UNKNOWN = -1
+MAX_CELLS = 1 << 22  # source words x target words of a training pair; 2,048 words on both sides
+MAX_PRIOR = 1e9  # links that a prior may give a type
+TOO_LONG = f"pairs of more than {MAX_CELLS:,} source words times target words are not used; split into sentences"
+
+_PENDING = -2  # not looked up yet
+
+
+def check_usable(pairs: WordPairs, name: str) -> NDArray[np.bool_]:
+    """(n,) whether each pair has words on both sides; logs how many do not.
+
+    name: of the aligner.
+
+    Raises:
+        DataError: no pair has words on both sides.
+    """
+    usable: NDArray[np.bool_] = (pairs.source.lengths > 0) & (pairs.target.lengths > 0)
+    if not usable.any():
+        found = (
+            f"none of the {len(pairs)} pairs has words on both sides"
+            if len(pairs)
+            else "there are no pairs with words on both sides"
+        )
+        raise DataError(f"{name}: {found}; nothing to align")
+    if skipped := int((~usable).sum()):
+        log.warning("%s: %d of %d pairs lack words on a side and get no links", name, skipped, len(pairs))
+    return usable
+
+
+class Vocabulary:
+    """The folded word types of one side, in the order of their first occurrence."""
+
+    def __init__(self, fold: Fold, types: Iterable[str] = ()) -> None:
+        self.fold = fold
+        self._numbers = {spelling: number for number, spelling in enumerate(types)}
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    @property
+    def types(self) -> list[str]:
+        """All folded spellings by number."""
+        return list(self._numbers)
+
+    def add(self, spellings: Iterable[str]) -> NDArray[np.int32]:
+        """(n,) the number of each spelling; new ones are added."""
+        numbers = self._numbers
+        found = (numbers.setdefault(self._folded(spelling), len(numbers)) for spelling in spellings)
+        return np.fromiter(found, np.int32)
+
+    def find(self, spellings: Iterable[str]) -> NDArray[np.int32]:
+        """(n,) the number of each spelling, UNKNOWN if it has none."""
+        found = (self._numbers.get(self._folded(spelling), UNKNOWN) for spelling in spellings)
+        return np.fromiter(found, np.int32)
+
+    def _folded(self, spelling: str) -> str:
+        return spelling.lower() if self.fold == "lower" else spelling
+
+
+class Renumbering:
+    """A mapping from the word types of a text to those of a vocabulary; types are looked up when they occur."""
+
+    def __init__(self, spellings: Sequence[str], vocabulary: Vocabulary) -> None:
+        self._spellings = spellings
+        self._vocabulary = vocabulary
+        self._numbers = np.full(len(spellings), _PENDING, np.int32)
+
+    def __call__(self, rows: Ragged, *, grow: bool = False) -> Ragged:
+        """Return rows in the vocabulary's numbers, with offsets from 0. grow: add new types to the vocabulary."""
+        return Ragged(self.of(np.asarray(rows.flat), grow=grow), rows.offsets - rows.offsets[0])
+
+    def of(self, types: NDArray[np.integer], *, grow: bool = False) -> NDArray[np.int32]:
+        """(n,) the vocabulary's number of each type of the text, UNKNOWN if it has none."""
+        if (self._numbers[types] == _PENDING).any():
+            occurring = np.zeros(len(self._numbers), bool)
+            occurring[types] = True
+            new = np.flatnonzero(occurring & (self._numbers == _PENDING))
+            look_up = self._vocabulary.add if grow else self._vocabulary.find
+            self._numbers[new] = look_up([self._spellings[number] for number in new.tolist()])
+        numbers: NDArray[np.int32] = self._numbers[types]
+        return numbers
+
+
+@dataclass(frozen=True)
+class Prior:
+    """Pseudo-counts of links that an aligner starts with.
+
+    entries: (m, 2) int32 types of a model's vocabularies, without duplicates. counts: (m,) links.
+    """
+
+    entries: NDArray[np.int32]
+    counts: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, lexicon: Lexicon | None, weight: float, source: Vocabulary, target: Vocabulary) -> Prior:
+        """Convert a lexicon, times a weight, to the numbers of vocabularies, which grow by its types.
+
+        Entries that are equal after folding are added. If a type would have more than MAX_PRIOR links, all counts are
+        scaled down, because aligners count in 64-bit integers.
+
+        Raises:
+            DataError: a count is negative or not finite; names the entry.
+        """
+        if lexicon is None or not len(lexicon) or weight == 0:
+            return cls(np.zeros((0, 2), np.int32), np.zeros(0))
+        if (wrong := ~(np.isfinite(lexicon.counts) & (lexicon.counts >= 0))).any():
+            source_word, target_word, count = lexicon[int(wrong.argmax())]
+            raise DataError(
+                f"priors: {source_word!r} - {target_word!r} has the count {count}; expected a number of at least 0"
+            )
+        own = lexicon.entries.astype(np.int64)
+        sides = ((lexicon.source_types, source), (lexicon.target_types, target))
+        numbers = [
+            Renumbering(spellings, vocabulary).of(own[:, side], grow=True)
+            for side, (spellings, vocabulary) in enumerate(sides)
+        ]
+        entries, places = np.unique(np.stack(numbers, axis=1), axis=0, return_inverse=True)
+        largest = float(lexicon.counts.max())
+        links = lexicon.counts * (weight if largest * weight <= MAX_PRIOR else MAX_PRIOR / largest)
+        counts = np.bincount(places.reshape(-1), links, len(entries)).astype(np.float64)
+        total = max(float(np.bincount(entries[:, side], counts).max()) for side in (0, 1))
+        return cls(entries, counts if total <= MAX_PRIOR else counts * (MAX_PRIOR / total))

@@ -1,0 +1,240 @@
+"""A table of the pairs of word types that co-occur in sentence pairs; its size depends on the vocabulary, not the text.
+
+Each source type has a row of slots, a small hash table of the target types it co-occurs with. A slot is a record of the
+target type and of the numbers kept for the pair, adjacent in memory, because fetching slots from memory takes most of
+the time. There are 1.5 slots per pair, which keeps searches short.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numba import njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+from numba.np.arrayobj import make_array
+
+from interlace.core.ragged import Ragged
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+Fields = list[tuple[str, type[np.generic]]]
+Sides = tuple[Ragged, Ragged]  # rows of source and target types, int32, numbered as in the table
+
+PROBABILITIES: Fields = [("forward", np.float32), ("backward", np.float32)]  # of a slot
+PARTS = 16  # sets of pairs, by the low bits of the source type, that are collected in parallel
+EMPTY = -1
+_MAX_LOAD = 0.6  # of a set, before it grows
+
+
+@dataclass(frozen=True)
+class Cooccurrence:
+    """Pairs of types in rows by source type.
+
+    starts: (source types + 1,) int64, the first slot of each row; every row has an empty slot, which ends searches.
+    slots: (slots,) records; the field `target` is the target type, -1 in an empty slot.
+    """
+
+    starts: NDArray[np.int64]
+    slots: NDArray[np.void]
+
+    @property
+    def targets(self) -> NDArray[np.int32]:
+        """(slots,) the target types, as a view."""
+        targets: NDArray[np.int32] = self.slots["target"]
+        return targets
+
+    def find(self, entries: NDArray[np.int32]) -> NDArray[np.int64]:
+        """(m,) the slot of each (source type, target type); all must be in the table."""
+        slots = np.empty(len(entries), np.int64)
+        _find(self.starts, self.targets, np.ascontiguousarray(entries, np.int32), slots)
+        return slots
+
+
+def entries_of(starts: NDArray[np.int64], targets: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Return (m, 2) all pairs of a table, sorted, and (m,) their slots."""
+    slots = np.flatnonzero(targets >= 0)
+    sources = (np.searchsorted(starts, slots, side="right") - 1).astype(np.int32)
+    order = np.lexsort((targets[slots], sources))
+    slots = slots[order]
+    return np.stack([sources[order], targets[slots]], axis=1), slots
+
+
+def cooccurrence(
+    chunks: Iterable[Sides],
+    source_types: int,
+    extra: NDArray[np.int32],
+    fields: Fields,
+    pool: ThreadPoolExecutor,
+) -> Cooccurrence:
+    """Collect all type pairs of a text that comes in chunks.
+
+    chunks: rows of both sides whose values begin at offset 0.
+    extra: (m, 2) int32 pairs of types to add.
+    fields: fields of a slot besides the target type, initially zero; the widest first, for alignment.
+    """
+    sets = [(np.full(1 << 12, EMPTY, np.int64), 0) for _ in range(PARTS)]
+    for source, target in chain(chunks, [_as_pairs(extra)]):
+        sides = (source.values, source.offsets, target.values, target.offsets)
+        jobs = [pool.submit(_collect, *sides, part, *sets[part]) for part in range(PARTS)]
+        sets = [job.result() for job in jobs]
+    return _in_rows([keys for keys, _ in sets], source_types, fields, pool)
+
+
+def table_of(entries: NDArray[np.int32], source_types: int, fields: Fields) -> Cooccurrence:
+    """Build the table of known pairs: (m, 2) source and target type, without duplicates."""
+    keys = (entries[:, 0].astype(np.int64) << 32) | entries[:, 1]
+    with ThreadPoolExecutor(1) as pool:
+        return _in_rows([keys], source_types, fields, pool)
+
+
+def _in_rows(
+    sets: list[NDArray[np.int64]], source_types: int, fields: Fields, pool: ThreadPoolExecutor
+) -> Cooccurrence:
+    """Build rows from sets that share no source type."""
+    degrees = np.zeros(source_types, np.int64)
+    list(pool.map(lambda keys: _count_rows(keys, degrees), sets))
+    starts = np.zeros(source_types + 1, np.int64)
+    np.cumsum(degrees + degrees // 2 + 1, out=starts[1:])
+    table = Cooccurrence(starts, np.zeros(starts[-1], np.dtype([*fields, ("target", np.int32)], align=True)))
+    table.targets[:] = EMPTY
+    list(pool.map(lambda keys: _fill_rows(keys, starts, table.targets), sets))
+    return table
+
+
+def _as_pairs(entries: NDArray[np.int32]) -> Sides:
+    """Return a text in which each pair of types is a sentence pair of one word each."""
+    source, target = (np.ascontiguousarray(column, np.int32) for column in entries.T)
+    offsets = np.arange(len(entries) + 1, dtype=np.int64)
+    return Ragged(source, offsets), Ragged(target, offsets)
+
+
+# ---- kernels ----
+
+
+def _add_atomically(_typing: Any, array: Any, place: Any, value: Any) -> Any:  # noqa: ARG001 - types of the arguments
+    """Do array[place] += value atomically; array: (n,) int64.
+
+    Integer sums do not depend on their order, so results are the same for any number of threads.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = signature.args[0]
+        where = cast("Any", make_array)(kind)(context, builder, arguments[0])
+        pointer = cast("Any", cgutils).get_item_pointer(context, builder, kind, where, [arguments[1]], wraparound=False)
+        builder.atomic_rmw("add", pointer, arguments[2], "monotonic")
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, types.int64), generate
+
+
+add_atomically: Any = intrinsic(_add_atomically)
+
+
+@njit(cache=True, nogil=True)
+def _position(keys: NDArray[np.int64], key: int) -> int:
+    """Return the position of a key in an open-addressing set whose size is a power of two, or of its empty slot."""
+    mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
+    place = int(np.int64((mixed >> np.uint64(32)) & np.uint64(len(keys) - 1)))
+    while keys[place] != EMPTY and keys[place] != key:
+        place = (place + 1) & (len(keys) - 1)
+    return place
+
+
+@njit(cache=True, nogil=True)
+def _grow(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    wider = np.full(2 * len(keys), EMPTY, np.int64)
+    for key in keys:
+        if key != EMPTY:
+            wider[_position(wider, key)] = key
+    return wider
+
+
+@njit(cache=True, nogil=True)
+def _collect(
+    source: NDArray[np.int32],
+    source_offsets: NDArray[np.int64],
+    target: NDArray[np.int32],
+    target_offsets: NDArray[np.int64],
+    part: int,
+    keys: NDArray[np.int64],
+    used: int,
+) -> tuple[NDArray[np.int64], int]:
+    """Add the type pairs (source << 32 | target) of one part to its set; return the set and its size."""
+    for row in range(len(source_offsets) - 1):
+        for i in range(source_offsets[row], source_offsets[row + 1]):
+            if source[i] & (PARTS - 1) != part:
+                continue
+            high = np.int64(source[i]) << 32
+            for j in range(target_offsets[row], target_offsets[row + 1]):
+                place = _position(keys, high | target[j])
+                if keys[place] == EMPTY:
+                    keys[place] = high | target[j]
+                    used += 1
+            if used > _MAX_LOAD * len(keys):
+                keys = _grow(keys)
+    return keys, used
+
+
+@njit(cache=True, nogil=True)
+def _count_rows(keys: NDArray[np.int64], degrees: NDArray[np.int64]) -> None:
+    """Add the number of target types of each source type of a set to `degrees`; parts have different rows."""
+    for key in keys:
+        if key != EMPTY:
+            degrees[key >> 32] += 1
+
+
+@njit(cache=True, nogil=True)
+def first_slot(low: int, high: int, target: int) -> int:
+    """Return the slot where the search for a target type begins in the row of slots low to high.
+
+    Each row is an open-addressing table; the high half of a product distributes types over any number of slots without
+    a division.
+    """
+    mixed = (np.uint64(target) * np.uint64(0x9E3779B1)) & np.uint64(0xFFFFFFFF)
+    return low + int(np.int64((mixed * np.uint64(high - low)) >> np.uint64(32)))
+
+
+@njit(cache=True, nogil=True)
+def slot_from(slot: int, low: int, high: int, targets: NDArray[np.int32], target: int) -> int:
+    """Return the slot of a target type in a row, or the empty slot for it, searching from `slot` on."""
+    while targets[slot] != target and targets[slot] != EMPTY:
+        slot += 1
+        if slot == high:
+            slot = low
+    return slot
+
+
+@njit(cache=True, nogil=True)
+def place_in_row(starts: NDArray[np.int64], targets: NDArray[np.int32], source: int, target: int) -> int:
+    """Return the slot of a type pair, or the empty slot for it."""
+    low, high = starts[source], starts[source + 1]
+    return slot_from(first_slot(low, high, target), low, high, targets, target)
+
+
+@njit(cache=True, nogil=True)
+def _fill_rows(keys: NDArray[np.int64], starts: NDArray[np.int64], targets: NDArray[np.int32]) -> None:
+    """Insert the pairs of a set into their rows; parts have different rows."""
+    for key in keys:
+        if key != EMPTY:
+            target = int(key & 0xFFFFFFFF)
+            targets[place_in_row(starts, targets, key >> 32, target)] = target
+
+
+@njit(cache=True, nogil=True)
+def _find(
+    starts: NDArray[np.int64],
+    targets: NDArray[np.int32],
+    entries: NDArray[np.int32],
+    slots: NDArray[np.int64],
+) -> None:
+    """Fill in the slot of each (source type, target type); all are in the table."""
+    for entry in range(len(entries)):
+        slots[entry] = place_in_row(starts, targets, entries[entry, 0], entries[entry, 1])

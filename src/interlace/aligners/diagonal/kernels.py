@@ -1,0 +1,509 @@
+"""Numba kernels of `diagonal`: expected counts, new probabilities, and Viterbi alignments.
+
+Legend: m source words and n target words of a pair, i and j their positions. "Forward" explains each target word by a
+source word, "backward" each source word by a target word. The probabilities of both directions are in the same slots of
+a `Cooccurrence`, so that one lookup serves both.
+
+The weight of a cell is theta * d, where d = exp(-tension * |i/m - j/n|) favors the diagonal. The posterior of a link is
+its weight over the sum of its column's weights and the null word's share, odds * (sum of the column's d) * null theta.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from interlace.aligners.diagonal.cooccurrence import EMPTY, add_atomically, first_slot, place_in_row, slot_from
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from interlace.aligners.diagonal.cooccurrence import Cooccurrence
+
+FIXED = 1 << 30  # expected counts are integers in units of 1 / FIXED, so that sums do not depend on their order
+SCALE = 2.0**100  # factor of probabilities, so that float32 reaches down to 1e-66; posteriors do not change
+MIN_PROBABILITY = 2.0**-120  # of a scaled probability, so that no sum is zero
+UNIT = float(FIXED)
+TINY = 0.5 / UNIT
+UNSEEN = 1e-6 * SCALE  # of unknown types and pairs; better on new text than fast_align's 1e-9
+NULL = -1
+
+
+class Rows(NamedTuple):
+    """Words of pairs as types of the model, -1 for unknown words. Offsets begin at 0."""
+
+    source: NDArray[np.int32]
+    source_offsets: NDArray[np.int64]
+    target: NDArray[np.int32]
+    target_offsets: NDArray[np.int64]
+
+
+class Model(NamedTuple):
+    """Probabilities, times SCALE.
+
+    starts, targets: the slots; see `Cooccurrence`.
+    forward, backward: (slots,) of the target type given the source type, and vice versa.
+    source_null, target_null: (types,) of a type given the null word.
+    tensions: (2,) how strongly links favor the diagonal, forward and backward.
+    odds: (1,) of the null word, p0 / (1 - p0).
+    """
+
+    starts: NDArray[np.int64]
+    targets: NDArray[np.int32]
+    forward: NDArray[np.float32]
+    backward: NDArray[np.float32]
+    source_null: NDArray[np.float32]
+    target_null: NDArray[np.float32]
+    tensions: NDArray[np.float64]
+    odds: NDArray[np.float64]
+
+    @classmethod
+    def of(
+        cls, table: Cooccurrence, nulls: tuple[NDArray[np.float32], ...], tensions: NDArray[np.float64], null: float
+    ) -> Model:
+        """Return views of a table; nulls: of source and target; null: the probability of the null word."""
+        slots = (table.slots["target"], table.slots["forward"], table.slots["backward"])
+        return cls(table.starts, *slots, nulls[0], nulls[1], tensions, np.array([null / (1 - null)]))
+
+
+class Counts(NamedTuple):
+    """Expected counts in units of 1 / FIXED.
+
+    forward, backward: (slots,) of both directions; the same array if `agree`.
+    source_null, target_null: (types,) of the null word.
+    """
+
+    forward: NDArray[np.int64]
+    backward: NDArray[np.int64]
+    source_null: NDArray[np.int64]
+    target_null: NDArray[np.int64]
+
+
+class Curves(NamedTuple):
+    """Exponentials of the relative positions of both sides' words, (2, words) each: forward and backward.
+
+    exp(-|x - y|) is the minimum of exp(x) * exp(-y) and exp(-x) * exp(y), so exponentials are computed per word, not
+    per cell.
+    """
+
+    source_rise: NDArray[np.float64]
+    source_fall: NDArray[np.float64]
+    target_rise: NDArray[np.float64]
+    target_fall: NDArray[np.float64]
+
+
+class Cells(NamedTuple):
+    """Buffers for the cells of one pair, (m * n,) by source position, then target position.
+
+    met: the target type in the first slot probed. forward, backward: weights.
+    """
+
+    slots: NDArray[np.int64]
+    met: NDArray[np.int32]
+    forward: NDArray[np.float64]
+    backward: NDArray[np.float64]
+
+
+class Sums(NamedTuple):
+    """Sums over the candidates of each word: (words,) of the weights and of d, forward and backward."""
+
+    target_weights: NDArray[np.float64]
+    target_sizes: NDArray[np.float64]
+    source_weights: NDArray[np.float64]
+    source_sizes: NDArray[np.float64]
+
+
+# ---- E-step ----
+
+
+@njit(cache=True, nogil=True)
+def curves(m: int, n: int) -> Curves:
+    """Return buffers for sides of at most m and n words."""
+    return Curves(np.empty((2, m)), np.empty((2, m)), np.empty((2, n)), np.empty((2, n)))
+
+
+@njit(cache=True, nogil=True)
+def fill_curves(into: Curves, m: int, n: int, tensions: NDArray[np.float64]) -> None:
+    """Compute the curves of a pair of m and n words."""
+    for way in range(2):
+        for i in range(m):
+            into.source_rise[way, i] = math.exp(tensions[way] * (i + 1) / m)
+            into.source_fall[way, i] = 1.0 / into.source_rise[way, i]
+        for j in range(n):
+            into.target_rise[way, j] = math.exp(tensions[way] * (j + 1) / n)
+            into.target_fall[way, j] = 1.0 / into.target_rise[way, j]
+
+
+@njit(cache=True, nogil=True)
+def nearness(of: Curves, way: int, i: int, j: int) -> float:
+    """Return exp(-tension * |i/m - j/n|)."""
+    over, under = of.source_rise[way, i] * of.target_fall[way, j], of.source_fall[way, i] * of.target_rise[way, j]
+    return float(min(over, under))
+
+
+@njit(cache=True, nogil=True)
+def expect(rows: Rows, first: int, last: int, model: Model, counts: Counts, agree: bool) -> NDArray[np.int64]:
+    """Add the expected counts of the pairs first to last; no side is empty, no pair has more than MAX_CELLS cells.
+
+    agree: count the geometric mean of a link's posteriors in both directions; else each direction counts its own.
+
+    Returns:
+        (2, 2) forward and backward: expected links, and their distances from the diagonal, both in units of 1 / FIXED.
+    """
+    m, n, most = _largest(rows, first, last)
+    ends = curves(m, n)
+    cells = Cells(np.empty(most, np.int64), np.empty(most, np.int32), np.empty(most), np.empty(most))
+    sums = Sums(np.empty(n), np.empty(n), np.empty(m), np.empty(m))
+    found = np.zeros((2, 2), np.int64)
+    for row in range(first, last):
+        source = rows.source[rows.source_offsets[row] : rows.source_offsets[row + 1]]
+        target = rows.target[rows.target_offsets[row] : rows.target_offsets[row + 1]]
+        fill_curves(ends, len(source), len(target), model.tensions)
+        _look_up(source, target, model, cells)
+        _weigh(len(source), len(target), model, ends, cells, sums)
+        _invert(target, model.odds[0], model.target_null, sums.target_weights, sums.target_sizes)
+        _invert(source, model.odds[0], model.source_null, sums.source_weights, sums.source_sizes)
+        _count_links(len(source), len(target), cells, sums, counts, agree, found)
+        _count_null(target, sums.target_sizes, counts.target_null)
+        _count_null(source, sums.source_sizes, counts.source_null)
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _largest(rows: Rows, first: int, last: int) -> tuple[int, int, int]:
+    """Return the maximum of source words, target words and cells over the pairs."""
+    m = n = most = 0
+    for row in range(first, last):
+        words = rows.source_offsets[row + 1] - rows.source_offsets[row]
+        others = rows.target_offsets[row + 1] - rows.target_offsets[row]
+        m, n, most = max(m, words), max(n, others), max(most, words * others)
+    return m, n, most
+
+
+@njit(cache=True, nogil=True)
+def _look_up(source: NDArray[np.int32], target: NDArray[np.int32], model: Model, cells: Cells) -> None:
+    """Find the slots of all cells of a pair.
+
+    The first slots to probe are fetched for a whole row before any is compared, so that the cache misses overlap.
+    """
+    n = len(target)
+    for i in range(len(source)):
+        low, high = model.starts[source[i]], model.starts[source[i] + 1]
+        for j in range(n):
+            slot = first_slot(low, high, target[j])
+            cells.slots[i * n + j] = slot
+            cells.met[i * n + j] = model.targets[slot]
+    for i in range(len(source)):
+        low, high = model.starts[source[i]], model.starts[source[i] + 1]
+        for j in range(n):
+            cell = i * n + j
+            if cells.met[cell] != target[j]:
+                cells.slots[cell] = slot_from(cells.slots[cell], low, high, model.targets, target[j])
+
+
+@njit(cache=True, nogil=True)
+def _weigh(m: int, n: int, model: Model, ends: Curves, cells: Cells, sums: Sums) -> None:
+    """Compute the weights of all cells of a pair and their sums."""
+    sums.target_weights[:n] = 0.0
+    sums.target_sizes[:n] = 0.0
+    for i in range(m):
+        weights = sizes = 0.0
+        for j in range(n):
+            cell = i * n + j
+            slot = cells.slots[cell]
+            near = nearness(ends, 0, i, j)
+            cells.forward[cell] = model.forward[slot] * near
+            sums.target_weights[j] += cells.forward[cell]
+            sums.target_sizes[j] += near
+            near = nearness(ends, 1, i, j)
+            cells.backward[cell] = model.backward[slot] * near
+            weights += cells.backward[cell]
+            sizes += near
+        sums.source_weights[i] = weights
+        sums.source_sizes[i] = sizes
+
+
+@njit(cache=True, nogil=True)
+def _invert(
+    words: NDArray[np.int32],
+    odds: float,
+    theta: NDArray[np.float32],
+    weights: NDArray[np.float64],
+    sizes: NDArray[np.float64],
+) -> None:
+    """Replace each sum of weights by its inverse, null word included, and each size by 1, the mass to distribute."""
+    for place in range(len(words)):
+        weights[place] = 1.0 / (weights[place] + odds * sizes[place] * theta[words[place]])
+        sizes[place] = 1.0
+
+
+@njit(cache=True, nogil=True)
+def _count_links(
+    m: int, n: int, cells: Cells, sums: Sums, counts: Counts, agree: bool, found: NDArray[np.int64]
+) -> None:
+    """Count the links of a pair; posteriors that round to zero, most of them in later passes, are skipped."""
+    links, far = np.zeros(2), np.zeros(2)
+    for i in range(m):
+        for j in range(n):
+            cell = i * n + j
+            forward = cells.forward[cell] * sums.target_weights[j]
+            backward = cells.backward[cell] * sums.source_weights[i]
+            if agree:
+                forward = backward = math.sqrt(forward * backward)
+            if max(forward, backward) < TINY:
+                continue
+            distance = abs((i + 1) / m - (j + 1) / n)
+            links[0] += forward
+            links[1] += backward
+            far[0] += forward * distance
+            far[1] += backward * distance
+            sums.target_sizes[j] -= forward
+            sums.source_sizes[i] -= backward
+            add_atomically(counts.forward, cells.slots[cell], np.int64(forward * UNIT + 0.5))
+            if not agree:
+                add_atomically(counts.backward, cells.slots[cell], np.int64(backward * UNIT + 0.5))
+    for way in range(2):
+        found[way, 0] += np.int64(links[way] * UNIT + 0.5)
+        found[way, 1] += np.int64(far[way] * UNIT + 0.5)
+
+
+@njit(cache=True, nogil=True)
+def _count_null(words: NDArray[np.int32], left: NDArray[np.float64], counts: NDArray[np.int64]) -> None:
+    """Count the remaining mass of each word for the null word."""
+    for place in range(len(words)):
+        add_atomically(counts, words[place], np.int64(max(left[place], 0.0) * UNIT + 0.5))
+
+
+# ---- M-step ----
+
+
+@njit(cache=True, nogil=True)
+def exp_digamma(x: float) -> float:
+    """Return exp(digamma(x)) for x > 0, which replaces a count in variational Bayes; relative error below 1e-9.
+
+    digamma(x) is digamma(x + 5) less the sum of 1 / (x + k) for k = 0 to 4, and exp(digamma(z + 1/2)) has a series
+    without logarithms: one exponential and four divisions in total.
+    """
+    z = x + 4.5
+    w = 1.0 / (z * z)
+    series = z * (1.0 + w * (1 / 24 + w * (-37 / 5760 + w * (10313 / 2903040 - w * (5509121 / 1393459200)))))
+    steps = (2 * x + 1) / (x * (x + 1)) + (2 * x + 5) / ((x + 2) * (x + 3)) + 1.0 / (x + 4)
+    return series * math.exp(-steps)
+
+
+@njit(cache=True, nogil=True)
+def exp_digammas(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return `exp_digamma` of each value, at least 1e-250 so that it can be a divisor."""
+    result = np.empty(len(values), np.float64)
+    for place in range(len(values)):
+        result[place] = max(exp_digamma(values[place]), 1e-250)
+    return result
+
+
+@njit(cache=True, nogil=True)
+def total(
+    model: Model,
+    counts: Counts,
+    first: int,
+    last: int,
+    source_totals: NDArray[np.int64],
+    target_totals: NDArray[np.int64],
+) -> None:
+    """Sum the counts of the rows first to last: forward by source type, backward by target type."""
+    for row in range(first, last):
+        for slot in range(model.starts[row], model.starts[row + 1]):
+            if model.targets[slot] != EMPTY:
+                source_totals[row] += counts.forward[slot]
+                if counts.backward[slot]:
+                    add_atomically(target_totals, model.targets[slot], counts.backward[slot])
+
+
+@njit(cache=True, nogil=True)
+def maximize(
+    model: Model,
+    counts: Counts,
+    first: int,
+    last: int,
+    alpha: float,
+    source_scales: NDArray[np.float64],
+    target_scales: NDArray[np.float64],
+) -> None:
+    """Set new probabilities of the rows first to last and reset counts to 0; scales: SCALE over the type's total."""
+    uncounted = exp_digamma(alpha)
+    for row in range(first, last):
+        for slot in range(model.starts[row], model.starts[row + 1]):
+            target = model.targets[slot]
+            if target != EMPTY:
+                count = counts.forward[slot]
+                mass = exp_digamma(count / UNIT + alpha) if count else uncounted
+                model.forward[slot] = max(mass * source_scales[row], MIN_PROBABILITY)
+                if counts.backward[slot] != count:
+                    count = counts.backward[slot]
+                    mass = exp_digamma(count / UNIT + alpha) if count else uncounted
+                model.backward[slot] = max(mass * target_scales[target], MIN_PROBABILITY)
+                counts.forward[slot] = 0
+                counts.backward[slot] = 0
+
+
+@njit(cache=True, nogil=True)
+def mean_distance(explained: int, explaining: int, tension: float) -> float:
+    """Return the expected |i/m - j/n| of the diagonal alone, summed over the explained words of one pair."""
+    result = 0.0
+    step = 1.0 / explaining
+    for place in range(1, explained + 1):
+        below = place * explaining // explained  # words of the other side before the diagonal
+        at = place / explained
+        size = weighted = 0.0
+        if below:
+            size, weighted = _one_side(at - below * step, step, tension, below)
+        if below < explaining:
+            above = _one_side((below + 1) * step - at, step, tension, explaining - below)
+            size += above[0]
+            weighted += above[1]
+        result += weighted / size
+    return result
+
+
+@njit(cache=True, nogil=True)
+def _one_side(distance: float, step: float, tension: float, terms: int) -> tuple[float, float]:
+    """Return the sums of exp(-tension * d) and d * exp(-tension * d) over d = distance, distance + step, .."""
+    rest = -math.expm1(-tension * step)  # 1 - ratio, exact for small values
+    gone = -math.expm1(-tension * step * terms)  # 1 - ratio ** terms
+    powers = gone / rest  # sum of ratio ** k
+    risen = ((1.0 - rest) * powers - terms * (1.0 - gone)) / rest  # sum of k * ratio ** k
+    weight = math.exp(-tension * distance)
+    return weight * powers, weight * (distance * powers + step * risen)
+
+
+@njit(cache=True, nogil=True)
+def mean_distances(explained: NDArray[np.int64], explaining: NDArray[np.int64], tension: float) -> NDArray[np.float64]:
+    """Return `mean_distance` of each shape."""
+    result = np.empty(len(explained), np.float64)
+    for shape in range(len(explained)):
+        result[shape] = mean_distance(explained[shape], explaining[shape], tension)
+    return result
+
+
+# ---- Viterbi alignments ----
+
+
+@njit(cache=True, nogil=True)
+def decide(
+    rows: Rows,
+    first: int,
+    last: int,
+    model: Model,
+    partners: tuple[NDArray[np.int32], NDArray[np.int32]],
+    sums: tuple[NDArray[np.float64], NDArray[np.float64]],
+) -> None:
+    """Find the best partner of every word of the pairs first to last.
+
+    partners: (source words,) target positions and (target words,) source positions, NULL if the null word is as good.
+    sums: (source words,) and (target words,) the sum of all weights of a word, the null word's included.
+    """
+    m = n = 0
+    for row in range(first, last):
+        m = max(m, rows.source_offsets[row + 1] - rows.source_offsets[row])
+        n = max(n, rows.target_offsets[row + 1] - rows.target_offsets[row])
+    ends = curves(m, n)
+    best, sizes = np.empty((2, max(m, n))), np.empty((2, max(m, n)))
+    for row in range(first, last):
+        a, b = rows.source_offsets[row], rows.source_offsets[row + 1]
+        c, d = rows.target_offsets[row], rows.target_offsets[row + 1]
+        fill_curves(ends, b - a, d - c, model.tensions)
+        own = (partners[0][a:b], partners[1][c:d])
+        whole = (sums[0][a:b], sums[1][c:d])
+        _best(rows.source[a:b], rows.target[c:d], model, ends, own, whole, best, sizes)
+        _against_null(rows.source[a:b], model.odds[0], model.source_null, own[0], whole[0], best[1], sizes[1])
+        _against_null(rows.target[c:d], model.odds[0], model.target_null, own[1], whole[1], best[0], sizes[0])
+
+
+@njit(cache=True, nogil=True)
+def _best(
+    source: NDArray[np.int32],
+    target: NDArray[np.int32],
+    model: Model,
+    ends: Curves,
+    partners: tuple[NDArray[np.int32], NDArray[np.int32]],
+    sums: tuple[NDArray[np.float64], NDArray[np.float64]],
+    best: NDArray[np.float64],
+    sizes: NDArray[np.float64],
+) -> None:
+    """Find the first of the best partners of each word, its weight, and the sums of all weights and of d."""
+    partners[0][:] = NULL
+    partners[1][:] = NULL
+    sums[0][:] = 0.0
+    sums[1][:] = 0.0
+    best[:] = -1.0
+    sizes[:] = 0.0
+    for i in range(len(source)):
+        for j in range(len(target)):
+            forward, backward = _thetas(model, source[i], target[j])
+            near = nearness(ends, 0, i, j)
+            sizes[0, j] += near
+            forward *= near
+            sums[1][j] += forward
+            if forward > best[0, j]:
+                best[0, j], partners[1][j] = forward, i
+            near = nearness(ends, 1, i, j)
+            sizes[1, i] += near
+            backward *= near
+            sums[0][i] += backward
+            if backward > best[1, i]:
+                best[1, i], partners[0][i] = backward, j
+
+
+@njit(cache=True, nogil=True)
+def _against_null(
+    words: NDArray[np.int32],
+    odds: float,
+    theta: NDArray[np.float32],
+    partners: NDArray[np.int32],
+    sums: NDArray[np.float64],
+    best: NDArray[np.float64],
+    sizes: NDArray[np.float64],
+) -> None:
+    """Remove partners that are no better than the null word."""
+    for place in range(len(words)):
+        share = odds * sizes[place] * (theta[words[place]] if words[place] >= 0 else UNSEEN)
+        sums[place] += share
+        if share >= best[place]:
+            partners[place] = NULL
+
+
+@njit(cache=True, nogil=True)
+def _thetas(model: Model, source: int, target: int) -> tuple[float, float]:
+    """Return the probabilities of a pair of types, forward and backward."""
+    if source < 0 or target < 0:
+        return UNSEEN, UNSEEN
+    slot = place_in_row(model.starts, model.targets, source, target)
+    if model.targets[slot] == EMPTY:
+        return UNSEEN, UNSEEN
+    return float(model.forward[slot]), float(model.backward[slot])
+
+
+@njit(cache=True, nogil=True)
+def confidence(
+    rows: Rows,
+    first: int,
+    last: int,
+    model: Model,
+    links: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    sums: tuple[NDArray[np.float64], NDArray[np.float64]],
+    into: NDArray[np.float32],
+) -> None:
+    """Fill in the geometric mean of the forward and backward posterior of each link."""
+    for row in range(first, last):
+        a, c = rows.source_offsets[row], rows.target_offsets[row]
+        m, n = rows.source_offsets[row + 1] - a, rows.target_offsets[row + 1] - c
+        for link in range(offsets[row], offsets[row + 1]):
+            i, j = links[link, 0], links[link, 1]
+            forward, backward = _thetas(model, rows.source[a + i], rows.target[c + j])
+            distance = abs((i + 1) / m - (j + 1) / n)
+            forward *= math.exp(-model.tensions[0] * distance) / sums[1][c + j]
+            backward *= math.exp(-model.tensions[1] * distance) / sums[0][a + i]
+            into[link] = max(min(math.sqrt(forward) * math.sqrt(backward), 1.0), 1e-30)

@@ -1,0 +1,201 @@
+"""Accurate alignment without a language model, by Gibbs samplers on whole and truncated words.
+
+Like eflomal (Östling & Tiedemann 2016): IBM model 1, then an HMM with jumps, then fertility, with sparse priors that
+are integrated out. In addition, each sampler sees words truncated to another length, and links are taken from the mean
+of all posteriors.
+"""
+
+from __future__ import annotations
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field, field_validator
+
+from interlace.aligners import Aligner, Alignments, FittedAligner
+from interlace.aligners.common.inputs import TOO_LONG, Fold, Prior, Renumbering, Vocabulary, check_usable
+from interlace.aligners.common.stored import StoredAlignments
+from interlace.alignment.symmetrization import Heuristic
+from interlace.core.errors import DataError
+from interlace.core.processors import processors
+from interlace.core.progress import no_progress
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from interlace.aligners.gibbs.kernels import Posteriors
+    from interlace.aligners.gibbs.model import Model
+    from interlace.alignment import WordPairs
+    from interlace.alignment.lexicon import Lexicon
+    from interlace.core.progress import Progress
+
+
+MAX_SWEEPS = 250  # with fertility: small texts converge within a hundred
+
+
+class Gibbs(Aligner):
+    """Aligns words by averaged posteriors of Gibbs samplers; the default aligner."""
+
+    views: list[int] = Field(
+        [0, 5, 4, 3],
+        min_length=1,
+        description="One sampler per direction for each entry: the number of first letters of a word it sees; 0: all.",
+    )
+    sweeps: float = Field(
+        0.5, gt=0, le=100, description="Sweeps with fertility, times 5000 / sqrt(pairs) (eflomal: 1); from 2 to 250."
+    )
+    null: float = Field(
+        0.2, ge=0.001, le=0.999, description="Probability of an unaligned word (Östling & Tiedemann 2016)."
+    )
+    alpha: float = Field(
+        0.001, ge=1e-4, le=1, description="Dirichlet prior of each word translation, in links (the same)."
+    )
+    jump_alpha: float = Field(0.5, ge=0.001, le=1000, description="Dirichlet prior of each jump width (the same).")
+    fertility_alpha: float = Field(0.5, ge=0.001, le=1000, description="Dirichlet prior of each fertility (the same).")
+    symmetrization: Literal["posterior"] | Heuristic = Field(
+        "posterior", description="'posterior': links whose mean posterior reaches `threshold`; or a heuristic."
+    )
+    threshold: float = Field(0.4, gt=0, le=1, description="Minimum mean posterior of both directions.")
+    fold: Fold = Field("lower", description="'lower': ignore case; 'none': keep words unchanged.")
+    prior_weight: float = Field(1.0, ge=0, description="Links per count of a prior lexicon.")
+    max_training_cells: int = Field(
+        100_000_000,
+        ge=1000,
+        description="Maximum cells (source words x target words, summed over pairs) used for training, 28 bytes each "
+        "and 9 more per thread beyond the first (at most two threads per view). Of larger texts, evenly spaced pairs "
+        "are used for training, and all pairs are aligned with the trained model.",
+    )
+    seed: int = Field(0, ge=0, description="Seed of the samplers.")
+    threads: int = Field(0, ge=0, description="Threads; 0: one per processor. Results do not depend on it.")
+
+    @field_validator("views")
+    @classmethod
+    def _are_lengths(cls, views: list[int]) -> list[int]:
+        if min(views) < 0:
+            message = f"a view is a number of letters, or 0 for whole words; found {min(views)}"
+            raise ValueError(message)
+        return views
+
+    def fit(self, pairs: WordPairs, priors: Lexicon | None = None, progress: Progress | None = None) -> FittedGibbs:
+        """Train on all pairs.
+
+        priors: their counts times `prior_weight` are links that samplers start with.
+
+        Raises:
+            DataError: no pair has words on both sides, or all such pairs are too long.
+        """
+        from interlace.aligners.gibbs.kernels import Posteriors
+        from interlace.aligners.gibbs.model import Model
+        from interlace.aligners.gibbs.sampler import Cut, SamplerPriors, cell_starts
+        from interlace.aligners.gibbs.training import LazyView, SamplerRuns, cells_of, sample, usable, warn_about_long
+
+        check_usable(pairs, self.name)
+        if not cells_of(pairs).any():
+            raise DataError(f"{self.name}: all pairs with words on both sides are too long: {TOO_LONG}")
+        warn_about_long(pairs)
+        part = sample(pairs, self.max_training_cells)
+        text = usable(pairs) if part is None else part
+        vocabularies = (Vocabulary(self.fold), Vocabulary(self.fold))
+        source = Renumbering(text.source_types, vocabularies[0])(text.source, grow=True)
+        target = Renumbering(text.target_types, vocabularies[1])(text.target, grow=True)
+        prior = Prior.of(priors, self.prior_weight, *vocabularies)
+        types = [side.types for side in vocabularies]
+        cuts = [(Cut.of(types[0], letters), Cut.of(types[1], letters)) for letters in self.views]
+        views = [LazyView(source, target, cut, prior) for cut in cuts]
+        sampler_priors = SamplerPriors(self.null, self.unseen, self.jump_alpha, self.fertility_alpha)
+        schedule = self.sweeps_for(len(source))
+        runs = SamplerRuns(views, sampler_priors, schedule, self.seed, progress or no_progress)
+        posteriors, directions = runs.run(self.threads)
+        model = Model(cuts, directions, self.null, self.seed)
+        if part is not None:
+            return FittedGibbs(self, model, vocabularies)
+        found = self.links(Posteriors(source.offsets, target.offsets, cell_starts(source, target), *posteriors))
+        own = StoredAlignments.of(self, pairs, found.links, found.confidence)
+        return FittedGibbs(self, model, vocabularies, own)
+
+    def restore(
+        self, arrays: Mapping[str, NDArray[Any]], source_types: list[str], target_types: list[str]
+    ) -> FittedGibbs:
+        """Rebuild a model from what `FittedGibbs.arrays` and `types` returned.
+
+        Raises:
+            DataError: an array is missing or does not fit the words, or a word is listed twice.
+        """
+        from interlace.aligners.gibbs.model import Model, restore_directions
+        from interlace.aligners.gibbs.sampler import Cut
+
+        vocabularies = (Vocabulary(self.fold, source_types), Vocabulary(self.fold, target_types))
+        for side, types, own in zip(("source", "target"), (source_types, target_types), vocabularies, strict=True):
+            if len(own) < len(types):
+                raise DataError(f"{self.name}: damaged model: {len(types) - len(own)} duplicate {side} words")
+        cuts = [(Cut.of(source_types, letters), Cut.of(target_types, letters)) for letters in self.views]
+        directions = restore_directions(arrays, cuts, self.unseen, self.name)
+        return FittedGibbs(self, Model(cuts, directions, self.null, self.seed), vocabularies)
+
+    def links(self, posteriors: Posteriors) -> Alignments:
+        """Return links from posteriors, as `symmetrization` defines."""
+        from interlace.aligners.gibbs.model import links_above, symmetrized_links
+
+        if self.symmetrization == "posterior":
+            return links_above(posteriors, self.threshold)
+        return symmetrized_links(posteriors, self.symmetrization)
+
+    @property
+    def unseen(self) -> float:
+        """`alpha`, rounded to one over an integer, in which samplers count."""
+        return 1 / round(1 / self.alpha)
+
+    def sweeps_for(self, pairs: int) -> list[int]:
+        """Return the sweeps of each of the three models for this many pairs (Östling & Tiedemann 2016: 1 : 1 : 4)."""
+        most = min(max(2, round(self.sweeps * 5000 / math.sqrt(pairs))), MAX_SWEEPS)
+        quarter = max(1, most // 4)
+        return [max(2, quarter), quarter, most]
+
+
+class FittedGibbs(FittedAligner):
+    """The model of all samplers, and the links that they drew for their training pairs."""
+
+    def __init__(
+        self,
+        aligner: Gibbs,
+        model: Model,
+        vocabularies: tuple[Vocabulary, Vocabulary],
+        own: StoredAlignments | None = None,
+    ) -> None:
+        self.aligner: Gibbs = aligner
+        self.model = model
+        self._vocabularies = vocabularies
+        self._own = own
+
+    def align(self, pairs: WordPairs) -> Alignments:
+        """Align any pairs by a few sweeps over each pair alone; unknown words are aligned by position."""
+        from interlace.aligners.gibbs.training import portions, warn_about_long
+
+        warn_about_long(pairs)
+        spellings = (pairs.source_types, pairs.target_types)
+        renumber = [Renumbering(*side) for side in zip(spellings, self._vocabularies, strict=True)]
+        with ThreadPoolExecutor(self.aligner.threads or processors()) as pool:
+            return Alignments.concatenate(
+                [
+                    self.aligner.links(
+                        self.model.posteriors(renumber[0](chunk.source), renumber[1](chunk.target), pool)
+                    )
+                    for chunk in portions(pairs)
+                ]
+            )
+
+    def align_training_pairs(self, pairs: WordPairs) -> Alignments:
+        """Return the links drawn during training, where no pair confirms itself; else align as new pairs."""
+        return self.align(pairs) if self._own is None else self._own.align(pairs)
+
+    def arrays(self) -> dict[str, NDArray[np.float32]]:
+        """Return the parameters of every sampler."""
+        return self.model.arrays()
+
+    def types(self) -> tuple[list[str], list[str]]:
+        """Return the folded spellings that the arrays refer to."""
+        return self._vocabularies[0].types, self._vocabularies[1].types
