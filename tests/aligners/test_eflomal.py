@@ -164,7 +164,7 @@ def test_only_the_fitted_pairs_are_linked(program):
         fitted.align(word_pairs(["a"] * 6, ["b"] * 6))
     with pytest.raises(DataError, match="whose pair 1 has 3 and 2 words; this one has 1 and 4"):
         fitted.align(word_pairs(["a"], ["b b b b"]))
-    with pytest.raises(DataError, match="whose pair 2 has 0 and 1 words, where this one has 1 and 1"):
+    with pytest.raises(DataError, match="whose pair 2 has 0 and 1 words; this one has 1 and 1"):
         fitted.align(word_pairs(["The the house", "a"], ["das Haus", "leer"]))
 
 
