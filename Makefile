@@ -25,7 +25,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-6s %s\n", $$1, $$2}' Makefile
 
 demo: $(INSTALLED) ## pre-train, fine-tune and report on the embedded micro-world, in a few minutes
-	@$(BIN)/interlace demo --into runs/demo $(ARGS)
+	@$(BIN)/interlace demo -o runs/demo $(ARGS)
 
 test: $(INSTALLED) ## run all tests (ARGS='-k ragged' runs some)
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)

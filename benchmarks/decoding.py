@@ -224,7 +224,7 @@ def main() -> None:
     parser.add_argument("--full", action="store_true", help="stop at a full beam")
     parser.add_argument("--xnli", action="store_true")
     parser.add_argument("--verbose", action="store_true")
-    parser.add_argument("--model", type=Path, default=None, help="a trained model of BERT's or RoBERTa's family")
+    parser.add_argument("--save-model", type=Path, default=None, help="a trained model of BERT's or RoBERTa's family")
     parser.add_argument("--from", dest="source", default="en")
     parser.add_argument("--to", dest="target", default="de")
     options = parser.parse_args()

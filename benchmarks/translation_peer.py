@@ -1,6 +1,6 @@
 """Claim: from random weights, our small translation model beats Joey NMT's of the same size after as many updates.
 
-    INTERLACE_DATA=FOLDER python benchmarks/translation_peer.py --peer-python PYTHON --into DIR --minutes 60
+    INTERLACE_DATA=FOLDER python benchmarks/translation_peer.py --peer-python PYTHON --output DIR --minutes 60
         [--updates 2000] [--target de] [--rows 29000] [--test 1000] [--rate 1e-3] [--peer-rate 1e-3] [--threads 1]
 
 PYTHON has `joeynmt` 2.3.0, `importlib_metadata` and torch: an environment of its own, for example
@@ -82,7 +82,7 @@ def ours_trained(arguments: argparse.Namespace, seconds: float) -> bool:
         "seed": str(arguments.seed),
     }
     sets = [part for key, value in changes.items() for part in ("--set", f"{key}={value}")]
-    command = ["pretrain", f"mt/multi30k-en-{arguments.target}", "--into", str(run), *sets]
+    command = ["pretrain", f"mt/multi30k-en-{arguments.target}", "--output", str(run), *sets]
     return ended([sys.executable, "-m", "interlace", *command], arguments.into / "ours.log", seconds)
 
 
@@ -92,7 +92,7 @@ def ours_translated(arguments: argparse.Namespace, seconds: float) -> bool:
     if out.exists():
         return True
     way = ["--from", "en", "--to", arguments.target, "--input", str(arguments.into / "data/test.en")]
-    command = ["translate", str(arguments.into / "ours"), *way, "--into", str(out)]
+    command = ["translate", str(arguments.into / "ours"), *way, "--output", str(out)]
     return ended([sys.executable, "-m", "interlace", *command], arguments.into / "ours.log", seconds)
 
 
@@ -167,7 +167,7 @@ def main() -> None:
     """Go on with what is left to do."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--peer-python", required=True, help="a Python that has joeynmt 2.3.0")
-    parser.add_argument("--into", type=Path, required=True, help="folder of both runs")
+    parser.add_argument("--output", type=Path, required=True, help="folder of both runs")
     parser.add_argument("--minutes", type=float, default=60, help="most time of this call")
     parser.add_argument("--updates", type=int, default=2000)
     parser.add_argument("--target", default="de")

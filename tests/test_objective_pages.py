@@ -22,7 +22,7 @@ def test_every_objective_has_a_page_and_the_index_names_it():
 def test_pages_are_up_to_date(path):
     page = path.read_text(encoding="utf-8")
     assert page == objective_pages.up_to_date(page), HINT
-    assert "```console\n$ interlace show " in page
+    assert "```console\n$ interlace preview " in page
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
@@ -43,7 +43,7 @@ def test_what_a_page_sets_is_a_setting(name):
 
 
 def test_a_page_that_is_out_of_date_is_brought_up_to_date():
-    page = "<!-- settings of clm -->\nold\n<!-- end of settings -->\n```console\n$ interlace show clm\nold\n```\n"
+    page = "<!-- settings of clm -->\nold\n<!-- end of settings -->\n```console\n$ interlace preview clm\nold\n```\n"
     fresh = objective_pages.up_to_date(page)
     assert "old\n" not in fresh
     assert "| `context_size` | `0` |" in fresh
@@ -53,4 +53,4 @@ def test_a_page_that_is_out_of_date_is_brought_up_to_date():
 
 def test_a_command_that_fails_is_named():
     with pytest.raises(Exception, match="there is no objective 'none'"):
-        objective_pages.up_to_date("```console\n$ interlace show none\n```\n")
+        objective_pages.up_to_date("```console\n$ interlace preview none\n```\n")

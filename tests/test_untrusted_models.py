@@ -62,7 +62,7 @@ def interlace(*arguments: str) -> int:
 @pytest.mark.parametrize("named", [{}, {"tokenizer_class": "AutoModel"}, {"tokenizer_class": "AutoTokenizer"}])
 def test_the_code_of_a_tokenizer_does_not_run(tmp_path: Path, marker: Path, named: dict[str, str]) -> None:
     folder = plant(tmp_path / "t", marker, **named)
-    assert interlace("show", "mlm", "--vocab", str(folder))
+    assert interlace("preview", "mlm", "--vocab", str(folder))
     assert not marker.exists()
     with pytest.raises(DataError, match=str(folder)):
         Vocab.load(str(folder))
@@ -70,7 +70,7 @@ def test_the_code_of_a_tokenizer_does_not_run(tmp_path: Path, marker: Path, name
 
 def test_a_recipe_cannot_name_such_a_tokenizer(tmp_path: Path, marker: Path) -> None:
     folder = plant(tmp_path / "t", marker)
-    assert interlace("pretrain", "tiny/mlm", "--set", f"vocab.start={folder}", "--into", str(tmp_path / "run"))
+    assert interlace("pretrain", "tiny/mlm", "--set", f"vocab.start={folder}", "--output", str(tmp_path / "run"))
     assert not marker.exists()
 
 

@@ -103,7 +103,7 @@ def test_learning_vectors_overwrites_nothing(tmp_path: Path, name) -> None:
     (victim.with_suffix(".words")).write_text("kept")
     recipe = {"name": "x", "data_root": str(tmp_path / "data"), "embeddings": {}, **text_in("en", name(victim))}
     (tmp_path / "r.json").write_text(json.dumps(recipe))
-    done = run("pretrain", str(tmp_path / "r.json"), "--into", str(tmp_path / "run"))
+    done = run("pretrain", str(tmp_path / "r.json"), "--output", str(tmp_path / "run"))
     assert isinstance(done.exception, SettingsError)
     assert victim.with_suffix(".words").read_text() == "kept"
 
@@ -115,12 +115,12 @@ def run(*arguments: str):
 def test_deriving_writes_its_dictionary_inside(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a cat\n")
     into = tmp_path / "out" / "x"
-    options = ["--with", "invert", "--language", "../../en", "--into", str(into)]
+    options = ["--with", "invert", "--language", "../../en", "--output", str(into)]
     assert isinstance(run("distort", str(tmp_path / "a.txt"), *options).exception, SettingsError)
     assert not into.parent.exists()
 
 
-@pytest.mark.parametrize("option", [["--into", ""], ["--into="]])
+@pytest.mark.parametrize("option", [["--output", ""], ["--output="]])
 @pytest.mark.parametrize("command", ["world", "pretrain tiny/mlm", "vocab a.en", "report x", "translate x"])
 def test_an_empty_output_is_refused(tmp_path: Path, monkeypatch, option: list[str], command: str) -> None:
     monkeypatch.chdir(tmp_path)

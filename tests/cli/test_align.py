@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from interlace.aligners import DEFAULT_ALIGNER
 from interlace.cli import application
-from interlace.cli._align_options import With
+from interlace.cli.common.alignment_options import With
 from interlace.core.errors import DataError, MissingDependencyError, SettingsError
 from interlace.text.lines import read_lines, write_lines
 
@@ -45,7 +45,7 @@ def sides(folder):
     return folder / "a.en", folder / "a.de"
 
 
-@pytest.mark.parametrize("aligner", [[], ["--with", "diagonal"]])
+@pytest.mark.parametrize("aligner", [[], ["--aligner", "diagonal"]])
 def test_the_links_of_text_that_is_easy_are_right(text, aligner):
     done = run(*sides(text), *aligner, "--gold", text / "a.gold")
     found, gold = (
@@ -61,7 +61,7 @@ def test_the_links_of_text_that_is_easy_are_right(text, aligner):
 def test_one_file_of_both_sides_gives_the_same_links(text):
     source, target = (list(read_lines(path)) for path in sides(text))
     write_lines(text / "both", [f"{one} ||| {other}" for one, other in zip(source, target, strict=True)])
-    assert run(text / "both", "--with", "diagonal").stdout == run(*sides(text), "--with", "diagonal").stdout
+    assert run(text / "both", "--aligner", "diagonal").stdout == run(*sides(text), "--aligner", "diagonal").stdout
 
 
 def test_every_line_gets_a_line_whatever_it_holds(text):
@@ -79,14 +79,14 @@ def test_every_line_gets_a_line_whatever_it_holds(text):
 
 def test_a_file_of_links_is_gzip_by_its_name_and_its_path_is_said(text):
     into = text / "out" / "links.gz"
-    done = run(*sides(text), "--with", "diagonal", "--into", into)
+    done = run(*sides(text), "--aligner", "diagonal", "--output", into)
     assert done.stdout.strip() == str(into)
-    assert gzip.decompress(into.read_bytes()).decode() == run(*sides(text), "--with", "diagonal").stdout
+    assert gzip.decompress(into.read_bytes()).decode() == run(*sides(text), "--aligner", "diagonal").stdout
 
 
 def test_the_summary_holds_what_was_done(text):
     found = json.loads(
-        run(*sides(text), "--with", "diagonal", "--set", "null=0.1", "--symmetrization", "intersection", "--into",
+        run(*sides(text), "--aligner", "diagonal", "--set", "null=0.1", "--symmetrization", "intersection", "--output",
             text / "links", "--gold", text / "a.gold", "--json").stdout
     )  # fmt: skip
     assert (found["aligner"], found["settings"]["null"], found["pairs"]) == ("diagonal", 0.1, 200)
@@ -98,14 +98,14 @@ def test_the_summary_holds_what_was_done(text):
 
 
 def test_lists_can_be_set(text):
-    found = json.loads(run(*sides(text), "--set", "views=[0, 4]", "--into", text / "links", "--json").stdout)
+    found = json.loads(run(*sides(text), "--set", "views=[0, 4]", "--output", text / "links", "--json").stdout)
     assert found["settings"]["views"] == [0, 4]
 
 
 def test_gold_counted_from_one_is_understood(text):
     rows = [[link.split("-") for link in line.split()] for line in read_lines(text / "a.gold")]
     write_lines(text / "one", [" ".join(f"{int(i) + 1}-{int(j) + 1}" for i, j in row) for row in rows])
-    done = {name: run(*sides(text), "--with", "diagonal", "--gold", text / name) for name in ("a.gold", "one")}
+    done = {name: run(*sides(text), "--aligner", "diagonal", "--gold", text / name) for name in ("a.gold", "one")}
     assert "counted from 1" in done["one"].stderr
     assert done["one"].stderr.splitlines()[-1] == done["a.gold"].stderr.splitlines()[-1]
 
@@ -115,10 +115,12 @@ def test_a_saved_model_links_new_text(text):
     new = (text / "new.en", text / "new.de")
     for path, lines in zip((*new, text / "new.gold"), (source, target, gold), strict=True):
         write_lines(path, lines)
-    run(*sides(text), "--with", "diagonal", "--model", text / "model")
-    together = run(*new, "--use", text / "model", "--gold", text / "new.gold")
+    run(*sides(text), "--aligner", "diagonal", "--save-model", text / "model")
+    together = run(*new, "--load-model", text / "model", "--gold", text / "new.gold")
     alone = [
-        run(*[_written(path, [line]) for path, line in zip(new, pair, strict=True)], "--use", text / "model").stdout
+        run(
+            *[_written(path, [line]) for path, line in zip(new, pair, strict=True)], "--load-model", text / "model"
+        ).stdout
         for pair in list(zip(source, target, strict=True))[:3]
     ]
     assert together.stdout.splitlines(keepends=True)[:3] == alone
@@ -130,12 +132,12 @@ def test_the_help_names_the_default():
 
 
 def test_a_saved_model_says_where_the_text_does_not_suit_it(text, caplog):
-    run(*sides(text), "--with", "diagonal", "--model", text / "model")
-    run(*sides(text), "--use", text / "model")
+    run(*sides(text), "--aligner", "diagonal", "--save-model", text / "model")
+    run(*sides(text), "--load-model", text / "model")
     assert "links may be poor" not in caplog.text
-    run(*sides(text), "--use", text / "model", "--word-tokenizer", "unicode")
+    run(*sides(text), "--load-model", text / "model", "--word-tokenizer", "unicode")
     assert "learnt from words that 'blanks' found, but those of this text 'unicode' found" in caplog.text
-    run(*reversed(sides(text)), "--use", text / "model")
+    run(*reversed(sides(text)), "--load-model", text / "model")
     assert "trained on en-de, but this text is de-en" in caplog.text
 
 
@@ -147,11 +149,11 @@ def _written(path, lines):
 def test_more_text_helps_and_gets_no_links(text):
     few = [_written(text / f"few{path.suffix}", list(read_lines(path))[:5]) for path in sides(text)]
     write_lines(text / "few.gold", list(read_lines(text / "a.gold"))[:5])
-    helped = run(*few, "--with", "diagonal", "--extra", *sides(text), "--gold", text / "few.gold", "--into",
+    helped = run(*few, "--aligner", "diagonal", "--extra", *sides(text), "--gold", text / "few.gold", "--output",
                  text / "links", "--json")  # fmt: skip
     found = json.loads(helped.stdout)
     alone = json.loads(
-        run(*few, "--with", "diagonal", "--gold", text / "few.gold", "--into", text / "b", "--json").stdout
+        run(*few, "--aligner", "diagonal", "--gold", text / "few.gold", "--output", text / "b", "--json").stdout
     )
     assert (found["pairs"], found["extra"], len(list(read_lines(text / "links")))) == (5, 200, 5)
     assert found["gold"]["aer"] < alone["gold"]["aer"]
@@ -162,7 +164,7 @@ def test_a_dictionary_helps(text):
     write_lines(text / "few.gold", list(read_lines(text / "a.gold"))[:5])
     write_lines(text / "words.txt", [f"{word}\t{word.upper()}x\t20" for word in WORDS])
     aer = [
-        json.loads(run(*few, "--with", "diagonal", *more, "--gold", text / "few.gold", "--into", text / "b",
+        json.loads(run(*few, "--aligner", "diagonal", *more, "--gold", text / "few.gold", "--output", text / "b",
                        "--json").stdout)["gold"]["aer"]
         for more in ([], ["--priors", text / "words.txt"])
     ]  # fmt: skip
@@ -170,7 +172,7 @@ def test_a_dictionary_helps(text):
 
 
 def test_a_pair_can_be_drawn_with_its_gold_links(text):
-    run(*sides(text), "--with", "diagonal", "--figure", text / "pair.svg", "--pair", 3, "--gold", text / "a.gold")
+    run(*sides(text), "--aligner", "diagonal", "--figure", text / "pair.svg", "--pair", 3, "--gold", text / "a.gold")
     drawn = (text / "pair.svg").read_text()
     assert drawn.startswith("<svg")
     assert all(f">{word}</text>" in drawn for word in list(read_lines(text / "a.de"))[2].split())
@@ -181,28 +183,28 @@ def test_a_pair_can_be_drawn_with_its_gold_links(text):
 def test_plain_text_is_pointed_out(text, caplog):
     for path in sides(text):
         write_lines(path, [f"{line}." for line in read_lines(path)])
-    done = run(*sides(text), "--with", "diagonal")
+    done = run(*sides(text), "--aligner", "diagonal")
     assert done.exit_code == 0
     assert "a.en and" in caplog.text
     assert "--word-tokenizer unicode" in caplog.text
     caplog.clear()
-    run(*sides(text), "--with", "diagonal", "--word-tokenizer", "unicode")
+    run(*sides(text), "--aligner", "diagonal", "--word-tokenizer", "unicode")
     assert not caplog.text
 
 
 def test_text_without_blanks_is_pointed_out(tmp_path, caplog):
     write_lines(tmp_path / "a.zh", ["我们今天去学校看书写字"] * 5)
     write_lines(tmp_path / "a.en", ["we go to school today to read and write"] * 5)
-    run(tmp_path / "a.zh", tmp_path / "a.en", "--with", "diagonal")
+    run(tmp_path / "a.zh", tmp_path / "a.en", "--aligner", "diagonal")
     assert "a.zh: looks like plain text" in caplog.text
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ("--with diagnal", "did you mean 'diagonal'"),
+        ("--aligner diagnal", "did you mean 'diagonal'"),
         ("--symmetrization gdfa", "there are: grow-diag,"),
-        ("--with similarity --symmetrization union", "does not join"),
+        ("--aligner similarity --symmetrization union", "does not join"),
         ("--set thresold=1", "did you mean 'threshold'"),
         ("--set threshold=7", "less than or equal to 1"),
         ("--set seed", "such as seed=1"),
@@ -210,11 +212,11 @@ def test_text_without_blanks_is_pointed_out(tmp_path, caplog):
         ("--word-tokenizer blank", "did you mean 'blanks'"),
         ("--reader gold --word-tokenizer unicode", "--reader gold: unknown key 'word_tokenizer'"),
         ("--languages en", "such as en,de"),
-        ("--json", "--into FILE"),
+        ("--json", "--output FILE"),
         ("--pair 201 --figure x.svg", "200 pairs"),
         ("--figure x.gif", "FILE.svg or FILE.png"),
-        ("--with similarity --model m", "has no model to save"),
-        ("--use m --with gibbs --set seed=1", "leave out --with, --set"),
+        ("--aligner similarity --save-model m", "has no model to save"),
+        ("--load-model m --aligner gibbs --set seed=1", "leave out --aligner, --set"),
     ],
 )
 def test_options_that_cannot_be_are_refused(text, monkeypatch, options, said):
@@ -236,9 +238,9 @@ def test_options_that_cannot_be_are_refused(text, monkeypatch, options, said):
         ("a.en a.de --gold a.de", "no known alignment format"),
         ("a.en a.de --gold none", "no such file of gold links"),
         ("a.en a.de --priors none", "no such dictionary"),
-        ("a.en a.de --use a.en", "no such saved aligner"),
-        ("a.en a.de --use .", "aligner.json: no such saved aligner"),
-        ("a.en a.de --model .", "no aligner.json"),
+        ("a.en a.de --load-model a.en", "no such saved aligner"),
+        ("a.en a.de --load-model .", "aligner.json: no such saved aligner"),
+        ("a.en a.de --save-model .", "no aligner.json"),
         ("a.en a.de --extra a.en none", "none: no such file"),
         ("a.tsv --reader iob", "reads one language|no pairs"),
         ("/dev/null a.de", "a pipe or a device"),
@@ -256,7 +258,7 @@ def test_files_that_cannot_be_are_refused_and_nothing_is_left(text, monkeypatch,
         write_lines(path, [" ", ""])
     before = sorted(text.iterdir())
     with pytest.raises(DataError, match=said):
-        run(*arguments.split(" "), "--into", "links", "--confidence", "grades")
+        run(*arguments.split(" "), "--output", "links", "--confidence", "grades")
     assert sorted(text.iterdir()) == before
 
 
@@ -267,7 +269,7 @@ def test_png_without_its_package_names_the_package(text, monkeypatch):
 
 
 def test_a_reader_that_leaves_early_ends_it_quietly(text):
-    command = [sys.executable, "-m", "interlace", "align", *map(str, sides(text)), "--with", "diagonal"]
+    command = [sys.executable, "-m", "interlace", "align", *map(str, sides(text)), "--aligner", "diagonal"]
     for path in sides(text):  # more than a pipe holds
         write_lines(path, list(read_lines(path)) * 30)
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as started:
@@ -290,7 +292,7 @@ def test_help_loads_neither_torch_nor_numba():
 def test_numbered_text_meets_its_gold_links_by_number(text):
     for name, lines in zip(("a.en", "a.de", "a.gold"), shuffled(200, 1), strict=True):
         write_lines(text / name, [f"{3 * number}\t{line}" for number, line in enumerate(lines, 1)])
-    done = run(*sides(text), "--with", "diagonal", "--reader", "gold", "--gold", text / "a.gold")
+    done = run(*sides(text), "--aligner", "diagonal", "--reader", "gold", "--gold", text / "a.gold")
     assert float(done.stderr.split("AER ")[1].split("%")[0]) < 5
     assert "talp" in done.stderr
 
@@ -305,7 +307,7 @@ def test_real_numbered_text(real_data):
 
 def test_real_text_with_gold_links(real_data, tmp_path):
     folder = real_data / "alignment"
-    done = run(folder / "enfr.src-tgt", "--gold", folder / "enfr.gold", "--into", tmp_path / "links", "--json")
+    done = run(folder / "enfr.src-tgt", "--gold", folder / "enfr.gold", "--output", tmp_path / "links", "--json")
     found = json.loads(done.stdout)
     assert (found["pairs"], found["gold"]["base"], found["gold"]["sure"]) == (447, 1, 4038)
     assert found["gold"]["aer"] < 0.25

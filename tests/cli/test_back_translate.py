@@ -44,21 +44,21 @@ def test_options_are_settings_and_a_summary_is_printed(called, tmp_path):
     (tmp_path / "mono").write_text("unu doi\ntrei patru\n", encoding="utf-8")
     into = tmp_path / "made"
     rules = ["--set", "filters={length={min_words=1}}", "--set", "search.beam=2", "--tag", "<BT>"]
-    text = run("RUN", tmp_path / "mono", "--from", "ro", "--to", "en", "--into", into, *rules, "--json")
+    text = run("RUN", tmp_path / "mono", "--from", "ro", "--to", "en", "--output", into, *rules, "--json")
     assert json.loads(text) == {"from": "ro", "to": "en", "pairs": 2, "dropped": {"empty": 0, "unfinished": 0}}
     assert (into / "train.en").read_text(encoding="utf-8") == "<BT> UNU DOI\n<BT> TREI PATRU\n"
     assert (called["names"], called["direction"], called["search"].beam) == (["RUN"], "ro-en", 2)
-    assert run("RUN", tmp_path / "mono", "--from", "ro", "--to", "en", "--into", into, *rules).strip() == str(into)
+    assert run("RUN", tmp_path / "mono", "--from", "ro", "--to", "en", "--output", into, *rules).strip() == str(into)
 
 
 def test_what_a_device_is_given_to_do_reaches_the_interpreter(called, tmp_path):
     (tmp_path / "mono").write_text("unu doi\ntrei patru\n", encoding="utf-8")
-    command = ["RUN", tmp_path / "mono", "--from", "ro", "--to", "en", "--into"]
+    command = ["RUN", tmp_path / "mono", "--from", "ro", "--to", "en", "--output"]
     run(*command, tmp_path / "made")
     assert {key: called[key] for key in ("precision", "tokens", "rows")} == {
         "precision": "auto", "tokens": None, "rows": None
     }  # fmt: skip
-    run(*command, tmp_path / "second", "--part", "2/2", "--precision", "no", "--tokens", 9, "--batch", 3)
+    run(*command, tmp_path / "second", "--shard", "2/2", "--precision", "no", "--tokens", 9, "--batch", 3)
     assert {key: called[key] for key in ("precision", "tokens", "rows")} == {"precision": "no", "tokens": 9, "rows": 3}
     assert (tmp_path / "second/train.en").read_text(encoding="utf-8") == "TREI PATRU\n"
 
@@ -73,7 +73,7 @@ def test_a_wrong_setting_is_named(called, tmp_path):
             "ro",
             "--to",
             "en",
-            "--into",
+            "--output",
             tmp_path / "made",
             "--set",
             "serach.beam=2",
@@ -84,4 +84,6 @@ def test_a_wrong_setting_is_named(called, tmp_path):
 def test_a_tag_is_said_once(called, tmp_path):
     (tmp_path / "mono").write_text("unu\n", encoding="utf-8")
     with pytest.raises(SettingsError, match="--set tag: --tag says the same"):
-        run("RUN", tmp_path / "mono", "--from", "ro", "--to", "en", "--into", tmp_path, "--tag", "y", "--set", "tag=x")
+        run(
+            "RUN", tmp_path / "mono", "--from", "ro", "--to", "en", "--output", tmp_path, "--tag", "y", "--set", "tag=x"
+        )

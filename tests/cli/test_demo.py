@@ -15,7 +15,7 @@ SMALL = TOY | VOCAB | SHORT | {"train.diagnostics.every": "0", "evaluate.seeds":
 def test_the_demo_trains_scores_and_compares(tmp_path):
     changes = [part for key, value in SMALL.items() for part in ("--set", f"{key}={value}")]
     done = CliRunner().invoke(
-        application(), ["demo", "--into", str(tmp_path / "runs"), *changes], catch_exceptions=False
+        application(), ["demo", "--output", str(tmp_path / "runs"), *changes], catch_exceptions=False
     )
     assert done.exit_code == 0
     names = [read_recipe(name).name for name in RECIPES]
@@ -23,6 +23,6 @@ def test_the_demo_trains_scores_and_compares(tmp_path):
     assert done.stdout.rstrip().endswith("report.html")
     assert (tmp_path / "runs" / "report.html").stat().st_size > 10_000
     again = CliRunner().invoke(
-        application(), ["demo", "--into", str(tmp_path / "runs"), *changes], catch_exceptions=False
+        application(), ["demo", "--output", str(tmp_path / "runs"), *changes], catch_exceptions=False
     )
     assert again.stdout == done.stdout  # nothing is trained twice

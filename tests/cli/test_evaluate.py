@@ -10,7 +10,7 @@ from interlace.core.errors import DataError, SettingsError
 
 @pytest.mark.parametrize("on", ["", ",", " , "])
 def test_naming_no_task_is_no_way_to_ask_for_all(tmp_path, on):
-    with pytest.raises(SettingsError, match=r"--on names no task; the recipe has .*pos"):
+    with pytest.raises(SettingsError, match=r"--tasks names no task; the recipe has .*pos"):
         evaluate(str(tmp_path), on=[on], recipe="evaluation/public", into=tmp_path / "scores")
     assert not (tmp_path / "scores").exists()
 

@@ -51,7 +51,7 @@ def test_options_choose_which_words_stay(options, lines):
 
 
 def test_a_file_can_be_read_again_and_is_a_prior():
-    found = json.loads(run("a.en", "a.de", "links", "--into", "words.txt", "--json").stdout)
+    found = json.loads(run("a.en", "a.de", "links", "--output", "words.txt", "--json").stdout)
     assert found == {"pairs": 4, "links": 11, "entries": 8}
     assert len(Lexicon.read("words.txt")) == 8
     done = run("a.en", "a.de", "--with", "diagonal", "--priors", "words.txt", command="align")

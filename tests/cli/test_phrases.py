@@ -70,7 +70,7 @@ def test_border_words_without_links_can_be_left_out():
 
 @pytest.mark.usefixtures("text")
 def test_a_file_holds_what_standard_output_would(tmp_path):
-    done = run("a.en", "a.de", "links", "--into", "table.gz", "--json")
+    done = run("a.en", "a.de", "links", "--output", "table.gz", "--json")
     found = json.loads(done.stdout)
     assert (found["pairs"], found["links"], found["phrase_pairs"]) == (4, 7, 7)
     table = PhraseTable.read(tmp_path / "table.gz")
@@ -93,7 +93,7 @@ def test_both_sides_may_stand_in_one_file():
         ("a.en a.de a.de", DataError, "no known alignment format"),
         ("a.en a.de short", DataError, "alignments of 1 pairs, but the text has 4"),
         ("a.en a.de beyond", DataError, "links of another text"),
-        ("a.en a.de links --json", SettingsError, "--into FILE"),
+        ("a.en a.de links --json", SettingsError, "--output FILE"),
     ],
 )
 def test_what_does_not_fit_is_refused(arguments, error, said):

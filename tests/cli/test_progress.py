@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from interlace.cli import _progress
+from interlace.cli.common import progress as _progress
 
 
 def take_steps(count):

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from interlace.cli import application
-from interlace.cli._study_bar import in_words
+from interlace.cli.study import in_words
 from interlace.experiments.studies import _children
 from interlace.experiments.studies.running import Standing
 
@@ -73,7 +73,7 @@ def called(*arguments):
 @pytest.mark.slow
 def test_a_failing_cell_is_told_at_the_end_and_the_same_command_goes_on(two, python, monkeypatch):
     monkeypatch.setattr(_children.sys, "executable", python)
-    command = (two / "two.toml", "--into", two / "out", "--jobs", "2")
+    command = (two / "two.toml", "--output", two / "out", "--jobs", "2")
     done = called(*command)
     assert done.exit_code == 1
     assert "whole" in done.stdout
@@ -98,7 +98,7 @@ def test_a_failing_cell_is_told_at_the_end_and_the_same_command_goes_on(two, pyt
 
 
 def test_a_dry_run_lists_cells_and_runs_nothing(two):
-    done = called(two / "two.toml", "--dry-run", "--json", "--into", two / "out", "--set", "seeds=[0, 1]")
+    done = called(two / "two.toml", "--dry-run", "--json", "--output", two / "out", "--set", "seeds=[0, 1]")
     rows = json.loads(done.stdout)
     assert [(row["cell"], row["state"]) for row in rows][:2] == [
         ("whole,seed=0", "waiting"),
@@ -110,7 +110,7 @@ def test_a_dry_run_lists_cells_and_runs_nothing(two):
 
 
 def test_a_study_goes_somewhere(two):
-    with pytest.raises(Exception, match="--into FOLDER is missing"):
+    with pytest.raises(Exception, match="--output FOLDER is missing"):
         called(two / "two.toml")
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from interlace.cli._tables import comparison_table, score_table
+from interlace.cli.common.tables import comparison_table, score_table
 
 if TYPE_CHECKING:
     from rich.table import Table

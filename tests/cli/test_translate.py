@@ -177,7 +177,9 @@ def test_a_long_line_is_refused_by_number_where_that_is_asked_for(run_folder, tm
         translate(run_folder, *DIRECTION, "--long", "refuse", "--window", 2, text=as_text(["a", "b", long]))
     write_lines(tmp_path / "a.en", ["a", long])
     with pytest.raises(DataError, match=r"a\.en, line 2: "):
-        translate(run_folder, *DIRECTION, "--long", "refuse", "--input", tmp_path / "a.en", "--into", tmp_path / "a.de")
+        translate(
+            run_folder, *DIRECTION, "--long", "refuse", "--input", tmp_path / "a.en", "--output", tmp_path / "a.de"
+        )
     assert not (tmp_path / "a.de").exists()
 
 
@@ -191,7 +193,7 @@ def test_lines_that_the_vocabulary_cannot_spell_are_told(run_folder, caplog):
 
 def test_nothing_comes_of_an_empty_file(run_folder, tmp_path):
     (tmp_path / "a.en").write_text("")
-    translate(run_folder, *DIRECTION, "--input", tmp_path / "a.en", "--into", tmp_path / "a.de")
+    translate(run_folder, *DIRECTION, "--input", tmp_path / "a.en", "--output", tmp_path / "a.de")
     assert (tmp_path / "a.de").read_text() == ""
 
 
@@ -212,7 +214,7 @@ def source(tmp_path):
 
 def test_a_file_becomes_a_file(run_folder, source, expected):
     into = source.with_suffix(".de")
-    done = translate(run_folder, *DIRECTION, "--input", source, "--into", into)
+    done = translate(run_folder, *DIRECTION, "--input", source, "--output", into)
     assert list(read_lines(into)) == expected * 3
     assert done.stdout == f"{into}\n"
     assert names(source.parent) == ["a.de", "a.en"]
@@ -222,7 +224,7 @@ def test_a_file_becomes_a_file(run_folder, source, expected):
 def test_a_file_is_not_written_over_by_its_translation(run_folder, source):
     before = source.read_bytes()
     with pytest.raises(DataError, match=r"a\.en: is what is read"):
-        translate(run_folder, *DIRECTION, "--input", source, "--into", source)
+        translate(run_folder, *DIRECTION, "--input", source, "--output", source)
     assert source.read_bytes() == before
 
 
@@ -230,7 +232,7 @@ def test_a_file_is_not_written_over_by_its_translation(run_folder, source):
 def test_parts_joined_in_order_are_the_whole(into, run_folder, source):
     def said(part):
         path = source.with_name("part.de")
-        options = ["--input", source, "--part", part, "--json", "--set", "sample=true", *(["--into", path] * into)]
+        options = ["--input", source, "--shard", part, "--json", "--set", "sample=true", *(["--output", path] * into)]
         done = translate(run_folder, *DIRECTION, *options)
         return path.read_text(encoding="utf-8") if into else done.stdout
 
@@ -238,14 +240,14 @@ def test_parts_joined_in_order_are_the_whole(into, run_folder, source):
 
 
 def test_standard_input_has_no_parts(run_folder):
-    with pytest.raises(SettingsError, match="--part: nobody knows how many lines standard input has"):
-        translate(run_folder, *DIRECTION, "--part", "1/2", text="a\n")
+    with pytest.raises(SettingsError, match="--shard: nobody knows how many lines standard input has"):
+        translate(run_folder, *DIRECTION, "--shard", "1/2", text="a\n")
 
 
 @pytest.mark.parametrize("suffix", [".de", ".de.gz"])
 def test_a_stopped_command_goes_on_by_the_same_command(suffix, run_folder, source, expected, monkeypatch):
     into = source.with_name(f"a{suffix}")
-    command = (run_folder, *DIRECTION, "--input", source, "--into", into, "--window", 4)
+    command = (run_folder, *DIRECTION, "--input", source, "--output", into, "--window", 4)
     translated = stop_after(3, monkeypatch)
     assert translate(*command).exit_code == 130
     assert not into.exists()
@@ -281,7 +283,7 @@ def stop_after(windows, monkeypatch):
 def test_other_settings_or_another_text_begin_anew(run_folder, source, expected, monkeypatch, caplog):
     caplog.set_level("INFO")
     into = source.with_suffix(".de")
-    command = (run_folder, *DIRECTION, "--input", source, "--into", into, "--window", 4)
+    command = (run_folder, *DIRECTION, "--input", source, "--output", into, "--window", 4)
     for change in ("settings", "text"):
         stop_after(2, monkeypatch)
         translate(*command, *(["--beam", 2] if change == "settings" else []))
@@ -315,7 +317,7 @@ def test_two_commands_do_not_write_one_file(run_folder, source):
         resuming(Part(1, 1).lines_of(source), into, {}),
         pytest.raises(RunError, match="another process is writing it"),
     ):
-        translate(run_folder, *DIRECTION, "--input", source, "--into", into)
+        translate(run_folder, *DIRECTION, "--input", source, "--output", into)
 
 
 # ---- processes ----
@@ -329,7 +331,7 @@ def start(python, *arguments, **options):
 def test_a_killed_command_goes_on(python, run_folder, source, expected):
     write_lines(source, LINES * 8)
     into = source.with_suffix(".de")
-    command = (run_folder, *DIRECTION, "--input", source, "--into", into, "--window", 6)
+    command = (run_folder, *DIRECTION, "--input", source, "--output", into, "--window", 6)
     begun = start(python, *command)
     partial, note = into.with_name(".a.de.partial"), into.with_name(".a.de.partial.json")
     wait_for(lambda: note.exists() or begun.poll() is not None)
@@ -386,7 +388,7 @@ def test_a_reader_that_leaves_early_is_no_error(python, run_folder):
     [
         ((), b"good\nbad \xe9\n", "standard input, line 2: not valid UTF-8 at byte 5 (0xe9)"),
         (("--to", "fr"), b"", "'little' was not trained to translate en-fr: it learnt en-de, de-en"),
-        (("--to", "fr", "--anyway"), b"", "it has them for en, de"),
+        (("--to", "fr", "--force"), b"", "it has them for en, de"),
     ],
 )
 def test_a_mistake_ends_with_its_message_and_code_2(python, run_folder, arguments, text, said):
@@ -491,7 +493,7 @@ def test_a_folder_or_a_file_that_is_no_run_is_named_with_the_runs_in_it(run_fold
 def test_what_is_read_from_a_file_is_not_written_over(python, run_folder, source):
     before = source.read_bytes()
     with source.open("rb") as stdin:
-        wrong = start(python, run_folder, *DIRECTION, "--into", source, stdin=stdin)
+        wrong = start(python, run_folder, *DIRECTION, "--output", source, stdin=stdin)
         _, told = wrong.communicate()
     assert wrong.returncode == 2
     assert b"is what is read" in told
@@ -500,14 +502,14 @@ def test_what_is_read_from_a_file_is_not_written_over(python, run_folder, source
 
 def test_files_that_cannot_be_are_named(run_folder, source):
     with pytest.raises(DataError, match="no such file"):
-        translate(run_folder, *DIRECTION, "--input", source.with_name("b.en"), "--into", source.with_name("b.de"))
+        translate(run_folder, *DIRECTION, "--input", source.with_name("b.en"), "--output", source.with_name("b.de"))
     with pytest.raises(DataError, match="a folder where a file"):
-        translate(run_folder, *DIRECTION, "--input", source, "--into", source.parent)
+        translate(run_folder, *DIRECTION, "--input", source, "--output", source.parent)
 
 
 def test_a_pipe_is_not_replaced_by_a_file(run_folder, source):
     pipe = source.with_name("pipe")
     os.mkfifo(pipe)
     with pytest.raises(DataError, match="a pipe or a device where a file is to be written"):
-        translate(run_folder, *DIRECTION, "--input", source, "--into", pipe)
+        translate(run_folder, *DIRECTION, "--input", source, "--output", pipe)
     assert pipe.is_fifo()

@@ -57,9 +57,7 @@ def test_the_first_objective_that_learns_a_direction_is_told():
 def test_an_untrained_direction_is_refused_with_those_there_are():
     recipe = Recipe.read({"name": "r", "corpora": CORPORA, "objectives": {"translation": {"corpora": ["en-de"]}}})
     Knowledge.of(recipe).must_cover("de", "en")
-    with pytest.raises(
-        SettingsError, match=r"'r' was not trained to translate de-tr: it learnt en-de, de-en; --anyway"
-    ):
+    with pytest.raises(SettingsError, match=r"'r' was not trained to translate de-tr: it learnt en-de, de-en; --force"):
         Knowledge.of(recipe).must_cover("de", "tr")
     with pytest.raises(SettingsError, match=r"no objective of it translates"):
         Knowledge.of(Recipe(name="r")).must_cover("de", "tr")

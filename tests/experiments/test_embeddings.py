@@ -206,13 +206,13 @@ def test_the_command_line_learns_and_scores(data, monkeypatch):
     path = data / "own.json"
     path.write_text(json.dumps(RECIPE | {"data_root": str(data)}))
     (data / "d.txt").write_text("cat hund\n")
-    done = CliRunner().invoke(application(), ["pretrain", str(path), "--into", str(data / "run")])
+    done = CliRunner().invoke(application(), ["pretrain", str(path), "--output", str(data / "run")])
     assert done.exit_code == 0, done.output
     where = ["--set", "evaluate.tasks.word_translation.files=d.txt", "--json"]
     (data / "s.txt").write_text("ein\thund\t0.9\nein\tkatzen\t0.2\nhund\tkatzen\t0.1\n")
     where = ["--set", "evaluate.tasks.word_similarity.files=s.txt", *where]
     where += ["--set", 'evaluate.tasks.word_similarity.targets=["de"]']
-    tasks = ["--on", "word_translation", "--on", "word_similarity"]
+    tasks = ["--tasks", "word_translation", "--tasks", "word_similarity"]
     scored = CliRunner().invoke(application(), ["evaluate", str(data / "run"), *tasks, *where, "--recipe", str(path)])
     assert scored.exit_code == 0, scored.output
     assert [row["task"] for row in json.loads(scored.stdout)] == ["word_translation", "word_similarity"]

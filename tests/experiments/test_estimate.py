@@ -9,7 +9,7 @@ import torch
 from typer.testing import CliRunner
 
 from interlace.cli import application
-from interlace.cli._costs import _duration
+from interlace.cli.pretrain import _duration
 from interlace.core.errors import SettingsError
 from interlace.experiments import estimate as estimating
 from interlace.experiments.estimate import Translating, estimate, shares
@@ -197,7 +197,7 @@ def test_the_command_says_it_and_starts_nothing(tmp_path, monkeypatch):
     asked = ["pretrain", "tiny/mlm", "--dry-run", "--json", *changes]
     assert json.loads(CliRunner().invoke(application(), asked).stdout)["cost"]["table"] == 500 * 32
     assert list(tmp_path.iterdir()) == []
-    with pytest.raises(SettingsError, match="--into FOLDER is missing"):
+    with pytest.raises(SettingsError, match="--output FOLDER is missing"):
         CliRunner().invoke(application(), ["pretrain", "tiny/mlm"], catch_exceptions=False)
 
 

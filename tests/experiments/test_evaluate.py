@@ -209,7 +209,7 @@ def test_a_task_without_a_language_is_told(target, made):
 def test_a_folder_that_is_not_there_is_said_to_be_missing(tmp_path):
     with pytest.raises(DataError, match="no such folder"):
         evaluate.target_of(str(tmp_path / "rnu"))
-    with pytest.raises(DataError, match=r"no run folder; for a plain checkpoint.*say --into"):
+    with pytest.raises(DataError, match=r"no run folder; for a plain checkpoint.*say --output"):
         evaluate.target_of(str(tmp_path))
 
 

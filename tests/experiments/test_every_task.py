@@ -171,10 +171,10 @@ def scored(request, base, world):
         if kind not in known:
             model = request.getfixturevalue(kind)
             names = [name for one, name in SCORED if one == kind and name in CASES]
-            arguments = ["evaluate", str(model), "--on", ",".join(names), "--seeds", "1", "--json"]
+            arguments = ["evaluate", str(model), "--tasks", ",".join(names), "--seeds", "1", "--json"]
             if kind == "checkpoint":
                 recipe = [part for key, value in SMALL.items() for part in ("--set", f"{key}={value}")]
-                arguments += ["--recipe", "tiny/mlm-tlm", "--into", str(base / "scores"), *recipe]
+                arguments += ["--recipe", "tiny/mlm-tlm", "--output", str(base / "scores"), *recipe]
             arguments += [part for name in names for part in options(name)]
             done = CliRunner().invoke(application(), arguments, catch_exceptions=False)
             assert done.exit_code == 0, done.output
@@ -284,7 +284,7 @@ def test_a_translated_test_set_is_scored_by_the_model_that_learnt_english(kind, 
 
 @pytest.mark.parametrize("name", sorted(WRITERS))
 def test_an_encoder_that_cannot_write_says_so(name, run):
-    arguments = ["evaluate", str(run), "--on", name, *options(name)]
+    arguments = ["evaluate", str(run), "--tasks", name, *options(name)]
     with pytest.raises(InterlaceError, match=name) as caught:
         CliRunner().invoke(application(), arguments, catch_exceptions=False)
     assert isinstance(caught.value, SettingsError)

@@ -27,7 +27,7 @@ def test_parts_are_disjoint_whole_and_even(data, tmp_path_factory):
 def test_what_is_said_of_a_part():
     assert Part.read("2/4") == Part(2, 4)
     for said in ("0/4", "5/4", "1/0", "1", "a/b", "-1/2", "1/2/3", "", "1 / 2"):
-        with pytest.raises(SettingsError, match=r"--part '.*': expected I/N, .*such as 1/4"):
+        with pytest.raises(SettingsError, match=r"--shard '.*': expected I/N, .*such as 1/4"):
             Part.read(said)
 
 

@@ -65,8 +65,8 @@ def test_the_task_is_scored_on_its_own_files(name, checkpoint, tmp_path):
     changes |= QUICK if isinstance(task, FineTuneTask) else {}
     changes |= {"pieces": "mean"} if kind == "embedding_alignment" else {}
     changes |= {"reading.multi_subword": "mean"} if TASKS.get(kind).static_vectors else {}
-    arguments = ["evaluate", str(checkpoint), "--recipe", "evaluation/small", "--into", str(tmp_path)]
-    arguments += ["--on", name, "--seeds", "1", "--json", "--set", "train.threads=1"]
+    arguments = ["evaluate", str(checkpoint), "--recipe", "evaluation/small", "--output", str(tmp_path)]
+    arguments += ["--tasks", name, "--seeds", "1", "--json", "--set", "train.threads=1"]
     for key, value in changes.items():
         leaves = {f"{key}.{of}": each for of, each in value.items()} if isinstance(value, dict) else {key: value}
         arguments += [part for of, each in leaves.items()

@@ -41,8 +41,8 @@ def test_a_checkpoint_is_scored_again_by_its_name_and_the_kept_recipe(tmp_path: 
     folder = scored(tmp_path / "xlmr", {"retrieval": "some/xlm-r", "mining": "some/xlm-r"})
     page = write_report([folder], tmp_path / "page.html")
     assert commands(page) == [
-        "interlace evaluate some/xlm-r --recipe xlmr/evaluate.json --on retrieval,mining --seeds 2 --into again/xlmr",
-        "interlace report again/xlmr --into again/report.html",
+        "interlace evaluate some/xlm-r --recipe xlmr/evaluate.json --tasks retrieval,mining --seeds 2 --output again/xlmr",
+        "interlace report again/xlmr --output again/report.html",
     ]
     text = page.read_text("utf-8")
     assert "Not pre-trained here: scores of some/xlm-r." in text
@@ -59,7 +59,7 @@ def test_a_checkpoint_of_no_known_name_is_said_to_be_so(tmp_path: Path) -> None:
     page = write_report([scored(tmp_path / "a", {"pos": ""})], tmp_path / "page.html")
     assert commands(page) == [
         "# a: which checkpoint was scored is not known",
-        "interlace report a --into again/report.html",
+        "interlace report a --output again/report.html",
     ]
     assert "Not pre-trained here: which checkpoint was scored is not known." in page.read_text("utf-8")
 
@@ -80,5 +80,5 @@ def test_what_was_pre_trained_here_is_pre_trained_again(
     name: str, make_run: Callable[..., Path], tmp_path: Path
 ) -> None:
     page = write_report([make_run(name, gain=0.0)], tmp_path / "page.html")
-    assert commands(page)[0] == f"interlace pretrain {name}/recipe.json --into again/{name}"
+    assert commands(page)[0] == f"interlace pretrain {name}/recipe.json --output again/{name}"
     assert "<dt>checkpoint" not in page.read_text("utf-8")

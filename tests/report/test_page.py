@@ -64,7 +64,7 @@ def test_holds_the_results(two_runs: list[Path], tmp_path: Path) -> None:
     for expected in ("Zero-shot transfer from English", "Mean of others", "Turkish", "difference",
                      "objectives.tlm.weight",
                      "kleine", "Katze", "English \N{EN DASH} Hindi", "perplexity per masked subword", "2.13.0",
-                     "interlace evaluate again/mlm --on pos,xnli --seeds 3"):  # fmt: skip
+                     "interlace evaluate again/mlm --tasks pos,xnli --seeds 3"):  # fmt: skip
         assert expected.lower() in text.lower(), expected
     ids = [value for _, name, value in page.attributes if name == "id"]
     empty = {"translation", "transfer", "data_size", "before_after", "diagnostics", "errors", "link_matrix"}

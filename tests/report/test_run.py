@@ -96,7 +96,9 @@ def test_scores_of_a_checkpoint_are_a_column_of_their_own(tmp_path: Path) -> Non
 
 def test_the_folder_of_a_study_is_told_where_its_report_stands(tmp_path: Path) -> None:
     (tmp_path / "study.json").write_text("{}")
-    with pytest.raises(DataError, match=r"a study's folder.* to be .*report.html, which `interlace study STUDY --into"):
+    with pytest.raises(
+        DataError, match=r"a study's folder.* to be .*report.html, which `interlace study STUDY --output"
+    ):
         read_runs([tmp_path])
     (tmp_path / "report.html").touch()
     with pytest.raises(DataError, match=r"its report is .*report.html.*; its runs are the folders in .*cells$"):

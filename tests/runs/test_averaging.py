@@ -11,10 +11,10 @@ from typer.testing import CliRunner
 
 from interlace.cli import application
 from interlace.core.errors import CheckpointError, DataError, RunError, SettingsError
-from interlace.experiments import average as averaging
+from interlace.experiments import export as averaging
 from interlace.experiments import pretrain as recipes_pretrain
-from interlace.experiments.average import average
 from interlace.experiments.evaluate import evaluate, target_of
+from interlace.experiments.export import average_checkpoints, export_model
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import read_recipe
 from interlace.experiments.run_state import finished
@@ -53,7 +53,7 @@ every_kind = pytest.mark.parametrize("run", KINDS, indirect=True)
 
 @every_kind
 def test_every_weight_is_the_mean_of_the_checkpoints(run, tmp_path):
-    command = ["average", str(run), "--last", "2", "--into", str(tmp_path / "mean"), "--json"]
+    command = ["export", str(run), "--average", "2", "--output", str(tmp_path / "mean"), "--json"]
     found = json.loads(CliRunner().invoke(application(), command, catch_exceptions=False).stdout)
     assert (found["steps"], found["run"]) == ([4, 6], "small")
     one, two = stored(run, 4), stored(run, 6)
@@ -74,12 +74,12 @@ def test_every_weight_is_the_mean_of_the_checkpoints(run, tmp_path):
 
 @every_kind
 def test_one_checkpoint_is_the_model_itself(run, tmp_path):
-    average(run, tmp_path / "mean", 1)
+    average_checkpoints(run, tmp_path / "mean", 1)
     mean, last = (saved(folder) for folder in (tmp_path / "mean/model", run / "model"))
     assert mean.keys() == last.keys()
     for name, tensor in mean.items():
         torch.testing.assert_close(tensor, last[name])
-    average(run, tmp_path / "mean", 3)  # an averaged model gives way to another
+    average_checkpoints(run, tmp_path / "mean", 3)  # an averaged model gives way to another
 
 
 def test_one_that_was_killed_does_not_stand_in_the_way(run, tmp_path, monkeypatch):
@@ -90,10 +90,10 @@ def test_one_that_was_killed_does_not_stand_in_the_way(run, tmp_path, monkeypatc
 
     monkeypatch.setattr(averaging, "write_json", killed)
     with pytest.raises(KeyboardInterrupt):
-        average(run, into, 2)
+        average_checkpoints(run, into, 2)
     monkeypatch.undo()
     assert not into.exists()
-    average(run, into, 2)
+    average_checkpoints(run, into, 2)
     assert (into / averaging.AVERAGED).is_file()
 
 
@@ -101,13 +101,13 @@ def test_where_nothing_may_be_written_is_told_before_anything_is_read(tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/notes").write_text("x")
     with pytest.raises(DataError, match="mine: holds something that is no averaged run"):
-        average(tmp_path / "nowhere", tmp_path / "mine")
+        average_checkpoints(tmp_path / "nowhere", tmp_path / "mine")
 
 
 def test_a_run_without_checkpoints_is_named(run, tmp_path):
     shutil.rmtree(run / "checkpoints")
     with pytest.raises(SettingsError, match="keeps no checkpoints"):
-        average(run, tmp_path / "mean", 1)
+        average_checkpoints(run, tmp_path / "mean", 1)
 
 
 @pytest.fixture
@@ -130,8 +130,8 @@ def test_a_best_checkpoint_that_stands_apart_is_none_of_the_last(stopped, tmp_pa
     run = stopped(best=4, keep=2)
     assert sorted(path.name[-2:] for path in (run / "checkpoints").iterdir()) == ["04", "08", "10"]
     with pytest.raises(SettingsError, match=r"keeps 2 checkpoints \(steps 8, 10\) besides its best one, of step 4"):
-        average(run, tmp_path / "mean", 3)
-    average(run, tmp_path / "mean", 2)
+        average_checkpoints(run, tmp_path / "mean", 3)
+    average_checkpoints(run, tmp_path / "mean", 2)
     assert json.loads((tmp_path / "mean/averaged.json").read_text())["steps"] == [8, 10]
     assert "step 4 is the best, and the run's model; those averaged came later: 8, 10" in caplog.text
     assert "takes it in" not in caplog.text
@@ -139,29 +139,29 @@ def test_a_best_checkpoint_that_stands_apart_is_none_of_the_last(stopped, tmp_pa
 
 def test_a_best_checkpoint_among_the_last_is_averaged_where_it_is_asked_for(stopped, tmp_path, caplog):
     run = stopped(best=6, keep=3)
-    average(run, tmp_path / "mean", 2)
-    assert "those averaged came later: 8, 10; --last 3 takes it in" in caplog.text
+    average_checkpoints(run, tmp_path / "mean", 2)
+    assert "those averaged came later: 8, 10; --average 3 takes it in" in caplog.text
     caplog.clear()
-    average(run, tmp_path / "mean", 3)
+    average_checkpoints(run, tmp_path / "mean", 3)
     assert not [each for each in caplog.records if each.name == averaging.__name__]
     assert json.loads((tmp_path / "mean/averaged.json").read_text())["steps"] == [6, 8, 10]
 
 
 def test_what_cannot_be_averaged_is_refused(run, tmp_path):
     into = tmp_path / "mean"
-    with pytest.raises(SettingsError, match=r"--last 5: .*keeps 3 checkpoints \(steps 2, 4, 6\).*train.keep=5"):
-        average(run, into, 5)
+    with pytest.raises(SettingsError, match=r"--average 5: .*keeps 3 checkpoints \(steps 2, 4, 6\).*train.keep=5"):
+        average_checkpoints(run, into, 5)
     with pytest.raises(DataError, match="no such folder"):
-        average(tmp_path / "nowhere", into)
+        average_checkpoints(tmp_path / "nowhere", into)
     with pytest.raises(DataError, match="model: holds something that is no averaged run"):
-        average(run, run / "model", 2)
+        average_checkpoints(run, run / "model", 2)
     weights = run / "checkpoints/step-00000004/model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1] + b"x")
     with pytest.raises(CheckpointError, match="damaged"):
-        average(run, into, 2)
+        average_checkpoints(run, into, 2)
     (run / "run.json").unlink()
     with pytest.raises(RunError, match="not finished"):
-        average(run, into, 1)
+        average_checkpoints(run, into, 1)
     assert not into.exists()
 
 
@@ -175,7 +175,7 @@ def test_an_averaged_run_knows_what_its_run_knew(tmp_path, small):
         "objectives": '{ translation = { max_length = 24, directions = "forward" } }',
     }
     pretrain(read_recipe(str(small), changes), tmp_path / "run")
-    folder = average(tmp_path / "run", tmp_path / "mean", 2)
+    folder = average_checkpoints(tmp_path / "run", tmp_path / "mean", 2)
     before, after = (Speaker.of(str(each)) for each in (tmp_path / "run", folder))
     assert after.knowledge.normalise.romanian == "strip"
     assert after.known() == before.known() == ["en-xx"]
@@ -193,3 +193,14 @@ def test_an_averaged_run_knows_what_its_run_knew(tmp_path, small):
     assert row["language"] == "en-xx"
     page = write_report([tmp_path / "run", folder], tmp_path / "report.html").read_text()
     assert "small-mean-of-2" in page
+
+
+def test_export_copies_the_model_of_a_finished_run(run, tmp_path):
+    made = export_model(run, tmp_path / "model")
+    assert (made / "config.json").read_bytes() == (run / "model/config.json").read_bytes()
+    export_model(run, tmp_path / "model")  # replaces an earlier export
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/notes.txt").write_text("x")
+    with pytest.raises(DataError, match="mine: holds"):
+        export_model(run, tmp_path / "mine")
+    assert (tmp_path / "mine/notes.txt").read_text() == "x"

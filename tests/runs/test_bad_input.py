@@ -63,7 +63,7 @@ KEYS = {
 def test_files(interlace, small, tmp_path, case):
     spoil, parts = FILES[case]
     spoil(tmp_path)
-    code, message = interlace("pretrain", small, "--into", tmp_path / "run")
+    code, message = interlace("pretrain", small, "--output", tmp_path / "run")
     assert code == 2, message
     assert "Traceback" not in message
     for part in parts:
@@ -76,7 +76,7 @@ def test_files(interlace, small, tmp_path, case):
 def test_recipes(interlace, small, tmp_path, case):
     old, new, parts = KEYS[case]
     edit(small, old, new)
-    code, message = interlace("pretrain", small, "--into", tmp_path / "run")
+    code, message = interlace("pretrain", small, "--output", tmp_path / "run")
     assert code == 2, message
     assert "Traceback" not in message
     for part in parts:
@@ -84,7 +84,7 @@ def test_recipes(interlace, small, tmp_path, case):
 
 
 def test_a_recipe_that_is_not_there(interlace, tmp_path):
-    code, message = interlace("pretrain", "tiny/mln", "--into", tmp_path / "run")
+    code, message = interlace("pretrain", "tiny/mln", "--output", tmp_path / "run")
     assert code == 2
     assert "did you mean 'tiny/mlm'" in message
     assert not (tmp_path / "run").exists()
@@ -102,16 +102,16 @@ def test_a_run_in_use(interlace, small, tmp_path):
     from interlace.training.run_folder import locked
 
     with locked(tmp_path / "run"):
-        code, message = interlace("pretrain", small, "--into", tmp_path / "run")
+        code, message = interlace("pretrain", small, "--output", tmp_path / "run")
     assert code == 2
     assert "in use by another process" in message
 
 
 def test_a_truncated_shard_of_the_cache(interlace, small, tmp_path):
-    assert interlace("pretrain", small, "--into", tmp_path / "one", "--set", "train.steps=1")[0] == 0
+    assert interlace("pretrain", small, "--output", tmp_path / "one", "--set", "train.steps=1")[0] == 0
     shard = next((tmp_path / "cache").rglob("*.arrow"))
     shard.write_bytes(shard.read_bytes()[: shard.stat().st_size // 2])
-    code, message = interlace("pretrain", small, "--into", tmp_path / "two", "--set", "train.steps=1")
+    code, message = interlace("pretrain", small, "--output", tmp_path / "two", "--set", "train.steps=1")
     assert code == 2, message
     assert shard.name in message
     assert "Traceback" not in message
@@ -119,11 +119,11 @@ def test_a_truncated_shard_of_the_cache(interlace, small, tmp_path):
 
 def test_a_truncated_checkpoint(interlace, small, tmp_path):
     run = tmp_path / "run"
-    assert interlace("pretrain", small, "--into", run, "--set", "train.steps=4")[0] == 0
+    assert interlace("pretrain", small, "--output", run, "--set", "train.steps=4")[0] == 0
     (run / "run.json").unlink()  # as if it had been killed before its end
     weights = run / "checkpoints" / "step-00000004" / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:1000])
-    code, message = interlace("pretrain", small, "--into", run, "--set", "train.steps=4")
+    code, message = interlace("pretrain", small, "--output", run, "--set", "train.steps=4")
     assert code == 2, message
     assert "step-00000004" in message
     assert "damaged" in message
@@ -131,7 +131,7 @@ def test_a_truncated_checkpoint(interlace, small, tmp_path):
 
 
 def test_a_bad_change(interlace, small, tmp_path):
-    code, message = interlace("pretrain", small, "--into", tmp_path / "run", "--set", "train.steps")
+    code, message = interlace("pretrain", small, "--output", tmp_path / "run", "--set", "train.steps")
     assert code == 2
     assert "expected section.key=value" in message
 
@@ -139,7 +139,7 @@ def test_a_bad_change(interlace, small, tmp_path):
 def test_a_folder_with_someone_elses_model_is_left_alone(interlace, small, tmp_path):
     (tmp_path / "project" / "model").mkdir(parents=True)
     (tmp_path / "project" / "model" / "weights").write_text("precious")
-    code, message = interlace("pretrain", small, "--into", tmp_path / "project")
+    code, message = interlace("pretrain", small, "--output", tmp_path / "project")
     assert code == 2
     assert "holds 'model' but no recipe.json" in message
     assert (tmp_path / "project" / "model" / "weights").read_text() == "precious"
@@ -147,12 +147,12 @@ def test_a_folder_with_someone_elses_model_is_left_alone(interlace, small, tmp_p
 
 def test_a_mended_recipe_starts_where_a_failed_start_left_nothing(interlace, small, tmp_path):
     edit(small, "dev.{language}", "dve.{language}")
-    assert interlace("pretrain", small, "--into", tmp_path / "run", "--set", "train.steps=1")[0] == 2
+    assert interlace("pretrain", small, "--output", tmp_path / "run", "--set", "train.steps=1")[0] == 2
     edit(small, "dve.{language}", "dev.{language}")
-    code, message = interlace("pretrain", small, "--into", tmp_path / "run", "--set", "train.steps=1")
+    code, message = interlace("pretrain", small, "--output", tmp_path / "run", "--set", "train.steps=1")
     assert code == 0, message
     assert "came to no checkpoint" in message
-    code, message = interlace("pretrain", small, "--into", tmp_path / "run", "--set", "train.steps=2")
+    code, message = interlace("pretrain", small, "--output", tmp_path / "run", "--set", "train.steps=2")
     assert code == 2
     assert "train.steps was 1, is 2" in message
 
@@ -161,7 +161,7 @@ def test_ctrl_c_says_how_to_go_on(python, small, tmp_path):
     driver = "import signal, sys, os, interlace.training.callbacks as o\nwrite = o.append_line\n"
     driver += "def cut(path, row):\n write(path, row)\n row['step'] == 5 and os.kill(os.getpid(), signal.SIGINT)\n"
     driver += "o.append_line = cut\nfrom interlace.__main__ import main\nmain()"
-    command = [python, "-c", driver, "pretrain", str(small), "--into", str(tmp_path / "run")]
+    command = [python, "-c", driver, "pretrain", str(small), "--output", str(tmp_path / "run")]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert done.returncode == 130
     assert "the same command goes on" in done.stderr

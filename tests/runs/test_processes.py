@@ -64,7 +64,7 @@ def test_two_processes_equal_two_micro_batches(python, small, tmp_path):
     small.write_text(before + "\n".join([*EVERYTHING, "[train]"]) + after)
     sides = (sorted(set((tmp_path / f"train.{language}").read_text().split())) for language in ("en", "xx"))
     write_lines(tmp_path / "words.txt", map("\t".join, zip(*sides, strict=False)))
-    arguments = ["-m", "interlace", "pretrain", str(small), "--code", str(tmp_path / "headed.py"), "--into"]
+    arguments = ["-m", "interlace", "pretrain", str(small), "--code", str(tmp_path / "headed.py"), "--output"]
     subprocess.run([python, *arguments, str(tmp_path / "one")], check=True, capture_output=True)
     two = [python, *TORCHRUN, *arguments, str(tmp_path / "two"), "--set", "train.micro_batches=1"]
     subprocess.run(two, check=True, capture_output=True)
@@ -87,7 +87,7 @@ def test_two_processes_equal_two_micro_batches(python, small, tmp_path):
 def test_two_processes_score_like_one(python, small, tmp_path):
     """They share the prediction and agree on what is best; only one of them writes."""
     subprocess.run(
-        [python, "-m", "interlace", "pretrain", str(small), "--into", str(tmp_path / "run")],
+        [python, "-m", "interlace", "pretrain", str(small), "--output", str(tmp_path / "run")],
         check=True, capture_output=True,
     )  # fmt: skip
     words = dict(zip((tmp_path / "train.en").read_text().split()[:40], TAGS * 10, strict=True))
@@ -97,9 +97,9 @@ def test_two_processes_score_like_one(python, small, tmp_path):
                 for number, word in enumerate(list(words)[place % 9 :][: 1 + place % 5], 1):
                     file.write(f"{number}\t{word}\t_\t{words[word]}" + "\t_" * 6 + "\n")
                 file.write("\n")
-    arguments = ["-m", "interlace", "evaluate", str(tmp_path / "run" / "model"), "--on", "pos", "--seeds", "1"]
+    arguments = ["-m", "interlace", "evaluate", str(tmp_path / "run" / "model"), "--tasks", "pos", "--seeds", "1"]
     arguments += ["--recipe", str(small), "--set", "evaluate.tasks.pos.files={split}.{language}.conllu"]
-    arguments += ["--set", 'evaluate.targets=["xx"]', "--into", str(tmp_path / "two")]
+    arguments += ["--set", 'evaluate.targets=["xx"]', "--output", str(tmp_path / "two")]
     subprocess.run([python, *TORCHRUN, "--no-python", python, *arguments], check=True, capture_output=True)
     rows = json.loads((tmp_path / "two" / "scores.json").read_text())
     assert [(row["language"], row["n"], row["scores"]["unread"]) for row in rows] == [("en", 31, 0), ("xx", 7, 0)]

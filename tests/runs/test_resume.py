@@ -47,7 +47,7 @@ pretrain(read_recipe(sys.argv[1]), pathlib.Path(sys.argv[2]), watch)
 
 
 def command(recipe, into, *more):
-    return ["-m", "interlace", "pretrain", str(recipe), "--into", str(into), *more]
+    return ["-m", "interlace", "pretrain", str(recipe), "--output", str(into), *more]
 
 
 @pytest.fixture

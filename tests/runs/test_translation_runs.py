@@ -259,7 +259,7 @@ def test_what_translates_nothing_cannot_be_stopped_by_bleu(small):
 @pytest.mark.slow
 @pytest.mark.distributed
 def test_two_processes_translate_their_own_rows_and_end_with_one_model(python, unsupervised, tmp_path):
-    arguments = ["-m", "interlace", "pretrain", str(unsupervised), "--into"]
+    arguments = ["-m", "interlace", "pretrain", str(unsupervised), "--output"]
     subprocess.run([python, *arguments, str(tmp_path / "one")], check=True, capture_output=True)
     torchrun = [python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     judged = ["train.stop_by=round-trip", "evaluate.tasks.round_trip.files=dev.{language}", "train.patience=9"]

@@ -1,4 +1,4 @@
-"""Pages of objectives: what `interlace show` prints in them, and tables of settings, are made from the code.
+"""Pages of objectives: what `interlace preview` prints in them, and tables of settings, are made from the code.
 
     python tests/support/objective_pages.py
 

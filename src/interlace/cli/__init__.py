@@ -1,6 +1,7 @@
-"""The command line: a command a file, found by the room; the only place that prints.
+"""The command line: a command a file, found by the registry; the only package that prints.
 
-What a command makes goes to standard output or under `--into`; progress and notes go to standard error.
+Results go to standard output or to `--output`; progress and notes go to standard error. A command's module is imported
+when the command runs, so that each starts as fast as its own imports allow.
 """
 
 from __future__ import annotations
@@ -8,33 +9,32 @@ from __future__ import annotations
 import logging
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.logging import RichHandler
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
+from interlace.core.errors import did_you_mean
 from interlace.core.registry import Registry
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 COMMANDS: Registry[Any] = Registry(__name__, "command")
 
-_OUTPUTS = {"--into", "--output", "-o"}
-_main = os.environ.get("RANK", "0") == "0"  # of the processes that torchrun starts, one speaks
+_OUTPUTS = {"--output", "-o"}
+_HELP = {"help_option_names": ["-h", "--help"]}
+_main = os.environ.get("RANK", "0") == "0"  # only the first of torchrun's processes prints
 notes = Console(stderr=True, quiet=not _main)
 output = Console(quiet=not _main)
 if not output.is_terminal and "COLUMNS" not in os.environ:
     output.width = 200  # a table in a file or a pipe has no screen to fit
 
-Code = Annotated[list[Path], typer.Option("--code", help="A Python file with objectives, tasks or readers of yours.")]
+Code = Annotated[list[Path], typer.Option("--code", help="A Python file with your own objectives, tasks or readers.")]
 Json = Annotated[bool, typer.Option("--json", help="Print machine-readable output.")]
 
 
 class _Command(TyperCommand):
-    """A command that refuses an empty output path, which would mean the current folder."""
+    """A command that rejects an empty output path, which would mean the current folder."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         for option, value in zip(args, [*args[1:], "--"], strict=True):
@@ -44,19 +44,55 @@ class _Command(TyperCommand):
         return super().parse_args(ctx, args)
 
 
+class _Commands(TyperGroup):
+    """All commands; the module of one is imported when it is used."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - click's signature
+        return sorted(name.rstrip("_").replace("_", "-") for name in COMMANDS.names())
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - as above
+        module = cmd_name.replace("-", "_")
+        found = [name for name in COMMANDS.names() if name.rstrip("_") == module]
+        if not found:
+            return None
+        app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+        app.command(name=cmd_name, cls=_Command, context_settings=_HELP)(COMMANDS.get(found[0]))
+        return typer.main.get_command(app)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args and not args[0].startswith("-") and args[0] not in (known := self.list_commands(ctx)):
+            ctx.fail(f"no command {args[0]!r}{did_you_mean(args[0], known)}")
+        return super().resolve_command(ctx, args)
+
+
 def application() -> typer.Typer:
-    """The Typer application with every command of the room."""
+    """Return the Typer application with every command of the registry."""
     app = typer.Typer(
         name="interlace",
+        cls=_Commands,
         help="Pre-train, align and evaluate cross-lingual language models.",
         no_args_is_help=True,
         pretty_exceptions_enable=False,
-        add_completion=False,
+        context_settings=_HELP,
     )
-    for name in COMMANDS.names():
-        command: Callable[..., Any] = COMMANDS.get(name)
-        app.command(name=name.rstrip("_").replace("_", "-"), cls=_Command)(command)
+    app.callback()(_root)
     return app
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        from interlace import __version__
+
+        output.print(__version__, highlight=False)
+        raise typer.Exit
+
+
+def _root(
+    _version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=_print_version)
+    ] = False,
+) -> None:
+    pass
 
 
 def note_to_stderr() -> None:

@@ -2,23 +2,42 @@
 
 from __future__ import annotations
 
+import logging
+import sys
 import time
+import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
+from dataclasses import asdict, dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, get_args
 
-from interlace.cli import Code, load_plugins
-from interlace.cli import _align_options as options
+from interlace.aligners import ALIGNER_FILE, ALIGNERS, DEFAULT_ALIGNER, load_aligner
+from interlace.alignment.agreement import Agreement, agreement
+from interlace.alignment.formats import read_alignments
+from interlace.alignment.lexicon import Lexicon
+from interlace.alignment.pharaoh import pharaoh_lines
+from interlace.cli import Code, load_plugins, notes
+from interlace.cli.common import alignment_options as options
+from interlace.cli.common.alignment import lines_to, must_leave_room, say
+from interlace.core.errors import SettingsError, did_you_mean
+from interlace.text.lines import must_be_replaceable, must_exist
 
 if TYPE_CHECKING:
-    from interlace.aligners import Alignments, FittedAligner
+    from collections.abc import Iterable, Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from interlace.aligners import Aligner, Alignments, FittedAligner
     from interlace.alignment import WordPairs
-    from interlace.cli._align_learning import Learning
-    from interlace.cli._align_results import Results
-    from interlace.cli._align_text import Source
+    from interlace.alignment.formats import GoldAlignments
+    from interlace.cli.common.alignment import Source
     from interlace.core.progress import Progress
+    from interlace.core.ragged import Ragged
+    from interlace.report.link_matrix import LinkMatrix
 
 
 def align(
@@ -44,10 +63,8 @@ def align(
 ) -> None:
     """Link the words of translations: a line such as `0-0 1-2` for every pair, words counted from 0."""
     load_plugins(code)
-    from interlace.cli._align_learning import Learning
-    from interlace.cli._align_results import Results
-    from interlace.cli._align_text import Source
-    from interlace.cli._options import parse_changes
+    from interlace.cli.common.alignment import Source
+    from interlace.cli.common.options import parse_changes
 
     settings = parse_changes(changes, "key=value, such as seed=1") | (
         {"symmetrization": symmetrization} if symmetrization else {}
@@ -57,11 +74,11 @@ def align(
         learning = Learning.of(name, settings, priors, model)
     else:
         others = {
-            "--with": name,
+            "--aligner": name,
             "--set": changes,
             "--symmetrization": symmetrization,
             "--priors": priors,
-            "--model": model,
+            "--save-model": model,
         }
         learning = Learning.saved_in(use, {**others, "--extra": extra})
     text = Source.of([source] if target is None else [source, target], languages, reader, word_tokenizer)
@@ -70,8 +87,8 @@ def align(
 
 def _run(texts: Sequence[Source], learning: Learning, results: Results) -> None:
     """Read everything, check what can be checked, learn, and write link by link."""
-    from interlace.cli._align_text import numbered
-    from interlace.cli._progress import watching
+    from interlace.cli.common.alignment import numbered
+    from interlace.cli.common.progress import watching
     from interlace.core.progress import no_progress
 
     start = time.perf_counter()
@@ -95,3 +112,240 @@ def _linked(
     for chunk in words.chunks():
         yield chunk, learning.links(fitted, chunk)
         progress("linking", chunk.first + len(chunk), len(words))
+
+
+# FROM _align_learning:
+# How links are found: by an aligner that learns from the text, or by a model that was saved.
+
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Learning:
+    """An aligner and what it may know beforehand, or a saved model; and where to save what is trained_on."""
+
+    aligner: Aligner
+    saved: FittedAligner | None = None
+    priors: Path | None = None
+    model: Path | None = None
+
+    @classmethod
+    def of(cls, name: str, settings: Mapping[str, str], priors: Path | None, model: Path | None) -> Learning:
+        """An aligner by its name and settings as they are typed.
+
+        Raises:
+            SettingsError: there is no such aligner or setting, or a model cannot be saved.
+            DataError: a file is missing, or something else stands where the model should go.
+        """
+        name = name or DEFAULT_ALIGNER
+        kind = ALIGNERS.get(name)
+        if "symmetrization" in settings:
+            _must_join(kind, name, settings["symmetrization"])
+        aligner = kind.read({key: _parsed(value) for key, value in settings.items()}, f"--aligner {name}")
+        if model is not None:
+            if not aligner.can_save:
+                raise SettingsError(f"--save-model: the aligner {name!r} learns nothing that could be saved")
+            must_be_replaceable(model, ALIGNER_FILE, "aligner")
+        return cls(aligner, priors=None if priors is None else must_exist(priors, "dictionary"), model=model)
+
+    @classmethod
+    def saved_in(cls, folder: Path, others: Mapping[str, Any]) -> Learning:
+        """A saved model; `others` are the options that have no say then.
+
+        Raises:
+            SettingsError: one of them was given.
+            DataError: the folder holds no model.
+        """
+        if given := [option for option, value in others.items() if value]:
+            raise SettingsError(f"--load-model: the saved model decides, so leave out {', '.join(given)}")
+        fitted = load_aligner(folder)
+        return cls(fitted.aligner, fitted)
+
+    def fit(self, words: WordPairs, progress: Progress) -> FittedAligner:
+        """What links the words; saved where that is asked for."""
+        if self.saved is not None:
+            if self.saved.trained_on is not None and (why := self.saved.trained_on.mismatch(words)):
+                log.warning("--load-model: %s; links may be poor", why)
+            return self.saved
+        fitted = self.aligner.fit(words, None if self.priors is None else Lexicon.read(self.priors), progress)
+        if self.model is not None:
+            fitted.save(self.model, words)
+        return fitted
+
+    def links(self, fitted: FittedAligner, words: WordPairs) -> Alignments:
+        """The links of some of the pairs."""
+        return fitted.align_training_pairs(words) if self.saved is None else fitted.align(words)
+
+
+def _parsed(value: str) -> Any:
+    """A list where it is one, else the text, which settings turn into what they need."""
+    if value.startswith("["):
+        try:
+            return tomllib.loads(f"value = {value}")["value"]
+        except tomllib.TOMLDecodeError:
+            return value
+    return value
+
+
+def _must_join(kind: type[Aligner], name: str, heuristic: str) -> None:
+    """Refuse a heuristic that the aligner does not have, in a sentence."""
+    field = kind.model_fields.get("symmetrization")
+    if field is None:
+        raise SettingsError(f"--symmetrization: the aligner {name!r} does not join two directions")
+    if heuristic not in (known := _choices(field.annotation)):
+        raise SettingsError(f"--symmetrization: {name!r} knows no {heuristic!r}{did_you_mean(heuristic, known)}")
+
+
+def _choices(annotation: Any) -> list[str]:
+    """The words of a `Literal`, or of a union of some."""
+    if isinstance(annotation, str):
+        return [annotation]
+    return [word for part in get_args(annotation) for word in _choices(part)]
+
+
+# FROM _align_gold:
+# Links compared with those that people drew, chunk by chunk.
+
+
+@dataclass
+class Judge:
+    """Gold links, and how those seen so far agree with them."""
+
+    path: Path
+    gold: GoldAlignments
+    found: Agreement = field(default_factory=Agreement)
+
+    @classmethod
+    def of(cls, path: Path, words: WordPairs, numbers: NDArray[np.int64] | None) -> Judge:
+        """The gold links of this text, whose pairs may have numbers of their own.
+
+        Raises:
+            DataError: the file cannot be read as links, or has other rows than the text.
+        """
+        return cls(path, read_alignments(path, (words.source.lengths, words.target.lengths), numbers))
+
+    def see(self, first: int, links: Ragged) -> None:
+        """Compare the links of the pairs from number `first` on, from 0."""
+        sure, possible = (side.slice(first, first + len(links)) for side in (self.gold.sure, self.gold.possible))
+        self.found += agreement(links, sure, possible)
+
+    def dump(self) -> dict[str, Any]:
+        """Rates as shares, counts, and how the file was read, for JSON."""
+        rates = {name: getattr(self.found, name) for name in ("precision", "recall", "f1", "aer")}
+        read = {"file": str(self.path), "format": self.gold.format, "base": self.gold.base, "notes": self.gold.notes}
+        return {**rates, **asdict(self.found), **read}
+
+    def say(self) -> None:
+        """The same in words, on standard error."""
+        told = [f"{self.path}: {self.gold.format}, words counted from {self.gold.base}"]
+        told += [f"{count:,} {note}" for note, count in self.gold.notes.items()]
+        notes.print("; ".join(told), highlight=False, soft_wrap=True, markup=False)
+        notes.print(str(self.found), highlight=False, soft_wrap=True)
+
+
+# FROM _align_results:
+# What `interlace align` makes of links: lines, confidences, scores against gold, and the picture of one pair.
+
+
+@dataclass
+class Results:
+    """What is asked for, and what came of it.
+
+    into: a file for the links; None for standard output. pair: the number of the pair that `figure` shows, from 1.
+    """
+
+    into: Path | None
+    confidence: Path | None
+    figure: Path | None
+    pair: int
+    gold: Path | None
+    as_json: bool
+    judge: Judge | None = None
+    links: int = 0
+
+    def __post_init__(self) -> None:
+        """What is asked for must be possible.
+
+        Raises:
+            SettingsError: results exclude each other, or a figure's name ends in no format.
+            DataError: the gold links are missing.
+            MissingDependencyError: the figure's format needs a package that is not installed.
+        """
+        must_leave_room(self.into, self.as_json)
+        if self.gold is not None:
+            must_exist(self.gold, "file of gold links")
+        if self.figure is not None:
+            from interlace.report.link_matrix import must_be_drawable
+
+            must_be_drawable(self.figure)
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nothing is written to a screen, so that a bar may stand there."""
+        return self.into is not None or not sys.stdout.isatty()
+
+    def prepare(self, words: WordPairs, text: Source) -> None:
+        """Read what belongs to the text, and see that it does, before time is spent on it.
+
+        Raises:
+            SettingsError: there is no such pair to draw.
+            DataError: the gold links are those of another text.
+        """
+        if self.figure is not None and self.pair > len(words):
+            raise SettingsError(f"--pair {self.pair}: the text has {len(words)} pairs")
+        if self.gold is not None:
+            self.judge = Judge.of(self.gold, words, text.numbers)
+
+    def write(self, aligned: Iterable[tuple[WordPairs, Alignments]]) -> None:
+        """Write the links of chunk after chunk, and the figure."""
+        matrix = None
+        grades_to = nullcontext() if self.confidence is None else lines_to(self.confidence)
+        with lines_to(self.into) as write, grades_to as write_grades:
+            for words, found in aligned:
+                write(pharaoh_lines(found.links))
+                if write_grades is not None:
+                    write_grades(_grades(found))
+                if self.judge is not None:
+                    self.judge.see(words.first, found.links)
+                if self.figure is not None and words.first < self.pair <= words.first + len(words):
+                    matrix = self._matrix(words, found)
+                self.links += len(found.links.flat)
+        if self.figure is not None and matrix is not None:
+            from interlace.report.link_matrix import write_figure
+
+            write_figure(matrix, self.figure)
+
+    def say(self, about: dict[str, Any]) -> None:
+        """Scores to standard error, or all that is known as JSON."""
+        gold = None if self.judge is None else self.judge.dump()
+        if self.judge is not None and not self.as_json:
+            self.judge.say()
+        say(self.into, self.as_json, {**about, "links": self.links, "gold": gold})
+
+    def _matrix(self, words: WordPairs, found: Alignments) -> LinkMatrix:
+        """The pair that was asked for."""
+        from interlace.report.link_matrix import LinkMatrix
+
+        row = self.pair - 1 - words.first
+        first, last = (found.links.offsets[row + step] - found.links.offsets[0] for step in (0, 1))
+        gold = {}
+        if self.judge is not None:
+            read = self.judge.gold
+            gold = {"sure": read.sure[self.pair - 1].tolist(), "possible": read.possible[self.pair - 1].tolist()}
+        return LinkMatrix(
+            corpus="-".join(words.languages) if words.languages != ("source", "target") else "",
+            source=[words.source_types[word] for word in words.source[row]],
+            target=[words.target_types[word] for word in words.target[row]],
+            links=found.links[row].tolist(),
+            confidence=found.confidence[first:last].tolist(),
+            **gold,
+        )
+
+
+def _grades(found: Alignments) -> Iterator[str]:
+    """The confidence of each link of a pair, a line a pair."""
+    grades = [f"{grade:.4g}" for grade in found.confidence.tolist()]
+    offsets = (found.links.offsets - found.links.offsets[0]).tolist()
+    for start, stop in pairwise(offsets):
+        yield " ".join(grades[start:stop])

@@ -9,8 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from interlace.cli import Code, Json, load_plugins, notes, output
-from interlace.cli._options import parse_changes
-from interlace.cli._translation_options import Anyway, Batch, Piece, Precision, Tokens
+from interlace.cli.common.options import Anyway, Batch, Piece, Precision, Tokens, parse_changes
 from interlace.core.errors import SettingsError
 
 _Tag = Annotated[
@@ -25,7 +24,7 @@ _Sets = Annotated[
 def back_translate(
     run: Annotated[str, typer.Argument(help="A finished run, or a model folder.")],
     text: Annotated[Path, typer.Argument(help="A file of lines, gzip by suffix: the real side.")],
-    into: Annotated[Path, typer.Option("--into", help="Folder for both sides: train.LANGUAGE.")],
+    into: Annotated[Path, typer.Option("--output", "-o", help="Folder for both sides: train.LANGUAGE.")],
     source: Annotated[str, typer.Option("--from", metavar="LANGUAGE", help="The language of the text.")] = "",
     target: Annotated[str, typer.Option("--to", metavar="LANGUAGE", help="The language translated into.")] = "",
     tag: _Tag = "",
@@ -40,8 +39,8 @@ def back_translate(
 ) -> None:
     """Translate text and write both sides as a corpus to train the other direction on; goes on where it stopped."""
     load_plugins(code)
-    from interlace.cli._progress import watching
-    from interlace.cli._translations import saying
+    from interlace.cli.common.progress import watching
+    from interlace.cli.common.translation import saying
     from interlace.experiments.back_translation import BackTranslating
     from interlace.experiments.back_translation import back_translate as make
     from interlace.experiments.translation import Interpreter, Part, must_say

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.markup import escape
+from rich.table import Table
 
 from interlace.cli import Code, Json, load_plugins, output
-from interlace.cli._options import Changes, parse_changes
+from interlace.cli.common.options import Changes, language_of, parse_changes
+from interlace.core.errors import SettingsError
+
+if TYPE_CHECKING:
+    from interlace.data.inspection import Finding, Report, Watch
+    from interlace.experiments.checking import Cost
 
 
 def check(
@@ -25,8 +32,7 @@ def check(
 ) -> None:
     """Look data over before training: encodings, counts, ratios, duplicates, scripts, leaks. Exit code 2: no build."""
     load_plugins(code)
-    from interlace.cli._check import check_files, is_recipe, show
-    from interlace.cli._progress import watching
+    from interlace.cli.common.progress import watching
 
     with watching() as watch:
         if is_recipe(what):
@@ -45,3 +51,99 @@ def check(
         show(reports, cost)
     if any(report.failed for report in reports):
         raise typer.Exit(2)
+
+
+# FROM _check:
+# What `interlace check` shows: a table of facts, the findings of each corpus with examples, and a verdict.
+
+
+_COLOUR = {"error": "bold red", "warning": "yellow", "note": "dim"}
+_FACTS = ("words", "characters", "p50", "p99", "longest", "looks")
+
+
+def is_recipe(what: list[str]) -> bool:
+    """Whether one thing is asked about, called like a recipe."""
+    return len(what) == 1 and (Path(what[0]).suffix in {".toml", ".json"} or not _is_text(Path(what[0])))
+
+
+def _is_text(path: Path) -> bool:
+    return bool(path.suffix) or path.exists()
+
+
+def check_files(
+    paths: list[Path], languages: list[str], reader: str, word_tokenizer: str, watch: Watch
+) -> list[Report]:
+    """One file, or two whose lines correspond."""
+    from interlace.data.inspection.corpora import Inspector
+    from interlace.readers import READERS
+    from interlace.text.words import WORD_TOKENIZERS
+
+    if len(paths) > 2:
+        raise SettingsError(f"check takes a recipe, one file, or two files as sides; found {len(paths)}")
+    languages = languages or [language_of(path) for path in paths]
+    name = " | ".join(path.name for path in paths)
+    return [
+        Inspector(WORD_TOKENIZERS.build(word_tokenizer), {}, watch).look(name, READERS.build(reader), paths, languages)
+    ]
+
+
+def show(reports: list[Report], cost: Cost | None) -> None:
+    """All reports, what training will read, and a verdict."""
+    output.print(_facts(reports))
+    for report in reports:
+        if report.findings:
+            output.print(f"\n[bold]{escape(report.name)}[/]", highlight=False)
+            for finding in sorted(report.findings, key=lambda finding: list(_COLOUR).index(finding.level)):
+                _show_finding(finding)
+    if cost is not None:
+        output.print(
+            f"\ncost: {cost.steps:,} steps read at most {cost.subwords:,} subwords; the training text holds about "
+            f"{cost.text:,} (estimated from its characters): about {cost.passes:.1f} passes",
+            highlight=False,
+            soft_wrap=True,
+        )
+    output.print(f"\n{_verdict(reports)}", highlight=False)
+
+
+def _show_finding(finding: Finding) -> None:
+    share = f" of {finding.total:,} ({_percent(finding)} %)" if finding.total > 1 else ""
+    count = f"{finding.count:,}{share}: " if finding.total > 1 else ""
+    head = f"  [{_COLOUR[finding.level]}]{finding.level}[/] [bold]{escape(finding.what)}[/]  {count}"
+    output.print(head + escape(finding.about), highlight=False, soft_wrap=True)
+    for example in finding.examples:
+        output.print(f"      [dim]{escape(example.where)}[/]  {escape(example.text)}", highlight=False, soft_wrap=True)
+
+
+def _percent(finding: Finding) -> str:
+    share = 100 * finding.count / finding.total
+    return f"{share:.0f}" if share >= 10 else f"{share:.2g}"
+
+
+def _facts(reports: list[Report]) -> Table:
+    """A row a side of each corpus; lengths are in words."""
+    table = Table(box=None, pad_edge=False)
+    for column in ("corpus", "language", "rows", "words", "characters", "median", "99 %", "longest", "looks"):
+        table.add_column(column, justify="left" if column in {"corpus", "language", "looks"} else "right")
+    for report in reports:
+        for language, side in report.facts.get("sides", {}).items():
+            cells = [_number(side[key]) for key in _FACTS]
+            table.add_row(escape(report.name), escape(language), _number(report.facts["rows"]), *cells)
+    return table
+
+
+def _number(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _verdict(reports: list[Report]) -> str:
+    levels = [finding.level for report in reports for finding in report.findings]
+    errors, warnings = levels.count("error"), levels.count("warning")
+    if errors:
+        return f"[bold red]{errors} error{'s' * (errors != 1)}[/]: a corpus cannot be built from this"
+    if warnings:
+        hint = "a recipe's \\[filters] drop the lines that they name"
+        return f"[yellow]{warnings} warning{'s' * (warnings != 1)}[/]; {hint}"
+    notes = levels.count("note")
+    if notes:
+        return f"[green]{notes} note{'s' * (notes != 1)}[/], nothing that stops or harms a build"
+    return "[green]nothing to complain about[/]"

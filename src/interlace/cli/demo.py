@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from interlace.cli import notes, output
-from interlace.cli._options import Changes, parse_changes
+from interlace.cli.common.options import Changes, parse_changes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,12 +22,12 @@ TASKS = ("pos", "retrieval", "embedding_alignment")  # inference takes as long t
 
 
 def demo(
-    into: Annotated[Path, typer.Option("--into", help="The folder of the demo's runs.")] = Path("runs/demo"),
+    into: Annotated[Path, typer.Option("--output", "-o", help="The folder of the demo's runs.")] = Path("runs/demo"),
     changes: Changes = [],
 ) -> None:
     """Text alone, with translations (ALM), with a dictionary (ALIGN-MLM): compared on the toy corpus, in minutes."""
-    from interlace.cli._progress import training_bar
-    from interlace.cli._tables import comparison_table
+    from interlace.cli.common.progress import training_bar
+    from interlace.cli.common.tables import comparison_table
     from interlace.experiments.evaluate import evaluate, target_of
     from interlace.experiments.pretrain import pretrain
     from interlace.experiments.recipe import read_recipe

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from interlace.cli import Code, Json, load_plugins, notes, output
-from interlace.cli._options import parse_changes
+from interlace.cli.common.options import parse_changes
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -34,7 +34,9 @@ _Undo = Annotated[
     Path | None,
     typer.Option("--undo", metavar="FOLDER", help="Change files of this folder's language back, in place of --with."),
 ]
-_Into = Annotated[Path, typer.Option("--into", help="The folder to write: a new one, or that of these files before.")]
+_Into = Annotated[
+    Path, typer.Option("--output", "-o", help="The folder to write: a new one, or that of these files before.")
+]
 _Set = Annotated[
     list[str],
     typer.Option("--set", help="A setting of a change: --set transliterate.to=ids; lists as a,b (repeatable)."),
@@ -210,7 +212,7 @@ def _must_lose_nothing(into: Path, names: Collection[str], read: Iterable[Path])
     from interlace.training.run_folder import read_json
 
     if into.resolve() in {path.resolve().parent for path in read}:
-        raise SettingsError(f"--into {into}: holds what is read; give another folder")
+        raise SettingsError(f"--output {into}: holds what is read; give another folder")
     must_be_replaceable(into, META, "folder of a derived language")
     there = {path.name for path in into.iterdir()} if into.is_dir() else set()
     record = read_json(into / META)

@@ -6,7 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from interlace.cli import Code, load_plugins
-from interlace.cli import _align_options as options
+from interlace.cli.common import alignment_options as options
 
 
 def lexicon(
@@ -28,8 +28,7 @@ def lexicon(
     """Make a dictionary of linked text: source word, target word, and how often they were linked, tabs between."""
     load_plugins(code)
     from interlace.alignment.lexicon import Lexicon
-    from interlace.cli._align_links import linked
-    from interlace.cli._align_output import file_to, must_leave_room, say
+    from interlace.cli.common.alignment import file_to, linked, must_leave_room, say
 
     must_leave_room(into, as_json)
     with TemporaryDirectory() as folder:

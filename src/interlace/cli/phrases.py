@@ -6,7 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from interlace.cli import Code, load_plugins
-from interlace.cli import _align_options as options
+from interlace.cli.common import alignment_options as options
 
 
 def phrases(
@@ -27,8 +27,7 @@ def phrases(
     """Count the phrase pairs of linked text: a table as Moses writes it, with scores, links and counts."""
     load_plugins(code)
     from interlace.alignment.phrase_table import PhraseTable, TableRules
-    from interlace.cli._align_links import linked
-    from interlace.cli._align_output import file_to, must_leave_room, say
+    from interlace.cli.common.alignment import file_to, linked, must_leave_room, say
 
     must_leave_room(into, as_json)
     rules = TableRules(max_phrase_length=max_length, unaligned_borders=not tight, min_count=min_count, top=top)

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from interlace.cli import Code, load_plugins, output
-from interlace.cli._options import Changes, parse_changes
+from interlace.cli import Code, load_plugins, notes, output
+from interlace.cli.common.options import Changes, parse_changes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from interlace.experiments.estimate import Estimate
 
 
 def pretrain(
     recipe: Annotated[str, typer.Argument(help="A TOML file, or a shipped recipe such as tiny/mlm.")],
-    into: Annotated[Path | None, typer.Option("--into", help="The run's folder.")] = None,
+    into: Annotated[Path | None, typer.Option("--output", "-o", help="The run's folder.")] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only say what it would take: subwords, memory, hours here.")
     ] = False,
@@ -28,14 +34,13 @@ def pretrain(
 
     read = read_recipe(recipe, parse_changes(changes))
     if dry_run:
-        from interlace.cli._costs import show
         from interlace.experiments.estimate import estimate
 
         show(estimate(read), as_json=as_json)
         return
     if into is None:
-        raise SettingsError("--into FOLDER is missing: where the run goes; or --dry-run to see what it would take")
-    from interlace.cli._progress import training_bar, watching
+        raise SettingsError("--output FOLDER is missing: where the run goes; or --dry-run to see what it would take")
+    from interlace.cli.common.progress import training_bar, watching
 
     if read.embeddings is not None:
         from interlace.experiments.embeddings import learn_vectors
@@ -49,3 +54,50 @@ def pretrain(
     with training_bar(read.name, read.train.steps) as watch:
         model = run(read, into, watch)
     output.print(str(model), soft_wrap=True, highlight=False)
+
+
+# FROM _costs:
+# How a dry run is shown.
+
+
+_GB = 1e9
+
+
+def show(found: Estimate, *, as_json: bool) -> None:
+    """A line a fact on standard output, what is missing on standard error."""
+    if as_json:
+        output.print_json(json.dumps(found.dump()))
+        return
+    for name, fact in _facts(found):
+        output.print(f"{name:<10} {fact}", highlight=False, soft_wrap=True)
+    for note in found.notes:
+        notes.print(f"note: {note}", highlight=False, soft_wrap=True)
+
+
+def _facts(found: Estimate) -> Iterator[tuple[str, str]]:
+    yield "recipe", found.recipe
+    if found.text is None:
+        yield "text", "the toy corpus, written when it is wanted"
+    else:
+        here = found.text.files - len(found.text.missing)
+        yield "text", f"{here:,} of {found.text.files:,} files, {found.text.bytes / 1e6:,.2f} MB as they lie there"
+    yield (
+        "subwords",
+        f"{found.subwords:,}: {found.steps:,} steps of {found.subwords_a_step:,}, padding included, on one process",
+    )
+    if (cost := found.cost) is None:
+        return
+    writes = f", {cost.decoder:,} in the decoder alone: it is a translation model" if cost.decoder else ""
+    yield "model", f"{cost.parameters:,} parameters, {cost.table:,} of them in the table of subwords{writes}"
+    yield "memory", f"{cost.memory / _GB:,.2f} GB: weights, gradients, two moments, and the states of a micro-batch"
+    yield "speed", f"{cost.speed:,.0f} subwords/s, measured on {cost.device}"
+    first = f", {cost.translating:.0%} of it to write what back-translation reads" if cost.translating else ""
+    yield "time", f"{_duration(cost.hours)} for one process of this machine{first}; other further passes take longer"
+
+
+def _duration(hours: float) -> str:
+    if hours < 1 / 60:
+        return f"{hours * 3600:,.0f} s"
+    if hours < 2:
+        return f"{hours * 60:,.0f} min"
+    return f"{hours:,.0f} h" if hours < 100 else f"{hours / 24:,.0f} days"

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import json
+import logging
+import time
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from interlace.cli import Code, load_plugins, notes, output
-from interlace.cli._options import parse_changes
+from interlace.cli.common.options import parse_changes
+from interlace.cli.common.progress import LOG_EVERY
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from interlace.experiments.studies import Study
-    from interlace.experiments.studies.running import Outcome
+    from interlace.experiments.studies.running import Outcome, Standing
 
 
 def study(
     name: Annotated[str, typer.Argument(metavar="STUDY", help="A TOML file, or a shipped study such as tiny/quick.")],
-    into: Annotated[Path | None, typer.Option("--into", help="The study's folder.")] = None,
+    into: Annotated[Path | None, typer.Option("--output", "-o", help="The study's folder.")] = None,
     jobs: Annotated[
         int | None, typer.Option("--jobs", min=1, help="Cells at once; none: as many as there are GPUs, or cores for.")
     ] = None,
@@ -27,7 +35,7 @@ def study(
     ] = "*",
     put_aside: Annotated[
         bool,
-        typer.Option("--put-aside", help="Move cells that were begun under other settings away, and run them anew."),
+        typer.Option("--archive", help="Move cells that were begun under other settings away, and run them anew."),
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list the cells and what has come of them.")] = False,
     changes: Annotated[
@@ -49,8 +57,7 @@ def study(
         _list(read, folder, into, only, as_json=as_json)
         return
     if into is None:
-        raise SettingsError("--into FOLDER is missing: where the study goes; or --dry-run to see its cells")
-    from interlace.cli._study_bar import standing_bar
+        raise SettingsError("--output FOLDER is missing: where the study goes; or --dry-run to see its cells")
     from interlace.experiments.studies.running import run_study
 
     with standing_bar(read.name) as watch:
@@ -128,3 +135,51 @@ def _tell(outcome: Outcome, into: Path) -> None:
     for name, why in outcome.failed.items():
         notes.print(f"  {name}: {why}", highlight=False, markup=False, soft_wrap=True)
     raise typer.Exit(1)
+
+
+# FROM _study_bar:
+# How far a study is: a bar on a terminal, else a line in the log now and then.
+
+
+log = logging.getLogger(__name__)
+
+
+@contextmanager
+def standing_bar(title: str) -> Iterator[Callable[[Standing], None]]:
+    """Cells done, the time left as finished ones tell it, what runs and what failed."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(
+        *columns, TextColumn("{task.fields[told]}"), console=notes, transient=True, disable=not notes.is_terminal
+    ) as bar:
+        task = bar.add_task(escape(title), total=None, told="")
+        logged, done = time.monotonic(), -1
+
+        def watch(now: Standing) -> None:
+            nonlocal logged, done
+            told = in_words(now)
+            bar.update(task, completed=now.done, total=now.total, told=escape(told))
+            if not notes.is_terminal and (now.done > max(done, 0) or time.monotonic() - logged >= 10 * LOG_EVERY):
+                logged = time.monotonic()
+                log.info("%s: %d of %d cells%s", title, now.done, now.total, f"; {told}" if told else "")
+            done = now.done
+
+        try:
+            yield watch
+        except KeyboardInterrupt:
+            notes.print("stopped; the same command goes on from what is saved", highlight=False)
+            raise
+
+
+def in_words(now: Standing) -> str:
+    """`about 12 min left; running alm,seed=0; 1 failed`."""
+    parts = [f"about {_span(now.left)} left"] if now.left is not None and now.done < now.total else []
+    parts += [f"running {', '.join(now.running)}"] if now.running else []
+    parts += [f"{len(now.failed)} failed"] if now.failed else []
+    return "; ".join(parts)
+
+
+def _span(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"

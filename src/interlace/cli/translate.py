@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from interlace.cli import Code, load_plugins
-from interlace.cli._options import parse_changes
-from interlace.cli._translation_options import Anyway, Batch, Piece, Precision, Tokens
+from interlace.cli.common.options import Anyway, Batch, Piece, Precision, Tokens, parse_changes
 from interlace.core.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -27,7 +26,9 @@ _To = Annotated[str, typer.Option("--to", metavar="LANGUAGE", help="The language
 _Input = Annotated[Path | None, typer.Option("--input", help="A file of lines, gzip by suffix; none: standard input.")]
 _Into = Annotated[
     Path | None,
-    typer.Option("--into", help="A file for the result, gzip by suffix; with --input, goes on where it was stopped."),
+    typer.Option(
+        "--output", "-o", help="A file for the result, gzip by suffix; with --input, goes on where it was stopped."
+    ),
 ]
 _Beam = Annotated[int | None, typer.Option("--beam", min=1, help="Hypotheses side by side (5); 1: greedy.")]
 _Penalty = Annotated[
@@ -79,12 +80,12 @@ def translate(
 ) -> None:
     """Translate lines, one a line, in order: interlace translate RUN --from en --to de < in > out."""
     load_plugins(code)
-    from interlace.cli._translations import Form, Work
+    from interlace.cli.common.translation import Form, Work
     from interlace.experiments.translation import Interpreter, Part, must_say
 
     taken = Part.read(part)
     if taken.of > 1 and input_ is None:
-        raise SettingsError("--part: nobody knows how many lines standard input has; name a file: --input FILE")
+        raise SettingsError("--shard: nobody knows how many lines standard input has; name a file: --input FILE")
     search = _search({"beam": beam, "length_penalty": length_penalty, "n_best": n_best}, sets)
     must_say(runs, source, target)
     text = None if input_ is None else taken.lines_of(input_)

@@ -12,7 +12,7 @@ from interlace.cli import output
 
 def vocab(
     files: Annotated[list[str], typer.Argument(help="Text files; CODE:FILE names a file's language for sampling.")],
-    into: Annotated[Path, typer.Option("--into", help="The tokenizer's folder.")],
+    into: Annotated[Path, typer.Option("--output", "-o", help="The tokenizer's folder.")],
     size: Annotated[int, typer.Option("--size", min=300, help="Subwords, specials included.")] = 8000,
     kind: Annotated[str, typer.Option("--kind", help="byte-bpe, bpe, wordpiece or unigram.")] = "byte-bpe",
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the sampling.")] = 0,

@@ -86,7 +86,7 @@ def target_of(path: str, recipe: Recipe | None = None, into: Path | None = None)
         return Target(str(folder / kept), recipe or trained, into or folder, trained)
     if into is None:
         what = "no run folder" if folder.exists() else "no such folder"
-        raise DataError(f"{path}: {what}; for a plain checkpoint, or a model of the hub, say --into, where scores go")
+        raise DataError(f"{path}: {what}; for a plain checkpoint, or a model of the hub, say --output, where scores go")
     return Target(path, recipe or Recipe(name=folder.name), into)
 
 

@@ -70,7 +70,7 @@ class Knowledge:
         known = ", ".join(self.longest)
         trained = f"it learnt {known}" if known else "no objective of it translates"
         message = f"{self.name!r} was not trained to translate {source}-{target}: {trained}"
-        raise SettingsError(f"{message}; --anyway translates all the same")
+        raise SettingsError(f"{message}; --force translates all the same")
 
 
 def export(backbone: Backbone, vocab: Vocab, recipe: Recipe, folder: Path) -> None:

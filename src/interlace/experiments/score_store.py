@@ -213,7 +213,7 @@ class ScoreStore:
         stale = [row for row in rows if row.get("model_key") != model_key]
         if others := {row["model"] for row in stale if row.get("model") not in {None, model}} if model else set():
             message = f"{folder}: holds scores of {' and '.join(map(repr, sorted(others)))}, not of {model!r}"
-            raise RunError(f"{message}; choose another folder with --into, or remove {self._path}")
+            raise RunError(f"{message}; choose another folder with --output, or remove {self._path}")
         if stale:
             log.warning("%s: discarding %d scores of a previous version of this model", folder, len(stale))
 

@@ -269,7 +269,7 @@ class Part:
         found = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", said)
         number, of = map(int, found.groups()) if found else (0, 0)
         if not 1 <= number <= of:
-            raise SettingsError(f"--part {said!r}: expected I/N, from 1/N to N/N, such as 1/4 for the first of four")
+            raise SettingsError(f"--shard {said!r}: expected I/N, from 1/N to N/N, such as 1/4 for the first of four")
         return cls(number, of)
 
     def lines_of(self, path: Path) -> Stretch:

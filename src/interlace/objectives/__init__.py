@@ -210,7 +210,7 @@ class Objective(Settings, ABC):
     def preview(self, batch: Batch, vocab: Vocab) -> Preview:
         """What people are told of a batch of numpy arrays: what is asked of the model, below the subword it reads.
 
-        An objective that keeps something in `batch.extra` says here what that means; see `interlace show`.
+        An objective that keeps something in `batch.extra` says here what that means; see `interlace preview`.
         """
         name = "next" if self.architecture == "causal" else "predicts"
         return Preview({name: placed(*batch.at, pieces(vocab, batch.labels))})

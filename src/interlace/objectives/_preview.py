@@ -1,4 +1,4 @@
-"""What people are told of a batch beside what the model reads (`interlace show`); no model sees it."""
+"""What people are told of a batch beside what the model reads (`interlace preview`); no model sees it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Code-switching: which phrases of a sentence are exchanged for their translation (ALM, Yang et al. 2020).
 
-`switch` draws it on word spans alone. The objective `alm` gathers subwords by what it returns, `interlace switch` the
+`switch` draws it on word spans alone. The objective `alm` gathers subwords by what it returns, `interlace code-switch` the
 characters of lines; so both have one distribution.
 
 Legend: n rows (pairs).

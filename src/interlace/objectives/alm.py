@@ -16,11 +16,11 @@ What the paper leaves open (requirements, A1-A15), and where it is decided:
 - A5 "Highest probability" is phi of the inserted given the replaced phrase; equals are decided by the other direction.
   The least count is the phrase table's (`align.phrases.min_count`), the least probability `least_probability`.
 - A6 Candidates are taken in random order, none overlapping another; phrases may be neighbours. A row in which nothing
-  could be replaced counts as monolingual. Repeats only matter where text is written (`interlace switch`).
+  could be replaced counts as monolingual. Repeats only matter where text is written (`interlace code-switch`).
 - A7 How words are linked and phrases extracted is the recipe's `[align]` section, or the rules in `extraction`.
 - A8 Phrases are spans of words. Between blanks their subwords are those that the tokenizer gives for the switched
   text; in scripts without blanks a phrase keeps those of its own sentence, and one that shares a subword with its
-  neighbour is not exchanged (`notes`). Exact there: `interlace switch`, then `mlm`.
+  neighbour is not exchanged (`notes`). Exact there: `interlace code-switch`, then `mlm`.
 - A9 `language_ids`: none unless the model has embeddings for them. Positions run straight through.
 - A10, A15 Stopping, layers, batch size and steps are the recipe's; A11-A13 are about tables and translation.
 - A14 Rows are drawn anew for every batch: no corpus of 20 copies in each direction is written.
@@ -144,7 +144,9 @@ class Alm(MaskedObjective):
         remark = (
             f"{share:.1%} of {len(examples):,} switched rows of {pair} have other subwords than their text would get"
         )
-        return [f"alm: {remark}: words run together there; `interlace switch`, and `mlm` on what it writes, are exact"]
+        return [
+            f"alm: {remark}: words run together there; `interlace code-switch`, and `mlm` on what it writes, are exact"
+        ]
 
     def pair_costs(self, source: NDArray[Any], target: NDArray[Any]) -> NDArray[Any]:
         """As one sentence, mostly of one side; a replaced phrase may be a little longer than what it replaces.

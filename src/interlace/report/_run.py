@@ -118,7 +118,7 @@ def _is_a_study(folder: Path) -> str:
     page = folder / "report.html"
     there = f"its report is {page}" if page.is_file() else f"its report is to be {page}"
     return (
-        f"{folder}: a study's folder and not a run's: {there}, which `interlace study STUDY --into {folder}` writes, "
+        f"{folder}: a study's folder and not a run's: {there}, which `interlace study STUDY --output {folder}` writes, "
         f"STUDY being the file or name that the study was run by; its runs are the folders in {folder / 'cells'}"
     )
 

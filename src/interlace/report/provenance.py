@@ -90,13 +90,13 @@ def _commands(runs: Sequence[Run]) -> list[str]:
     lines = []
     for run, found, folder in zip(runs, folders, again, strict=True):
         if run.recipe:
-            lines.append(_command("pretrain", str(found / "recipe.json"), "--into", str(folder)))
+            lines.append(_command("pretrain", str(found / "recipe.json"), "--output", str(folder)))
             if run.scores:
                 lines.append(_command("evaluate", str(folder), *_asked(run.scores)))
         else:
             lines += _of_checkpoint(run, found, folder)
     shown = [found if "" in run.models else new for run, found, new in zip(runs, folders, again, strict=True)]
-    lines.append(_command("report", *map(str, shown), "--into", str(Path("again", "report.html"))))
+    lines.append(_command("report", *map(str, shown), "--output", str(Path("again", "report.html"))))
     return lines
 
 
@@ -108,7 +108,7 @@ def _of_checkpoint(run: Run, found: Path, again: Path) -> list[str]:
             lines.append(f"# {run.label}: which checkpoint was scored is not known")
             continue
         scored = [score for score in run.scores if shown_name(score.model) == model]
-        how = ["--recipe", str(found / "evaluate.json"), *_asked(scored), "--into", str(again)]
+        how = ["--recipe", str(found / "evaluate.json"), *_asked(scored), "--output", str(again)]
         lines.append(_command("evaluate", model, *how))
     return lines
 
@@ -117,7 +117,7 @@ def _asked(scores: Sequence[Score]) -> list[str]:
     """Tasks and seeds of these scores, as options."""
     tasks = list(dict.fromkeys(score.task for score in scores))
     seeds = max(len({score.seed for score in scores if score.task == task}) for task in tasks)
-    return ["--on", ",".join(tasks), "--seeds", str(seeds)]
+    return ["--tasks", ",".join(tasks), "--seeds", str(seeds)]
 
 
 def _command(*words: str) -> str:

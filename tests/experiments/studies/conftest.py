@@ -31,7 +31,7 @@ STAND_IN = '''
 import json, os, pathlib, sys, time
 
 command, first, *rest = sys.argv[3:]
-into = pathlib.Path(rest[rest.index("--into") + 1])
+into = pathlib.Path(rest[rest.index("--output") + 1])
 recipe = json.loads(pathlib.Path(first if command == "pretrain" else rest[rest.index("--recipe") + 1]).read_text())
 with (into / "calls.jsonl").open("a") as file:
     kept = {key: os.environ.get(key) for key in ("OMP_NUM_THREADS", "CUDA_VISIBLE_DEVICES")}
@@ -57,7 +57,7 @@ if command == "pretrain":
          "device": "cpu", "precision": "no", "seconds": {"data": 1.0, "training": 2.0, "steps": 1.5}}))
 else:
     rows = []
-    for task in rest[rest.index("--on") + 1].split(","):
+    for task in rest[rest.index("--tasks") + 1].split(","):
         for seed in range(int(rest[rest.index("--seeds") + 1])):
             for language, score in (("en", 90.0), ("de", 50.0 + recipe["seed"]), ("es", 40.0)):
                 settings = recipe["evaluate"]["tasks"][task].get("settings", ["zero-shot"])

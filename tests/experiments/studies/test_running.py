@@ -147,7 +147,7 @@ def test_cells_of_other_settings_are_named_and_never_gone_on_with(run, tmp_path)
     run()
     changed = {"systems.b.set.train.steps": "9"}
     with pytest.raises(
-        RunError, match=r"settings: 2 of 4 cells:\n  b,seed=0: train.steps was 1560, is 9\n.*\nrun with --put-aside"
+        RunError, match=r"settings: 2 of 4 cells:\n  b,seed=0: train.steps was 1560, is 9\n.*\nrun with --archive"
     ):
         run(changed)
     assert run(changed, put_aside=True).failed == {}
@@ -205,8 +205,8 @@ def test_a_checkpoint_is_only_evaluated(run, tmp_path):
     run({"systems.c.recipe": "tiny/mlm", "systems.c.model": "some/model"}, only="c")
     [call] = calls(tmp_path, "c")
     run_folder = tmp_path / "study" / "cells" / "c"
-    expected = ["evaluate", "some/model", "--recipe", str(run_folder / "evaluate.json"), "--on", "retrieval"]
-    assert call["arguments"] == [*expected, "--seeds", "1", "--into", str(run_folder)]
+    expected = ["evaluate", "some/model", "--recipe", str(run_folder / "evaluate.json"), "--tasks", "retrieval"]
+    assert call["arguments"] == [*expected, "--seeds", "1", "--output", str(run_folder)]
     rows = read_results(tmp_path / "study")
     assert {(row["model"], row["pretraining_seed"], row["tokens"]) for row in rows} == {("some/model", None, None)}
 

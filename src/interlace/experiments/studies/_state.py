@@ -65,7 +65,7 @@ class Places:
         try:
             return State(**{key: value for key, value in found.items() if key in State.__dataclass_fields__})
         except (AttributeError, TypeError) as error:
-            raise RunError(f"{path}: damaged: {error}; remove the folder, or run with --put-aside") from error
+            raise RunError(f"{path}: damaged: {error}; remove the folder, or run with --archive") from error
 
     def keep(self, cell: Cell, state: State) -> None:
         """Write what has come of a cell."""

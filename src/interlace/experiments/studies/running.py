@@ -130,7 +130,7 @@ def _must_be_the_same(cells: Sequence[Cell], places: Places, *, put_aside: bool)
         more = f"\n  and {len(changed) - 10} more" if len(changed) > 10 else ""
         raise RunError(
             f"{places.into}: begun under other settings: {len(changed)} of {len(cells)} cells:{told}{more}\n"
-            "run with --put-aside to move them away and run them anew, or choose another folder"
+            "run with --archive to move them away and run them anew, or choose another folder"
         )
     for name in changed:
         log.info("%s was begun under other settings; put aside as %s", name, places.put_aside(name))
@@ -239,15 +239,15 @@ class _Runner:
     def _stages(self, cell: Cell) -> list[tuple[str, list[str]]]:
         """What is left to do of a cell: commands by stage."""
         run = self.places.cell(cell.name)
-        recipe, on = ["--recipe", str(run / EVALUATION)], ["--on", ",".join(cell.tasks)]
-        settings = [*recipe, *on, "--seeds", str(cell.tuning_seeds), "--into", str(run)]
+        recipe, on = ["--recipe", str(run / EVALUATION)], ["--tasks", ",".join(cell.tasks)]
+        settings = [*recipe, *on, "--seeds", str(cell.tuning_seeds), "--output", str(run)]
         if cell.model:
             return [("evaluate", ["evaluate", cell.model, *settings])]
         if self.places.is_trained(cell.name):
             return [("evaluate", ["evaluate", str(run), *settings])]
         if cell.origin:
             return [("evaluate", ["evaluate", str(self.places.cell(cell.origin)), *settings])]
-        pretrain = ["pretrain", str(run / TRAINING), "--into", str(run)]
+        pretrain = ["pretrain", str(run / TRAINING), "--output", str(run)]
         return [("pretrain", pretrain), ("evaluate", ["evaluate", str(run), *settings])]
 
     def _standing(self) -> Standing:

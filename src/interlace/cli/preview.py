@@ -32,7 +32,7 @@ _Embeddings = Annotated[
 ]
 
 
-def show(
+def preview(
     objective: Annotated[str, typer.Argument(help="An objective: see `interlace list objectives`.")],
     changes: _Changes = [],
     source: _Source = "",
@@ -102,7 +102,7 @@ def _example(source: str, target: str, links: str, languages: str, word_tokenize
 
 def _objective(name: str, changes: list[str]) -> Objective:
     """The objective with its settings; keys are those that a recipe's section takes."""
-    from interlace.cli._options import parse_changes
+    from interlace.cli.common.options import parse_changes
     from interlace.core.store import change
     from interlace.objectives import OBJECTIVES
 

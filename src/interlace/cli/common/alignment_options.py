@@ -7,8 +7,6 @@ from typing import Annotated
 
 import typer
 
-# ---- of all three ----
-
 Linked = Annotated[
     list[Path],
     typer.Argument(metavar="FILE", help="SRC TGT LINKS: two text files and the links of each line; or SRC LINKS."),
@@ -31,12 +29,9 @@ ReaderName = Annotated[
     ),
 ]
 Into = Annotated[
-    Path | None, typer.Option("--into", help="A file for the result, gzip by suffix; none: standard output.")
+    Path | None, typer.Option("--output", "-o", help="A file for the result, gzip by suffix; none: standard output.")
 ]
-Summary = Annotated[bool, typer.Option("--json", help="Print counts and scores as JSON; the result needs --into.")]
-
-# ---- of `align` ----
-
+Summary = Annotated[bool, typer.Option("--json", help="Print counts and scores as JSON; the result needs --output.")]
 SourceFile = Annotated[
     Path, typer.Argument(metavar="SRC", help="A text file; without TGT one of `source ||| target` lines.")
 ]
@@ -44,7 +39,7 @@ TargetFile = Annotated[
     Path | None, typer.Argument(metavar="TGT", help="The file whose lines translate those of SRC.", show_default=False)
 ]
 With = Annotated[
-    str, typer.Option("--with", help="The aligner: see `interlace list aligners`; none: gibbs.", metavar="NAME")
+    str, typer.Option("--aligner", help="The aligner: see `interlace list aligners`; none: gibbs.", metavar="NAME")
 ]
 Changes = Annotated[
     list[str],
@@ -64,8 +59,8 @@ Priors = Annotated[
     Path | None,
     typer.Option("--priors", help="A dictionary to start from: source, tab, target, and perhaps a tab and a count."),
 ]
-Use = Annotated[Path | None, typer.Option("--use", help="Link by this saved model, and learn nothing.")]
-Model = Annotated[Path | None, typer.Option("--model", help="Save what was learnt in this folder.")]
+Use = Annotated[Path | None, typer.Option("--load-model", help="Link by this saved model, and learn nothing.")]
+Model = Annotated[Path | None, typer.Option("--save-model", help="Save what was learnt in this folder.")]
 GoldFile = Annotated[
     Path | None, typer.Option("--gold", help="Links that people drew, a row a line: prints precision, recall, F1, AER.")
 ]
@@ -75,9 +70,6 @@ Confidence = Annotated[
 ]
 Figure = Annotated[Path | None, typer.Option("--figure", help="Draw the links of one pair: FILE.svg or FILE.png.")]
 PairNumber = Annotated[int, typer.Option("--pair", min=1, help="The line that is drawn, from 1.")]
-
-# ---- of `phrases` and `lexicon` ----
-
 Grades = Annotated[
     Path | None, typer.Option("--confidence", help="The probability of each link, as `interlace align` writes it.")
 ]

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from interlace.cli import notes, output
-from interlace.cli._align_output import lines_to
-from interlace.cli._progress import watching
+from interlace.cli.common.alignment import lines_to
+from interlace.cli.common.progress import watching
 from interlace.core.errors import DataError
 from interlace.text.lines import lines_of
 

@@ -1,10 +1,8 @@
-"""The mean of a run's last checkpoints as a finished run: often better than the last one, at no cost of training.
+"""Export finished runs: the model as a Hugging Face checkpoint, or the mean of the last checkpoints as a run.
 
-Vaswani et al. (2017, section 6.1) score the mean of the last 5 checkpoints of a translation model, 20 of a big one.
-With early stopping a run also keeps its best checkpoint, which others may separate from the last ones: where they are
-gone, it is none of these.
-Heads of objectives stay behind, as in any exported model. The recipe goes along, and what the run kept of its
-dictionaries: a model alone would not know which directions it learnt, nor what was done to its text.
+Vaswani et al. (2017, section 6.1) evaluate the mean of the last 5 checkpoints of a translation model, 20 of a big one.
+Heads of objectives are dropped, as in any exported model. An averaged run keeps the recipe and the dictionaries, so that
+`translate` and `evaluate` accept it.
 """
 
 from __future__ import annotations
@@ -34,16 +32,29 @@ AVERAGED = "averaged.json"
 _OWN = "backbone."  # what the model's weights are called in a checkpoint, beside the heads
 
 
-def average(run: Path, into: Path, last: int = 5) -> Path:
-    """Write the mean of the weights of the last checkpoints of a finished run as a run that is finished too.
+def export_model(run: Path, into: Path) -> Path:
+    """Copy the model of a finished run to a folder; a model that is already there is replaced.
 
-    Memory holds the model and one weight at a time. `averaged.json` in the folder names run and steps. Its recipe is
-    the run's under another name, so that reports show both.
+    Raises:
+        DataError: there is no run, or `into` holds other files. RunError: the run is not finished.
+    """
+    must_be_replaceable(into, "config.json", "model")
+    _finished(run)
+    with atomic_folder(into) as partial:
+        shutil.copytree(run / "model", partial, dirs_exist_ok=True)
+    return into
+
+
+def average_checkpoints(run: Path, into: Path, last: int = 5) -> Path:
+    """Write the mean of the last checkpoints of a finished run as another finished run.
+
+    Memory holds the model and one weight at a time. `averaged.json` in the folder names run and steps. The recipe gets
+    another name, so that reports show both runs.
 
     Args:
         run: the run's folder.
-        into: where; an averaged run that stands there is replaced, anything else is refused.
-        last: how many checkpoints.
+        into: the new run's folder; an averaged run that is already there is replaced.
+        last: number of checkpoints.
 
     Raises:
         DataError: there is no run, or `into` holds other things. RunError: it is not finished.
@@ -91,8 +102,8 @@ def _chosen(run: Path, last: int) -> tuple[Recipe, list[Path], list[int]]:
     if not 1 <= last <= len(steps):
         there, what = ", ".join(map(str, steps)), "1 checkpoint" if len(steps) == 1 else f"{len(steps)} checkpoints"
         raise SettingsError(
-            f"--last {last}: {run} keeps {what} (steps {there}){apart}; train with --set train.keep={last} "
-            f"for more, or say --last {len(steps)}"
+            f"--average {last}: {run} keeps {what} (steps {there}){apart}; train with --set train.keep={last} "
+            f"for more, or say --average {len(steps)}"
         )
     chosen = steps[-last:]
     if best and best < chosen[0]:
@@ -123,7 +134,7 @@ def _best(recipe: Recipe, state: Path) -> int | None:
 def _tell_later(run: Path, best: int, chosen: list[int], last: int | None) -> None:
     """Say that all that is averaged came behind the best step; `last` would take that in."""
     later = ", ".join(f"{step:,}" for step in chosen)
-    cure = "" if last is None else f"; --last {last} takes it in"
+    cure = "" if last is None else f"; --average {last} takes it in"
     message = "%s: by early stopping step %s is the best, and the run's model; those averaged came later: %s%s"
     log.warning(message, run, f"{best:,}", later, cure)
 

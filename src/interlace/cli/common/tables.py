@@ -14,7 +14,6 @@ from interlace.tasks.common.dictionaries import ALL, scored_words
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-
 Row = dict[str, Any]
 LESS = " \N{DOWNWARDS ARROW}"  # behind what is the better the lower it is
 

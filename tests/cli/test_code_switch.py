@@ -1,4 +1,4 @@
-"""`interlace switch`: what it writes, what it says of it, and what it refuses."""
+"""`interlace code-switch`: what it writes, what it says of it, and what it refuses."""
 
 import json
 
@@ -33,7 +33,7 @@ def text(tmp_path):
 
 
 def run(*arguments):
-    return CliRunner().invoke(application(), ["switch", *map(str, arguments)], catch_exceptions=False)
+    return CliRunner().invoke(application(), ["code-switch", *map(str, arguments)], catch_exceptions=False)
 
 
 def test_lines_mix_both_sides_of_their_pair(text):
@@ -79,7 +79,7 @@ def test_a_pair_gives_as_many_as_it_is_asked_for_or_all_it_has(text):
 
 def test_counts_go_to_json_and_what_was_written_to_standard_error(text):
     into = text[0].parent / "out.txt"
-    done = run(*text, "--into", into, "--json")
+    done = run(*text, "--output", into, "--json")
     summary = json.loads(done.stdout)
     lines = list(read_lines(into))
     assert summary["lines"] == len(lines) == sum(summary["kinds"].values())

@@ -1,4 +1,4 @@
-"""`interlace show`: two sentences as an objective makes them."""
+"""`interlace preview`: two sentences as an objective makes them."""
 
 import json
 
@@ -10,7 +10,7 @@ from interlace.core.errors import DataError, SettingsError
 
 
 def shown(*arguments):
-    return CliRunner().invoke(application(), ["show", *arguments], catch_exceptions=False).stdout
+    return CliRunner().invoke(application(), ["preview", *arguments], catch_exceptions=False).stdout
 
 
 def test_the_sentences_and_what_is_made_of_them():

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from interlace.cli import Code, load_plugins, notes
-from interlace.cli import _align_options as options
+from interlace.cli.common import alignment_options as options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from interlace.alignment import WordPairs
-    from interlace.cli._align_text import Source
+    from interlace.cli.common.alignment import Source
     from interlace.core.ragged import Ragged
     from interlace.objectives._switching import Switching
     from interlace.objectives._switching_offline import SwitchedText
@@ -37,13 +37,13 @@ _Table = Annotated[
     bool, typer.Option("--from-table", help="Put in the table's likeliest translation, not the one in the pair.")
 ]
 _Least = Annotated[
-    float, typer.Option("--least-probability", help="Least probability of the inserted given the replaced phrase.")
+    float, typer.Option("--min-probability", help="Least probability of the inserted given the replaced phrase.")
 ]
 _Repeats = Annotated[bool, typer.Option("--repeats", help="Write a sentence of a pair as often as it is drawn.")]
 _Seed = Annotated[int, typer.Option("--seed", min=0, help="Another seed draws other sentences.")]
 
 
-def switch(
+def code_switch(
     files: options.Linked,
     confidence: options.Grades = None,
     min_confidence: options.LeastConfidence = 0.0,
@@ -67,9 +67,7 @@ def switch(
     """Write sentences of linked text in which some phrases stand in the other language, as `alm` learns from."""
     load_plugins(code)
     from interlace.alignment.phrase_table import PhraseTable, TableRules
-    from interlace.cli._align_links import linked
-    from interlace.cli._align_output import lines_to, must_leave_room, say
-    from interlace.cli._align_text import Source
+    from interlace.cli.common.alignment import Source, lines_to, linked, must_leave_room, say
     from interlace.objectives._switching_offline import Copies, SwitchedText
 
     must_leave_room(into, as_json)
@@ -98,14 +96,14 @@ def _switching(fraction: str, longest: int, least: float, *, from_table: bool) -
         return Switching.read(chosen)
     except SettingsError as error:
         message = str(error).replace("switch_fraction", "--fraction")
-        raise SettingsError(message.replace("least_probability", "--least-probability")) from None
+        raise SettingsError(message.replace("least_probability", "--min-probability")) from None
 
 
 def _lines(
     text: Source, words: WordPairs, links: Ragged, drawn: SwitchedText, into: Path | None
 ) -> Iterator[Sequence[str]]:
     """The text is read once more, for its characters: words alone were counted."""
-    from interlace.cli._progress import watching
+    from interlace.cli.common.progress import watching
 
     first = 0
     with watching() if into is not None else nullcontext(None) as watch:
