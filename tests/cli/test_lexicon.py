@@ -54,7 +54,7 @@ def test_a_file_can_be_read_again_and_is_a_prior():
     found = json.loads(run("a.en", "a.de", "links", "--output", "words.txt", "--json").stdout)
     assert found == {"pairs": 4, "links": 11, "entries": 8}
     assert len(Lexicon.read("words.txt")) == 8
-    done = run("a.en", "a.de", "--with", "diagonal", "--priors", "words.txt", command="align")
+    done = run("a.en", "a.de", "--aligner", "diagonal", "--priors", "words.txt", command="align")
     assert done.stdout.splitlines()[0] == "0-0 1-1 2-2"
 
 
