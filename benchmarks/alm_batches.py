@@ -44,12 +44,10 @@ from interlace.data.sampling import BucketPlan, StreamPlan
 from interlace.data.vocab import Vocab
 from interlace.models.families import Traits
 from interlace.objectives import Resources
-from interlace.objectives._switching import Choices, Switching, switch
-from interlace.objectives._switching_forms import Forms
-from interlace.objectives._switching_offline import Copies, SwitchedText
-from interlace.objectives._switching_rows import gathered
-from interlace.objectives._switching_text import LineWriter
 from interlace.objectives.alm import Alm
+from interlace.objectives.common.code_switching import CodeSwitching, SwitchCandidates, switch_phrases
+from interlace.objectives.common.switched_text import CodeSwitchedText, CopySettings, LineWriter
+from interlace.objectives.common.switched_tokens import WordForms, switched_tokens
 from interlace.objectives.mlm import Mlm
 from interlace.objectives.tlm import Tlm
 from interlace.readers.lines import PlainLines
@@ -115,7 +113,7 @@ def stored(folder: Path, words: WordPairs, links: Ragged, sides: Pairs, vocab: V
 
 def copies(folder: Path, pairs: TextPairs, words: WordPairs, links: Ragged, vocab: Vocab) -> tuple[Corpus, float]:
     """40 switched sentences of each pair as a corpus, and how many lines of text a second were written."""
-    drawn = SwitchedText(PhraseTable.count(words, links), TableRules(), Switching(), Copies(repeats=True))
+    drawn = CodeSwitchedText(PhraseTable.count(words, links), TableRules(), CodeSwitching(), CopySettings(repeats=True))
     start = time.perf_counter()
     lines = [line for part in drawn.lines(pairs, words, links) for line in part]
     rate = len(lines) / (time.perf_counter() - start)
@@ -156,12 +154,12 @@ def differing(pairs: TextPairs, links: Ragged, words: WordPairs, vocab: Vocab) -
     """Share of mixed rows whose subwords are not those of their text."""
     sides = Pairs(vocab.encode_text(pairs.source), vocab.encode_text(pairs.target), links)
     table = PhraseTable.count(words, links)
-    forms, spans = Forms(vocab), _spans(words, links)
+    forms, spans = WordForms(vocab), _spans(words, links)
     scores = Ragged(table.scores[table.locate(words, spans)][:, [2, 0]], spans.offsets)
     rng = generator(Purpose.BATCH, 0)
-    choices = Choices.of(replace(sides, phrases=spans, scores=scores), forms.inside)
-    switched = switch(choices, Switching.read(ALL), rng)
-    found = gathered(sides, switched, forms).sentences.ids
+    candidates = SwitchCandidates.of(replace(sides, phrases=spans, scores=scores), forms.inside)
+    switched = switch_phrases(candidates, CodeSwitching.read(ALL), rng)
+    found = switched_tokens(sides, switched, forms).sentences.ids
     expected = vocab.encode(LineWriter(pairs).lines(switched)).ids
     return 1 - float(np.mean([np.array_equal(one, other) for one, other in zip(found, expected, strict=True)]))
 
@@ -191,7 +189,7 @@ def main() -> None:
             "tlm, pairs": Tlm(max_length=LENGTH),
             "alm, phrases stored": Alm(max_length=LENGTH),
             "alm, phrases from links": Alm(max_length=LENGTH, phrases="extracted"),
-            "alm, the table's argmax": Alm(max_length=LENGTH, switching={"target_choice": "table_argmax"}),
+            "alm, the table's argmax": Alm(max_length=LENGTH, code_switching={"target_choice": "table_argmax"}),
         }
         sources = {
             key: source_of(

@@ -90,7 +90,7 @@ def main() -> None:
         "tlm, rate 0.3": Tlm(masking={"rate": 0.3}),
         "weam": Weam(),
         "weam, first subwords": Weam(expansion="first"),
-        "weam, one to one": Weam(normalise="one_to_one"),
+        "weam, one to one": Weam(normalization="one_to_one"),
         "word_aligned": WordAligned(),
     }
     for what, corpus in {"captions": pairs(200_000, 11), "long sentences": pairs(50_000, 28)}.items():

@@ -1,5 +1,6 @@
 """The objective on the page about extending is a member like any other."""
 
+import pkgutil
 import re
 from pathlib import Path
 
@@ -53,12 +54,16 @@ def test_the_page_shows_what_the_command_prints(guest):
     assert done.exit_code == 0, done.output
     assert done.stdout == shown
     listed = CliRunner().invoke(application(), ["list", "objectives", "one_sided", "--code", str(guest)])
-    assert "The side whose subwords are predicted." in " ".join(listed.stdout.split())
+    assert "The side whose tokens are predicted." in " ".join(listed.stdout.split())
 
 
-def test_the_page_names_what_there_is():
-    table = PAGE[PAGE.index("| `reads`") :]
-    for name in re.findall(r"^\| `(\w+)", table, re.MULTILINE):
+def test_the_page_names_existing_attributes_and_building_blocks():
+    contract, blocks = PAGE[PAGE.index("| `reads`") :].split("## Building blocks")
+    for name in re.findall(r"^\| `(\w+)", contract, re.MULTILINE):
         assert hasattr(Objective, name), name
-    for name in re.findall(r"`([A-Z]\w+)`", table):
-        assert hasattr(objectives, name) or hasattr(data, name), name
+    for name in re.findall(r"`([A-Z]\w+)`", contract):
+        assert hasattr(objectives, name) or hasattr(data, name) or name == "Dictionary", name
+    rows = re.findall(r"^\| (`.*?) \|", blocks, re.MULTILINE)
+    for name in re.findall(r"`([\w.]+)`", " ".join(rows)):
+        path = name if name.startswith("interlace") else f"interlace.objectives.{name}"
+        assert pkgutil.resolve_name(path), name

@@ -21,7 +21,7 @@ from interlace.experiments.recipe import Recipe
 from interlace.experiments.studies import Study
 from interlace.experiments.studies._state import Places
 from interlace.experiments.translation import Part
-from interlace.objectives._lexicons import Dictionary
+from interlace.objectives.common.dictionaries import Dictionary
 from interlace.text import lines
 from interlace.text.lines import write_lines
 

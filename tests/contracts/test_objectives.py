@@ -105,7 +105,7 @@ def lexicons(vocab):
 # `linked` links twice, the first source word's better link is to the second, which has a better one: neither stays.
 DISTANCES = {
     "word_aligned": lambda pairs: sum(min(one.max(), two.max()) for one, two in words_of(pairs)),
-    "start": lambda pairs: sum(one.max() + 1 for one, _ in words_of(pairs)),
+    "anchor": lambda pairs: sum(one.max() + 1 for one, _ in words_of(pairs)),
 }
 
 

@@ -36,9 +36,9 @@ def test_translation_learns_the_pairs_it_reads(settings, expected):
     ("settings", "expected"),
     [
         ({}, "de-en tr-en fr-en en-fr de-fr tr-fr"),  # into the languages that have text of their own
-        ({"through": ["de"]}, "de-en de-fr"),
-        ({"corpora": ["en-de"], "through": ["en", "de"]}, "de-en en-de"),
-        ({"corpora": ["en-de:de"], "through": ["en"]}, "en-de"),
+        ({"intermediate_languages": ["de"]}, "de-en de-fr"),
+        ({"corpora": ["en-de"], "intermediate_languages": ["en", "de"]}, "de-en en-de"),
+        ({"corpora": ["en-de:de"], "intermediate_languages": ["en"]}, "en-de"),
     ],
 )
 def test_back_translation_learns_into_the_languages_it_reads(settings, expected):
@@ -50,7 +50,7 @@ def test_what_teaches_a_language_or_only_reads_translates_nothing():
 
 
 def test_the_first_objective_that_learns_a_direction_is_told():
-    found = learnt({"denoise": {}, "back_translation": {"through": ["de"]}, "translation": {"corpora": ["en-de"]}})
+    found = learnt({"denoise": {}, "back_translation": {"intermediate_languages": ["de"]}, "translation": {"corpora": ["en-de"]}})
     assert found == {"de-en": "back_translation", "de-fr": "back_translation", "en-de": "translation"}
 
 
@@ -66,7 +66,7 @@ def test_an_untrained_direction_is_refused_with_those_there_are():
 def test_the_longest_row_is_that_of_objectives_that_learn_the_direction():
     objectives = {
         "translation": {"corpora": ["en-de"], "max_length": 16},
-        "back_translation": {"corpora": ["en-de"], "through": ["en"], "max_length": 32},
+        "back_translation": {"corpora": ["en-de"], "intermediate_languages": ["en"], "max_length": 32},
         "denoise": {"max_length": 60},
     }
     recipe = Recipe.read({"name": "r", "corpora": CORPORA, "objectives": objectives})

@@ -15,7 +15,7 @@ from interlace.experiments import estimate as estimating
 from interlace.experiments.estimate import Translating, estimate, shares
 from interlace.experiments.recipe import Recipe, read_recipe
 from interlace.models.build import build_model
-from interlace.objectives import _own_translation as own
+from interlace.objectives.common import online_translation as own
 
 SMALL = {
     "vocab.size": "500",
@@ -139,8 +139,8 @@ def test_translations_are_written_to_the_length_of_the_sentences(monkeypatch):
     vocab = estimating._vocab(recipe)
     backbone = build_model(recipe.model, vocab, recipe.languages, 0, seq2seq=True)
     backbone.decoder.model.get_output_embeddings().bias.data[vocab.end] = 100  # it would end at once
-    lengths, said = [], own.translated
-    monkeypatch.setattr(own, "translated", lambda *asked: lengths.append((found := said(*asked)).lengths) or found)
+    lengths, said = [], own.translate_online
+    monkeypatch.setattr(own, "translate_online", lambda *asked, **limits: lengths.append((found := said(*asked, **limits)).lengths) or found)
     translating = Translating(recipe.objective("back_translation"), backbone, vocab, recipe.languages)
     assert translating.loss(3, torch.device("cpu"))().item() > 0
     assert [each.tolist() for each in lengths] == [[30] * 3]

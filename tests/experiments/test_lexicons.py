@@ -146,7 +146,7 @@ def test_a_dictionary_has_one_origin(root, vectors):
         ),
         ({"files": "{source}-{target}.txt", "pairs": ["de-es"]}, DataError, r"no dictionary .*de-es\.txt"),
         ({"pairs": ["de-es"]}, DataError, "no translations between de and es to count"),
-        ({"least": 1000}, DataError, r"no entry could be counted .*; lower objectives\.align_mlm\.dictionary\.least"),
+        ({"min_count": 1000}, DataError, r"no entry could be counted .*; lower objectives\.align_mlm\.dictionary\.min_count"),
     ],
 )
 def test_what_is_missing_is_named_with_its_cure(root, dictionary, error, message):
@@ -199,9 +199,9 @@ def test_a_run_keeps_each_entry_and_what_it_was_for(root, tmp_path):
     into.mkdir()
     keep_dictionaries(mixture(root, share=0.5), into)
     rows = [line.split("\t") for line in read_lines(into / "dictionaries" / "align_mlm.en-de.tsv")]
-    assert rows[0] == ["source", "target", "part", "fate"]
+    assert rows[0] == ["source", "target", "part", "status"]
     assert {(source, target) for source, target, *_ in rows[1:]} == set(zip(EN, DE, strict=True))
-    assert sorted(part for _, _, part, _ in rows[1:]) == ["drawn"] * 4 + ["held-out"] * 4
+    assert sorted(part for _, _, part, _ in rows[1:]) == ["train"] * 4 + ["held-out"] * 4
     assert {fate for *_, fate in rows[1:]} == {"used"}
 
 
@@ -237,8 +237,8 @@ def test_training_logs_both_losses_and_measures_what_was_held_out(root, tmp_path
     rows = [json.loads(line) for line in read_lines(tmp_path / "run" / "metrics.jsonl")]
     assert {tuple(row["losses"]) for row in rows if row["kind"] == "step"} == {("mlm", "align")}
     first, last = (row["scores"] for row in rows if row["kind"] == "evaluation")
-    assert last["align_mlm/drawn/cosine"] > first["align_mlm/drawn/cosine"]
-    assert {"align_mlm/drawn/p@1", "align_mlm/held-out/p@1", "align_mlm/held-out/cosine"} < set(last)
+    assert last["align_mlm/train/cosine"] > first["align_mlm/train/cosine"]
+    assert {"align_mlm/train/p@1", "align_mlm/held-out/p@1", "align_mlm/held-out/cosine"} < set(last)
 
 
 def test_a_counted_dictionary_can_be_read_again_as_a_file(root):

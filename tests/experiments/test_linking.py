@@ -295,8 +295,8 @@ def test_gold_links_of_the_toy_corpus_give_its_phrases(folder):
 
 
 def test_phrases_longer_than_those_stored_are_refused(folder):
-    wants = {"objectives": {"alm": {"switching": {"longest": 6}}}}
-    with pytest.raises(SettingsError, match=r"switching\.longest = 6, but phrases of at most 4 words are stored"):
+    wants = {"objectives": {"alm": {"code_switching": {"max_phrase_length": 6}}}}
+    with pytest.raises(SettingsError, match=r"max_phrase_length = 6, but phrases of at most 4 words are stored"):
         prepare(_recipe(folder, wants))
     stored = prepare(_recipe(folder, {**wants, "align": {"phrases": {"max_phrase_length": 6}}}))
     assert stored.train["en-de"].phrases.meta["rules"]["max_phrase_length"] == 6

@@ -78,7 +78,7 @@ def test_rows_are_filled_with_whole_sentences_and_pairs(run):
     changes |= {"model.shape.max_length": "128", "objectives.tlm.max_length": "128"}
     _, single, _ = run("tiny/mlm-tlm", changes)
     _, filled, _ = run(
-        "tiny/mlm-tlm", changes | {f"objectives.{name}.filled": "true" for name in ("mlm", "tlm")}, "filled"
+        "tiny/mlm-tlm", changes | {f"objectives.{name}.packed": "true" for name in ("mlm", "tlm")}, "filled"
     )
     a_row = [
         {
@@ -94,7 +94,7 @@ def test_rows_are_filled_with_whole_sentences_and_pairs(run):
 
 def test_sentences_that_fill_no_row_whole_are_told_of(run):
     with pytest.raises(DataError, match=r"rows of 'en' are longer than 6 subwords; raise mlm\.max_length"):
-        run("tiny/mlm", {"train.steps": "3", "objectives.mlm.max_length": "8", "objectives.mlm.filled": "true"})
+        run("tiny/mlm", {"train.steps": "3", "objectives.mlm.max_length": "8", "objectives.mlm.packed": "true"})
 
 
 def test_too_many_passes_are_refused_before_the_first_update(run):

@@ -148,7 +148,7 @@ def test_all_objectives_train_on_one_group_of_pairs(root):
         "evaluate_tokens": 256,
     }
     train["diagnostics"] = {"every": 8, "pairs": 8}
-    objectives = {"mlm": {}, "alm": {}, "weam": {}, "align_mlm": {"dictionary": {"share": 1.0, "least": 1}}}
+    objectives = {"mlm": {}, "alm": {}, "weam": {}, "align_mlm": {"dictionary": {"share": 1.0, "min_count": 1}}}
     recipe = pairs_only(root, objectives, model=model, train=train)
     pretrain(recipe, root / "run")
     facts = json.loads((root / "run" / "run.json").read_text())

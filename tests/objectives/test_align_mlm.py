@@ -15,8 +15,7 @@ from interlace.data import Sentences
 from interlace.models.build import from_shape
 from interlace.models.settings import Shape
 from interlace.objectives import Resources
-from interlace.objectives._alignment_pairs import AlignmentPairs
-from interlace.objectives.align_mlm import AlignMlm
+from interlace.objectives.align_mlm import AlignmentEntries, AlignMlm
 from interlace.objectives.mlm import Mlm
 
 WORDS = "<pad> </s> <s> <mask> old doctor reads alt Arzt Haus ##arzt liest".split()
@@ -84,7 +83,7 @@ def test_a_word_of_two_subwords_is_the_mean_of_their_rows():
     """Hausarzt = mean of (4, 0, 3) and (0, 8, 3) = (2, 4, 3); its cosine with (3, 4, 0) is 22 / (5 sqrt 29)."""
     expected = 1 - (8 / 9 + 16 / 25 + 22 / (5 * 29**0.5)) / 3
     assert align() == pytest.approx(expected, abs=1e-6)
-    assert align(most_subwords=1) == pytest.approx(align(entries=ENTRIES[:2]), abs=1e-7)
+    assert align(max_subwords=1) == pytest.approx(align(entries=ENTRIES[:2]), abs=1e-7)
 
 
 def test_hinge_keeps_the_nearest_wrong_word_a_margin_away():
@@ -117,9 +116,9 @@ def test_untied_tables_are_aligned_one_or_both():
     entries = ENTRIES[:2]
     model = backbone(tied=False)  # the output rows are all zero: their cosine is 0
     near = align(model, entries=entries)
-    assert align(model, entries=entries, table="output") == pytest.approx(1)
-    assert align(model, entries=entries, table="both") == pytest.approx((1 + near) / 2)
-    assert align(entries=entries, table="both") == pytest.approx(near)
+    assert align(model, entries=entries, embeddings="output") == pytest.approx(1)
+    assert align(model, entries=entries, embeddings="both") == pytest.approx((1 + near) / 2)
+    assert align(entries=entries, embeddings="both") == pytest.approx(near)
 
 
 def test_the_loss_brings_translations_together_and_leaves_other_rows_alone():
@@ -173,8 +172,8 @@ def test_two_micro_batches_give_the_gradient_of_one(settings):
 
 def sampler(count=50, **changes):
     words = Ragged.from_lengths(np.arange(2 * count, dtype=np.int32), np.ones(2 * count, np.int64))
-    settings = {"pairs": None, "others": 0, "seed": 0} | changes
-    return AlignmentPairs(words, np.arange(count), count + np.arange(count), **settings)
+    settings = {"pairs": None, "negatives": 0, "seed": 0} | changes
+    return AlignmentEntries(words, np.arange(count), count + np.arange(count), **settings)
 
 
 def test_every_entry_is_drawn_as_often_as_any_other():
@@ -203,13 +202,13 @@ entry = st.tuples(st.integers(0, 7), st.integers(4, 11)).filter(lambda words: wo
 def test_what_is_known_is_what_stands_in_the_dictionary_and_the_word_itself(entries, count, others, step):
     words = Ragged.of([[i] * (1 + i % 3) for i in range(12)])
     source, target = np.array(entries).T
-    pairs = AlignmentPairs(words, source, target, count, others, seed=0)
+    pairs = AlignmentEntries(words, source, target, count, others, seed=0)
     arrays = pairs.arrays(step)
     rows = np.split(arrays["align_ids"], arrays["align_starts"][1:])
     assert [len(row) for row in rows] == [1 + row[0] % 3 for row in rows]
     names = [int(row[0]) for row in rows]
     taken = [names[word] for word in arrays["align_source"]]
-    against = [names[word] for word in arrays["align_others"]]
+    against = [names[word] for word in arrays["align_negatives"]]
     assert len(taken) == pairs.count
     assert set(zip(taken, [names[word] for word in arrays["align_target"]], strict=True)) <= set(entries)
     assert len(set(against)) == len(against) <= others

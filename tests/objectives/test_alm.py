@@ -1,6 +1,7 @@
 """ALM: a pair's switched sentences by hand, subwords against tokenising the switched text, and what it refuses."""
 
 import itertools
+import json
 from collections import Counter
 from dataclasses import replace
 from types import SimpleNamespace
@@ -17,15 +18,19 @@ from interlace.alignment.phrases import PhraseRules, phrase_pairs
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
-from interlace.data.vocab import Vocab
+from interlace.data.vocab import ROLES, Vocab
 from interlace.models.families import Traits
 from interlace.objectives import Resources
-from interlace.objectives._switching import Choices, Switching, _candidates, all_borders, switch
-from interlace.objectives._switching_forms import Forms
-from interlace.objectives._switching_offline import Copies, SwitchedText
-from interlace.objectives._switching_rows import gathered
-from interlace.objectives._switching_text import LineWriter
 from interlace.objectives.alm import Alm
+from interlace.objectives.common.code_switching import (
+    CodeSwitching,
+    SwitchCandidates,
+    _pair_spans,
+    all_boundaries,
+    switch_phrases,
+)
+from interlace.objectives.common.switched_text import CodeSwitchedText, CopySettings, LineWriter
+from interlace.objectives.common.switched_tokens import WordForms, retokenized_share, switched_tokens
 from interlace.text import Text, TextPairs
 from interlace.text.words import WORD_TOKENIZERS
 from interlace.text.words.blanks import Blanks
@@ -82,12 +87,12 @@ def sentences_of(alm, pairs=FIGURE, traits=PLAIN, draws=80):
 
 def test_a_pair_gives_all_its_switched_sentences():
     """Of five words fewer than 30 % is one; a phrase of two words must wait for a larger share."""
-    assert sentences_of(Alm(masking={"rate": 0}, switching={"major_source": 1, **MIXED})) == {
+    assert sentences_of(Alm(masking={"rate": 0}, code_switching={"major_source": 1, **MIXED})) == {
         "我们 discussed the plan yesterday",
         "we 讨论 了 the plan yesterday",
         "we discussed the plan 昨天",
     }
-    assert sentences_of(Alm(masking={"rate": 0}, switching={"major_source": 0, **MIXED})) == {
+    assert sentences_of(Alm(masking={"rate": 0}, code_switching={"major_source": 0, **MIXED})) == {
         "we 昨天 讨论 了 计划",
         "我们 yesterday 讨论 了 计划",
         "我们 昨天 讨论 了 the plan",
@@ -95,10 +100,10 @@ def test_a_pair_gives_all_its_switched_sentences():
 
 
 def test_the_monolingual_ends_are_the_sentences_themselves():
-    assert sentences_of(Alm(masking={"rate": 0}, switching={"source_share": 1, "target_share": 0})) == {
+    assert sentences_of(Alm(masking={"rate": 0}, code_switching={"source_share": 1, "target_share": 0})) == {
         "we discussed the plan yesterday"
     }
-    assert sentences_of(Alm(masking={"rate": 0}, switching={"source_share": 0, "target_share": 1})) == {
+    assert sentences_of(Alm(masking={"rate": 0}, code_switching={"source_share": 0, "target_share": 1})) == {
         "我们 昨天 讨论 了 计划"
     }
 
@@ -108,7 +113,7 @@ def test_all_kinds_come_in_one_mixture():
 
 
 def test_masked_words_of_both_languages_are_predicted():
-    alm = Alm(masking={"rate": 1, "random_share": 0, "mask_share": 1}, switching={"major_source": 1, **MIXED})
+    alm = Alm(masking={"rate": 1, "random_share": 0, "mask_share": 1}, code_switching={"major_source": 1, **MIXED})
     batch = alm.batch(FIGURE, alm.prepare(Resources(little_vocab(), PLAIN)), 0, rng())
     assert (batch.inputs["input_ids"] == ID["<mask>"]).sum() == len(batch.labels) == batch.counts["alm"]
     languages = {WORDS[label].isascii() for label in batch.labels}
@@ -118,7 +123,7 @@ def test_masked_words_of_both_languages_are_predicted():
 
 def test_language_ids_are_those_of_each_word_and_positions_run_on():
     traits = Traits("bert", 64, {"en": 2, "zh": 3}, "token_type_ids")
-    alm = Alm(masking={"rate": 0}, switching={"major_source": 1, **MIXED})
+    alm = Alm(masking={"rate": 0}, code_switching={"major_source": 1, **MIXED})
     batch = alm.batch(FIGURE, alm.prepare(Resources(little_vocab(), traits)), 0, rng(1))
     words = [WORDS[number] for number in batch.inputs["input_ids"][0]]
     expected = [2 if word.isascii() else 3 for word in words]
@@ -133,7 +138,7 @@ def test_language_ids_are_those_of_each_word_and_positions_run_on():
 
 
 def test_long_rows_are_cut_with_their_languages():
-    alm = Alm(max_length=8, masking={"rate": 0}, switching={"switch_fraction": 0.9, "major_source": 0, **MIXED})
+    alm = Alm(max_length=8, masking={"rate": 0}, code_switching={"switch_fraction": 0.9, "major_source": 0, **MIXED})
     traits = Traits("bert", 64, {"en": 2, "zh": 3}, "token_type_ids")
     prepared = alm.prepare(Resources(little_vocab(), traits))
     for seed in range(20):
@@ -199,13 +204,13 @@ def vocabularies(text):
 @pytest.mark.parametrize("language", ["de", "hi"])
 def test_subwords_are_those_of_the_switched_text(language):
     text = text_of(language)
-    rules = Switching(switch_fraction=(0.3, 0.9))
+    rules = CodeSwitching(switch_fraction=(0.3, 0.9))
     moved = 0
     for vocab in vocabularies(text):
-        pairs, forms = encoded(text, vocab), Forms(vocab)
+        pairs, forms = encoded(text, vocab), WordForms(vocab)
         for seed in range(6):
-            switched = switch(Choices.of(pairs, forms.inside), rules, rng(seed))
-            rows = gathered(pairs, switched, forms)
+            switched = switch_phrases(SwitchCandidates.of(pairs, forms.inside), rules, rng(seed))
+            rows = switched_tokens(pairs, switched, forms)
             expected = vocab.encode(LineWriter(text).lines(switched))
             assert rows.sentences.ids == expected.ids
             assert rows.sentences.words == expected.words
@@ -224,9 +229,9 @@ def test_words_that_begin_a_line_have_a_form_of_their_own_in_some_vocabularies()
 def test_in_a_script_without_blanks_few_rows_differ(kind, least):
     text = world_pairs("en", "zh", sample(200, "train", 5))
     vocab = Vocab.learn({"en": text.source.lines, "zh": text.target.lines}, 1500, kind=kind)
-    pairs, forms = encoded(text, vocab), Forms(vocab)
-    switched = switch(Choices.of(pairs, forms.inside), Switching(**MIXED), rng())
-    found = gathered(pairs, switched, forms).sentences.ids
+    pairs, forms = encoded(text, vocab), WordForms(vocab)
+    switched = switch_phrases(SwitchCandidates.of(pairs, forms.inside), CodeSwitching(**MIXED), rng())
+    found = switched_tokens(pairs, switched, forms).sentences.ids
     expected = vocab.encode(LineWriter(text).lines(switched)).ids
     assert np.mean([np.array_equal(one, other) for one, other in zip(found, expected, strict=True)]) > least
     assert (switched.replaced > 0).mean() > 0.5
@@ -239,9 +244,9 @@ def test_two_english_phrases_side_by_side_in_chinese_do_not_run_together():
     )
     phrases = Ragged.of([[(0, 1, 0, 1), (1, 2, 1, 2), (2, 3, 2, 3)]], width=4)
     words = np.array([[3, 3]])
-    choices = Choices(words, phrases, np.ones((3, 2), np.float32), all_borders(words))
-    rules = Switching(major_source=0, switch_fraction=0.9, **MIXED)
-    found = {LineWriter(text).lines(switch(choices, rules, rng(seed)))[0] for seed in range(40)}
+    choices = SwitchCandidates(words, phrases, np.ones((3, 2), np.float32), all_boundaries(words))
+    rules = CodeSwitching(major_source=0, switch_fraction=0.9, **MIXED)
+    found = {LineWriter(text).lines(switch_phrases(choices, rules, rng(seed)))[0] for seed in range(40)}
     assert found == {"we met玛丽亚", "we见了Maria", "我们met Maria"}
 
 
@@ -265,13 +270,13 @@ def by_links(pairs):
 
 
 def choices_of(alm, pairs, vocab):
-    return alm._choices(pairs, alm.prepare(Resources(vocab, PLAIN)).forms)
+    return alm._candidates(pairs, alm.prepare(Resources(vocab, PLAIN)).forms)
 
 
 def candidates_of(choices, matrix):
     """(row, start, stop) -> the words of the other side that may stand there."""
-    rules = Switching(longest=PhraseRules().max_phrase_length)
-    spans, counterparts = _candidates(choices, rules, np.full(len(choices.words), matrix, np.int8))
+    rules = CodeSwitching(max_phrase_length=PhraseRules().max_phrase_length)
+    spans, counterparts = _pair_spans(choices, rules, np.full(len(choices.words), matrix, np.int8))
     keys = zip(spans.rows().tolist(), *spans.flat[:, :2].T.tolist(), strict=True)
     return dict(zip(keys, map(tuple, counterparts(spans)[:, 2:].tolist()), strict=True))
 
@@ -325,15 +330,15 @@ def test_two_links_to_one_word_do_not_outweigh_a_stray_one():
 def test_needs_follow_the_settings():
     assert Alm().needs == {"phrases"}
     assert Alm(phrases="extracted").needs == {"links"}
-    assert Alm(switching={"target_choice": "table_argmax"}).needs == {"phrases", "known"}
+    assert Alm(code_switching={"target_choice": "table_argmax"}).needs == {"phrases", "known"}
 
 
 @pytest.mark.parametrize(
     ("alm", "named"),
     [
-        (Alm(), "without phrases.*'extracted'"),
-        (Alm(phrases="extracted"), "without word links.*'stored'"),
-        (Alm(switching={"target_choice": "table_argmax"}), "phrase table.*'in_pair'"),
+        (Alm(), "no phrases.*'extracted'"),
+        (Alm(phrases="extracted"), "no word alignments.*'stored'"),
+        (Alm(code_switching={"target_choice": "table_argmax"}), "phrase table.*'in_pair'"),
     ],
 )
 def test_pairs_without_what_is_needed_name_the_cure(alm, named):
@@ -355,8 +360,10 @@ def switched_by_hand(matrix, other, phrase):
     word_tokenizer = WORD_TOKENIZERS.build("unicode")
     sides = [Text(code, [line], word_tokenizer.split([line])) for code, line in (("en", matrix), ("zh", other))]
     sizes = np.array([[int(side.words.lengths[0]) for side in sides]])
-    choices = Choices(sizes, Ragged.of([[phrase]], width=4), np.ones((1, 2), np.float32), all_borders(sizes))
-    switched = switch(choices, Switching(major_source=1, switch_fraction=1, **MIXED), rng())
+    choices = SwitchCandidates(
+        sizes, Ragged.of([[phrase]], width=4), np.ones((1, 2), np.float32), all_boundaries(sizes)
+    )
+    switched = switch_phrases(choices, CodeSwitching(major_source=1, switch_fraction=1, **MIXED), rng())
     return LineWriter(TextPairs(*sides)).lines(switched)[0]
 
 
@@ -382,14 +389,14 @@ def test_rows_of_the_objective_and_lines_of_files_have_one_distribution():
     """The one come from subwords, the others from text and a table: sentences are drawn equally often."""
     text, copies = text_of(count=5), 800
     vocab = Vocab.learn({"en": text.source.lines, "de": text.target.lines}, 700, kind="wordpiece")
-    words, rules = WordPairs.of([text]), Switching(most_phrases=2, **MIXED)
+    words, rules = WordPairs.of([text]), CodeSwitching(max_phrases=2, **MIXED)
     table = PhraseTable.count(words, text.links)
-    drawn = SwitchedText(table, TableRules(), rules, Copies(copies=copies // 2, monolingual=0, repeats=True))
+    drawn = CodeSwitchedText(table, TableRules(), rules, CopySettings(copies=copies // 2, monolingual=0, repeats=True))
     lines = [line for part in drawn.lines(text, words, text.links) for line in part]
     pairs = encoded(text, vocab)
     scores = Ragged(table.scores[table.locate(words, pairs.phrases)][:, [2, 0]], pairs.phrases.offsets)
     pairs = replace(pairs, scores=scores).take(np.repeat(np.arange(len(pairs)), copies))
-    rows = gathered(pairs, switch(Choices.of(pairs), rules, rng(1)), Forms(vocab)).sentences
+    rows = switched_tokens(pairs, switch_phrases(SwitchCandidates.of(pairs), rules, rng(1)), WordForms(vocab)).sentences
     counted = [Counter(map(vocab.decode, side.ids)) for side in (rows, vocab.encode(lines))]
     keys = sorted(set(counted[0]) | set(counted[1]))
     counts = np.array([[side[key] for side in counted] for key in keys])
@@ -403,12 +410,14 @@ def test_rows_of_the_objective_and_lines_of_files_have_one_distribution():
 def test_a_pair_gives_each_sentence_once_and_its_own_in_their_share():
     text = text_of(count=60)
     words = WordPairs.of([text])
-    drawn = SwitchedText(PhraseTable.count(words, text.links), TableRules(), Switching(), Copies(copies=8))
+    drawn = CodeSwitchedText(
+        PhraseTable.count(words, text.links), TableRules(), CodeSwitching(), CopySettings(copies=8)
+    )
     lines = [line for part in drawn.lines(text, words, text.links) for line in part]
     own = {*text.source.lines, *text.target.lines}
     mixed = [line for line in lines if line not in own]
     assert len(set(mixed)) == len(mixed)
-    summary = drawn.tally.summary()
+    summary = drawn.counts.summary()
     assert summary["lines"] == len(lines)
     assert summary["kinds"]["source"] + summary["kinds"]["target"] == len(lines) - len(mixed)
     assert 0.15 < 1 - len(mixed) / len(lines) < 0.25
@@ -425,9 +434,66 @@ def test_the_tables_translation_is_written_where_it_is_asked_for():
     text = TextPairs(texts[0], texts[1], links)
     words = WordPairs.of([text])
     for choice, expected in (("in_pair", "Kater"), ("table_argmax", "Katze")):
-        rules = Switching(target_choice=choice)
-        drawn = SwitchedText(PhraseTable.count(words, links), TableRules(), rules, Copies(copies=30))
+        rules = CodeSwitching(target_choice=choice)
+        drawn = CodeSwitchedText(PhraseTable.count(words, links), TableRules(), rules, CopySettings(copies=30))
         lines = [line for part in drawn.lines(text, words, links) for line in part]
         third = lines[lines.index(sides[1][2]) :]
         assert any(expected in line and line.startswith(("I ", "ich see")) for line in third)
         assert not any("Katze" in line for line in third if choice == "in_pair")
+
+
+# ---- notes and statistics ----
+
+
+def test_a_batch_tells_its_realised_mix():
+    text = world_pairs("en", "de", sample(300, "train", 3))
+    vocab = Vocab.learn({"en": text.source.lines, "de": text.target.lines}, 900)
+    alm = Alm(max_length=60)
+    batch = alm.batch(encoded(text, vocab), alm.prepare(Resources(vocab, Traits("bert", 64))), 0, rng())
+    mixed, replaced = (batch.extra[name].item() / batch.counts[name] for name in ("mixed_share", "replaced_share"))
+    assert batch.counts["mixed_share"] == len(batch.inputs["input_ids"]) == 300
+    assert 0.6 < mixed < 0.8  # a fifth is to be plain, and some short sentences have nothing to exchange
+    assert 0.1 < replaced < 0.3
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"code_switching": {"target_choice": "table_argmax"}}, "has no table for code_switching"),
+        ({"code_switching": {"max_phrase_length": 6}}, "exceeds extraction"),
+    ],
+)
+def test_settings_that_would_be_passed_over_are_refused(settings, message):
+    with pytest.raises(SettingsError, match=message):
+        Alm.read({"phrases": "extracted", **settings})
+    Alm.read(settings)
+
+
+def test_rows_whose_text_is_tokenized_differently_are_noted(monkeypatch):
+    text = world_pairs("en", "de", sample(50, "train", 3))
+    vocab = Vocab.learn({"en": text.source.lines, "de": text.target.lines}, 900)
+    pairs = encoded(text, vocab)
+    assert retokenized_share(pairs.source, vocab) == 0
+    word = max(vocab.tokens(vocab.regular_ids), key=len).lstrip("▁Ġ ")  # one subword, here in its letters
+    spelt = [vocab.tokenizer.encode(letter, add_special_tokens=False).ids[-1] for letter in word if letter.isascii()]
+    apart = Sentences(Ragged.of([*pairs.source.ids.to_lists()[:3], spelt]), pairs.source.words, "en")
+    assert retokenized_share(apart, vocab) == 1 / 4
+    alm = Alm(max_length=60)
+    prepared = alm.prepare(Resources(vocab, Traits("bert", 64)))
+    assert alm.notes(pairs, prepared) == []
+    monkeypatch.setattr("interlace.objectives.alm.retokenized_share", lambda *_: 0.25)
+    assert "25.0% of 50 switched sentences of en-de" in alm.notes(pairs, prepared)[0]
+
+
+@pytest.mark.parametrize("kind", ["wordpiece", "unigram"])
+def test_a_tokenizer_without_a_decoder_is_no_reason_to_tell(kind):
+    text = world_pairs("en", "de", sample(50, "train", 3))
+    vocab = Vocab.learn({"en": text.source.lines, "de": text.target.lines}, 900, kind=kind)
+    raw = json.loads(vocab.tokenizer.to_str()) | {"decoder": None}
+    bare = Vocab(Tokenizer.from_str(json.dumps(raw)), ROLES, {}, "bare")
+    assert bare.tokenizer.decoder is None
+    assert (
+        retokenized_share(encoded(text, bare).source, bare)
+        == retokenized_share(encoded(text, vocab).source, vocab)
+        == 0
+    )

@@ -10,8 +10,8 @@ from torch import nn
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.randomness import Purpose, generator
 from interlace.objectives import Resources
-from interlace.objectives._own_translation import Kept, Said
 from interlace.objectives.back_translation import BackTranslation
+from interlace.objectives.common.online_translation import OnlineTranslations, TranslationCache
 from little_seq2seq import ID, NAMED, PLAIN, TARGETS, VOCAB, WORDS, model, sentences, texts
 
 CPU = torch.device("cpu")
@@ -52,17 +52,17 @@ def test_the_batch_says_what_is_read_first_and_what_is_written():
     batch = made(BackTranslation())
     assert texts(batch.inputs["input_ids"]) == [f"<s> {line} </s>" for line in LINES]
     assert texts(batch.extra["decoder_ids"]) == [f"<2de> {line}" for line in LINES]
-    assert batch.extra["through"].tolist() == [ID["<2en>"]]
+    assert batch.extra["target"].tolist() == [ID["<2en>"]]
     assert batch.extra["limits"].tolist() == [10, 7, 11]  # int(1.3 n + 5)
     assert batch.counts == {"back_translation": 14, "copied_share": 3, "length_ratio": 11}
     assert batch.languages == {"de": batch.tokens}
     assert made(BackTranslation(max_length=8)).extra["limits"].tolist() == [6, 6, 6]
 
 
-def test_languages_that_only_the_vocabulary_knows_are_not_gone_through():
+def test_languages_that_only_the_vocabulary_knows_are_no_intermediate_languages():
     objective = BackTranslation()
     prepared = objective.prepare(Resources(VOCAB, PLAIN, languages=("de",)))
-    with pytest.raises(SettingsError, match="there is no other language"):
+    with pytest.raises(SettingsError, match=r"no language to translate .de. into"):
         objective.batch(TEXT, prepared, 0, np.random.default_rng(0))
 
 
@@ -131,7 +131,7 @@ def test_translations_are_used_again_until_they_are_forgotten(monkeypatch):
     other = made(objective, text=sentences(["drei Briefe"], "de")).to(CPU)
     objective.loss(net, heads, other)
     assert len(read) == 5
-    heads["kept"].forget()
+    heads["cache"].forget()
     objective.loss(net, heads, batch)
     assert len(read) == 7
     objective.loss(net, heads, batch)
@@ -157,28 +157,30 @@ def test_language_ids_follow_the_language_that_is_written_and_read(monkeypatch):
 
 def test_a_batch_is_translated_into_any_of_the_other_languages(monkeypatch):
     monkeypatch.setitem(TARGETS, "xx", 3)
-    asked = {made(BackTranslation(), key=key).extra["through"][0] for key in range(30)}
+    asked = {made(BackTranslation(), key=key).extra["target"][0] for key in range(30)}
     assert asked == {ID["<2en>"], 3}
-    assert {made(BackTranslation(through=["xx", "de"]), key=key).extra["through"][0] for key in range(9)} == {3}
-    kept = {made(BackTranslation(reuse=2), key=key).extra["through"][0] for key in range(30)}
+    assert {
+        made(BackTranslation(intermediate_languages=["xx", "de"]), key=key).extra["target"][0] for key in range(9)
+    } == {3}
+    kept = {made(BackTranslation(reuse=2), key=key).extra["target"][0] for key in range(30)}
     assert len(kept) == 1  # the same sentences go the same way, or their translation would serve once
-    ways = {made(BackTranslation(reuse=2), text=sentences([word], "de")).extra["through"][0] for word in WORDS[7:]}
+    ways = {made(BackTranslation(reuse=2), text=sentences([word], "de")).extra["target"][0] for word in WORDS[7:]}
     assert ways == asked
 
 
-@pytest.mark.parametrize("name", ["temperature", "top"])
+@pytest.mark.parametrize("name", ["temperature", "top_k"])
 def test_what_is_for_draws_needs_draws(name):
-    with pytest.raises(ValueError, match=f"{name} = .* is for draws, but search = 'greedy'"):
+    with pytest.raises(ValueError, match=f"{name} = .* is for sampling, but search = 'greedy'"):
         BackTranslation.model_validate({name: 3})
     assert BackTranslation.model_validate({name: 3, "search": "sampled"})
 
 
 def test_there_must_be_another_language(monkeypatch):
-    with pytest.raises(SettingsError, match="'de' are to be translated, and there is no other language"):
-        made(BackTranslation(through=["de"]))
+    with pytest.raises(SettingsError, match=r"no language to translate .de. into.* intermediate_languages"):
+        made(BackTranslation(intermediate_languages=["de"]))
     monkeypatch.setattr(VOCAB, "target", _no_target)
     with pytest.raises(DataError, match="no xx"):
-        made(BackTranslation(through=["xx"]))
+        made(BackTranslation(intermediate_languages=["xx"]))
 
 
 def _no_target(language):
@@ -187,47 +189,49 @@ def _no_target(language):
 
 
 def test_a_translation_as_an_encoder_reads_it():
-    found = Said(torch.tensor([[7, 8], [9, 1]]), torch.tensor([2, 1]))
-    inputs = found.inputs(0, 2, 1, ("langs", torch.tensor([4, 5])))
+    found = OnlineTranslations(torch.tensor([[7, 8], [9, 1]]), torch.tensor([2, 1]))
+    inputs = found.encoder_inputs(0, 2, 1, ("langs", torch.tensor([4, 5])))
     assert inputs["input_ids"].tolist() == [[0, 7, 8, 2], [0, 9, 2, 1]]
     assert inputs["attention_mask"].tolist() == [[1, 1, 1, 1], [1, 1, 1, 0]]
     assert inputs["langs"].tolist() == [[4] * 4, [5] * 4]
-    even = Said(torch.tensor([[7], [9]]), torch.tensor([1, 1])).inputs(0, 2, 1, None)
+    even = OnlineTranslations(torch.tensor([[7], [9]]), torch.tensor([1, 1])).encoder_inputs(0, 2, 1, None)
     assert set(even) == {"input_ids"}
-    nothing = Said(torch.zeros((1, 0), dtype=torch.int64), torch.tensor([0])).inputs(0, 2, 1, None)
+    nothing = OnlineTranslations(torch.zeros((1, 0), dtype=torch.int64), torch.tensor([0])).encoder_inputs(
+        0, 2, 1, None
+    )
     assert nothing["input_ids"].tolist() == [[0, 2]]
 
 
 def test_copied_subwords_are_those_that_stand_in_the_source():
-    found = Said(torch.tensor([[7, 8, 9], [7, 1, 1], [1, 1, 1]]), torch.tensor([3, 1, 0]))
+    found = OnlineTranslations(torch.tensor([[7, 8, 9], [7, 1, 1], [1, 1, 1]]), torch.tensor([3, 1, 0]))
     source = torch.tensor([[0, 9, 7, 2], [0, 8, 2, 1], [0, 2, 1, 1]])
-    assert found.copied(source).tolist() == pytest.approx([2 / 3, 0, 0])
+    assert found.copied_share(source).tolist() == pytest.approx([2 / 3, 0, 0])
 
 
 def test_a_loop_is_no_copy():
     ids, source = torch.tensor([[7, 7, 7, 7, 7, 7], [7, 8, 7, 8, 1, 1]]), torch.tensor([[0, 7, 8, 2], [7, 7, 8, 9]])
-    found = Said(ids, torch.tensor([6, 4]))
-    assert found.copied(source).tolist() == pytest.approx([1 / 6, 3 / 4])
+    found = OnlineTranslations(ids, torch.tensor([6, 4]))
+    assert found.copied_share(source).tolist() == pytest.approx([1 / 6, 3 / 4])
 
 
 def test_what_is_kept_is_never_saved():
-    kept = Kept(uses=3)
-    kept.keep(3, Said(torch.zeros(1, 1), torch.ones(1)))
+    kept = TranslationCache(uses=3)
+    kept.store(3, OnlineTranslations(torch.zeros(1, 1), torch.ones(1)))
     assert not kept.state_dict()
-    assert kept.of(4) is None
-    assert [kept.of(3) is None for _ in range(3)] == [False, False, True]  # used twice more, and gone
+    assert kept.take(4) is None
+    assert [kept.take(3) is None for _ in range(3)] == [False, False, True]  # used twice more, and gone
 
 
-def test_facts_say_what_comes_first():
+def test_the_preview_describes_the_first_pass():
     objective = BackTranslation()
     preview = objective.preview(made(objective, NAMED), VOCAB)
-    assert preview.notes == ["the model writes what it reads behind <2en>, in at most 11 subwords, and then reads that"]
+    assert "after <2en>, into at most 11 tokens" in preview.notes[0]
 
 
 def test_a_number_is_the_same_wherever_a_batch_is_made():
     objective = BackTranslation(reuse=2)
     prepared = objective.prepare(Resources(VOCAB, PLAIN))
     numbers = [
-        objective.batch(TEXT, prepared, step, generator(Purpose.BATCH, 0, step)).extra["number"] for step in (1, 2)
+        objective.batch(TEXT, prepared, step, generator(Purpose.BATCH, 0, step)).extra["batch_key"] for step in (1, 2)
     ]
     assert numbers[0] == numbers[1] > 0

@@ -51,7 +51,7 @@ def test_a_stream_is_predicted_with_the_ends_of_its_sentences():
 
 
 def test_ends_and_the_first_subwords_can_be_left_out():
-    assert predictions(Clm(ends=False), "the doctor </s> he")[0] == [["<s> > the", "the > doctor", "</s> > he"]]
+    assert predictions(Clm(predict_ends=False), "the doctor </s> he")[0] == [["<s> > the", "the > doctor", "</s> > he"]]
     assert predictions(Clm(context_size=2), "the doctor reads in")[0] == [["doctor > reads", "reads > in"]]
 
 
@@ -123,7 +123,7 @@ def test_logits_made_in_parts_give_the_same_loss_and_gradient(vocab, monkeypatch
     calls = []
     logits = backbone.logits
     monkeypatch.setattr(backbone, "logits", lambda states: calls.append(len(states)) or logits(states))
-    monkeypatch.setattr("interlace.objectives._smoothed.MOST_LOGITS", 20 * vocab.size + 1)
+    monkeypatch.setattr("interlace.objectives.common.losses.MAX_LOGITS", 20 * vocab.size + 1)
     parts = learnt()
     assert calls[:3] == [20, 20, 2]
     torch.testing.assert_close(whole, parts, rtol=1e-4, atol=1e-5)

@@ -100,7 +100,7 @@ def test_a_separator_of_a_stream_stands_apart_from_the_words_beside_it():
 def test_translations_of_several_subwords_are_left_out_or_stand_by_their_first():
     entries = [("doctor", "Hausarzt"), ("old", "alt")]
     assert labels(batch_of(sentences(["old doctor"]), entries)) == ["alt", "doctor"]
-    assert labels(batch_of(sentences(["old doctor"]), entries, several="first")) == ["alt", "Haus"]
+    assert labels(batch_of(sentences(["old doctor"]), entries, multi_subword="first")) == ["alt", "Haus"]
 
 
 # ---- languages ----
@@ -173,5 +173,5 @@ def test_positions_are_those_of_mlm_and_the_draws_of_masking_do_not_move():
 def test_a_dictionary_without_a_word_of_one_subword_says_what_would_help():
     with pytest.raises(DataError, match=r"no entry .*a larger vocabulary"):
         batch_of(sentences(["old"]), [("doctor", "Hausarzt")])
-    with pytest.raises(DataError, match="no word of its dictionary is one subword"):
-        batch_of(sentences(["old"]), [("aa", "Hausarzt")], several="first")
+    with pytest.raises(DataError, match="no word of its dictionary is a single token"):
+        batch_of(sentences(["old"]), [("aa", "Hausarzt")], multi_subword="first")

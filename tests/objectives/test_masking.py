@@ -1,4 +1,4 @@
-"""Which subwords are predicted and what stands in their place."""
+"""Which tokens are predicted, how they are drawn by weight, and what the model sees instead."""
 
 from types import SimpleNamespace
 
@@ -11,8 +11,9 @@ from interlace.core.errors import SettingsError
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
 from interlace.data.layout import pair_layout, sentence_layout
+from interlace.models.families import Traits
 from interlace.objectives import Resources
-from interlace.objectives._masking import Masking
+from interlace.objectives.common.masking import Masking, SamplingScale, draw_per_row, draw_weighted
 
 SIZE = 50
 VOCAB = SimpleNamespace(
@@ -26,10 +27,14 @@ def layout_of(rows):
     return sentence_layout(Sentences(ids, words, "en"), VOCAB, 512)
 
 
-def apply(masking, rows, seed=0, step=0, frequencies=None):
-    tables = masking.tables(Resources(VOCAB, None, frequencies))
+def mask(masking, layout, seed=0, step=0, frequencies=None):
+    prepared = masking.prepare(Resources(VOCAB, Traits("bert", 64), frequencies), "mlm", language_ids=False)
+    return masking.apply(layout, prepared, step, np.random.default_rng(seed))
+
+
+def apply(masking, rows, **options):
     layout = layout_of(rows)
-    return layout, masking.apply(layout, tables, VOCAB, step, np.random.default_rng(seed))
+    return layout, mask(masking, layout, **options)
 
 
 many = st.lists(st.lists(st.integers(2, SIZE - 1).filter(lambda i: i != 3), min_size=1, max_size=12), min_size=1)
@@ -47,7 +52,7 @@ ways = st.fixed_dictionaries(
 @given(many, st.integers(0, 1000), ways)
 def test_only_the_texts_own_subwords_are_predicted_and_the_rest_stays(rows, seed, settings):
     masking = Masking(rate=0.5, **settings)
-    layout, masked = apply(masking, rows, seed, frequencies=np.arange(SIZE))
+    layout, masked = apply(masking, rows, seed=seed, frequencies=np.arange(SIZE))
     assert not np.isin(masked.labels, VOCAB.special_ids).any()
     assert (layout.ids[masked.rows, masked.columns] == masked.labels).all()
     rest = np.ones(layout.ids.shape, bool)
@@ -102,8 +107,7 @@ def word_layout(words):
 def test_whole_words_are_masked_together(weighting):
     layout = word_layout([[0, 0, 0, 1, 2, 2], [2, 2, 3, 3, 3, 3]] * 300)  # a row ends and the next begins with word 2
     masking = Masking(rate=0.3, unit="word", weighting=weighting)
-    tables = masking.tables(Resources(VOCAB, None, np.arange(SIZE)))
-    masked = masking.apply(layout, tables, VOCAB, 0, np.random.default_rng(0))
+    masked = mask(masking, layout, frequencies=np.arange(SIZE))
     hit = np.zeros(layout.ids.shape, bool)
     hit[masked.rows, masked.columns] = True
     inside = hit[:, 1:-1]
@@ -120,8 +124,7 @@ def test_the_two_sides_of_a_pair_have_words_of_their_own():
     side = Sentences(Ragged.of([[10]] * 400), Ragged.of([[0]] * 400), "en")
     vocab = SimpleNamespace(**{**vars(VOCAB), "separator_ids": ()})
     layout = pair_layout(Pairs(side, side), vocab, 512)
-    masking = Masking(rate=0.5, unit="word")
-    masked = masking.apply(layout, masking.tables(Resources(VOCAB, None)), VOCAB, 0, np.random.default_rng(0))
+    masked = mask(Masking(rate=0.5, unit="word"), layout)
     by_row = np.bincount(masked.rows, minlength=400)
     assert np.bincount(by_row) / 400 == pytest.approx([0.25, 0.5, 0.25], abs=0.07)
 
@@ -152,3 +155,47 @@ def test_the_rate_follows_its_schedule():
 def test_settings_out_of_range_say_so(settings, message):
     with pytest.raises(SettingsError, match=message):
         Masking(**settings)
+
+
+# ---- drawing by weight ----
+
+counts = st.lists(st.integers(1, 1000), min_size=1, max_size=20)
+
+
+@given(counts, st.floats(0, 1))
+def test_the_scale_keeps_the_share_of_the_corpus(frequencies, share):
+    """The expected share, added up kind by kind, is the one asked for."""
+    frequencies = np.array(frequencies)
+    weights = 1 / np.sqrt(frequencies)
+    factor = SamplingScale.of(frequencies, weights).at(share)
+    expected = (frequencies * np.minimum(1, factor * weights)).sum() / frequencies.sum()
+    assert expected == pytest.approx(share, abs=1e-9)
+
+
+def test_kinds_that_never_occur_do_not_count():
+    assert SamplingScale.of(np.array([4, 0, 4]), np.array([0.5, 1.0, 0.5])).at(0.25) == pytest.approx(0.5)
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=6), st.floats(0, 1), st.integers(0, 100))
+def test_each_row_gives_its_own_share(lengths, share, seed):
+    rows = np.repeat(np.arange(0, 2 * len(lengths), 2), lengths)
+    weights = np.random.default_rng(seed).random(len(rows), dtype=np.float32) + 0.1
+    chosen = draw_per_row(weights, rows, share, np.random.default_rng(seed))
+    found = [chosen[rows == row].sum() for row in np.unique(rows)]
+    assert found == [int(np.ceil(share * length)) for length in lengths]
+
+
+def test_within_a_row_the_heavy_are_chosen_more():
+    rows = np.repeat(np.arange(4000), 2)
+    weights = np.tile(np.float32([3, 1]), 4000)
+    chosen = draw_per_row(weights, rows, 0.5, np.random.default_rng(1)).reshape(-1, 2)
+    assert chosen.sum(axis=1).tolist() == [1] * 4000
+    assert chosen[:, 0].mean() == pytest.approx(0.75, abs=0.02)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+def test_an_exact_share_of_all_and_none_of_nothing(share):
+    rng = np.random.default_rng(0)
+    assert draw_weighted(np.ones(10, np.float32), share, rng).sum() == round(10 * share)
+    assert len(draw_weighted(np.ones(0, np.float32), share, rng)) == 0
+    assert len(draw_per_row(np.ones(0, np.float32), np.ones(0, np.int64), share, rng)) == 0

@@ -16,8 +16,7 @@ from interlace.data import Pairs, Sentences
 from interlace.data.vocab import Vocab
 from interlace.models.families import Traits
 from interlace.objectives import Resources
-from interlace.objectives._fragments import spans
-from interlace.objectives.mass import Mass
+from interlace.objectives.mass import Mass, draw_spans
 from little_seq2seq import NAMED, PLAIN, VOCAB, WORDS, model, sentences, texts
 
 LINE = "the old doctor reads three letters"
@@ -32,7 +31,7 @@ def made(objective, examples, traits=PLAIN, key=0):
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=20), st.floats(0.01, 1), st.floats(0, 1), st.integers(0, 99))
 def test_fragments_are_inside_and_as_long_as_asked(lengths, share, at_edge, seed):
     lengths = np.array(lengths)
-    starts, stops = spans(lengths, share, at_edge, np.random.default_rng(seed))
+    starts, stops = draw_spans(lengths, share, at_edge, np.random.default_rng(seed))
     assert (starts >= 0).all()
     assert (stops <= lengths).all()
     sizes = stops - starts
@@ -42,7 +41,7 @@ def test_fragments_are_inside_and_as_long_as_asked(lengths, share, at_edge, seed
 
 def test_fragments_start_anywhere_and_at_the_edges_as_often_as_asked():
     lengths = np.full(20_000, 10)
-    starts, _ = spans(lengths, 0.5, 0.4, generator(Purpose.BATCH, 0))
+    starts, _ = draw_spans(lengths, 0.5, 0.4, generator(Purpose.BATCH, 0))
     shares = np.bincount(starts, minlength=6) / 20_000
     assert shares[[0, 5]] == pytest.approx(0.2 + 0.1, abs=0.01)
     assert shares[1:5] == pytest.approx(0.1, abs=0.01)
@@ -135,8 +134,8 @@ def test_shares_beyond_one_are_refused():
 
 
 def test_rules_for_phrases_are_refused_where_none_are_moved():
-    with pytest.raises(SettingsError, match=r"none are; set switched = true too"):
-        Mass(switching={"longest": 3})
+    with pytest.raises(SettingsError, match=r"set code_switched = true too"):
+        Mass(code_switching={"max_phrase_length": 3})
 
 
 @pytest.fixture(scope="module")
@@ -162,7 +161,7 @@ def test_a_switched_row_writes_what_stood_in_the_original(vocab):
     """What is left of a row, with its fragment in the place of the masks, is the original but for what was switched."""
     rules = {"source_share": 0, "target_share": 0, "switch_fraction": 0.6}
     pairs = switched_pairs(vocab, 60)
-    batch = switched(pairs, vocab, Mass(switched=True, switching=rules, **ALL_MASKED))
+    batch = switched(pairs, vocab, Mass(code_switched=True, code_switching=rules, **ALL_MASKED))
     originals = [vocab.decode(pairs.source.ids[0]).split(), vocab.decode(pairs.target.ids[0]).split()]
     mixed = 0
     for row in range(60):
@@ -188,7 +187,9 @@ def test_a_switched_row_writes_what_stood_in_the_original(vocab):
 
 def test_unswitched_rows_are_those_of_plain_mass(vocab):
     pairs = switched_pairs(vocab, 8)
-    batch = switched(pairs, vocab, Mass(switched=True, switching={"source_share": 1, "target_share": 0}, **ALL_MASKED))
+    batch = switched(
+        pairs, vocab, Mass(code_switched=True, code_switching={"source_share": 1, "target_share": 0}, **ALL_MASKED)
+    )
     shown = batch.inputs["input_ids"].copy()
     columns = np.concatenate([np.flatnonzero(row == vocab.mask) for row in shown])
     labels = batch.labels[batch.labels != vocab.end]
@@ -215,7 +216,7 @@ def test_a_switched_row_that_would_not_fit_stays_as_it_was(vocab):
 
 
 def _all_masked(rules, longest):
-    return Mass(switched=True, switching=rules, max_length=longest, **ALL_MASKED)
+    return Mass(code_switched=True, code_switching=rules, max_length=longest, **ALL_MASKED)
 
 
 def _written(vocab, batch, row):
@@ -228,9 +229,9 @@ def _read(vocab, batch):
 
 
 def test_what_is_switched_is_read_from_pairs_with_phrases(vocab):
-    mass = Mass(switched=True)
+    mass = Mass(code_switched=True)
     assert (mass.reads, mass.needs) == (Pairs, {"phrases"})
     assert (Mass().reads, Mass().needs) == (Sentences, frozenset())
-    assert Mass(switched=True, switching={"target_choice": "table_argmax"}).needs == {"phrases", "known"}
-    with pytest.raises(DataError, match="come without phrases"):
+    assert Mass(code_switched=True, code_switching={"target_choice": "table_argmax"}).needs == {"phrases", "known"}
+    with pytest.raises(DataError, match="have no phrases"):
         switched(replace(switched_pairs(vocab, 2), phrases=None), vocab, mass)

@@ -12,7 +12,8 @@ from interlace.core.errors import SettingsError
 from interlace.data import Pairs
 from interlace.models.build import from_shape
 from interlace.models.settings import Shape
-from interlace.objectives import Resources, _smoothed
+from interlace.objectives import Resources
+from interlace.objectives.common import losses
 from interlace.objectives.denoise import Denoise
 from interlace.objectives.translation import Translation
 from little_seq2seq import ID, NAMED, PLAIN, VOCAB, WORDS, model, sentences, texts
@@ -114,7 +115,7 @@ def test_the_two_sums_are_torchs_and_come_of_one_softmax(monkeypatch):
     for name in ("log_softmax", "cross_entropy"):
         whole = getattr(functional, name)
         monkeypatch.setattr(functional, name, lambda *a, whole=whole, **k: (softmaxes.append(1), whole(*a, **k))[1])
-    found = _smoothed.smoothed_entropy(net, states, labels, 0.1)
+    found = losses.chunked_cross_entropy(net, states, labels, 0.1)
     torch.testing.assert_close(torch.stack(found), torch.stack(expected), rtol=1e-6, atol=0)
     assert not found[1].requires_grad
     assert len(softmaxes) == 1
@@ -130,7 +131,7 @@ def test_parts_give_the_loss_and_the_gradient_of_the_whole(monkeypatch):
         return total.item(), {name: weight.grad.clone() for name, weight in net.named_parameters()}
 
     whole, expected = gradient()
-    monkeypatch.setattr(_smoothed, "MOST_LOGITS", 3 * len(WORDS))
+    monkeypatch.setattr(losses, "MAX_LOGITS", 3 * len(WORDS))
     parts, found = gradient()
     assert parts == pytest.approx(whole, rel=1e-5)
     for name, grad in expected.items():
@@ -139,7 +140,7 @@ def test_parts_give_the_loss_and_the_gradient_of_the_whole(monkeypatch):
 
 def test_a_model_that_cannot_write_is_refused():
     encoder = from_shape(Shape(family="bert", layers=1, width=16, heads=2, max_length=32), VOCAB, (), 0)
-    with pytest.raises(SettingsError, match="this bert model has no decoder"):
+    with pytest.raises(SettingsError, match="needs a decoder, and this bert model"):
         FORWARD.loss(encoder, nn.ModuleDict(), made(FORWARD).to(torch.device("cpu")))
 
 

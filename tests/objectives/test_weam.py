@@ -1,4 +1,4 @@
-"""WEAM's figure 1 worked by hand, a masked partner among it; the baseline it becomes with lambda 0; every reading."""
+"""WEAM: figure 1 worked by hand, the equations, TLM as lambda = 0, and the sparse exchange of states."""
 
 from types import SimpleNamespace
 
@@ -6,18 +6,24 @@ import numpy as np
 import pytest
 import torch
 import transformers
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from torch.nn.functional import cross_entropy
 
+from interlace.alignment.subwords import EXPANSIONS, to_subwords
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
+from interlace.data.layout import pair_layout
 from interlace.models.backbone import Backbone
 from interlace.models.build import from_shape
 from interlace.models.families import Traits
 from interlace.models.settings import Shape
 from interlace.objectives import Resources
+from interlace.objectives.common.links import one_to_one
+from interlace.objectives.common.losses import weighted_sums
 from interlace.objectives.tlm import Tlm
-from interlace.objectives.weam import Weam
+from interlace.objectives.weam import Weam, exchange_states
 from interlace.training.loop import TrainingModel
 
 WORDS = "<pad> </s> <s> <mask> i like green apples ich mag grüne Äpfel gern".split()
@@ -71,25 +77,25 @@ def test_figure_one_with_a_masked_partner():
 
 
 def test_a_masked_partner_may_be_forbidden():
-    batch = make(all_masked(forbid_masked_partner=True))
+    batch = make(all_masked(exclude_masked_partners=True))
     assert swaps(batch) == {"like": {6: 0.5, 9: 0.5}}
     assert batch.counts == {"multilingual": 3, "cross_lingual": 1, "aligned_share": 3}
 
 
 def test_the_three_ways_to_join_several_partners():
-    assert swaps(make(all_masked(normalise="sum")))["like"] == {6: 1.0, 9: 1.0}
-    assert sorted(swaps(make(all_masked(normalise="one_to_one")))) == ["green", "grüne"]
+    assert swaps(make(all_masked(normalization="sum")))["like"] == {6: 1.0, 9: 1.0}
+    assert sorted(swaps(make(all_masked(normalization="one_to_one")))) == ["green", "grüne"]
     sure = Pairs(FIGURE.source, FIGURE.target, LINKS, confidence=Ragged.of([[1, 0.9, 0.4, 1, 1]], np.float32))
-    weam = all_masked(normalise="one_to_one")
+    weam = all_masked(normalization="one_to_one")
     assert swaps(make(weam, pairs=sure))["like"] == {6: 1.0}
 
 
 def test_all_masked_positions_are_predicted_in_the_literal_reading():
-    literal = all_masked(positions="all_masked", forbid_masked_partner=True)
+    literal = all_masked(positions="all_masked", exclude_masked_partners=True)
     assert swaps(make(literal)) == {"like": {6: 0.5, 9: 0.5}, "green": {}, "grüne": {}}
     assert make(literal).counts == {"multilingual": 3, "cross_lingual": 3, "aligned_share": 3}
     assert make(literal).extra["aligned"] == 1
-    assert make(all_masked(average="masked", forbid_masked_partner=True)).counts["cross_lingual"] == 3
+    assert make(all_masked(average="masked", exclude_masked_partners=True)).counts["cross_lingual"] == 3
 
 
 def test_the_rate_is_the_papers():
@@ -199,21 +205,21 @@ def test_extra_layers_are_trained_and_not_exported(backbone, tmp_path):
 
 
 def test_segments_are_fed_where_the_family_has_them(backbone):
-    weam = Weam(segments=True)
+    weam = Weam(segment_ids=True)
     weam.modules(backbone)
     assert make(weam, traits=backbone.traits).inputs["token_type_ids"].tolist() == [[0] * 5 + [1] * 6]
     assert "token_type_ids" not in make(all_masked()).inputs
 
 
 def test_segments_are_refused_where_they_cannot_be():
-    weam = Weam(segments=True)
-    with pytest.raises(SettingsError, match="modernbert models read no token_type_ids"):
+    weam = Weam(segment_ids=True)
+    with pytest.raises(SettingsError, match="modernbert models have no token_type_ids"):
         make(weam, traits=Traits("modernbert", 64))
     both = Traits("bert", 64, {"en": 2, "de": 3}, "token_type_ids")
-    with pytest.raises(SettingsError, match="set segments = false or language_ids = false"):
+    with pytest.raises(SettingsError, match="set segment_ids = false or language_ids = false"):
         make(weam, traits=both)
     roberta = from_shape(Shape(family="roberta", layers=1, width=16, heads=2, max_length=32), VOCAB)
-    with pytest.raises(SettingsError, match="has 1 segment embeddings; it takes 2"):
+    with pytest.raises(SettingsError, match="needs 2 segment embeddings, but the model has 1"):
         weam.modules(roberta)
 
 
@@ -224,5 +230,156 @@ def test_positions_run_through_unless_asked_otherwise():
 
 
 def test_pairs_without_links_are_refused():
-    with pytest.raises(DataError, match="weam needs word links"):
+    with pytest.raises(DataError, match=r"weam needs word alignments.* \[align\]"):
         make(Weam(), pairs=Pairs(FIGURE.source, FIGURE.target))
+
+
+# ---- the exchange of states ----
+
+NUMBERS = SimpleNamespace(pad=0, begin=1, end=2, mask=3, size=60, separator_ids=(2,))
+
+
+def rows_of(words, language="en"):
+    """Rows of the words' numbers; ids count up from 4."""
+    belongs = Ragged.of(words)
+    return Sentences(Ragged((belongs.columns() + 4).astype(np.int32), belongs.offsets), belongs, language)
+
+
+def linked_rows(source, target, links, confidence=None):
+    pairs = Ragged.of(links, width=2)
+    sure = None if confidence is None else Ragged.of(confidence, np.float32)
+    return Pairs(rows_of(source), rows_of(target, "de"), pairs, confidence=sure)
+
+
+#     column      0   1  2  3  4   5   6  7  8  9
+#                 <s> a  bb    c  </s> A  BB    </s>      a - A, bb - BB, c - BB
+PAIR = linked_rows([[0, 1, 1, 2]], [[0, 1, 1]], [[(0, 0), (1, 1), (2, 1)]])
+
+
+def places_of(pairs, how, max_length=32):
+    """What each predicted subword of the source is linked to, by column."""
+    layout = pair_layout(pairs, NUMBERS, max_length)
+    at = np.nonzero(layout.content & (layout.sides == 0))
+    found = exchange_states(layout, pairs.links, at, expansion=how, mean=False, every=True)
+    return list(zip(at[1][found.to].tolist(), found.places.tolist(), strict=True))
+
+
+def test_links_of_words_become_places_with_the_specials_before_them():
+    assert places_of(PAIR, "first") == [(1, 6), (2, 7), (4, 7)]
+    assert places_of(PAIR, "monotone") == [(1, 6), (2, 7), (3, 8), (4, 7), (4, 8)]
+    assert places_of(PAIR, "all") == [(1, 6), (2, 7), (2, 8), (3, 7), (3, 8), (4, 7), (4, 8)]
+
+
+def test_links_to_words_that_were_cut_off_are_dropped():
+    assert places_of(PAIR, "all", max_length=8) == [(1, 4), (2, 5), (2, 6)]  # <s> a b </s> A BB </s>: no c
+
+
+def swap(at, **options):
+    layout = pair_layout(PAIR, NUMBERS, 32)
+    found = exchange_states(layout, PAIR.links, (np.zeros(len(at), int), np.array(at, int)), **options)
+    rows = {int(which): {} for which in found.which}
+    for to, place, weight in zip(found.to, found.places, found.weights, strict=True):
+        rows[int(found.which[to])][int(place)] = float(weight)
+    return rows, found.aligned
+
+
+def test_a_masked_subword_gets_the_mean_of_its_partners():
+    assert swap([1, 8]) == (
+        {0: {6: 1.0}, 1: {2: pytest.approx(1 / 3), 3: pytest.approx(1 / 3), 4: pytest.approx(1 / 3)}},
+        2,
+    )
+
+
+def test_the_literal_reading_adds_them_up():
+    assert swap([8], mean=False) == ({0: {2: 1.0, 3: 1.0, 4: 1.0}}, 1)
+
+
+def test_partners_that_are_predicted_themselves_may_be_forbidden():
+    assert swap([1, 3, 6, 8], exclude_masked=True) == ({1: {7: 1.0}, 3: {2: 0.5, 4: 0.5}}, 2)
+    assert sorted(swap([1, 3, 6, 8])[0]) == [0, 1, 2, 3]
+
+
+def test_predictions_without_a_partner_get_no_row_or_an_empty_one():
+    assert swap([0, 1]) == ({1: {6: 1.0}}, 1)
+    assert swap([0, 1], every=True) == ({0: {}, 1: {6: 1.0}}, 1)
+    assert swap([0], every=True) == ({0: {}}, 0)
+    assert swap([]) == ({}, 0)
+
+
+def test_links_that_are_the_one_best_of_both_words():
+    links = Ragged.of([[(0, 0), (0, 1), (1, 1), (2, 2)], [(0, 0), (1, 0)], []], width=2)
+    assert np.flatnonzero(one_to_one(links, None)).tolist() == [3]
+    sure = Ragged.of([[0.9, 0.8, 0.5, 0.1], [0.5, 0.5], []], np.float32)
+    assert np.flatnonzero(one_to_one(links, sure)).tolist() == [0, 3]  # of equals none is best
+    empty = Ragged.of([[]], width=2)
+    assert len(one_to_one(empty, None)) == 0
+
+
+@st.composite
+def little_pairs(draw):
+    """Two rows, words of one to three subwords, any links."""
+    rows = []
+    for _ in range(2):
+        sides = [draw(st.lists(st.integers(1, 3), max_size=4)) for _ in range(2)]
+        every = [(i, j) for i in range(len(sides[0])) for j in range(len(sides[1]))]
+        links = sorted(draw(st.sets(st.sampled_from(every), max_size=6))) if every else []
+        rows.append([np.repeat(np.arange(len(sizes)), sizes).tolist() for sizes in sides] + [links])
+    return linked_rows(*(list(column) for column in zip(*rows, strict=True)))
+
+
+@settings(max_examples=60, deadline=None)
+@given(pairs=little_pairs(), seed=st.integers(0, 99), mean=st.booleans(), every=st.booleans(), forbid=st.booleans())
+def test_the_sparse_sum_is_the_papers_matrix_product(pairs, seed, mean, every, forbid):
+    layout = pair_layout(pairs, NUMBERS, 64)
+    rng = np.random.default_rng(seed)
+    chosen = layout.content & (rng.random(layout.ids.shape) < 0.5)
+    at = np.nonzero(chosen)
+    found = exchange_states(layout, pairs.links, at, mean=mean, every=every, exclude_masked=forbid)
+    states = torch.from_numpy(rng.normal(size=(*layout.ids.shape, 3)).astype(np.float32))
+    parts = (torch.from_numpy(part) for part in (found.places, found.to, found.weights))
+    ours = weighted_sums(states, *parts, len(found.which)).numpy()
+
+    wanted, which = [], []
+    for number, (row, column) in enumerate(zip(*at, strict=True)):
+        matrix = paper_matrix(layout, pairs.links[row], row)
+        if forbid:
+            matrix[chosen[row]] = 0
+        if mean:
+            matrix /= np.maximum(matrix.sum(axis=0), 1)
+        if every or matrix[:, column].any():
+            which.append(number)
+            wanted.append((matrix.T @ states[row].numpy())[column])
+    assert found.which.tolist() == which
+    np.testing.assert_allclose(ours, np.array(wanted, np.float32).reshape(-1, 3), atol=1e-5)
+
+
+def paper_matrix(layout, links, row):
+    """A of eq. 5, L x L, column by column what goes where."""
+    known = {tuple(link) for link in links.tolist()}
+    length = layout.ids.shape[1]
+    matrix = np.zeros((length, length), np.float32)
+    for i in range(length):
+        for j in range(length):
+            ends = sorted((layout.sides[row, k], layout.words[row, k]) for k in (i, j))
+            if ends[0][0] == 0 and ends[1][0] == 1 and (ends[0][1], ends[1][1]) in known:
+                matrix[i, j] = 1
+    return matrix
+
+
+@settings(max_examples=100, deadline=None)
+@given(pairs=little_pairs(), seed=st.integers(0, 99), how=st.sampled_from(EXPANSIONS), room=st.integers(8, 40))
+def test_partners_are_those_of_links_expanded_whole(pairs, seed, how, room):
+    layout = pair_layout(pairs, NUMBERS, room)
+    chosen = layout.content & (np.random.default_rng(seed).random(layout.ids.shape) < 0.5)
+    at = np.nonzero(chosen)
+    found = exchange_states(layout, pairs.links, at, expansion=how, mean=False)
+    ours = sorted(zip(at[0][found.which][found.to], at[1][found.which][found.to], found.places.tolist(), strict=True))
+
+    content = [layout.content & (layout.sides == number) for number in (0, 1)]
+    words = [Ragged.from_lengths(layout.words[mine], mine.sum(axis=1)) for mine in content]
+    places = [Ragged.from_lengths(np.flatnonzero(mine), mine.sum(axis=1)) for mine in content]
+    wanted = set()
+    for row, links in enumerate(to_subwords(pairs.links, *words, how)):
+        for one, other in [(int(places[0][row][i]), int(places[1][row][j])) for i, j in links]:
+            wanted |= {(*divmod(a, layout.ids.shape[1]), b) for a, b in ((one, other), (other, one))}
+    assert ours == sorted((row, column, place) for row, column, place in wanted if chosen[row, column])

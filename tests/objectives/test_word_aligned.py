@@ -9,11 +9,12 @@ import torch
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
+from interlace.data.layout import sentence_layout
 from interlace.models.build import from_shape
 from interlace.models.families import Traits
 from interlace.models.settings import Shape
 from interlace.objectives import Resources
-from interlace.objectives.word_aligned import WordAligned
+from interlace.objectives.word_aligned import WordAligned, batch_words
 from interlace.training import checkpoint
 from interlace.training.loop import TrainingModel
 from interlace.training.optimizer import OptimizerSettings
@@ -60,7 +61,7 @@ def test_each_sentence_is_a_row_of_its_own():
     ]
     assert batch.tokens == 17
     assert batch.languages == {"en": 8, "de": 9}
-    assert batch.counts == {"word_aligned": 3, "start": 3}
+    assert batch.counts == {"word_aligned": 3, "anchor": 3}
 
 
 def test_links_that_are_one_to_one_join_the_last_subwords():
@@ -72,26 +73,26 @@ def test_links_that_are_one_to_one_join_the_last_subwords():
 
 def test_all_links_and_other_subwords_may_be_asked_for():
     assert linked(make(WordAligned(links="all"))) == [(4, 21), (6, 22), (6, 23), (7, 24)]
-    assert linked(make(WordAligned(subword="first"))) == [(4, 20), (5, 22), (7, 24)]
+    assert linked(make(WordAligned(pooling="first"))) == [(4, 20), (5, 22), (7, 24)]
 
 
 def test_the_language_that_is_held_comes_first():
-    batch = make(WordAligned(hold="de"))
+    batch = make(WordAligned(anchor_language="de"))
     assert batch.inputs["input_ids"][:, 1].tolist() == [20, 24, 4, 7]
     assert linked(batch) == [(21, 4), (22, 6), (24, 7)]
-    assert batch.counts == {"word_aligned": 3, "start": 4}
-    assert make(WordAligned(hold="both")).counts["start"] == 7
-    assert make(WordAligned(hold_weight=0)).counts == {"word_aligned": 3}
+    assert batch.counts == {"word_aligned": 3, "anchor": 4}
+    assert make(WordAligned(anchor_language="both")).counts["anchor"] == 7
+    assert make(WordAligned(anchor_weight=0)).counts == {"word_aligned": 3}
 
 
 def test_weights_are_the_confidence_of_links():
-    batch = make(WordAligned(weights="confidence"))
+    batch = make(WordAligned(link_weights="confidence"))
     assert batch.extra["link_weights"].tolist() == pytest.approx([0.9, 0.8, 0.5])
     assert batch.counts["word_aligned"] == pytest.approx(2.2)
 
 
 def test_language_ids_tell_the_sides_apart():
-    batch = make(WordAligned(hold="de"), traits=Traits("bert", 64, {"en": 2, "de": 3}, "token_type_ids"))
+    batch = make(WordAligned(anchor_language="de"), traits=Traits("bert", 64, {"en": 2, "de": 3}, "token_type_ids"))
     assert batch.inputs["token_type_ids"][:, 0].tolist() == [3, 3, 2, 2]
 
 
@@ -102,7 +103,7 @@ def backbone():
 
 @pytest.mark.parametrize(("distance", "over"), [("mean", 16), ("sum", 1)])
 def test_distances_are_those_of_the_paper(backbone, distance, over):
-    objective = WordAligned(distance=distance, links="all", weights="confidence", subword="mean")
+    objective = WordAligned(distance=distance, links="all", link_weights="confidence", pooling="mean")
     heads = objective.modules(backbone)
     batch = make(objective).to(CPU)
     with torch.no_grad():
@@ -120,15 +121,15 @@ def test_distances_are_those_of_the_paper(backbone, distance, over):
     apart = sum(weight * (one - other).square().sum() for one, other, weight in pairs) / over
     drift = sum((one - other).square().sum() for one, other in zip((a, aa, b), words(before)[0], strict=True)) / over
     assert terms["word_aligned"].total.item() == pytest.approx(apart.item(), rel=1e-4)
-    assert terms["start"].total.item() == pytest.approx(drift.item(), rel=1e-4)
+    assert terms["anchor"].total.item() == pytest.approx(drift.item(), rel=1e-4)
     assert drift > 0
 
 
-@pytest.mark.parametrize(("hold", "subword"), [("en", "last"), ("de", "mean"), ("both", "mean")])
-def test_nothing_has_drifted_at_the_start(backbone, hold, subword):
-    objective = WordAligned(hold=hold, subword=subword)
+@pytest.mark.parametrize(("language", "pooling"), [("en", "last"), ("de", "mean"), ("both", "mean")])
+def test_nothing_has_drifted_at_the_start(backbone, language, pooling):
+    objective = WordAligned(anchor_language=language, pooling=pooling)
     terms = objective.loss(backbone, objective.modules(backbone), make(objective).to(CPU))
-    assert terms["start"].total.item() < 1e-12
+    assert terms["anchor"].total.item() < 1e-12
     assert terms["word_aligned"].total.item() > 1e-3
 
 
@@ -140,7 +141,7 @@ def test_the_copy_of_the_start_is_saved_but_not_learnt_and_not_exported(backbone
     before = set(backbone.model.state_dict())
     backbone.save_pretrained(tmp_path / "model", VOCAB)
     assert set(type(backbone.model).from_pretrained(tmp_path / "model").state_dict()) == before
-    assert len(WordAligned(hold_weight=0).modules(backbone)) == 0
+    assert len(WordAligned(anchor_weight=0).modules(backbone)) == 0
 
 
 def test_a_resumed_run_holds_to_the_start_of_the_first(backbone, tmp_path):
@@ -157,21 +158,50 @@ def test_a_resumed_run_holds_to_the_start_of_the_first(backbone, tmp_path):
     checkpoint.load(path, other, OptimizerSettings().build(other))
     resumed = other("word_aligned", batch, batch.counts)[1]
     assert resumed == after
-    assert after["start"] > parts["start"]
+    assert after["anchor"] > parts["anchor"]
 
 
 def test_pairs_without_links_or_confidence_are_refused():
-    with pytest.raises(DataError, match="word_aligned needs word links"):
+    with pytest.raises(DataError, match="word_aligned needs word alignments"):
         make(WordAligned(), Pairs(PAIRS.source, PAIRS.target))
-    with pytest.raises(DataError, match="set weights = 'none'"):
-        make(WordAligned(weights="confidence"), Pairs(PAIRS.source, PAIRS.target, LINKS))
+    with pytest.raises(DataError, match="set link_weights = 'none'"):
+        make(WordAligned(link_weights="confidence"), Pairs(PAIRS.source, PAIRS.target, LINKS))
 
 
 def test_a_held_language_that_the_pairs_lack_is_named():
-    with pytest.raises(SettingsError, match="hold = 'fr', but the pairs are en and de"):
-        make(WordAligned(hold="fr"))
+    with pytest.raises(SettingsError, match="anchor_language = 'fr', but the pairs are en and de"):
+        make(WordAligned(anchor_language="fr"))
 
 
 def test_a_pair_costs_two_rows_as_long_as_the_longer_side():
     costs = WordAligned(max_length=12).pair_costs(np.array([5, 3, 11]), np.array([3, 5, 2]))
     assert costs.tolist() == [2 * 7, 2 * 7, 2 * 12]  # begin and end beside the text; a row ends at max_length
+
+
+# ---- words of a batch ----
+
+ROWS = [[0, 0, 1], [], [0, 1, 1, 1]]
+
+
+def test_words_are_numbered_by_row_with_the_subwords_that_make_them_up():
+    layout = sentence_layout(side(ROWS, 4, "en"), VOCAB, 32)  # width 6
+    words = batch_words(layout, "mean")
+    assert words.numbers.tolist() == [[0, 1], [-1, -1], [2, 3]]
+    assert words.places.tolist() == [1, 2, 3, 13, 14, 15, 16]
+    assert words.to.tolist() == [0, 0, 1, 2, 3, 3, 3]
+    assert words.weights.tolist() == pytest.approx([1 / 2, 1 / 2, 1, 1, 1 / 3, 1 / 3, 1 / 3])
+    assert words.heads.tolist() == [2, 3, 13, 16]
+    assert batch_words(layout, "last").places.tolist() == [2, 3, 13, 16]
+    assert batch_words(layout, "first").places.tolist() == [1, 3, 13, 14]
+    first = words.until(2)
+    assert (first.to.tolist(), first.heads.tolist()) == ([0, 0, 1], [2, 3])
+
+
+def test_links_find_the_numbers_of_both_words():
+    rows = side([[0, 1], [0], [0, 1, 2], [0]], 4, "en")  # two pairs, first sides first
+    words = batch_words(sentence_layout(rows, VOCAB, 32), "last")
+    links = Ragged.of([[(0, 2), (1, 0)], [(0, 0), (3, 0)]], width=2)
+    one, other = words.linked(links, first=0)
+    assert (one.tolist(), other.tolist()) == ([0, 1, 2, -1], [5, 3, 6, 6])
+    one, other = words.linked(links, first=1)  # the targets' rows come first
+    assert (one.tolist(), other.tolist()) == ([-1, 0, 2, 2], [3, 4, 6, -1])

@@ -25,7 +25,7 @@ SCORES = {
     "retrieval/mean": 28.0, "gap/en-de": -0.01, "gap/mean": -0.01,
     "cka/en-de/0": 0.3, "cka/en-de/1": 0.4, "cka/mean/0": 0.3, "cka/mean/1": 0.4,
     "accuracy/en": 20.0, "accuracy/de": 16.0, "accuracy/mean": 18.0,
-    "align_mlm/drawn/p@1": 90.0, "align_mlm/drawn/cosine": 0.9, "align_mlm/held-out/p@1": 30.0,
+    "align_mlm/train/p@1": 90.0, "align_mlm/train/cosine": 0.9, "align_mlm/held-out/p@1": 30.0,
 }  # fmt: skip
 ON = {"en-de": {"pairs": 128, "from": "dev"}}
 
@@ -86,7 +86,7 @@ def test_the_cost_is_told(tmp_path: Path) -> None:
 
 
 def test_dictionaries_measured_with_perplexity_stand_here_and_not_there(tmp_path: Path) -> None:
-    scores = {"perplexity/en": 9.0, "align_mlm/drawn/p@1": 80.0}
+    scores = {"perplexity/en": 9.0, "align_mlm/train/p@1": 80.0}
     before = Run(tmp_path, {}, Facts(), "a", evaluations=[Evaluation(step=4, scores=scores)])
     assert titles(str(diagnostics([before]).body)) == ["align_mlm, learnt from"]
     assert titles(str(perplexity([before]).body)) == ["English"]

@@ -13,8 +13,8 @@ from interlace.data.vocab import Vocab
 from interlace.models.build import from_shape
 from interlace.models.settings import Shape
 from interlace.objectives import Resources
-from interlace.objectives._lexicons import Dictionary
 from interlace.objectives.clm import Clm
+from interlace.objectives.common.dictionaries import Dictionary
 from interlace.objectives.mlm import Mlm
 from interlace.objectives.translation import Translation
 from interlace.tasks.retrieval import Retrieval

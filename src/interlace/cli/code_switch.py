@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from interlace.alignment import WordPairs
     from interlace.cli.common.alignment import Source
     from interlace.core.ragged import Ragged
-    from interlace.objectives._switching import Switching
-    from interlace.objectives._switching_offline import SwitchedText
+    from interlace.objectives.common.code_switching import CodeSwitching
+    from interlace.objectives.common.switched_text import CodeSwitchedText
 
 _SHAPES = 8  # lengths of phrases that are told, the most frequent ones
 
@@ -68,39 +68,44 @@ def code_switch(
     load_plugins(code)
     from interlace.alignment.phrase_table import PhraseTable, TableRules
     from interlace.cli.common.alignment import Source, lines_to, linked, must_leave_room, say
-    from interlace.objectives._switching_offline import Copies, SwitchedText
+    from interlace.objectives.common.switched_text import CodeSwitchedText, CopySettings
 
     must_leave_room(into, as_json)
     rules = TableRules(max_phrase_length=max_length, unaligned_borders=not tight, min_count=min_count)
     switching = _switching(fraction, max_length, least, from_table=from_table)
-    amount = Copies(copies=copies, monolingual=monolingual, repeats=repeats, seed=seed)
+    amount = CopySettings(copies=copies, monolingual=monolingual, repeats=repeats, seed=seed)
     with TemporaryDirectory() as spool, TemporaryDirectory() as counts:
         words, links = linked(files, (confidence, min_confidence), languages, word_tokenizer, reader, Path(spool))
-        drawn = SwitchedText(PhraseTable.count(words, links, rules, Path(counts)), rules, switching, amount)
+        drawn = CodeSwitchedText(PhraseTable.count(words, links, rules, Path(counts)), rules, switching, amount)
         with lines_to(into) as write:
             for lines in _lines(Source.of(files[:-1], languages, reader, word_tokenizer), words, links, drawn, into):
                 write(lines)
-    summary = drawn.tally.summary()
+    summary = drawn.counts.summary()
     _note(summary, copies)
     say(into, as_json, summary)
 
 
-def _switching(fraction: str, longest: int, least: float, *, from_table: bool) -> Switching:
+def _switching(fraction: str, longest: int, least: float, *, from_table: bool) -> CodeSwitching:
     """The settings that the options stand for, whose errors speak of options and not of a recipe's keys."""
     from interlace.core.errors import SettingsError
-    from interlace.objectives._switching import Switching
+    from interlace.objectives.common.code_switching import CodeSwitching
 
     choice = "table_argmax" if from_table else "in_pair"
-    chosen = {"switch_fraction": fraction, "longest": longest, "target_choice": choice, "least_probability": least}
+    chosen = {
+        "switch_fraction": fraction,
+        "max_phrase_length": longest,
+        "target_choice": choice,
+        "min_probability": least,
+    }
     try:
-        return Switching.read(chosen)
+        return CodeSwitching.read(chosen)
     except SettingsError as error:
         message = str(error).replace("switch_fraction", "--fraction")
-        raise SettingsError(message.replace("least_probability", "--min-probability")) from None
+        raise SettingsError(message.replace("min_probability", "--min-probability")) from None
 
 
 def _lines(
-    text: Source, words: WordPairs, links: Ragged, drawn: SwitchedText, into: Path | None
+    text: Source, words: WordPairs, links: Ragged, drawn: CodeSwitchedText, into: Path | None
 ) -> Iterator[Sequence[str]]:
     """The text is read once more, for its characters: words alone were counted."""
     from interlace.cli.common.progress import watching

@@ -10,8 +10,7 @@ import numpy as np
 from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError, SettingsError
 from interlace.data.corpus import ParallelCorpus
-from interlace.objectives import Resources
-from interlace.objectives._lexicons import Dictionary
+from interlace.objectives.common.dictionaries import Dictionary
 from interlace.tasks.common.files import FileQuery, find_file
 from interlace.tasks.retrieval import Retrieval
 from interlace.text.lines import read_lines
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from interlace.experiments.prepare import AnyCorpus, Materials
     from interlace.experiments.recipe import Recipe
     from interlace.models.families import Traits
-    from interlace.objectives._lexicons import Dictionaries
+    from interlace.objectives.common.dictionaries import Dictionaries
     from interlace.training.diagnostics import HeldOutBatches
     from interlace.training.loop import Training
 
@@ -92,7 +91,7 @@ def probes_of(
     wanted = frozenset(settings.measures or MEASURES)
     retrieval = _retrieval(recipe)
     pairs = tuple(_pairs(recipe, materials, traits, retrieval)) if wanted & set(OF_PAIRS) else ()
-    dictionaries = _dictionaries(recipe, materials, traits) if "alignment" in wanted else {}
+    dictionaries = _dictionaries(recipe, materials) if "alignment" in wanted else {}
     text = [first_batches(corpus, settings.tokens) for corpus in held_out] if "accuracy" in wanted else []
     there = {
         "alignment": bool(dictionaries) or any(one is not None for one in learnt.values()),
@@ -186,7 +185,7 @@ def _filled(pairs: Pairs) -> Pairs:
     return pairs.take(np.flatnonzero((pairs.source.lengths > 0) & (pairs.target.lengths > 0)))
 
 
-def _dictionaries(recipe: Recipe, materials: Materials, traits: Traits) -> dict[str, Dictionaries]:
+def _dictionaries(recipe: Recipe, materials: Materials) -> dict[str, Dictionaries]:
     """The evaluation's word lists from the source language, whole; those that the vocabulary cannot spell are told."""
     pattern, source = recipe.evaluate.dictionary, recipe.evaluate.source
     found: dict[str, Dictionaries] = {}
@@ -194,9 +193,10 @@ def _dictionaries(recipe: Recipe, materials: Materials, traits: Traits) -> dict[
         if target == source:
             continue
         lexicon = Lexicon.read(materials.root / str(pattern).format(source=source, target=target))
-        resources = Resources(materials.vocab, traits, lexicons={(source, target): lexicon})
         try:
-            found[f"{source}-{target}"] = Dictionary().prepare(resources, "evaluate.dictionary", most=MOST_SUBWORDS)
+            found[f"{source}-{target}"] = Dictionary().prepare(
+                {(source, target): lexicon}, materials.vocab, "evaluate.dictionary", seed=0, max_tokens=MOST_SUBWORDS
+            )
         except DataError as error:
             log.info("diagnostics: %s", error)
     return found

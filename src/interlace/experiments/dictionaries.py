@@ -1,7 +1,7 @@
 """The dictionaries of a recipe's objectives: read from files, counted from word links or found in word vectors.
 
-What was drawn from them is written into the run's folder, an entry a line: source, target, part (`drawn`, `held-out`,
-or `shared`: neither, see `Part`) and fate (`used`, or why not). A run that goes on must draw the same again.
+The split is written into the run's folder, an entry per line: source, target, part (see `DictionaryPart`) and status
+(see `EntryStatus`). A resumed run must have the same split.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ from interlace.data.corpus import ParallelCorpus
 from interlace.embeddings import WordVectors, languages_in
 from interlace.embeddings._induced import induced
 from interlace.experiments.word_alignment import linked, version
-from interlace.objectives._lexicon_words import Fate
-from interlace.objectives._lexicons import Dictionary, Part
+from interlace.objectives.common.dictionaries import Dictionary, DictionaryPart, EntryStatus
 from interlace.tasks.common.dictionaries import DICTIONARIES
 from interlace.text.lines import read_lines, write_lines
 from interlace.training import checkpoint
@@ -33,12 +32,12 @@ if TYPE_CHECKING:
     from interlace.experiments.prepare import Materials
     from interlace.experiments.recipe import CorpusGroup, Recipe
     from interlace.objectives import Objective
-    from interlace.objectives._lexicons import Drawn
+    from interlace.objectives.common.dictionaries import DictionarySplit
     from interlace.training.mixture import Mixture
 
 log = logging.getLogger(__name__)
 FOLDER = DICTIONARIES
-_HEADER = "source\ttarget\tpart\tfate"
+_HEADER = "source\ttarget\tpart\tstatus"
 _Pair = tuple[str, str]
 
 
@@ -115,7 +114,8 @@ def _induced(settings: Dictionary, where: str, folder: Path, wanted: list[_Pair]
         )
     vectors = {language: WordVectors.load(folder, language) for pair in usable for language in pair}
     found = {
-        (source, target): induced(vectors[source], vectors[target], most=settings.among) for source, target in usable
+        (source, target): induced(vectors[source], vectors[target], most=settings.max_words)
+        for source, target in usable
     }
     for (source, target), lexicon in found.items():
         log.info("%s-%s: %d words of %s are each other's nearest", source, target, len(lexicon), folder)
@@ -142,7 +142,7 @@ def _counted(
     lexicons = {pair: _joined(parts) for pair, parts in found.items()}
     lexicons = {pair: lexicon for pair, lexicon in lexicons.items() if len(lexicon)}
     if not lexicons:
-        cure = f"lower {where}.least" if found else "add a group with 'pairs' to [corpora]"
+        cure = f"lower {where}.min_count" if found else "add a group with 'pairs' to [corpora]"
         raise DataError(f"{where}: no entry could be counted from translations; {cure}, or name files in {where}.files")
     return lexicons
 
@@ -163,9 +163,9 @@ def _count(recipe: Recipe, settings: Dictionary, group: CorpusGroup, corpus: str
         with TemporaryDirectory(dir=into) as spool:
             words, found = aligned.whole(Path(spool))
             counted = Lexicon.count(words, found.links)
-        counted.mutual().at_least(settings.least).words().write(into / "lexicon.tsv")
+        counted.mutual().at_least(settings.min_count).words().write(into / "lexicon.tsv")
 
-    key = {"links": aligned.folder.name, "least": settings.least, "version": version()}
+    key = {"links": aligned.folder.name, "min_count": settings.min_count, "version": version()}
     path = cached("lexicon", key, build) / "lexicon.tsv"
     return Lexicon.read(path) if path.stat().st_size else Lexicon.of([])
 
@@ -195,7 +195,7 @@ def keep_dictionaries(mixture: Mixture, into: Path) -> None:
     write_drawn(drawn, into)
 
 
-def write_drawn(drawn: Mapping[str, Drawn], into: Path) -> None:
+def write_drawn(drawn: Mapping[str, DictionarySplit], into: Path) -> None:
     """Write dictionaries into the run's folder, by the names of their files, in place of any that are there."""
     shutil.rmtree(into / FOLDER, ignore_errors=True)
     for path, one in _files(drawn, into).items():
@@ -203,24 +203,24 @@ def write_drawn(drawn: Mapping[str, Drawn], into: Path) -> None:
         write_lines(path, [_HEADER, *_lines(one)])
 
 
-def _files(drawn: Mapping[str, Drawn], into: Path) -> dict[Path, Drawn]:
+def _files(drawn: Mapping[str, DictionarySplit], into: Path) -> dict[Path, DictionarySplit]:
     return {file_in(into / FOLDER, f"{name}.tsv"): one for name, one in drawn.items()}
 
 
-def _named(mixture: Mixture) -> dict[str, Drawn]:
+def _named(mixture: Mixture) -> dict[str, DictionarySplit]:
     """What each objective drew, by objective and languages."""
     return {
         f"{source.objective}.{drawn.name}": drawn
         for source in mixture.sources
         if source.prepared.dictionaries is not None
-        for drawn in source.prepared.dictionaries.drawn
+        for drawn in source.prepared.dictionaries.splits
     }
 
 
-def _lines(drawn: Drawn) -> Iterator[str]:
-    parts = [Part(part).name.lower().replace("_", "-") for part in range(len(Part))]
-    fates = [Fate(fate).name.lower() for fate in range(len(Fate))]
-    known = drawn.fates if drawn.fates is not None else [Fate.USED] * len(drawn.parts)
-    for entry, (part, fate) in enumerate(zip(drawn.parts, known, strict=True)):
-        source, target, _ = drawn.lexicon[entry]
-        yield f"{source}\t{target}\t{parts[part]}\t{fates[fate]}"
+def _lines(split: DictionarySplit) -> Iterator[str]:
+    parts = [part.name.lower().replace("_", "-") for part in DictionaryPart]
+    statuses = [status.name.lower().replace("_", "-") for status in EntryStatus]
+    known = split.statuses if split.statuses is not None else [EntryStatus.USED] * len(split.parts)
+    for entry, (part, status) in enumerate(zip(split.parts, known, strict=True)):
+        source, target, _ = split.lexicon[entry]
+        yield f"{source}\t{target}\t{parts[part]}\t{statuses[status]}"

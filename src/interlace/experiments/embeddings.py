@@ -28,7 +28,7 @@ from interlace.experiments._text import text_key, training_lines, training_pairs
 from interlace.experiments.dictionaries import write_drawn
 from interlace.experiments.prepare import data_root, prepare
 from interlace.experiments.run_state import claim, finished
-from interlace.objectives._lexicons import Drawn, Part, draw
+from interlace.objectives.common.dictionaries import DictionaryPart, DictionarySplit, split_dictionary
 from interlace.tasks import TASKS
 from interlace.text.lines import atomic_folder, read_lines, writing
 from interlace.training.run_folder import RUN, VECTORS, locked, write_json
@@ -137,7 +137,7 @@ def _sources(recipe: Recipe, settings: EmbeddingSettings) -> tuple[EmbeddingSour
     return EmbeddingSources(texts={language: _words(recipe, language, root) for language in recipe.languages}), None
 
 
-def _drawn(recipe: Recipe, settings: EmbeddingSettings) -> list[Drawn]:
+def _drawn(recipe: Recipe, settings: EmbeddingSettings) -> list[DictionarySplit]:
     """The dictionaries between any two languages, in one direction or the other, and what is learnt from of each.
 
     Raises:
@@ -145,22 +145,22 @@ def _drawn(recipe: Recipe, settings: EmbeddingSettings) -> list[Drawn]:
     """
     if settings.dictionary is None:
         return []
-    root, found, looked = data_root(recipe), list[Drawn](), list[Path]()
+    root, found, looked = data_root(recipe), list[DictionarySplit](), list[Path]()
     for pair in combinations(recipe.languages, 2):
         ways = {way: root / settings.dictionary.format(source=way[0], target=way[1]) for way in (pair, pair[::-1])}
         looked += ways.values()
         there = next((way for way, path in ways.items() if path.is_file()), None)
         if there is not None:
-            found.append(draw(Lexicon.read(ways[there]), there, settings.dictionary_share, recipe.seed))
+            found.append(split_dictionary(Lexicon.read(ways[there]), there, settings.dictionary_share, recipe.seed))
     if not found:
         places = ", ".join(map(str, looked[:3])) or "none: the recipe has one language"
         raise DataError(f"embeddings.dictionary: no dictionary is there; looked for {places}")
     return found
 
 
-def _learnt(drawn: Drawn) -> Lexicon:
+def _learnt(drawn: DictionarySplit) -> Lexicon:
     """The entries that are learnt from."""
-    kept = drawn.parts == Part.DRAWN
+    kept = drawn.parts == DictionaryPart.TRAIN
     return replace(drawn.lexicon, entries=drawn.lexicon.entries[kept], counts=drawn.lexicon.counts[kept])
 
 

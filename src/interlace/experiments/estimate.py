@@ -27,8 +27,8 @@ from interlace.experiments.recipe import tokenizer_of
 from interlace.models.build import build_model
 from interlace.models.token_embeddings import read_vectors
 from interlace.objectives import Resources
-from interlace.objectives._seq2seq import Seq2SeqObjective
 from interlace.objectives.back_translation import BackTranslation
+from interlace.objectives.common.seq2seq import Seq2SeqObjective
 from interlace.text.lines import must_exist
 from interlace.training.device import resolved
 
@@ -227,7 +227,7 @@ class _Trial:
         """Subwords that an objective writes of a row; one that only reads writes none."""
         if not isinstance(objective, Seq2SeqObjective):
             return 0
-        return int(objective.written(np.array([self._length]))[0])
+        return int(objective.decoder_lengths(np.array([self._length]))[0])
 
     def _update(self, rows: int) -> float:
         """Seconds of one update on random subwords."""
@@ -329,9 +329,9 @@ class Translating:
         self._prepared = replace(
             prepared,
             roles=np.array([vocab.begin, end, vocab.pad, vocab.size], np.int64),
-            never=np.setdiff1d(vocab.special_ids, [end]),
+            banned_ids=np.setdiff1d(vocab.special_ids, [end]),
         )
-        several = (name for name in languages if set(prepared.through) - {name})
+        several = (name for name in languages if set(prepared.intermediate_languages) - {name})
         self._language = next(several, languages[0])  # of which making a batch says that there is no other
         self._length = min(objective.max_length, backbone.traits.max_length or objective.max_length) - 2
         self._backbone = backbone

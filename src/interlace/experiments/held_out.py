@@ -116,7 +116,7 @@ def _written(recipe: Recipe, longest: int) -> Objective | None:
     if recipe.objectives.keys() & {"denoise", "back_translation"}:
         return Denoise(max_length=longest)
     if "mass" in recipe.objectives:
-        return recipe.objective("mass").model_copy(update={"switched": False})
+        return recipe.objective("mass").model_copy(update={"code_switched": False})
     return None
 
 

@@ -23,7 +23,7 @@ from interlace.experiments.recipe import JUDGES
 from interlace.experiments.run_state import claim, finished, hold_to_beginning
 from interlace.models.build import build_model
 from interlace.models.languages import check_fold_language
-from interlace.objectives._lexicon_scores import dictionary_scores
+from interlace.objectives.common.dictionaries import dictionary_scores
 from interlace.training import checkpoint
 from interlace.training.callbacks import (
     CheckpointCallback,

@@ -374,11 +374,13 @@ def _learnt(recipe: Recipe, name: str) -> Iterator[tuple[str, str]]:
                 yield first, second
             if which != "forward":
                 yield second, first
-    elif hasattr(objective, "through"):
+    elif hasattr(objective, "intermediate_languages"):
         alone = [corpus for corpus in corpora if "-" not in corpus]
         read = corpora if recipe.objectives[name].corpora or not alone else alone
         for language in dict.fromkeys(language for corpus in read for language in corpus.split("-")):
-            yield from ((other, language) for other in objective.through or recipe.languages if other != language)
+            yield from (
+                (other, language) for other in objective.intermediate_languages or recipe.languages if other != language
+            )
 
 
 def _corpora(recipe: Recipe, wanted: list[str]) -> list[str]:

@@ -98,11 +98,12 @@ def _stored(recipe: Recipe, aligned: WordAlignments) -> PhraseStore:
     """The phrases in the links of a corpus."""
     rules = (recipe.align.phrases if recipe.align is not None else None) or TableRules()
     for name in recipe.objectives:
-        switching = getattr(recipe.objective(name), "switching", None)
-        if switching is not None and switching.longest > rules.max_phrase_length:
+        code_switching = getattr(recipe.objective(name), "code_switching", None)
+        wanted = 0 if code_switching is None else code_switching.max_phrase_length
+        if wanted > rules.max_phrase_length:
             raise SettingsError(
-                f"objectives.{name}.switching.longest = {switching.longest}, but phrases of at most {rules.max_phrase_length} "
-                f"words are stored; set align.phrases.max_phrase_length = {switching.longest} too"
+                f"objectives.{name}.code_switching.max_phrase_length = {wanted}, but phrases of at most "
+                f"{rules.max_phrase_length} words are stored; set align.phrases.max_phrase_length = {wanted} too"
             )
 
     def build(into: Path) -> None:

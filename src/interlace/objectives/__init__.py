@@ -1,17 +1,17 @@
-"""Registry of objectives: what a model learns from. Batching is numpy, losing is torch.
+"""Registry of pre-training objectives: batches are built in numpy, losses are computed in torch.
 
-The contract is `Objective`. What members are built of, and guests by `--code` may be, is imported from here too:
-`MaskedObjective` and `Masking` choose what is predicted, `encoder_inputs` makes what an encoder reads of laid-out rows
-(`interlace.data.layout`), `Dictionary` is the field of those that need a lexicon, `Preview` is what people are told.
+`Objective` is the contract. Building blocks are in `interlace.objectives.common`: `masking.Masking` selects and masks
+tokens, `seq2seq.Seq2SeqObjective` lays out decoder sequences, `dictionaries.Dictionary` reads bilingual dictionaries,
+`code_switching.CodeSwitching` exchanges phrases.
 
-Legend: B rows of a batch, L subwords of the longest row, N predictions.
+Legend: B sequences of a batch, L tokens of the longest sequence, N predictions.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from pydantic import Field
@@ -21,9 +21,18 @@ from interlace.core.settings import Settings
 from interlace.data import LabeledExamples, Pairs, Sentences
 from interlace.data.layout import MAX_SPECIALS
 from interlace.data.questions import Questions
-from interlace.objectives._preview import Preview, pieces, placed
+from interlace.objectives.common.inputs import (
+    BoolOrAuto,
+    encoder_inputs,
+    language_id,
+    resolve_language_ids,
+    resolve_reset_positions,
+    tokens_by_language,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     import torch
     from numpy.typing import NDArray
     from torch import Tensor, nn
@@ -32,50 +41,51 @@ if TYPE_CHECKING:
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
     from interlace.models.families import Traits
+    from interlace.objectives.common.dictionaries import Dictionaries
 
 __all__ = [
+    "MASK",
     "OBJECTIVES",
     "Batch",
     "BoolOrAuto",
-    "Dictionaries",
-    "Dictionary",
+    "Cells",
+    "Component",
     "Examples",
-    "MaskedObjective",
-    "MaskedText",
-    "Masking",
     "Objective",
     "Prepared",
-    "PreparedMasked",
     "Preview",
     "Resources",
     "Term",
     "encoder_inputs",
     "language_id",
-    "pieces",
-    "placed",
+    "place_texts",
     "resolve_language_ids",
     "resolve_reset_positions",
+    "token_texts",
     "tokens_by_language",
 ]
 
+MASK = "[M]"  # the mask token in previews
+_BLANK = "▁"
+
 Examples = Sentences | Pairs | LabeledExamples | Questions
+Cells = dict[int, dict[int, str]]  # sequence -> column -> text
 
 
 @dataclass
 class Batch:
-    """Arrays of one micro-batch; the loop turns them into tensors of the same names.
+    """Arrays of one micro-batch. The training loop converts them to tensors.
 
-    inputs: what the encoder reads: `input_ids` (B, L) and, only where needed, `attention_mask`, `position_ids`,
+    inputs: the encoder's arguments: `input_ids` (B, L) and, only where needed, `attention_mask`, `position_ids`,
         `token_type_ids` or `langs`, all (B, L).
-    at: (N,) rows and (N,) columns of the predictions.
-    labels: (N,) what is right there.
-    extra: further arrays of an objective's own; `Objective.preview` says for people what is in them.
-    sides: (B, L) 0 and 1 for the two sides of pairs, or None; for people, no model reads it.
-    counts: by loss term, how many predictions its total sums over (known before the forward pass); the same terms in
-        the same order in all batches of a corpus, for processes add them up by place (the loop sees to it).
-    tokens: real subwords in the batch, padding left out.
-    languages: of them, how many are in which language, the same languages in all batches of a corpus; empty where an
-        objective does not tell.
+    at: (N,) sequence and (N,) column of each prediction.
+    labels: (N,) correct token ids.
+    extra: further arrays that the objective's `loss` reads.
+    sides: (B, L) 0 and 1 for the two sides of pairs, or None; only for previews.
+    counts: number of predictions by loss term, known before the forward pass. All batches of a corpus have the same
+        terms in the same order, because processes sum them by position; the loop checks this.
+    tokens: number of tokens without padding.
+    languages: number of tokens by language, with the same keys in all batches of a corpus; empty if unknown.
     """
 
     inputs: dict[str, Any]
@@ -88,7 +98,7 @@ class Batch:
     languages: dict[str, int] = field(default_factory=dict)
 
     def to(self, device: torch.device) -> Batch:
-        """The same batch with tensors on a device in place of arrays."""
+        """Return the batch with tensors on `device` instead of arrays."""
         import torch
 
         def move(array: Any) -> Tensor:
@@ -105,7 +115,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class Term:
-    """A sum of losses over a batch, and its weight beside other terms; never a mean."""
+    """A loss summed (not averaged) over a batch, with its weight relative to other terms."""
 
     total: Tensor
     weight: float = 1.0
@@ -113,11 +123,11 @@ class Term:
 
 @dataclass(frozen=True)
 class Resources:
-    """What an objective may look at once, before training.
+    """Data that an objective may read once, before training.
 
-    frequencies: (vocabulary,) count of each subword in the corpora the objective reads, or None where not counted.
-    lexicons: (source language, target language) -> dictionary, for objectives that need `lexicon`.
-    languages: of the recipe; a vocabulary or a model that training goes on from may know more.
+    frequencies: (vocabulary,) count of each token in the objective's corpora; None unless `needs_frequencies`.
+    lexicons: (source language, target language) -> lexicon, for objectives that need `lexicon`.
+    languages: languages of the recipe; the vocabulary or a pre-trained model may have more.
     """
 
     vocab: Vocab
@@ -130,9 +140,9 @@ class Resources:
 
 @dataclass(frozen=True)
 class Prepared:
-    """Arrays an objective needs while it makes batches; subclassed where one needs more.
+    """Arrays that every batch of an objective needs; objectives subclass it to add their own.
 
-    dictionaries: what was drawn for objectives that need `lexicon`; stored with the run.
+    dictionaries: the dictionary entries of objectives that need `lexicon`; stored with the run.
     """
 
     vocab: Vocab
@@ -140,93 +150,135 @@ class Prepared:
     dictionaries: Dictionaries | None = field(default=None, kw_only=True)
 
 
-class Objective(Settings, ABC):
-    """One way of learning. Subclass, write `batch`, and the default `loss` does cross-entropy at `batch.at`."""
+@dataclass(frozen=True)
+class Preview:
+    """Annotations of a batch for `interlace preview`.
 
-    reads: ClassVar[type] = Sentences
-    streams: ClassVar[bool] = False  # read full rows of running text instead of single sentences
-    architecture: ClassVar[str] = "masked"  # reads both ways; "causal": left to right; "seq2seq": writes too
-    drops_long: ClassVar[bool] = False  # rows beyond max_length are left out of training, and none is cut
-    term: ClassVar[str] = "loss"  # name of the default loss's term
+    lines: name of a line -> sequence -> column -> text below the token in that column.
+    notes: statements about the whole batch.
+    """
+
+    lines: Mapping[str, Cells]
+    notes: Sequence[str] = field(default_factory=list)
+
+
+class Component(Settings):
+    """Settings that several objectives have as a field, such as `Masking`."""
+
+    @property
+    def needs_frequencies(self) -> bool:
+        """Whether token frequencies are read."""
+        return False
+
+    def for_evaluation(self) -> Self:
+        """Return the settings used for held-out perplexity."""
+        return self
+
+
+class Objective(Settings, ABC):
+    """A pre-training objective. Subclasses define `batch`; the default `loss` is cross-entropy at `batch.at`."""
+
+    reads: ClassVar[type] = Sentences  # or Pairs
+    streams: ClassVar[bool] = False  # full sequences of running text instead of single sentences
+    architecture: ClassVar[str] = "masked"  # "masked" (bidirectional), "causal" (left to right) or "seq2seq"
+    drops_long: ClassVar[bool] = False  # examples longer than max_length are dropped, not truncated
+    term: ClassVar[str] = "loss"  # name of the default loss term
     stochastic: ClassVar[bool] = True  # whether a batch depends on the step and the generator
-    batch_uses: ClassVar[int] = 1  # so many of its steps in a row get the same examples
-    needs_frequencies: ClassVar[bool] = False
-    # Beside its pairs: "links", "phrases", "known" (to the phrase table); apart from them: "lexicon", which comes with
-    # a field `dictionary` (see `_lexicons`).
+    batch_uses: ClassVar[int] = 1  # number of consecutive updates that use the same examples
+    # Data required with its pairs: "links", "phrases", "known" (translations from the phrase table); or "lexicon",
+    # together with a field `dictionary: Dictionary`.
     needs: ClassVar[frozenset[str]] = frozenset()
 
-    max_length: int = Field(256, ge=8, description="Longest row in subwords, specials included (XLM: 256).")
+    max_length: int = Field(
+        256, ge=8, description="Maximum sequence length in tokens, special tokens included (XLM: 256)."
+    )
+
+    @property
+    def needs_frequencies(self) -> bool:
+        """Whether `prepare` reads token frequencies, which takes a pass over the corpora."""
+        return any(part.needs_frequencies for part in self._components().values())
 
     def prepare(self, resources: Resources) -> Prepared:
-        """Check what is there and compute what every batch needs."""
+        """Check that the model and the data suit the settings; compute what every batch needs."""
         return Prepared(resources.vocab, resources.traits)
 
-    def modules(self, backbone: Backbone) -> nn.ModuleDict:  # noqa: ARG002 - heads are sized by it
-        """Extra heads: trained and checkpointed with the backbone, dropped at export."""
+    def modules(self, backbone: Backbone) -> nn.ModuleDict:  # noqa: ARG002 - subclasses use it
+        """Return extra heads, which are trained and checkpointed with the backbone and dropped at export."""
         from torch import nn
 
         return nn.ModuleDict()
 
     @abstractmethod
     def batch(self, examples: Any, prepared: Any, step: int, rng: np.random.Generator) -> Batch:
-        """Make a batch: a pure function of its arguments."""
+        """Return a batch: a pure function of its arguments, without torch."""
 
     def loss(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> dict[str, Term]:  # noqa: ARG002
-        """Sum of cross-entropies at `batch.at`, gathered before the vocabulary head."""
+        """Return the summed cross-entropy at `batch.at`."""
         from torch.nn.functional import cross_entropy
 
         states = backbone.encode(batch.inputs)  # (B, L, H)
         logits = backbone.logits(states[batch.at])  # (N, V)
         return {self.term: Term(cross_entropy(logits.float(), batch.labels, reduction="sum"))}
 
-    def notes(self, examples: Any, prepared: Any) -> list[str]:  # noqa: ARG002 - most have nothing to say
-        """What people should know about how it reads these examples, told once before training."""
+    def notes(self, examples: Any, prepared: Any) -> list[str]:  # noqa: ARG002 - subclasses use it
+        """Return remarks on these examples that are logged once before training."""
         return []
 
-    def packed_length(self, vocab: Vocab) -> int | None:  # noqa: ARG002 - most rows are not filled
-        """Subwords of a side of a row that whole sentences, or whole pairs, fill one after another; None: they do not.
+    def packed_length(self, vocab: Vocab) -> int | None:  # noqa: ARG002 - subclasses use it
+        """Return the number of tokens per side that whole sentences or pairs are packed into, or None to not pack.
 
         See `interlace.data.packing`.
         """
         return None
 
     def pair_costs(self, source: NDArray[Any], target: NDArray[Any]) -> NDArray[Any]:
-        """(n,) subwords, padding and specials included, that pairs of sides this long take in a batch.
+        """Return (n,) tokens that pairs with sides of these lengths take in a batch, padding and specials included.
 
-        As one row with both sides; objectives that lay pairs out otherwise say how. Batches are cut by it.
+        The default is one sequence with both sides. Batch sizes are computed from it.
         """
         costs: NDArray[Any] = np.minimum(source + target + MAX_SPECIALS, self.max_length)
         return costs
 
     def sentence_costs(self, lengths: NDArray[Any]) -> NDArray[Any]:
-        """(n,) the same of single sentences of so many subwords."""
+        """Return (n,) tokens that single sentences of these lengths take in a batch."""
         costs: NDArray[Any] = np.minimum(lengths + MAX_SPECIALS, self.max_length)
         return costs
 
-    def for_evaluation(self) -> Objective:
-        """The same objective as held-out perplexity measures it: fixed and comparable between runs."""
-        return self
+    def for_evaluation(self) -> Self:
+        """Return the objective used for held-out perplexity, with settings that are comparable between runs."""
+        return self.model_copy(update={name: part.for_evaluation() for name, part in self._components().items()})
 
     def preview(self, batch: Batch, vocab: Vocab) -> Preview:
-        """What people are told of a batch of numpy arrays: what is asked of the model, below the subword it reads.
-
-        An objective that keeps something in `batch.extra` says here what that means; see `interlace preview`.
-        """
+        """Return annotations of a batch of numpy arrays, by default the predicted tokens."""
         name = "next" if self.architecture == "causal" else "predicts"
-        return Preview({name: placed(*batch.at, pieces(vocab, batch.labels))})
+        return Preview({name: place_texts(*batch.at, token_texts(vocab, batch.labels))})
+
+    def _components(self) -> dict[str, Component]:
+        return {name: value for name, value in self if isinstance(value, Component)}
 
 
 OBJECTIVES: Registry[Objective] = Registry(__name__, "objective", Objective)
 
-# What objectives are built of. It knows the contract above, so it comes after it.
-from interlace.objectives._inputs import (  # noqa: E402
-    BoolOrAuto,
-    encoder_inputs,
-    language_id,
-    resolve_language_ids,
-    resolve_reset_positions,
-    tokens_by_language,
-)
-from interlace.objectives._lexicons import Dictionaries, Dictionary  # noqa: E402
-from interlace.objectives._masked import MaskedObjective, MaskedText, PreparedMasked  # noqa: E402
-from interlace.objectives._masking import Masking  # noqa: E402
+
+def place_texts(rows: Any, columns: Any, texts: Sequence[str]) -> Cells:
+    """Arrange texts by sequence and column; `rows` and `columns` are (n,) arrays."""
+    cells: Cells = {}
+    for row, column, text in zip(rows.tolist(), columns.tolist(), texts, strict=True):
+        cells.setdefault(row, {})[column] = text
+    return cells
+
+
+def token_texts(vocab: Vocab, ids: Any) -> list[str]:
+    """Return tokens for people: without the word-start mark, but with `+` before tokens inside a word."""
+    specials = {int(number) for number in vocab.special_ids}
+    names = vocab.tokens(ids)
+    blanks = any(name.startswith(_BLANK) for name in names)
+    texts = []
+    for number, name in zip(np.asarray(ids).tolist(), names, strict=True):
+        if number == vocab.mask:
+            texts.append(MASK)
+        elif number in specials or not blanks:
+            texts.append(name)
+        else:
+            texts.append(name.removeprefix(_BLANK) if name.startswith(_BLANK) else f"+{name}")
+    return texts

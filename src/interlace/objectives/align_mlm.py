@@ -1,27 +1,32 @@
-"""Masked language modelling that also pulls the embeddings of translations together (ALIGN-MLM, Tang et al. 2022).
+"""Masked language modelling that also aligns the embeddings of dictionary entries (ALIGN-MLM, Tang et al. 2022).
 
 before  <s> the old doctor reads three letters </s> he works in Berlin </s>     dictionary: old/alt, doctor/Arzt
 after   <s> the [M] doctor reads three sea     </s> he works in [M]    </s>     predict: old, letters, Berlin
-        and the rows `old` and `alt`, `doctor` and `Arzt` of the embedding table come closer at every step
+        and the embeddings of `old` and `alt`, `doctor` and `Arzt` are pulled together at every step
 
-The dictionary's part of the loss reads no text: the same pairs stand in every micro-batch of a step.
+The alignment loss reads no text: all micro-batches of a step have the same entries.
 
-Legend: V vocabulary, H width; P pairs, W words, K other words of a step.
+Legend: V vocabulary, H width; n training entries, P entries, W words, K negatives and T tokens of a step.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
-from interlace.objectives import Preview, Term
-from interlace.objectives._alignment_pairs import AlignmentPairs
-from interlace.objectives._with_dictionary import PreparedWithDictionary, WithDictionary
+from interlace.core.ragged import Ragged
+from interlace.core.randomness import Purpose, generator
+from interlace.data.layout import SPECIALS
+from interlace.objectives import BoolOrAuto, Objective, Prepared, Preview, Term
+from interlace.objectives.common.dictionaries import Dictionary, DictionaryPart
+from interlace.objectives.common.masking import Masking
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from torch import Tensor, nn
 
     from interlace.core.randomness import Generator
@@ -29,119 +34,224 @@ if TYPE_CHECKING:
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
     from interlace.objectives import Batch, Resources
+    from interlace.objectives.common.dictionaries import Dictionaries
+    from interlace.objectives.common.masking import PreparedMasked
 
-MOST = 12  # dictionary entries that people are told of
+    _Arrays = dict[str, NDArray[np.int64]]
+
+PREVIEWED = 12  # dictionary entries in a preview
 
 
 @dataclass(frozen=True)
-class PreparedAlignMlm(PreparedWithDictionary):
-    """Adds the dictionary's entries."""
+class PreparedAlignMlm(Prepared):
+    """Adds what `mlm` prepares, and the dictionary entries."""
 
-    entries: AlignmentPairs
+    text: PreparedMasked
+    entries: AlignmentEntries
 
 
-class AlignMlm(WithDictionary):
-    """Predict masked subwords, and bring the embeddings of dictionary entries together.
+class AlignMlm(Objective):
+    """Predict masked tokens, and align the embeddings of dictionary entries.
 
-    Reads: as `mlm`, and a dictionary. Logs: `mlm`, the cross-entropy a prediction, and `align`, the loss an entry.
-    Relations: `mlm` with `alignment_weight` 0; `dict_mlm` shows a dictionary to the model inside its text.
+    Reads: text as `mlm`, and a dictionary.
+    Relations: `mlm` with `alignment_weight` 0; `dict_mlm` shows dictionary entries in the text.
+    Terms: `mlm`, the cross-entropy per prediction, and `align`, the alignment loss per entry.
     """
 
+    streams: ClassVar[bool] = True
     term: ClassVar[str] = "mlm"
+    needs: ClassVar[frozenset[str]] = frozenset({"lexicon"})
 
+    masking: Masking = Field(default_factory=Masking, description="Which tokens are predicted and how they are masked.")
+    language_ids: BoolOrAuto = Field(
+        "auto", description="Feed language ids; 'auto': if the model has embeddings (ALIGN-MLM, G.5: none)."
+    )
+    packed: bool = Field(
+        False, description="Pack whole sentences into each sequence, as in `mlm` (Tang et al. 2022, appendix G.3)."
+    )
+    dictionary: Dictionary = Field(default_factory=Dictionary, description="Dictionaries to learn from.")
     alignment_weight: float = Field(
-        1.0, ge=0, description="Weight of the alignment beside `mlm` (ALIGN-MLM, G.5: 10, from scratch)."
+        1.0, ge=0, description="Weight of `align` relative to `mlm` (ALIGN-MLM, G.5: 10, from scratch)."
     )
     alignment_loss: Literal["cosine", "hinge", "contrastive"] = Field(
         "cosine",
-        description="cosine: 1 - cos of each pair (ALIGN-MLM, section 3). It pushes nothing apart; hinge keeps the "
-        "nearest of `others` a margin away (Lazaridou et al. 2015), contrastive is a softmax over them (InfoNCE).",
+        description="cosine: 1 - cos of each entry (ALIGN-MLM, section 3), which pushes nothing apart; hinge: the "
+        "hardest of `negatives` is a margin farther away (Lazaridou et al. 2015); contrastive: softmax over negatives "
+        "(InfoNCE).",
     )
-    table: Literal["input", "output", "both"] = Field(
-        "input", description="Which embeddings; one and the same where they are tied (ALIGN-MLM's code: input)."
+    embeddings: Literal["input", "output", "both"] = Field(
+        "input", description="Which embeddings to align; tied ones are the same (ALIGN-MLM's code: input)."
     )
-    most_subwords: int = Field(
+    max_subwords: int = Field(
         4,
         ge=1,
-        description="Words of more subwords are left out; of several, the mean of their rows stands for the word. "
-        "1: only words of one (ALIGN-MLM, section 3). Long ones are spelt in letters that all words share.",
+        description="Maximum number of tokens of a word; a word of several is the mean of their embeddings. 1: whole "
+        "words only (ALIGN-MLM, section 3). Longer words consist of pieces that many words share.",
     )
     pairs_per_step: Literal["all"] | int = Field(
-        "all", description="Entries a step takes, drawn without bias; all of them in ALIGN-MLM's code."
+        "all", description="Number of entries per step, drawn uniformly (ALIGN-MLM's code: all)."
     )
-    others: int = Field(256, ge=1, description="Target words a step draws for hinge and contrastive.")
-    margin: float = Field(0.4, gt=0, le=2, description="How much nearer a translation must be (hinge), in cosine.")
-    temperature: float = Field(0.1, gt=0, description="What cosines are divided by in the softmax (contrastive).")
+    negatives: int = Field(256, ge=1, description="Number of target words per step that hinge and contrastive draw.")
+    margin: float = Field(0.4, gt=0, le=2, description="Margin of hinge, in cosine.")
+    temperature: float = Field(0.1, gt=0, description="Temperature of contrastive.")
 
     def model_post_init(self, _context: object) -> None:
-        """A step takes at least one pair."""
+        """Check that a step has at least one entry."""
         if self.pairs_per_step != "all" and self.pairs_per_step < 1:
             message = f"pairs_per_step is 'all' or at least 1, found {self.pairs_per_step}"
             raise ValueError(message)
 
+    def packed_length(self, vocab: Vocab) -> int | None:  # noqa: ARG002
+        """Return the sequence length without special tokens."""
+        return self.max_length - SPECIALS if self.packed else None
+
     def prepare(self, resources: Resources) -> PreparedAlignMlm:
-        """Draw from the dictionaries and spell their entries.
+        """Split and tokenize the dictionaries.
 
         Raises:
-            DataError: there is no dictionary, or none of its entries can be used.
+            DataError: there is no dictionary, or none of its entries is usable.
         """
-        dictionaries = self.dictionary.prepare(resources, "align_mlm", most=self.most_subwords)
+        vocab, seed = resources.vocab, resources.seed
+        dictionaries = self.dictionary.prepare(
+            resources.lexicons, vocab, "align_mlm", seed=seed, max_tokens=self.max_subwords
+        )
         pairs = None if self.pairs_per_step == "all" else self.pairs_per_step
-        others = 0 if self.alignment_loss == "cosine" else self.others
-        entries = AlignmentPairs.of(dictionaries, pairs=pairs, others=others, seed=resources.seed)
-        text = self.for_masking(resources, "align_mlm")
-        return PreparedAlignMlm(resources.vocab, resources.traits, text, entries, dictionaries=dictionaries)
+        negatives = 0 if self.alignment_loss == "cosine" else self.negatives
+        entries = AlignmentEntries.of(dictionaries, pairs=pairs, negatives=negatives, seed=seed)
+        text = self.masking.prepare(resources, "align_mlm", self.language_ids)
+        return PreparedAlignMlm(vocab, resources.traits, text, entries, dictionaries=dictionaries)
 
     def batch(self, examples: Sentences, prepared: PreparedAlignMlm, step: int, rng: Generator) -> Batch:
-        """A batch of `mlm` with the step's entries, which all its micro-batches share."""
-        batch = self.mlm.batch(examples, prepared.text, step, rng)
+        """Mask the text; add the entries of the step, which its micro-batches share."""
+        batch = self.masking.sentences(examples, prepared.text, self.max_length, term=self.term, step=step, rng=rng)
         counts = {**batch.counts, "align": prepared.entries.count}
-        return replace(batch, counts=counts, extra={**batch.extra, **prepared.entries.arrays(step)})
+        return replace(batch, counts=counts, extra=prepared.entries.arrays(step))
 
     def loss(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> dict[str, Term]:
-        """Cross-entropies at the masks, and the alignment loss of the entries."""
-        terms = self.mlm.loss(backbone, heads, batch)
-        losses = [self._alignment(table, batch.extra) for table in self._tables(backbone)]
-        return {**terms, "align": Term(sum(losses[1:], losses[0]) / len(losses), self.alignment_weight)}
+        """Return the cross-entropy of the masked tokens and the alignment loss of the entries."""
+        losses = [self._alignment(weights, batch.extra) for weights in self._aligned_embeddings(backbone)]
+        align = Term(sum(losses[1:], losses[0]) / len(losses), self.alignment_weight)
+        return {**super().loss(backbone, heads, batch), "align": align}
 
     def preview(self, batch: Batch, vocab: Vocab) -> Preview:
-        """Adds the entries that are pulled together, and what they are kept apart from."""
-        return Preview(super().preview(batch, vocab).lines, _pulled(batch, vocab) if "align_ids" in batch.extra else [])
+        """Add the entries and the negatives."""
+        extra = batch.extra
+        words = [vocab.decode(ids).strip() for ids in np.split(extra["align_ids"], extra["align_starts"][1:])]
+        pairs = [f"{words[a]}-{words[b]}" for a, b in zip(extra["align_source"], extra["align_target"], strict=True)]
+        more = f" and {len(pairs) - PREVIEWED} more" if len(pairs) > PREVIEWED else ""
+        notes = [f"aligned: {' '.join(pairs[:PREVIEWED])}{more}"]
+        if len(negatives := extra.get("align_negatives", [])):
+            notes.append(f"negatives: {' '.join(words[word] for word in negatives[:PREVIEWED])}")
+        return Preview(super().preview(batch, vocab).lines, notes)
 
-    def _tables(self, backbone: Backbone) -> list[Tensor]:
-        """The (V, H) tables that are aligned; tied ones are one."""
+    def _aligned_embeddings(self, backbone: Backbone) -> list[Tensor]:
+        """Return the (V, H) embeddings to align; tied ones once."""
         output: Tensor = backbone.model.get_output_embeddings().weight
-        if self.table == "input" or output is backbone.input_embeddings:
+        if self.embeddings == "input" or output is backbone.input_embeddings:
             return [backbone.input_embeddings]
-        return [output] if self.table == "output" else [backbone.input_embeddings, output]
+        return [output] if self.embeddings == "output" else [backbone.input_embeddings, output]
 
-    def _alignment(self, table: Tensor, extra: dict[str, Tensor]) -> Tensor:
-        """The sum over pairs of 1 - cos, or of what the other losses make of cosines."""
+    def _alignment(self, weights: Tensor, extra: dict[str, Tensor]) -> Tensor:
+        """Return the alignment loss summed over entries."""
         import torch
         from torch.nn.functional import cross_entropy, embedding_bag, normalize
 
-        with torch.autocast(table.device.type, enabled=False):  # in bfloat16 a cosine has two digits
-            words = embedding_bag(extra["align_ids"], table, extra["align_starts"], mode="mean").float()
+        with torch.autocast(weights.device.type, enabled=False):  # in bfloat16 a cosine has two digits
+            words = embedding_bag(extra["align_ids"], weights, extra["align_starts"], mode="mean").float()
             words = normalize(words)  # (W, H)
             source = words[extra["align_source"]]
-            near = (source * words[extra["align_target"]]).sum(dim=1)  # (P,)
+            positive = (source * words[extra["align_target"]]).sum(dim=1)  # (P,)
             if self.alignment_loss == "cosine":
-                return (1 - near).sum()
-            far = source @ words[extra["align_others"]].T  # (P, K)
-            far = far.index_put(tuple(extra["align_known"]), far.new_tensor(-torch.inf))
+                return (1 - positive).sum()
+            negative = source @ words[extra["align_negatives"]].T  # (P, K)
+            negative = negative.index_put(tuple(extra["align_known"]), negative.new_tensor(-torch.inf))
             if self.alignment_loss == "hinge":
-                return (self.margin - near + far.amax(dim=1)).clamp(min=0).sum()
-            scores = torch.cat([near[:, None], far], dim=1) / self.temperature
+                return (self.margin - positive + negative.amax(dim=1)).clamp(min=0).sum()
+            scores = torch.cat([positive[:, None], negative], dim=1) / self.temperature
             return cross_entropy(scores, scores.new_zeros(len(scores), dtype=torch.long), reduction="sum")
 
 
-def _pulled(batch: Batch, vocab: Vocab) -> list[str]:
-    """Dictionary entries whose rows of the embedding table come closer, and words they are kept apart from."""
-    extra = batch.extra
-    words = [vocab.decode(ids).strip() for ids in np.split(extra["align_ids"], extra["align_starts"][1:])]
-    pairs = [f"{words[a]}-{words[b]}" for a, b in zip(extra["align_source"], extra["align_target"], strict=True)]
-    more = f" and {len(pairs) - MOST} more" if len(pairs) > MOST else ""
-    notes = [f"pulled together: {' '.join(pairs[:MOST])}{more}"]
-    if len(others := extra.get("align_others", [])):
-        notes.append(f"kept apart from: {' '.join(words[word] for word in others[:MOST])}")
-    return notes
+@dataclass(frozen=True)
+class AlignmentEntries:
+    """The training entries of all dictionaries, and how many of them a step takes.
+
+    words: rows of token ids; source, target: (n,) word indices of each distinct entry.
+    pairs: entries per step, None for all. negatives: K, or 0. seed: of the draws.
+    """
+
+    words: Ragged
+    source: NDArray[np.int64]
+    target: NDArray[np.int64]
+    pairs: int | None
+    negatives: int
+    seed: int
+
+    @classmethod
+    def of(cls, dictionaries: Dictionaries, *, pairs: int | None, negatives: int, seed: int) -> AlignmentEntries:
+        """Collect the training entries."""
+        at = dictionaries.of(DictionaryPart.TRAIN)
+        both = np.unique(np.stack([dictionaries.source[at], dictionaries.target[at]]), axis=1)
+        return cls(dictionaries.words, both[0], both[1], pairs, negatives, seed)
+
+    @property
+    def count(self) -> int:
+        """P."""
+        return len(self.source) if self.pairs is None else min(self.pairs, len(self.source))
+
+    def arrays(self, step: int) -> _Arrays:
+        """Return what the loss reads.
+
+        align_ids, align_starts: (T,) token ids of the step's words, (W,) start of each word.
+        align_source, align_target: (P,) words. align_negatives: (K,) words.
+        align_known: (2, ...) (row, column) of source words and negatives that are translations of each other.
+        """
+        whole = self.count == len(self.source)
+        if whole and not self.negatives:
+            return self._whole
+        rng = generator(Purpose.DICTIONARY, self.seed, step, 1)
+        at = np.arange(self.count) if whole else np.sort(rng.permutation(len(self.source))[: self.count])
+        negatives = rng.permutation(self._targets)[: self.negatives]
+        return self._arrays(self.source[at], self.target[at], negatives)
+
+    @cached_property
+    def _whole(self) -> _Arrays:
+        return self._arrays(self.source, self.target, self.target[:0])
+
+    @cached_property
+    def _targets(self) -> NDArray[np.int64]:
+        """Distinct target words."""
+        return np.unique(self.target)
+
+    @cached_property
+    def _sources_of(self) -> Ragged:
+        """The source words that each word translates."""
+        order = np.argsort(self.target, kind="stable")
+        return Ragged.from_lengths(self.source[order], np.bincount(self.target, minlength=len(self.words)))
+
+    def _arrays(self, source: NDArray[np.int64], target: NDArray[np.int64], negatives: NDArray[np.int64]) -> _Arrays:
+        used, places = np.unique(np.concatenate([source, target, negatives]), return_inverse=True)
+        rows = self.words.take(used)
+        parts = np.split(places.astype(np.int64), np.cumsum([len(source), len(target)]))
+        found = {
+            "align_ids": rows.flat.astype(np.int64),
+            "align_starts": rows.offsets[:-1].copy(),
+            "align_source": parts[0],
+            "align_target": parts[1],
+        }
+        if not len(negatives):
+            return found
+        return found | {"align_negatives": parts[2], "align_known": self._known(source, negatives)}
+
+    def _known(self, source: NDArray[np.int64], negatives: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the (2, ...) rows of `source` and columns of `negatives` that are translations or the same word.
+
+        A word may be a source word of one dictionary and a target word of another.
+        """
+        translated = self._sources_of.take(negatives)
+        wanted = np.concatenate([translated.flat, negatives])
+        columns = np.concatenate([translated.rows(), np.arange(len(negatives))])
+        order = np.argsort(source, kind="stable")
+        first, last = (np.searchsorted(source[order], wanted, side) for side in ("left", "right"))
+        runs = np.cumsum(last - first)
+        index = np.arange(runs[-1] if len(runs) else 0) + np.repeat(last - runs, last - first)
+        return np.stack([order[index], np.repeat(columns, last - first)])

@@ -1,10 +1,10 @@
-"""Causal language modelling over streams of running text (Conneau & Lample 2019, section 3.2).
+"""Causal language modelling on running text (Conneau & Lample 2019, section 3.2).
 
     before  <s> the old doctor reads three letters </s> he works in Berlin </s>
-    after   the same row, read from left to right      predict: the, old, ... letters, </s>, he, works, in, Berlin
+    after   the same sequence, read left to right      predict: the, old, ... letters, </s>, he, works, in, Berlin
 
-Each subword is guessed from those before it alone. The `</s>` between two sentences belongs to the text and is guessed
-too; the one that closes the row belongs to the row and is not.
+Each token is predicted from those before it. The `</s>` between two sentences is part of the text and is predicted;
+the one that closes the sequence is not.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from interlace.data import Sentences
 from interlace.data.layout import sentence_layout
 from interlace.objectives import (
     Batch,
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from torch import nn
 
     from interlace.core.randomness import Generator
+    from interlace.data import Sentences
     from interlace.data.layout import Layout
     from interlace.models.backbone import Backbone
     from interlace.objectives import Resources
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PreparedClm(Prepared):
-    """Adds what may be predicted and whether language ids are fed.
+    """Adds which tokens may be predicted and whether language ids are fed.
 
-    predictable: (vocabulary,) False for specials, but for the end of a sentence where it is predicted.
+    predictable: (vocabulary,) False for special tokens, except the end of a sentence if `predict_ends`.
     """
 
     predictable: NDArray[np.bool_]
@@ -50,13 +50,12 @@ class PreparedClm(Prepared):
 
 
 class Clm(Objective):
-    """Predict each subword from those to its left.
+    """Predict each token from those to its left.
 
-    Reads: one language a batch, full rows of any number of consecutive sentences; nothing is carried from row to row.
-    Relations: `mlm` sees both sides; a backbone may learn by both in turn (XLM starts translation from either).
+    Reads: one language per batch, full sequences of consecutive sentences; no state is carried between sequences.
+    Relations: `mlm` is bidirectional; a backbone may alternate both (XLM initializes translation from either).
     """
 
-    reads = Sentences
     streams = True
     architecture = "causal"
     stochastic = False
@@ -65,30 +64,30 @@ class Clm(Objective):
     context_size: int = Field(
         0,
         ge=0,
-        description="First subwords of a row that are read and not predicted, for want of context (an option of XLM's "
-        "code; its paper, section 3.2, predicts them all).",
+        description="Number of first tokens of a sequence that are read and not predicted (an option of XLM's code; "
+        "its paper, section 3.2, predicts all).",
     )
-    ends: bool = Field(
-        True, description="Predict where a sentence of a stream ends (XLM's code); without it no text would stop."
+    predict_ends: bool = Field(
+        True, description="Predict the sentence ends inside a sequence (XLM's code), so that generation can stop."
     )
-    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': where the model has embeddings.")
+    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': if the model has embeddings.")
 
     def model_post_init(self, _context: Any) -> None:
-        """Some subwords of a full row must be left to predict."""
+        """Check that some tokens of a full sequence are predicted."""
         if self.context_size > self.max_length - 3:
-            message = f"context_size must leave something to predict: at most max_length - 3 = {self.max_length - 3}"
+            message = f"context_size must leave tokens to predict: at most max_length - 3 = {self.max_length - 3}"
             raise ValueError(f"{message}, found {self.context_size}")
 
     def prepare(self, resources: Resources) -> PreparedClm:
-        """What may be predicted."""
+        """Return which tokens may be predicted."""
         predictable = np.ones(resources.vocab.size, np.bool_)
         predictable[resources.vocab.special_ids] = False
-        predictable[resources.vocab.end] = self.ends
+        predictable[resources.vocab.end] = self.predict_ends
         language_ids = resolve_language_ids(self.language_ids, resources.traits, "clm")
         return PreparedClm(resources.vocab, resources.traits, predictable, language_ids)
 
     def batch(self, examples: Sentences, prepared: PreparedClm, step: int, rng: Generator) -> Batch:  # noqa: ARG002
-        """All that is there to predict; nothing is drawn, so `step` and `rng` change nothing."""
+        """Predict every predictable token; nothing is drawn."""
         layout = sentence_layout(examples, prepared.vocab, self.max_length)
         rows, columns = self._predicting(layout, prepared.predictable)
         languages = (examples.language,)
@@ -102,14 +101,14 @@ class Clm(Objective):
         )
 
     def loss(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> dict[str, Term]:  # noqa: ARG002
-        """Sum of cross-entropies of the subwords to the right of `batch.at`, nearly all there are."""
-        from interlace.objectives._smoothed import smoothed_entropy
+        """Return the cross-entropy of the tokens to the right of `batch.at`, in chunks."""
+        from interlace.objectives.common.losses import chunked_cross_entropy
 
         states = backbone.encode(batch.inputs, causal=True)[batch.at]  # (N, H)
-        return {self.term: Term(smoothed_entropy(backbone, states, batch.labels, 0.0)[0])}
+        return {self.term: Term(chunked_cross_entropy(backbone, states, batch.labels)[0])}
 
     def _predicting(self, layout: Layout, predictable: NDArray[np.bool_]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """(N,) rows and columns of the subwords whose right neighbour is predicted."""
+        """Return the (N,) rows and columns of the tokens whose right neighbor is predicted."""
         columns = np.arange(1, layout.ids.shape[1])
         inside = (columns < layout.lengths[:, None] - 1) & (columns > self.context_size)  # (B, L - 1)
         rows, before = np.nonzero(inside & predictable[layout.ids[:, 1:]])

@@ -1,98 +1,291 @@
-"""Denoising auto-encoding: a sentence is written again after its noised self was read (Lample et al. 2018).
+"""Denoising auto-encoding: a sentence is reconstructed from a noised version (Lample et al. 2018).
 
     before  the old doctor reads three letters
     reads   <s> old the doctor [M] letters </s>
     writes  <2en>  the   old     doctor  reads  three    letters
     next    the    old   doctor  reads   three  letters  </s>
 
-It teaches the decoder each language without a single translation, and the encoder to bear mistakes, of which
-back-translation is full (Conneau & Lample 2019, section 5.2).
+It teaches the decoder each language without translations, and makes the encoder robust to the errors of
+back-translation (Conneau & Lample 2019, section 5.2).
+
+Legend: n sentences; T tokens, U noise units (words or tokens) of all sentences; W words of all dictionaries, w of them
+in one language.
 """
 
 from __future__ import annotations
 
-import sys
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field
+import numpy as np
+from pydantic import AfterValidator, Field
 
-from interlace.core.schedules import value_at, values_of
+from interlace.core.ragged import Ragged
+from interlace.core.schedules import Schedule, value_at, values_of, within
+from interlace.core.settings import Settings
 from interlace.data import Sentences
 from interlace.data.layout import SPECIALS, sentence_layout
-from interlace.objectives._lexicons import Dictionary
-from interlace.objectives._masking import Rate
-from interlace.objectives._noise import Noise
-from interlace.objectives._seq2seq import PreparedSeq2Seq, Seq2SeqObjective, written_rows
-from interlace.objectives._word_by_word import WordTable, tables, word_by_word
+from interlace.objectives.common.dictionaries import Dictionary
+from interlace.objectives.common.masking import Rate
+from interlace.objectives.common.seq2seq import PreparedSeq2Seq, Seq2SeqObjective, decoder_layout
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from interlace.core.randomness import Generator
+    from interlace.data.vocab import Vocab
     from interlace.objectives import Batch, Resources
+    from interlace.objectives.common.dictionaries import Dictionaries
+
+_STEP = np.uint64(0x9E3779B97F4A7C15)  # multiplier of Knuth's multiplicative hashing, odd
+
+Distance = Annotated[Schedule, AfterValidator(lambda schedule: within(schedule, 0.0, 1000.0))]
+
+
+class Noise(Settings):
+    """How a sentence is noised; the steps are applied in this order, as in XLM's code."""
+
+    shuffle: Distance = Field(
+        "3",
+        description="Units move by fewer places than this: they are sorted by place + U(0, shuffle); 0: no shuffling "
+        "(XLM: 3). A number or a schedule over steps, as the others.",
+    )
+    drop: Rate = Field("0.1", description="Share of units to drop; one unit always remains (XLM: 0.1).")
+    blank: Rate = Field("0.1", description="Share of units to replace by masks, one for each token (XLM: 0.1).")
+    unit: Literal["word", "subword"] = Field(
+        "word",
+        description="Unit that is moved, dropped and masked: words (Lample et al. 2018) or subwords (XLM's code).",
+    )
+
+    def apply(self, sentences: Sentences, vocab: Vocab, step: int, rng: Generator) -> Sentences:
+        """Return the noised sentences, with words numbered in their new order.
+
+        Raises:
+            DataError: units are masked, and the vocabulary has no mask.
+        """
+        units = NoiseUnits.of(sentences, self.unit)
+        order = units.shuffled(value_at(self.shuffle, step), rng)
+        kept = units.kept(value_at(self.drop, step), rng)
+        rate = value_at(self.blank, step)
+        masked = rng.random(len(units.rows)) < rate
+        order = order[kept[order]]
+        index, lengths = units.gather(order)
+        ids = sentences.ids.flat[index]
+        if rate:
+            ids[np.repeat(masked[order], lengths)] = vocab.mask
+        rows = units.rows[order]
+        tokens = np.bincount(rows, lengths, minlength=len(sentences)).astype(np.int64)
+        numbers = Ragged.from_lengths(order, np.bincount(rows, minlength=len(sentences))).columns()
+        words = np.repeat(numbers, lengths).astype(np.int32)
+        return Sentences(Ragged.from_lengths(ids, tokens), Ragged.from_lengths(words, tokens), sentences.language)
 
 
 @dataclass(frozen=True)
 class PreparedDenoise(PreparedSeq2Seq):
-    """Adds the translations of each language's words; none where no dictionary is asked for."""
+    """Adds the translations of each language's words; empty without a dictionary."""
 
-    translations: dict[str, WordTable]
+    translations: dict[str, WordTranslations]
 
 
 class Denoise(Seq2SeqObjective):
-    """Write a sentence after reading it with words moved, missing and hidden.
+    """Write a sentence after reading it with words moved, dropped and masked.
 
-    Reads: single sentences of one language a batch; with `translated` a dictionary.
-    Relations: `mass` hides one span and writes it alone; `back_translation` reads the model's own translation.
-    Terms: `denoise`. XLM lets its weight fall: `weight = "0:1,100000:0.1,300000:0"`, by iterations of four updates.
+    Reads: sentences of one language per batch; with `translation_rate` also a dictionary.
+    Relations: `mass` masks one span and writes only that; `back_translation` reads the model's own translation.
+    Terms: `denoise`. XLM decays its weight: `weight = "0:1,100000:0.1,300000:0"`, in iterations of four updates.
     """
 
-    reads = Sentences
     term: ClassVar[str] = "denoise"
 
-    noise: Noise = Field(default_factory=Noise, description="What is done to the sentence that is read.")
-    translated: Rate = Field(
+    noise: Noise = Field(default_factory=Noise, description="Noise of the sentence that is read.")
+    translation_rate: Rate = Field(
         "0",
-        description="Share of words that are read as a translation, where the dictionary has one, before the noise; a "
-        "number or a schedule over steps. Translation word by word is what back-translation can begin with (Lample et "
-        "al. 2018).",
+        description="Share of words to replace by a dictionary translation before the noise, a number or a schedule "
+        "over steps. Word-by-word translation can initialize back-translation (Lample et al. 2018).",
     )
-    dictionary: Dictionary = Field(default_factory=Dictionary, description="Which words translate which.")
+    dictionary: Dictionary = Field(default_factory=Dictionary, description="Dictionaries for translation_rate.")
 
     def model_post_init(self, _context: Any) -> None:
-        """A dictionary is of use where words are translated."""
+        """Reject a dictionary that is not used."""
         if not self.needs and self.dictionary != Dictionary():
-            message = "dictionary says which words translate which, and none are translated; set translated too"
+            message = "dictionary is set, but translation_rate is 0; set translation_rate too"
             raise ValueError(message)
 
     @property
     def needs(self) -> frozenset[str]:  # type: ignore[override]
-        """A dictionary, where words are to be translated."""
-        return frozenset({"lexicon"} if any(values_of(self.translated)) else ())
+        """A dictionary, if words are translated."""
+        return frozenset({"lexicon"} if any(values_of(self.translation_rate)) else ())
 
     def prepare(self, resources: Resources) -> PreparedDenoise:
-        """Look dictionaries up, where words are to be translated.
+        """Build the translation tables, if words are translated.
 
         Raises:
-            DataError: words are to be translated, and there is no dictionary, or none of its entries can be used.
+            DataError: words are translated, and there is no dictionary, or none of its entries is usable.
         """
         prepared = super().prepare(resources)
-        shared = {field.name: getattr(prepared, field.name) for field in fields(PreparedSeq2Seq)}
         if not self.needs:
-            return PreparedDenoise(**shared, translations={})
-        dictionaries = self.dictionary.prepare(resources, self.term, most=sys.maxsize)
-        return PreparedDenoise(**{**shared, "dictionaries": dictionaries}, translations=tables(dictionaries))
+            return PreparedDenoise(prepared.vocab, prepared.traits, prepared.language_ids, translations={})
+        vocab = resources.vocab
+        dictionaries = self.dictionary.prepare(resources.lexicons, vocab, self.term, seed=resources.seed)
+        tables = word_translations(dictionaries)
+        return PreparedDenoise(vocab, prepared.traits, prepared.language_ids, tables, dictionaries=dictionaries)
 
     def for_evaluation(self) -> Self:
-        """The same with no word translated."""
-        return super().for_evaluation().model_copy(update={"translated": "0"})
+        """Return the objective without translated words."""
+        return super().for_evaluation().model_copy(update={"translation_rate": "0"})
 
     def batch(self, examples: Sentences, prepared: PreparedDenoise, step: int, rng: Generator) -> Batch:
-        """Read it noised, write it whole."""
+        """Read the noised sentences, write the original ones."""
         vocab, language = prepared.vocab, examples.language
-        writing = written_rows(examples.ids, vocab.target(language), vocab, self.max_length)
-        if (table := prepared.translations.get(language)) and (share := value_at(self.translated, step)):
-            examples = word_by_word(examples, table, share, rng, self.max_length - SPECIALS)
+        decoder = decoder_layout(examples.ids, vocab.target(language), vocab, self.max_length)
+        if (table := prepared.translations.get(language)) and (rate := value_at(self.translation_rate, step)):
+            examples = translate_words(examples, table, rate, rng, self.max_length - SPECIALS)
         noised = self.noise.apply(examples, vocab, step, rng)
-        return self.laid_out(
-            sentence_layout(noised, vocab, self.max_length), (language,), writing, (language,), prepared
-        )
+        layout = sentence_layout(noised, vocab, self.max_length)
+        return self.seq2seq_batch(layout, (language,), decoder, (language,), prepared)
+
+
+@dataclass(frozen=True)
+class NoiseUnits:
+    """Words or tokens of a batch. starts, lengths: (U,) their tokens. rows, places: (U,) sentence and position."""
+
+    starts: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    places: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, sentences: Sentences, unit: str) -> NoiseUnits:
+        """Return the units; a separator inside a stream is a word by itself."""
+        owner, words = sentences.ids.rows(), sentences.words.flat
+        new = np.ones(len(words), np.bool_)
+        if unit == "word":
+            new[1:] = (owner[1:] != owner[:-1]) | (words[1:] != words[:-1]) | (words[1:] < 0)
+        starts = np.flatnonzero(new)
+        rows = owner[starts]
+        counts = np.bincount(rows, minlength=len(sentences))
+        places = np.arange(len(starts)) - np.repeat(np.cumsum(counts) - counts, counts)
+        return cls(starts, np.diff(starts, append=len(words)), rows, places)
+
+    def shuffled(self, distance: float, rng: Generator) -> NDArray[np.int64]:
+        """Return (U,) the units in their new order, sentence by sentence."""
+        scores = self.places + rng.random(len(self.rows)) * distance
+        return np.asarray(np.lexsort((scores, self.rows)), np.int64)
+
+    def kept(self, share: float, rng: Generator) -> NDArray[np.bool_]:
+        """Return (U,) which units remain; of each sentence at least the one with the highest draw."""
+        draws = rng.random(len(self.rows))
+        kept = draws >= share
+        best = np.lexsort((draws, self.rows))[np.diff(self.rows, append=-1) != 0]  # the last of each sentence
+        kept[best] = True
+        return kept
+
+    def gather(self, order: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the token indices of units in this order, and the number of tokens of each unit."""
+        lengths = self.lengths[order]
+        ends = np.cumsum(lengths)
+        total = int(ends[-1]) if len(ends) else 0
+        return np.repeat(self.starts[order] - (ends - lengths), lengths) + np.arange(total), lengths
+
+
+# ---- word-by-word translation ----
+
+
+@dataclass(frozen=True)
+class WordTranslations:
+    """The translations of one language's words.
+
+    words: W rows of int32 token ids.
+    own: (w,) distinct words that have a translation. others: w rows of the words that translate each.
+    """
+
+    words: Ragged
+    own: NDArray[np.int64]
+    others: Ragged
+
+    def find(self, ids: NDArray[np.int32], starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return (U,) the index into `own` of each word of a text, or -1.
+
+        ids: (T,) tokens of the text. starts, lengths: (U,) first token and number of tokens of each word.
+        """
+        keys, order = self._sorted_keys
+        wanted = _hashes(ids, starts, lengths)
+        at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        found = np.where(keys[at] == wanted, order[at], -1)
+        same = found >= 0
+        theirs = self.words.take(self.own[found[same]])
+        same[same] = theirs.lengths == lengths[same]
+        return np.where(same, found, -1)
+
+    @cached_property
+    def _sorted_keys(self) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+        """(w,) ascending hashes of the words, and the index into `own` of each."""
+        rows = self.words.take(self.own)
+        keys = _hashes(rows.flat, rows.offsets[:-1] - rows.offsets[0], rows.lengths)
+        order = np.argsort(keys, kind="stable")
+        return keys[order], order
+
+
+def word_translations(dictionaries: Dictionaries) -> dict[str, WordTranslations]:
+    """Return the translations by language, from the training entries in both directions."""
+    pairs: dict[str, list[NDArray[np.int64]]] = {}
+    for language, _, words in dictionaries.directions():
+        pairs.setdefault(language, []).append(words)
+    tables = {}
+    for language, columns in pairs.items():
+        distinct = np.unique(np.concatenate(columns, axis=1), axis=1)
+        own, counts = np.unique(distinct[0], return_counts=True)
+        tables[language] = WordTranslations(dictionaries.words, own, Ragged.from_lengths(distinct[1], counts))
+    return tables
+
+
+def translate_words(
+    sentences: Sentences, table: WordTranslations, share: float, rng: Generator, max_tokens: int
+) -> Sentences:
+    """Replace a share of the words by a random translation, if the dictionary has one.
+
+    Words keep their order and their numbers. Words are looked up in the form they have inside a line; one that the
+    vocabulary spells differently at the start of a line is kept there. Once a sentence has `max_tokens`, the remaining
+    words are kept, so that nothing is truncated.
+    """
+    ids, units = sentences.ids.flat, NoiseUnits.of(sentences, "word")
+    if not len(ids):
+        return sentences
+    starts, lengths = units.starts, units.lengths
+    known = table.find(ids, starts, lengths)
+    known[rng.random(len(known)) >= share] = -1
+    chosen = np.flatnonzero(known >= 0)
+    nth = (rng.random(len(chosen)) * table.others.lengths[known[chosen]]).astype(np.int64)
+    translation = table.others.flat[table.others.offsets[known[chosen]] + nth]
+    growth = np.zeros(len(starts), np.int64)
+    growth[chosen] = table.words.lengths[translation] - lengths[chosen]
+    fits = _fits(growth, units.rows, max_tokens - sentences.lengths)[chosen]
+    chosen, translation = chosen[fits], translation[fits]
+    both = Ragged.concatenate([Ragged.from_lengths(ids, lengths), table.words.take(translation)])
+    which = np.arange(len(starts))
+    which[chosen] = len(starts) + np.arange(len(chosen))
+    words = both.take(which)
+    per_row = np.bincount(units.rows, words.lengths, minlength=len(sentences)).astype(np.int64)
+    owners = np.repeat(sentences.words.flat[starts], words.lengths)
+    return Sentences(Ragged.from_lengths(words.flat, per_row), Ragged.from_lengths(owners, per_row), sentences.language)
+
+
+def _fits(growth: NDArray[np.int64], rows: NDArray[np.int64], free: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return (U,) whether each sentence has grown by at most its `free` tokens up to each word.
+
+    Later words may fit again after a shorter translation, because every run of words left out would have lengthened
+    the sentence.
+    """
+    grown = np.cumsum(growth)
+    before = np.append(0, grown)[np.searchsorted(rows, np.arange(len(free)))]  # of the sentences before
+    return np.asarray(grown - before[rows] <= free[rows])
+
+
+def _hashes(ids: NDArray[np.int32], starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Return (U,) a polynomial hash of the tokens of each word."""
+    place = np.arange(len(ids)) - np.repeat(starts, lengths)
+    powers = np.cumprod(np.full(int(lengths.max(initial=1)), _STEP, np.uint64))
+    mixed = (ids.astype(np.uint64) + np.uint64(1)) * powers[place]
+    mixed ^= mixed >> np.uint64(29)
+    return np.add.reduceat(mixed, starts) if len(starts) else np.zeros(0, np.uint64)

@@ -1,6 +1,6 @@
-"""Masked language modelling with words of a dictionary in the place of what is predicted or shown.
+"""Masked language modelling in which dictionary translations replace labels or input tokens (DICT-MLM).
 
-Two objectives go by this name. `label` is the one of Chaudhary et al. (2020): the model predicts a translation.
+Two objectives have this name. `label` is the one of Chaudhary et al. (2020): the model predicts a translation.
 
 before  <s> the old doctor reads three letters </s>     dictionary: old/alt, doctor/Arzt
 after   <s> the [M] [M]    reads three sea     </s>     predict: alt, doctor, letters
@@ -10,117 +10,172 @@ after   <s> the [M] [M]    reads three sea     </s>     predict: alt, doctor, le
 before  <s> the old doctor reads three letters </s>
 after   <s> the alt [M]    reads three letters </s>     predict: old, doctor, letters
 
-Half of what `input` chooses and the dictionary does not know stands there as it is and is predicted all the same. Where
-the model has language embeddings, a translation that is shown has that of its own language, as in that code.
-Chaudhary et al. tell the model by a further layer which language is asked for; like ALIGN-MLM (G.4) we leave it out.
+With `input`, chosen words that are not in the dictionary stay visible and are predicted nevertheless. A translation
+that is shown gets the language id of its own language, as in that code. Chaudhary et al. add a layer that tells the
+model the language of the label; like ALIGN-MLM (G.4) we omit it.
 
 Legend: N predictions; n some of them.
 """
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
-from interlace.objectives._inputs import language_id
-from interlace.objectives._translations import translations
-from interlace.objectives._with_dictionary import PreparedWithDictionary, WithDictionary
+from interlace.core.errors import DataError
+from interlace.core.ragged import Ragged
+from interlace.data.layout import SPECIALS
+from interlace.objectives import BoolOrAuto, Objective, Prepared, language_id
+from interlace.objectives.common.dictionaries import Dictionary
+from interlace.objectives.common.masking import Masking
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
-    from interlace.core.ragged import Ragged
     from interlace.core.randomness import Generator
     from interlace.data import Sentences
+    from interlace.data.vocab import Vocab
     from interlace.objectives import Batch, Resources
+    from interlace.objectives.common.dictionaries import Dictionaries
+    from interlace.objectives.common.masking import PreparedMasked
 
 
 @dataclass(frozen=True)
-class PreparedDictMlm(PreparedWithDictionary):
-    """Adds by language, for each subword, the subwords that translate it with their language ids."""
+class PreparedDictMlm(Prepared):
+    """Adds what `mlm` prepares, and by language the translations of each token with their language ids."""
 
+    text: PreparedMasked
     translations: dict[str, Ragged]
 
 
-class DictMlm(WithDictionary):
-    """Predict masked subwords, some of them in another language.
+class DictMlm(Objective):
+    """Predict masked tokens, some of them in another language.
 
-    Reads: as `mlm`, and a dictionary.
-    Relations: `mlm` with `probability` 0 (and in `label` mode where the dictionary knows no word); `align_mlm` uses a
-    dictionary without touching the text.
+    Reads: text as `mlm`, and a dictionary.
+    Relations: `mlm` with `probability` 0 (and in `label` mode if no word is in the dictionary); `align_mlm` uses a
+    dictionary without changing the text.
     """
 
+    streams: ClassVar[bool] = True
     term: ClassVar[str] = "dict_mlm"
+    needs: ClassVar[frozenset[str]] = frozenset({"lexicon"})
 
+    masking: Masking = Field(default_factory=Masking, description="Which tokens are predicted and how they are masked.")
+    language_ids: BoolOrAuto = Field(
+        "auto",
+        description="Feed language ids; 'auto': if the model has embeddings (ALIGN-MLM's DICT-MLM, G.4: on).",
+    )
+    packed: bool = Field(
+        False, description="Pack whole sentences into each sequence, as in `mlm` (Tang et al. 2022, appendix G.3)."
+    )
+    dictionary: Dictionary = Field(default_factory=Dictionary, description="Dictionaries to learn from.")
     mode: Literal["label", "input"] = Field(
         "label",
-        description="label: predict a translation (Chaudhary et al. 2020; the words of ALIGN-MLM, G.4); input: show "
-        "one, unmasked, and predict the word itself (ALIGN-MLM's code).",
+        description="label: predict a translation (Chaudhary et al. 2020; ALIGN-MLM, G.4, in words); input: show a "
+        "translation, unmasked, and predict the word itself (ALIGN-MLM's code).",
     )
     probability: float = Field(
-        0.5, ge=0, le=1, description="Share of the chosen positions that the dictionary takes (DICT-MLM-50: 0.5)."
+        0.5, ge=0, le=1, description="Share of the chosen tokens looked up in the dictionary (DICT-MLM-50: 0.5)."
     )
     whole_words: bool = Field(
-        True, description="Only subwords that are a word by themselves; false: any that is spelt so (ALIGN-MLM's code)."
+        True,
+        description="Look up only tokens that are whole words; false: any token of that form (ALIGN-MLM's code).",
     )
-    several: Literal["drop", "first"] = Field(
-        "drop", description="Translations of several subwords: left out, or their first subword stands for them."
+    multi_subword: Literal["drop", "first"] = Field(
+        "drop", description="Translations of several tokens: dropped, or replaced by their first token."
     )
+
+    def packed_length(self, vocab: Vocab) -> int | None:  # noqa: ARG002
+        """Return the sequence length without special tokens."""
+        return self.max_length - SPECIALS if self.packed else None
 
     def prepare(self, resources: Resources) -> PreparedDictMlm:
-        """Draw from the dictionaries and make a table of translations for every language they hold.
+        """Split the dictionaries and build a table of translations for each language.
 
         Raises:
-            DataError: there is no dictionary, or none of its entries can be used.
-            SettingsError: words of a language would be shown for which the model has no embedding.
+            DataError: there is no dictionary, or none of its entries is usable.
+            SettingsError: translations are shown in a language for which the model has no embedding.
         """
-        most = 1 if self.several == "drop" else sys.maxsize
-        dictionaries = self.dictionary.prepare(resources, "dict_mlm", most=most)
-        text = self.for_masking(resources, "dict_mlm")
-        told = text.language_ids and self.mode == "input"
-        named = {language for one in dictionaries.drawn for language in one.languages}
-        numbers = {language: language_id(resources.traits, language) if told else 0 for language in sorted(named)}
-        tables = translations(dictionaries, resources.vocab.size, "dict_mlm", numbers)
+        dictionaries = self.dictionary.prepare(
+            resources.lexicons,
+            resources.vocab,
+            "dict_mlm",
+            seed=resources.seed,
+            max_tokens=1 if self.multi_subword == "drop" else None,
+        )
+        text = self.masking.prepare(resources, "dict_mlm", self.language_ids)
+        shown = text.language_ids and self.mode == "input"
+        languages = {language for split in dictionaries.splits for language in split.languages}
+        ids = {language: language_id(resources.traits, language) if shown else 0 for language in sorted(languages)}
+        tables = translation_tables(dictionaries, resources.vocab.size, ids)
         return PreparedDictMlm(resources.vocab, resources.traits, text, tables, dictionaries=dictionaries)
 
     def batch(self, examples: Sentences, prepared: PreparedDictMlm, step: int, rng: Generator) -> Batch:
-        """A batch of `mlm`, in which a share of the predictions is translated."""
-        batch = self.mlm.batch(examples, prepared.text, step, rng)
-        batch = replace(batch, counts={self.term: len(batch.labels)})
+        """Mask the text as `mlm`, then translate a share of the predictions."""
+        batch = self.masking.sentences(examples, prepared.text, self.max_length, term=self.term, step=step, rng=rng)
         table = prepared.translations.get(examples.language)
         if table is None:
             return batch
-        taken = np.flatnonzero(rng.random(len(batch.labels), dtype=np.float32) < self.probability)
-        words = taken
+        chosen = np.flatnonzero(rng.random(len(batch.labels), dtype=np.float32) < self.probability)
+        words = chosen
         if self.whole_words:
-            words = taken[_stands_alone(examples, batch.at[0][taken], batch.at[1][taken])]
-        known, drawn = _drawn(batch.labels[words], table, rng)
+            words = chosen[_is_whole_word(examples, batch.at[0][chosen], batch.at[1][chosen])]
+        known, drawn = _draw(batch.labels[words], table, rng)
         if self.mode == "label":
-            return _asked(batch, words[known], drawn)
-        return _shown(batch, taken, words[known], drawn, prepared.traits.language_input)
+            return _translate_labels(batch, words[known], drawn)
+        return _translate_inputs(batch, chosen, words[known], drawn, prepared.traits.language_input)
 
 
-def _asked(batch: Batch, at: NDArray[np.int64], drawn: NDArray[np.int64]) -> Batch:
-    """The batch with translations as the labels of the predictions `at`."""
+def translation_tables(dictionaries: Dictionaries, size: int, language_ids: Mapping[str, int]) -> dict[str, Ragged]:
+    """Return by language, for each of the `size` token ids, rows of (translation, its language id).
+
+    Entries are read in both directions. Words of several tokens have no row; of a translation of several tokens the
+    first is used. A token that translates a word in two languages has the language of the first dictionary.
+
+    Raises:
+        DataError: every training word has several tokens.
+    """
+    found: dict[str, list[NDArray[np.int64]]] = {}
+    for language, other, (source, target) in dictionaries.directions():
+        words = dictionaries.words
+        single = words.lengths[source] == 1
+        pair = np.stack([words.values[words.offsets[side[single]]] for side in (source, target)]).astype(np.int64)
+        pair = pair[:, pair[0] != pair[1]]
+        found.setdefault(language, []).append(np.concatenate([pair, np.full((1, pair.shape[1]), language_ids[other])]))
+    tables = {language: _table(np.concatenate(columns, axis=1), size) for language, columns in found.items()}
+    tables = {language: table for language, table in tables.items() if len(table.values)}
+    if not tables:
+        raise DataError(f"dict_mlm: no word of its dictionary is a single token: {'; '.join(dictionaries.notes)}")
+    return tables
+
+
+def _table(columns: NDArray[np.int64], size: int) -> Ragged:
+    distinct, first = np.unique(columns[:2], axis=1, return_index=True)
+    return Ragged.from_lengths(columns[1:, first].T, np.bincount(distinct[0], minlength=size))
+
+
+def _translate_labels(batch: Batch, at: NDArray[np.int64], drawn: NDArray[np.int64]) -> Batch:
+    """Replace the labels of the predictions `at` by translations."""
     labels = batch.labels.copy()
     labels[at] = drawn[:, 0]
     return replace(batch, labels=labels)
 
 
-def _shown(
-    batch: Batch, taken: NDArray[np.int64], at: NDArray[np.int64], drawn: NDArray[np.int64], language_input: str | None
+def _translate_inputs(
+    batch: Batch, chosen: NDArray[np.int64], at: NDArray[np.int64], drawn: NDArray[np.int64], language_input: str | None
 ) -> Batch:
-    """The batch with the words themselves shown at the predictions `taken`, and translations at those of them in `at`.
+    """Show the words themselves at the predictions `chosen`, and translations at those of them in `at`.
 
-    language_input: the input that says of which language a subword is; changed where it is fed.
+    language_input: name of the language id input, which gets the translations' languages if it is fed.
     """
     rows, columns = batch.at
     ids = batch.inputs["input_ids"].copy()
-    ids[rows[taken], columns[taken]] = batch.labels[taken]
+    ids[rows[chosen], columns[chosen]] = batch.labels[chosen]
     ids[rows[at], columns[at]] = drawn[:, 0]
     inputs = {**batch.inputs, "input_ids": ids}
     if language_input in inputs:
@@ -130,16 +185,16 @@ def _shown(
     return replace(batch, inputs=inputs)
 
 
-def _drawn(words: NDArray[np.int64], table: Ragged, rng: Generator) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """Which subwords have a translation, and (n, 2) one of each of theirs, all alike likely, with its language."""
-    starts, known = table.offsets[words], table.offsets[words + 1] - table.offsets[words]
-    nth = (rng.random(len(words)) * known).astype(np.int64)
-    has = known > 0
-    return has, table.values[(starts + nth)[has]]
+def _draw(tokens: NDArray[np.int64], table: Ragged, rng: Generator) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """Return which tokens have a translation, and (n, 2) a random translation of each with its language id."""
+    starts, counts = table.offsets[tokens], table.offsets[tokens + 1] - table.offsets[tokens]
+    nth = (rng.random(len(tokens)) * counts).astype(np.int64)
+    known = counts > 0
+    return known, table.values[(starts + nth)[known]]
 
 
-def _stands_alone(examples: Sentences, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Whether the subword in each place of `single`'s layout is the only one of its word."""
+def _is_whole_word(examples: Sentences, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return whether the token at each place of `sentence_layout` is the only one of its word."""
     words = examples.words
     first, last = words.offsets[rows] - words.offsets[0], words.offsets[rows + 1] - words.offsets[0] - 1
     at = first + columns - 1

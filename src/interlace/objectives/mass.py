@@ -1,15 +1,17 @@
-"""Masked sequence to sequence pre-training (MASS, Song et al. 2019): a hidden fragment is written from the rest.
+"""Masked sequence-to-sequence pre-training (MASS, Song et al. 2019): write a masked fragment of a sentence.
 
     before  the old doctor reads three letters
     reads   <s> the [M] [M] [M] three letters </s>
     writes  <2en>  old     doctor
     next    old    doctor  reads
 
-With `switched = true` the rest is code-switched, which ALM's authors name as future work (Yang et al. 2020): some of
-its phrases stand in the other language, and the fragment is the original sentence's.
+With `code_switched = true` the rest of the sentence is code-switched, which ALM's authors name as future work (Yang et
+al. 2020): some of its phrases are in the other language, and the fragment is the original sentence's.
 
     before  the old doctor reads three letters    der alte Arzt liest drei Briefe
     reads   <s> the [M] [M] [M] drei Briefe </s>
+
+Legend: B sequences; T tokens of the longest decoder input (of all sequences, for code-switched ones).
 """
 
 from __future__ import annotations
@@ -20,15 +22,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
 from interlace.data.layout import SPECIALS, sentence_layout
-from interlace.objectives import Masking
-from interlace.objectives._fragments import spans, within, written_fragments
-from interlace.objectives._mass_switched import switched_fragments
-from interlace.objectives._seq2seq import PreparedSeq2Seq, Seq2SeqObjective
-from interlace.objectives._switching import Switching
-from interlace.objectives._switching_forms import Forms
+from interlace.objectives.common.code_switching import CodeSwitching, SwitchCandidates, switch_phrases
+from interlace.objectives.common.masking import Masking
+from interlace.objectives.common.seq2seq import DecoderLayout, PreparedSeq2Seq, Seq2SeqObjective
+from interlace.objectives.common.switched_tokens import SwitchedTokens, WordForms, switched_tokens
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,22 +37,23 @@ if TYPE_CHECKING:
     from interlace.core.randomness import Generator
     from interlace.data.vocab import Vocab
     from interlace.objectives import Batch, Resources
-    from interlace.objectives._fragments import Span
-    from interlace.objectives._seq2seq import Writing
+    from interlace.objectives.common.code_switching import SwitchedSentences
+
+    Span = tuple[NDArray[np.int64], NDArray[np.int64]]  # (B,) start, (B,) stop
 
 
 @dataclass(frozen=True)
 class PreparedMass(PreparedSeq2Seq):
-    """Adds the forms of words that are moved; None where nothing is switched."""
+    """Adds the forms of moved words; None without code-switching."""
 
-    forms: Forms | None
+    forms: WordForms | None
 
 
 class Mass(Seq2SeqObjective):
-    """Write the fragment of a sentence that was hidden.
+    """Write the masked fragment of a sentence.
 
-    Reads: single sentences; switched, pairs with phrases.
-    Relations: `mlm` guesses what is hidden from its place alone; `denoise` writes the whole sentence.
+    Reads: single sentences; with `code_switched` pairs with phrases.
+    Relations: `mlm` predicts masked tokens in the encoder; `denoise` writes the whole sentence.
     Terms: `mass`.
     """
 
@@ -62,89 +64,249 @@ class Mass(Seq2SeqObjective):
         0.4,
         ge=0,
         le=1,
-        description="Share of fragments that begin or end their sentence, evenly; the others start anywhere (MASS's "
-        "code: 0.4; its paper, section 3.1, says random).",
+        description="Share of fragments at the beginning or end of their sentence, half each; others start anywhere "
+        "(MASS's code: 0.4; its paper, section 3.1, says random).",
     )
     mask_share: float = Field(
         0.8, ge=0, le=1, description="Share of the fragment that the encoder sees as the mask (MASS, section 4.1: 0.8)."
     )
-    random_share: float = Field(0.1, ge=0, le=1, description="Share seen as a random subword (MASS, section 4.1: 0.1).")
+    random_share: float = Field(0.1, ge=0, le=1, description="Share seen as a random token (MASS, section 4.1: 0.1).")
     decoder: Literal["placed", "fragment", "masked"] = Field(
         "placed",
-        description="What the decoder reads: the fragment at its own places (MASS, section 4.1), the same as if its "
-        "sentence began there, or masks before it too (figure 1). modernbert knows distances alone, to which the first "
-        "two are one.",
+        description="Decoder input: the fragment at its positions in the sentence (MASS, section 4.1), the fragment at "
+        "positions from 0, or masks before the fragment (figure 1). The first two are the same for modernbert, which "
+        "has only relative positions.",
     )
-    switched: bool = Field(False, description="Exchange phrases of what is read for their translations (as `alm`).")
-    switching: Switching = Field(default_factory=Switching, description="Which ones and how many, where switched.")
+    code_switched: bool = Field(False, description="Exchange phrases of what is read for their translations, as `alm`.")
+    code_switching: CodeSwitching = Field(
+        default_factory=CodeSwitching, description="Which phrases are exchanged, and how many."
+    )
 
     @property
     def reads(self) -> type:  # type: ignore[override]
         """Single sentences, or pairs."""
-        return Pairs if self.switched else Sentences
+        return Pairs if self.code_switched else Sentences
 
     @property
     def needs(self) -> frozenset[str]:  # type: ignore[override]
-        """Phrases, where switched; the whole table only where its translations are chosen."""
-        if not self.switched:
+        """Phrases for code-switching; the phrase table's translations only if they are used."""
+        if not self.code_switched:
             return frozenset()
-        return frozenset({"phrases", "known"} if self.switching.target_choice == "table_argmax" else {"phrases"})
+        table = self.code_switching.target_choice == "table_argmax"
+        return frozenset({"phrases", "known"} if table else {"phrases"})
 
     def model_post_init(self, _context: Any) -> None:
-        """The two shares must leave a share that stays as it is; nothing is said of phrases where none are moved."""
+        """Check the two shares; reject code-switching settings that are not used."""
         self._masking()
-        if not self.switched and self.switching != Switching():
-            message = "switching says which phrases are exchanged, and none are; set switched = true too"
+        if not self.code_switched and self.code_switching != CodeSwitching():
+            message = "code_switching is set, but code_switched is false; set code_switched = true too"
             raise ValueError(message)
 
-    def written(self, read: NDArray[Any]) -> NDArray[Any]:
-        """The fragment, and what may stand before it."""
+    def decoder_lengths(self, read: NDArray[Any]) -> NDArray[Any]:
+        """Return (n,) the length of the fragment, and of masks before it."""
         return read if self.decoder == "masked" else np.minimum(read, np.ceil(self.share * read).astype(np.int64) + 1)
 
     def prepare(self, resources: Resources) -> PreparedMass:
-        """The forms of words, where some are moved."""
+        """Add the word forms for code-switching."""
         prepared = super().prepare(resources)
-        forms = Forms(resources.vocab) if self.switched else None
+        forms = WordForms(resources.vocab) if self.code_switched else None
         return PreparedMass(prepared.vocab, prepared.traits, prepared.language_ids, forms)
 
     def batch(self, examples: Sentences | Pairs, prepared: PreparedMass, step: int, rng: Generator) -> Batch:  # noqa: ARG002
-        """Hide a fragment of every row.
+        """Mask a fragment of every sentence.
 
         Raises:
-            DataError: phrases are to be exchanged, and the pairs have none.
+            DataError: phrases are exchanged, and the pairs have none.
         """
         if isinstance(examples, Pairs):
-            return self._switched(examples, prepared, prepared.forms or Forms(prepared.vocab), rng)
+            return self._switched_batch(examples, prepared, prepared.forms or WordForms(prepared.vocab), rng)
         vocab, language = prepared.vocab, examples.language
-        span = spans(examples.lengths, self.share, self.at_edge, rng)
-        read = self._hidden(examples, within(examples.ids, *span), prepared, rng)
+        span = draw_spans(examples.lengths, self.share, self.at_edge, rng)
+        read = self._mask(examples, within(examples.ids, *span), vocab, rng)
         targets = np.full(len(examples), vocab.target(language))
-        writing = self._writing(examples.ids, span, targets, vocab)
-        return self.laid_out(sentence_layout(read, vocab, self.max_length), (language,), writing, (language,), prepared)
+        decoder = self._decoder_layout(examples.ids, span, targets, vocab)
+        layout = sentence_layout(read, vocab, self.max_length)
+        return self.seq2seq_batch(layout, (language,), decoder, (language,), prepared)
 
-    def _switched(self, pairs: Pairs, prepared: PreparedMass, forms: Forms, rng: Generator) -> Batch:
-        """The same, of switched rows whose fragment is that of the sentence they were made from."""
-        room = self.max_length - SPECIALS
-        found = switched_fragments(pairs, self.switching, self.share, self.at_edge, forms, rng, room)
-        rows = replace(found.rows, sentences=self._hidden(found.rows.sentences, found.hidden, prepared, rng))
+    def _switched_batch(self, pairs: Pairs, prepared: PreparedMass, forms: WordForms, rng: Generator) -> Batch:
+        """Do the same with code-switched sentences; the fragment is the matrix sentence's."""
+        vocab, max_tokens = prepared.vocab, self.max_length - SPECIALS
+        found = switched_fragments(pairs, self.code_switching, self.share, self.at_edge, forms, rng, max_tokens)
+        read = replace(found.tokens, sentences=self._mask(found.tokens.sentences, found.masked, vocab, rng))
         languages = (pairs.source.language, pairs.target.language)
-        vocab = prepared.vocab
         targets = np.array([vocab.target(language) for language in languages])[found.matrix]
-        writing = replace(self._writing(found.original, found.span, targets, vocab), sides=found.matrix)
-        return self.laid_out(rows.laid_out(vocab, self.max_length), languages, writing, languages, prepared)
+        decoder = replace(self._decoder_layout(found.original, found.span, targets, vocab), sides=found.matrix)
+        return self.seq2seq_batch(read.layout(vocab, self.max_length), languages, decoder, languages, prepared)
 
-    def _writing(self, ids: Ragged, span: Span, targets: NDArray[np.int64], vocab: Vocab) -> Writing:
-        return written_fragments(
-            ids, span, targets, vocab, masked=self.decoder == "masked", placed=self.decoder == "placed"
-        )
+    def _decoder_layout(self, ids: Ragged, span: Span, targets: NDArray[np.int64], vocab: Vocab) -> DecoderLayout:
+        masked, placed = self.decoder == "masked", self.decoder == "placed"
+        return fragment_layout(ids, span, targets, vocab, masked=masked, placed=placed)
 
-    def _hidden(
-        self, sentences: Sentences, hidden: NDArray[np.bool_], prepared: PreparedMass, rng: Generator
-    ) -> Sentences:
-        """The sentences as the encoder sees them."""
+    def _mask(self, sentences: Sentences, masked: NDArray[np.bool_], vocab: Vocab, rng: Generator) -> Sentences:
+        """Return the sentences as the encoder sees them."""
         ids = sentences.ids.flat.copy()
-        ids[hidden] = self._masking().shown(ids[hidden].astype(np.int64), prepared.vocab, rng)
+        ids[masked] = self._masking().corrupt(ids[masked].astype(np.int64), vocab, rng)
         return replace(sentences, ids=Ragged(ids, sentences.ids.offsets - sentences.ids.offsets[0]))
 
     def _masking(self) -> Masking:
         return Masking(mask_share=self.mask_share, random_share=self.random_share)
+
+
+def draw_spans(lengths: NDArray[Any], share: float, at_edge: float, rng: Generator) -> Span:
+    """Draw a fragment of each row: `share` of its length, at least one token of a row that has any.
+
+    at_edge: share of rows whose fragment begins or ends the row, half each; the others start anywhere.
+    """
+    sizes = np.minimum(np.maximum(np.rint(share * lengths), 1), lengths).astype(np.int64)
+    edge, anywhere = rng.random(len(lengths)), rng.random(len(lengths))
+    latest = lengths - sizes
+    starts = np.floor(anywhere * (latest + 1)).astype(np.int64)
+    starts = np.where(edge < at_edge, np.where(edge < at_edge / 2, 0, latest), starts).astype(np.int64)
+    return starts, starts + sizes
+
+
+def within(rows: Ragged, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return (total,) whether each value is between the start and the stop of its row."""
+    columns = rows.columns()
+    return np.asarray((columns >= np.repeat(starts, rows.lengths)) & (columns < np.repeat(stops, rows.lengths)))
+
+
+def fragment_layout(
+    ids: Ragged, span: Span, targets: NDArray[np.int64], vocab: Vocab, *, masked: bool, placed: bool
+) -> DecoderLayout:
+    """Return the decoder input that predicts the fragment: `[target] x_u .. x_(v-1)`.
+
+    If the fragment ends its sentence, the end is predicted too.
+
+    Args:
+        ids: whole rows.
+        span: (B,) start and (B,) stop of each fragment.
+        targets: (B,) target language token of each row.
+        vocab: its mask and padding are used.
+        masked: put a mask for every token before the fragment, so that tokens have their own positions (Song et al.
+            2019, figure 1); tokens after the fragment affect no prediction and are omitted.
+        placed: set the position of the fragment instead of masks (section 4.1).
+    """
+    starts, stops = span
+    stops = stops + ((stops == ids.lengths) & (starts < stops))  # include the end
+    before = starts if masked else np.zeros_like(starts)
+    ends = before + stops - starts
+    lengths = np.maximum(ends, 1)
+    read = np.full((len(ids), int(lengths.max(initial=1))), vocab.pad, np.int64)
+    columns = np.arange(read.shape[1])
+    if masked:
+        read[columns < lengths[:, None]] = vocab.mask
+    read[:, 0] = targets
+    ended = Ragged.from_lengths(np.insert(ids.flat, ids.offsets[1:] - ids.offsets[0], vocab.end), ids.lengths + 1)
+    labels = ended.flat[within(ended, starts, stops)].astype(np.int64)
+    rows, places = np.nonzero((columns >= before[:, None]) & (columns < ends[:, None]))
+    inner = places + 1 < ends[rows]  # the last token is predicted, not read
+    read[rows[inner], places[inner] + 1] = labels[inner]
+    first = starts.astype(np.int64) if placed else None
+    return DecoderLayout(read, lengths, (rows, places), labels, np.zeros(len(ids), np.int8), first)
+
+
+# ---- fragments of code-switched sentences ----
+
+
+@dataclass(frozen=True)
+class SwitchedFragments:
+    """Switched sentences and what is masked in them.
+
+    tokens: n switched rows. masked: (T,) which of their tokens belong to the fragment.
+    matrix: (n,) side of the matrix sentence. original: n rows, the tokens of the matrix sentence.
+    span: (n,) start and (n,) stop of the fragment in `original`.
+    """
+
+    tokens: SwitchedTokens
+    masked: NDArray[np.bool_]
+    matrix: NDArray[np.int8]
+    original: Ragged
+    span: Span
+
+
+def switched_fragments(
+    pairs: Pairs,
+    settings: CodeSwitching,
+    share: float,
+    at_edge: float,
+    forms: WordForms,
+    rng: Generator,
+    max_tokens: int,
+) -> SwitchedFragments:
+    """Switch every pair, and draw a fragment of whole words of each matrix sentence.
+
+    A fragment that would split a replaced phrase includes all of it, because its words have no positions of their own
+    in the switched sentence. A sentence that would exceed `max_tokens` is not switched: truncation could remove its
+    fragment.
+
+    Raises:
+        DataError: the pairs have no phrases.
+    """
+    if pairs.phrases is None or (settings.target_choice == "table_argmax" and pairs.known is None):
+        raise DataError("mass: code_switched = true, but the pairs have no phrases; train from a recipe")
+    switched = switch_phrases(SwitchCandidates.of(pairs, forms.inside, forms.texts), settings, rng)
+    span = _whole_phrases(draw_spans(switched.words, share, at_edge, rng), switched)
+    tokens = switched_tokens(pairs, switched, forms)
+    places = np.where(switched.matrix == 1, len(pairs), 0) + np.arange(len(pairs))
+    original, words = (
+        Ragged.concatenate([getattr(side, column) for side in (pairs.source, pairs.target)]).take(places)
+        for column in ("ids", "words")
+    )
+    masked = _in_fragment(tokens.sentences.words, switched, span)
+    starts, stops = (_tokens_before(words, end) for end in span)
+    plain = SwitchedTokens(
+        Sentences(original, words, pairs.source.language), np.repeat(switched.matrix, original.lengths)
+    )
+    if not (fits := tokens.sentences.lengths <= max_tokens).all():
+        tokens, masked = _choose(fits, (tokens, masked), (plain, within(original, starts, stops)))
+    return SwitchedFragments(tokens, masked, switched.matrix, original, (starts, stops))
+
+
+def _choose(
+    first: NDArray[np.bool_],
+    one: tuple[SwitchedTokens, NDArray[np.bool_]],
+    other: tuple[SwitchedTokens, NDArray[np.bool_]],
+) -> tuple[SwitchedTokens, NDArray[np.bool_]]:
+    """Take rows and their masks from `one` where `first` is true, else from `other`."""
+    which = np.arange(len(first)) + np.where(first, 0, len(first))
+    texts = [tokens.sentences for tokens, _ in (one, other)]
+    ids, words = (Ragged.concatenate([getattr(text, name) for text in texts]).take(which) for name in ("ids", "words"))
+    offsets = Ragged.concatenate([text.ids for text in texts]).offsets
+    sides, masked = (
+        Ragged(np.concatenate(columns), offsets).take(which).values
+        for columns in ((one[0].sides, other[0].sides), (one[1], other[1]))
+    )
+    return SwitchedTokens(Sentences(ids, words, texts[0].language), sides), masked
+
+
+def _whole_phrases(span: Span, switched: SwitchedSentences) -> Span:
+    """Extend spans of words to the replaced phrases that they would split."""
+    inserted = switched.inserted
+    owner, (start, stop) = switched.places.rows()[inserted], switched.places.flat[inserted].T
+    starts, stops = (end.copy() for end in span)
+    split = (start < starts[owner]) & (starts[owner] < stop)  # at most one per row: phrases do not overlap
+    starts[owner[split]] = start[split]
+    split = (start < stops[owner]) & (stops[owner] < stop)
+    stops[owner[split]] = stop[split]
+    return starts, stops
+
+
+def _in_fragment(words: Ragged, switched: SwitchedSentences, span: Span) -> NDArray[np.bool_]:
+    """Return (T,) whether each token replaces or is a word of the span. words: of the tokens of switched rows."""
+    owner = switched.pieces.rows()
+    sizes = (switched.pieces.flat[:, 3] - switched.pieces.flat[:, 2]).astype(np.int64)
+    before = np.cumsum(sizes) - sizes
+    first = before - np.append(before, 0)[switched.pieces.offsets[:-1] - switched.pieces.offsets[0]][owner]
+    width = int(max(words.flat.max(initial=0), first.max(initial=0))) + 1
+    piece = np.searchsorted(owner * width + first, words.rows() * width + words.flat, side="right") - 1
+    moved = np.where(switched.inserted[piece], 0, words.flat - first[piece])
+    place = switched.places.flat[piece, 0] + moved
+    starts, stops = span
+    return np.asarray((place >= starts[words.rows()]) & (place < stops[words.rows()]), np.bool_)
+
+
+def _tokens_before(words: Ragged, end: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return (n,) the number of tokens of words below `end` in each row."""
+    rows = words.rows()
+    return np.bincount(rows[words.flat < end[rows]], minlength=len(words))

@@ -1,4 +1,4 @@
-"""Masked language modelling over streams of running text (Devlin et al. 2019; Conneau & Lample 2019, section 3.3).
+"""Masked language modelling on running text (Devlin et al. 2019; Conneau & Lample 2019, section 3.3).
 
 before  <s> the old doctor reads three letters </s> he works in Berlin </s>
 after   <s> the [M] doctor reads three sea     </s> he works in [M]    </s>      predict: old, letters, Berlin
@@ -8,32 +8,47 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from interlace.data.layout import sentence_layout
-from interlace.objectives import MaskedText, encoder_inputs
+from pydantic import Field
+
+from interlace.data.layout import SPECIALS
+from interlace.objectives import BoolOrAuto, Objective
+from interlace.objectives.common.masking import Masking
 
 if TYPE_CHECKING:
     from interlace.core.randomness import Generator
     from interlace.data import Sentences
-    from interlace.objectives import Batch, PreparedMasked, Resources
+    from interlace.data.vocab import Vocab
+    from interlace.objectives import Batch, Resources
+    from interlace.objectives.common.masking import PreparedMasked
 
 
-class Mlm(MaskedText):
-    """Predict masked subwords from both sides.
+class Mlm(Objective):
+    """Predict masked tokens from both sides.
 
-    Reads: one language a batch, rows of any number of consecutive sentences: full ones, whose cuts move from epoch to
-        epoch, or with `filled` whole sentences, the same together in every epoch.
+    Reads: one language per batch; sequences of consecutive sentences. Full sequences are cut at other places in every
+        epoch; with `packed` they hold whole sentences, the same in every epoch.
     Relations: `tlm` is the same on the two sides of a translation.
     """
 
+    streams: ClassVar[bool] = True
     term: ClassVar[str] = "mlm"
 
+    masking: Masking = Field(default_factory=Masking, description="Which tokens are predicted and how they are masked.")
+    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': if the model has embeddings.")
+    packed: bool = Field(
+        False,
+        description="Pack whole sentences into each sequence, the same ones in every epoch (Tang et al. 2022, appendix "
+        "G.3); false: sequences are cut from running text.",
+    )
+
+    def packed_length(self, vocab: Vocab) -> int | None:  # noqa: ARG002
+        """Return the sequence length without special tokens."""
+        return self.max_length - SPECIALS if self.packed else None
+
     def prepare(self, resources: Resources) -> PreparedMasked:
-        """Look-up tables of the masking."""
-        return self.for_masking(resources, "mlm")
+        """Return the masking tables."""
+        return self.masking.prepare(resources, "mlm", self.language_ids)
 
     def batch(self, examples: Sentences, prepared: PreparedMasked, step: int, rng: Generator) -> Batch:
-        """Mask a row's own subwords; separators and specials are never predicted."""
-        layout = sentence_layout(examples, prepared.vocab, self.max_length)
-        languages = (examples.language,)
-        inputs = encoder_inputs(layout, prepared.traits, languages, language_ids=prepared.language_ids)
-        return self.masking.batch(layout, inputs, languages, prepared, term=self.term, step=step, rng=rng)
+        """Mask tokens of the text; separators and special tokens are never predicted."""
+        return self.masking.sentences(examples, prepared, self.max_length, term=self.term, step=step, rng=rng)

@@ -3,79 +3,58 @@
     before  <s> the old doctor reads </s> der alte Arzt liest </s>
     after   <s> the [M] doctor reads </s> der alte [M] liest  </s>      predict: old, Arzt
 
-To guess a masked word the model may look at the other language, which draws the two together.
+To predict a masked word the model may attend to its translation, which aligns the representations of both languages.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
 from interlace.data import Pairs
 from interlace.data.layout import max_side_length, pair_layout
-from interlace.objectives import (
-    BoolOrAuto,
-    MaskedObjective,
-    PreparedMasked,
-    encoder_inputs,
-    resolve_language_ids,
-    resolve_reset_positions,
-)
+from interlace.objectives import BoolOrAuto, Objective
+from interlace.objectives.common.masking import Masking
 
 if TYPE_CHECKING:
     from interlace.core.randomness import Generator
     from interlace.data.vocab import Vocab
     from interlace.objectives import Batch, Resources
+    from interlace.objectives.common.masking import PreparedMasked
 
 
-@dataclass(frozen=True)
-class PreparedTlm(PreparedMasked):
-    """Adds whether positions restart."""
-
-    restart: bool
-
-
-class Tlm(MaskedObjective):
-    """Predict masked subwords of both sides of a translation.
+class Tlm(Objective):
+    """Predict masked tokens of both sides of a translation.
 
     Reads: pairs, in batches of similar length.
-    Relations: `mlm` on one language; alternate the two as XLM does.
+    Relations: `mlm` on one language; XLM alternates the two.
     """
 
     reads = Pairs
     term: ClassVar[str] = "tlm"
 
+    masking: Masking = Field(default_factory=Masking, description="Which tokens are predicted and how they are masked.")
+    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': if the model has embeddings.")
     reset_positions: BoolOrAuto = Field(
-        "auto", description="Restart positions on the second side (XLM); 'auto': where language ids tell sides apart."
+        "auto", description="Restart positions on the second side (XLM); 'auto': if language ids distinguish the sides."
     )
-
-    filled: bool = Field(
+    packed: bool = Field(
         False,
-        description="Fill each half of a row with whole pairs, one after another, the same together in every epoch "
-        "(Tang et al. 2022, appendix G.3: 256 subwords beside 256); false: a row holds one pair.",
+        description="Pack whole pairs into each sequence, the same ones in every epoch (Tang et al. 2022, appendix "
+        "G.3: 256 + 256 tokens); false: a sequence holds one pair.",
     )
 
     def packed_length(self, vocab: Vocab) -> int | None:
-        """Half a row without its specials, where whole pairs fill it."""
-        return max_side_length(vocab, self.max_length) if self.filled else None
+        """Return half the sequence length without special tokens."""
+        return max_side_length(vocab, self.max_length) if self.packed else None
 
-    def prepare(self, resources: Resources) -> PreparedTlm:
-        """Resolve the switches; a model that cannot do what is asked is refused."""
-        return PreparedTlm(
-            resources.vocab,
-            resources.traits,
-            self.masking.tables(resources),
-            resolve_language_ids(self.language_ids, resources.traits, "tlm"),
-            resolve_reset_positions(self.reset_positions, resources.traits, "tlm"),
-        )
+    def prepare(self, resources: Resources) -> PreparedMasked:
+        """Return the masking tables; check that the model can restart positions if asked to."""
+        return self.masking.prepare(resources, "tlm", self.language_ids, self.reset_positions)
 
-    def batch(self, examples: Pairs, prepared: PreparedTlm, step: int, rng: Generator) -> Batch:
+    def batch(self, examples: Pairs, prepared: PreparedMasked, step: int, rng: Generator) -> Batch:
         """Join the two sides and mask both."""
         layout = pair_layout(examples, prepared.vocab, self.max_length)
         languages = (examples.source.language, examples.target.language)
-        inputs = encoder_inputs(
-            layout, prepared.traits, languages, restart=prepared.restart, language_ids=prepared.language_ids
-        )
-        return self.masking.batch(layout, inputs, languages, prepared, term=self.term, step=step, rng=rng)
+        return self.masking.batch(layout, languages, prepared, term=self.term, step=step, rng=rng)

@@ -1,12 +1,15 @@
-"""WEAM, the word-exchange aligning model (Yang et al. 2021): a masked word is predicted twice.
+"""WEAM, the word-exchange aligning model (Yang et al. 2021): every aligned masked word is predicted twice.
 
-    links     old - alte   doctor - Arzt   reads - liest
-    before    <s> the old doctor reads </s> der alte Arzt liest </s>
-    after     <s> the [M] doctor reads </s> der alte [M] liest  </s>
-    predict   old   from its own state, and from that of "alte"
-              Arzt  from its own state, and from that of "doctor"
+    alignments  old - alte   doctor - Arzt   reads - liest
+    before      <s> the old doctor reads </s> der alte Arzt liest </s>
+    after       <s> the [M] doctor reads </s> der alte [M] liest  </s>
+    predict     old   from its own state, and from that of "alte"
+                Arzt  from its own state, and from that of "doctor"
 
-The second prediction ties what the model makes of "alte" to the embedding of "old".
+The second prediction aligns the contextual state of "alte" with the embedding of "old".
+
+Legend: B sequences, L tokens of the longest, H width, V vocabulary; N predictions, A of them exchanged, E gathered
+states. A place is an index into the flattened batch: row * L + column.
 """
 
 from __future__ import annotations
@@ -19,24 +22,15 @@ from pydantic import Field, field_validator
 
 from interlace.alignment.subwords import Expansion
 from interlace.core.errors import SettingsError
+from interlace.core.ragged import Ragged
 from interlace.data import Pairs
 from interlace.data.layout import pair_layout
-from interlace.objectives import (
-    BoolOrAuto,
-    MaskedObjective,
-    Masking,
-    PreparedMasked,
-    Preview,
-    Term,
-    encoder_inputs,
-    pieces,
-    placed,
-    resolve_language_ids,
-    resolve_reset_positions,
-)
-from interlace.objectives._exchange import exchange, links_of, one_to_one, only
+from interlace.objectives import BoolOrAuto, Objective, Preview, Term, place_texts, token_texts
+from interlace.objectives.common.links import one_to_one, require_links
+from interlace.objectives.common.masking import Masking
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from torch import Tensor, nn
 
     from interlace.core.randomness import Generator
@@ -44,28 +38,20 @@ if TYPE_CHECKING:
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
     from interlace.models.families import Traits
-    from interlace.objectives import Batch, Resources
-    from interlace.objectives._preview import Cells
+    from interlace.objectives import Batch, Cells, Resources
+    from interlace.objectives.common.masking import PreparedMasked
 
 RATE = "0.3"
 CROSS, SHARE = "cross_lingual", "aligned_share"
 
 
-@dataclass(frozen=True)
-class PreparedWeam(PreparedMasked):
-    """Adds whether positions restart."""
+class Weam(Objective):
+    """Predict masked tokens from their own states, and again from the states of the words they are aligned with.
 
-    restart: bool
-
-
-class Weam(MaskedObjective):
-    """Predict masked subwords from both sides, and once more from the states of the words they are linked to.
-
-    Reads: pairs with word links, in batches of similar length.
+    Reads: pairs with word alignments, in batches of similar length.
     Relations: with `cross_lingual_weight` 0 it is `tlm` on the same input, the baseline of the paper.
-    Terms: `multilingual`, `cross_lingual`, and `aligned_share`, which has no weight: the share of predictions that
-        have a partner, for the record.
-    Heads: two square matrices (W2 and W3); a family whose head has no dense layer (XLM) has no W3 either.
+    Terms: `multilingual`, `cross_lingual`, and without weight `aligned_share`, the share of predictions with a partner.
+    Heads: two square matrices (W2 and W3); only W2 for a family whose vocabulary head has no dense layer (XLM).
     """
 
     reads = Pairs
@@ -74,113 +60,112 @@ class Weam(MaskedObjective):
 
     masking: Masking = Field(
         default_factory=lambda: Masking(rate=RATE),
-        description="What is predicted and what is shown instead (Yang et al. 2021, section 3.1: a rate of 0.3).",
+        description="Which tokens are predicted and how they are masked (Yang et al. 2021, section 3.1: rate 0.3).",
     )
+    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': if the model has embeddings.")
     cross_lingual_weight: float = Field(
         1.0, ge=0, description="Lambda, the weight of the prediction from exchanged states (eq. 11: 1); 0: `tlm`."
     )
     expansion: Expansion = Field(
         "all",
-        description="Links of words as links of subwords: all with all, first with first, or monotone. The paper "
-        "aligns words and exchanges tokens, and does not say how (section 2).",
+        description="Token links of a word link: all with all, first with first, or monotone. The paper aligns words "
+        "and exchanges tokens without saying how (section 2).",
     )
-    normalise: Literal["rows", "sum", "one_to_one"] = Field(
-        "rows",
-        description="A subword with several partners gets their mean, or their sum (eq. 5, literally: states then "
-        "grow with fertility), or the mean over links that are the one best of both words.",
+    normalization: Literal["mean", "sum", "one_to_one"] = Field(
+        "mean",
+        description="A token with several partners gets the mean of their states, their sum (eq. 5, literally: states "
+        "then grow with fertility), or the mean over links that are the unique best of both words.",
     )
     positions: Literal["masked_and_aligned", "all_masked"] = Field(
         "masked_and_aligned",
-        description="Predict across only what has a partner, or all that is masked (eq. 10, literally: words without a "
-        "partner are then predicted from a row of zeros).",
+        description="Predict from exchanged states only what has a partner, or everything masked (eq. 10, literally: "
+        "words without a partner are then predicted from zeros).",
     )
     average: Literal["own", "masked"] = Field(
         "own",
-        description="Divide the cross-lingual sum by its own number of predictions, or by that of all masked subwords "
-        "(eq. 9 to 11, literally: both are sums, so the weight of the second falls with the share that is aligned).",
+        description="Divide the cross-lingual sum by its own number of predictions, or by the number of masked tokens "
+        "(eq. 9 to 11, literally: both terms are sums, so the weight of the second falls with the aligned share).",
     )
-    forbid_masked_partner: bool = Field(
-        False, description="Leave partners out that are predicted themselves; the paper (section 2) is silent."
+    exclude_masked_partners: bool = Field(
+        False, description="Ignore partners that are predicted themselves; the paper (section 2) does not say."
     )
-    segments: bool = Field(
-        False, description="Number the sides 0 and 1 in `token_type_ids`; the paper does not say, so all are 0."
+    segment_ids: bool = Field(
+        False, description="Number the sides 0 and 1 in `token_type_ids`; false: all 0. The paper does not say."
     )
     reset_positions: BoolOrAuto = Field(
-        False, description="Restart positions on the second side; the paper's input runs through (section 2)."
+        False, description="Restart positions on the second side; the paper's do not restart (section 2)."
     )
 
     @field_validator("masking", mode="before")
     @classmethod
-    def _papers_rate(cls, masking: Any) -> Any:
-        """Keep the paper's rate where only other settings of the masking are given."""
+    def _default_rate(cls, masking: Any) -> Any:
+        """Keep the paper's rate if only other settings of the masking are given."""
         return {"rate": RATE, **masking} if isinstance(masking, dict) else masking
 
-    def prepare(self, resources: Resources) -> PreparedWeam:
-        """Resolve the switches; a model that cannot do what is asked is refused."""
-        traits = resources.traits
-        language_ids = resolve_language_ids(self.language_ids, traits, "weam")
-        if self.segments:
-            _must_take_segments(traits, language_ids=language_ids)
-        restart = resolve_reset_positions(self.reset_positions, traits, "weam")
-        return PreparedWeam(resources.vocab, traits, self.masking.tables(resources), language_ids, restart)
+    def prepare(self, resources: Resources) -> PreparedMasked:
+        """Return the masking tables; check that the model can read segment ids if they are fed."""
+        prepared = self.masking.prepare(resources, "weam", self.language_ids, self.reset_positions)
+        if self.segment_ids:
+            _check_segment_ids(resources.traits, language_ids=prepared.language_ids)
+        return prepared
 
-    def batch(self, examples: Pairs, prepared: PreparedWeam, step: int, rng: Generator) -> Batch:
-        """Join the two sides, mask both as `tlm` does, and note where the partners of masked subwords stand."""
+    def batch(self, examples: Pairs, prepared: PreparedMasked, step: int, rng: Generator) -> Batch:
+        """Join the two sides, mask both as `tlm`, and find the partners of masked tokens."""
         layout = pair_layout(examples, prepared.vocab, self.max_length)
         languages = (examples.source.language, examples.target.language)
-        inputs = encoder_inputs(
-            layout, prepared.traits, languages, restart=prepared.restart, language_ids=prepared.language_ids
-        )
-        if self.segments:
-            inputs["token_type_ids"] = layout.sides.astype(np.int64)
-        batch = self.masking.batch(layout, inputs, languages, prepared, term=self.term, step=step, rng=rng)
+        batch = self.masking.batch(layout, languages, prepared, term=self.term, step=step, rng=rng)
+        if self.segment_ids:
+            batch.inputs["token_type_ids"] = layout.sides.astype(np.int64)
         return self._with_exchange(batch, examples, layout) if self.cross_lingual_weight else batch
 
     def modules(self, backbone: Backbone) -> nn.ModuleDict:
-        """W2, which starts as doing nothing, and W3, a copy of the dense layer of the checkpoint's own head."""
+        """Return W2, initialized to the identity, and W3, a copy of the dense layer of the vocabulary head."""
         from copy import deepcopy
 
         from torch import nn
 
-        from interlace.objectives._exchange_modules import head_of, identity
+        from interlace.objectives.common.losses import identity_layer, split_head
 
-        if self.segments:
-            _must_have_segments(backbone)
+        if self.segment_ids:
+            _check_segment_embeddings(backbone)
         if not self.cross_lingual_weight:
             return nn.ModuleDict()
-        dense, _ = head_of(backbone)
-        layers = {"exchanged": identity(backbone.width)}
+        layers: dict[str, nn.Module] = {"exchanged": identity_layer(backbone.width)}
+        dense, _ = split_head(backbone)
         return nn.ModuleDict(layers if dense is None else {**layers, "dense": deepcopy(dense)})
 
     def loss(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> dict[str, Term]:
-        """Both cross-entropies from one pass of the encoder."""
+        """Return both cross-entropies from one pass of the encoder."""
         states = backbone.encode(batch.inputs)  # (B, L, H)
-        terms = {self.term: Term(_entropy(backbone.logits(states[batch.at]), batch.labels))}
+        terms = {self.term: Term(_cross_entropy(backbone.logits(states[batch.at]), batch.labels))}
         if self.cross_lingual_weight:
             which = batch.extra["which"]
-            crossed = _entropy(_crossed(backbone, heads, states, batch), batch.labels[which])
+            crossed = _cross_entropy(_exchanged_logits(backbone, heads, states, batch), batch.labels[which])
             terms[CROSS] = Term(crossed, self.cross_lingual_weight)
             terms[SHARE] = Term(batch.extra["aligned"].sum(), 0.0)
         return terms
 
     def preview(self, batch: Batch, vocab: Vocab) -> Preview:
-        """Adds the words that the second prediction is made from, as they were before they were masked."""
+        """Add the words that the second prediction is made from, as they are before masking."""
         preview = super().preview(batch, vocab)
-        return Preview({**preview.lines, "also from": _partners(batch, vocab)}) if "which" in batch.extra else preview
+        if "which" not in batch.extra:
+            return preview
+        return Preview({**preview.lines, "also from": _partner_texts(batch, vocab)})
 
     def _with_exchange(self, batch: Batch, pairs: Pairs, layout: Layout) -> Batch:
-        """The batch with the second prediction's places and counts."""
-        links = links_of(pairs, "weam")
-        if self.normalise == "one_to_one":
-            links = only(links, one_to_one(links, pairs.confidence))
-        found = exchange(
+        """Add the places and counts of the second prediction."""
+        links = require_links(pairs, "weam")
+        if self.normalization == "one_to_one":
+            keep = one_to_one(links, pairs.confidence)
+            links = Ragged.from_lengths(links.flat[keep], np.bincount(links.rows()[keep], minlength=len(links)))
+        found = exchange_states(
             layout,
             links,
             batch.at,
             expansion=self.expansion,
-            mean=self.normalise != "sum",
+            mean=self.normalization != "sum",
             every=self.positions == "all_masked",
-            forbid_masked=self.forbid_masked_partner,
+            exclude_masked=self.exclude_masked_partners,
         )
         predictions = len(batch.labels)
         crossed = predictions if self.average == "masked" else len(found.which)
@@ -192,44 +177,172 @@ class Weam(MaskedObjective):
         )
 
 
-def _crossed(backbone: Backbone, heads: nn.ModuleDict, states: Tensor, batch: Batch) -> Tensor:
-    """(A, V) scores from exchanged states: eq. 5 to 8."""
-    from interlace.objectives._exchange_modules import gathered, head_of
+@dataclass(frozen=True)
+class StateExchange:
+    """A sparse sum over states: row `to` of the result adds `weights` times the state at `places`.
+
+    which: (A,) predictions made from exchanged states, as indices into the batch's predictions.
+    to: (E,) ascending indices into `which`. places: (E,). weights: (E,) float32.
+    aligned: number of predictions that have a partner.
+    """
+
+    which: NDArray[np.int64]
+    to: NDArray[np.int64]
+    places: NDArray[np.int64]
+    weights: NDArray[np.float32]
+    aligned: int
+
+
+def exchange_states(
+    layout: Layout,
+    links: Ragged,
+    at: tuple[NDArray[Any], NDArray[Any]],
+    *,
+    expansion: Expansion = "all",
+    mean: bool = True,
+    every: bool = False,
+    exclude_masked: bool = False,
+) -> StateExchange:
+    """Find for every prediction the states of the tokens it is aligned with.
+
+    The result equals that of `alignment.subwords.to_subwords`, but only masked words are looked up, which is several
+    times faster.
+
+    Args:
+        layout: sequences of two sides.
+        links: a row per pair; links of truncated words are ignored.
+        at: rows and columns of the N predictions, in row-major order.
+        expansion: how a link between words of several tokens is expanded.
+        mean: divide by the number of partners.
+        every: add a row of zeros for predictions without a partner.
+        exclude_masked: ignore partners that are predicted themselves.
+    """
+    count, width = len(at[0]), layout.ids.shape[1]
+    flat = at[0] * width + at[1]
+    to, places = _partners(layout, links, flat, expansion)
+    if exclude_masked:
+        predicted = np.zeros(layout.ids.size, np.bool_)
+        predicted[flat] = True
+        keep = ~predicted[places]
+        to, places = to[keep], places[keep]
+    degree = np.bincount(to, minlength=count)
+    aligned = degree > 0
+    weights = 1 / degree[to] if mean else np.ones(len(to))
+    which = np.arange(count) if every else np.flatnonzero(aligned)
+    row = to if every else (np.cumsum(aligned) - 1)[to]
+    return StateExchange(which, row, places, weights.astype(np.float32), int(aligned.sum()))
+
+
+def _partners(
+    layout: Layout, links: Ragged, flat: NDArray[np.int64], expansion: Expansion
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the prediction, ascending, and the place of each partner; `flat` are the places of the predictions.
+
+    Words have keys that ascend with row, side and number, so that a word's tokens are adjacent.
+    """
+    places = np.flatnonzero(layout.content.reshape(-1))
+    words = layout.words.reshape(-1)
+    max_words = int(words.max(initial=0)) + 1
+    width = max(layout.ids.shape[1], 1)
+
+    def keys(of: NDArray[np.int64]) -> NDArray[np.int64]:
+        found: NDArray[np.int64] = (of // width * 2 + layout.sides.reshape(-1)[of]) * max_words + words[of]
+        return found
+
+    size = np.bincount(keys(places), minlength=len(layout.ids) * 2 * max_words)
+    first = np.cumsum(size) - size  # of each word, in `places`
+    mine = keys(flat)
+    begin, degree, others = _links_by_word(links, mine, max_words, len(size))
+    prediction, link = _expand_ranges(begin[mine], degree[mine])
+    other = others[link]
+    if expansion == "all":
+        start, pieces = first[other], size[other]
+    else:
+        rank = np.searchsorted(places, flat) - first[mine]  # of the predicted token in its word
+        start, pieces = _partner_range(rank[prediction], size[mine[prediction]], size[other], expansion)
+        start += first[other]
+    to, piece = _expand_ranges(start, pieces)
+    return prediction[to], places[piece]
+
+
+def _links_by_word(
+    links: Ragged, wanted: NDArray[np.int64], max_words: int, count: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return by word key where its links begin and how many it has, and by link the key of the other word.
+
+    wanted: keys of the words to look up. max_words: words of a sentence. count: number of keys.
+    """
+    ends = links.flat.astype(np.int64)
+    key = links.rows()[:, None] * (2 * max_words) + ends + [[0, max_words]]
+    inside = (ends < max_words).all(axis=1)
+    if not inside.all():
+        key = key[inside]
+    needed = np.zeros(count, np.bool_)
+    needed[wanted] = True
+    mine, others = np.concatenate([key[:, 0], key[:, 1]]), np.concatenate([key[:, 1], key[:, 0]])
+    keep = np.flatnonzero(needed[mine])
+    mine, others = mine[keep], others[keep]
+    order = np.argsort(mine, kind="stable")
+    degree = np.bincount(mine, minlength=count)
+    return np.cumsum(degree) - degree, degree, others[order]
+
+
+def _expand_ranges(start: NDArray[np.int64], count: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the index of each range `start[i] .. start[i] + count[i] - 1`, repeated, and all numbers in it."""
+    shift = start - (np.cumsum(count) - count)
+    owner = np.repeat(np.arange(len(count)), count)
+    return owner, shift[owner] + np.arange(len(owner))
+
+
+def _partner_range(
+    rank: NDArray[np.int64], mine: NDArray[np.int64], theirs: NDArray[np.int64], expansion: Expansion
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the first partner, and how many, of token `rank` of a word of `mine` tokens aligned with `theirs`."""
+    if expansion == "first":
+        return np.zeros_like(rank), ((rank == 0) & (theirs > 0)).astype(np.int64)
+    longer = mine >= theirs  # each token of the longer word has one partner, of the shorter one several
+    start, end = (-(-place * theirs // mine) for place in (rank, rank + 1))  # rounded up
+    return np.where(longer, rank * theirs // mine, start), np.where(longer, theirs > 0, end - start)
+
+
+def _exchanged_logits(backbone: Backbone, heads: nn.ModuleDict, states: Tensor, batch: Batch) -> Tensor:
+    """Return (A, V) logits from exchanged states (eq. 5 to 8)."""
+    from interlace.objectives.common.losses import split_head, weighted_sums
 
     extra = batch.extra
-    swapped = gathered(states, extra["places"], extra["to"], extra["weights"], len(extra["which"]))
+    swapped = weighted_sums(states, extra["places"], extra["to"], extra["weights"], len(extra["which"]))
     changed = heads["exchanged"](swapped)
-    _, rest = head_of(backbone)
-    scores: Tensor = rest(heads["dense"](changed) if "dense" in heads else changed)
-    return scores
+    _, rest = split_head(backbone)
+    logits: Tensor = rest(heads["dense"](changed) if "dense" in heads else changed)
+    return logits
 
 
-def _partners(batch: Batch, vocab: Vocab) -> Cells:
-    whole = batch.inputs["input_ids"].copy()
-    whole[batch.at] = batch.labels
-    which, to, places = (batch.extra[name] for name in ("which", "to", "places"))
-    names = pieces(vocab, whole.reshape(-1)[places])
-    joined = ["+".join(names[at] for at in np.flatnonzero(to == number)) or "nothing" for number in range(len(which))]
-    return placed(batch.at[0][which], batch.at[1][which], joined)
-
-
-def _entropy(logits: Tensor, labels: Tensor) -> Tensor:
+def _cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
     from torch.nn.functional import cross_entropy
 
     return cross_entropy(logits.float(), labels, reduction="sum")
 
 
-def _must_take_segments(traits: Traits, *, language_ids: bool) -> None:
+def _partner_texts(batch: Batch, vocab: Vocab) -> Cells:
+    whole = batch.inputs["input_ids"].copy()
+    whole[batch.at] = batch.labels
+    which, to, places = (batch.extra[name] for name in ("which", "to", "places"))
+    names = token_texts(vocab, whole.reshape(-1)[places])
+    joined = ["+".join(names[at] for at in np.flatnonzero(to == number)) or "nothing" for number in range(len(which))]
+    return place_texts(batch.at[0][which], batch.at[1][which], joined)
+
+
+def _check_segment_ids(traits: Traits, *, language_ids: bool) -> None:
     if traits.language_input != "token_type_ids":
-        raise SettingsError(f"weam: segments = true, but {traits.family} models read no token_type_ids")
+        raise SettingsError(f"weam: segment_ids = true, but {traits.family} models have no token_type_ids")
     if language_ids:
         raise SettingsError(
-            "weam: segments and language ids share token_type_ids; set segments = false or language_ids = false"
+            "weam: segment and language ids share token_type_ids; set segment_ids = false or language_ids = false"
         )
 
 
-def _must_have_segments(backbone: Backbone) -> None:
+def _check_segment_embeddings(backbone: Backbone) -> None:
     table = backbone.family.language_embedding(backbone.model)
     rows = 0 if table is None else table.num_embeddings
     if rows < 2:
-        raise SettingsError(f"weam: segments = true, but the model has {rows} segment embeddings; it takes 2")
+        raise SettingsError(f"weam: segment_ids = true needs 2 segment embeddings, but the model has {rows}")

@@ -1,8 +1,11 @@
-"""Aligned contextual vectors (Cao et al. 2020): linked words are drawn together, one language stays where it began.
+"""Alignment of contextual word vectors (Cao et al. 2020): aligned words are pulled together, one language is fixed.
 
-links     old - alte   doctor - Arzt   reads - liest
-before    <s> the old doctor reads </s>     <s> der alte Arzt liest </s>
-after     the same, each sentence by itself; "Arzt" moves towards "doctor", "doctor" stays near what it was at first
+alignments  old - alte   doctor - Arzt   reads - liest
+before      <s> the old doctor reads </s>     <s> der alte Arzt liest </s>
+after       the same, each sentence by itself; "Arzt" moves towards "doctor", "doctor" stays near its initial vector
+
+Legend: B pairs, L tokens of the longest sentence, M words of the longest sentence, P gathered tokens, H width. A place
+is an index into the flattened batch: row * L + column.
 """
 
 from __future__ import annotations
@@ -25,12 +28,12 @@ from interlace.objectives import (
     Preview,
     Term,
     encoder_inputs,
-    pieces,
-    placed,
+    place_texts,
     resolve_language_ids,
+    token_texts,
     tokens_by_language,
 )
-from interlace.objectives._exchange import Pooling, linked_words, links_of, one_to_one, words_of
+from interlace.objectives.common.links import one_to_one, require_links
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,11 +43,10 @@ if TYPE_CHECKING:
     from interlace.data.layout import Layout
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
-    from interlace.objectives import Resources
-    from interlace.objectives._exchange import Words
-    from interlace.objectives._preview import Cells
+    from interlace.objectives import Cells, Resources
 
-BOTH, START = "both", "start"
+Pooling = Literal["last", "first", "mean"]
+BOTH, ANCHOR = "both", "anchor"
 
 
 @dataclass(frozen=True)
@@ -55,13 +57,13 @@ class PreparedWordAligned(Prepared):
 
 
 class WordAligned(Objective):
-    """Squared distance of the vectors of linked words, and of one language's words to those of the start model.
+    """Squared distance of aligned words, and of the anchor language's words to their initial vectors.
 
-    Reads: pairs with word links; the two sides are rows of their own, encoded in one pass.
+    Reads: pairs with word alignments; the two sides are separate sequences, encoded in one pass.
     Relations: `weam` aligns contextual states with embeddings, this one contextual states with each other.
-    Terms: `word_aligned`, a mean over links; `start`, a mean over the words of the language that is held.
-    Heads: a frozen copy of the start's encoder, so memory grows by its weights (0.7 GB for mBERT) and a step by one
-        pass without gradients over the rows that are held.
+    Terms: `word_aligned`, a mean over links; `anchor`, a mean over the words of the anchor language.
+    Heads: a frozen copy of the initial encoder, so memory grows by its weights (0.7 GB for mBERT) and a step by one
+        pass without gradients over the anchored sentences.
     Nothing is masked or drawn: a batch is a function of its examples.
     """
 
@@ -72,57 +74,56 @@ class WordAligned(Objective):
 
     links: Literal["one_to_one", "all"] = Field(
         "one_to_one",
-        description="Links that are the one best of both words, or all (Cao et al. 2020, section 3: one-to-one).",
+        description="Links that are the unique best of both words, or all (Cao et al. 2020, section 3: one-to-one).",
     )
-    weights: Literal["none", "confidence"] = Field(
-        "none", description="Weight of a link: 1 (Cao et al. 2020), or the aligner's probability of it."
+    link_weights: Literal["none", "confidence"] = Field(
+        "none", description="Weight of a link: 1 (Cao et al. 2020), or the aligner's probability."
     )
-    subword: Pooling = Field(
-        "last", description="What stands for a word: its last subword (Cao et al. 2020), its first, or their mean."
+    pooling: Pooling = Field(
+        "last", description="Vector of a word: its last token (Cao et al. 2020), its first, or their mean."
     )
     distance: Literal["mean", "sum"] = Field(
         "mean",
-        description="Squared differences over the width of a vector: their mean, so that models of any width and other "
-        "objectives beside it compare, or their sum (Cao et al. 2020, section 3.3, literally).",
+        description="Squared differences over the width of a vector: their mean, which is comparable between widths "
+        "and objectives, or their sum (Cao et al. 2020, section 3.3, literally).",
     )
-    hold: str = Field(
-        "en", description="Language whose words stay near the start model (Cao et al. 2020: English), or 'both' sides."
+    anchor_language: str = Field(
+        "en", description="Language whose words stay near the initial model (Cao et al. 2020: English), or 'both'."
     )
-    hold_weight: float = Field(
-        1.0, ge=0, description="Weight of that distance (Cao et al. 2020: 1); 0 keeps no copy of the start model."
+    anchor_weight: float = Field(
+        1.0, ge=0, description="Weight of `anchor` (Cao et al. 2020: 1); 0: no copy of the initial model."
     )
-    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': where the model has embeddings.")
+    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': if the model has embeddings.")
 
     def prepare(self, resources: Resources) -> PreparedWordAligned:
-        """Resolve the switch; a model that cannot do what is asked is refused."""
+        """Resolve whether language ids are fed."""
         language_ids = resolve_language_ids(self.language_ids, resources.traits, "word_aligned")
         return PreparedWordAligned(resources.vocab, resources.traits, language_ids)
 
     def pair_costs(self, source: NDArray[Any], target: NDArray[Any]) -> NDArray[Any]:
-        """As two rows of a batch, both padded to the longer."""
+        """Return (n,) tokens of two sequences, each as long as the longer side."""
         costs: NDArray[Any] = np.minimum(np.maximum(source, target) + SPECIALS, self.max_length)
         return 2 * costs
 
     def batch(self, examples: Pairs, prepared: PreparedWordAligned, step: int, rng: Generator) -> Batch:  # noqa: ARG002
-        """Rows of the language that is held, then rows of the other; number their words and look up their links.
+        """Lay out the anchor language first, then the other; number words and look up their links.
 
         Raises:
-            DataError: the pairs have no links, or no confidence where that is asked for.
-            SettingsError: neither side is in the language that is held.
+            DataError: the pairs have no links, or no confidence where it is used.
+            SettingsError: neither side is in the anchor language.
         """
-        first = self._first(examples)
+        first = self._first_side(examples)
         sides = (examples.target, examples.source) if first else (examples.source, examples.target)
-        layout = _stacked(sides, prepared.vocab, self.max_length)
-        words = words_of(layout, self.subword)
+        layout = _stacked_layout(sides, prepared.vocab, self.max_length)
+        words = batch_words(layout, self.pooling)
         one, other, weights = self._links(examples, words, first)
         languages = (sides[0].language, sides[1].language)
         counts = {self.term: float(weights.sum())}
-        extra = {"one": one, "other": other, "link_weights": weights, **_sums(words)}
-        if self.hold_weight:
-            rows = len(examples) * (2 if self.hold == BOTH else 1)
-            held = words.until(rows)
-            counts[START] = len(held.heads)
-            extra |= {f"{START}_{name}": array for name, array in _sums(held).items()}
+        extra = {"one": one, "other": other, "link_weights": weights, **words.arrays()}
+        if self.anchor_weight:
+            anchored = words.until(len(examples) * (2 if self.anchor_language == BOTH else 1))
+            counts[ANCHOR] = len(anchored.heads)
+            extra |= anchored.arrays(f"{ANCHOR}_")
         return Batch(
             inputs=encoder_inputs(layout, prepared.traits, languages, language_ids=prepared.language_ids),
             at=(words.heads[one] // layout.ids.shape[1], words.heads[one] % layout.ids.shape[1]),
@@ -134,84 +135,132 @@ class WordAligned(Objective):
         )
 
     def modules(self, backbone: Backbone) -> nn.ModuleDict:
-        """The frozen start, where words are held to it."""
+        """Return the frozen copy of the encoder, if words are anchored."""
         from torch import nn
 
-        from interlace.objectives._exchange_modules import Start
+        from interlace.objectives.common.losses import FrozenEncoder
 
-        return nn.ModuleDict({START: Start(backbone)} if self.hold_weight else {})
+        return nn.ModuleDict({ANCHOR: FrozenEncoder(backbone)} if self.anchor_weight else {})
 
     def loss(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> dict[str, Term]:
-        """Distances of linked words, and of held words to the start's."""
+        """Return the distances of aligned words, and of anchored words to their initial vectors."""
         extra = batch.extra
-        vectors = _pooled(backbone.encode(batch.inputs), extra)  # (words, H)
+        vectors = _word_vectors(backbone.encode(batch.inputs), extra)  # (words, H)
         apart = self._distance(vectors[extra["one"]], vectors[extra["other"]])
         terms = {self.term: Term((apart * extra["link_weights"]).sum())}
-        if self.hold_weight:
-            start: Any = heads[START]
-            rows = len(batch.inputs["input_ids"]) // (1 if self.hold == BOTH else 2)
-            states = start.encode({name: array[:rows] for name, array in batch.inputs.items()})
-            before = _pooled(states, extra, f"{START}_")
-            drift = self._distance(vectors[: len(before)], before)
-            terms[START] = Term(drift.sum(), self.hold_weight)
+        if self.anchor_weight:
+            frozen: Any = heads[ANCHOR]
+            rows = len(batch.inputs["input_ids"]) // (1 if self.anchor_language == BOTH else 2)
+            states = frozen.encode({name: array[:rows] for name, array in batch.inputs.items()})
+            initial = _word_vectors(states, extra, f"{ANCHOR}_")
+            drift = self._distance(vectors[: len(initial)], initial)
+            terms[ANCHOR] = Term(drift.sum(), self.anchor_weight)
         return terms
 
     def preview(self, batch: Batch, vocab: Vocab) -> Preview:
-        """Of linked words the other one, both ways; and which words stay near the vectors the start gives them."""
+        """Return the partners of aligned words, and which words are anchored."""
         ids, heads = batch.inputs["input_ids"], batch.extra["heads"]
-        rows, columns = np.divmod(batch.extra.get(f"{START}_heads", heads[:0]), ids.shape[1])
-        return Preview({"drawn to": _drawn(batch, vocab), "held": placed(rows, columns, ["start"] * len(rows))})
+        rows, columns = np.divmod(batch.extra.get(f"{ANCHOR}_heads", heads[:0]), ids.shape[1])
+        anchored = place_texts(rows, columns, ["initial"] * len(rows))
+        return Preview({"aligned to": _partner_texts(batch, vocab), "anchored": anchored})
 
-    def _first(self, pairs: Pairs) -> int:
-        """The side whose rows come first: the one that is held."""
+    def _first_side(self, pairs: Pairs) -> int:
+        """Return the side whose sequences come first, the anchored one."""
         languages = [pairs.source.language, pairs.target.language]
-        if self.hold == BOTH or not self.hold_weight:
+        if self.anchor_language == BOTH or not self.anchor_weight:
             return 0
-        if self.hold not in languages:
+        if self.anchor_language not in languages:
             raise SettingsError(
-                f"word_aligned: hold = {self.hold!r}, but the pairs are {' and '.join(languages)}"
-                f"{did_you_mean(self.hold, [*languages, BOTH])}"
+                f"word_aligned: anchor_language = {self.anchor_language!r}, but the pairs are {' and '.join(languages)}"
+                f"{did_you_mean(self.anchor_language, [*languages, BOTH])}"
             )
-        return languages.index(self.hold)
+        return languages.index(self.anchor_language)
 
     def _links(
-        self, pairs: Pairs, words: Words, first: int
+        self, pairs: Pairs, words: BatchWords, first: int
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
-        """(links,) the word of the first side, that of the second, and the weight of each link."""
-        links = links_of(pairs, "word_aligned")
-        if self.weights == "confidence" and pairs.confidence is None:
+        """Return (links,) the word of the first side, that of the second, and the weight of each link."""
+        links = require_links(pairs, "word_aligned")
+        if self.link_weights == "confidence" and pairs.confidence is None:
             raise DataError(
-                "word_aligned: weights = 'confidence', but these links have none; link with an aligner that gives it, "
-                "or set weights = 'none'"
+                "word_aligned: link_weights = 'confidence', but these links have none; use an aligner that gives it, "
+                "or set link_weights = 'none'"
             )
-        one, other = linked_words(words, links, first)
+        one, other = words.linked(links, first)
         keep = (one >= 0) & (other >= 0)
         if self.links == "one_to_one":
             keep &= one_to_one(links, pairs.confidence)
-        sure = pairs.confidence.flat if self.weights == "confidence" and pairs.confidence else np.ones(len(keep))
-        return one[keep], other[keep], sure[keep].astype(np.float32)
+        confident = self.link_weights == "confidence" and pairs.confidence is not None
+        weights = pairs.confidence.flat if confident and pairs.confidence else np.ones(len(keep))
+        return one[keep], other[keep], weights[keep].astype(np.float32)
 
     def _distance(self, one: Tensor, other: Tensor) -> Tensor:
-        """(n,) squared distances of (n, H) vectors."""
+        """Return (n,) squared distances of (n, H) vectors."""
         squares = (one - other).square()
         return squares.mean(dim=1) if self.distance == "mean" else squares.sum(dim=1)
 
 
-def _drawn(batch: Batch, vocab: Vocab) -> Cells:
-    """The words that each linked word is drawn to."""
-    ids = batch.inputs["input_ids"]
-    rows, columns = np.divmod(batch.extra["heads"], ids.shape[1])
-    words = pieces(vocab, ids[rows, columns])
-    one, other = batch.extra["one"], batch.extra["other"]
-    near: dict[int, list[str]] = {}
-    for mine, theirs in zip([*one.tolist(), *other.tolist()], [*other.tolist(), *one.tolist()], strict=True):
-        near.setdefault(mine, []).append(words[theirs])
-    at = np.array(list(near), np.int64)
-    return placed(rows[at], columns[at], ["+".join(others) for others in near.values()])
+@dataclass(frozen=True)
+class BatchWords:
+    """Every word of a batch with its tokens, numbered by sequence and then by position.
+
+    numbers: (2B, M) number of a sequence's word, -1 if no token of it is there.
+    places: (P,) of the tokens that a word's vector is the mean of. to: (P,) ascending word number of each.
+    weights: (P,) float32.
+    heads: (words,) place of one token of each word: the pooled one, or the last for `mean`.
+    """
+
+    numbers: NDArray[np.int64]
+    places: NDArray[np.int64]
+    to: NDArray[np.int64]
+    weights: NDArray[np.float32]
+    heads: NDArray[np.int64]
+
+    def until(self, row: int) -> BatchWords:
+        """Return the words of the first sequences, with the same numbers and places."""
+        count = int(self.numbers[:row].max(initial=-1)) + 1
+        pieces = int(np.searchsorted(self.to, count))
+        places, to, weights = self.places[:pieces], self.to[:pieces], self.weights[:pieces]
+        return BatchWords(self.numbers[:row], places, to, weights, self.heads[:count])
+
+    def linked(self, links: Ragged, first: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return (total,) the numbers of the linked words, -1 if truncated; the words of the first sequences first.
+
+        first: side of the first half of the sequences, 0 for source.
+        """
+        rows, width = links.rows(), self.numbers.shape[1]
+        found = []
+        for block, side in enumerate((first, 1 - first)):
+            place = links.flat[:, side]
+            number = self.numbers[rows + block * len(links), np.minimum(place, width - 1)]
+            found.append(np.where(place < width, number, -1))
+        return found[0], found[1]
+
+    def arrays(self, prefix: str = "") -> dict[str, NDArray[Any]]:
+        """Return what `_word_vectors` reads."""
+        return {f"{prefix}{name}": getattr(self, name) for name in ("places", "to", "weights", "heads")}
 
 
-def _stacked(sides: tuple[Sentences, Sentences], vocab: Vocab, max_length: int) -> Layout:
-    """2B rows, each sentence by itself; those of the second side are marked as such."""
+def batch_words(layout: Layout, pooling: Pooling) -> BatchWords:
+    """Return the words of a batch of single sentences."""
+    places = np.flatnonzero(layout.content.reshape(-1))
+    words = layout.words.reshape(-1)[places].astype(np.int64)
+    rows, width = len(layout.ids), int(words.max(initial=0)) + 1
+    pieces = np.bincount(places // max(layout.ids.shape[1], 1) * width + words, minlength=rows * width)
+    there = pieces > 0
+    numbers = np.where(there, np.cumsum(there) - 1, -1).reshape(rows, width)
+    size = pieces[there]
+    end = np.cumsum(size)
+    heads = places[end - size if pooling == "first" else end - 1]
+    owner = np.arange(len(size))
+    if pooling != "mean":
+        return BatchWords(numbers, heads, owner, np.ones(len(size), np.float32), heads)
+    weights = np.repeat(1 / size, size).astype(np.float32)
+    return BatchWords(numbers, places, np.repeat(owner, size), weights, heads)
+
+
+def _stacked_layout(sides: tuple[Sentences, Sentences], vocab: Vocab, max_length: int) -> Layout:
+    """Return 2B sequences: the sentences of the first side, then those of the second, marked as such."""
     ids, words = (
         Ragged.concatenate([getattr(sentences, column) for sentences in sides]) for column in ("ids", "words")
     )
@@ -220,13 +269,22 @@ def _stacked(sides: tuple[Sentences, Sentences], vocab: Vocab, max_length: int) 
     return replace(layout, sides=second[:, None] * layout.real)
 
 
-def _sums(words: Words) -> dict[str, NDArray[Any]]:
-    return {"places": words.places, "to": words.to, "weights": words.weights, "heads": words.heads}
-
-
-def _pooled(states: Tensor, extra: dict[str, Any], prefix: str = "") -> Tensor:
-    """(words, H) float32 vectors of words."""
-    from interlace.objectives._exchange_modules import gathered
+def _word_vectors(states: Tensor, extra: dict[str, Any], prefix: str = "") -> Tensor:
+    """Return (words, H) float32 vectors."""
+    from interlace.objectives.common.losses import weighted_sums
 
     places, to, weights, heads = (extra[prefix + name] for name in ("places", "to", "weights", "heads"))
-    return gathered(states, places, to, weights, len(heads))
+    return weighted_sums(states, places, to, weights, len(heads))
+
+
+def _partner_texts(batch: Batch, vocab: Vocab) -> Cells:
+    """Return the words that each linked word is aligned to."""
+    ids = batch.inputs["input_ids"]
+    rows, columns = np.divmod(batch.extra["heads"], ids.shape[1])
+    words = token_texts(vocab, ids[rows, columns])
+    one, other = batch.extra["one"], batch.extra["other"]
+    partners: dict[int, list[str]] = {}
+    for mine, theirs in zip([*one.tolist(), *other.tolist()], [*other.tolist(), *one.tolist()], strict=True):
+        partners.setdefault(mine, []).append(words[theirs])
+    at = np.array(list(partners), np.int64)
+    return place_texts(rows[at], columns[at], ["+".join(others) for others in partners.values()])

@@ -18,8 +18,8 @@ Measured = tuple[int, "Mapping[str, float | None]"]  # the step, and scores by n
 
 
 def of_dictionary(name: str) -> bool:
-    """Whether a score is of an objective's dictionary: `OBJECTIVE/drawn/p@1` and the like."""
-    return name.count("/") == 2 and name.split("/")[1] in {"drawn", "held-out"}
+    """Whether a score is of an objective's dictionary: `OBJECTIVE/train/p@1` and the like."""
+    return name.count("/") == 2 and name.split("/")[1] in {"train", "held-out"}
 
 
 def curves_by_panel(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _MOST = 12  # panels of one figure; others are named and left out
 _LAYERS = 8  # of them, panels of layers: neighbours look alike
 _MEAN = "Mean of all"
-_PARTS = {"drawn": "learnt from", "held-out": "held out"}
+_PARTS = {"train": "learnt from", "held-out": "held out"}
 _ORIGINS = {
     "dev": "held-out pairs",
     "task": "pairs of the dev split of the retrieval task",

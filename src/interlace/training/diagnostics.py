@@ -3,7 +3,7 @@
 Nothing is trained, nothing is drawn and dropout is off, so a run ends with the same weights with and without them.
 
     alignment/en-de        % of words whose nearest neighbour in the input table is a translation (ALIGN-MLM, 5)
-    align_mlm/drawn/p@1    the same of the entries an objective learns from, and of `held-out` ones
+    align_mlm/train/p@1    the same of the entries an objective learns from, and of `held-out` ones
     retrieval/en-de        % of English sentences whose nearest German one is their translation (XTREME's Tatoeba)
     gap/en-de              mean cosine of translations minus that of all other combinations
     cka/en-de/2            linear CKA of the two sides after layer 2; 0: the embeddings (Kornblith et al. 2019)
@@ -39,8 +39,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from interlace.objectives._lexicon_scores import dictionary_scores
-from interlace.objectives._seq2seq import Seq2SeqObjective
+from interlace.objectives.common.dictionaries import dictionary_scores
+from interlace.objectives.common.seq2seq import Seq2SeqObjective
 from interlace.tasks.common.likelihood import HeldOutBatches, hold_out, perplexity, summed_loss
 from interlace.tasks.common.vectors import layer_vectors
 from interlace.tasks.retrieval import both_ways
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
     from interlace.objectives import Batch, Objective
-    from interlace.objectives._lexicons import Dictionaries
+    from interlace.objectives.common.dictionaries import Dictionaries
     from interlace.tasks.retrieval import Retrieval
     from interlace.training.loop import TrainingStep
 
@@ -91,7 +91,7 @@ class DiagnosticProbes:
     """All that is looked at, made once before training.
 
     retrieval: says which layer's vectors are compared, and how sentences are read.
-    dictionaries: of two languages, by their name. learnt: those of objectives, drawn and held out.
+    dictionaries: of two languages, by their name. learnt: those of objectives, trained on and held out.
     held_out: the fixed batches of each language.
     wanted: names out of `MEASURES`.
     """
@@ -116,7 +116,7 @@ def diagnose(backbone: Backbone, probes: DiagnosticProbes, device: torch.device)
     found: dict[str, float] = {}
     if "alignment" in probes.wanted:
         scores = dictionary_scores(backbone, probes.dictionaries)
-        found |= {f"alignment/{name}": scores[f"{name}/drawn/p@1"] for name in probes.dictionaries}
+        found |= {f"alignment/{name}": scores[f"{name}/train/p@1"] for name in probes.dictionaries}
     for rows in probes.pairs:
         found |= _pair_scores(backbone, probes, rows)
     if "accuracy" in probes.wanted:
@@ -233,7 +233,7 @@ def _accuracy(backbone: Backbone, corpus: HeldOutBatches, device: torch.device) 
 def _states(backbone: Backbone, objective: Objective, batch: Batch) -> Tensor:
     """(N, H) what the labels are predicted from."""
     if isinstance(objective, Seq2SeqObjective):
-        return objective.predicting(backbone, batch.inputs, batch)
+        return objective.decoder_states(backbone, batch.inputs, batch)
     causal = True if objective.architecture == "causal" else None
     return backbone.encode(batch.inputs, causal=causal)[batch.at]
 

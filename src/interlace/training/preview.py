@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interlace.objectives import pieces
+from interlace.objectives import token_texts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -56,7 +56,7 @@ def preview_batch(batch: Batch, vocab: Vocab, objective: Objective, languages: S
     mixed = batch.sides is not None and not _side_by_side(batch, real, vocab)
     rows = []
     for row, count in enumerate(real.sum(axis=1).tolist()):
-        lines = [PreviewLine("reads", dict(enumerate(pieces(vocab, ids[row, :count]))))]
+        lines = [PreviewLine("reads", dict(enumerate(token_texts(vocab, ids[row, :count]))))]
         if mixed:
             sides = batch.sides[row, :count].tolist()
             lines.append(PreviewLine("language", {column: languages[side] for column, side in enumerate(sides)}))

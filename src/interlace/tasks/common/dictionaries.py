@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 DICTIONARIES = "dictionaries"  # folder of a run: entries that objectives drew, as source, target, part and use
-_TRAINED_ON = ["drawn", "used"]  # part and use of an entry that was trained on
+_TRAINED_ON = ["train", "used"]  # part and status of an entry that was trained on
 HELD_OUT, ALL = "held-out words", "all words"  # what a main metric may be over
 
 

@@ -20,7 +20,6 @@ from interlace.core.randomness import Purpose, generator
 from interlace.data import Sentences
 from interlace.data.layout import sentence_layout
 from interlace.objectives import Batch, BoolOrAuto, Resources, encoder_inputs, resolve_language_ids
-from interlace.objectives._smoothed import MOST_LOGITS
 from interlace.objectives.clm import Clm
 from interlace.objectives.mlm import Mlm
 
@@ -236,7 +235,9 @@ def _nats(backbone: Backbone, batch: Batch, *, causal: bool | None = None) -> ND
 
     batch = batch.to(backbone.device)
     states = backbone.encode(batch.inputs, causal=causal)[batch.at]
-    size = max(1, MOST_LOGITS // backbone.vocab_size)
+    from interlace.objectives.common.losses import MAX_LOGITS
+
+    size = max(1, MAX_LOGITS // backbone.vocab_size)
     parts = [
         cross_entropy(backbone.logits(some).float(), labels, reduction="none")
         for some, labels in zip(torch.split(states, size), torch.split(batch.labels, size), strict=True)

@@ -1,4 +1,4 @@
-"""What is switched: by hand, by exact probabilities, and by rules that hold for all inputs."""
+"""Code-switching: by hand, by exact probabilities, and by properties that hold for all inputs."""
 
 from itertools import permutations
 
@@ -8,11 +8,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
+from interlace.alignment.phrases import PhraseRules, phrase_pairs
 from interlace.core.errors import SettingsError
 from interlace.core.ragged import Ragged
-from interlace.data import KnownPhrases, Sentences
-from interlace.objectives._switching import KINDS, Choices, Switching, all_borders, switch
-from interlace.objectives._switching_kernels import likeliest_spans
+from interlace.data import KnownPhrases, Pairs, Sentences
+from interlace.data.vocab import Vocab
+from interlace.objectives.common._code_switching_kernels import best_spans
+from interlace.objectives.common.code_switching import (
+    KINDS,
+    CodeSwitching,
+    SwitchCandidates,
+    all_boundaries,
+    switch_phrases,
+)
+from interlace.objectives.common.switched_tokens import WordForms
+from interlace.toy import pairs as world_pairs
+from interlace.toy import sample
 
 MIXED = {"source_share": 0, "target_share": 0}
 
@@ -22,11 +33,11 @@ def choices_of(sizes, phrases, scores=None):
     phrases = Ragged.of(phrases, width=4)
     flat = [pair for row in scores for pair in row] if scores else np.ones((len(phrases.values), 2))
     words = np.array(sizes, np.int64).reshape(-1, 2)
-    return Choices(words, phrases, np.array(flat, np.float32).reshape(-1, 2), all_borders(words))
+    return SwitchCandidates(words, phrases, np.array(flat, np.float32).reshape(-1, 2), all_boundaries(words))
 
 
 def drawn(choices, seed=0, **rules):
-    return switch(choices, Switching(**rules), np.random.default_rng([7, seed, 0, 0]))
+    return switch_phrases(choices, CodeSwitching(**rules), np.random.default_rng([7, seed, 0, 0]))
 
 
 def pieces(switched, row=0):
@@ -77,7 +88,7 @@ def test_the_first_and_the_last_word_can_be_replaced_and_neighbours_too():
 def test_no_more_phrases_than_allowed_are_replaced():
     choices = choices_of([(20, 20)] * 50, [[(i, i + 1, i, i + 1) for i in range(20)]] * 50)
     assert set(drawn(choices, **MIXED).replaced.tolist()) == {5}
-    assert set(drawn(choices, most_phrases=2, **MIXED).replaced.tolist()) == {2}
+    assert set(drawn(choices, max_phrases=2, **MIXED).replaced.tolist()) == {2}
 
 
 def test_a_range_of_shares_is_drawn_row_by_row():
@@ -86,11 +97,11 @@ def test_a_range_of_shares_is_drawn_row_by_row():
     assert set(replaced.tolist()) == set(range(4, 12))
 
 
-def test_phrases_beyond_the_longest_or_the_least_probability_are_left_alone():
+def test_phrases_beyond_the_longest_or_the_min_probability_are_left_alone():
     choices = choices_of([(40, 40)], [[(0, 5, 0, 1), (6, 7, 6, 11), (12, 13, 12, 13)]], [[(1, 1), (1, 1), (0.2, 1)]])
     assert drawn(choices, major_source=1, **MIXED).replaced[0] == 1
-    assert drawn(choices, major_source=1, least_probability=0.3, **MIXED).replaced[0] == 0
-    assert drawn(choices, major_source=0, least_probability=0.3, **MIXED).replaced[0] == 1  # phi(s|t) is 1
+    assert drawn(choices, major_source=1, min_probability=0.3, **MIXED).replaced[0] == 0
+    assert drawn(choices, major_source=0, min_probability=0.3, **MIXED).replaced[0] == 1  # phi(s|t) is 1
 
 
 def test_what_the_table_knows_need_not_stand_in_the_pair():
@@ -99,8 +110,8 @@ def test_what_the_table_knows_need_not_stand_in_the_pair():
     known = KnownPhrases(Ragged.of([[(1, 2)], [(0, 1)]], width=2), np.ones(2, np.float32), other)
     none = KnownPhrases(Ragged.of([[], []], width=2), np.ones(0, np.float32), other.take([]))
     words = np.full((2, 2), 6)
-    choices = Choices(
-        words, Ragged.of([[], []], width=4), np.ones((0, 2), np.float32), all_borders(words), (known, none)
+    choices = SwitchCandidates(
+        words, Ragged.of([[], []], width=4), np.ones((0, 2), np.float32), all_boundaries(words), (known, none)
     )
     switched = drawn(choices, target_choice="table_argmax", major_source=1, **MIXED)
     assert pieces(switched, 0) == [(0, 0, 0, 1), (2, 0, 0, 1), (0, 0, 2, 6)]
@@ -115,18 +126,18 @@ def test_what_the_table_knows_need_not_stand_in_the_pair():
         ({"switch_fraction": (0.5, 0.2)}, "ascending"),
         ({"switch_fraction": 0}, "share in"),
         ({"source_share": 0.7, "target_share": 0.4}, "must not exceed 1"),
-        ({"longest": 0}, "longest"),
+        ({"max_phrase_length": 0}, "max_phrase_length"),
     ],
 )
 def test_rules_out_of_range_are_refused(rules, named):
     with pytest.raises(SettingsError, match=named):
-        Switching(**rules)
+        CodeSwitching(**rules)
 
 
 def test_a_share_may_be_one_number_or_text():
-    assert Switching(switch_fraction=0.2).switch_fraction == (0.2, 0.2)
-    assert Switching(switch_fraction="0.2,0.4").switch_fraction == (0.2, 0.4)
-    assert Switching.read(Switching(switch_fraction="0.25").dump()) == Switching(switch_fraction=0.25)
+    assert CodeSwitching(switch_fraction=0.2).switch_fraction == (0.2, 0.2)
+    assert CodeSwitching(switch_fraction="0.2,0.4").switch_fraction == (0.2, 0.4)
+    assert CodeSwitching.read(CodeSwitching(switch_fraction="0.25").dump()) == CodeSwitching(switch_fraction=0.25)
 
 
 # ---- by exact probabilities ----
@@ -228,11 +239,11 @@ def test_pieces_cover_the_matrix_and_hold_real_counterparts(choices, seed, share
 
 
 def likeliest(phrases, scores, side):
-    """(spans, places) that `likeliest_spans` keeps of these phrases: one for each span of a side."""
+    """(spans, places) that `best_spans` keeps of these phrases: one for each span of a side."""
     rows = phrases.flat.reshape(-1, 2, 2)[:, :, 1].max(initial=0)
     words = np.full((len(phrases), 2), rows, np.int64)
     none = np.zeros(0, np.int32)
-    found, used, lengths = likeliest_spans(
+    found, used, lengths = best_spans(
         np.full(len(phrases), side, np.int8), np.ascontiguousarray(phrases.flat), scores, phrases.offsets, words,
         np.ones(int(rows) + 1, np.bool_), np.zeros_like(words), none, none.astype(np.int64), 5, 0.0,
     )  # fmt: skip
@@ -270,3 +281,67 @@ def test_equally_likely_counterparts_are_told_apart_by_the_other_direction_then_
     phrases = Ragged.of([[(0, 1, 0, 1), (0, 1, 0, 2), (0, 1, 1, 2)]], width=4)
     scores = np.array([(0.5, 0.2), (0.5, 0.4), (0.5, 0.4)], np.float32)
     assert likeliest(phrases, scores, 0)[:, 2].tolist() == [1]
+
+
+# ---- equal phrases, and words without tokens ----
+
+MOSTLY = CodeSwitching(switch_fraction=0.9, **MIXED)
+
+
+def rng(seed=0):
+    return np.random.default_rng([7, seed])
+
+
+def encoded(text, vocab):
+    links = text.links
+    pairs = Pairs(vocab.encode_text(text.source), vocab.encode_text(text.target), links)
+    phrases = phrase_pairs(text.source.words.lengths, text.target.words.lengths, links)
+    return Pairs(pairs.source, pairs.target, links, phrases)
+
+
+def inserted(switched, side_words):
+    """Words of each replaced span and of what stands there."""
+    for row in range(len(switched.pieces)):
+        for (side, _, start, stop), (first, last) in zip(
+            switched.pieces[row].tolist(), switched.places[row].tolist(), strict=True
+        ):
+            if side != switched.matrix[row]:
+                yield side_words[1 - side][row][first:last], side_words[side][row][start:stop]
+
+
+@pytest.mark.parametrize("kind", ["byte-bpe", "wordpiece", "unigram"])
+@pytest.mark.parametrize("by_links", [False, True])
+def test_names_and_full_stops_are_not_exchanged_for_themselves(kind, by_links):
+    text = world_pairs("en", "de", sample(60, "train", 3))
+    vocab = Vocab.learn({"en": text.source.lines, "de": text.target.lines}, 900, kind=kind)
+    pairs, forms = encoded(text, vocab), WordForms(vocab)
+    words = [
+        [[line[a:b] for a, b in row] for line, row in zip(side.lines, side.words.to_lists(), strict=True)]
+        for side in (text.source, text.target)
+    ]
+    of = (
+        (lambda texts: SwitchCandidates.extracted(pairs, PhraseRules(), forms.inside, texts))
+        if by_links
+        else (lambda texts: SwitchCandidates.of(pairs, forms.inside, texts))
+    )
+    exchanges = [list(inserted(switch_phrases(of(texts), MOSTLY, rng()), words)) for texts in (None, forms.texts)]
+    assert any(one == other for one, other in exchanges[0])
+    assert exchanges[1]
+    assert not any(one == other for one, other in exchanges[1])
+
+
+def test_a_link_to_a_word_without_subwords_leads_nowhere():
+    """The last word of the source spells nothing in this vocabulary: no phrase may reach behind the sentence."""
+    ids = Ragged.of([[5, 6], [7, 8]])
+    source = Sentences(ids, Ragged.of([[0, 1], [0, 1]]), "en")
+    target = Sentences(Ragged.of([[9, 10, 11], [9, 10]]), Ragged.of([[0, 1, 2], [0, 1]]), "de")
+    links = Ragged.of([[(0, 0), (1, 1), (2, 2)], [(0, 0), (1, 1), (2, 1)]], width=2)
+    choices = SwitchCandidates.extracted(Pairs(source, target, links), PhraseRules())
+    assert choices.words.tolist() == [[2, 3], [2, 2]]
+    for seed in range(50):
+        switched = switch_phrases(choices, MOSTLY, rng(seed))
+        for row, (start, stop) in zip(switched.pieces.rows(), switched.places.flat, strict=True):
+            assert stop <= switched.words[row]
+            assert start < stop
+        for side, row, _, stop in switched.pieces.flat.tolist():
+            assert stop <= choices.words[row, side]

@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
-from interlace.models.families import Traits
-from interlace.objectives import Resources
-from interlace.objectives._lexicon_scores import dictionary_scores
-from interlace.objectives._lexicon_words import Fate
-from interlace.objectives._lexicons import Dictionary, Part, draw
+from interlace.objectives.common.dictionaries import (
+    Dictionary,
+    DictionaryPart,
+    EntryStatus,
+    dictionary_scores,
+    split_dictionary,
+)
 
 PIECES = {
     "old": [4], "doctor": [5], "house": [6], "the": [7], "alt": [8], "Arzt": [9], "arzt": [10, 11], "Haus": [12],
@@ -32,8 +34,7 @@ PAIR = ("en", "de")
 
 def prepared(entries, most=4, **settings):
     lexicons = {PAIR: Lexicon.of((source, target, 1.0) for source, target in entries)}
-    resources = Resources(VOCAB, Traits("bert", 64), seed=3, lexicons=lexicons)
-    return Dictionary(**settings).prepare(resources, "align_mlm", most=most)
+    return Dictionary(**settings).prepare(lexicons, VOCAB, "align_mlm", seed=3, max_tokens=most)
 
 
 def spelled(dictionaries):
@@ -42,7 +43,7 @@ def spelled(dictionaries):
 
 
 def scores(table, dictionaries, parts):
-    return dictionary_scores(SimpleNamespace(table=table), {"x": replace(dictionaries, parts=parts), "mlm": None})
+    return dictionary_scores(SimpleNamespace(input_embeddings=table), {"x": replace(dictionaries, parts=parts), "mlm": None})
 
 
 def many(count):
@@ -53,12 +54,14 @@ def many(count):
 
 
 def test_a_quarter_of_the_source_words_is_drawn_and_the_rest_held_out():
-    parts = draw(many(400), PAIR, 0.25, seed=1).parts
+    parts = split_dictionary(many(400), PAIR, 0.25, seed=1).parts
     assert np.bincount(parts).tolist() == [100, 300]
 
 
 def test_a_smaller_share_is_part_of_a_larger_one():
-    quarter, half = (draw(many(400), PAIR, share, seed=1).parts == Part.DRAWN for share in (0.25, 0.5))
+    quarter, half = (
+        split_dictionary(many(400), PAIR, share, seed=1).parts == DictionaryPart.TRAIN for share in (0.25, 0.5)
+    )
     assert (half | ~quarter).all()
 
 
@@ -66,8 +69,8 @@ def test_the_seed_and_the_languages_decide_and_the_order_of_the_file_does_not():
     words = [(f"s{i}", f"t{i}", 1.0) for i in range(100)]
 
     def drawn(entries, languages=PAIR, seed=1):
-        found = draw(Lexicon.of(entries), languages, 0.3, seed)
-        return {found.lexicon[entry][0] for entry in np.flatnonzero(found.parts == Part.DRAWN)}
+        found = split_dictionary(Lexicon.of(entries), languages, 0.3, seed)
+        return {found.lexicon[entry][0] for entry in np.flatnonzero(found.parts == DictionaryPart.TRAIN)}
 
     assert drawn(words) == drawn(words[::-1])
     assert drawn(words) != drawn(words, seed=2)
@@ -80,12 +83,12 @@ entry = st.tuples(st.integers(0, 8), st.integers(0, 8))
 @given(st.lists(entry, min_size=1, max_size=30), st.floats(0.01, 1), st.integers(0, 5))
 def test_no_word_of_a_held_out_entry_is_ever_learnt(entries, share, seed):
     lexicon = Lexicon.of((f"s{i}", f"t{j}", 1.0) for i, j in entries)
-    parts = draw(lexicon, PAIR, share, seed).parts
-    learnt, held = lexicon.entries[parts == Part.DRAWN], lexicon.entries[parts == Part.HELD_OUT]
+    parts = split_dictionary(lexicon, PAIR, share, seed).parts
+    learnt, held = lexicon.entries[parts == DictionaryPart.TRAIN], lexicon.entries[parts == DictionaryPart.HELD_OUT]
     assert len(learnt) > 0
     assert not np.isin(held[:, 0], learnt[:, 0]).any()
     assert not np.isin(held[:, 1], learnt[:, 1]).any()
-    shared = lexicon.entries[parts == Part.SHARED]
+    shared = lexicon.entries[parts == DictionaryPart.OVERLAP]
     assert not np.isin(shared[:, 0], learnt[:, 0]).any()
     assert np.isin(shared[:, 1], learnt[:, 1]).all()
 
@@ -103,27 +106,31 @@ def test_words_of_several_subwords_are_kept_or_left_out():
     entries = [("doctor", "Hausarzt"), ("old", "alt")]
     assert ([5], [12, 15]) in spelled(prepared(entries))
     two = prepared([*entries, ("old", "three pieces")], most=2)
-    assert two.drawn[0].fates.tolist() == [Fate.USED, Fate.USED, Fate.SEVERAL]
+    assert two.splits[0].statuses.tolist() == [EntryStatus.USED, EntryStatus.USED, EntryStatus.TOO_LONG]
     single = prepared(entries, most=1)
     assert spelled(single) == [([4], [8])]
-    assert single.drawn[0].fates.tolist() == [Fate.SEVERAL, Fate.USED]
-    assert "1 of too many subwords" in single.notes[0]
+    assert single.splits[0].statuses.tolist() == [EntryStatus.TOO_LONG, EntryStatus.USED]
+    assert "1 with too many tokens" in single.notes[0]
     assert "(doctor/Hausarzt)" in single.notes[0]
 
 
 def test_words_written_alike_and_unknown_ones_teach_nothing_and_are_named():
     found = prepared([("Anna", "Anna"), ("ñ", "alt"), ("old", "ñ"), ("the", ""), ("house", "Haus")])
     assert spelled(found) == [([6], [12])]
-    assert found.drawn[0].fates.tolist() == [Fate.ALIKE, Fate.UNKNOWN, Fate.UNKNOWN, Fate.UNKNOWN, Fate.USED]
-    assert (
-        "3 that the vocabulary cannot spell; is the dictionary of these languages? (ñ/alt old/ñ the/)" in found.notes[0]
-    )
-    assert "1 written alike in both languages (Anna/Anna)" in found.notes[0]
+    assert found.splits[0].statuses.tolist() == [
+        EntryStatus.IDENTICAL,
+        EntryStatus.UNSPELLABLE,
+        EntryStatus.UNSPELLABLE,
+        EntryStatus.UNSPELLABLE,
+        EntryStatus.USED,
+    ]
+    assert "(ñ/alt old/ñ the/)" in found.notes[0]
+    assert "1 identical in both languages (Anna/Anna)" in found.notes[0]
 
 
 def test_words_are_numbered_once_over_all_dictionaries():
     lexicons = {("en", "de"): Lexicon.of([("old", "alt", 1)]), ("de", "en"): Lexicon.of([("alt", "old", 1)])}
-    found = Dictionary().prepare(Resources(VOCAB, Traits("bert", 64), lexicons=lexicons), "x", most=4)
+    found = Dictionary().prepare(lexicons, VOCAB, "x", seed=0, max_tokens=4)
     assert len(found.words) == 2
     assert found.owner.tolist() == [0, 1]
     assert found.source.tolist() == found.target.tolist()[::-1]
@@ -133,24 +140,24 @@ def test_words_are_numbered_once_over_all_dictionaries():
 
 
 def test_without_a_dictionary_the_error_says_how_to_give_one():
-    with pytest.raises(DataError, match=r"align_mlm\.dictionary, or add translations"):
-        Dictionary().prepare(Resources(VOCAB, Traits("bert", 64)), "align_mlm", most=4)
+    with pytest.raises(DataError, match=r"set align_mlm\.dictionary"):
+        Dictionary().prepare({}, VOCAB, "align_mlm", seed=0)
 
 
 def test_without_a_usable_entry_the_error_shows_some_and_the_cure():
     with pytest.raises(DataError, match=r"no entry .* \(doctor/Hausarzt\)") as error:
         prepared([("doctor", "Hausarzt")], most=1)
     assert "a larger vocabulary" in str(error.value)
-    with pytest.raises(DataError, match=r"no entry .* 1 that the vocabulary cannot spell; is .* \(ñ/ñandú\)"):
+    with pytest.raises(DataError, match=r"no entry .* 1 not in the vocabulary .* \(ñ/ñandú\)"):
         prepared([("ñ", "ñandú")])
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"files": "dict/{from}.txt"}, "nothing fills in {from}"),
+        ({"files": "dict/{from}.txt"}, "unknown placeholder {from}"),
         ({"files": "dict/{sorce}.txt"}, "did you mean 'source'"),
-        ({"files": "dict/{source"}, "no pattern of a path"),
+        ({"files": "dict/{source"}, "not a path pattern"),
         ({"pairs": ["ende"]}, "two languages joined by '-'"),
         ({"share": 0}, "greater than 0"),
         ({"shaer": 1}, "did you mean 'share'"),
@@ -171,16 +178,18 @@ def test_a_plain_pattern_is_a_dictionary():
 def test_scores_of_what_was_learnt_and_what_was_held_out_by_hand():
     """Two words are asked of each part; held out, `house` is nearest to its translation and `the` is not."""
     lexicon = Lexicon.of([("old", "alt", 1), ("doctor", "Arzt", 1), ("house", "Haus", 1), ("the", "alte", 1)])
-    found = Dictionary().prepare(Resources(VOCAB, Traits("bert", 64), lexicons={PAIR: lexicon}), "x", most=4)
-    parts = np.array([Part.DRAWN, Part.DRAWN, Part.HELD_OUT, Part.HELD_OUT], np.uint8)
+    found = Dictionary().prepare({PAIR: lexicon}, VOCAB, "x", seed=0, max_tokens=4)
+    parts = np.array(
+        [DictionaryPart.TRAIN, DictionaryPart.TRAIN, DictionaryPart.HELD_OUT, DictionaryPart.HELD_OUT], np.uint8
+    )
     table = torch.zeros(18, 4)
     table[4, 0] = table[8, 0] = 1  # old, alt: cosine 1
     table[5, 1], table[9] = 2, torch.tensor([0.0, 3, 3, 0])  # doctor, Arzt: 0.70711
     table[6, 2], table[12, 2] = 1, 1  # house, Haus: 1
     table[7, 1], table[17, 3] = 1, 1  # the, alte = mean of (1,0,0,0) and (0,0,0,1): 0; Arzt is nearer
     assert scores(table, found, parts) == {
-        "x/drawn/cosine": 0.85355,
-        "x/drawn/p@1": 100.0,
+        "x/train/cosine": 0.85355,
+        "x/train/p@1": 100.0,
         "x/held-out/cosine": 0.5,
         "x/held-out/p@1": 50.0,
     }
@@ -189,10 +198,10 @@ def test_scores_of_what_was_learnt_and_what_was_held_out_by_hand():
 def test_a_translation_of_the_other_part_is_neither_right_nor_wrong():
     """`old` is nearest to `alt`, which is its translation, but not one of those that are measured."""
     lexicon = Lexicon.of([("old", "alt", 1), ("old", "Haus", 1), ("the", "Arzt", 1)])
-    found = Dictionary().prepare(Resources(VOCAB, Traits("bert", 64), lexicons={PAIR: lexicon}), "x", most=4)
+    found = Dictionary().prepare({PAIR: lexicon}, VOCAB, "x", seed=0, max_tokens=4)
     table = torch.zeros(18, 3)
     table[4] = table[8] = torch.tensor([1.0, 0, 0])
     table[12] = torch.tensor([1.0, 1, 0])
     table[7, 2] = table[9, 2] = 1
-    parts = np.array([Part.SHARED, Part.HELD_OUT, Part.DRAWN], np.uint8)
+    parts = np.array([DictionaryPart.OVERLAP, DictionaryPart.HELD_OUT, DictionaryPart.TRAIN], np.uint8)
     assert scores(table, found, parts)["x/held-out/p@1"] == 100.0

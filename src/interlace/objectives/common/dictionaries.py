@@ -1,0 +1,367 @@
+"""Bilingual dictionaries: which entries are trained on, which are held out, and how words are spelled as tokens.
+
+Objectives with `needs = {"lexicon"}` have a field `dictionary: Dictionary`. A recipe reads or counts the lexicons and
+passes them in `Resources.lexicons`; `Dictionary.prepare` splits them and tokenizes the entries. The split depends only
+on the lexicon's words, the share and a seed, not on the vocabulary (ALIGN-MLM's code redrew it in every script).
+
+Legend: m entries of a dictionary; n usable entries of all dictionaries; W distinct words, each a row of token ids.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from hashlib import blake2b
+from string import Formatter
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from pydantic import Field, field_validator, model_validator
+
+from interlace.core.errors import DataError, did_you_mean
+from interlace.core.names import PairName
+from interlace.core.ragged import Ragged
+from interlace.core.randomness import Purpose, generator
+from interlace.core.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+    from torch import Tensor
+
+    from interlace.alignment.lexicon import Lexicon
+    from interlace.data.vocab import Vocab
+    from interlace.models.backbone import Backbone
+
+MAX_EXAMPLES = 5  # examples in a note
+MAX_QUERIES = 1000  # words of a dictionary part that are scored, evenly spaced, so that scoring is cheap
+_PLACEHOLDERS = ("source", "target")
+
+
+class DictionaryPart(IntEnum):
+    """What an entry is used for."""
+
+    TRAIN = 0
+    HELD_OUT = 1  # only scored
+    OVERLAP = 2  # unused: its source word is held out, but its target word occurs in a training entry
+
+
+class EntryStatus(IntEnum):
+    """Whether an entry is used, or why not."""
+
+    USED = 0
+    UNSPELLABLE = 1  # a word with an unknown or special token, or without any
+    TOO_LONG = 2  # a word of too many tokens
+    IDENTICAL = 3  # both words have the same tokens
+
+
+class Dictionary(Settings):
+    """Which dictionaries an objective learns from. A plain string is read as `files`."""
+
+    files: str | None = Field(
+        None,
+        description="Dictionary files under the data root, a pattern with {source} and {target}: MUSE's format, or "
+        "tab-separated source, target and count; none: count entries from the word alignments of the recipe's parallel "
+        "corpora.",
+    )
+    vectors: str | None = Field(
+        None,
+        description="Instead of files: a run with word vectors (`[embeddings]`) or a folder of them; entries are words "
+        "that are each other's nearest neighbor by CSLS. The methods `identical` and `muse` need no parallel text.",
+    )
+    max_words: int = Field(
+        15_000,
+        ge=2,
+        description="With vectors: number of most frequent words per language to match (MUSE: 15,000). Rare words of a "
+        "small corpus mostly match wrong translations.",
+    )
+    pairs: list[PairName] = Field(
+        [],
+        description="Language pairs such as 'en-de'; none: all pairs of the recipe's languages that have a dictionary.",
+    )
+    share: float = Field(
+        1.0, gt=0, le=1, description="Share of source words to train on; the others are held out (ALIGN-MLM: 0.25)."
+    )
+    seed: int | None = Field(None, ge=0, description="Seed of that split; none: the recipe's.")
+    min_count: float = Field(3, ge=1, description="Minimum number of links of an entry counted from alignments.")
+    case: Literal["best", "as_written"] = Field(
+        "best", description="'best': also try each word capitalized and keep the form with fewer tokens."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_pattern(cls, data: Any) -> Any:
+        return {"files": data} if isinstance(data, str) else data
+
+    @field_validator("files")
+    @classmethod
+    def _check_pattern(cls, pattern: str | None) -> str | None:
+        try:
+            names = [name for _, name, _, _ in Formatter().parse(pattern or "") if name is not None]
+        except ValueError as error:
+            message = f"{pattern!r} is not a path pattern: {error}"
+            raise ValueError(message) from None
+        for name in names:
+            if name not in _PLACEHOLDERS:
+                message = f"{pattern!r}: unknown placeholder {{{name}}}{did_you_mean(name, _PLACEHOLDERS)}"
+                raise ValueError(message)
+        return pattern
+
+    @model_validator(mode="after")
+    def _check_origin(self) -> Dictionary:
+        if self.files is not None and self.vectors is not None:
+            message = "files and vectors are both set; a dictionary comes from one of them"
+            raise ValueError(message)
+        return self
+
+    def prepare(
+        self,
+        lexicons: Mapping[tuple[str, str], Lexicon],
+        vocab: Vocab,
+        name: str,
+        *,
+        seed: int,
+        max_tokens: int | None = None,
+    ) -> Dictionaries:
+        """Split the lexicons and tokenize the usable entries.
+
+        Args:
+            lexicons: by source and target language.
+            vocab: tokenizes the words.
+            name: of the objective, for errors and notes.
+            seed: of the split, unless the setting `seed` gives one.
+            max_tokens: entries with a word of more tokens are not used; None: no limit.
+
+        Raises:
+            DataError: there is no lexicon, or no training entry is usable.
+        """
+        if not lexicons:
+            raise DataError(f"{name}: there is no dictionary; set {name}.dictionary, or add a parallel corpus")
+        seed = seed if self.seed is None else self.seed
+        splits = [
+            split_dictionary(lexicon, languages, self.share, seed) for languages, lexicon in sorted(lexicons.items())
+        ]
+        return _tokenized(splits, vocab, name, max_tokens=max_tokens, best=self.case == "best")
+
+
+@dataclass(frozen=True)
+class DictionarySplit:
+    """A dictionary with the part of each of its entries.
+
+    languages: of the source and target words.
+    parts: (m,) uint8 of `DictionaryPart`.
+    statuses: (m,) uint8 of `EntryStatus`; None before the entries are tokenized.
+    """
+
+    languages: tuple[str, str]
+    lexicon: Lexicon
+    parts: NDArray[np.uint8]
+    statuses: NDArray[np.uint8] | None = None
+
+    @property
+    def name(self) -> str:
+        """The language pair."""
+        return "-".join(self.languages)
+
+
+@dataclass(frozen=True)
+class Dictionaries:
+    """All dictionaries of an objective, as token ids.
+
+    splits: each dictionary with the status of its entries.
+    words: W distinct rows of int32 token ids.
+    source, target: (n,) int64 word indices of each usable entry.
+    parts: (n,) uint8 of `DictionaryPart`. owner: (n,) int64 index into `splits`.
+    notes: how many entries are unusable and why, with examples.
+    """
+
+    splits: tuple[DictionarySplit, ...]
+    words: Ragged
+    source: NDArray[np.int64]
+    target: NDArray[np.int64]
+    parts: NDArray[np.uint8]
+    owner: NDArray[np.int64]
+    notes: tuple[str, ...]
+
+    def of(self, part: DictionaryPart) -> NDArray[np.int64]:
+        """Return the indices of the usable entries of a part."""
+        return np.flatnonzero(self.parts == part)
+
+    def directions(self) -> Iterator[tuple[str, str, NDArray[np.int64]]]:
+        """Yield each dictionary in both directions: two languages and the (2, ...) words of its training entries."""
+        at = self.of(DictionaryPart.TRAIN)
+        both = np.stack([self.source[at], self.target[at]])
+        for number, split in enumerate(self.splits):
+            source, target = split.languages
+            words = both[:, self.owner[at] == number]
+            yield source, target, words
+            yield target, source, words[::-1]
+
+
+def split_dictionary(lexicon: Lexicon, languages: tuple[str, str], share: float, seed: int) -> DictionarySplit:
+    """Draw a share of the source words for training, at least one; smaller shares are subsets of larger ones."""
+    words = np.unique(lexicon.entries[:, 0])
+    words = words[np.argsort(np.array([lexicon.source_types[word] for word in words], object), kind="stable")]
+    key = int.from_bytes(blake2b("-".join(languages).encode(), digest_size=4).digest(), "big")
+    order = generator(Purpose.DICTIONARY, seed, key).permutation(len(words))
+    chosen = words[order[: max(1, round(share * len(words)))]]
+    train = np.isin(lexicon.entries[:, 0], chosen)
+    overlap = np.isin(lexicon.entries[:, 1], lexicon.entries[train, 1])
+    part = DictionaryPart
+    parts = np.where(train, part.TRAIN, np.where(overlap, part.OVERLAP, part.HELD_OUT)).astype(np.uint8)
+    return DictionarySplit(languages, lexicon, parts)
+
+
+def dictionary_scores(backbone: Backbone, dictionaries: Mapping[str, Dictionaries | None]) -> dict[str, float]:
+    """Score word translation from the input embeddings.
+
+    ALIGN-MLM's code scores all words together; here training and held-out entries are scored separately.
+
+    Returns:
+        `NAME/train/p@1`, the percentage of source words whose nearest target word by cosine is one of their
+        translations in that part, `NAME/train/cosine`, the mean cosine of its entries, and the same for `held-out`.
+        Words of several tokens are the mean of their embeddings. Parts without entries are omitted.
+    """
+    import torch
+
+    scores: dict[str, float] = {}
+    with torch.inference_mode():
+        for name, dictionary in dictionaries.items():
+            if dictionary is None:
+                continue
+            vectors = _word_vectors(backbone.input_embeddings, dictionary)
+            for part, label in ((DictionaryPart.TRAIN, "train"), (DictionaryPart.HELD_OUT, "held-out")):
+                if len(at := dictionary.of(part)):
+                    cosine = (vectors[dictionary.source[at]] * vectors[dictionary.target[at]]).sum(dim=1)
+                    owners = np.unique(dictionary.owner[at])
+                    hits = [hit for owner in owners for hit in _hits(vectors, dictionary, part, owner)]
+                    scores[f"{name}/{label}/cosine"] = round(float(cosine.mean()), 5)
+                    scores[f"{name}/{label}/p@1"] = round(100 * sum(hits) / len(hits), 3)
+    return scores
+
+
+# ---- words as tokens ----
+
+
+def _tokenized(
+    splits: Sequence[DictionarySplit], vocab: Vocab, name: str, *, max_tokens: int | None, best: bool
+) -> Dictionaries:
+    """Tokenize every dictionary; number the distinct words of all."""
+    numbers: dict[bytes, int] = {}
+    columns: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint8]]] = []
+    judged = []
+    for split in splits:
+        entries = split.lexicon.entries
+        both = [
+            _numbered(_spellings(vocab, types, best=best), vocab, numbers)
+            for types in (split.lexicon.source_types, split.lexicon.target_types)
+        ]
+        (source, source_lengths), (target, target_lengths) = (
+            (number[entries[:, side]], lengths[entries[:, side]]) for side, (number, lengths) in enumerate(both)
+        )
+        statuses = np.where(source == target, EntryStatus.IDENTICAL, EntryStatus.USED)
+        if max_tokens is not None:
+            statuses[np.maximum(source_lengths, target_lengths) > max_tokens] = EntryStatus.TOO_LONG
+        statuses[np.minimum(source_lengths, target_lengths) == 0] = EntryStatus.UNSPELLABLE
+        used = statuses == EntryStatus.USED
+        columns.append((source[used], target[used], split.parts[used]))
+        judged.append(replace(split, statuses=statuses.astype(np.uint8)))
+    source, target, parts = (np.concatenate(column) for column in zip(*columns, strict=True))
+    if not (parts == DictionaryPart.TRAIN).any():
+        raise DataError(f"{name}: no entry of its dictionary is usable: {'; '.join(map(_note, judged))}")
+    owner = np.repeat(np.arange(len(columns)), [len(column[0]) for column in columns])
+    words = Ragged.from_lengths(np.frombuffer(b"".join(numbers), np.int32).copy(), [len(row) // 4 for row in numbers])
+    notes = tuple(f"{name}: {_note(split)}" for split in judged)
+    return Dictionaries(tuple(judged), words, source, target, parts, owner, notes)
+
+
+def _spellings(vocab: Vocab, words: Sequence[str], *, best: bool) -> Ragged:
+    """Return the tokens of each word as they are inside a sentence.
+
+    best: words of several tokens are also tried with a capital letter, and kept so if that takes fewer tokens.
+        Dictionaries are often lowercased, and a lowercased German noun occurs in no text.
+    """
+    rows = vocab.encode_words(words)
+    values = rows.flat.astype(np.int32)
+    rows = Ragged.from_lengths(values, rows.lengths)
+    at = np.flatnonzero(rows.lengths > 1) if best else np.zeros(0, np.int64)
+    if not len(at):
+        return rows
+    other = vocab.encode_words([words[word][:1].upper() + words[word][1:] for word in at.tolist()])
+    fewer = (other.lengths < rows.lengths[at]) & (_irregular(other, vocab) == 0)
+    both = Ragged.concatenate([rows, Ragged.from_lengths(other.flat.astype(np.int32), other.lengths)])
+    source = np.arange(len(rows))
+    source[at[fewer]] = len(rows) + np.flatnonzero(fewer)
+    return both.take(source)
+
+
+def _numbered(rows: Ragged, vocab: Vocab, numbers: dict[bytes, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the number of each word, extending `numbers`, and its length in tokens (0 if unspellable)."""
+    number = np.array([numbers.setdefault(row.tobytes(), len(numbers)) for row in rows], np.int64)
+    return number, np.where(_irregular(rows, vocab) == 0, rows.lengths, 0)
+
+
+def _irregular(rows: Ragged, vocab: Vocab) -> NDArray[np.int64]:
+    """Return the number of special or unknown tokens of each row."""
+    return np.bincount(rows.rows()[~np.isin(rows.flat, vocab.regular_ids)], minlength=len(rows))
+
+
+def _note(split: DictionarySplit) -> str:
+    """Describe the size of each part and the unusable entries, with examples."""
+    parts = np.bincount(split.parts, minlength=len(DictionaryPart))
+    found = [f"{split.name}: {len(split.lexicon):,} entries"]
+    if parts[DictionaryPart.HELD_OUT] or parts[DictionaryPart.OVERLAP]:
+        found.append(f"{parts[DictionaryPart.TRAIN]:,} for training, {parts[DictionaryPart.HELD_OUT]:,} held out")
+    for status, reason in _REASONS.items():
+        if split.statuses is not None and len(at := np.flatnonzero(split.statuses == status)):
+            examples = " ".join("/".join(split.lexicon[int(entry)][:2]) for entry in at[:MAX_EXAMPLES])
+            found.append(f"{len(at):,} {reason} ({examples})")
+    return ", ".join(found)
+
+
+_REASONS: Mapping[EntryStatus, str] = {
+    EntryStatus.UNSPELLABLE: "not in the vocabulary (is the dictionary of these languages?)",
+    EntryStatus.TOO_LONG: "with too many tokens (a larger vocabulary has more whole words)",
+    EntryStatus.IDENTICAL: "identical in both languages",
+}
+
+
+# ---- scores ----
+
+
+def _word_vectors(embeddings: Tensor, dictionary: Dictionaries) -> Tensor:
+    """Return (W, H) unit vectors."""
+    import torch
+    from torch.nn.functional import embedding_bag, normalize
+
+    words = dictionary.words
+    ids, starts = (torch.from_numpy(array.astype(np.int64)) for array in (words.flat, words.offsets[:-1]))
+    device = embeddings.device
+    return normalize(embedding_bag(ids.to(device), embeddings, starts.to(device), mode="mean").float())
+
+
+def _hits(vectors: Tensor, dictionary: Dictionaries, part: DictionaryPart, owner: int) -> list[bool]:
+    """Return for each source word whether its nearest target word is correct.
+
+    The word itself and its translations in other parts are not candidates.
+    """
+    import torch
+
+    mine = dictionary.owner == owner
+    queries = np.unique(dictionary.source[mine & (dictionary.parts == part)])
+    queries = queries[:: -(-len(queries) // MAX_QUERIES)]
+    words = np.unique(dictionary.target[mine])
+    similarity = vectors[queries] @ vectors[words].T  # (queries, target words)
+    entries = np.flatnonzero(mine & np.isin(dictionary.source, queries))
+    rows = np.searchsorted(queries, dictionary.source[entries])
+    columns = np.searchsorted(words, dictionary.target[entries])
+    correct = dictionary.parts[entries] == part
+    best = torch.full((len(queries),), -2.0, device=similarity.device)
+    at = torch.from_numpy(rows[correct]).to(similarity.device)
+    best = best.scatter_reduce(0, at, similarity[rows[correct], columns[correct]], "amax")
+    similarity[rows, columns] = -2.0
+    same = np.flatnonzero(np.isin(queries, words))
+    similarity[same, np.searchsorted(words, queries[same])] = -2.0
+    hits: list[bool] = (best > similarity.amax(dim=1)).tolist()
+    return hits

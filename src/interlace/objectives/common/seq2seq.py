@@ -1,0 +1,229 @@
+"""Objectives that write a sentence after reading one: the decoder's input, the batch and its loss.
+
+    reads   <s> today the old doctor </s>
+    writes  <2de>  heute  der   alte  Arzt
+    next    heute  der    alte  Arzt  </s>
+
+The decoder's first token names the target language. Decoder sequences are padded on the right and read left to right,
+so they need no mask.
+
+Legend: B sequences, L tokens of the longest encoder input, T of the longest decoder input, N predictions, H width.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from pydantic import Field
+
+from interlace.core.errors import SettingsError
+from interlace.objectives import (
+    Batch,
+    BoolOrAuto,
+    Objective,
+    Prepared,
+    Preview,
+    Term,
+    encoder_inputs,
+    language_id,
+    place_texts,
+    resolve_language_ids,
+    token_texts,
+    tokens_by_language,
+)
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from numpy.typing import NDArray
+    from torch import Tensor, nn
+
+    from interlace.core.ragged import Ragged
+    from interlace.data.layout import Layout
+    from interlace.data.vocab import Vocab
+    from interlace.models.backbone import Backbone
+    from interlace.objectives import Resources
+
+DECODER_IDS, DECODER_LANGUAGES, DECODER_FIRST = "decoder_ids", "decoder_languages", "decoder_first"
+NLL = "nll"
+
+
+@dataclass(frozen=True)
+class PreparedSeq2Seq(Prepared):
+    """Adds whether language ids are fed, to both sides."""
+
+    language_ids: bool
+
+
+@dataclass(frozen=True)
+class DecoderLayout:
+    """What the decoder reads and predicts.
+
+    ids: (B, T) the target language's token and the previous tokens, padded.
+    lengths: (B,) tokens of each sequence.
+    at: (N,) sequence and (N,) column of each prediction. labels: (N,) correct tokens.
+    sides: (B,) which of the target languages each sequence is in.
+    first: (B,) position of each sequence's first token; None: 0.
+    """
+
+    ids: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    at: tuple[NDArray[np.int64], NDArray[np.int64]]
+    labels: NDArray[np.int64]
+    sides: NDArray[np.int8]
+    first: NDArray[np.int64] | None = None
+
+
+class Seq2SeqObjective(Objective):
+    """Base of objectives that write a sentence. Subclasses lay out sequences and call `seq2seq_batch`."""
+
+    architecture = "seq2seq"
+    drops_long = True
+
+    max_length: int = Field(
+        256,
+        ge=8,
+        description="Maximum sequence length in tokens on either side, special tokens included; longer examples are "
+        "dropped.",
+    )
+    label_smoothing: float = Field(
+        0.0,
+        ge=0,
+        lt=1,
+        description="Share of a label's weight spread evenly over the whole vocabulary, specials and the label "
+        "included, as in torch; fairseq spreads it over the other tokens (XLM: none).",
+    )
+    language_ids: BoolOrAuto = Field(
+        "auto", description="Feed language ids on both sides; 'auto': if the model has embeddings."
+    )
+
+    def prepare(self, resources: Resources) -> PreparedSeq2Seq:
+        """Resolve whether language ids are fed."""
+        feed = resolve_language_ids(self.language_ids, resources.traits, self.term)
+        return PreparedSeq2Seq(resources.vocab, resources.traits, feed)
+
+    def pair_costs(self, source: NDArray[Any], target: NDArray[Any]) -> NDArray[Any]:
+        """Return (n,) tokens of both sequences, each as long as the longer side."""
+        return self.sentence_costs(np.maximum(source, target))
+
+    def sentence_costs(self, lengths: NDArray[Any]) -> NDArray[Any]:
+        """Return (n,) tokens that are read and written."""
+        read = super().sentence_costs(lengths)
+        costs: NDArray[Any] = read + self.decoder_lengths(read)
+        return costs
+
+    def decoder_lengths(self, read: NDArray[Any]) -> NDArray[Any]:
+        """Return (n,) the maximum decoder length for encoder inputs of these lengths, special tokens included."""
+        return read
+
+    def for_evaluation(self) -> Self:
+        """Return the objective without label smoothing."""
+        return super().for_evaluation().model_copy(update={"label_smoothing": 0.0})
+
+    def seq2seq_batch(
+        self,
+        read: Layout,
+        languages: tuple[str, ...],
+        decoder: DecoderLayout,
+        targets: tuple[str, ...],
+        prepared: PreparedSeq2Seq,
+    ) -> Batch:
+        """Return a batch.
+
+        Args:
+            read: what the encoder reads.
+            languages: the language of each side of `read`.
+            decoder: what the decoder reads.
+            targets: the target languages that `decoder.sides` refers to.
+            prepared: see `prepare`.
+        """
+        extra = {DECODER_IDS: decoder.ids}
+        if decoder.first is not None:
+            extra[DECODER_FIRST] = decoder.first
+        if prepared.language_ids:
+            ids = np.array([language_id(prepared.traits, target) for target in targets], np.int64)
+            extra[DECODER_LANGUAGES] = np.broadcast_to(ids[decoder.sides][:, None], decoder.ids.shape).copy()
+        counts: dict[str, float] = {self.term: len(decoder.labels)}
+        if self.label_smoothing:
+            counts[NLL] = len(decoder.labels)
+        tokens = tokens_by_language(read, languages)
+        for side, target in enumerate(targets):
+            tokens[target] = tokens.get(target, 0) + int(decoder.lengths[decoder.sides == side].sum())
+        return Batch(
+            inputs=encoder_inputs(read, prepared.traits, languages, language_ids=prepared.language_ids),
+            at=decoder.at,
+            labels=decoder.labels,
+            counts=counts,
+            tokens=read.tokens + int(decoder.lengths.sum()),
+            extra=extra,
+            sides=read.sides if len(languages) > 1 else None,
+            languages=dict(sorted(tokens.items())),  # the same order in both directions
+        )
+
+    def loss(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> dict[str, Term]:  # noqa: ARG002
+        """Return the (smoothed) cross-entropy of the decoder's predictions."""
+        return self.loss_after(backbone, batch.inputs, batch)
+
+    def loss_after(self, backbone: Backbone, inputs: dict[str, Tensor], batch: Batch) -> dict[str, Term]:
+        """Return the loss terms of the decoder's predictions after the encoder has read `inputs`."""
+        from interlace.objectives.common.losses import chunked_cross_entropy
+
+        states = self.decoder_states(backbone, inputs, batch)
+        total, nll = chunked_cross_entropy(backbone, states, batch.labels, self.label_smoothing)
+        terms = {self.term: Term(total)}
+        return terms | {NLL: Term(nll, weight=0.0)} if self.label_smoothing else terms
+
+    def decoder_states(self, backbone: Backbone, inputs: dict[str, Tensor], batch: Batch) -> Tensor:
+        """Return the (N, H) decoder states that the labels are predicted from.
+
+        Raises:
+            SettingsError: the model has no decoder.
+        """
+        model = require_decoder(backbone, self.term)
+        states = model.encode(inputs)  # (B, L, H)
+        decoder_inputs = {"input_ids": batch.extra[DECODER_IDS]}
+        if DECODER_LANGUAGES in batch.extra and model.decoder_language_input is not None:
+            decoder_inputs[model.decoder_language_input] = batch.extra[DECODER_LANGUAGES]
+        first = batch.extra.get(DECODER_FIRST)
+        hidden: Tensor = model.decode(states, inputs.get("attention_mask"), decoder_inputs, first)  # (B, T, H)
+        return hidden[batch.at]
+
+    def preview(self, batch: Batch, vocab: Vocab) -> Preview:
+        """Return what the decoder reads and predicts, by position."""
+        ids = batch.extra[DECODER_IDS]
+        first = batch.extra.get(DECODER_FIRST, np.zeros(len(ids), np.int64))
+        rows, columns = np.nonzero(ids != vocab.pad)
+        writes = place_texts(rows, columns + first[rows], token_texts(vocab, ids[rows, columns]))
+        rows, columns = batch.at
+        following = place_texts(rows, columns + first[rows], token_texts(vocab, batch.labels))
+        return Preview({"writes": writes, "next": following})
+
+
+def decoder_layout(ids: Ragged, target: int, vocab: Vocab, max_length: int) -> DecoderLayout:
+    """Return `[target] y1 .. yn` for each row, from which y1 .. yn and the end are predicted.
+
+    The end of a row that is truncated to `max_length` is not predicted.
+    """
+    kept = np.minimum(ids.lengths, max_length - 1)
+    read = np.full((len(ids), int(kept.max(initial=0)) + 1), vocab.pad, np.int64)
+    read[:, 0] = target
+    inside = np.arange(read.shape[1] - 1) < kept[:, None]  # (B, T - 1)
+    read[:, 1:][inside] = ids.flat[ids.columns() < np.repeat(kept, ids.lengths)]
+    following = np.full_like(read, vocab.end)
+    following[:, :-1][inside] = read[:, 1:][inside]
+    predicted = np.arange(read.shape[1]) < (kept + (kept == ids.lengths))[:, None]
+    rows, columns = np.nonzero(predicted)
+    return DecoderLayout(read, kept + 1, (rows, columns), following[rows, columns], np.zeros(len(ids), np.int8))
+
+
+def require_decoder(backbone: Any, name: str) -> Any:
+    """Return the model if it has a decoder.
+
+    Raises:
+        SettingsError: it is an encoder.
+    """
+    if not hasattr(backbone, "decode"):
+        raise SettingsError(f"{name} needs a decoder, and this {backbone.traits.family} model has none")
+    return backbone

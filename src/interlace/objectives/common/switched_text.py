@@ -1,0 +1,289 @@
+"""Write code-switched text: many distinct sentences of each pair (ALM, Yang et al. 2020).
+
+The sentences have the same distribution as those of the objective `alm`. Each pair gives a number of sentences in each
+direction, repeated sentences are dropped, and a share of monolingual sentences is added.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from pydantic import Field
+
+from interlace.alignment.phrases import phrase_pairs
+from interlace.core.ragged import Ragged
+from interlace.core.randomness import Purpose, generator
+from interlace.core.settings import Settings
+from interlace.data import KnownPhrases, Sentences
+from interlace.data.phrases import TableColumns, all_spans, select_spans
+from interlace.objectives.common.code_switching import (
+    KINDS,
+    MONOLINGUAL,
+    OF_SOURCE,
+    CodeSwitching,
+    SwitchCandidates,
+    all_boundaries,
+    switch_phrases,
+)
+from interlace.objectives.common.switched_tokens import character_kind, needs_space
+from interlace.text.running import running_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from interlace.alignment import WordPairs
+    from interlace.alignment.phrase_table import PhraseIndex, PhraseTable, TableRules
+    from interlace.objectives.common.code_switching import SwitchedSentences
+    from interlace.text import Text, TextPairs
+
+_BLOCK = 1_000  # pairs processed at a time
+
+
+class CopySettings(Settings):
+    """How many sentences are written for each pair."""
+
+    copies: int = Field(20, ge=1, description="Sentences drawn in each direction (ALM: 20, so 40 per pair).")
+    monolingual: float = Field(
+        0.1, ge=0, lt=0.5, description="Share of unchanged source lines, and of target lines (ALM: 10 % each)."
+    )
+    repeats: bool = Field(False, description="Write a sentence each time it is drawn.")
+    seed: int = Field(0, ge=0, description="Random seed.")
+
+
+@dataclass
+class CodeSwitchingCounts:
+    """Statistics of the written lines.
+
+    words, replaced: of mixed lines. lengths: (words replaced, words inserted) -> phrases. distinct: number of mixed
+    lines of a pair and direction -> how often.
+    """
+
+    pairs: int = 0
+    kinds: Counter[str] = field(default_factory=Counter)
+    words: int = 0
+    replaced: int = 0
+    lengths: Counter[tuple[int, int]] = field(default_factory=Counter)
+    distinct: Counter[int] = field(default_factory=Counter)
+
+    def add(self, switched: SwitchedSentences, written: NDArray[np.bool_]) -> None:
+        """Count the mixed lines of the written rows."""
+        for kind, lines in enumerate(np.bincount(switched.kinds[written], minlength=len(KINDS)).tolist()):
+            self.kinds[KINDS[kind]] += lines
+        self.words += int(switched.words[written].sum())
+        self.replaced += int(switched.replaced[written].sum())
+        mine = switched.inserted & written[switched.pieces.rows()]
+        lengths = [np.diff(spans[mine][:, -2:]).ravel() for spans in (switched.places.flat, switched.pieces.flat)]
+        shapes, counts = np.unique(np.stack(lengths, axis=1), axis=0, return_counts=True)
+        self.lengths.update(dict(zip(map(tuple, shapes.tolist()), counts.tolist(), strict=True)))
+
+    def summary(self) -> dict[str, Any]:
+        """Return plain data for JSON."""
+        return {
+            "pairs": self.pairs,
+            "lines": sum(self.kinds.values()),
+            "kinds": {kind: self.kinds[kind] for kind in KINDS},
+            "switched_words": self.replaced / max(self.words, 1),
+            "phrases": {f"{mine}-{other}": count for (mine, other), count in sorted(self.lengths.items())},
+            "distinct": {str(lines): count for lines, count in sorted(self.distinct.items())},
+        }
+
+
+@dataclass
+class CodeSwitchedText:
+    """Draws code-switched lines of aligned text, chunk by chunk.
+
+    table: phrases of the whole text, counted from its alignments with the rules `extraction`.
+    """
+
+    table: PhraseTable
+    extraction: TableRules
+    code_switching: CodeSwitching
+    copies: CopySettings
+    counts: CodeSwitchingCounts = field(default_factory=CodeSwitchingCounts)
+
+    def lines(self, text: TextPairs, words: WordPairs, links: Ragged) -> Iterator[list[str]]:
+        """Yield the lines of some pairs in blocks; those of a pair are consecutive.
+
+        text, words: the same pairs, in the words of the table. links: n rows of (source word, target word).
+        """
+        for start in range(0, len(text), _BLOCK):
+            stop = min(start + _BLOCK, len(text))
+            yield self._block(_slice(text, start, stop), words.slice(start, stop), links.slice(start, stop))
+
+    def _block(self, text: TextPairs, words: WordPairs, links: Ragged) -> list[str]:
+        candidates, translations = self._candidates(words, links)
+        writer = LineWriter(text, translations)
+        found: list[list[str]] = [[] for _ in range(len(text))]
+        # A sentence in which a name was exchanged for itself is not mixed.
+        seen = [{source, target} for source, target in zip(text.source.lines, text.target.lines, strict=True)]
+        for side, settings in enumerate(self._directions):
+            before = np.array([len(row) for row in found])
+            for copy in range(self.copies.copies):
+                rng = generator(Purpose.SWITCH, self.copies.seed, words.first, 2 * copy + side)
+                switched = switch_phrases(candidates, settings, rng)
+                self.counts.add(switched, self._keep(switched, writer.lines(switched), found, seen))
+            self.counts.distinct.update((np.array([len(row) for row in found]) - before).tolist())
+        self._add_monolingual(text, found, words.first)
+        self.counts.pairs += len(text)
+        return [line for row in found for line in row]
+
+    def _keep(
+        self, switched: SwitchedSentences, lines: list[str], found: list[list[str]], seen: list[set[str]]
+    ) -> NDArray[np.bool_]:
+        """Append the mixed lines that are new; return (n,) which rows have one."""
+        written = np.zeros(len(lines), np.bool_)
+        for row in np.flatnonzero(switched.kinds >= MONOLINGUAL).tolist():
+            if self.copies.repeats or lines[row] not in seen[row]:
+                seen[row].add(lines[row])
+                found[row].append(lines[row])
+                written[row] = True
+        return written
+
+    def _add_monolingual(self, text: TextPairs, found: list[list[str]], first: int) -> None:
+        """Add unchanged sentences in their share of all lines, and both of a pair without mixed lines."""
+        share = self.copies.monolingual
+        if not share:
+            return
+        rng = generator(Purpose.SWITCH, self.copies.seed, first, 2 * self.copies.copies)
+        mixed = np.array([len(row) for row in found])
+        times = np.floor(mixed[:, None] * share / (1 - 2 * share) + rng.random((len(mixed), 2))).astype(np.int64)
+        times[mixed == 0] = 1
+        for kind, side in enumerate((text.source, text.target)):
+            times[side.words.lengths == 0, kind] = 0
+            self.counts.kinds[KINDS[kind]] += int(times[:, kind].sum())
+        for row, (source, target) in enumerate(times.tolist()):
+            found[row][:0] = [text.source.lines[row]] * source + [text.target.lines[row]] * target
+
+    @cached_property
+    def _directions(self) -> tuple[CodeSwitching, CodeSwitching]:
+        """Settings for mixed sentences made from the source, and from the target."""
+        mixed = {"source_share": 0.0, "target_share": 0.0}
+        source, target = (
+            self.code_switching.model_copy(update={**mixed, "major_source": share}) for share in (1.0, 0.0)
+        )
+        return source, target
+
+    @cached_property
+    def _indexes(self) -> tuple[PhraseIndex, PhraseIndex]:
+        return self.table.index("source"), self.table.index("target")
+
+    @cached_property
+    def _columns(self) -> TableColumns:
+        return TableColumns.of(self.table)
+
+    def _candidates(self, words: WordPairs, links: Ragged) -> tuple[SwitchCandidates, tuple[list[str], list[str]]]:
+        """Return what may be exchanged, and the text of the phrase table's translations."""
+        sides = (words.source, words.target)
+        counts = np.stack([side.lengths for side in sides], axis=1)
+        boundaries = all_boundaries(counts)
+        if self.code_switching.target_choice == "table_argmax":
+            known, texts = zip(*(self._known(side, words) for side in (0, 1)), strict=True)
+            none = Ragged(np.zeros((0, 4), np.int32), np.zeros(len(words) + 1, np.int64))
+            return SwitchCandidates(counts, none, np.zeros((0, 2), np.float32), boundaries, known), texts
+        spans = phrase_pairs(counts[:, 0], counts[:, 1], links, self.extraction)
+        numbers = [
+            index.find(side, spans, 2 * at) for at, (index, side) in enumerate(zip(self._indexes, sides, strict=True))
+        ]
+        rows = self.table.rows_of(*numbers)
+        phi = np.ascontiguousarray(self.table.scores[rows[rows >= 0]][:, [2, 0]])
+        return SwitchCandidates(counts, select_spans(spans, rows >= 0), phi, boundaries), ([], [])
+
+    def _known(self, side: int, words: WordPairs) -> tuple[KnownPhrases, list[str]]:
+        """Return the table's most probable translation of every span of a side, as words and as text."""
+        mine, table = (words.source, words.target)[side], self._columns
+        every = all_spans(mine, self.code_switching.max_phrase_length)
+        found = self._indexes[side].find(mine, every)
+        rows = table.best[side][found[found >= 0]]
+        others, numbers = np.unique(table.entries[rows, 1 - side], return_inverse=True)
+        phrases = table.phrases[1 - side].take(others)
+        spellings, language = (words.target_types, words.source_types)[side], words.languages[1 - side]
+        texts = running_text(phrases, spellings, language, words.word_tokenizer).lines
+        chosen = phrases.take(numbers)
+        places = Ragged(chosen.columns().astype(np.int32), chosen.offsets)
+        known = KnownPhrases(
+            select_spans(every, found >= 0), table.phi[rows, side], Sentences(chosen, places, language)
+        )
+        return known, [texts[number] for number in numbers.tolist()]
+
+
+class LineWriter:
+    """Writes switched sentences as text: the matrix sentence's characters with phrases exchanged.
+
+    translations: texts of the phrase table's translations OF_SOURCE and OF_TARGET phrases.
+    """
+
+    def __init__(self, pairs: TextPairs, translations: tuple[Sequence[str], Sequence[str]] = ((), ())) -> None:
+        self._sides = (_SideText(pairs.source), _SideText(pairs.target))
+        self._translations = translations
+
+    def lines(self, switched: SwitchedSentences) -> list[str]:
+        """Return the line of each switched sentence."""
+        matrix = switched.matrix.tolist()
+        found = [_Line(self._sides[side], row) for row, side in enumerate(matrix)]
+        inserted = switched.inserted
+        rows, pieces, places = (
+            values[inserted].tolist() for values in (switched.pieces.rows(), switched.pieces.flat, switched.places.flat)
+        )
+        for row, (side, of, start, stop), (begin, end) in zip(rows, pieces, places, strict=True):
+            if side >= OF_SOURCE:
+                found[row].exchange(begin, end, self._translations[side - OF_SOURCE][of], space=True)
+            else:
+                text = self._sides[side]
+                found[row].exchange(begin, end, text.phrase(of, start, stop), space=text.has_space(of, start))
+        return [line.text() for line in found]
+
+
+class _SideText:
+    """One side's lines and the spans of their words."""
+
+    def __init__(self, text: Text) -> None:
+        self.lines = text.lines
+        self._spans = text.words.flat.tolist()
+        self._offsets = (text.words.offsets - text.words.offsets[0]).tolist()
+
+    def span(self, row: int, word: int) -> tuple[int, int]:
+        start, end = self._spans[self._offsets[row] + word]
+        return start, end
+
+    def phrase(self, row: int, start: int, stop: int) -> str:
+        return self.lines[row][self.span(row, start)[0] : self.span(row, stop - 1)[1]]
+
+    def has_space(self, row: int, word: int) -> bool:
+        """Return whether a space precedes the word, or would before a line's first."""
+        return word == 0 or self.lines[row][self.span(row, word)[0] - 1].isspace()
+
+
+class _Line:
+    """A line whose words are exchanged from left to right."""
+
+    def __init__(self, side: _SideText, row: int) -> None:
+        self._side, self._row, self._line = side, row, side.lines[row]
+        self._done, self._at = "", 0
+
+    def exchange(self, start: int, stop: int, phrase: str, *, space: bool) -> None:
+        """Replace words by a phrase; `space`: whether one precedes the phrase in its own sentence."""
+        done = self._done + self._line[self._at : self._side.span(self._row, start)[0]]
+        if start and phrase:
+            bare = done.rstrip()
+            place = len(bare) < len(done)
+            if place != needs_space(place, space, character_kind(bare[-1]), character_kind(phrase[0])):
+                done = bare if place else f"{done} "
+        self._done, self._at = done + phrase, self._side.span(self._row, stop - 1)[1]
+
+    def text(self) -> str:
+        return self._done + self._line[self._at :]
+
+
+def _slice(text: TextPairs, start: int, stop: int) -> TextPairs:
+    """Return some pairs, without links."""
+
+    def part(side: Text) -> Text:
+        return replace(side, lines=side.lines[start:stop], words=side.words.slice(start, stop))
+
+    return replace(text, source=part(text.source), target=part(text.target), links=None, labels=None)

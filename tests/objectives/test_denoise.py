@@ -1,0 +1,271 @@
+"""Denoising: noise of words and tokens, and word-by-word translation."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interlace.alignment.lexicon import Lexicon
+from interlace.core.errors import DataError, SettingsError
+from interlace.core.ragged import Ragged
+from interlace.core.randomness import Purpose, generator
+from interlace.data import Sentences
+from interlace.models.families import Traits
+from interlace.objectives import Resources
+from interlace.objectives.denoise import Denoise, Noise, WordTranslations, translate_words
+
+MASK = 9999
+
+# Rows of words of so many subwords.
+shapes = st.lists(st.lists(st.integers(1, 4), min_size=1, max_size=12), min_size=1, max_size=6)
+
+
+def sentences(shape):
+    """Rows of words; every subword of a batch has its own id, so that it is known wherever it goes."""
+    words = [[number for number, length in enumerate(row) for _ in range(length)] for row in shape]
+    words = Ragged.of(words)
+    return Sentences(Ragged(np.arange(len(words.flat), dtype=np.int32), words.offsets), words, "en")
+
+
+def noised(noise, text, seed=0, step=1):
+    return noise.apply(text, SimpleNamespace(mask=MASK), step, generator(Purpose.BATCH, seed, step))
+
+
+def units_of(text, row):
+    """The words of a row as tuples of ids, in order."""
+    ids, words = text.ids[row], text.words[row]
+    cuts = np.flatnonzero(np.diff(words)) + 1
+    return [tuple(part.tolist()) for part in np.split(ids, cuts)] if len(ids) else []
+
+
+@given(shapes, st.integers(0, 1000))
+def test_without_rates_nothing_changes(shape, seed):
+    text = sentences(shape)
+    found = noised(Noise(shuffle=0, drop=0, blank=0), text, seed)
+    assert (found.ids, found.words, found.language) == (text.ids, text.words, "en")
+
+
+@given(shapes, st.floats(0, 6), st.integers(0, 1000))
+def test_words_stay_whole_and_move_by_less_than_the_distance(shape, distance, seed):
+    text = sentences(shape)
+    found = noised(Noise(shuffle=distance, drop=0, blank=0), text, seed)
+    for row in range(len(shape)):
+        before, after = units_of(text, row), units_of(found, row)
+        assert sorted(before) == sorted(after)
+        moved = [abs(before.index(unit) - place) for place, unit in enumerate(after)]
+        assert max(moved) < max(distance, 1)
+
+
+def test_words_move_as_their_drawn_scores_say():
+    """Brute force, word by word: place + U(0, 3), sorted."""
+    text = sentences([[1, 2, 1, 3], [2, 1]])
+    draws = generator(Purpose.BATCH, 7, 1).random(6) * 3
+    expected = []
+    for row, first in ((0, 0), (1, 4)):
+        scored = sorted((place + draws[first + place], unit) for place, unit in enumerate(units_of(text, row)))
+        expected.append([unit for _, unit in scored])
+    found = noised(Noise(drop=0, blank=0), text, seed=7)
+    assert [units_of(found, row) for row in (0, 1)] == expected
+    assert expected[0] != units_of(text, 0)
+
+
+@given(shapes, st.floats(0, 1), st.integers(0, 1000))
+def test_what_stays_is_in_order_and_every_row_keeps_a_word(shape, share, seed):
+    text = sentences(shape)
+    found = noised(Noise(shuffle=0, drop=share, blank=0), text, seed)
+    for row in range(len(shape)):
+        left, before = units_of(found, row), units_of(text, row)
+        assert left
+        assert left == [unit for unit in before if unit in left]
+        assert share < 1 or len(left) == 1
+
+
+@given(shapes, st.floats(0, 1), st.integers(0, 1000))
+def test_hidden_words_are_hidden_whole_and_lengths_stay(shape, share, seed):
+    text = sentences(shape)
+    found = noised(Noise(shuffle=0, drop=0, blank=share), text, seed)
+    assert found.words == text.words
+    hidden = found.ids.flat == MASK
+    assert (found.ids.flat[~hidden] == text.ids.flat[~hidden]).all()
+    for row in range(len(shape)):
+        mine = Ragged(hidden, text.ids.offsets)[row]
+        assert all(len(set(mine[text.words[row] == word])) == 1 for word in set(text.words[row]))
+    assert share < 1 or hidden.all()
+
+
+def test_shares_are_as_asked_and_the_word_that_must_stay_is_any():
+    text = sentences([[1] * 20] * 2000)
+    left = len(noised(Noise(shuffle=0, drop=0.1, blank=0), text).ids.flat) / 40_000
+    assert left == pytest.approx(0.9, abs=0.01)
+    hidden = noised(Noise(shuffle=0, drop=0, blank=0.1), text).ids.flat == MASK
+    assert hidden.mean() == pytest.approx(0.1, abs=0.01)
+    only = noised(Noise(shuffle=0, drop=1, blank=0), text).ids.flat % 20
+    assert np.bincount(only, minlength=20).min() > 60  # of 100 each
+
+
+def test_subwords_may_be_the_unit():
+    text = sentences([[3, 3, 3]] * 300)
+    found = noised(Noise(unit="subword", drop=0, blank=0), text)
+    together = np.abs(np.diff(found.ids.flat.reshape(300, 9).argsort(axis=1).reshape(300, 3, 3), axis=2)) == 1
+    assert not together.all()  # words are torn apart
+    assert found.words[0].tolist() == list(range(9))
+    dropped = noised(Noise(unit="subword", shuffle=0, blank=0), text)
+    assert set(np.unique(dropped.lengths)) > {9, 8, 7}
+    by_word = noised(Noise(shuffle=0, blank=0), text)
+    assert set(np.unique(by_word.lengths)) == {3, 6, 9}
+
+
+def test_rates_may_be_schedules():
+    text = sentences([[1] * 10] * 10)
+    noise = Noise(shuffle=0, drop="0:0,10:1", blank=0)
+    assert noised(noise, text, step=0).ids == text.ids
+    assert noised(noise, text, step=10).lengths.tolist() == [1] * 10
+
+
+def test_empty_rows_stay_empty():
+    text = Sentences(Ragged.of([[], [4, 5], []]), Ragged.of([[], [0, 1], []]), "en")
+    assert noised(Noise(), text).lengths.tolist()[::2] == [0, 0]
+    nothing = Sentences(Ragged.of([]), Ragged.of([]), "en")
+    assert len(noised(Noise(), nothing)) == 0
+
+
+def test_a_rate_that_is_no_share_is_refused():
+    with pytest.raises(SettingsError, match=r"drop.*\[0, 1\]"):
+        Noise(drop=1.5)
+
+
+# ---- word-by-word translation ----
+
+WORDS = "<pad> </s> <s> <mask> <2en> <2de> the old doctor ##s house alt Arzt Doktor Haus ##arzt".split()
+ID = {word: number for number, word in enumerate(WORDS)}
+SPELLED = {
+    **{word: [number] for word, number in ID.items()},
+    "doctors": [ID["doctor"], ID["##s"]],
+    "Hausarzt": [ID["Haus"], ID["##arzt"]],
+}
+VOCAB = SimpleNamespace(
+    pad=0, end=1, begin=2, mask=3, size=len(WORDS),
+    separator_ids=(1,), special_ids=np.arange(6), regular_ids=np.arange(6, 16),
+    target=lambda language: ID[f"<2{language}>"],
+    encode_words=lambda words: Ragged.of([SPELLED.get(word, [4]) for word in words]),
+)  # fmt: skip
+ENTRIES = [("old", "alt"), ("doctor", "Hausarzt"), ("doctors", "Doktor"), ("doctors", "Arzt"), ("the", "xyz")]
+
+
+def text_of(lines, language="en"):
+    """`##` goes on with the word before."""
+    words = [line.split() for line in lines]
+    owners = [np.cumsum([not piece.startswith("##") for piece in row]) - 1 for row in words]
+    return Sentences(Ragged.of([[ID[piece] for piece in row] for row in words]), Ragged.of(owners), language)
+
+
+def batch_of(lines, language="en", key=0, step=1, **settings):
+    plain = {"max_length": 32, "noise": {"shuffle": 0, "drop": 0, "blank": 0}, "translation_rate": 1}
+    objective = Denoise(**plain | settings)
+    lexicons = {("en", "de"): Lexicon.of((source, target, 1.0) for source, target in ENTRIES)}
+    prepared = objective.prepare(Resources(VOCAB, Traits("bert", 64), lexicons=lexicons))
+    return objective.batch(text_of(lines, language), prepared, step, np.random.default_rng(key))
+
+
+def read(batch):
+    return [" ".join(WORDS[i] for i in row if i) for row in batch.inputs["input_ids"]]
+
+
+def test_known_words_are_read_as_translations_and_the_sentence_is_written_as_it_was():
+    batch = batch_of(["the old doctor", "old house"])
+    assert read(batch) == ["<s> the alt Haus ##arzt </s>", "<s> alt house </s>"]
+    written = [[WORDS[i] for i in row if i] for row in batch.extra["decoder_ids"]]
+    assert written == [["<2en>", "the", "old", "doctor"], ["<2en>", "old", "house"]]
+
+
+def test_entries_are_read_in_both_directions():
+    assert read(batch_of(["alt Haus ##arzt Haus"], "de")) == ["<s> old doctor Haus </s>"]
+
+
+def test_of_several_translations_each_is_as_likely():
+    found = [read(batch_of(["doctor ##s"], key=key))[0] for key in range(300)]
+    counts = {row: found.count(row) for row in set(found)}
+    assert set(counts) == {"<s> Doktor </s>", "<s> Arzt </s>"}
+    assert all(count > 110 for count in counts.values())
+
+
+def test_the_beginning_of_a_word_is_no_word():
+    """`doctor` is known, but neither `house ##s` nor `alt ##arzt` is."""
+    assert read(batch_of(["house ##s doctor"])) == ["<s> house ##s Haus ##arzt </s>"]
+    assert read(batch_of(["alt ##arzt"], "de")) == ["<s> alt ##arzt </s>"]
+
+
+def test_the_share_is_met_and_may_fall():
+    lines = ["old"] * 2000
+    assert 0.27 < read(batch_of(lines, translation_rate=0.3)).count("<s> alt </s>") / 2000 < 0.33
+    assert 0.47 < read(batch_of(lines, translation_rate="0:1,100:0", step=50)).count("<s> alt </s>") / 2000 < 0.53
+    assert read(batch_of(lines, translation_rate="0:1,100:0", step=100)) == ["<s> old </s>"] * 2000
+
+
+def test_evaluation_reads_no_translation_and_needs_no_dictionary():
+    assert Denoise(translation_rate=0.5).needs == {"lexicon"}
+    assert Denoise(translation_rate="0:0,10:1").needs == {"lexicon"}
+    assert Denoise(translation_rate=0.5).for_evaluation().needs == Denoise().needs == frozenset()
+
+
+def test_without_a_dictionary_the_cure_is_named():
+    with pytest.raises(DataError, match=r"denoise: .* set denoise\.dictionary"):
+        Denoise(translation_rate=1).prepare(Resources(VOCAB, Traits("bert", 64)))
+
+
+def test_a_row_stops_growing_where_it_is_full():
+    """Two doctors become four subwords; all that is to be written is still read."""
+    batch = batch_of(["doctor doctor old doctor", "doctor"], max_length=8)
+    assert read(batch) == ["<s> Haus ##arzt Haus ##arzt alt doctor </s>", "<s> Haus ##arzt </s>"]
+    tight = batch_of(["the doctor doctor ##s old the the"], max_length=9)  # `doctor ##s` becomes one, and makes room
+    assert read(tight) in [[f"<s> the doctor {one} alt the the </s>"] for one in ("Doktor", "Arzt")]
+
+
+def test_a_dictionary_is_refused_where_no_word_is_translated():
+    with pytest.raises(SettingsError, match=r"translation_rate is 0; set translation_rate too"):
+        Denoise(dictionary={"vectors": "runs/words"})
+    evaluated = Denoise(translation_rate=1, dictionary={"vectors": "runs/words"}).for_evaluation()
+    assert evaluated.needs == frozenset()
+
+
+pieces = st.integers(6, 9)
+words = st.lists(pieces, min_size=1, max_size=3)
+
+
+def made(rows, translations):
+    """Rows of words, each its subwords, and the table of their translations, one a word."""
+    own = list(translations)
+    spelled = Ragged.of([np.array(word, np.int32) for word in [*own, *translations.values()]])
+    numbers = np.arange(len(own))
+    table = WordTranslations(spelled, numbers, Ragged.of([[len(own) + number] for number in numbers]))
+    ids = Ragged.of([np.array([piece for word in row for piece in word], np.int32) for row in rows])
+    owners = Ragged.of([np.array([i for i, word in enumerate(row) for _ in word], np.int32) for row in rows])
+    return Sentences(ids, owners, "en"), table
+
+
+@given(
+    st.lists(st.lists(words, max_size=6), max_size=5),
+    st.dictionaries(words.map(tuple), words, min_size=1, max_size=8),
+)
+def test_a_plain_loop_makes_the_same(rows, translations):
+    """One translation a word, so that nothing is drawn."""
+    sentences, table = made(rows, translations)
+    found = translate_words(sentences, table, 1.0, np.random.default_rng(0), 100)
+    expected = [[translations.get(tuple(word), word) for word in row] for row in rows]
+    assert [row.tolist() for row in found.ids] == [[piece for word in row for piece in word] for row in expected]
+    assert [row.tolist() for row in found.words] == [[i for i, w in enumerate(row) for _ in w] for row in expected]
+
+
+@given(
+    st.lists(st.lists(words, max_size=6), max_size=5),
+    st.dictionaries(words.map(tuple), words, min_size=1, max_size=8),
+    st.integers(0, 12),
+)
+def test_no_row_grows_beyond_its_room(rows, translations, room):
+    sentences, table = made(rows, translations)
+    found = translate_words(sentences, table, 1.0, np.random.default_rng(0), room)
+    assert (found.lengths <= np.maximum(sentences.lengths, room)).all()
+    for row, words in enumerate(found.words):
+        assert sorted(set(words.tolist())) == list(range(len(rows[row])))  # each is still there
