@@ -43,7 +43,8 @@ def spelled(dictionaries):
 
 
 def scores(table, dictionaries, parts):
-    return dictionary_scores(SimpleNamespace(input_embeddings=table), {"x": replace(dictionaries, parts=parts), "mlm": None})
+    backbone = SimpleNamespace(input_embeddings=table)
+    return dictionary_scores(backbone, {"x": replace(dictionaries, parts=parts), "mlm": None})
 
 
 def many(count):

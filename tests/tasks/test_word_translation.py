@@ -155,7 +155,8 @@ def test_a_run_tells_what_it_has_read(root, tmp_path):
     kept = tmp_path / "run/dictionaries"
     kept.mkdir(parents=True)
     (kept / "align_mlm.de-en.tsv").write_text(
-        "source\ttarget\tpart\tstatus\nMaus\tmouse\ttrain\tused\nKatze\tcat\ttrain\tidentical\nHund\tdog\theld-out\tused\n"
+        "source\ttarget\tpart\tstatus\n"
+        "Maus\tmouse\ttrain\tused\nKatze\tcat\ttrain\tidentical\nHund\tdog\theld-out\tused\n"
     )
     (kept / "align_mlm.en-fr.tsv").write_text("source\ttarget\tpart\tstatus\ncat\tchat\ttrain\tused\n")
     task = WordTranslation().bind([], tmp_path / "run")

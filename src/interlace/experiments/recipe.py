@@ -330,7 +330,7 @@ def tokenizer_of(recipe: Recipe) -> str | None:
 def directions(recipe: Recipe) -> dict[tuple[str, str], str]:
     """(source, target) -> the objective that learns it first, in the order of the recipe.
 
-    An objective of pairs learns what its `directions` say; one of single sentences that go `through` other languages
+    An objective of pairs learns what its `directions` say; one of single sentences with `intermediate_languages`
     learns from each of these into the sentence's own. Others teach languages and no translation.
     """
     return {direction: names[0] for direction, names in learners(recipe).items()}

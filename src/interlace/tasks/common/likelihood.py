@@ -233,10 +233,10 @@ def _nats(backbone: Backbone, batch: Batch, *, causal: bool | None = None) -> ND
     import torch
     from torch.nn.functional import cross_entropy
 
-    batch = batch.to(backbone.device)
-    states = backbone.encode(batch.inputs, causal=causal)[batch.at]
     from interlace.objectives.common.losses import MAX_LOGITS
 
+    batch = batch.to(backbone.device)
+    states = backbone.encode(batch.inputs, causal=causal)[batch.at]
     size = max(1, MAX_LOGITS // backbone.vocab_size)
     parts = [
         cross_entropy(backbone.logits(some).float(), labels, reduction="none")
