@@ -213,7 +213,10 @@ def test_a_damaged_model_is_named(house, part, direction):
         ({**arrays, name: whole[:-1]}, "expected"),  # cut entries no longer fit the pairs
         ({**arrays, name: whole.astype(np.float16)}, f"'{name}' is float16"),
         ({**arrays, name: -whole - 1}, "has an index beyond" if part == "entries" else "invalid count or probability"),
-        ({**arrays, name: whole + (90 if part == "entries" else np.inf)}, "an index beyond|invalid count or probability"),
+        (
+            {**arrays, name: whole + (90 if part == "entries" else np.inf)},
+            "an index beyond|invalid count or probability",
+        ),
     ):
         with pytest.raises(DataError, match=f"gibbs: damaged model.*({words})"):
             Gibbs().restore(damaged, *types)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from interlace.core.ragged import Ragged
 from interlace.data import Sentences
 from interlace.data.encoding import subwords_in_span
-from interlace.data.questions import Questions, windows
+from interlace.data.questions import Questions, cut_windows
 from interlace.data.vocab import Vocab
 from interlace.text import Text
 from interlace.text.normalise import Normalise
@@ -48,14 +48,14 @@ def asked(questions, passages, owners, spans):
 
 
 def test_a_short_passage_is_one_window():
-    cut = windows(asked([3], [5], [0], [(1, 2)]), room=8, most_question=4, stride=2)
+    cut = cut_windows(asked([3], [5], [0], [(1, 2)]), max_length=8, max_question=4, stride=2)
     assert cut.examples.source.ids.to_lists() == [[1000, 1001, 1002]]
     assert cut.examples.target.ids.to_lists() == [[0, 1, 2, 3, 4]]
     assert (cut.spans.tolist(), cut.owners.tolist(), cut.firsts.tolist()) == ([[1, 2]], [0], [0])
 
 
 def test_a_long_passage_is_read_in_overlapping_windows():
-    cut = windows(asked([2], [10], [0], [(4, 5)]), room=6, most_question=4, stride=3)
+    cut = cut_windows(asked([2], [10], [0], [(4, 5)]), max_length=6, max_question=4, stride=3)
     assert cut.examples.target.ids.to_lists() == [[0, 1, 2, 3], [3, 4, 5, 6], [6, 7, 8, 9]]
     assert cut.examples.source.ids.to_lists() == [[1000, 1001]] * 3
     assert cut.spans.tolist() == [[-1, -1], [1, 2], [-1, -1]]
@@ -63,20 +63,20 @@ def test_a_long_passage_is_read_in_overlapping_windows():
 
 
 def test_an_answer_across_two_windows_is_learnt_in_neither():
-    cut = windows(asked([2], [8], [0], [(3, 4)]), room=6, most_question=4, stride=4)
+    cut = cut_windows(asked([2], [8], [0], [(3, 4)]), max_length=6, max_question=4, stride=4)
     assert cut.examples.target.ids.to_lists() == [[0, 1, 2, 3], [4, 5, 6, 7]]
     assert (cut.spans == -1).all()
 
 
 def test_a_long_question_is_cut_and_takes_half_of_the_row_at_most():
     for most, kept in [(3, 3), (50, 4)]:
-        cut = windows(asked([20], [3], [0], [(0, 0)]), room=8, most_question=most, stride=2)
+        cut = cut_windows(asked([20], [3], [0], [(0, 0)]), max_length=8, max_question=most, stride=2)
         assert cut.examples.source.lengths.tolist() == [kept]
         assert cut.examples.target.lengths.tolist() == [3]
 
 
 def test_questions_share_passages_and_empty_sides_are_rows():
-    cut = windows(asked([2, 0, 2], [0, 4], [1, 1, 0], [(0, 3), (-1, -1), (-1, -1)]), 10, 4, 2)
+    cut = cut_windows(asked([2, 0, 2], [0, 4], [1, 1, 0], [(0, 3), (-1, -1), (-1, -1)]), 10, 4, 2)
     assert cut.owners.tolist() == [0, 1, 2]
     assert cut.examples.target.ids.to_lists() == [[0, 1, 2, 3], [0, 1, 2, 3], []]
     assert cut.spans.tolist() == [[0, 3], [-1, -1], [-1, -1]]
@@ -110,7 +110,7 @@ def test_windows_are_those_of_a_loop(data, room, most, stride):
         first = data.draw(st.integers(-1, passages[owner] - 1))
         spans.append((first, data.draw(st.integers(first, passages[owner] - 1))) if first >= 0 else (-1, -1))
     questions = asked(lengths, passages, owners, spans)
-    cut = windows(questions, room, most, stride)
+    cut = cut_windows(questions, room, most, stride)
     pairs = cut.examples
     columns = (pairs.source.ids.to_lists(), pairs.target.ids.to_lists(), cut.spans.tolist(), cut.owners, cut.firsts)
     assert list(zip(*columns, strict=True)) == slowly(questions, room, most, stride)
@@ -126,7 +126,7 @@ def test_taken_rows_keep_what_belongs_to_them():
         assert kept.lengths.tolist() == [10 + row for row in order]
         assert kept.ids == [str(row) for row in order]
         assert kept.spans.tolist() == [[row, row] for row in order]
-    cut = windows(questions, 6, 3, 2)
+    cut = cut_windows(questions, 6, 3, 2)
     assert cut.take([3]).examples.target.ids.to_lists() == [cut.examples.target.ids[3].tolist()]
     assert cut.take([3]).firsts.tolist() == cut.firsts[[3]].tolist()
 

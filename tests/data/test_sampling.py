@@ -90,7 +90,7 @@ def test_the_shift_moves_from_epoch_to_epoch():
 
 
 def test_an_empty_corpus_is_an_error():
-    with pytest.raises(DataError, match="not hold a single row"):
+    with pytest.raises(DataError, match="no rows"):
         BucketPlan(np.array([], int), 100)
-    with pytest.raises(DataError, match="not hold a single row"):
+    with pytest.raises(DataError, match="no rows"):
         StreamPlan(0, 100, 10)

@@ -197,7 +197,7 @@ def test_a_translation_into_chinese_passes_the_filters_and_has_words_to_link() -
     pairs = TextPairs.of([english], [chinese], ("en", "zh"), recipe.word_tokenizer)
     assert pairs.source.tokens(0)[5:8] == ["letters", ",", "and"]
     assert pairs.target.tokens(0)[:3] == ["今", "天", "我"]
-    assert all(rule.keep(pairs, rule.memory()).all() for rule in build_filters(recipe.filters))
+    assert all(rule.keep(pairs).all() for rule in build_filters(recipe.filters))
 
 
 def test_without_a_network_a_recipe_says_how_to_get_its_checkpoint(text, tmp_path, monkeypatch) -> None:

@@ -60,7 +60,7 @@ def test_both_sides_stand_line_by_line_and_what_is_dropped_is_counted(mono, tmp_
 
 def test_rules_drop_copies_and_pairs_of_unlike_length(mono, tmp_path):
     says = {"un doi trei": "un doi trei", "noua zece": "so very much longer than what was said"}
-    settings = BackTranslating(filters={"identical": {}, "ratio": {"most": 2, "slack": 0}}, unfinished=True)
+    settings = BackTranslating(filters={"identical": {}, "ratio": {"max_ratio": 2, "slack": 0}}, unfinished=True)
     found = back_translate(Backwards(lambda line: says.get(line, "one two three")), mono, tmp_path / "made", settings)
     assert {rule: count for rule, count in found["dropped"].items() if count} == {
         "empty": 1, "identical": 1, "ratio": 3

@@ -50,7 +50,9 @@ def test_what_teaches_a_language_or_only_reads_translates_nothing():
 
 
 def test_the_first_objective_that_learns_a_direction_is_told():
-    found = learnt({"denoise": {}, "back_translation": {"intermediate_languages": ["de"]}, "translation": {"corpora": ["en-de"]}})
+    found = learnt(
+        {"denoise": {}, "back_translation": {"intermediate_languages": ["de"]}, "translation": {"corpora": ["en-de"]}}
+    )
     assert found == {"de-en": "back_translation", "de-fr": "back_translation", "en-de": "translation"}
 
 

@@ -140,7 +140,11 @@ def test_translations_are_written_to_the_length_of_the_sentences(monkeypatch):
     backbone = build_model(recipe.model, vocab, recipe.languages, 0, seq2seq=True)
     backbone.decoder.model.get_output_embeddings().bias.data[vocab.end] = 100  # it would end at once
     lengths, said = [], own.translate_online
-    monkeypatch.setattr(own, "translate_online", lambda *asked, **limits: lengths.append((found := said(*asked, **limits)).lengths) or found)
+    monkeypatch.setattr(
+        own,
+        "translate_online",
+        lambda *asked, **limits: lengths.append((found := said(*asked, **limits)).lengths) or found,
+    )
     translating = Translating(recipe.objective("back_translation"), backbone, vocab, recipe.languages)
     assert translating.loss(3, torch.device("cpu"))().item() > 0
     assert [each.tolist() for each in lengths] == [[30] * 3]

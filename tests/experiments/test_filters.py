@@ -65,7 +65,7 @@ def test_training_text_is_filtered_and_dev_text_is_not(recipe):
 def test_other_rules_make_other_corpora_and_the_same_ones_are_found_again(recipe):
     folders = [
         prepare(recipe(rules)).train["en"].folder
-        for rules in ("", "[filters.control]", "[filters.control]\nmost = 1", "[filters.control]\nmost = 1")
+        for rules in ("", "[filters.control]", "[filters.control]\nmax_count = 1", "[filters.control]\nmax_count = 1")
     ]
     assert len(set(folders)) == 3
     assert folders[2] == folders[3]
@@ -94,7 +94,7 @@ def test_what_is_dropped_is_not_learnt_from(recipe):
     [
         ({"filters.lenght": "{}"}, "there is no filter 'lenght'; did you mean 'length'"),
         ({"filters.length.max_word": "3"}, r"filters\.length: unknown key 'max_word'; did you mean 'max_words'"),
-        ({"filters.ratio.most": "0"}, r"filters\.ratio: most"),
+        ({"filters.ratio.max_ratio": "0"}, r"filters\.ratio: max_ratio"),
     ],
 )
 def test_wrong_filters_are_explained(changes, message):

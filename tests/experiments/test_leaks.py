@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from interlace.data.overlap import TestSet, leaks
+from interlace.data.contamination import HeldOutSet, find_contamination
 from interlace.experiments.contamination import LEAKS, find_leaks, held_out, kept_leaks, training_text
 from interlace.experiments.recipe import Recipe
 from interlace.text import Text
@@ -68,7 +68,7 @@ def look(small):
     """Of the test sets: texts that stand there as a whole, texts of which words in a row do, and all."""
     found = find_leaks(small, held_out(small).sets)
     return {
-        (place.task, place.language): (leak.exact, leak.grams, leak.total)
+        (place.task, place.language): (leak.exact, leak.ngram, leak.total)
         for place, leak in found.items()
         if place.split == "test"
     }
@@ -264,7 +264,7 @@ def test_xnli_test_stands_in_the_multiway_test_set_and_not_in_its_dev_set():
     for split, (head, *body) in rows.items():
         column = head.split("\t").index("de")
         text = Text.of([row.split("\t")[column] for row in body], "de")
-        (leak,) = leaks([(text, str)], tests)
+        (leak,) = find_contamination([(text, str)], tests)
         found[split] = leak.dump()
     assert found["test"]["examples"] == 5010
     assert found["test"]["exact"] > 99.9
@@ -276,10 +276,10 @@ def test_mlqa_passages_stand_in_the_wikipedia_paragraphs_and_its_questions_do_no
     files = {"test": "qa/mlqa/dev/dev-context-{context}-question-{question}.json.gz"}
     asked = recipe(REAL, mlqa={"files": files, "targets": ["de", "zh"]})
     tests = [held for place, held in held_out(asked).sets.items() if place.language in {"de", "zh"}]
-    assert [type(held) for held in tests] == [TestSet, TestSet]
+    assert [type(held) for held in tests] == [HeldOutSet, HeldOutSet]
     for held in tests:
         text = Text.of(lines_of(f"mono/wikipedia-paragraphs/{held.language}.txt.gz"), held.language)
-        (leak,) = leaks([(text, str)], [held])
+        (leak,) = find_contamination([(text, str)], [held])
         shares = leak.dump()["parts"]
         assert shares["first"]["exact"] > 99
         assert shares["second"]["exact"] < 1

@@ -146,7 +146,11 @@ def test_a_dictionary_has_one_origin(root, vectors):
         ),
         ({"files": "{source}-{target}.txt", "pairs": ["de-es"]}, DataError, r"no dictionary .*de-es\.txt"),
         ({"pairs": ["de-es"]}, DataError, "no translations between de and es to count"),
-        ({"min_count": 1000}, DataError, r"no entry could be counted .*; lower objectives\.align_mlm\.dictionary\.min_count"),
+        (
+            {"min_count": 1000},
+            DataError,
+            r"no entry could be counted .*; lower objectives\.align_mlm\.dictionary\.min_count",
+        ),
     ],
 )
 def test_what_is_missing_is_named_with_its_cure(root, dictionary, error, message):

@@ -15,7 +15,8 @@ from interlace.cli.common.options import Changes, language_of, parse_changes
 from interlace.core.errors import SettingsError
 
 if TYPE_CHECKING:
-    from interlace.data.inspection import Finding, Report, Watch
+    from interlace.core.progress import Progress
+    from interlace.data.inspection import Finding, InspectionReport
     from interlace.experiments.checking import Cost
 
 
@@ -58,7 +59,7 @@ def check(
 
 
 _COLOUR = {"error": "bold red", "warning": "yellow", "note": "dim"}
-_FACTS = ("words", "characters", "p50", "p99", "longest", "looks")
+_FACTS = ("words", "characters", "p50", "p99", "max_words", "tokenization")
 
 
 def is_recipe(what: list[str]) -> bool:
@@ -71,10 +72,10 @@ def _is_text(path: Path) -> bool:
 
 
 def check_files(
-    paths: list[Path], languages: list[str], reader: str, word_tokenizer: str, watch: Watch
-) -> list[Report]:
+    paths: list[Path], languages: list[str], reader: str, word_tokenizer: str, progress: Progress
+) -> list[InspectionReport]:
     """One file, or two whose lines correspond."""
-    from interlace.data.inspection.corpora import Inspector
+    from interlace.data.inspection import Inspector
     from interlace.readers import READERS
     from interlace.text.words import WORD_TOKENIZERS
 
@@ -82,12 +83,11 @@ def check_files(
         raise SettingsError(f"check takes a recipe, one file, or two files as sides; found {len(paths)}")
     languages = languages or [language_of(path) for path in paths]
     name = " | ".join(path.name for path in paths)
-    return [
-        Inspector(WORD_TOKENIZERS.build(word_tokenizer), {}, watch).look(name, READERS.build(reader), paths, languages)
-    ]
+    inspector = Inspector(WORD_TOKENIZERS.build(word_tokenizer), {}, progress)
+    return [inspector.inspect(name, READERS.build(reader), paths, languages)]
 
 
-def show(reports: list[Report], cost: Cost | None) -> None:
+def show(reports: list[InspectionReport], cost: Cost | None) -> None:
     """All reports, what training will read, and a verdict."""
     output.print(_facts(reports))
     for report in reports:
@@ -119,11 +119,11 @@ def _percent(finding: Finding) -> str:
     return f"{share:.0f}" if share >= 10 else f"{share:.2g}"
 
 
-def _facts(reports: list[Report]) -> Table:
+def _facts(reports: list[InspectionReport]) -> Table:
     """A row a side of each corpus; lengths are in words."""
     table = Table(box=None, pad_edge=False)
-    for column in ("corpus", "language", "rows", "words", "characters", "median", "99 %", "longest", "looks"):
-        table.add_column(column, justify="left" if column in {"corpus", "language", "looks"} else "right")
+    for column in ("corpus", "language", "rows", "words", "characters", "median", "99 %", "longest", "tokenized"):
+        table.add_column(column, justify="left" if column in {"corpus", "language", "tokenized"} else "right")
     for report in reports:
         for language, side in report.facts.get("sides", {}).items():
             cells = [_number(side[key]) for key in _FACTS]
@@ -135,7 +135,7 @@ def _number(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def _verdict(reports: list[Report]) -> str:
+def _verdict(reports: list[InspectionReport]) -> str:
     levels = [finding.level for report in reports for finding in report.findings]
     errors, warnings = levels.count("error"), levels.count("warning")
     if errors:

@@ -1,6 +1,6 @@
-"""Rows as a model reads them: specials round one or two sides, padded, with where each subword came from.
+"""Padded batches as a model reads them: special tokens around one or two sides, with the origin of each subword.
 
-Legend: B rows, L longest row; T subwords of all rows.
+Shapes: B rows; L longest row; T subwords of all rows.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     from interlace.data import Pairs, Sentences
     from interlace.data.vocab import Vocab
 
-SPECIALS = 2  # that `sentence_layout` adds to a sentence
-MAX_SPECIALS = 4  # subwords that a row's layout may add to its text
+SPECIALS = 2  # special tokens that `sentence_layout` adds to a sentence
+MAX_SPECIALS = 4  # special tokens that a layout adds to a row at most
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Padded rows and their anatomy, all (B, L).
+    """Padded rows, all (B, L).
 
-    ids: subwords with specials and padding.
-    real: True where there is no padding.
-    content: True where a subword of the text stands (no special, no padding, no separator of a stream).
-    words: the word each content subword belongs to, in its own side; -1 elsewhere.
-    sides: 0 for the first side and its specials, 1 for the second.
-    lengths: (B,) real subwords of each row.
+    ids: subwords with special tokens and padding.
+    real: True except for padding.
+    content: True for subwords of the text (no special token, padding, or separator of a stream).
+    words: the word index of each content subword in its own side; -1 elsewhere.
+    sides: 0 for the first side and its special tokens, 1 for the second.
+    lengths: (B,) tokens per row without padding.
     """
 
     ids: NDArray[np.int64]
@@ -42,11 +42,11 @@ class Layout:
 
     @property
     def tokens(self) -> int:
-        """Real subwords, padding left out."""
+        """Number of tokens without padding."""
         return int(self.lengths.sum())
 
     def positions(self, first: int, *, restart: bool) -> NDArray[np.int64]:
-        """(B, L) position ids; with `restart` the second side counts from `first` again (XLM's TLM)."""
+        """(B, L) position ids; with `restart` the second side begins with `first` again (XLM's TLM)."""
         places = np.broadcast_to(np.arange(self.ids.shape[1]), self.ids.shape)
         if restart:
             second = self.sides == 1
@@ -56,10 +56,10 @@ class Layout:
 
 
 def sentence_layout(sentences: Sentences, vocab: Vocab, max_length: int) -> Layout:
-    """`[begin] A [end]` a row; what does not fit is cut from the end."""
+    """Return rows `[begin] A [end]`, truncated at the end."""
     ids, words = _cut(sentences, np.minimum(sentences.lengths, max_length - SPECIALS))
     lengths = ids.lengths + SPECIALS
-    if len(lengths) and (lengths == lengths[0]).all():  # full streams: no padding, no index arithmetic
+    if len(lengths) and (lengths == lengths[0]).all():  # full streams need no padding or index arithmetic
         return _block(ids, words, vocab)
     layout = _empty(lengths, vocab.pad)
     _place(layout, ids, words, np.ones(len(lengths), np.int64), side=0)
@@ -69,45 +69,44 @@ def sentence_layout(sentences: Sentences, vocab: Vocab, max_length: int) -> Layo
 
 
 def pair_layout(pairs: Pairs, vocab: Vocab, max_length: int) -> Layout:
-    """`[begin] A [end] B [end]` (with the vocabulary's own glue between) a row; the longer side is cut first."""
-    glue = vocab.separator_ids
-    first, second = _fair(pairs.source.lengths, pairs.target.lengths, _room(vocab, max_length))
+    """Return rows `[begin] A [end] B [end]`, with the vocabulary's separator; the longer side is truncated first."""
+    separator = vocab.separator_ids
+    first, second = _truncated(pairs.source.lengths, pairs.target.lengths, _max_text(vocab, max_length))
     a_ids, a_words = _cut(pairs.source, first)
     b_ids, b_words = _cut(pairs.target, second)
-    lengths = first + second + 2 + len(glue)
+    lengths = first + second + 2 + len(separator)
     layout = _empty(lengths, vocab.pad)
     rows = np.arange(len(lengths))
     _place(layout, a_ids, a_words, np.ones(len(rows), np.int64), side=0)
-    _place(layout, b_ids, b_words, first + 1 + len(glue), side=1)
+    _place(layout, b_ids, b_words, first + 1 + len(separator), side=1)
     layout.ids[:, 0] = vocab.begin
-    for step, token in enumerate(glue):
+    for step, token in enumerate(separator):
         layout.ids[rows, first + 1 + step] = token
-    layout.sides[rows[:, None], np.minimum(first + 1 + np.arange(1, len(glue) + 1)[:, None], lengths - 1).T] = 1
+    layout.sides[rows[:, None], np.minimum(first + 1 + np.arange(1, len(separator) + 1)[:, None], lengths - 1).T] = 1
     layout.ids[rows, lengths - 1] = vocab.end
     layout.sides[rows, lengths - 1] = 1
     return layout
 
 
 def max_side_length(vocab: Vocab, max_length: int) -> int:
-    """Subwords of either side that `pair_layout` has room for, however long the other is."""
-    return _room(vocab, max_length) // 2
+    """Return the length up to which `pair_layout` truncates neither side."""
+    return _max_text(vocab, max_length) // 2
 
 
-def _room(vocab: Vocab, max_length: int) -> int:
-    """Subwords of both sides together that `pair_layout` has room for."""
+def _max_text(vocab: Vocab, max_length: int) -> int:
+    """Return the subwords of both sides together that fit in a row of `pair_layout`."""
     return max_length - SPECIALS - len(vocab.separator_ids)
 
 
-def _fair(first: NDArray[Any], second: NDArray[Any], room: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Lengths of both sides within `room`: a short side keeps all it has, the rest goes to the longer one."""
-    half = room // 2
-    kept_first = np.minimum(first, np.maximum(room - second, half))
-    kept_second = np.minimum(second, room - kept_first)
+def _truncated(first: NDArray[Any], second: NDArray[Any], total: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the lengths of both sides within `total`; the shorter side is kept whole if it fits in half of it."""
+    kept_first = np.minimum(first, np.maximum(total - second, total // 2))
+    kept_second = np.minimum(second, total - kept_first)
     return kept_first.astype(np.int64), kept_second.astype(np.int64)
 
 
 def _cut(sentences: Sentences, lengths: NDArray[np.int64]) -> tuple[Ragged, Ragged]:
-    """The first `lengths[i]` subwords of each row."""
+    """Return the first `lengths[i]` subwords of each row."""
     if (lengths == sentences.lengths).all():
         return sentences.ids, sentences.words
     keep = sentences.ids.columns() < np.repeat(lengths, sentences.lengths)
@@ -128,7 +127,7 @@ def _empty(lengths: NDArray[np.int64], pad: int) -> Layout:
 
 
 def _place(layout: Layout, ids: Ragged, words: Ragged, starts: NDArray[np.int64], *, side: int) -> None:
-    """Write one side's subwords into the padded arrays, each row from its own start."""
+    """Write one side's subwords into the padded arrays, each row from its own start index."""
     width = layout.ids.shape[1]
     lengths = ids.lengths
     shift = np.arange(len(lengths)) * width + starts - (ids.offsets[:-1] - ids.offsets[0])
@@ -141,7 +140,7 @@ def _place(layout: Layout, ids: Ragged, words: Ragged, starts: NDArray[np.int64]
 
 
 def _block(ids: Ragged, words: Ragged, vocab: Vocab) -> Layout:
-    """`sentence_layout` for rows of equal length."""
+    """Return `sentence_layout` for rows of equal length."""
     rows, width = len(ids), int(ids.lengths[0])
     block = np.empty((rows, width + 2), np.int64)
     block[:, 0], block[:, -1] = vocab.begin, vocab.end

@@ -1,9 +1,9 @@
-"""Questions on passages as columns, and the windows in which a model reads them (Devlin et al. 2019, section 4.2).
+"""Extractive question answering as columns, and windows of long passages (Devlin et al. 2019, section 4.2).
 
-A row that a model reads is a question and as much of its passage as fits. Longer passages are read in overlapping
-windows; an answer is learnt where it stands in a window as a whole, and may be found in any of them.
+A model reads a question and as much of its passage as fits. Longer passages are cut into overlapping windows; an answer
+is trained in windows that contain all of it, and may be predicted in any window.
 
-Legend: q questions, c passages, w windows. Spans are (first, last) subwords, both inside; (-1, -1) is none.
+Shapes: q questions, c passages, w windows. Spans are (first, last) subwords, both inclusive; (-1, -1) is none.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
+
+    from interlace.data import RowNumbers
 
 
 @dataclass(frozen=True)
 class Questions:
-    """Questions, a row each, and the passages they ask of.
+    """Questions and their passages.
 
-    questions: q rows. passages: c rows, each passage once.
+    questions: q rows. passages: c rows without repetitions.
     owners: (q,) the passage of each question.
-    spans: (q, 2) int32 where in its passage the answer stands.
+    spans: (q, 2) int32, the answer's span in its passage.
     characters: c rows of (start, end) characters of each subword of a passage.
-    texts: the c passages. answers: q lists of texts that count as right. ids: what the file calls each question.
+    texts: the c passages. answers: q lists of texts that count as correct. ids: the file's id of each question.
     """
 
     questions: Sentences
@@ -47,11 +47,11 @@ class Questions:
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """(q,) subwords of the question and all of its passage."""
+        """(q,) subwords of the question and its whole passage."""
         return self.questions.lengths + self.passages.lengths[self.owners]
 
-    def take(self, rows: NDArray[Any] | Sequence[int]) -> Questions:
-        """The named questions, copied; passages are shared."""
+    def take(self, rows: RowNumbers) -> Questions:
+        """Return a copy of the given questions; passages are shared."""
         rows = np.asarray(rows)
         rows = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows.astype(np.int64, copy=False)
         return replace(
@@ -66,12 +66,12 @@ class Questions:
 
 @dataclass(frozen=True)
 class Windows:
-    """What a model reads of `Questions`: a question and a piece of its passage a row.
+    """Rows of a question and a piece of its passage.
 
     examples: w rows, the question as the source and the piece as the target.
-    spans: (w, 2) int32 where in the piece the answer stands, if all of it does.
+    spans: (w, 2) int32, the answer's span in the piece if the piece contains all of it.
     owners: (w,) the question of each window, ascending.
-    firsts: (w,) which subword of its passage the piece begins with.
+    firsts: (w,) the index in its passage of the piece's first subword.
     """
 
     examples: Pairs
@@ -87,22 +87,22 @@ class Windows:
         """(w,) subwords of both sides together."""
         return self.examples.lengths
 
-    def take(self, rows: NDArray[Any] | Sequence[int]) -> Windows:
-        """The named windows, copied."""
+    def take(self, rows: RowNumbers) -> Windows:
+        """Return a copy of the given windows."""
         return Windows(self.examples.take(rows), self.spans[rows], self.owners[rows], self.firsts[rows])
 
 
-def windows(questions: Questions, room: int, most_question: int, stride: int) -> Windows:
-    """Cut passages in windows that fit beside their question; each subword stands in one window at least.
+def cut_windows(questions: Questions, max_length: int, max_question: int, stride: int) -> Windows:
+    """Cut passages into windows that fit next to their question; each subword is in at least one window.
 
     Args:
-        questions: q questions, each of which gets one window or more.
-        room: subwords of question and piece together, at least 2.
-        most_question: longer questions are cut behind so many subwords; never more than half of the room.
-        stride: from the beginning of a window to that of the next; less where a window is shorter.
+        questions: q questions, each of which gets at least one window.
+        max_length: subwords of question and piece together, at least 2.
+        max_question: longer questions are truncated; never more than half of `max_length`.
+        stride: distance between the starts of consecutive windows; at most the length of a window.
     """
-    asked = np.minimum(questions.questions.lengths, min(most_question, room // 2))
-    space = room - asked
+    kept = np.minimum(questions.questions.lengths, min(max_question, max_length // 2))
+    space = max_length - kept
     step = np.minimum(stride, space)
     whole = questions.passages.lengths[questions.owners]
     counts = 1 + np.maximum(0, -(-(whole - space) // step))
@@ -110,14 +110,14 @@ def windows(questions: Questions, room: int, most_question: int, stride: int) ->
     firsts = (np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)) * step[owners]
     lengths = np.minimum(space[owners], whole[owners] - firsts)
     pairs = Pairs(
-        _pieces(questions.questions, owners, np.zeros_like(firsts), asked[owners]),
+        _pieces(questions.questions, owners, np.zeros_like(firsts), kept[owners]),
         _pieces(questions.passages, questions.owners[owners], firsts, lengths),
     )
     return Windows(pairs, _within(questions.spans[owners], firsts, lengths), owners, firsts)
 
 
 def _pieces(sentences: Sentences, rows: NDArray[Any], firsts: NDArray[Any], lengths: NDArray[Any]) -> Sentences:
-    """Of each named row `lengths` subwords from `firsts` on."""
+    """Return `lengths` subwords of each given row, from `firsts` on."""
     offsets = np.zeros(len(rows) + 1, np.int64)
     np.cumsum(lengths, out=offsets[1:])
     index = np.repeat(sentences.ids.offsets[rows] + firsts - offsets[:-1], lengths) + np.arange(offsets[-1])
@@ -126,6 +126,6 @@ def _pieces(sentences: Sentences, rows: NDArray[Any], firsts: NDArray[Any], leng
 
 
 def _within(spans: NDArray[np.int32], firsts: NDArray[Any], lengths: NDArray[Any]) -> NDArray[np.int32]:
-    """The spans counted from the beginning of each piece; (-1, -1) where a piece does not hold all of one."""
+    """Return the spans relative to each piece; (-1, -1) if a piece does not contain all of one."""
     inside = (spans[:, 0] >= firsts) & (spans[:, 1] < firsts + lengths)
     return np.where(inside[:, None], spans - firsts[:, None], -1).astype(np.int32)

@@ -1,7 +1,7 @@
-"""Which languages and rows training reads when: language shares, and epochs as numbered batches.
+"""Sampling of languages, and epochs of rows as numbered batches.
 
-A plan is a pure function of the rows' lengths and the key [PLAN, seed, epoch, corpus]. Batches are counted over all
-epochs, so a run's place in a corpus is one number, and any batch can be asked for at any time.
+A plan is a pure function of the rows' lengths and the key [PLAN, seed, epoch, corpus]. Batches are numbered over all
+epochs, so a run's position in a corpus is one number, and any batch can be computed at any time.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
     from interlace.core.randomness import Generator
 
-_KEPT = 2  # epochs held: batches made ahead may already be the next epoch's
+_CACHED = 2  # epochs: prefetched batches may already belong to the next one
 
 
 def temperature(counts: NDArray[Any], alpha: float = 0.7) -> NDArray[np.float64]:
-    """Shares q ~ p^alpha, where p are the shares of `counts` (Conneau & Lample 2019, section 3.1).
+    """Return shares q ~ p^alpha, where p are the shares of `counts` (Conneau & Lample 2019, section 3.1).
 
-    Below 1, alpha lifts small languages; 0.7 for training batches, 0.5 for the vocabulary.
+    An alpha below 1 upsamples small languages; 0.7 for training batches, 0.5 for the vocabulary.
 
     >>> temperature(np.array([900, 100]), 0.5).round(2).tolist()
     [0.75, 0.25]
@@ -38,7 +38,7 @@ def temperature(counts: NDArray[Any], alpha: float = 0.7) -> NDArray[np.float64]
 
 
 class EpochPlan(ABC):
-    """A corpus's epochs as numbered batches; in each epoch every row stands in exactly one batch."""
+    """A corpus's epochs as numbered batches; in each epoch every row is in exactly one batch."""
 
     def __init__(self, seed: int, corpus: int) -> None:
         self.seed = seed
@@ -48,30 +48,30 @@ class EpochPlan(ABC):
 
     @abstractmethod
     def __len__(self) -> int:
-        """Batches an epoch; the same in every epoch."""
+        """Batches per epoch, the same in every epoch."""
 
     @abstractmethod
     def _draw(self, rng: Generator) -> list[NDArray[np.int64]]:
-        """The batches of an epoch as rows."""
+        """Return the row numbers of each batch of an epoch."""
 
     def batch(self, index: int) -> tuple[NDArray[np.int64], int]:
-        """The rows of batch `index`, counted over all epochs from 0, and the epoch it belongs to."""
+        """Return the rows of batch `index`, counted from 0 over all epochs, and its epoch."""
         epoch, place = divmod(index, len(self))
         with self._lock:
             if epoch not in self._epochs:
                 self._epochs[epoch] = self._draw(generator(Purpose.PLAN, self.seed, epoch, self.corpus))
-                for old in sorted(self._epochs, key=lambda known: abs(known - epoch))[_KEPT:]:
+                for old in sorted(self._epochs, key=lambda known: abs(known - epoch))[_CACHED:]:
                     del self._epochs[old]
             return self._epochs[epoch][place], epoch
 
 
 class StreamPlan(EpochPlan):
-    """Equally long stream rows in random order; the cuts of the streams move from epoch to epoch (`shift`)."""
+    """Batches of equally long stream rows in random order; the cuts of the streams shift in each epoch."""
 
     def __init__(self, rows: int, tokens_per_batch: int, length: int, seed: int = 0, corpus: int = 0) -> None:
         """Plan batches of `tokens_per_batch // length` rows (at least one).
 
-        rows: how many the streams have; length: subwords a row as the model reads it, specials included.
+        rows: number of rows; length: subwords per row with special tokens.
         """
         super().__init__(seed, corpus)
         _must_hold(rows)
@@ -80,24 +80,24 @@ class StreamPlan(EpochPlan):
         self.rows_per_batch = max(1, tokens_per_batch // length)
 
     def __len__(self) -> int:
-        """Batches an epoch; the last one may be smaller."""
+        """Batches per epoch; the last one may be smaller."""
         return math.ceil(self.rows / self.rows_per_batch)
 
     def shift(self, epoch: int) -> int:
-        """How far the cut points move in this epoch, in subwords below `length`."""
+        """Return the shift of the cuts in this epoch, in subwords below `length`."""
         return int(generator(Purpose.PLAN, self.seed, epoch, self.corpus).integers(self.length))
 
     def _draw(self, rng: Generator) -> list[NDArray[np.int64]]:
-        rng.integers(self.length)  # the epoch's shift
+        rng.integers(self.length)  # skip the draw of the shift
         order = rng.permutation(self.rows)
         return [order[start : start + self.rows_per_batch] for start in range(0, self.rows, self.rows_per_batch)]
 
 
 class BucketPlan(EpochPlan):
-    """Batches of rows of similar length within a budget of padded subwords.
+    """Batches of rows of similar length within a budget of padded tokens.
 
-    Rows are sorted by length, ties in random order, cut where longest x rows would pass the budget, and the batches
-    shuffled. The sorted lengths are the same in every epoch, and so are the cuts: only who stands between them changes.
+    Rows are sorted by length, ties in random order, cut where the longest row times the number of rows would exceed the
+    budget, and the batches are shuffled. The sorted lengths, and so the cuts, are the same in every epoch.
     """
 
     def __init__(
@@ -110,10 +110,10 @@ class BucketPlan(EpochPlan):
         overhead: int = 0,
         max_length: int | None = None,
     ) -> None:
-        """Plan over rows of `lengths` subwords.
+        """Plan batches of rows of `lengths` subwords.
 
-        overhead: specials the model adds to each row. max_length: longer rows count as this long, specials included
-        (the objective cuts them); they are never dropped. A row above the budget makes a batch alone.
+        overhead: special tokens added to each row. max_length: longer rows count as this long, special tokens included
+        (the objective truncates them). A row above the budget is a batch of its own.
         """
         super().__init__(seed, corpus)
         _must_hold(len(lengths))
@@ -124,7 +124,7 @@ class BucketPlan(EpochPlan):
         self._cuts = _cuts(np.sort(self._costs, kind="stable").astype(np.int64), tokens_per_batch)
 
     def __len__(self) -> int:
-        """Batches an epoch."""
+        """Batches per epoch."""
         return len(self._cuts) - 1
 
     def _draw(self, rng: Generator) -> list[NDArray[np.int64]]:
@@ -135,11 +135,11 @@ class BucketPlan(EpochPlan):
 
 def _must_hold(rows: int) -> None:
     if not rows:
-        raise DataError("there is nothing to read: the corpus does not hold a single row")
+        raise DataError("the corpus has no rows")
 
 
 def _cuts(costs: NDArray[np.int64], budget: int) -> list[int]:
-    """Where to cut ascending `costs` so that longest x rows stays within `budget`, from the shortest on."""
+    """Return where to cut ascending `costs` so that longest times rows stays within `budget`."""
     cuts = [0]
     while cuts[-1] < len(costs):
         start = cuts[-1]

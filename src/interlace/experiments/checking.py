@@ -6,10 +6,10 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from interlace.core.progress import Progress, no_progress
+from interlace.data.contamination import ContaminationCheck, HeldOutSet
 from interlace.data.filters import build_filters
-from interlace.data.inspection import Report, Watch, no_progress
-from interlace.data.inspection.corpora import Inspector
-from interlace.data.inspection.leaks import Leaks
+from interlace.data.inspection import InspectionReport, Inspector
 from interlace.experiments.contamination import held_out
 from interlace.experiments.prepare import data_root
 from interlace.text.scripts import UNSPACED, scripts_of
@@ -50,7 +50,7 @@ class Cost:
 class Checked:
     """All that was found about a recipe."""
 
-    reports: list[Report]
+    reports: list[InspectionReport]
     cost: Cost
 
     @property
@@ -59,31 +59,36 @@ class Checked:
         return any(report.failed for report in self.reports)
 
 
-def check_recipe(recipe: Recipe, watch: Watch = no_progress) -> Checked:
+def check_recipe(recipe: Recipe, progress: Progress = no_progress) -> Checked:
     """Look at all that the recipe trains on, held-out text first.
 
     Raises:
         DataError: there is no data root. What is wrong with a file becomes a finding.
     """
     root = data_root(recipe)
-    leaks = Leaks()
+    contamination = ContaminationCheck()
+    dev_text: dict[tuple[str, str], list[str]] = {}  # by corpus and language
     rules = {rule.name: rule for rule in build_filters(recipe.filters)}
-    inspector = Inspector(WORD_TOKENIZERS.build(recipe.word_tokenizer), rules, watch, partial(_unknown, recipe))
+    inspector = Inspector(WORD_TOKENIZERS.build(recipe.word_tokenizer), rules, progress, partial(_unknown, recipe))
 
     def hold_out(name: str) -> Callable[[Text, Callable[[int], str]], None]:
-        return lambda text, _where: leaks.hold_out(name, text)
+        return lambda text, _where: dev_text.setdefault((name, text.language), []).extend(text.lines)
 
     reports = []
     for split in ("dev", "train"):
         if split == "train":
             for place, held in held_out(recipe).sets.items():
-                leaks.hold_out_test(replace(held, name=f"{place.task} ({place.split})"))
-            leaks.close()
+                contamination.hold_out(replace(held, name=f"{place.task} ({place.split})"))
+            tests = len(contamination)
+            for (name, language), lines in dev_text.items():
+                contamination.hold_out(HeldOutSet(name, language, {"text": lines}))
         for group, name, corpus in _corpora(recipe, split):
-            also = hold_out(name) if split == "dev" else leaks.meet
+            observer = hold_out(name) if split == "dev" else contamination.search
             paths, languages = group.files(split, corpus, root), corpus.split("-")
-            reports.append(inspector.look(name, group.reading(split), paths, languages, also))
-    reports.append(Report("held-out text in training text", {"sets": leaks.sets}, leaks.findings()))
+            reports.append(inspector.inspect(name, group.reading(split), paths, languages, observer))
+    results = enumerate(contamination.results())
+    findings = [finding for number, found in results for finding in found.findings(ngrams=number < tests)]
+    reports.append(InspectionReport("held-out text in training text", {"sets": len(contamination)}, findings))
     return Checked(reports, _cost(recipe, reports))
 
 
@@ -103,7 +108,7 @@ def _corpora(recipe: Recipe, split: str) -> Iterator[tuple[CorpusGroup, str, str
                 yield group, f"{name} {corpus} ({split})", corpus
 
 
-def _cost(recipe: Recipe, reports: list[Report]) -> Cost:
+def _cost(recipe: Recipe, reports: list[InspectionReport]) -> Cost:
     train = recipe.train
     text = 0.0
     for report in reports:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from interlace.core.errors import InterlaceError
-from interlace.data.filters._sides import sides
-from interlace.data.overlap import Grams, TestSet, leaks
+from interlace.data.contamination import HeldOutSet, OverlapRules, find_contamination
+from interlace.data.filters.common import sides
 from interlace.experiments.lineage import Ancestry
 from interlace.experiments.prepare import data_key, data_root
 from interlace.tasks.common.files import MissingDataError
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from interlace.data.overlap import Leak, Where
+    from interlace.data.contamination import Contamination
+    from interlace.data.inspection import Where
     from interlace.experiments.recipe import CorpusGroup, Recipe
     from interlace.tasks.common.reading import RawText
     from interlace.text import Text
@@ -48,7 +49,7 @@ class Place(NamedTuple):
 class HeldOut:
     """The held-out text of a recipe's tasks. unread: what is wrong with that which could not be read."""
 
-    sets: dict[Place, TestSet]
+    sets: dict[Place, HeldOutSet]
     unread: dict[Place, str]
 
 
@@ -77,13 +78,15 @@ def held_out(recipe: Recipe, tasks: Sequence[str] = (), told: Sequence[str] = ()
     return found
 
 
-def find_leaks(trained: Recipe, sets: Mapping[Place, TestSet], grams: Grams | None = None) -> dict[Place, Leak]:
+def find_leaks(
+    trained: Recipe, sets: Mapping[Place, HeldOutSet], rules: OverlapRules | None = None
+) -> dict[Place, Contamination]:
     """How much of held-out text stands in the training text of `trained`, and of runs it goes on from; read once.
 
     Raises:
         DataError: a training file is missing or damaged.
     """
-    return dict(zip(sets, leaks(training_text(trained), sets.values(), grams), strict=True))
+    return dict(zip(sets, find_contamination(training_text(trained), sets.values(), rules), strict=True))
 
 
 def kept_leaks(
@@ -126,9 +129,9 @@ def _warn(found: list[dict[str, Any]], trained: Recipe, path: Path) -> None:
             )  # fmt: skip
 
 
-def _as_set(place: Place, raw: RawText) -> TestSet:
+def _as_set(place: Place, raw: RawText) -> HeldOutSet:
     parts = {part: lines for part, (_, lines) in raw.parts.items()}
-    return TestSet(place.task, place.language, parts, {part: of for part, (of, _) in raw.parts.items()})
+    return HeldOutSet(place.task, place.language, parts, {part: of for part, (of, _) in raw.parts.items()})
 
 
 def training_text(recipe: Recipe) -> Iterator[tuple[Text, Where]]:
@@ -159,7 +162,7 @@ def _places(corpus: str, first: int) -> Where:
     return lambda row: f"{corpus}:{first + row + 1}"
 
 
-def _key(trained: Sequence[Recipe], held: TestSet) -> str:
+def _key(trained: Sequence[Recipe], held: HeldOutSet) -> str:
     """Names all that the answer hangs on but for the contents of training files, which a run is done with.
 
     trained: the recipe of the run, and of those it goes on from.

@@ -25,7 +25,7 @@ from interlace.alignment.phrase_table import PhraseTable, TableRules
 from interlace.core.errors import DataError, SettingsError, did_you_mean
 from interlace.data.alignments import WordAlignments
 from interlace.data.cache import cached, content_key
-from interlace.data.inspection.tokenised import is_untokenized
+from interlace.data.inspection import is_untokenized
 from interlace.data.phrases import PhraseStore
 from interlace.experiments._text import text_key, training_pairs
 from interlace.experiments.sections import AlignSettings, names_of

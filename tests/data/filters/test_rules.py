@@ -11,7 +11,7 @@ from interlace.core.ragged import Ragged
 from interlace.data.filters.control import Control
 from interlace.data.filters.duplicates import Duplicates
 from interlace.data.filters.empty import Empty
-from interlace.data.filters.identical import Identical
+from interlace.data.filters.identical import IdenticalSides
 from interlace.data.filters.length import Length
 from interlace.data.filters.ratio import Ratio
 from interlace.data.filters.script import Script
@@ -33,14 +33,14 @@ def test_lengths_of_every_side_count(both, of):
 
 def test_ratios_beyond_the_slack(both):
     rows = [("a", "b b b b b"), ("a", "b b b b b b"), ("b b b b b b", "a"), ("a a a", "b b b b b b b b b")]
-    assert Ratio(most=3, slack=2).keep(both(rows)).tolist() == [True, False, False, True]
-    by_character = Ratio(most=2, slack=0, unit="characters")
+    assert Ratio(max_ratio=3, slack=2).keep(both(rows)).tolist() == [True, False, False, True]
+    by_character = Ratio(max_ratio=2, slack=0, unit="characters")
     assert by_character.keep(both([("中文", "abcd"), ("中文", "abcde")])).tolist() == [True, False]
 
 
 def test_a_single_language_has_no_ratio_and_no_copy(of):
     assert Ratio().keep(of(["a", "b"])).all()
-    assert Identical().keep(of(["a", "a"])).all()
+    assert IdenticalSides().keep(of(["a", "a"])).all()
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_a_single_language_has_no_ratio_and_no_copy(of):
 def test_duplicates(both, settings, kept):
     rows = [("a", "x"), ("a", "y"), ("b", "x"), ("y", "z"), (" a ", "x"), ("A", "X")]
     rule = Duplicates(**settings)
-    assert rule.keep(both(rows), rule.memory()).tolist() == [bool(keep) for keep in kept]
+    assert rule.keep(both(rows)).tolist() == [bool(keep) for keep in kept]
 
 
 @given(rows=st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("xyz")), max_size=12), cut=st.integers(0, 12))
@@ -72,16 +72,16 @@ def test_duplicates_of_either_side_are_those_of_two_sets(rows, cut):
             sources.add(source)
             targets.add(target)
     rule = Duplicates(by="either")
-    memory = rule.memory()
-    found = [keep for part in (rows[:cut], rows[cut:]) for keep in rule.keep(pairs(part), memory).tolist()]
+    keep = rule.start()
+    found = [kept for part in (rows[:cut], rows[cut:]) for kept in keep(pairs(part)).tolist()]
     assert found == expected
 
 
 def test_copies(both):
     rows = [("Berlin", "berlin "), ("New York", "New York"), ("a", "b")]
-    assert Identical().keep(both(rows)).tolist() == [False, False, True]
-    assert Identical(ignore_case=False).keep(both(rows)).tolist() == [True, False, True]
-    assert Identical(min_words=2).keep(both(rows)).tolist() == [True, False, True]
+    assert IdenticalSides().keep(both(rows)).tolist() == [False, False, True]
+    assert IdenticalSides(ignore_case=False).keep(both(rows)).tolist() == [True, False, True]
+    assert IdenticalSides(min_words=2).keep(both(rows)).tolist() == [True, False, True]
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_scripts_of_other_languages_can_be_given(of):
 )
 def test_control_characters(both, line, kept):
     assert Control().keep(both([("fine", line), (line, "fine")])).tolist() == [kept, kept]
-    assert Control(most=1).keep(both([("fine", line)])).all()
+    assert Control(max_count=1).keep(both([("fine", line)])).all()
 
 
 def test_separators(both):

@@ -23,7 +23,7 @@ from interlace.cli import output
 from interlace.cli.common.options import language_of
 from interlace.cli.common.progress import watching
 from interlace.core.errors import DataError, SettingsError
-from interlace.data.inspection.tokenised import is_untokenized
+from interlace.data.inspection import is_untokenized
 from interlace.readers import READERS
 from interlace.readers.gold import Gold
 from interlace.text import TextPairs

@@ -1,13 +1,14 @@
-"""Registry of filters: which lines or pairs are worth training on, one rule a file.
+"""Registry of filters: rules that drop lines or pairs from training text, one per module.
 
-A rule says for each line or pair of a chunk whether to keep it. A `FilterChain` applies several rules in turn and
-counts the rows that each drops: a line is counted by the first rule that it breaks.
+A `FilterChain` applies several rules in turn and counts the rows that each drops: a row is counted by the first rule
+that drops it.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,27 +23,30 @@ if TYPE_CHECKING:
 
     from interlace.text import Text, TextPairs
 
+Keep = Callable[["Text | TextPairs"], "NDArray[np.bool_]"]  # a chunk -> (n,) rows to keep
+
 
 class Filter(Settings, ABC):
     """One rule. A rule about pairs keeps every line of a single language."""
 
     @property
     def name(self) -> str:
-        """The public name: that of the member's file."""
+        """The public name: that of the module."""
         return type(self).__module__.rsplit(".", 1)[-1].removeprefix("interlace_guest_")
 
-    def memory(self) -> Any:
-        """What one pass over a corpus has to remember between chunks; None for a rule that judges a line alone."""
-        return None
+    def start(self) -> Keep:
+        """Start a pass over a corpus: return the function to call with each chunk, in order.
+
+        The default is `keep`; rules that compare rows across chunks return a function with a state.
+        """
+        return self.keep
 
     @abstractmethod
-    def keep(self, chunk: Text | TextPairs, memory: Any = None) -> NDArray[np.bool_]:
-        """(n,) which lines or pairs to keep.
-
-        memory: of `memory()`, the same for all chunks of a corpus, in their order.
+    def keep(self, chunk: Text | TextPairs) -> NDArray[np.bool_]:
+        """(n,) which lines or pairs of a single chunk to keep.
 
         Raises:
-            DataError: the rule knows too little about a language.
+            DataError: the scripts of a language are not known.
         """
 
 
@@ -50,7 +54,7 @@ FILTERS: Registry[Filter] = Registry(__name__, "filter", Filter)
 
 
 def build_filters(rules: Mapping[str, Mapping[str, Any]], where: str = "filters") -> list[Filter]:
-    """Filters from their names and settings, in the given order; `where` is named in errors.
+    """Build filters from their names and settings, in the given order; `where` is named in errors.
 
     Raises:
         SettingsError: no such filter, or a wrong setting.
@@ -59,18 +63,18 @@ def build_filters(rules: Mapping[str, Mapping[str, Any]], where: str = "filters"
 
 
 class FilterChain:
-    """Filters at work on one corpus: what they remember, and how many each has dropped so far."""
+    """A pass of several filters over one corpus; `dropped` counts rows by filter."""
 
     def __init__(self, filters: Sequence[Filter]) -> None:
         self.dropped: Counter[str] = Counter()
-        self._rules = [(rule, rule.memory()) for rule in filters]
+        self._rules = [(rule.name, rule.start()) for rule in filters]
 
     def keep(self, chunk: Text | TextPairs, among: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """(n,) which of the rows where `among` holds pass all filters; other rows are never shown to them."""
+        """(n,) which rows of the mask `among` pass all filters; the filters do not see other rows."""
         kept = among.copy()
-        for rule, memory in self._rules:
-            passed = rule.keep(chunk.where(kept), memory)
+        for name, keep in self._rules:
+            passed = keep(chunk.where(kept))
             kept[np.flatnonzero(kept)[~passed]] = False
             if dropped := int((~passed).sum()):
-                self.dropped[rule.name] += dropped
+                self.dropped[name] += dropped
         return kept

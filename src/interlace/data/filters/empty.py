@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from interlace.data.filters import Filter
-from interlace.data.filters._sides import on_all_sides
+from interlace.data.filters.common import on_all_sides
 
 if TYPE_CHECKING:
     import numpy as np
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 class Empty(Filter):
-    """A corpus leaves such lines out by itself; this rule is for looking at files."""
+    """A corpus skips such lines anyway; this rule is for `interlace check`."""
 
-    def keep(self, chunk: Text | TextPairs, memory: Any = None) -> NDArray[np.bool_]:  # noqa: ARG002 - judges alone
+    def keep(self, chunk: Text | TextPairs) -> NDArray[np.bool_]:
         """(n,) where every side has a word."""
         return on_all_sides(chunk, lambda text: text.words.lengths > 0)

@@ -1,8 +1,8 @@
-"""Drops pairs whose sides are the same: text that was never translated."""
+"""Drops pairs whose sides are equal: untranslated text."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from pydantic import Field
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from interlace.text import Text
 
 
-class Identical(Filter):
-    """Names and numbers may well be the same in both languages, so short pairs can be spared."""
+class IdenticalSides(Filter):
+    """Names and numbers may be the same in both languages, so short pairs can be exempted."""
 
-    min_words: int = Field(1, ge=1, description="Fewest words of a pair that is dropped.")
-    ignore_case: bool = Field(True, description="Whether sides that differ in case alone are the same.")
+    min_words: int = Field(1, ge=1, description="Minimum of words of a pair that is dropped.")
+    ignore_case: bool = Field(True, description="Whether sides that differ only in case are equal.")
 
-    def keep(self, chunk: Text | TextPairs, memory: Any = None) -> NDArray[np.bool_]:  # noqa: ARG002 - judges alone
+    def keep(self, chunk: Text | TextPairs) -> NDArray[np.bool_]:
         """(n,) where the sides differ."""
         if not isinstance(chunk, TextPairs):
             return np.ones(len(chunk), np.bool_)

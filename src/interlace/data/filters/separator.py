@@ -1,14 +1,14 @@
-"""Drops lines that hold a mark with which tables separate their columns, such as `|||`."""
+"""Drops lines that hold a column separator of other formats, such as `|||`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from pydantic import Field
 
 from interlace.data.filters import Filter
-from interlace.data.filters._sides import on_all_sides
+from interlace.data.filters.common import on_all_sides
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 class Separator(Filter):
-    """Phrase tables and outside aligners take `|||` for the end of a column."""
+    """Phrase tables and external aligners read `|||` as the end of a column."""
 
-    marks: list[str] = Field(["|||"], min_length=1, description="Strings that no side may hold.")
+    marks: list[str] = Field(["|||"], min_length=1, description="Strings that no side may contain.")
 
-    def keep(self, chunk: Text | TextPairs, memory: Any = None) -> NDArray[np.bool_]:  # noqa: ARG002 - judges alone
-        """(n,) where no side holds a mark."""
+    def keep(self, chunk: Text | TextPairs) -> NDArray[np.bool_]:
+        """(n,) where no side contains a mark."""
         return on_all_sides(chunk, self._without)
 
     def _without(self, text: Text) -> NDArray[np.bool_]:

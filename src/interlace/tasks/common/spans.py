@@ -23,7 +23,7 @@ from interlace.core.ragged import Ragged
 from interlace.data import Sentences
 from interlace.data.encoding import subwords_in_span
 from interlace.data.layout import pair_layout
-from interlace.data.questions import Questions, Windows, windows
+from interlace.data.questions import Questions, Windows, cut_windows
 from interlace.objectives import Batch, Prepared, Term
 from interlace.tasks import TaskHead
 from interlace.tasks.common.reading import encode
@@ -61,7 +61,7 @@ class SpanExtractor(TaskHead):
     def sequences(self, examples: Questions, prepared: Prepared) -> Windows:
         """Return windows of passages, as long as this model can read."""
         length = self.sequence_length(prepared) - 2 - len(prepared.vocab.separator_ids)
-        return windows(examples, length, self.max_question, self.stride)
+        return cut_windows(examples, length, self.max_question, self.stride)
 
     def batch(self, examples: Windows, prepared: Prepared, step: int, rng: Generator) -> Batch:  # noqa: ARG002
         """Predict first and last subword of every window: labels are (B, 2) columns; nothing is random."""

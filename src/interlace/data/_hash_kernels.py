@@ -1,4 +1,4 @@
-"""Hashes of words, lines and runs of words, each in one pass over a chunk. All arithmetic wraps around at 2^64."""
+"""Numba kernels of `data.contamination`, compiled once: hashes of words, lines and n-grams, modulo 2^64."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ONE = np.uint64(1)
 
 @njit(cache=True, nogil=True)
 def _scrambled(value: np.uint64) -> np.uint64:
-    """SplitMix64's last steps (Steele, Lea & Flood 2014): every bit of the result hangs on every bit of the value."""
+    """Return the last steps of SplitMix64 (Steele, Lea & Flood 2014): each result bit depends on all input bits."""
     value += np.uint64(0x9E3779B97F4A7C15)
     value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -33,7 +33,7 @@ def hash_words(points: NDArray[np.uint32], kinds: NDArray[np.uint8], hashes: Has
     """Hash the words of all lines; a line ends at the character 0.
 
     points: (N,) uint32 characters; kinds: (N,) uint8; hashes: (N,) uint64 and offsets: (L + 1,) int64, written to.
-    Returns how many words there are.
+    Returns the number of words.
     """
     words, line = 0, 1
     word = np.uint64(0)
@@ -57,7 +57,7 @@ def hash_words(points: NDArray[np.uint32], kinds: NDArray[np.uint8], hashes: Has
 
 @njit(cache=True, nogil=True)
 def hash_lines(hashes: Hashes, offsets: Offsets, found: Hashes) -> None:
-    """Hash each line's words in their order into `found` (L,); 0 for a line without words."""
+    """Hash the words of each line, in order, into `found` (L,); 0 for a line without words."""
     for line in range(len(offsets) - 1):
         value = np.uint64(0)
         for at in range(offsets[line], offsets[line + 1]):
@@ -67,7 +67,7 @@ def hash_lines(hashes: Hashes, offsets: Offsets, found: Hashes) -> None:
 
 @njit(cache=True, nogil=True)
 def hash_grams(hashes: Hashes, offsets: Offsets, n: int, found: Hashes, starts: Offsets) -> int:
-    """Hash every n words in a row within a line; `starts` are their first words. Returns how many there are."""
+    """Hash all n-grams of words within lines; `starts` are their first words. Returns the number of n-grams."""
     grams = 0
     oldest = _ONE
     for _ in range(n):

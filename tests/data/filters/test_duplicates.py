@@ -6,12 +6,12 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlace.data.filters._seen import Seen, hashes
+from interlace.data.filters.duplicates import HashSet, line_hashes
 
 
 @given(st.lists(st.lists(st.integers(0, 40), max_size=15), max_size=10))
 def test_it_is_a_set(chunks):
-    seen, known = Seen(), set()
+    seen, known = HashSet(), set()
     for chunk in chunks:
         keys = np.array(chunk, np.uint64)
         assert seen.has(keys).tolist() == [key in known for key in chunk]
@@ -24,7 +24,7 @@ def test_it_is_a_set(chunks):
 
 
 def test_eight_bytes_an_entry_in_few_runs():
-    seen = Seen()
+    seen = HashSet()
     for start in range(0, 100_000, 1000):
         seen.add(np.arange(start, start + 1000, dtype=np.uint64))
     assert sum(run.nbytes for run in seen._runs) == 800_000
@@ -32,5 +32,5 @@ def test_eight_bytes_an_entry_in_few_runs():
 
 
 def test_hashes_are_the_same_everywhere():
-    assert hashes(["a", "", "中"]).tolist() == [3405396810240292928, 13020603013274838756, 14628826945721186137]
-    assert len(set(hashes(map(str, range(10_000))).tolist())) == 10_000
+    assert line_hashes(["a", "", "中"]).tolist() == [3405396810240292928, 13020603013274838756, 14628826945721186137]
+    assert len(set(line_hashes(map(str, range(10_000))).tolist())) == 10_000

@@ -1,12 +1,15 @@
-"""What is said about the lines and pairs of a corpus."""
+"""Findings about the rows of a corpus and the bytes of its files."""
 
 from __future__ import annotations
+
+import gzip
 
 import pytest
 
 from interlace.data.filters.duplicates import Duplicates
-from interlace.data.inspection.corpora import Inspector
+from interlace.data.inspection import Inspector, inspect_file
 from interlace.readers import READERS
+from interlace.text import lines as text_lines
 from interlace.text.lines import write_lines
 from interlace.text.words import WORD_TOKENIZERS
 
@@ -20,7 +23,7 @@ def look(tmp_path):
             paths.append(tmp_path / name)
         inspector = Inspector(WORD_TOKENIZERS.build(word_tokenizer), rules or {})
         languages = kwargs.pop("languages", [path.suffix[1:] for path in paths])
-        report = inspector.look("it", READERS.build(reader), paths, languages, **kwargs)
+        report = inspector.inspect("it", READERS.build(reader), paths, languages, **kwargs)
         return report, {finding.what: finding for finding in report.findings}
 
     return run
@@ -34,7 +37,7 @@ def test_counts_and_lengths_of_both_sides(look):
     report, found = look({"a.en": ["the cat sat", "a b"], "a.de": ["die Katze", "a"]})
     assert report.facts["rows"] == 2
     en, de = report.facts["sides"]["en"], report.facts["sides"]["de"]
-    assert (en["words"], en["characters"], en["longest"], de["words"], de["longest"]) == (5, 14, 3, 3, 2)
+    assert (en["words"], en["characters"], en["max_words"], de["words"], de["max_words"]) == (5, 14, 3, 3, 2)
     assert not found
 
 
@@ -124,17 +127,23 @@ PLAIN, CUT = ["the cat, it sat.", "did it?"] * 10, ["the cat , it sat .", "did i
 
 @pytest.mark.parametrize(
     ("lines", "guess"),
-    [(PLAIN, "plain"), (CUT, "tokenised"), (PLAIN + CUT, "mixed"), (["no marks"] * 99, "?"), (["1 . 5"] * 9, "?")],
+    [
+        (PLAIN, "untokenized"),
+        (CUT, "tokenized"),
+        (PLAIN + CUT, "mixed"),
+        (["no marks"] * 99, "?"),
+        (["1 . 5"] * 9, "?"),
+    ],
 )
-def test_it_guesses_what_is_tokenised(look, lines, guess):
+def test_tokenization_is_guessed(look, lines, guess):
     report, found = look({"a.en": lines})
-    assert report.facts["sides"]["en"]["looks"] == guess
-    assert ("half tokenised" in found) == (guess == "mixed")
+    assert report.facts["sides"]["en"]["tokenization"] == guess
+    assert ("partly tokenized" in found) == (guess == "mixed")
 
 
-def test_one_tokenised_side_is_told(look):
+def test_one_tokenized_side_is_reported(look):
     _, found = look({"a.en": PLAIN, "a.de": CUT})
-    assert "en is plain and de is tokenised" in found["tokenised on one side"].about
+    assert "en: untokenized; de: tokenized" in found["tokenized on one side"].about
 
 
 @pytest.mark.parametrize(
@@ -154,7 +163,65 @@ def test_traces_of_tools(look, line, what):
     assert "fine" not in str(found[what].examples)
 
 
-def test_who_looks_on_sees_every_side_and_its_rows(look):
+def test_observers_get_every_side_and_its_rows(look):
     seen = []
-    look({"a.en": ["a", "b"], "a.de": ["c", "d"]}, also=lambda text, where: seen.append((text.lines, where(1))))
+    look({"a.en": ["a", "b"], "a.de": ["c", "d"]}, observer=lambda text, where: seen.append((text.lines, where(1))))
     assert seen == [(["a", "b"], "line 2"), (["c", "d"], "line 2")]
+
+
+def inspected(folder, data, name="a.txt"):
+    (folder / name).write_bytes(data)
+    report = inspect_file(folder / name)
+    return report, {finding.what: finding for finding in report.findings}
+
+
+def test_plain_text_has_nothing_against_it(tmp_path):
+    report, found = inspected(tmp_path, "one\nzwei é\nlast without its feed".encode())
+    assert report.facts == {"lines": 3, "bytes": 33}
+    assert not found
+
+
+@pytest.mark.parametrize("block", [4, 1 << 20])
+def test_bad_lines_are_named_and_counted(tmp_path, block, monkeypatch):
+    monkeypatch.setattr(text_lines, "_BLOCK", block)
+    bad = "good é\n".encode() + b"caf\xe9\n" + b"fine\n" + b"na\xefve\n" * 4 + b"\xe9"
+    report, found = inspected(tmp_path, bad)
+    assert report.failed
+    assert (found["bad UTF-8"].count, found["bad UTF-8"].total) == (6, 8)
+    assert [(one.where, one.text) for one in found["bad UTF-8"].examples] == [
+        ("a.txt:2", "café"),
+        ("a.txt:4", "naïve"),
+        ("a.txt:5", "naïve"),
+    ]
+
+
+@pytest.mark.parametrize("block", [3, 1 << 20])
+def test_marks_and_line_ends(tmp_path, block, monkeypatch):
+    monkeypatch.setattr(text_lines, "_BLOCK", block)
+    report, found = inspected(tmp_path, b"\xef\xbb\xbfone\r\ntwo\rthree\r\nfour")
+    assert not report.failed
+    assert found["byte order mark"].level == "note"
+    assert found["CRLF line ends"].count == 2
+    assert found["stray carriage returns"].count == 1
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "what"),
+    [
+        (b"", "a.txt", "empty file"),
+        ("text".encode("utf-16"), "a.txt", "UTF-16"),
+        (gzip.compress(b"text\n" * 1000, mtime=0)[:30], "a.gz", "unreadable"),
+        (b"no gzip", "a.gz", "unreadable"),
+    ],
+)
+def test_what_no_corpus_can_be_built_from(tmp_path, data, name, what):
+    report, found = inspected(tmp_path, data, name)
+    assert report.failed
+    assert list(found) == [what]
+
+
+def test_a_missing_file_names_the_nearest(tmp_path):
+    (tmp_path / "train.en").write_text("x\n")
+    (finding,) = inspect_file(tmp_path / "train.em").findings
+    assert finding.level == "error"
+    assert "did you mean 'train.en'" in finding.about

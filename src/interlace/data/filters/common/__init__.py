@@ -1,4 +1,4 @@
-"""Both sides of pairs, or the only one, alike; and characters counted by line."""
+"""Code that several filters share: sides of a chunk, and characters counted by class and line."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ if TYPE_CHECKING:
 
     from interlace.text import Text
 
-UNKNOWN = 0  # the class of a character not met yet
+_UNKNOWN = 0  # the class of a character that has not occurred yet
 
 
 def sides(chunk: Text | TextPairs) -> tuple[Text, ...]:
-    """One text or two."""
+    """Return one text, or the two of pairs."""
     return (chunk.source, chunk.target) if isinstance(chunk, TextPairs) else (chunk,)
 
 
 def on_all_sides(chunk: Text | TextPairs, holds: Callable[[Text], NDArray[np.bool_]]) -> NDArray[np.bool_]:
-    """(n,) where something holds on every side."""
+    """(n,) where a condition holds on every side."""
     return reduce(np.logical_and, map(holds, sides(chunk)))
 
 
 def characters(text: Text) -> NDArray[np.int64]:
-    """(n,) characters of each line."""
+    """(n,) characters per line."""
     return np.fromiter(map(len, text.lines), np.int64, len(text))
 
 
-class Classes:
-    """Classes of characters by code point; a character is classified when it is first met."""
+class CharacterClasses:
+    """Classes of characters by code point, computed at a character's first occurrence."""
 
     def __init__(self, class_of: Callable[[str], int]) -> None:
-        self._class_of = class_of  # gives 1 to 255
+        self._class_of = class_of  # returns 1 to 255
         self._table = np.zeros(0x110000, np.uint8)
 
     def of(self, lines: Sequence[str]) -> NDArray[np.uint8]:
@@ -47,14 +47,14 @@ class Classes:
         points: NDArray[Any] = code_points(lines)
         found: NDArray[np.uint8] = self._table[points]
         if not found.all():
-            for point in np.unique(points[found == UNKNOWN]).tolist():
+            for point in np.unique(points[found == _UNKNOWN]).tolist():
                 self._table[point] = self._class_of(chr(point))
             found = self._table[points]
         return found
 
 
-def by_line(marks: NDArray[np.bool_], lines: Sequence[str]) -> NDArray[np.int64]:
-    """(n,) how many characters of each line are marked; the marks are of all lines and their line feeds."""
+def count_by_line(marks: NDArray[np.bool_], lines: Sequence[str]) -> NDArray[np.int64]:
+    """(n,) marked characters per line; `marks` cover all lines and their line feeds."""
     if not lines:
         return np.zeros(0, np.int64)
     return np.asarray(np.add.reduceat(marks, line_starts(lines)[:-1], dtype=np.int64))

@@ -1,4 +1,4 @@
-"""Test text in training text, beside a slow twin."""
+"""Held-out text in training text, compared with a slow implementation."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interlace.data._token_hashes import hash_tokens, tokens_of
-from interlace.data.overlap import Grams, TestSet, leaks
+from interlace.data.contamination import HeldOutSet, OverlapRules, find_contamination, hash_tokens, tokens_of
 from interlace.text import Text
 
 TEN = "one two three four five six seven eight nine ten"
@@ -21,9 +20,11 @@ def training(*lines, language="en"):
     return [(Text.of(list(lines), language), lambda row: f"train:{row + 1}")]
 
 
-def found(train, test, language="en", grams=None):
-    (leak,) = leaks(training(*train, language=language), [TestSet("xnli", language, {"text": test})], grams)
-    return leak.exact, leak.grams
+def found(train, test, language="en", rules=None):
+    (result,) = find_contamination(
+        training(*train, language=language), [HeldOutSet("xnli", language, {"text": test})], rules
+    )
+    return result.exact, result.ngram
 
 
 # ---- hashes of words ----
@@ -51,7 +52,7 @@ def test_hashes_are_equal_where_words_are(lines):
 def test_grams_stay_within_their_line(lines, n):
     words = [tokens_of(line) for line in lines]
     expected = [tuple(line[at : at + n]) for line in words for at in range(len(line) - n + 1)]
-    hashes, starts = hash_tokens(lines).grams(n)
+    hashes, starts = hash_tokens(lines).ngrams(n)
     assert len(set(zip(expected, hashes.tolist(), strict=True))) == len(set(expected)) == len(set(hashes.tolist()))
     assert np.all(np.diff(starts) > 0)
 
@@ -109,37 +110,37 @@ def test_chinese_is_compared_by_characters():
 
 
 def test_languages_are_compared_by_their_scripts():
-    grams = Grams()
-    assert [grams.of(language) for language in ("en", "hi", "zh", "ja", "th", "km", "xx")] == [8, 8, 13, 13, 32, 32, 8]
+    rules = OverlapRules()
+    assert [rules.n(language) for language in ("en", "hi", "zh", "ja", "th", "km", "xx")] == [8, 8, 13, 13, 32, 32, 8]
 
 
 def test_parts_are_counted_apart_and_together():
-    test = TestSet("xnli", "de", {"premise": [TEN, "a b c"], "hypothesis": ["x y z", "x y z"]})
-    (leak,) = leaks(training("X y z", "and one two three four five six seven eight"), [test])
-    assert leak.parts == {"premise": (0, 1), "hypothesis": (2, 2)}
-    assert (leak.total, leak.exact, leak.grams) == (2, 2, 2)
-    assert leak.dump()["parts"]["premise"] == {"exact": 0.0, "ngram": 50.0}
+    test = HeldOutSet("xnli", "de", {"premise": [TEN, "a b c"], "hypothesis": ["x y z", "x y z"]})
+    (result,) = find_contamination(training("X y z", "and one two three four five six seven eight"), [test])
+    assert result.parts == {"premise": (0, 1), "hypothesis": (2, 2)}
+    assert (result.total, result.exact, result.ngram) == (2, 2, 2)
+    assert result.dump()["parts"]["premise"] == {"exact": 0.0, "ngram": 50.0}
 
 
 def test_examples_say_where():
-    (leak,) = leaks(training("nothing here", f"and {TEN}", "he works in Berlin"),
-                    [TestSet("pos", "en", {"text": ["He works in Berlin.", f"{TEN} eleven"]})])  # fmt: skip
-    assert [(example.where, example.text) for example in leak.examples] == [
+    (result,) = find_contamination(training("nothing here", f"and {TEN}", "he works in Berlin"),
+                    [HeldOutSet("pos", "en", {"text": ["He works in Berlin.", f"{TEN} eleven"]})])  # fmt: skip
+    assert [(example.where, example.text) for example in result.examples] == [
         ("train:3", "He works in Berlin."),
         ("train:2", ".. one two three four five six seven eight .."),
     ]
 
 
 def test_a_text_in_two_sets_is_found_in_both():
-    tests = [TestSet(name, "en", {"text": ["he works in Berlin"]}) for name in ("xnli", "pawsx")]
-    assert [leak.exact for leak in leaks(training("He works in Berlin"), tests)] == [1, 1]
+    tests = [HeldOutSet(name, "en", {"text": ["he works in Berlin"]}) for name in ("xnli", "pawsx")]
+    assert [result.exact for result in find_contamination(training("He works in Berlin"), tests)] == [1, 1]
 
 
 def test_no_test_sets_and_no_training_text():
-    assert leaks(training("a b c"), []) == []
-    (leak,) = leaks([], [TestSet("xnli", "en", {"text": ["a b c"]})])
-    assert (leak.exact, leak.grams, leak.total) == (0, 0, 1)
-    (empty,) = leaks(training("a b c"), [TestSet("xnli", "en", {})])
+    assert find_contamination(training("a b c"), []) == []
+    (result,) = find_contamination([], [HeldOutSet("xnli", "en", {"text": ["a b c"]})])
+    assert (result.exact, result.ngram, result.total) == (0, 0, 1)
+    (empty,) = find_contamination(training("a b c"), [HeldOutSet("xnli", "en", {})])
     assert empty.dump()["exact"] == 0.0
 
 
@@ -157,6 +158,16 @@ def test_chunks_and_lines_agree_with_a_slow_twin():
         for whole, words in zip(exact, map(str.split, test), strict=True)
     ]
     chunks = [(Text.of(train[at : at + 7], "en"), str) for at in range(0, 60, 7)]
-    (leak,) = leaks(chunks, [TestSet("t", "en", {"text": test})], Grams(words=4))
-    assert (leak.exact, leak.grams) == (sum(exact), sum(either))
-    assert 0 < leak.exact < leak.grams < 40
+    (result,) = find_contamination(chunks, [HeldOutSet("t", "en", {"text": test})], OverlapRules(words=4))
+    assert (result.exact, result.ngram) == (sum(exact), sum(either))
+    assert 0 < result.exact < result.ngram < 40
+
+
+def test_findings_name_the_set_and_the_places():
+    test = HeldOutSet("xnli (test)", "en", {"text": ["he works in Berlin", f"{TEN} eleven", "something else it is"]})
+    (result,) = find_contamination(training("a new line here", " he works in Berlin ", f"and {TEN}"), [test])
+    exact, ngrams = result.findings(ngrams=True)
+    assert (exact.level, exact.what, exact.count, exact.total) == ("warning", "contamination", 1, 3)
+    assert exact.examples[0].where == "train:2"
+    assert (ngrams.level, ngrams.what, ngrams.count, ngrams.total) == ("note", "n-gram overlap", 1, 3)
+    assert [finding.what for finding in result.findings(ngrams=False)] == ["contamination"]

@@ -24,7 +24,7 @@ def test_members_say_what_they_drop(name):
 def test_lines_and_pairs_get_a_verdict_each(name, of, both):
     rule = FILTERS.build(name)
     for chunk in (of([source for source, _ in ROWS]), both(ROWS), of([]), both([])):
-        verdicts = rule.keep(chunk, rule.memory())
+        verdicts = rule.keep(chunk)
         assert verdicts.dtype == np.bool_
         assert verdicts.shape == (len(chunk),)
 
@@ -32,8 +32,8 @@ def test_lines_and_pairs_get_a_verdict_each(name, of, both):
 @EVERY
 def test_chunks_make_no_difference(name, both):
     rule = FILTERS.build(name)
-    whole, memory = rule.keep(both(ROWS), rule.memory()), rule.memory()
-    parts = [rule.keep(both(part), memory) for part in (ROWS[:2], ROWS[2:4], ROWS[4:])]
+    whole, keep = rule.keep(both(ROWS)), rule.start()
+    parts = [keep(both(part)) for part in (ROWS[:2], ROWS[2:4], ROWS[4:])]
     assert whole.tolist() == np.concatenate(parts).tolist()
 
 
@@ -57,7 +57,7 @@ def test_what_was_dropped_before_does_not_make_a_duplicate(both):
         ({"lenght": {}}, "no filter 'lenght'; did you mean 'length'"),
         ({"length": {"max_word": 3}}, "filters.length: unknown key 'max_word'; did you mean 'max_words'"),
         ({"length": {"min_words": 9, "max_words": 3}}, "min_words = 9 is more than max_words = 3"),
-        ({"ratio": {"most": 0.5}}, "filters.ratio: most: .*greater than or equal to 1"),
+        ({"ratio": {"max_ratio": 0.5}}, "filters.ratio: max_ratio: .*greater than or equal to 1"),
     ],
 )
 def test_wrong_rules_are_explained(rules, message):
