@@ -24,7 +24,7 @@ endif
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-6s %s\n", $$1, $$2}' Makefile
 
-demo: $(INSTALLED) ## pre-train, fine-tune and report on the embedded micro-world, in a few minutes
+demo: $(INSTALLED) ## pre-train, fine-tune and report on the embedded toy corpus, in a few minutes
 	@$(BIN)/interlace demo -o runs/demo $(ARGS)
 
 test: $(INSTALLED) ## run all tests (ARGS='-k ragged' runs some)

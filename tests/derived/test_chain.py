@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from interlace.core.errors import SettingsError
 from interlace.core.ragged import Ragged
-from interlace.derived import chain, composed
-from interlace.derived._layout import spaced
-from interlace.derived._links import turned
+from interlace.derived import chain
+from interlace.derived.common.layout import spaced
+from interlace.derived.common.texts import composed, reverse_links
 from interlace.text import Text, TextPairs
 
 
@@ -35,7 +35,7 @@ def test_chains_of_chains_are_chains():
 
 def test_a_chain_with_something_that_cannot_be_undone_cannot_be_undone():
     several = chain(["transliterate", {"name": "invert", "keep_final_punct": False}])
-    with pytest.raises(SettingsError, match=r"transformation 'invert' as it is set cannot be undone"):
+    with pytest.raises(SettingsError, match=r"transformation 'invert' is not invertible"):
         several.undo(Text.of(["a"], "en"))
     with pytest.raises(SettingsError, match="there is no transformation 'inverted'; did you mean 'invert'"):
         chain(["inverted"])
@@ -46,10 +46,10 @@ def test_marks_are_spelt_as_words_before_words_move_or_the_way_back_is_lost():
     ids = {"name": "transliterate", "to": "ids", "keep_marks": False}
     text = Text.of(["it is 3.5 m long. no"], "en", "unicode")
     first, last = chain([ids, "invert"]), chain(["invert", ids])
-    assert (first.undoes, last.undoes) == (True, False)
+    assert (first.invertible, last.invertible) == (True, False)
     assert first.undo(first.apply(text).text).tokens(0) == text.tokens(0)
-    assert chain(["invert", {"name": "overlap", "otherwise": {"to": "ids", "keep_marks": False}}]).undoes is False
-    with pytest.raises(SettingsError, match="'invert,transliterate' as they are set cannot be undone"):
+    assert chain(["invert", {"name": "overlap", "otherwise": {"to": "ids", "keep_marks": False}}]).invertible is False
+    with pytest.raises(SettingsError, match="'invert,transliterate' are not invertible"):
         last.undo(text)
 
 
@@ -64,7 +64,7 @@ def test_links_are_composed_as_relations_are(first, second):
         for left, right in zip(first, second, strict=True)
     ]
     assert [[tuple(link) for link in row] for row in composed(one, other).to_lists()] == expected
-    assert [[tuple(link) for link in row] for row in turned(one).to_lists()] == [
+    assert [[tuple(link) for link in row] for row in reverse_links(one).to_lists()] == [
         sorted((j, i) for i, j in row) for row in first
     ]
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from interlace.core.errors import DataError
 from interlace.derived import TRANSFORMATIONS
-from interlace.derived.galactic import Permuted, _matched, _shapes, _whole
+from interlace.derived.galactic import PermutedTree, matched, subtree_hashes, tree_key
 from interlace.readers.conllu import Conllu
 from interlace.text import Text
 
@@ -54,11 +54,13 @@ def test_families_are_matched_by_all_that_is_below_them(data):
     words = [data.draw(st.sampled_from("ab")) for _ in heads]
     order = data.draw(st.permutations(range(count)))
     place = {word: at for at, word in enumerate(order)}
-    own = Permuted(words, heads, ["dep"] * count)
-    other = Permuted([words[word] for word in order], [place.get(heads[word], -1) for word in order], ["dep"] * count)
-    shapes = _shapes(own)
-    assert _whole(own, shapes) == _whole(other, _shapes(other))
-    to = _matched(own, shapes, other).tolist()
+    own = PermutedTree(words, heads, ["dep"] * count)
+    other = PermutedTree(
+        [words[word] for word in order], [place.get(heads[word], -1) for word in order], ["dep"] * count
+    )
+    shapes = subtree_hashes(own)
+    assert tree_key(own, shapes) == tree_key(other, subtree_hashes(other))
+    to = matched(own, shapes, other).tolist()
     assert sorted(to) == list(range(count))
     for at, word in enumerate(to):
         assert words[word] == other.words[at]
@@ -68,7 +70,7 @@ def test_families_are_matched_by_all_that_is_below_them(data):
 def test_what_is_missing_is_named(tmp_path):
     text = read(conllu(tmp_path / "en.conllu", "dogs/2/nsubj bark/0/root"))
     other = conllu(tmp_path / "gd.conllu", "dogs/2/obj bark/0/root")
-    with pytest.raises(DataError, match=r"no sentence with the tree of 'dogs bark' stands in .*gd\.conllu"):
+    with pytest.raises(DataError, match=r"no sentence with the tree of 'dogs bark' is in .*gd\.conllu"):
         TRANSFORMATIONS.build({"name": "galactic", "permuted": [other]}).apply(text)
     with pytest.raises(DataError, match=r"galactic\.permuted"):
         TRANSFORMATIONS.build("galactic").apply(text)

@@ -61,14 +61,18 @@ def test_a_mark_that_moves_touches_no_stranger_wherever_it_comes_to_stand():
 
 
 def test_only_what_cannot_be_told_apart_again_cannot_be_undone():
-    undoes = {
+    invertible = {
         (split, keep): TRANSFORMATIONS.build(
             {"name": "invert", "sentence_split": split, "keep_final_punct": keep}
-        ).undoes
+        ).invertible
         for split in ("marks", "period", "line")
         for keep in (True, False)
     }
-    assert [key for key, value in undoes.items() if not value] == [("marks", False), ("period", False), ("line", True)]
+    assert [key for key, value in invertible.items() if not value] == [
+        ("marks", False),
+        ("period", False),
+        ("line", True),
+    ]
 
 
 @pytest.mark.parametrize(

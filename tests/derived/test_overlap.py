@@ -38,7 +38,7 @@ def test_what_becomes_of_the_others_is_set():
 
 
 def test_there_is_one_share():
-    with pytest.raises(SettingsError, match=r"otherwise: which words stay is said by overlap\.share"):
+    with pytest.raises(SettingsError, match=r"overlap\.share instead"):
         changed(otherwise={"share": 0.5})
     assert changed(share=0.0, otherwise={"share": 1}) == changed(share=0.0)
 

@@ -1,4 +1,4 @@
-"""Derived lines that are written and read again: their words are found again, and so is the original."""
+"""DerivedText lines that are written and read again: their words are found again, and so is the original."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_the_same_word_tokenizer_finds_the_same_words_and_the_way_back(changes, 
 @settings(max_examples=25)
 def test_every_setting_that_undoes_finds_the_way_back(name, split, keep, lines):
     change = TRANSFORMATIONS.build({"name": name, "sentence_split": split, "keep_final_punct": keep})
-    assert change.undoes
+    assert change.invertible
     text = Text.of(lines, "en", "unicode")
     derived = change.apply(text, 3).text
     again = Text.of(derived.lines, "en", "unicode")

@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.derived import TRANSFORMATIONS
-from interlace.derived._forest import Forest
-from interlace.derived._order_kernels import draw_order, expect
-from interlace.derived._parses import parsed
-from interlace.derived._precedence import HEAD, Precedence, families
+from interlace.derived.common.precedence import HEAD, Precedence, families
+from interlace.derived.common.tree_kernels import expect, sample_order
+from interlace.derived.common.trees import Forest, parsed
 from interlace.readers.conllu import Conllu
 from interlace.text import Text
 from interlace.toy import sample, text
@@ -62,7 +61,7 @@ def test_orders_are_drawn_as_often_as_the_model_says():
     order, counts = np.empty(4, np.int64), Counter()
     bits = rng.integers(2**64, size=40_000, dtype=np.uint64)
     for one in bits:
-        draw_order(before, one, order)
+        sample_order(before, one, order)
         counts[tuple(order.tolist())] += 1
     for one, share in expected.items():
         assert abs(counts[one] / len(bits) - share) < 5 * np.sqrt(share / len(bits))
@@ -73,7 +72,7 @@ def test_a_bound_is_kept_however_strong_what_speaks_against_it():
     before = np.array([[0, -3, 0], [3, 0, -3], [-np.inf, 3, 0]])
     order, counts = np.empty(3, np.int64), Counter()
     for bits in np.random.default_rng(0).integers(2**64, size=4000, dtype=np.uint64):
-        draw_order(before, bits, order)
+        sample_order(before, bits, order)
         counts[tuple(order.tolist())] += 1
     shares, _ = counted_out(before)
     assert set(counts) == {(0, 1, 2), (0, 2, 1), (1, 0, 2)}
@@ -101,7 +100,7 @@ def test_what_is_expected_is_what_all_orders_give():
 def test_learnt_weights_give_back_the_shares_of_the_treebank():
     """Seven of ten subjects stand before their verb, all objects behind it."""
     seen = [(SUBJECT, HEAD, OBJECT)] * 700 + [(HEAD, SUBJECT, OBJECT)] * 300
-    model = Precedence.learn(seen, prior=1e-3)
+    model = Precedence.fit(seen, prior=1e-3)
     weights, known = model.between([HEAD, SUBJECT, OBJECT])
     shares, _ = counted_out(weights)
     assert shares[1, 0, 2] == pytest.approx(0.7, abs=0.01)
@@ -110,7 +109,7 @@ def test_learnt_weights_give_back_the_shares_of_the_treebank():
 
 
 def test_what_the_treebank_never_shows_is_not_known_and_tags_back_off_to_relations():
-    model = Precedence.learn([(SUBJECT, HEAD)] * 50, prior=0.1)
+    model = Precedence.fit([(SUBJECT, HEAD)] * 50, prior=0.1)
     weights, known = model.between([HEAD, ("nsubj", "PRON"), ADVERB, SUBJECT])
     assert weights[1, 0] > 1  # a subject of another kind is a subject
     assert known[1, 0]
@@ -258,7 +257,7 @@ def test_a_head_with_too_many_dependents_stays_and_is_counted(verb_first, tmp_pa
     given_text = read(conllu(tmp_path / "en.conllu", words + " sees/VERB/0/root"))
     derived = verb_first.apply(given_text).text
     assert derived.lines == given_text.lines
-    assert derived.notes == {"heads with too many dependents to order": 1}
+    assert derived.notes == {"heads with too many dependents to reorder": 1}
 
 
 def test_plain_text_finds_its_parses_sentence_by_sentence(verb_first, tmp_path):
@@ -293,7 +292,7 @@ def test_lines_are_parted_into_sentences_however_long_their_beginnings_go_on(ver
 
 def test_a_treebank_without_such_heads_is_named(tmp_path):
     like = conllu(tmp_path / "like.conllu", "a/X/2/nsubj b/ADJ/0/root")
-    with pytest.raises(DataError, match=r"like\.conllu: no NOUN with a dependent .* there: ADJ, X"):
+    with pytest.raises(DataError, match=r"like\.conllu: no NOUN has a dependent; .*: ADJ, X"):
         TRANSFORMATIONS.build({"name": "syntax", "like": [like]}).apply(read(like))
 
 

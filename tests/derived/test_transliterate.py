@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from interlace.core.errors import SettingsError
 from interlace.derived import TRANSFORMATIONS
-from interlace.derived._letters import _CASED, letter_map
-from interlace.derived._opaque import Opaque
+from interlace.derived.transliterate import _CASED, OpaqueWords, letter_map
 from interlace.text import Text
 from interlace.text.scripts import is_unspaced
 
@@ -53,19 +52,19 @@ def test_case_punctuation_and_digits_stay():
 
 @given(words=st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=9), max_size=8))
 def test_opaque_words_are_exchanged(words):
-    opaque = Opaque(7)
+    opaque = OpaqueWords(7)
     found = [opaque(word) for word in words]
     assert [opaque(word) for word in found] == words
     assert len(set(found)) == len(set(words))
 
 
 def test_opaque_words_show_nothing_of_the_old():
-    opaque = Opaque(7)
+    opaque = OpaqueWords(7)
     walk, walked, walks = opaque("walk"), opaque("walked"), opaque("walks")
     assert (len(walk), len(walked)) == (4, 6)
     assert sum(one == other for one, other in zip(walked, walk, strict=False)) <= 1
     assert sum(one == other for one, other in zip(walks, walk, strict=False)) <= 1
-    assert opaque("a") != Opaque(8)("a") or opaque("b") != Opaque(8)("b")
+    assert opaque("a") != OpaqueWords(8)("a") or opaque("b") != OpaqueWords(8)("b")
 
 
 def test_opaque_marks_stay_unless_the_papers_copy_is_asked_for():
@@ -94,8 +93,8 @@ def test_a_word_is_the_same_in_every_text():
 
 @pytest.mark.parametrize("name", ["transliterate", "overlap"])
 def test_a_word_is_made_once_for_all_parts_of_a_text(monkeypatch, name):
-    made, own = Counter(), Opaque.__call__
-    monkeypatch.setattr(Opaque, "__call__", lambda opaque, word: made.update([word]) or own(opaque, word))
+    made, own = Counter(), OpaqueWords.__call__
+    monkeypatch.setattr(OpaqueWords, "__call__", lambda opaque, word: made.update([word]) or own(opaque, word))
     settings = {"to": "ids"} if name == "transliterate" else {"share": 0.0, "otherwise": {"to": "ids"}}
     text = Text.of([f"dogs {animal} bark ." for animal in ("cats", "owls")] * 7_500, "en")
     TRANSFORMATIONS.build({"name": name, **settings}).apply(text, 4711)

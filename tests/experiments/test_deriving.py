@@ -1,8 +1,10 @@
-"""Derived languages in recipes: their files stand where patterns look, beside those that they are made of."""
+"""DerivedText languages in recipes: their files stand where patterns look, beside those that they are made of."""
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 import re
 
 import numpy as np
@@ -12,9 +14,9 @@ from hypothesis import strategies as st
 
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
-from interlace.experiments._deriving_check import hindrances
-from interlace.experiments._deriving_formats import write_as
-from interlace.experiments._deriving_text import overlaps
+from interlace.derived.common.formats import write_as
+from interlace.derived.common.texts import overlaps
+from interlace.experiments.deriving import derived_problems
 from interlace.experiments.prepare import data_key, data_root, prepare
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import Recipe, read_recipe
@@ -78,7 +80,7 @@ def recipe(root, derived=None, **more):
                     "train": ["text/pairs.{pair}.{source}.txt", "text/pairs.{pair}.{target}.txt"],
                 },
             },
-            "align": {"name": "pharaoh", "links": "text/{pair}.links"},
+            "align": {"name": "pharaoh", "links": "text/{pair}.alignments"},
             "evaluate": {
                 "dictionary": "dict/{source}-{target}.txt",
                 "tasks": {"pos": {}, "ner": {}, "xnli": {}, "mlqa": {}, "embedding_alignment": {}},
@@ -116,7 +118,7 @@ def test_translations_have_exact_links_and_the_dictionary_is_the_map_of_words(ro
     found = data_root(recipe(root))
     original, own = (lines(found / f"text/pairs.en-en_x.{side}.txt") for side in ("en", "en_x"))
     assert original == TEXT
-    assert lines(found / "text/en-en_x.links")[0] == "0-2 1-1 2-0 3-3"  # words and the full stop
+    assert lines(found / "text/en-en_x.alignments")[0] == "0-2 1-1 2-0 3-3"  # words and the full stop
     entries = dict(line.split("\t") for line in lines(found / "dict/en-en_x.txt"))
     assert set(entries) == {"A", "a", "The", "No", "cat", "sat", "dog", "ran", "home"}  # letters only
     assert len(set(entries.values())) == len(entries)
@@ -134,14 +136,19 @@ def test_a_smaller_share_of_translations_is_part_of_a_larger_one(root):
     assert set(some) < set(more)
 
 
-def test_what_is_made_is_kept_and_text_does_not_hang_on_the_share(root):
+def test_files_are_cached_by_settings_and_content(root):
     first, again, other = (data_root(recipe(root, {"parallel": share})) for share in (0.5, 0.5, 1.0))
-    assert first == again != other
-    text, pairs = "text/train.en_x.txt", "text/pairs.en-en_x.en.txt"
-    assert (first / text).resolve() == (other / text).resolve()
-    assert (first / pairs).resolve() != (other / pairs).resolve()
+    text = "text/train.en_x.txt"
+    assert first / text == again / text != other / text
     write_lines(root / "text/train.en.txt", ["other text"])
     assert lines(data_root(recipe(root)) / text) != lines(first / text)
+
+
+def test_a_copy_of_the_data_root_keeps_its_derived_files(root):
+    found = data_root(recipe(root))
+    for same in (copy.deepcopy(found), pickle.loads(pickle.dumps(found))):  # noqa: S301
+        assert same / "text/train.en_x.txt" == found / "text/train.en_x.txt"
+        assert same / "notes.txt" == root / "notes.txt"
 
 
 def test_corpora_links_and_vocabulary_come_of_it_as_of_any_language(root):
@@ -198,20 +205,20 @@ def test_the_treebank_of_real_data_takes_the_order_of_french(real_data):
 
 def test_a_file_that_is_there_is_not_hidden(root):
     write_lines(root / "text/train.en_x.txt", ["by hand"])
-    with pytest.raises(DataError, match=r"train\.en_x\.txt is there already"):
+    with pytest.raises(DataError, match=r"train\.en_x\.txt exists already"):
         data_root(recipe(root))
 
 
 def test_two_different_files_are_not_made_at_one_place(root):
     pairs = {"pairs": ["en-en_x"], "train": ["text/{source}.side", "text/train.{target}.txt"]}
     corpora = {"text": {"languages": ["en", "en_x"], "train": "text/train.{language}.txt"}, "pairs": pairs}
-    with pytest.raises(SettingsError, match=r"two different files are to be made at .*train\.en_x\.txt"):
+    with pytest.raises(SettingsError, match=r"two different files are to be written at .*train\.en_x\.txt"):
         data_root(recipe(root, corpora=corpora))
 
 
 def test_translations_hide_no_file_of_the_original(root):
     write_lines(root / "text/pairs.en-en_x.en.txt", ["by hand"])
-    with pytest.raises(DataError, match=r"pairs\.en-en_x\.en\.txt is there already; give translations"):
+    with pytest.raises(DataError, match=r"pairs\.en-en_x\.en\.txt exists already; give translations"):
         data_root(recipe(root))
 
 
@@ -249,7 +256,7 @@ def test_text_without_a_language_in_its_name_is_named_beside_what_is_made_of_it(
             {"settings": {"transliterate": {"scritp": "georgian"}}},
             r"derived\.en_x: settings\.transliterate: unknown key 'scritp'; did you mean 'script'",
         ),
-        ({"of": "en_x"}, r"derived\.en_x\.of: 'en_x' cannot be made of itself"),
+        ({"of": "en_x"}, r"derived\.en_x\.of: 'en_x' cannot be derived from itself"),
     ],
 )
 def test_sections_say_what_is_wrong(root, derived, message):
@@ -260,24 +267,24 @@ def test_sections_say_what_is_wrong(root, derived, message):
 @pytest.mark.parametrize(
     ("derived", "message"),
     [
-        ({"transformations": "syntax"}, r"derived\.en_x\.settings: the change 'syntax' needs a treebank"),
-        ({"transformations": "exchange"}, r"derived\.en_x\.settings: the change 'exchange' needs a list of words"),
+        ({"transformations": "syntax"}, r"derived\.en_x\.settings: the transformation 'syntax' needs a treebank"),
+        ({"transformations": "exchange"}, r"derived\.en_x\.settings: the transformation 'exchange' needs a list of words"),
         (
             {"transformations": "galactic"},
-            r"derived\.en_x\.settings: the change 'galactic' needs the permuted sentences",
+            r"derived\.en_x\.settings: the transformation 'galactic' needs the permuted sentences",
         ),
         (
             {"transformations": "syntax", "settings": {"syntax": {"like": ["pos/train.fr.conllu"]}}},
             r"derived\.en_x\.settings: .*train\.fr\.conllu: no such file of syntax\.like; did you mean",
         ),
-        ({"of": "fr"}, r"train\.fr\.txt: no such file for derived\.en_x to be made of; did you mean 'train\.en\.txt'"),
+        ({"of": "fr"}, r"train\.fr\.txt: no such original file of derived\.en_x; did you mean 'train\.en\.txt'"),
     ],
 )
 def test_what_is_missing_is_told_with_its_section_by_the_run_and_by_the_dry_run(root, derived, message):
     pairs = {"text": {"languages": ["en_x"], "train": "text/train.{language}.txt"}}
     asked = recipe(root, derived, corpora=pairs, align=None, evaluate={})
     before = sorted(root.rglob("*"))
-    (told,) = hindrances(asked)
+    (told,) = derived_problems(asked)
     assert re.search(message, told)
     with pytest.raises(DataError, match=message):
         data_root(asked)
@@ -287,32 +294,32 @@ def test_what_is_missing_is_told_with_its_section_by_the_run_and_by_the_dry_run(
 def test_text_that_cannot_be_changed_is_told_with_its_language_and_file(root):
     settings = {"syntax": {"like": ["pos/test.en.conllu"]}}
     asked = recipe(root, {"transformations": "syntax", "settings": settings}, evaluate={})
-    assert hindrances(asked) == []  # no text is read
-    with pytest.raises(DataError, match=r"^derived\.en_x, train\.en_x\.txt: .*the text has no trees"):
+    assert derived_problems(asked) == []  # no text is read
+    with pytest.raises(DataError, match=r"^derived\.en_x, text/train\.en_x\.txt: .*the text has no trees"):
         data_root(asked)
 
 
 def test_a_dry_run_tells_what_is_not_asked_for_and_what_stands_in_the_way(root):
     text = {"text": {"languages": ["en"], "train": "text/train.{language}.txt"}}
-    assert hindrances(recipe(root)) == []
+    assert derived_problems(recipe(root)) == []
     unused = recipe(root, corpora=text, align=None, evaluate={})
-    assert hindrances(unused) == ["derived.en_x: nothing of it is asked for, by no corpus, task or dictionary"]
+    assert derived_problems(unused) == ["derived.en_x: not used by any corpus, task or dictionary"]
     write_lines(root / "text/train.en_x.txt", ["by hand"])
-    assert ["train.en_x.txt is there already" in told for told in hindrances(recipe(root))] == [True]
+    assert ["train.en_x.txt exists already" in told for told in derived_problems(recipe(root))] == [True]
 
 
 def test_a_dry_run_in_the_toy_corpus_looks_at_its_languages(tmp_path):
     asked = read_recipe("derived/toy:mlm", {"derived.en_x.of": "fr", "derived.en_x.settings.syntax": "{}"})
-    assert hindrances(asked) == ["derived.en_x.of: the toy corpus is written in en, es, not in 'fr'"]
+    assert derived_problems(asked) == ["derived.en_x.of: the toy corpus has en, es, not 'fr'"]
     asked = read_recipe(
         "derived/toy:mlm", {"derived.en_x.transformations": "syntax", "derived.en_x.settings.syntax": "{}"}
     )
-    assert ["needs a treebank" in told for told in hindrances(asked)] == [True]
+    assert ["needs a treebank" in told for told in derived_problems(asked)] == [True]
 
 
 def test_translations_are_with_the_language_it_is_made_of(root):
     pairs = {"pairs": {"pairs": ["de-en_x"], "train": ["{pair}.{source}", "{pair}.{target}"]}}
-    with pytest.raises(SettingsError, match="'en_x' has translations with 'en' only"):
+    with pytest.raises(SettingsError, match="'en_x' has translations only with 'en'"):
         recipe(root, corpora=pairs)
 
 
@@ -344,8 +351,8 @@ def test_overlaps_are_those_of_a_plain_loop(rows):
 
 def test_trees_and_the_treebank_to_learn_from_stand_under_the_data_root(root):
     cells = [line.split("\t") for line in CONLLU.split("\n") if "\t" in line]
-    turned = [["1", *cells[1][1:6], "3", *cells[1][7:]], ["2", *cells[0][1:6], "1", *cells[0][7:]], *cells[2:]]
-    write_lines(root / "like.conllu", ["\t".join(row) for row in turned] + [""])  # determiners behind their nouns
+    swapped = [["1", *cells[1][1:6], "3", *cells[1][7:]], ["2", *cells[0][1:6], "1", *cells[0][7:]], *cells[2:]]
+    write_lines(root / "like.conllu", ["\t".join(row) for row in swapped] + [""])  # determiners behind their nouns
     write_lines(root / "text/train.en.txt", TEXT[:1] * 3)
     settings = {"syntax": {"like": ["like.conllu"], "trees": ["pos/*.en.conllu"], "prior": 0.01, "heads": ["NOUN"]}}
     derived, text = {"transformations": "syntax", "settings": settings}, {"languages": ["en", "en_x"]}
@@ -378,11 +385,11 @@ def test_what_is_written_is_read_again(root, tmp_path, name):
 def test_columns_of_ones_own_are_refused(tmp_path):
     with pytest.raises(SettingsError, match="set to token = 1"):
         write_as(READERS.build({"name": "iob", "token": 1}), tmp_path / "x", [])
-    with pytest.raises(SettingsError, match="'tsv' reads cannot be made"):
+    with pytest.raises(SettingsError, match="no writer for files of the reader 'tsv'"):
         write_as(READERS.build("tsv"), tmp_path / "x", [])
 
 
 def test_a_variable_that_is_not_set_is_named_once(tmp_path, monkeypatch):
     monkeypatch.delenv("SOME_DATA", raising=False)
     asked = recipe(tmp_path).model_copy(update={"data_root": "$SOME_DATA"})
-    assert hindrances(asked) == ["data_root = '$SOME_DATA': the environment variable is not set"]
+    assert derived_problems(asked) == ["data_root = '$SOME_DATA': the environment variable is not set"]

@@ -8,6 +8,7 @@ from functools import cache
 import pytest
 
 from interlace.toy import ANSWER_ROLES, LANGUAGES, Phrase, Scene, answerable_roles, language, problems, split_of
+from interlace.toy.entailment import ENTAILMENT, nli_label
 from interlace.toy.questions import Passage, may_answer, paragraph, passages
 
 ANNA, PETER, KEY, RING = Phrase("anna"), Phrase("peter"), Phrase("key", "a"), Phrase("ring", "the")
@@ -79,6 +80,37 @@ def test_answers_stand_in_the_passage(code: str) -> None:
             assert made["context"][start : start + len(text)] == text != ""
             assert text in member.realize(passage.scenes[place]).text
             assert question["question"] == member.question(passage.scenes[place], role).text
+
+
+def answers(scene: Scene, role: str, other: Scene) -> bool:
+    """Whether another statement entails what the question says, with its own participant as the answer."""
+    about = role.partition(".")[0]
+    answer = getattr(other, about)
+    return bool(answer) and nli_label(other, scene._replace(**{about: answer})) == ENTAILMENT
+
+
+def test_exactly_one_statement_answers_a_question() -> None:
+    """By the rules of entailment, which the generator of questions does not use."""
+    for passage in found(1200):
+        for place, role in passage.questions:
+            scenes = passage.scenes
+            assert [at for at, other in enumerate(scenes) if answers(scenes[place], role, other)] == [place]
+    assert answers(FOUND, "place", FOUND._replace(manner="quickly", place=Phrase("berlin")))  # the check can fail
+
+
+@pytest.mark.parametrize("code", LANGUAGES.names())
+def test_exactly_one_answer_span_fits_a_question(code: str) -> None:
+    """No other part of the passage is asked for by the same words."""
+    grammar = language(code)
+    for passage in found(301):
+        asked = [
+            (grammar.question(scene, role).text, place, role)
+            for place, scene in enumerate(passage.scenes)
+            for role in answerable_roles(scene)
+        ]
+        for place, role in passage.questions:
+            question = grammar.question(passage.scenes[place], role).text
+            assert [(at, its) for text, at, its in asked if text == question] == [(place, role)]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
-"""Registry of changes: one property of a language changed at a time, over text and its labels.
+"""Registry of transformations: each changes one property of a language, over text and its labels.
 
-A change turns text into text of a derived language, with exact links between the words of both. What it draws hangs on
-the seed and on the words it looks at, never on where a line stands: the same sentence becomes the same derived
+A transformation turns text into text of a derived language, with an exact alignment of the words of both. Random draws
+depend on the seed and on the words concerned, never on a line's position: the same sentence becomes the same derived
 sentence in every file, split and chunk.
 
 Deshpande, Talukdar and Narasimhan (2021); Tang, Deshpande and Narasimhan (2022), section 3 and appendix F.
@@ -10,136 +10,110 @@ Deshpande, Talukdar and Narasimhan (2021); Tang, Deshpande and Narasimhan (2022)
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
-import numpy as np
 from pydantic import Field, SerializeAsAny
 
-from interlace.alignment.links import sorted_links
 from interlace.core.errors import SettingsError
-from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.core.registry import Registry
 from interlace.core.settings import Settings
-from interlace.derived._parts import concatenated, is_same, parts, same_words, uncollected
-from interlace.text import TextPairs
+from interlace.derived.common.texts import (
+    DerivedPairs,
+    DerivedText,
+    composed,
+    derived_pairs,
+    in_parts,
+    keeps_order,
+    unchanged,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from interlace.text import Text
+    from interlace.text import Text, TextPairs
 
-
-@dataclass(frozen=True)
-class Derived:
-    """Text of a derived language.
-
-    text: as many lines as the original, in its order, with tags, labels and answers; its language is the original's.
-    links: a row a line of (word of the original, word of the derived line), sorted, shape (total, 2) int32.
-    """
-
-    text: Text
-    links: Ragged
-
-    def pairs(self, original: Text) -> TextPairs:
-        """The original and the derived text as translations of each other."""
-        return TextPairs(original, self.text, self.links)
-
-
-@dataclass(frozen=True)
-class DerivedPairs:
-    """Pairs whose sides were both changed.
-
-    source, target: links from the words of each side to those of the derived side.
-    """
-
-    pairs: TextPairs
-    source: Ragged
-    target: Ragged
+__all__ = [
+    "TRANSFORMATIONS",
+    "Chain",
+    "DerivedPairs",
+    "DerivedText",
+    "Transformation",
+    "chain",
+]
 
 
 class Transformation(Settings, ABC):
-    """One property of a language that is changed. Its fields say how; files that they name are read when it is used."""
+    """A change of one property of a language. Files that its fields name are read when it is applied."""
 
     @property
     def name(self) -> str:
-        """The public name: that of the member's file."""
+        """The public name: that of the entry's file."""
         return type(self).__module__.rsplit(".", 1)[-1].removeprefix("interlace_guest_")
 
     @property
-    def undoes(self) -> bool:
-        """Whether `undo` finds the words of the original and their labels again from the derived lines alone.
+    def invertible(self) -> bool:
+        """Whether `undo` recovers the words of the original and their labels from the derived lines alone.
 
-        Lines come back as they were, but that words which touched may stand apart.
+        Lines are recovered up to blanks between words that touched.
         """
         return False
 
     @property
-    def spells_marks(self) -> bool:
-        """Whether a word without letters or digits may become one that has some.
-
-        Such a word is parted from those that it touched, and what a mark touched says what it ends.
-        """
+    def respells_punctuation(self) -> bool:
+        """Whether a word without letters or digits may become one with some, which separates it from its neighbors."""
         return False
 
     @property
-    def lacks(self) -> str:
-        """What must be set before it changes anything, as a message; empty where nothing is missing."""
+    def missing(self) -> str:
+        """What must be set before it can be applied, as a message; empty if nothing is missing."""
         return ""
 
     def key(self, seed: int) -> int:
-        """64 bits from which all of this change's draws come."""
+        """Return the 64 bits from which all of this transformation's draws are derived."""
         step = crc32(self.name.encode())
         return int(generator(Purpose.TRANSFORMATION, seed, step).integers(2**64, dtype="uint64"))
 
-    def apply(self, text: Text, seed: int = 0) -> Derived:
-        """The derived text with exact links.
+    def apply(self, text: Text, seed: int = 0) -> DerivedText:
+        """Return the derived text with its alignment.
 
-        seed: another one gives another derived language, where anything is drawn.
+        seed: of random draws; another seed makes another derived language.
 
         Raises:
-            DataError: the text lacks what the change needs, such as trees, or a file cannot be read; names the line.
+            DataError: the text lacks something required, such as trees, or a file cannot be read; names the line.
         """
         key = self.key(seed)
-        with uncollected():
-            done = [self.derive(part, key) for part in parts(text)]
-        return Derived(*concatenated([(one.text, one.links) for one in done])) if done else same(text)
+        return in_parts(text, lambda part: self.derive(part, key))
 
     def undo(self, text: Text, seed: int = 0) -> Text:
-        """The words of the text that `apply` made this one of under the same seed, with their labels (see `undoes`).
+        """Return the words of the text from which `apply` made this one with the same seed, with their labels.
 
         Raises:
-            SettingsError: this change, or this setting of it, cannot be undone.
+            SettingsError: it is not invertible with its settings.
         """
-        if not self.undoes:
-            raise SettingsError(
-                f"the transformation {self.name!r} as it is set cannot be undone from the derived text alone"
-            )
+        if not self.invertible:
+            raise SettingsError(f"the transformation {self.name!r} is not invertible with these settings")
         key = self.key(seed)
-        done = [self.restore(part, key) for part in parts(text)]
-        return concatenated([(one.text, one.links) for one in done])[0] if done else text
+        return in_parts(text, lambda part: self.restore(part, key)).text
 
     def apply_pairs(self, pairs: TextPairs, seed: int = 0) -> DerivedPairs:
-        """Both sides changed: premise and hypothesis, or passage and question with all answers.
+        """Transform both sides: premise and hypothesis, or passage and question with all answers.
 
-        Links between the sides are carried over. Answers that stand in the passage become what their words became
-        there; others are changed as text of their own.
+        Links between the sides are carried over. Answers that occur in the passage follow their words; others are
+        transformed as text of their own.
 
         Raises:
             DataError: as `apply`.
         """
-        from interlace.derived._pairs import changed_pairs  # it needs what this module holds
-
-        return changed_pairs(self, pairs, seed)
+        return derived_pairs(pairs, lambda side: self.apply(side, seed))
 
     @abstractmethod
-    def derive(self, text: Text, key: int) -> Derived:
-        """A part of a text changed; what it gives for a line hangs on that line and the key alone."""
+    def derive(self, text: Text, key: int) -> DerivedText:
+        """Transform a part of a text; the result for a line depends on that line and the key alone."""
 
-    def restore(self, text: Text, key: int) -> Derived:
-        """A part of a derived text changed back; most changes that can be undone are their own opposite."""
+    def restore(self, text: Text, key: int) -> DerivedText:
+        """Undo `derive` on a part of a derived text; most invertible transformations are their own inverse."""
         return self.derive(text, key)
 
 
@@ -147,91 +121,72 @@ TRANSFORMATIONS: Registry[Transformation] = Registry(__name__, "transformation",
 
 
 class Chain(Transformation):
-    """Changes one after another, in the order in which they are listed; `chain` makes one from names."""
+    """Transformations in order of application; `chain` makes one from names."""
 
-    changes: tuple[SerializeAsAny[Transformation], ...] = Field((), description="Changes in order of application.")
+    transformations: tuple[SerializeAsAny[Transformation], ...] = Field((), description="In order of application.")
 
     @property
     def name(self) -> str:
-        """The names of the changes."""
-        return ",".join(change.name for change in self.changes)
+        """The names of the transformations."""
+        return ",".join(one.name for one in self.transformations)
 
     @property
-    def undoes(self) -> bool:
-        """Whether all of them can be undone, and none but the first spells marks as words."""
-        return all(change.undoes for change in self.changes) and not any(one.spells_marks for one in self.changes[1:])
+    def invertible(self) -> bool:
+        """Whether all of them are, and only the first respells punctuation."""
+        return all(one.invertible for one in self.transformations) and not any(
+            one.respells_punctuation for one in self.transformations[1:]
+        )
 
     @property
-    def spells_marks(self) -> bool:
+    def respells_punctuation(self) -> bool:
         """Whether one of them does."""
-        return any(change.spells_marks for change in self.changes)
+        return any(one.respells_punctuation for one in self.transformations)
 
     @property
-    def lacks(self) -> str:
-        """What the first of them lacks that lacks something."""
-        return next((change.lacks for change in self.changes if change.lacks), "")
+    def missing(self) -> str:
+        """What the first incomplete one is missing."""
+        return next((one.missing for one in self.transformations if one.missing), "")
 
-    def apply(self, text: Text, seed: int = 0) -> Derived:
-        """Each change on what the one before it made; links are composed."""
-        keys = [change.key(seed) for change in self.changes]
-        with uncollected():
-            done = [self._applied(part, keys) for part in parts(text)]
-        return Derived(*concatenated([(one.text, one.links) for one in done])) if done else same(text)
+    def apply(self, text: Text, seed: int = 0) -> DerivedText:
+        """Apply each transformation to the result of the previous one, and compose the links."""
+        keys = [one.key(seed) for one in self.transformations]
+        return in_parts(text, lambda part: self._applied(part, keys))
 
-    def _applied(self, text: Text, keys: list[int]) -> Derived:
-        done = same(text)
-        for place, (change, key) in enumerate(zip(self.changes, keys, strict=True)):
-            step = change.derive(done.text, key)
-            if place and is_same(step.links, step.text):  # new spellings in the old order, as most chains end
-                done = Derived(step.text, done.links)
+    def _applied(self, text: Text, keys: list[int]) -> DerivedText:
+        result = unchanged(text)
+        for place, (one, key) in enumerate(zip(self.transformations, keys, strict=True)):
+            step = one.derive(result.text, key)
+            if place and keeps_order(step):  # as most chains end
+                result = DerivedText(step.text, result.links)
             else:
-                done = Derived(step.text, composed(done.links, step.links) if place else step.links)
-        return done
+                result = DerivedText(step.text, composed(result.links, step.links) if place else step.links)
+        return result
 
     def undo(self, text: Text, seed: int = 0) -> Text:
-        """The last change undone first."""
-        if all(change.undoes for change in self.changes) and not self.undoes:
+        """Undo the transformations, the last one first."""
+        if all(one.invertible for one in self.transformations) and not self.invertible:
             raise SettingsError(
-                f"the changes {self.name!r} as they are set cannot be undone from the derived text alone: one that "
-                "spells marks as words goes first, or keeps them"
+                f"the transformations {self.name!r} are not invertible with these settings: put the one that respells "
+                "punctuation first, or let it keep punctuation"
             )
-        for change in reversed(self.changes):
-            text = change.undo(text, seed)
+        for one in reversed(self.transformations):
+            text = one.undo(text, seed)
         return text
 
-    def derive(self, text: Text, key: int) -> Derived:
-        """Never asked for: parts of a text are made by each change alone."""
+    def derive(self, text: Text, key: int) -> DerivedText:
+        """Not used: each transformation has a key of its own."""
         raise NotImplementedError
 
 
-def chain(changes: Iterable[Transformation | Mapping[str, Any] | str], where: str = "") -> Chain:
-    """Changes in order of application, by name, as a mapping with `name` and settings, or made already.
+def chain(transformations: Iterable[Transformation | Mapping[str, Any] | str], where: str = "") -> Chain:
+    """Return transformations in order of application, by name, as mappings with `name` and settings, or built already.
 
-    The paper writes compositions the other way round: of `T_trans ∘ T_inv` the right one goes first (Tang et al. 2022,
-    section 4), which is `["invert", "transliterate"]` here.
+    Papers write compositions the other way round: in `T_trans ∘ T_inv` the right one is applied first (Tang et al.
+    2022, section 4), which is `["invert", "transliterate"]` here.
 
     Raises:
-        SettingsError: no such change, or a setting is unknown or out of range.
+        SettingsError: no such transformation, or a setting is unknown or out of range.
     """
-    made = [
-        change if isinstance(change, Transformation) else TRANSFORMATIONS.build(change, where) for change in changes
-    ]
-    flat = [inner for one in made for inner in (one.changes if isinstance(one, Chain) else (one,))]
-    return Chain(changes=tuple(flat))
-
-
-def same(text: Text) -> Derived:
-    """The text as it is, each word linked to itself."""
-    return Derived(text, same_words(text))
-
-
-def composed(first: Ragged, second: Ragged) -> Ragged:
-    """Links from the words that `first` starts at to those that `second` ends at, through what lies between."""
-    from interlace.derived._links import are_one_to_one, joined_links
-
-    if are_one_to_one(first, second):  # as changes link words: nothing has to be looked for
-        at = first.flat[:, 1] + np.repeat(second.offsets[:-1] - second.offsets[0], first.lengths)
-        links = np.stack([first.flat[:, 0], second.flat[at, 1]], axis=1)
-        return Ragged(links, first.offsets - first.offsets[0])
-    rows, links = joined_links(first, second)
-    return sorted_links(rows, links, len(first))
+    built = [one if isinstance(one, Transformation) else TRANSFORMATIONS.build(one, where) for one in transformations]
+    flat = [inner for one in built for inner in (one.transformations if isinstance(one, Chain) else (one,))]
+    return Chain(transformations=tuple(flat))

@@ -1,4 +1,4 @@
-"""Part of the vocabulary stays as it is, all other words become new ones: languages that share words."""
+"""Keep a share of the vocabulary and respell all other words: languages with shared words."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field, field_validator
 
-from interlace.derived import Derived, Transformation
-from interlace.derived._lists import read_words
-from interlace.derived._respelling import draws, exchanged
+from interlace.derived import DerivedText, Transformation
+from interlace.derived.common.respelling import pair_uniform, read_words, respelled
 from interlace.derived.transliterate import Transliterate
 
 if TYPE_CHECKING:
@@ -19,47 +18,46 @@ if TYPE_CHECKING:
 
 
 class Overlap(Transformation):
-    """Words transliterated, but for a share of the vocabulary (Tang et al. 2022, table 7: 0, 25 and 50 %).
+    """Transliterates all words but a share of the vocabulary (Tang et al. 2022, table 7: 0, 25 and 50 %).
 
-    Without a list of words the share is drawn from all types by key. With one, words out of it change, and of those in
-    it the first stay: from a list that is sorted by frequency, the most frequent ones.
+    Without a list of words the kept types are drawn by key. With one, its first words are kept: from a list sorted by
+    frequency, the most frequent ones.
     """
 
     share: float = Field(0.25, ge=0, le=1, description="Share of the word types that both languages have.")
     words: Path | None = Field(
-        None, description="A list of words, one a line (a tab and a count may follow), of which the first stay."
+        None, description="A list of words, one per line (a tab and a count may follow), of which the first are kept."
     )
-    otherwise: Transliterate = Field(Transliterate(), description="What becomes of the other words.")
+    otherwise: Transliterate = Field(Transliterate(), description="How the other words are respelled.")
 
     @field_validator("otherwise")
     @classmethod
     def _has_no_share(cls, otherwise: Transliterate) -> Transliterate:
         if otherwise.share != 1:
-            message = "which words stay is said by overlap.share; leave otherwise.share out"
+            message = "set overlap.share instead of otherwise.share"
             raise ValueError(message)
         return otherwise
 
     @property
-    def undoes(self) -> bool:
-        """Always: words are exchanged."""
+    def invertible(self) -> bool:
+        """Always."""
         return True
 
     @property
-    def spells_marks(self) -> bool:
-        """Where what becomes of other words does."""
-        return self.otherwise.spells_marks
+    def respells_punctuation(self) -> bool:
+        """As `otherwise`."""
+        return self.otherwise.respells_punctuation
 
-    def derive(self, text: Text, key: int) -> Derived:
-        """The derived lines."""
-        return exchanged(text, lambda words: self._spelt(words, key))
+    def derive(self, text: Text, key: int) -> DerivedText:
+        """Return the derived lines."""
+        return respelled(text, lambda words: self._spellings(words, key))
 
-    def _spelt(self, words: Sequence[str], key: int) -> list[str]:
-        new = self.otherwise.spelt(words, key)
+    def _spellings(self, words: Sequence[str], key: int) -> list[str]:
+        new = self.otherwise.spellings(words, key)
         if self.words is None:
-            pairs = [min(one, other) for one, other in zip(words, new, strict=True)]
-            stay = (draws(pairs, key) < self.share).tolist()
+            keep = (pair_uniform(words, new, key) < self.share).tolist()
         else:
             listed = read_words(self.words)
             kept = frozenset(listed[: round(self.share * len(listed))])
-            stay = [one in kept or other in kept for one, other in zip(words, new, strict=True)]
-        return [one if stays else other for one, other, stays in zip(words, new, stay, strict=True)]
+            keep = [one in kept or other in kept for one, other in zip(words, new, strict=True)]
+        return [one if kept_one else other for one, other, kept_one in zip(words, new, keep, strict=True)]

@@ -1,4 +1,4 @@
-"""The words of each sentence in random order."""
+"""Put the words of each sentence in random order."""
 
 from __future__ import annotations
 
@@ -6,45 +6,44 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from interlace.derived import Derived, Transformation
-from interlace.derived._layout import Layout, reordered
-from interlace.derived._sentences import KEEP, SPLIT, Split, sentences
+from interlace.derived import DerivedText, Transformation
+from interlace.derived.common.layout import Layout, reorder
+from interlace.derived.common.sentences import KEEP, SPLIT, Split, find_sentences
 
 if TYPE_CHECKING:
     from interlace.text import Text
 
 
 class Permute(Transformation):
-    """Sentence by sentence, all orders equally likely; the end mark stays at the end.
+    """Permutes each sentence, all orders equally likely; the sentence-final mark stays at the end.
 
-    The order hangs on the seed and on which words a sentence has, so the same sentence is permuted in the same way
-    wherever it stands, and can be put in order again.
+    The order depends on the seed and on the set of words of the sentence, so the same sentence is permuted in the same
+    way everywhere, and can be restored.
     """
 
     sentence_split: Split = SPLIT
     keep_final_punct: bool = KEEP
 
     @property
-    def undoes(self) -> bool:
-        """Marks that move among words make or end other sentences; a line as a whole has no end marks to find again."""
+    def invertible(self) -> bool:
+        """Marks that move create or remove sentence ends; a line as one sentence cannot recover its final mark."""
         return self.keep_final_punct != (self.sentence_split == "line")
 
-    def derive(self, text: Text, key: int) -> Derived:
-        """The derived lines; names whose words are scattered become as many names, and are counted."""
-        return self._moved(text, key, back=False)
+    def derive(self, text: Text, key: int) -> DerivedText:
+        """Return the derived lines; names whose words are scattered are split, and counted."""
+        return self._permuted(text, key, back=False)
 
-    def restore(self, text: Text, key: int) -> Derived:
-        """The words in the order they had."""
-        return self._moved(text, key, back=True)
+    def restore(self, text: Text, key: int) -> DerivedText:
+        """Return the words in their original order."""
+        return self._permuted(text, key, back=True)
 
-    def _moved(self, text: Text, key: int, *, back: bool) -> Derived:
-        from interlace.derived._keys_kernels import hash_words
-        from interlace.derived._sentences_kernels import shuffle
+    def _permuted(self, text: Text, key: int, *, back: bool) -> DerivedText:
+        from interlace.derived.common.kernels import hash_words, shuffle
 
         layout = Layout(text)
-        found = sentences(layout, self.sentence_split, keep=self.keep_final_punct)
+        runs = find_sentences(layout, self.sentence_split, keep=self.keep_final_punct)
         hashes = np.empty(len(layout.starts), np.uint64)
         hash_words(layout.codes, layout.starts, layout.ends, np.uint64(key), hashes)
         order = np.arange(len(hashes))
-        shuffle(*found, hashes, back, order)
-        return reordered(layout, order, found.left_out)
+        shuffle(*runs, hashes, back, order)
+        return reorder(layout, order, runs.left_out)

@@ -22,7 +22,7 @@ from interlace.core.schedules import value_at, values_of
 from interlace.data import Sentences
 from interlace.data.tokenizer_training import ROLES, word_level_tokenizer
 from interlace.data.vocab import Vocab
-from interlace.experiments._deriving_check import hindrances
+from interlace.experiments.deriving import derived_problems
 from interlace.experiments.recipe import tokenizer_of
 from interlace.models.build import build_model
 from interlace.models.token_embeddings import read_vectors
@@ -124,7 +124,7 @@ def estimate(recipe: Recipe) -> Estimate:
     text = training_files(recipe)
     if text is not None and text.missing:
         notes.append(text.told)
-    notes += hindrances(recipe)
+    notes += derived_problems(recipe)
     return Estimate(recipe.name, train.steps, a_step, a_step * train.steps, text, cost, notes)
 
 

@@ -16,7 +16,7 @@ from interlace.core.store import ConfigStore, change, merged
 from interlace.data import Pairs
 from interlace.data.filters import build_filters
 from interlace.embeddings import is_text_file
-from interlace.experiments._derived import DerivedLanguage, check_derived
+from interlace.experiments.derived import DerivedLanguage, check_derived
 from interlace.experiments.sections import (
     AlignSettings,
     CorpusGroup,

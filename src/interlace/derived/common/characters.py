@@ -1,4 +1,4 @@
-"""Characters at the borders of words: which end or close something, and which touch without becoming one word."""
+"""Classes of characters at word boundaries: sentence-final and closing marks, letters, scripts without blanks."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 KNOWN, RUN, TIGHT, CLOSER, MARK, LOOSE, EXTENDS, LETTER = (1 << bit for bit in range(8))
-"""Bits of a character: looked at already; one of those that make one word together, as letters and digits do; of a
-script without blanks, or one of its punctuation marks; a closing bracket or a quote; an end of a sentence; an end that
-also stands inside numbers, abbreviations and addresses; an accent; a letter."""
-
+"""Bits of a character: classified already; merges with others of its kind into a word (letters, digits); of a script
+without blanks, or its punctuation; a closing bracket or a quote; a sentence-final mark; a sentence-final mark that also
+occurs inside numbers, abbreviations and addresses; an accent; a letter."""
 _LOOSE = ".!?\u2026\u203d"
 _MARKS = _LOOSE + "\u061f\u06d4\u0964\u0965\u0589\u1362\u1367\u3002\uff01\uff1f\uff0e\uff61"
 _CLOSING = {"Pe", "Pf", "Pi"}  # German closes with the mark that English opens with
@@ -38,14 +37,14 @@ def _traits_of(character: str) -> int:
     return KNOWN + sum(bit for bit, held in holds.items() if held)
 
 
-_traits = np.zeros(0x110000, np.uint8)  # filled as characters are met: looking at all of them takes a second
+_traits = np.zeros(0x110000, np.uint8)  # filled on demand: classifying all characters takes a second
 _ASCII = 128
 _traits[:_ASCII] = [_traits_of(chr(code)) for code in range(_ASCII)]
 
 
 def traits(codes: NDArray[Any]) -> NDArray[np.uint8]:
-    """(0x110000,) the bits of characters, of at least those that are named here."""
-    if codes.dtype != np.uint8:  # which stands for ASCII
+    """(0x110000,) the bits of characters, set at least for those in `codes`."""
+    if codes.dtype != np.uint8:  # uint8 means ASCII
         rare = codes[codes >= _ASCII]
         for code in np.unique(rare[_traits[rare] == 0]).tolist():
             _traits[code] = _traits_of(chr(code))
@@ -60,7 +59,7 @@ def at_starts(codes: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[np.uint
 
 
 def at_ends(codes: NDArray[Any], starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.uint8]:
-    """(W,) the bits of the last character of each word that is no accent, for that one decides what may follow."""
+    """(W,) the bits of the last character of each word, ignoring accents."""
     last = codes[ends - 1]
     found: NDArray[np.uint8] = traits(last)[last]
     at, back = np.flatnonzero(found & EXTENDS), 1

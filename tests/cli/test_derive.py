@@ -1,4 +1,4 @@
-"""`interlace distort`: what it writes, what it says of it, and what it refuses."""
+"""`interlace derive`: files, messages and errors."""
 
 import json
 import re
@@ -46,23 +46,23 @@ def files(tmp_path):
 
 
 def run(*arguments):
-    return CliRunner().invoke(application(), ["distort", *map(str, arguments)], catch_exceptions=False)
+    return CliRunner().invoke(application(), ["derive", *map(str, arguments)], catch_exceptions=False)
 
 
 def test_every_format_keeps_its_form(files, tmp_path):
-    done = run(*sorted(files.iterdir()), "--with", "invert", "--output", tmp_path / "out")
+    done = run(*sorted(files.iterdir()), "--transformations", "invert", "-o", tmp_path / "out")
     out = tmp_path / "out"
     assert done.exit_code == 0
     assert done.stdout == f"{out}\n"
     assert list(read_lines(out / "a.en.txt")) == ["bark Dogs. not do Cats!", "", "yes"]
-    assert list(read_lines(out / "a.en.txt.links")) == ["0-1 1-0 2-2 3-5 4-4 5-3 6-6", "", "0-0"]
+    assert list(read_lines(out / "a.en.txt.alignments")) == ["0-1 1-0 2-2 3-5 4-4 5-3 6-6", "", "0-0"]
     (tree,) = READERS.build({"name": "conllu", "trees": True}).read_chunks([out / "a.conllu"], ["en_x"])
     assert tree.tokens(0) == ["bark", "dogs", "Old", "."]
     assert tree.tags["pos"] == [["VERB", "NOUN", "ADJ", "PUNCT"]]
     assert tree.heads.to_lists() == [[-1, 0, 1, 0]]
     assert list(read_lines(out / "names.tsv")) == ["reads\tO", "Lee\tB-PER", "Anna\tI-PER", ""]
     assert list(read_lines(out / "nli.tsv"))[1] == "neutral\tbark dogs\tnot do cats ."
-    assert list(read_lines(out / "nli.tsv.target.links")) == ["0-2 1-1 2-0 3-3"]
+    assert list(read_lines(out / "nli.tsv.target.alignments")) == ["0-2 1-1 2-0 3-3"]
     (pairs,) = READERS.build("squad").read_chunks([out / "qa.json"], ["en_x"])
     assert pairs.source.lines == ["books old reads Anna. them likes She."]
     assert (pairs.answers, pairs.source.answers) == ([["books old"]], [(0, 9)])
@@ -73,7 +73,7 @@ def test_every_format_keeps_its_form(files, tmp_path):
 def test_trees_behind_a_range_or_a_word_left_out_are_read(files, tmp_path, first):
     rows = TREE.replace("1\tOld", f"{first}\t_\t_\t_\t_\t_\t_\t_\t_\n1\tOld")
     (files / "a.conllu").write_text(rows, encoding="utf-8")
-    run(files / "a.conllu", "--with", "invert", "--output", tmp_path / "out")
+    run(files / "a.conllu", "--transformations", "invert", "-o", tmp_path / "out")
     (tree,) = READERS.build({"name": "conllu", "trees": True}).read_chunks([tmp_path / "out" / "a.conllu"], ["en_x"])
     assert tree.heads.to_lists() == [[-1, 0, 1, 0]]
 
@@ -83,7 +83,7 @@ def test_a_passage_is_written_once_for_all_its_questions_in_a_row(files, tmp_pat
     other = {"context": "Anna sleeps.", "qas": questions[3:]}
     passages = [PASSAGE | {"qas": questions[:3]}, other]
     (files / "qa.json").write_text(json.dumps({"data": [{"title": "Anna", "paragraphs": passages}]}), encoding="utf-8")
-    run(files / "qa.json", "--with", "invert", "--output", tmp_path / "out")
+    run(files / "qa.json", "--transformations", "invert", "-o", tmp_path / "out")
     (article,) = json.loads((tmp_path / "out" / "qa.json").read_text(encoding="utf-8"))["data"]
     assert [[one["id"] for one in passage["qas"]] for passage in article["paragraphs"]] == [["q0", "q1", "q2"], ["q3"]]
     (pairs,) = READERS.build("squad").read_chunks([tmp_path / "out" / "qa.json"], ["en_x"])
@@ -92,7 +92,7 @@ def test_a_passage_is_written_once_for_all_its_questions_in_a_row(files, tmp_pat
 
 
 def test_only_the_tags_that_were_read_are_written(files, tmp_path):
-    run(files / "a.conllu", "--with", "invert", "--output", tmp_path / "out")
+    run(files / "a.conllu", "--transformations", "invert", "-o", tmp_path / "out")
     cells = [line.split("\t") for line in read_lines(tmp_path / "out" / "a.conllu") if "\t" in line]
     assert [(row[3], row[4]) for row in cells] == [("VERB", "_"), ("NOUN", "_"), ("ADJ", "_"), ("PUNCT", "_")]
 
@@ -100,21 +100,21 @@ def test_only_the_tags_that_were_read_are_written(files, tmp_path):
 def test_what_was_done_is_written_beside(files, tmp_path):
     path = files / "a.en.txt"
     settings = ["--set", "transliterate.script=cherokee", "--seed", 3, "--json"]
-    done = run(path, "--with", "invert,transliterate", "--output", tmp_path / "out", *settings)
+    done = run(path, "--transformations", "invert,transliterate", "-o", tmp_path / "out", *settings)
     about = json.loads((tmp_path / "out" / "meta.json").read_text())
     assert json.loads(done.stdout) == about
-    assert [change["name"] for change in about["changes"]] == ["invert", "transliterate"]
-    assert about["changes"][1]["script"] == "cherokee"
-    assert (about["of"], about["language"], about["seed"], about["can_be_undone"]) == ("en", "en_x", 3, True)
+    assert [change["name"] for change in about["transformations"]] == ["invert", "transliterate"]
+    assert about["transformations"][1]["script"] == "cherokee"
+    assert (about["of"], about["language"], about["seed"], about["invertible"]) == ("en", "en_x", 3, True)
     (file,) = about["files"]
     assert (file["lines"], file["words"], file["notes"]) == (3, 8, {})
-    again = run(path, "--with", "invert,transliterate", "--output", tmp_path / "again", *settings)
+    again = run(path, "--transformations", "invert,transliterate", "-o", tmp_path / "again", *settings)
     assert json.loads(again.stdout) == about
     assert (tmp_path / "again" / "a.en.txt").read_bytes() == (tmp_path / "out" / "a.en.txt").read_bytes()
 
 
 def test_the_dictionary_is_the_map_of_words_with_a_letter(files, tmp_path):
-    run(files / "a.en.txt", "--with", "transliterate", "--output", tmp_path / "out", "--name", "en_t")
+    run(files / "a.en.txt", "--transformations", "transliterate", "-o", tmp_path / "out", "--name", "en_t")
     entries = dict(line.split("\t") for line in read_lines(tmp_path / "out" / "dictionary.en-en_t.txt"))
     assert set(entries) == {"Dogs", "bark", "Cats", "do", "not", "yes"}
     words = " ".join(read_lines(tmp_path / "out" / "a.en.txt"))
@@ -123,27 +123,27 @@ def test_the_dictionary_is_the_map_of_words_with_a_letter(files, tmp_path):
 
 def test_a_language_is_known_by_the_files_name(files, tmp_path):
     write_lines(files / "dev.hi.txt", ["एक दो"])
-    run(files / "dev.hi.txt", "--with", "invert", "--output", tmp_path / "out")
+    run(files / "dev.hi.txt", "--transformations", "invert", "-o", tmp_path / "out")
     assert (tmp_path / "out" / "dictionary.hi-hi_x.txt").is_file()
     assert list(read_lines(tmp_path / "out" / "dev.hi.txt")) == ["दो एक"]
 
 
 def test_a_language_that_nobody_named_is_told(files, tmp_path):
     write_lines(files / "this.or.txt", ["now"])
-    changed = ["--with", "invert", "--output", tmp_path / "out"]
-    again = ["--with", "invert", "--output", tmp_path / "again"]
+    changed = ["--transformations", "invert", "-o", tmp_path / "out"]
+    again = ["--transformations", "invert", "-o", tmp_path / "again"]
     told = run(files / "this.or.txt", *changed).stderr
-    assert re.search(r"^language 'or', by the name of .*this\.or\.txt; --language names another$", told, re.MULTILINE)
+    assert re.search(r"^language 'or', from .*this\.or\.txt; set --language", told, re.MULTILINE)
     assert (
-        "language 'en', for no file's name says one; --language names another\n"
-        in run(files / "qa.json", "--with", "invert", "--output", tmp_path / "questions").stderr
+        "language 'en', the default; set --language"
+        in run(files / "qa.json", "--transformations", "invert", "-o", tmp_path / "questions").stderr
     )
     assert "language 'en'" not in run(files / "this.or.txt", *again, "--language", "en").stderr
-    assert "by the name" not in run(files / "this.or.txt", *changed, "--json").stderr
+    assert "language 'or'" not in run(files / "this.or.txt", *changed, "--json").stderr
 
 
 def test_blanks_part_all_words(files, tmp_path):
-    run(files / "a.en.txt", "--with", "invert", "--blanks", "--output", tmp_path / "out")
+    run(files / "a.en.txt", "--transformations", "invert", "--blanks", "-o", tmp_path / "out")
     assert list(read_lines(tmp_path / "out" / "a.en.txt")) == ["bark Dogs . not do Cats !", "", "yes"]
 
 
@@ -152,14 +152,14 @@ def test_blanks_leave_whole_what_a_mark_stands_inside(files, tmp_path):
     write_lines(files / "cost.en.txt", [line])
     write_lines(files / "pairs.tsv", ["gold_label\tsentence1\tsentence2", f"neutral\t{line}\t{line}"])
     paths = [files / "cost.en.txt", files / "pairs.tsv"]
-    run(*paths, "--with", "invert", "--blanks", "--output", tmp_path / "out")
+    run(*paths, "--transformations", "invert", "--blanks", "-o", tmp_path / "out")
     (made,) = read_lines(tmp_path / "out" / "cost.en.txt")
     assert made == "now U.S. the in 3.50 $ costs It . Wow !"
     assert list(read_lines(tmp_path / "out" / "pairs.tsv"))[1] == f"neutral\t{made}\t{made}"
     back = chain(["invert"]).undo(Text.of([made], "en", "blanks"))
     assert back.lines == ["It costs $ 3.50 in the U.S. now . Wow !"]
     for name in ("cost.en.txt", "pairs.tsv.source", "pairs.tsv.target"):
-        (links,) = read_lines(tmp_path / "out" / f"{name}.links")
+        (links,) = read_lines(tmp_path / "out" / f"{name}.alignments")
         old, new = Text.of([line], "en", "unicode").tokens(0), made.split()
         found = [tuple(map(int, link.split("-"))) for link in links.split()]
         assert {i for i, _ in found} == set(range(len(old)))
@@ -173,9 +173,9 @@ def test_what_was_distorted_comes_back(files, tmp_path, blanks):
     (files / "qa.json").unlink()
     write_lines(files / "cost.en.txt", ["It costs $3.50 in the U.S. now. Wow!"])
     there, back = tmp_path / "there", tmp_path / "back"
-    run(*sorted(files.iterdir()), "--with", "invert,transliterate", "--seed", 3, *blanks, "--output", there)
+    run(*sorted(files.iterdir()), "--transformations", "invert,transliterate", "--seed", 3, *blanks, "-o", there)
     made = [there / path.name for path in sorted(files.iterdir())]
-    done = run(*made, "--undo", there, "--output", back)
+    done = run(*made, "--undo", there, "-o", back)
     assert (done.exit_code, done.stdout) == (0, f"{back}\n")
     assert sorted(path.name for path in back.iterdir()) == sorted(["meta.json", *(path.name for path in made)])
     for path in [path for path in made if path.suffix in {".txt", ".tsv"}]:
@@ -187,35 +187,35 @@ def test_what_was_distorted_comes_back(files, tmp_path, blanks):
     assert tree.tags["pos"] == [["ADJ", "NOUN", "VERB", "PUNCT"]]
     about = json.loads((back / "meta.json").read_text())
     assert (about["language"], about["undone"], len(about["files"])) == ("en", "en_x", len(made))
-    assert run(*made, "--undo", there, "--output", back).exit_code == 0  # what is there is replaced
+    assert run(*made, "--undo", there, "-o", back).exit_code == 0  # what is there is replaced
 
 
 @pytest.mark.parametrize(
     ("changes", "name", "more", "message"),
     [
-        ("invert", "a.en.txt", ["--seed", 1], r"--seed: .*meta\.json says what is undone"),
-        ("invert", "a.en.txt", ["--with", "invert"], r"--with: .*says what is undone"),
-        ("invert", "qa.json", [], r"answers of questions are not found again"),
+        ("invert", "a.en.txt", ["--seed", 1], r"--seed: cannot be combined with --undo"),
+        ("invert", "a.en.txt", ["--transformations", "invert"], r"--transformations: cannot be combined"),
+        ("invert", "qa.json", [], r"qa\.json: answers to questions"),
         ("invert", "none.txt", [], r"none\.txt: no such file"),
-        ("invert --set invert.keep_final_punct=false", "a.en.txt", [], r"invert as it is set cannot be undone"),
+        ("invert --set invert.keep_final_punct=false", "a.en.txt", [], r"invert is not invertible"),
     ],
 )
 def test_what_cannot_be_undone_is_refused(files, tmp_path, changes, name, more, message):
-    run(files / "a.en.txt", files / "qa.json", "--with", *changes.split(), "--output", tmp_path / "out")
+    run(files / "a.en.txt", files / "qa.json", "--transformations", *changes.split(), "-o", tmp_path / "out")
     with pytest.raises((SettingsError, DataError), match=message):
-        run(tmp_path / "out" / name, "--undo", tmp_path / "out", "--output", tmp_path / "back", *more)
+        run(tmp_path / "out" / name, "--undo", tmp_path / "out", "-o", tmp_path / "back", *more)
     assert not (tmp_path / "back").exists()
 
 
 def test_a_folder_without_a_record_undoes_nothing(files, tmp_path):
     with pytest.raises(DataError, match=r"meta\.json: no such record of a derived language"):
-        run(files / "a.en.txt", "--undo", files, "--output", tmp_path / "back")
+        run(files / "a.en.txt", "--undo", files, "-o", tmp_path / "back")
     (files / "meta.json").write_text('{"language": "en"}')
-    with pytest.raises(DataError, match=r"meta\.json: is no record of a derived language"):
-        run(files / "a.en.txt", "--undo", files, "--output", tmp_path / "back")
-    run(files / "a.en.txt", "--with", "invert", "--output", tmp_path / "out")
-    with pytest.raises(SettingsError, match=r"--output .*: holds what is read; give another folder"):
-        run(tmp_path / "out" / "a.en.txt", "--undo", tmp_path / "out", "--output", tmp_path / "out")
+    with pytest.raises(DataError, match=r"meta\.json: not written by"):
+        run(files / "a.en.txt", "--undo", files, "-o", tmp_path / "back")
+    run(files / "a.en.txt", "--transformations", "invert", "-o", tmp_path / "out")
+    with pytest.raises(SettingsError, match=r"--output .*: contains the input files"):
+        run(tmp_path / "out" / "a.en.txt", "--undo", tmp_path / "out", "-o", tmp_path / "out")
     assert (tmp_path / "out" / "a.en.txt").is_file()
 
 
@@ -223,42 +223,42 @@ def test_nothing_is_lost_in_the_folder_that_is_written(files, tmp_path):
     """Only what these very files came to before is replaced."""
     into = tmp_path / "out"
 
-    def distort(*names, folder=into):
-        return run(*(files / name for name in names), "--with", "invert", "--output", folder)
+    def derive(*names, folder=into):
+        return run(*(files / name for name in names), "--transformations", "invert", "-o", folder)
 
-    distort("a.en.txt", "qa.json")
-    assert distort("a.en.txt", "qa.json").exit_code == 0
+    derive("a.en.txt", "qa.json")
+    assert derive("a.en.txt", "qa.json").exit_code == 0
     with pytest.raises(
-        DataError, match=r"out: holds qa\.json, which this would not write again; give a new folder, or all"
+        DataError, match=r"out: contains qa\.json, which would be deleted"
     ):
-        distort("a.en.txt")
+        derive("a.en.txt")
     (into / "NOTES").write_text("mine")
-    with pytest.raises(DataError, match=r"out: holds NOTES, which this would not write again"):
-        distort("a.en.txt", "qa.json")
+    with pytest.raises(DataError, match=r"out: contains NOTES"):
+        derive("a.en.txt", "qa.json")
     assert (into / "NOTES").read_text() == "mine"
-    with pytest.raises(SettingsError, match="holds what is read"):
-        run(into / "a.en.txt", "--with", "invert", "--output", into)
+    with pytest.raises(SettingsError, match="contains the input files"):
+        run(into / "a.en.txt", "--transformations", "invert", "-o", into)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "meta.json").write_text('{"a": 1}')
     with pytest.raises(DataError, match=r"its meta\.json is of something else"):
-        distort("a.en.txt", folder=tmp_path / "other")
+        derive("a.en.txt", folder=tmp_path / "other")
 
 
 def test_word_order_is_learnt_from_a_treebank_and_parses_of_plain_text_are_found(files, tmp_path):
     """In the treebank adjectives follow their noun, and verbs come first."""
     other = TREE.replace("# text = Old dogs bark.\n", "")
     rows = other.strip().split("\n")
-    turned = [rows[2].replace("3\tbark", "1\tbark"), rows[1].replace("2\tdogs", "2\tdogs").replace("\t3\tn", "\t1\tn"),
+    swapped = [rows[2].replace("3\tbark", "1\tbark"), rows[1].replace("2\tdogs", "2\tdogs").replace("\t3\tn", "\t1\tn"),
               rows[0].replace("1\tOld", "3\tOld"), rows[3].replace("\t3\tp", "\t1\tp")]  # fmt: skip
-    (files / "like.conllu").write_text(("\n".join(turned) + "\n\n") * 300, encoding="utf-8")
+    (files / "like.conllu").write_text(("\n".join(swapped) + "\n\n") * 300, encoding="utf-8")
     write_lines(files / "plain.txt", ["Old dogs bark."])
     like = ["--set", f"syntax.like={files / 'like.conllu'}"]
-    run(files / "a.conllu", "--with", "syntax", "--output", tmp_path / "tree", *like)
+    run(files / "a.conllu", "--transformations", "syntax", "-o", tmp_path / "tree", *like)
     assert next(iter(read_lines(tmp_path / "tree" / "a.conllu"))) == "# text = bark dogs Old."
-    with pytest.raises(DataError, match=r"name parses of the text by syntax\.trees"):
-        run(files / "plain.txt", "--with", "syntax", "--output", tmp_path / "none", *like)
+    with pytest.raises(DataError, match=r"plain\.txt: .* set syntax\.trees"):
+        run(files / "plain.txt", "--transformations", "syntax", "-o", tmp_path / "none", *like)
     parses = ["--set", f"syntax.trees={files / 'a.conllu'}"]
-    run(files / "plain.txt", "--with", "syntax", "--output", tmp_path / "plain", *like, *parses)
+    run(files / "plain.txt", "--transformations", "syntax", "-o", tmp_path / "plain", *like, *parses)
     assert list(read_lines(tmp_path / "plain" / "plain.txt")) == ["bark dogs Old."]
     assert not (tmp_path / "none").exists()
 
@@ -266,42 +266,51 @@ def test_word_order_is_learnt_from_a_treebank_and_parses_of_plain_text_are_found
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--with", "inverse"], r"there is no transformation 'inverse'; did you mean 'invert'"),
-        (["--with", ""], r"--with '': name changes; there are: exchange, "),
-        (["--with", "invert", "--set", "permute.seed=1"], r"--set permute\.seed: expected a setting of one of"),
-        (["--with", "invert", "--set", "invert.sentence_split=words"], r"sentence_split"),
-        (["--with", "invert", "--set", "split"], r"expected CHANGE\.KEY=VALUE"),
-        (["--with", "invert", "--reader", "xml"], r"there is no reader 'xml'"),
-        (["--with", "exchange"], r"needs a list of words"),
-        (["--with", "syntax"], r"needs a treebank"),
-        (["--with", "invert", "--name", "en"], r"--name en: is what the language is called that it is made of"),
-        (["--with", "invert", "--name", "a/b"], r"--name 'a/b': expected letters, digits and '_', such as en_x"),
+        (["--transformations", "inverse"], r"there is no transformation 'inverse'; did you mean 'invert'"),
+        (["--transformations", ""], r"--transformations '': expected names; there are: exchange, "),
+        (
+            ["--transformations", "invert", "--set", "permute.seed=1"],
+            r"--set permute\.seed: expected a setting of a transformation",
+        ),
+        (["--transformations", "invert", "--set", "invert.sentence_split=words"], r"sentence_split"),
+        (["--transformations", "invert", "--set", "split"], r"expected NAME\.KEY=VALUE"),
+        (["--transformations", "invert", "--reader", "xml"], r"there is no reader 'xml'"),
+        (["--transformations", "exchange"], r"needs a list of words"),
+        (["--transformations", "syntax"], r"needs a treebank"),
+        (
+            ["--transformations", "invert", "--name", "en"],
+            r"--name en: is the name of the original",
+        ),
+        (
+            ["--transformations", "invert", "--name", "a/b"],
+            r"--name 'a/b': expected letters, digits and '_', such as en_x",
+        ),
     ],
 )
 def test_what_is_wrong_is_named(files, tmp_path, arguments, message):
     with pytest.raises((SettingsError, DataError), match=message):
-        run(files / "a.en.txt", *arguments, "--output", tmp_path / "out")
+        run(files / "a.en.txt", *arguments, "-o", tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
 def test_files_are_looked_at_before_they_are_written(files, tmp_path):
     with pytest.raises(DataError, match=r"a\.en\.txt and .*a\.en\.txt would both be written as a\.en\.txt"):
-        run(files / "a.en.txt", files / "a.en.txt", "--with", "invert", "--output", tmp_path / "out")
+        run(files / "a.en.txt", files / "a.en.txt", "--transformations", "invert", "-o", tmp_path / "out")
     with pytest.raises(DataError, match=r"no such file; did you mean 'nli\.tsv'"):
-        run(files / "nlis.tsv", "--with", "invert", "--output", tmp_path / "out")
+        run(files / "nlis.tsv", "--transformations", "invert", "-o", tmp_path / "out")
     write_lines(files / "other.tsv", ["x\ty"])
-    with pytest.raises(DataError, match="name what reads it by --reader"):
-        run(files / "other.tsv", "--with", "invert", "--output", tmp_path / "out")
-    with pytest.raises(SettingsError, match="holds what is read; give another folder"):
-        run(files / "a.en.txt", "--with", "invert", "--output", files)
+    with pytest.raises(DataError, match="set --reader"):
+        run(files / "other.tsv", "--transformations", "invert", "-o", tmp_path / "out")
+    with pytest.raises(SettingsError, match="contains the input files"):
+        run(files / "a.en.txt", "--transformations", "invert", "-o", files)
 
 
 @pytest.mark.parametrize(
     ("names", "clash"),
     [
-        (["dictionary.en-en_x.txt"], "dictionary.en-en_x.txt and the dictionary would both be written as dict"),
-        (["meta.json"], "meta.json and what was done would both"),
-        (["b.txt", "b.txt.links"], "b.txt.links and links of .*b.txt would both be written as b.txt.links"),
+        (["dictionary.en-en_x.txt"], "the dictionary and .*dictionary.en-en_x.txt would both"),
+        (["meta.json"], "meta.json and the record"),
+        (["b.txt", "b.txt.alignments"], "b.txt.alignments and the alignments of .*b.txt would both"),
     ],
 )
 def test_nothing_takes_the_place_of_anything_else(files, tmp_path, names, clash):
@@ -309,7 +318,7 @@ def test_nothing_takes_the_place_of_anything_else(files, tmp_path, names, clash)
     for path in paths:
         write_lines(path, ["a b"])
     with pytest.raises(DataError, match=clash):
-        run(*paths, "--with", "invert", "--reader", "lines", "--language", "en", "--output", tmp_path / "out")
+        run(*paths, "--transformations", "invert", "--reader", "lines", "--language", "en", "-o", tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
@@ -317,8 +326,8 @@ def test_files_of_two_languages_are_refused_unless_one_is_said(files, tmp_path):
     write_lines(files / "b.de.txt", ["ja"])
     both = [files / "a.en.txt", files / "b.de.txt"]
     with pytest.raises(DataError, match=r"a\.en\.txt is in 'en' and .*b\.de\.txt in 'de'"):
-        run(*both, "--with", "invert", "--output", tmp_path / "out")
-    assert run(*both, "--with", "invert", "--language", "en", "--output", tmp_path / "out").exit_code == 0
+        run(*both, "--transformations", "invert", "-o", tmp_path / "out")
+    assert run(*both, "--transformations", "invert", "--language", "en", "-o", tmp_path / "out").exit_code == 0
 
 
 PIECES = (
@@ -340,9 +349,9 @@ def test_links_fit_the_words_that_are_read_again(word_tokenizer, changes, lines)
         inside.mkdir()
         write_lines(inside / "talk.txt", lines)
         write_lines(inside / "pairs.tsv", ["gold_label\tsentence1\tsentence2", "\t".join(["neutral", *lines])])
-        run(*inside.iterdir(), "--with", changes, "--word-tokenizer", word_tokenizer, "--output", out)
-        must_fit(inside / "talk.txt", out / "talk.txt", [out / "talk.txt.links"], word_tokenizer, changes)
-        sides = [out / f"pairs.tsv.{side}.links" for side in ("source", "target")]
+        run(*inside.iterdir(), "--transformations", changes, "--word-tokenizer", word_tokenizer, "-o", out)
+        must_fit(inside / "talk.txt", out / "talk.txt", [out / "talk.txt.alignments"], word_tokenizer, changes)
+        sides = [out / f"pairs.tsv.{side}.alignments" for side in ("source", "target")]
         must_fit(inside / "pairs.tsv", out / "pairs.tsv", sides, word_tokenizer, changes)
 
 

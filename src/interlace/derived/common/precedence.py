@@ -1,33 +1,36 @@
-"""Which dependent comes first: a model of word order learnt from a treebank, and drawn from.
+"""A model of word order, fitted on a treebank: which dependent precedes which.
 
 For each kind of head (nouns, verbs) the order of the head and its dependents follows a log-linear model,
 
     p(order) ~ exp of the sum over all pairs, a before b, of w(a, b),    w(a, b) = r(a, b) + t(a, b) = -w(b, a),
 
-where r hangs on the relations of both to the head and t on relations and parts of speech; the head itself is a relation
-of its own. This is the model of Wang and Eisner (2016, section 4) with precedence features; weights are the most
-likely ones under a Gaussian prior, found by L-BFGS. Sums over all orders are exact (`_order_kernels`).
-Dependents that are alike, or that the treebank never shows together, keep the order they had.
+where r depends on the relations of both to the head and t on relations and parts of speech; the head has a relation of
+its own. This is the model of Wang and Eisner (2016, section 4) with precedence features, fitted by maximum likelihood
+with a Gaussian prior and L-BFGS; sums over all orders are exact (`tree_kernels`). Dependents that are alike, or never
+occur together in the treebank, keep their order.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from interlace.core.errors import DataError
+from interlace.derived.common.trees import FileState, Forest, file_states, forest_of, read_trees
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from interlace.derived._forest import Forest
-
 HEAD = ("", "")  # the key of the head among its dependents, which are known by (relation, part of speech)
-_LARGEST = 8  # things in a family that is learnt from
-_CLOSE = 1e-7  # relative gain of a step at which weights are good enough
+_MAX_FAMILY = 8  # words; larger families are not trained on
+_TOLERANCE = 1e-7  # relative gain at which L-BFGS stops
 
 Key = tuple[str, str]
 Family = tuple[Key, ...]  # a head and its dependents in their order
@@ -37,8 +40,8 @@ Family = tuple[Key, ...]  # a head and its dependents in their order
 class Precedence:
     """Weights of one kind of head.
 
-    relations, keys: what the rows of the weights stand for. by_relation: (R, R); by_key: (K, K); both antisymmetric.
-    relations_together: (R, R), keys_together: (K, K) which the treebank shows in one family.
+    relations, keys: row numbers of the weights. by_relation: (R, R); by_key: (K, K); both antisymmetric.
+    relations_together: (R, R), keys_together: (K, K) pairs that occur in one family of the treebank.
     """
 
     relations: dict[str, int]
@@ -49,13 +52,13 @@ class Precedence:
     keys_together: NDArray[np.bool_]
 
     @classmethod
-    def learn(cls, families: Iterable[Family], prior: float) -> Precedence:
-        """The most likely weights.
+    def fit(cls, families: Iterable[Family], prior: float) -> Precedence:
+        """Fit the weights.
 
-        families: of heads of one kind; those of one word or of too many say nothing.
-        prior: how strongly weights are drawn to zero: the inverse of the variance of the Gaussian.
+        families: of heads of one kind; those of one word or of too many are ignored.
+        prior: inverse variance of the Gaussian prior.
         """
-        seen = Counter(family for family in families if 1 < len(family) <= _LARGEST)
+        seen = Counter(family for family in families if 1 < len(family) <= _MAX_FAMILY)
         keys = {key: place for place, key in enumerate(sorted({key for family in seen for key in family} | {HEAD}))}
         relations = {name: place for place, name in enumerate(sorted({relation for relation, _ in keys}))}
         of_key = np.array([relations[relation] for relation, _ in keys])
@@ -73,18 +76,18 @@ class Precedence:
         return cls(relations, keys, by_relation, by_key, relations_together, keys_together)
 
     def between(self, keys: Sequence[Key]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """(n, n) the weight of a before b for these keys, and where the treebank has something to say of it."""
+        """(n, n) the weight of a before b for these keys, and whether the pair occurs in the treebank."""
         relations = np.array([self.relations.get(relation, -1) for relation, _ in keys], np.int64)
         own = np.array([self.keys.get(key, -1) for key in keys], np.int64)
-        weights = _looked_up(self.by_relation, relations) + _looked_up(self.by_key, own)
+        weights = _lookup(self.by_relation, relations) + _lookup(self.by_key, own)
         unlike = relations[:, None] != relations[None, :]
-        known = _looked_up(self.relations_together, relations) & unlike
-        known |= _looked_up(self.keys_together, own) & (own[:, None] != own[None, :])
+        known = _lookup(self.relations_together, relations) & unlike
+        known |= _lookup(self.keys_together, own) & (own[:, None] != own[None, :])
         return weights, known
 
 
-def _looked_up(table: NDArray[Any], places: NDArray[np.int64]) -> NDArray[Any]:
-    """The table's entries of all pairs of places, 0 where one is -1."""
+def _lookup(table: NDArray[Any], places: NDArray[np.int64]) -> NDArray[Any]:
+    """Return the table's entries for all pairs of places, 0 where one is -1."""
     padded = np.zeros((len(table) + 1, len(table) + 1), table.dtype)
     padded[:-1, :-1] = table
     return padded[np.ix_(places, places)]
@@ -97,13 +100,13 @@ def _fitted(
     relations: int,
     prior: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Weights of relations (R, R) and of keys (K, K).
+    """Return the weights of relations (R, R) and of keys (K, K).
 
-    before: (K, K) how often a stood before b. groups: what families are made of, in any order, and how often.
+    before: (K, K) how often a precedes b. groups: counts of families, as sorted keys.
     """
     from scipy.optimize import minimize
 
-    from interlace.derived._order_kernels import expect
+    from interlace.derived.common.tree_kernels import expect
 
     size = len(of_key)
     flat = np.array([key for group in groups for key in group], np.int64)
@@ -131,7 +134,7 @@ def _fitted(
     start = np.zeros(split + len(upper[1][0]))
     if not len(start):
         return tables(start)
-    return tables(minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 200, "ftol": _CLOSE}).x)
+    return tables(minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 200, "ftol": _TOLERANCE}).x)
 
 
 def _antisymmetric(
@@ -143,15 +146,38 @@ def _antisymmetric(
 
 
 def families(forest: Forest, kind: str) -> list[Family]:
-    """The heads of a part of speech with their dependents, each family in its order; marks that end a tree left out."""
+    """Return the heads of a part of speech with their dependents in order, without marks that end a tree."""
     base = np.repeat(forest.offsets[:-1], np.diff(forest.offsets))
     above = np.where(forest.heads < 0, -1, forest.heads + base)
     members: dict[int, list[int]] = {word: [] for word, tag in enumerate(forest.tags) if tag == kind}
     for word, head in enumerate(above.tolist()):
         if head in members and not forest.final[word]:
             members[head].append(word)
-    found = []
+    result = []
     for head, dependents in members.items():
         ordered = sorted([head, *dependents])
-        found.append(tuple(HEAD if word == head else (forest.relations[word], forest.tags[word]) for word in ordered))
-    return found
+        result.append(tuple(HEAD if word == head else (forest.relations[word], forest.tags[word]) for word in ordered))
+    return result
+
+
+def fitted(paths: Sequence[Path], heads: Sequence[str], prior: float) -> dict[str, Precedence]:
+    """Return a model of the order of dependents for each part of speech, fitted on these treebanks.
+
+    Raises:
+        DataError: a file cannot be read or has no trees, or no head of some part of speech has a dependent.
+    """
+    return _fitted_models(file_states(paths), tuple(heads), prior)
+
+
+@lru_cache(maxsize=8)
+def _fitted_models(files: tuple[FileState, ...], heads: tuple[str, ...], prior: float) -> dict[str, Precedence]:
+    forests = [forest_of(chunk) for path, _, _ in files for chunk in read_trees(path)]
+    models = {}
+    for tag in heads:
+        found = [family for forest in forests for family in families(forest, tag) if len(family) > 1]
+        if not found:
+            names = ", ".join(path for path, _, _ in files)
+            tags = ", ".join(sorted({tag for forest in forests for tag in forest.tags}))
+            raise DataError(f"{names}: no {tag} has a dependent; parts of speech in it: {tags}")
+        models[tag] = Precedence.fit(found, prior)
+    return models

@@ -1,4 +1,4 @@
-"""Text in the formats that readers read: what files of derived languages are written as. Pure functions over chunks."""
+"""Writers of the file formats that readers read."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
     from interlace.text import Text, TextPairs
 
 _NLI = ("gold_label", "sentence1", "sentence2")
-_PLACES = {"iob": {"token", "tag"}, "nli": {"premise", "hypothesis", "label"}}  # settings that name columns
+_COLUMNS = {"iob": {"token", "tag"}, "nli": {"premise", "hypothesis", "label"}}  # settings that name columns
 
 
 def write_as(reader: Reader, path: Path, chunks: Iterable[Any]) -> None:
-    """Write chunks of `Text` or `TextPairs` so that the reader reads them again; gzip by suffix.
+    """Write chunks of `Text` or `TextPairs` in the format of a reader; gzip by suffix.
 
     Raises:
-        SettingsError: nothing is written in its format, or its settings name columns.
-        DataError: a cell holds a tab, which parts cells.
+        SettingsError: there is no writer for its format, or its settings name other columns than the default.
+        DataError: a cell contains a tab.
     """
     name = type(reader).__module__.rpartition(".")[2]
     if name not in WRITERS:
-        message = f"files that the reader {name!r} reads cannot be made for a derived language"
+        message = f"there is no writer for files of the reader {name!r}"
         raise SettingsError(f"{message}; expected one of {', '.join(sorted(WRITERS))}")
-    usual, places = type(reader)().dump(), _PLACES.get(name, set())
-    if own := [key for key, value in reader.dump().items() if key in places and value != usual[key]]:
+    default, columns = type(reader)().dump(), _COLUMNS.get(name, set())
+    if own := [key for key, value in reader.dump().items() if key in columns and value != default[key]]:
         raise SettingsError(
-            f"the reader {name!r} is set to {own[0]} = {getattr(reader, own[0])!r}; files of derived languages have "
-            "the usual columns, so give it files of that form"
+            f"the reader {name!r} is set to {own[0]} = {getattr(reader, own[0])!r}; derived files are "
+            "written with the default columns, so convert the file to these"
         )
     write_lines(path, WRITERS[name](chunks, reader))
 
@@ -48,15 +48,15 @@ def _lines(chunks: Iterable[Text], _reader: Reader) -> Iterator[str]:
 
 
 def _conllu(chunks: Iterable[Text], reader: Reader) -> Iterator[str]:
-    """ID, FORM, the tags that were read, SpaceAfter=No, and HEAD and DEPREL where the text has its trees.
+    """CoNLL-U with ID, FORM, the tags that were read, SpaceAfter=No, and HEAD and DEPREL if the text has trees.
 
-    Lemmas, features, the other tags, enhanced arcs, multiword tokens and comments are not read, and so not written.
+    Lemmas, features, other tags, enhanced arcs, multiword tokens and comments are not read, so they are not written.
     """
     universal = not isinstance(reader, Conllu) or reader.tag == "upos"
     for chunk in chunks:
         tags = chunk.tags.get("pos")
         if tags is None:
-            raise DataError("no tags of kind 'pos' to be written as CoNLL-U")
+            raise DataError("no tags of kind 'pos' to write as CoNLL-U")
         for row, line in enumerate(chunk.lines):
             spans = chunk.words[row].tolist()
             trees = _arcs(chunk, row)
@@ -71,7 +71,7 @@ def _conllu(chunks: Iterable[Text], reader: Reader) -> Iterator[str]:
 
 
 def _arcs(chunk: Text, row: int) -> list[tuple[str, str]]:
-    """HEAD and DEPREL of each word of a line; none where there are no trees."""
+    """Return HEAD and DEPREL of each word of a line; empty if there are no trees."""
     if chunk.heads is None or "deprel" not in chunk.tags:
         return []
     return [
@@ -83,7 +83,7 @@ def _iob(chunks: Iterable[Text], _reader: Reader) -> Iterator[str]:
     for chunk in chunks:
         tags = chunk.tags.get("names")
         if tags is None:
-            raise DataError("no tags of kind 'names' to be written as IOB2")
+            raise DataError("no tags of kind 'names' to write as IOB2")
         for row in range(len(chunk)):
             yield from (f"{word}\t{tag}" for word, tag in zip(chunk.tokens(row), tags[row], strict=True))
             yield ""
@@ -93,17 +93,15 @@ def _nli(chunks: Iterable[TextPairs], _reader: Reader) -> Iterator[str]:
     yield "\t".join(_NLI)
     for chunk in chunks:
         if chunk.labels is None:
-            raise DataError("no labels to be written as a table of premises and hypotheses")
+            raise DataError("no labels to write as a table of premises and hypotheses")
         for cells in zip(chunk.labels, chunk.source.lines, chunk.target.lines, strict=True):
             if any("\t" in cell for cell in cells):
-                raise DataError(
-                    f"a tab stands in {next(cell for cell in cells if chr(9) in cell)!r}, and parts columns"
-                )
+                raise DataError(f"the cell {next(cell for cell in cells if chr(9) in cell)!r} contains a tab")
             yield "\t".join(cells)
 
 
 def _squad(chunks: Iterable[TextPairs], _reader: Reader) -> Iterator[str]:
-    """A paragraph for questions in a row that share a passage; titles are not read, so all stand in one article."""
+    """SQuAD with a paragraph per run of questions on one passage; titles are not read, so there is one article."""
     questions = (question for chunk in chunks for question in _questions(chunk))
     yield '{"version": "1.1", "data": [{"title": "", "paragraphs": ['
     for number, (context, those) in enumerate(groupby(questions, key=itemgetter(0))):
@@ -113,7 +111,7 @@ def _squad(chunks: Iterable[TextPairs], _reader: Reader) -> Iterator[str]:
 
 
 def _questions(chunk: TextPairs) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Passages and questions. The answer whose place is known stands there; others where they are first found."""
+    """Yield passages and questions; an answer without a known position gets that of its first occurrence."""
     places = chunk.source.answers or [(-1, -1)] * len(chunk)
     texts = chunk.answers or [[] for _ in range(len(chunk))]
     for row, (context, question) in enumerate(zip(chunk.source.lines, chunk.target.lines, strict=True)):

@@ -1,16 +1,14 @@
-"""Claim: text with tags, names and links is turned into a derived language at least ten times as fast as a plain loop
-over words does it, and at least seven times where each word becomes one that shows nothing of it.
+"""Claim: text with tags, names and links is transformed into a derived language at least ten times as fast as by a
+plain loop over words, and at least seven times with opaque words.
 
-    python benchmarks/distortion.py [--lines N] [--loop-lines N] [--turns N] [--to script|ids]
+    python benchmarks/derivation.py [--lines N] [--loop-lines N] [--turns N] [--to script|ids]
 
-The loop is what one writes first: for each line, each sentence is found and turned round word by word, each word is
-looked up in a dictionary, names get their B- and I- anew, and where words stand now is noted down with the links. It
-makes the same text, which is checked. Both do what `invert,transliterate` does, with letters of another script and with
-words that show nothing of the old (`--to` names one of the two); the loop's dictionary is made beforehand.
-Text is English UD sentences where `INTERLACE_DATA` names the folder of real data, else made-up words; repeated up to so
-many lines (1,000,000 unless told), of which the loop gets the first `--loop-lines`: its time grows with the lines.
-Both are timed in turn on one thread, in processor time; the ratio is the median over turns. What is compiled is
-compiled before. The first turn is slower for us: it is the first to look at most of the strings, and to make new words.
+The loop is the straightforward code: per line, each sentence is found and reversed word by word, each word is looked
+up in a dictionary, names get new B- and I-, and the new positions of words are recorded with the links. It must
+produce the same text. Both do `invert,transliterate`, with letters of another script and with opaque words (`--to`
+selects one); the loop's dictionary is built beforehand. The text is English UD sentences where `INTERLACE_DATA` is
+set, else random words, repeated up to `--lines`, of which the loop gets the first `--loop-lines`: its time grows
+linearly. Both are timed in turn on one thread, in processor time; the ratio is the median over turns.
 """
 
 from __future__ import annotations
@@ -26,8 +24,8 @@ from unicodedata import category
 import numpy as np
 
 from interlace.core.ragged import Ragged
-from interlace.derived import Chain, Derived, chain
-from interlace.derived._parts import concatenated, same_words
+from interlace.derived import Chain, DerivedText, chain
+from interlace.derived.common.texts import concatenated, identity
 from interlace.readers.conllu import Conllu
 from interlace.text import Text
 from interlace.text.running import is_tight
@@ -43,7 +41,7 @@ def text(lines: int) -> Text:
     folder = os.environ.get("INTERLACE_DATA")
     if folder:
         path = Path(folder, "pos", "UD_English-EWT", "en_ewt-ud-train.conllu.gz")
-        known = concatenated([(one, same_words(one)) for one in Conllu().read_chunks([path], ["en"])])[0]
+        known = concatenated([(one, identity(one)) for one in Conllu().read_chunks([path], ["en"])])[0]
     else:
         known = made_up()
     times = -(-lines // len(known))
@@ -75,7 +73,7 @@ def named(tags: list[str]) -> list[str]:
     return names
 
 
-def plain(given: Text, dictionary: dict[str, str]) -> Derived:
+def plain(given: Text, dictionary: dict[str, str]) -> DerivedText:
     """The same by a loop over words."""
     lines, spans, links = [], [], []
     tags: dict[str, list[list[str]]] = {"pos": [], "names": []}
@@ -105,7 +103,7 @@ def plain(given: Text, dictionary: dict[str, str]) -> Derived:
         tags["pos"].append([given.tags["pos"][row][word] for word in order])
         tags["names"].append(moved_names(given.tags["names"][row], order))
     words_now = Ragged.of(spans, width=2)
-    return Derived(Text("en", lines, words_now, given.word_tokenizer, tags=tags), Ragged.of(links, width=2))
+    return DerivedText(Text("en", lines, words_now, given.word_tokenizer, tags=tags), Ragged.of(links, width=2))
 
 
 def inverted(words: list[str], bounds: list[list[int]]) -> list[int]:
@@ -230,11 +228,11 @@ def measure(given: Text, sample: Text, to: str, turns: int) -> None:
 def new_words(text: Text, change: Chain) -> dict[str, str]:
     """What the last change makes of each word."""
     types = sorted({word for row in range(len(text)) for word in text.tokens(row)})
-    last = change.changes[-1]
-    return dict(zip(types, last.spelt(types, last.key(0)), strict=True))
+    last = change.transformations[-1]
+    return dict(zip(types, last.spellings(types, last.key(0)), strict=True))
 
 
-def must_be_same(ours: Derived, loop: Derived) -> None:
+def must_be_same(ours: DerivedText, loop: DerivedText) -> None:
     """Stop where the loop made something else of the first lines."""
     head = np.arange(len(ours.text)) < len(loop.text)
     own = ours.text.where(head)

@@ -15,7 +15,7 @@ from interlace.core.errors import SettingsError
 from interlace.core.ragged import Ragged
 from interlace.core.settings import fields_of
 from interlace.derived import TRANSFORMATIONS, Transformation, chain
-from interlace.derived._parts import parts
+from interlace.derived.common.texts import parts
 from interlace.text import Text
 
 WORDS = st.sampled_from(
@@ -213,8 +213,8 @@ def test_what_can_be_undone_is_undone(change, text):
 
 def must_undo(change, text):
     """The words come back in their order with all labels; and the line, where no words touched."""
-    if not change.undoes:
-        with pytest.raises(SettingsError, match="cannot be undone"):
+    if not change.invertible:
+        with pytest.raises(SettingsError, match="is not invertible"):
             change.undo(text)
         return
     derived = change.apply(text, 5).text

@@ -20,14 +20,14 @@ PIECES = (
 
 
 @pytest.fixture(scope="module")
-def distortion():
+def derivation():
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(BENCHMARKS))
-        yield importlib.import_module("distortion")
+        yield importlib.import_module("derivation")
 
 
 @pytest.mark.parametrize("to", ["script", "ids"])
-def test_the_loop_and_the_change_make_the_same_lines_links_and_labels(distortion, to):
+def test_the_loop_and_the_change_make_the_same_lines_links_and_labels(derivation, to):
     rng = np.random.default_rng(0)
     lines = [
         "".join(rng.choice(["", "", " ", " ", "  "]) + rng.choice(PIECES) for _ in range(n % 14)) for n in range(2000)
@@ -35,16 +35,16 @@ def test_the_loop_and_the_change_make_the_same_lines_links_and_labels(distortion
     text = Text.of(lines, "en", "unicode")
     counts = text.words.lengths.tolist()
     text.tags["pos"] = [rng.choice(["X", "PROPN"], count).tolist() for count in counts]
-    text.tags["names"] = [distortion.named(tags) for tags in text.tags["pos"]]
+    text.tags["names"] = [derivation.named(tags) for tags in text.tags["pos"]]
     change = chain(["invert", {"name": "transliterate", "to": to}])
-    distortion.must_be_same(change.apply(text), distortion.plain(text, distortion.new_words(text, change)))
+    derivation.must_be_same(change.apply(text), derivation.plain(text, derivation.new_words(text, change)))
 
 
-def test_a_loop_that_makes_something_else_is_told(distortion):
+def test_a_loop_that_makes_something_else_is_told(derivation):
     text = Text.of(["one two three"], "en", "unicode")
     change = chain(["invert", "transliterate"])
     with pytest.raises(SystemExit, match="the loop made other text"):
-        distortion.must_be_same(change.apply(text), chain(["invert"]).apply(text))
+        derivation.must_be_same(change.apply(text), chain(["invert"]).apply(text))
     other = chain(["permute", "invert"]).apply(text, 1)
     with pytest.raises(SystemExit, match="the loop made other links"):
-        distortion.must_be_same(other, chain(["invert"]).apply(chain(["permute"]).apply(text, 1).text))
+        derivation.must_be_same(other, chain(["invert"]).apply(chain(["permute"]).apply(text, 1).text))

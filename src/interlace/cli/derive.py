@@ -1,0 +1,170 @@
+"""Write files in a derived language: transformations of script, word order or vocabulary, over text and labels."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from interlace.cli import Code, Json, load_plugins, notes, output
+from interlace.cli._options import parse_changes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from interlace.derived import Chain
+    from interlace.derived.common.folder import FolderFile
+
+_DEFAULT_LANGUAGE, _DEFAULT_WORD_TOKENIZER = "en", "unicode"
+
+_Files = Annotated[list[Path], typer.Argument(help="Lines, CoNLL-U, IOB2, tables of labelled pairs, SQuAD; or .gz.")]
+_Transformations = Annotated[
+    str,
+    typer.Option(
+        "--transformations",
+        metavar="NAME,..",
+        help="Transformations in order of application (`interlace list transformations`); papers write the last first.",
+    ),
+]
+_Undo = Annotated[
+    Path | None,
+    typer.Option("--undo", metavar="FOLDER", help="Undo the transformations of this folder's language."),
+]
+_Output = Annotated[Path, typer.Option("--output", "-o", help="Folder to write: new, or written from the same files.")]
+_Set = Annotated[
+    list[str],
+    typer.Option("--set", help="A setting of a transformation: --set transliterate.to=ids; lists as a,b (repeatable)."),
+]
+_Language = Annotated[str, typer.Option("--language", help="Code of the text. Default: the one in file names, or en.")]
+_Name = Annotated[str, typer.Option("--name", help="Name of the derived language. Default: en_x.")]
+_Reader = Annotated[str, typer.Option("--reader", help="Reader of all files. Default: by suffix.")]
+_WordTokenizer = Annotated[
+    str, typer.Option("--word-tokenizer", help="Word tokenizer of files that are not tokenized.")
+]
+_Blanks = Annotated[bool, typer.Option("--blanks", help="Put one blank between all words, as alignments count them.")]
+_Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of random transformations.")]
+
+
+def derive(
+    files: _Files,
+    into: _Output,
+    transformations: _Transformations = "",
+    undo: _Undo = None,
+    settings: _Set = [],
+    language: _Language = "",
+    name: _Name = "",
+    reader: _Reader = "",
+    word_tokenizer: _WordTokenizer = _DEFAULT_WORD_TOKENIZER,
+    blanks: _Blanks = False,
+    seed: _Seed = 0,
+    code: Code = [],
+    as_json: Json = False,
+) -> None:
+    """Write each file in a derived language, in its format, with word alignments and a dictionary."""
+    load_plugins(code)
+    if undo is not None:
+        given = {"--transformations": transformations, "--set": settings, "--seed": seed, "--blanks": blanks}
+        given |= {"--name": name, "--language": language, "--word-tokenizer": word_tokenizer != _DEFAULT_WORD_TOKENIZER}
+        _restore(files, undo, into, reader, [option for option, value in given.items() if value], as_json=as_json)
+        return
+    from interlace.derived.common.folder import Derivation, DerivedDictionary, write_folder
+    from interlace.derived.common.inputs import check_folder, check_outputs, derived_file, language_of
+    from interlace.text.lines import atomic_folder
+
+    chosen = _chain(transformations, settings)
+    own, reason = (language, "") if language else language_of(files, _DEFAULT_LANGUAGE)
+    derived = _name_of(name, own)
+    derivation = Derivation(derived, own, chosen, seed, word_tokenizer, blanks=blanks)
+    dictionary = DerivedDictionary(f"dictionary.{own}-{derived}.txt")
+    wanted: list[FolderFile] = [*(derived_file(path, reader) for path in files), dictionary]
+    check_outputs(wanted)
+    check_folder(into, set(chain.from_iterable(file.outputs for file in wanted)), files)
+    if reason and not as_json:
+        notes.print(f"language {own!r}, {reason}; set --language to change it", highlight=False, soft_wrap=True)
+    with atomic_folder(into) as folder:
+        about = write_folder(derivation, wanted, folder)
+    _print(about, into, as_json=as_json)
+
+
+def _restore(files: Sequence[Path], folder: Path, into: Path, reader: str, given: list[str], *, as_json: bool) -> None:
+    """Undo the transformations of files.
+
+    given: options that the folder's record replaces.
+    """
+    from interlace.core.errors import SettingsError
+    from interlace.derived.common.folder import META, read_derivation, restore_folder
+    from interlace.derived.common.inputs import check_folder, check_outputs, derived_file
+    from interlace.text.lines import atomic_folder
+
+    if given:
+        raise SettingsError(f"{given[0]}: cannot be combined with --undo, which reads {folder / META}")
+    derivation = read_derivation(folder)
+    wanted = [derived_file(path, reader, align=False) for path in files]
+    check_folder(into, {path.name for path in files}, [*files, folder / META])
+    check_outputs(wanted)
+    with atomic_folder(into) as made:
+        about = restore_folder(derivation, wanted, made, str(folder / META))
+    _print(about, into, as_json=as_json)
+
+
+def _chain(names: str, settings: Sequence[str]) -> Chain:
+    """Build the transformations from the options.
+
+    Raises:
+        SettingsError: no such transformation, or a setting that none of them has.
+    """
+    from interlace.core.errors import SettingsError, did_you_mean
+    from interlace.derived import TRANSFORMATIONS, chain
+
+    chosen = [one.strip() for one in names.split(",") if one.strip()]
+    if not chosen:
+        raise SettingsError(f"--transformations {names!r}: expected names{did_you_mean('', TRANSFORMATIONS.names())}")
+    fields: dict[str, dict[str, Any]] = {one: {} for one in chosen}
+    for key, value in parse_changes(list(settings), "NAME.KEY=VALUE, such as transliterate.to=ids").items():
+        one, _, inner = key.partition(".")
+        if one not in fields or not inner:
+            raise SettingsError(f"--set {key}: expected a setting of a transformation{did_you_mean(one, chosen)}")
+        _put(fields[one], inner.split("."), TRANSFORMATIONS.get(one), value)
+    return chain([{"name": one, **fields[one]} for one in chosen], "--set")
+
+
+def _put(fields: dict[str, Any], keys: list[str], kind: Any, value: str) -> None:
+    """Set a value by its key path, as a list if the field is one."""
+    for key in keys[:-1]:
+        fields = fields.setdefault(key, {})
+    known = kind.model_fields.get(keys[-1]) if len(keys) == 1 else None
+    several = known is not None and "tuple" in str(known.annotation)
+    fields[keys[-1]] = [one.strip() for one in value.split(",") if one.strip()] if several else value
+
+
+def _name_of(name: str, own: str) -> str:
+    """Return the name of the derived language, which becomes a part of file names.
+
+    Raises:
+        SettingsError: it is that of the original language, or not a valid name.
+    """
+    from interlace.core.errors import SettingsError
+
+    if name == own:
+        raise SettingsError(f"--name {name}: is the name of the original language; give another")
+    for option, given in (("--language", own), ("--name", name)):
+        if given and not re.fullmatch(r"\w+", given):
+            raise SettingsError(f"{option} {given!r}: expected letters, digits and '_', such as en_x")
+    return name or f"{own}_x"
+
+
+def _print(about: dict[str, Any], into: Path, *, as_json: bool) -> None:
+    if as_json:
+        output.print_json(json.dumps(about))
+        return
+    for file in about["files"]:
+        counts = "".join(f"; {count:,} {what}" for what, count in file["notes"].items())
+        line = f"{file['file']}: {file['lines']:,} lines, {file['words']:,} words{counts}"
+        notes.print(line, highlight=False, soft_wrap=True)
+    if "dictionary" in about:
+        notes.print(f"{about['dictionary']:,} words in the dictionary", highlight=False, soft_wrap=True)
+    output.print(str(into), soft_wrap=True, highlight=False)

@@ -1,0 +1,69 @@
+"""Toy languages from `--code` files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from interlace.cli import application
+from interlace.core import registry
+from interlace.text.lines import read_lines
+from interlace.toy import toy_version
+
+BACKWARDS = '''
+"""English with another word order: the last word first."""
+
+from interlace.toy import ToyLanguage, language
+from interlace.toy.sentences import ToySentence
+
+
+class Backwards(ToyLanguage):
+    code = "xb"
+    name = "Backwards"
+    words = language("en").words
+
+    def realize(self, scene):
+        words = language("en").realize(scene).words[::-1]
+        starts = [sum(len(word.form) + 1 for word in words[:place]) for place in range(len(words))]
+        moved = [word._replace(start=at, end=at + len(word.form)) for word, at in zip(words, starts)]
+        return ToySentence(" ".join(word.form for word in words), tuple(moved))
+
+    def question(self, scene, role):
+        return language("en").question(scene, role)
+'''
+
+
+@pytest.fixture
+def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(registry, "_GUESTS", {})
+    path = tmp_path / "xb.py"
+    path.write_text(BACKWARDS, encoding="utf-8")
+    return path
+
+
+def test_a_language_of_a_plugin_is_written_with_gold_alignments(plugin: Path, tmp_path: Path) -> None:
+    from interlace.core.registry import register_plugin
+    from interlace.toy import LANGUAGES, ToyCorpus, write_toy
+
+    before = toy_version()
+    register_plugin(plugin, {LANGUAGES.name: LANGUAGES})
+    assert toy_version() != before
+    tiny = {"sentences": 3, "pairs": 4, "labelled": 2, "nli": 3, "questions": 2, "dev": 3, "test": 3}
+    write_toy(ToyCorpus(languages=["en", "xb"], **tiny), tmp_path / "out")
+    english, other = (list(read_lines(tmp_path / f"out/parallel/train.en-xb.{code}.tok")) for code in ("en", "xb"))
+    assert [line.split()[::-1] for line in other] == [line.split() for line in english]
+    links = [line.split() for line in read_lines(tmp_path / "out/parallel/train.en-xb.links")]
+    for line, row in zip(english, links, strict=True):
+        last = len(line.split()) - 1
+        assert {f"{i}-{last - i}" for i in range(last)} <= {*row, f"{last}-0"}
+
+
+def test_the_command_takes_plugins(plugin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written = []
+    monkeypatch.setattr("interlace.toy.write_toy", lambda toy, _into: written.append(toy.languages))
+    arguments = ["toy", "--code", str(plugin), "--languages", "en,xb", "-o", str(tmp_path / "out")]
+    done = CliRunner().invoke(application(), arguments)
+    assert done.exit_code == 0, done.output
+    assert written == [["en", "xb"]]
