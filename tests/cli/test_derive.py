@@ -228,9 +228,7 @@ def test_nothing_is_lost_in_the_folder_that_is_written(files, tmp_path):
 
     derive("a.en.txt", "qa.json")
     assert derive("a.en.txt", "qa.json").exit_code == 0
-    with pytest.raises(
-        DataError, match=r"out: contains qa\.json, which would be deleted"
-    ):
+    with pytest.raises(DataError, match=r"out: contains qa\.json, which would be deleted"):
         derive("a.en.txt")
     (into / "NOTES").write_text("mine")
     with pytest.raises(DataError, match=r"out: contains NOTES"):

@@ -181,7 +181,7 @@ def test_scores_hang_on_the_changes_and_not_on_what_else_lies_beside_the_files(r
     ],
 )
 def test_small_recipes_train_on_every_change(name, changes, tmp_path):
-    asked = read_recipe(f"derived/{name}", TOY | VOCAB | SHORT | {"derived.en_x.transformations": changes})
+    asked = read_recipe(f"derived/toy:{name}", TOY | VOCAB | SHORT | {"derived.en_x.transformations": changes})
     pretrain(asked, tmp_path)
     words = json.loads((tmp_path / "embedding.json").read_text())["words"]
     assert {word["language"] for word in words} == {"en", "en_x"}
@@ -268,10 +268,13 @@ def test_sections_say_what_is_wrong(root, derived, message):
     ("derived", "message"),
     [
         ({"transformations": "syntax"}, r"derived\.en_x\.settings: the transformation 'syntax' needs a treebank"),
-        ({"transformations": "exchange"}, r"derived\.en_x\.settings: the transformation 'exchange' needs a list of words"),
+        (
+            {"transformations": "exchange"},
+            r"derived\.en_x\.settings: the transformation 'exchange' needs a list of words",
+        ),
         (
             {"transformations": "galactic"},
-            r"derived\.en_x\.settings: the transformation 'galactic' needs the permuted sentences",
+            r"derived\.en_x\.settings: the transformation 'galactic' needs the permuted",
         ),
         (
             {"transformations": "syntax", "settings": {"syntax": {"like": ["pos/train.fr.conllu"]}}},

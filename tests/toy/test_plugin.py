@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from typer.testing import CliRunner
@@ -11,6 +11,9 @@ from interlace.cli import application
 from interlace.core import registry
 from interlace.text.lines import read_lines
 from interlace.toy import toy_version
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 BACKWARDS = '''
 """English with another word order: the last word first."""

@@ -68,8 +68,8 @@ def _passage(pool: Sequence[Scene], near: dict[str, list[int]], rng: Generator) 
     wanted = int(rng.integers(2, 5))
     keys = list(_keys(scenes[0]))
     for _ in range(4 * wanted):
-        members = near[keys[int(rng.integers(len(keys)))]]
-        other = pool[members[int(rng.integers(len(members)))]]
+        candidates = near[keys[int(rng.integers(len(keys)))]]
+        other = pool[candidates[int(rng.integers(len(candidates)))]]
         if other not in scenes and not any(_clash(scene, other) for scene in scenes):
             scenes.append(other)
         if len(scenes) == wanted:

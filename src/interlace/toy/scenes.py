@@ -8,7 +8,7 @@ Every choice is one that every language has to express:
 - Tense is the verb's (inflection, particle or auxiliary). Where a language cannot mark it (states, copular clauses,
   verbs flagged `timed`), the past and the future always name their time, and each time phrase has exactly one tense.
 - `negated` denies the whole clause; quantifiers that would fight with it for scope are left out of negated scenes, so
-  "did not find a key" has one reading, and German may say "kein". Determiner "no" stands on subjects only and denies
+  "did not find a key" has one reading, and German may say "kein". Determiner "no" is for subjects only and denies
   the clause by itself (`negated` stays False): languages with negative concord mark their verb there too.
 - `fronted` puts the time phrase first; otherwise it takes the default position of the language, which must differ.
 - A clause is an event (a verb), or "be" with exactly one of: quality ("is hot"), category ("is a doctor": subject a

@@ -114,7 +114,7 @@ station Bahnhof m Bahnhöfe | airport Flughafen m Flughäfen | hotel Hotel n Hot
 theater Theater n Theater | workshop Werkstatt f Werkstätten | factory Fabrik f Fabriken | church Kirche f Kirchen
 street Straße f Straßen | castle Schloss n Schlösser | house Haus n Häuser | village Dorf n Dörfer
 """
-# concept, infinitive (particle|verb), third person, past; "dative" where the object stands in it
+# concept, infinitive (particle|verb), third person, past; "dative" if the object is in the dative
 _VERBS = """
 sleep schlafen schläft schlief | work arbeiten arbeitet arbeitete | laugh lachen lacht lachte | cry weinen weint weinte
 dance tanzen tanzt tanzte | sing singen singt sang | wait warten wartet wartete | swim schwimmen schwimmt schwamm
@@ -154,7 +154,7 @@ _TOWNS = """
 berlin Berlin | london London | paris Paris | madrid Madrid | istanbul Istanbul | vienna Wien | rome Rom
 moscow Moskau | beijing Peking | new_delhi Neu-Delhi | tokyo Tokio | cairo Kairo
 """
-# where (dative) and where to (accusative, or zu with the dative); missing: in, in
+# location (dative) and direction (accusative, or zu with the dative); missing: in, in
 PLACES = {
     "market": ("auf", "auf"), "farm": ("auf", "auf"), "field": ("auf", "auf"), "lake": ("an", "an"),
     "river": ("an", "an"), "beach": ("an", "an"), "island": ("auf", "auf"), "station": ("an", "zu"),
@@ -208,7 +208,7 @@ _STRONG = {  # endings of der-words, and of adjectives without an article
     "acc": {"m": "en", "f": "e", "n": "es", "p": "e"},
     "dat": {"m": "em", "f": "er", "n": "em", "p": "en"},
 }
-_WEAK = {  # endings of adjectives behind der, dieser, jeder
+_WEAK = {  # endings of adjectives after der, dieser, jeder
     "nom": {"m": "e", "f": "e", "n": "e", "p": "en"},
     "acc": {"m": "en", "f": "e", "n": "e", "p": "en"},
     "dat": {"m": "en", "f": "en", "n": "en", "p": "en"},
@@ -219,7 +219,7 @@ _THE = {
     "dat": {"m": "dem", "f": "der", "n": "dem"},
 }
 _BARE = {("nom", "m"), ("nom", "n"), ("acc", "n")}  # where ein and kein have no ending
-_MELTED = {
+_CONTRACTIONS = {
     ("in", "dem"): "im", ("an", "dem"): "am", ("zu", "dem"): "zum", ("zu", "der"): "zur", ("in", "das"): "ins",
     ("an", "das"): "ans",
 }  # fmt: skip
@@ -250,16 +250,16 @@ class German(ToyLanguage):
         """Return the question whose answer in the statement is `role`."""
         root, predicate = _root(scene, without=role)
         about, _, count = role.partition(".")
-        asked = _asked(scene, role, root)
+        wh_role = _wh_phrase(scene, role, root)
         time = time_tokens(TIME[scene.time], root) if scene.time and role != "time" else []
         of_subject = about == "subject"
         finite, last = _verbs(scene, root, bool(count) if of_subject else scene.subject.plural)
         field = [] if of_subject else _phrase(scene.subject, "subject", "nsubj", root, "nom")
-        return finish([*asked, finite, *field, *_middle(scene, root, time, without=about), *predicate, *last], "?")
+        return finish([*wh_role, finite, *field, *_middle(scene, root, time, without=about), *predicate, *last], "?")
 
 
 def _root(scene: Scene, without: str = "") -> tuple[Token, list[Token]]:
-    """The head of the clause and, for "be", the tokens of its predicate with their negation."""
+    """Return the head of the clause and, for "be", the tokens of its predicate with their negation."""
     if scene.predicate != "be":
         verb = VERB[scene.predicate]
         return Token(verb.infinitive, verb.particle + verb.infinitive, "VERB", PREDICATE, "root"), []
@@ -280,7 +280,7 @@ def _root(scene: Scene, without: str = "") -> tuple[Token, list[Token]]:
 
 
 def _verbs(scene: Scene, root: Token, plural: bool) -> tuple[Token, list[Token]]:
-    """The finite verb of the second place, and what closes the clause."""
+    """Return the finite verb in second position, and the end of the clause."""
     if scene.predicate == "be":
         if scene.tense == "future":
             return _will(root, plural), [Token("sein", "sein", "AUX", COPULA, "cop", root)]
@@ -308,7 +308,7 @@ def _not(scene: Scene, root: Token) -> list[Token]:
 
 
 def _middle(scene: Scene, root: Token, time: list[Token], without: str = "") -> list[Token]:
-    """What stands between the verb's two places. Nicht follows a definite object, and precedes places otherwise."""
+    """Return the middle field. Nicht follows a definite object, and otherwise precedes places."""
     thing = scene.object if without != "object" else None
     kein = scene.negated and thing is not None and not thing.definite
     denial = _not(scene, root) if scene.predicate != "be" and not kein else []
@@ -342,8 +342,8 @@ def _to(goal: Phrase, root: Token) -> list[Token]:
     return _phrase(goal, "goal", "obl", root, "dat" if preposition == "zu" else "acc", preposition)
 
 
-def _asked(scene: Scene, role: str, root: Token) -> list[Token]:
-    """The question phrase; it carries the role "question", so questions of two languages link too."""
+def _wh_phrase(scene: Scene, role: str, root: Token) -> list[Token]:
+    """Return the question phrase; its words have the role "question", so questions can be aligned too."""
     about, _, count = role.partition(".")
     dative = scene.predicate != "be" and VERB[scene.predicate].dative
     if count:
@@ -378,7 +378,7 @@ def _phrase(
     kein: bool = False,
     counted: bool = False,
 ) -> list[Token]:
-    """A participant: preposition, determiner (kein, "wie viele"), quality, noun, all in their case."""
+    """Return a participant: preposition, determiner (kein, "wie viele"), quality, noun, in their case."""
     roles = part(role)
     if phrase.named:
         tokens = person_or_town(phrase, NAME, role, deprel, head)
@@ -403,10 +403,10 @@ def _phrase(
 
 
 def _with(preposition: str, tokens: list[Token], noun: Token, roles: Roles) -> list[Token]:
-    """Put a preposition in front; it melts with some articles (in dem, im), whose roles it takes over."""
-    melted = _MELTED.get((preposition, tokens[0].form)) if tokens[0].lemma == "der" else None
-    first = Token(melted or preposition, preposition, "ADP", roles, "case", noun)
-    if melted:
+    """Prepend a preposition; some contract with the article (in dem: im), whose roles they get."""
+    contracted = _CONTRACTIONS.get((preposition, tokens[0].form)) if tokens[0].lemma == "der" else None
+    first = Token(contracted or preposition, preposition, "ADP", roles, "case", noun)
+    if contracted:
         first.roles = (*roles, *tokens[0].roles)
         return [first, *tokens[1:]]
     return [first, *tokens]
@@ -427,7 +427,7 @@ def _ein(case: str, kind: str) -> str:
 
 
 def _ending(phrase: Phrase, case: str, kind: str, kein: bool) -> str:
-    """The adjective's ending: weak behind der-words, strong where nothing else shows the case, mixed behind ein."""
+    """Return the adjective ending: weak after der-words, strong without an article, mixed after ein."""
     if phrase.determiner in ("a", "no") or kein:
         return _STRONG[case][kind] if (case, kind) in _BARE else _WEAK[case][kind]
     return (_WEAK if phrase.determiner in ("the", "this", "these", "every") else _STRONG)[case][kind]

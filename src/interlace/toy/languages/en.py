@@ -95,7 +95,7 @@ WORDS: dict[str, str] = (
 
 # ---- grammar ----
 
-_UNKNOWN = {  # what stands in front for an asked participant
+_UNKNOWN = {  # question words of participants
     "recipient": "to whom", "companion": "with whom", "goal": "where", "place": "where", "time": "when",
 }  # fmt: skip
 _BE = {("past", False): "was", ("past", True): "were", ("present", False): "is", ("present", True): "are"}
@@ -122,17 +122,17 @@ class English(ToyLanguage):
         """Return the question whose answer in the statement is `role`."""
         root, verbal = _root(scene, without=role)
         about, _, count = role.partition(".")
-        asked = _asked(scene, role, root)
+        wh_role = _wh_phrase(scene, role, root)
         rest = [*verbal, *_rest(scene, root, without=about), *([] if role == "time" else _time(scene, root))]
         if about == "subject":
             helper, verb = _verbs(scene, root, bool(count), inverted=False)
-            return finish([*asked, *helper, *verb, *rest], "?")
+            return finish([*wh_role, *helper, *verb, *rest], "?")
         helper, verb = _verbs(scene, root, scene.subject.plural, inverted=True)
-        return finish([*asked, *helper, *_phrase(scene.subject, "subject", "nsubj", root), *verb, *rest], "?")
+        return finish([*wh_role, *helper, *_phrase(scene.subject, "subject", "nsubj", root), *verb, *rest], "?")
 
 
 def _root(scene: Scene, without: str = "") -> tuple[Token, list[Token]]:
-    """The head of the clause and, for "be", the tokens of its predicate."""
+    """Return the head of the clause and, for "be", the tokens of its predicate."""
     if scene.predicate != "be":
         base = VERB[scene.predicate][0]
         return Token(base, base, "VERB", PREDICATE, "root"), []
@@ -150,7 +150,7 @@ def _root(scene: Scene, without: str = "") -> tuple[Token, list[Token]]:
 
 
 def _verbs(scene: Scene, root: Token, plural: bool, *, inverted: bool) -> tuple[list[Token], list[Token]]:
-    """What stands before "not" (or before an inverted subject), and what stands behind it."""
+    """Return the verb forms before and after "not" or an inverted subject."""
     if scene.predicate == "be":
         if scene.tense == "future":
             return [Token("will", "will", "AUX", TENSE, "aux", root)], [Token("be", "be", "AUX", COPULA, "cop", root)]
@@ -172,7 +172,7 @@ def _not(scene: Scene, root: Token) -> list[Token]:
 
 
 def _rest(scene: Scene, root: Token, without: str = "") -> list[Token]:
-    """Everything behind the verb but the time."""
+    """Return everything after the verb except the time."""
     tokens: list[Token] = []
     if scene.object and without != "object":
         tokens += _phrase(scene.object, "object", "obj", root)
@@ -189,8 +189,8 @@ def _rest(scene: Scene, root: Token, without: str = "") -> list[Token]:
     return tokens
 
 
-def _asked(scene: Scene, role: str, root: Token) -> list[Token]:
-    """The question phrase; it carries the role "question", so questions of two languages link too."""
+def _wh_phrase(scene: Scene, role: str, root: Token) -> list[Token]:
+    """Return the question phrase; its words have the role "question", so questions can be aligned too."""
     about, _, count = role.partition(".")
     if count:
         phrase: Phrase = getattr(scene, about)
@@ -220,7 +220,7 @@ def _preposition(scene: Scene) -> str:
 def _phrase(
     phrase: Phrase, role: str, deprel: str, head: Token | None, preposition: str = "", *, counted: bool = False
 ) -> list[Token]:
-    """A participant: preposition, determiner (or "how many"), quality, noun."""
+    """Return a participant: preposition, determiner (or "how many"), quality, noun."""
     roles = part(role)
     if phrase.named:
         tokens = person_or_town(phrase, NAME, role, deprel, head)
@@ -251,6 +251,6 @@ def _determiner(determiner: str, roles: tuple[str, ...], noun: Token, following:
 
 
 def _article(following: Token, roles: tuple[str, ...], noun: Token | None = None) -> Token:
-    """A or an, by the sound of the word it stands before."""
+    """Return "a" or "an", by the next word."""
     vowel = following.form[0] in "aeiou" and not following.form.startswith("uni")
     return Token("an" if vowel else "a", "a", "DET", roles, "det", noun or following)

@@ -1,4 +1,4 @@
-"""Spanish: agreement in gender and number, adjectives behind nouns, personal a, ser, estar and hay."""
+"""Spanish: agreement in gender and number, adjectives after nouns, personal a, ser, estar and hay."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ _BARE_VOWEL = str.maketrans("áéíóú", "aeiou")
 
 
 def _plural(word: str) -> str:
-    """A written accent on a last syllable in n or s falls (ladrón, ladrones); joven gains one."""
+    """Return the plural. The accent of a last syllable in n or s is dropped (ladrón, ladrones); joven gains one."""
     if word.endswith(tuple("aeiouáéíóú")):
         return word + "s"
     if word in ("joven", "paraguas"):
@@ -233,8 +233,8 @@ _VAGUE = frozenset({"a", *NUMERALS, "many", "some"})  # "hay tres perros en el p
 _UNKNOWN = {
     "recipient": "a quién", "companion": "con quién", "goal": "adónde", "place": "dónde", "time": "cuándo",
 }  # fmt: skip
-# Animals take the personal a where the deed touches them as persons, or where they are known and not mere goods.
-_TOUCHING = frozenset({"follow", "heal", "feed", "love", "wash"})
+# Animals take the personal a with verbs that treat them like persons, and if they are definite and not traded.
+_AFFECTING = frozenset({"follow", "heal", "feed", "love", "wash"})
 _TRADING = frozenset({"buy", "sell", "catch"})
 
 
@@ -263,12 +263,12 @@ class Spanish(ToyLanguage):
         there = _there(scene) and role != "subject"
         one = of_subject and not count
         root, predicate = (_there_is(scene), []) if there else _root(scene, None if one else scene.subject, role)
-        asked = _asked(scene, role, root, there=there)
+        wh_role = _wh_phrase(scene, role, root, there=there)
         verb = [root] if there else _verb(scene, root, not one and scene.subject.plural)
         subject = [] if of_subject else _subject(scene, root, "obj" if there else "nsubj")
         body = [*subject, *predicate] if scene.place else [*predicate, *subject]  # "¿Cuándo estaba fría la sopa?"
         time = time_tokens(TIME[scene.time], root) if scene.time and role != "time" else []
-        return _question(root, [*asked, *verb, *body, *_rest(scene, root, about, place=there), *time])
+        return _question(root, [*wh_role, *verb, *body, *_rest(scene, root, about, place=there), *time])
 
 
 def _question(root: Token, tokens: list[Token]) -> ToySentence:
@@ -278,7 +278,7 @@ def _question(root: Token, tokens: list[Token]) -> ToySentence:
 
 
 def _there(scene: Scene) -> bool:
-    """Whether a place is said of something unknown: hay, not estar."""
+    """Whether the sentence is existential (hay): a place with an indefinite subject."""
     place = scene.predicate == "be" and scene.place is not None
     return place and scene.subject.determiner in _VAGUE and not scene.denied
 
@@ -287,8 +287,8 @@ def _there_is(scene: Scene) -> Token:
     return Token(_THERE_IS[scene.tense], "haber", "VERB", (*COPULA, *TENSE), "root")
 
 
-def _root(scene: Scene, subject: Phrase | None, asked: str = "") -> tuple[Token, list[Token]]:
-    """The head of the clause and, for "be", the tokens of its predicate, which agrees with a known subject."""
+def _root(scene: Scene, subject: Phrase | None, wh_role: str = "") -> tuple[Token, list[Token]]:
+    """Return the head of the clause and, for "be", the tokens of its predicate, which agree with the subject."""
     if scene.predicate != "be":
         return Token("", VERB[scene.predicate].infinitive, "VERB", (*PREDICATE, *TENSE), "root"), []
     if scene.quality:
@@ -299,14 +299,14 @@ def _root(scene: Scene, subject: Phrase | None, asked: str = "") -> tuple[Token,
         return root, [root]
     if scene.category:
         return _category(scene.category)
-    if asked == "place" or scene.place is None:  # "¿Dónde está la llave?"
+    if wh_role == "place" or scene.place is None:  # "¿Dónde está la llave?"
         return Token("dónde", "dónde", "ADV", QUESTION, "root"), []
     phrase = _phrase(scene.place, "place", "root", None, "en")
     return next(token for token in phrase if token.head is None), phrase
 
 
 def _category(concept: str) -> tuple[Token, list[Token]]:
-    """A profession stands without an article: "es médica", but "es un ladrón"."""
+    """Return a category; professions have no article: "es médica", but "es un ladrón"."""
     noun = NOUN[concept]
     root = Token(noun.singular, noun.singular, "NOUN", CATEGORY, "root")
     if "profession" in NOUNS[concept].tags:
@@ -315,7 +315,7 @@ def _category(concept: str) -> tuple[Token, list[Token]]:
 
 
 def _verb(scene: Scene, root: Token, plural: bool) -> list[Token]:
-    """Negation and the finite verb or copula."""
+    """Return the negation and the finite verb or copula."""
     tokens = [Token("no", "no", "ADV", NEGATION, "advmod", root)] if scene.negated else []
     if scene.predicate != "be":
         root.form = getattr(VERB[scene.predicate], scene.tense)[plural]
@@ -325,7 +325,7 @@ def _verb(scene: Scene, root: Token, plural: bool) -> list[Token]:
 
 
 def _subject(scene: Scene, root: Token, deprel: str) -> list[Token]:
-    """The subject; a mass noun has the article here ("la leche está fría"), and nowhere else."""
+    """Return the subject; only here a mass noun has an article ("la leche está fría")."""
     tokens = _phrase(scene.subject, "subject", deprel, root)
     if scene.subject.named or scene.subject.determiner:
         return tokens
@@ -334,7 +334,7 @@ def _subject(scene: Scene, root: Token, deprel: str) -> list[Token]:
 
 
 def _rest(scene: Scene, root: Token, without: str = "", *, place: bool) -> list[Token]:
-    """Everything behind the verb but the time; the place also behind "hay" (`place`)."""
+    """Return everything after the verb except the time; the place also after "hay" (`place`)."""
     tokens: list[Token] = []
     if scene.object and without != "object":
         determiner = "no" if scene.negated and scene.object.determiner == "a" else scene.object.determiner
@@ -353,18 +353,18 @@ def _rest(scene: Scene, root: Token, without: str = "", *, place: bool) -> list[
 
 
 def _personal(scene: Scene) -> str:
-    """The a of an object that is a person, or an animal treated as one."""
+    """Return the personal a of an object that is a person, or an animal treated as one."""
     thing = scene.object
     if thing is None or thing.person:
         return "a" if thing else ""
     if "animal" not in NOUNS[thing.head].tags or scene.predicate in _TRADING:
         return ""
     known = thing.definite or thing.determiner == "every"
-    return "a" if known or scene.predicate in _TOUCHING else ""
+    return "a" if known or scene.predicate in _AFFECTING else ""
 
 
-def _asked(scene: Scene, role: str, root: Token, *, there: bool) -> list[Token]:
-    """The question phrase; it carries the role "question", so questions of two languages link too."""
+def _wh_phrase(scene: Scene, role: str, root: Token, *, there: bool) -> list[Token]:
+    """Return the question phrase; its words have the role "question", so questions can be aligned too."""
     about, _, count = role.partition(".")
     if count:
         phrase: Phrase = getattr(scene, about)
@@ -374,7 +374,7 @@ def _asked(scene: Scene, role: str, root: Token, *, there: bool) -> list[Token]:
     if about == "subject":
         return [Token("quién", "quién", "PRON", QUESTION, "nsubj", root)]
     if about == "object" and scene.object:
-        return _asked_object(scene.object, _personal(scene), root)
+        return _wh_object(scene.object, _personal(scene), root)
     if root.roles == QUESTION:
         return [root]
     first, _, second = _UNKNOWN[role].partition(" ")
@@ -386,7 +386,7 @@ def _asked(scene: Scene, role: str, root: Token, *, there: bool) -> list[Token]:
     return [Token(form, form, "ADV", QUESTION, "advmod", root)]
 
 
-def _asked_object(phrase: Phrase, preposition: str, root: Token) -> list[Token]:
+def _wh_object(phrase: Phrase, preposition: str, root: Token) -> list[Token]:
     """Whom, what, or "a qué animal": a bare "qué sigue el gato" would ask for the subject."""
     if not preposition:
         return [Token("qué", "qué", "PRON", QUESTION, "obj", root)]
@@ -405,7 +405,7 @@ def _gender(phrase: Phrase) -> str:
 def _phrase(
     phrase: Phrase, role: str, deprel: str, head: Token | None, preposition: str = "", *, counted: bool = False
 ) -> list[Token]:
-    """A participant: preposition, determiner (or "cuántos"), noun, quality."""
+    """Return a participant: preposition, determiner (or "cuántos"), noun, quality."""
     roles = part(role)
     if phrase.named:
         tokens = person_or_town(phrase, NAME, role, deprel, head)
@@ -426,7 +426,7 @@ def _phrase(
 
 
 def _with(preposition: str, tokens: list[Token], noun: Token, roles: Roles) -> list[Token]:
-    """Put a preposition in front; a el becomes al, with the roles of both; names keep their article (a El Cairo)."""
+    """Prepend a preposition; a el becomes al, with the roles of both; names keep their article (a El Cairo)."""
     if not preposition:
         return tokens
     first = Token(preposition, preposition, "ADP", roles, "case", noun)
@@ -438,7 +438,7 @@ def _with(preposition: str, tokens: list[Token], noun: Token, roles: Roles) -> l
 
 
 def _determiner(determiner: str, gender: str, stressed: bool, roles: Roles, noun: Token) -> Token:
-    """Stressed feminine nouns take el, un, ningún, which stand right before them, but esta."""
+    """Return a determiner; stressed feminine nouns take el, un, ningún, but esta."""
     if determiner in NUMERALS:
         word = NUMBER_WORD[determiner]
         return Token(word, word, "NUM", roles, "nummod", noun)

@@ -43,7 +43,7 @@ Forms = tuple[str, str, str, str]
 
 
 class _Noun(NamedTuple):
-    """Direct forms stand alone, oblique ones before a postposition."""
+    """Direct forms are used alone, oblique ones before a postposition."""
 
     feminine: bool
     direct: tuple[str, str]  # singular, plural
@@ -55,12 +55,12 @@ class _Verb(NamedTuple):
 
     stem: str
     light: str
-    gender: str  # m, f; "-" an adjective, "n" a noun that takes no part in agreement
-    case: str  # the object's postposition: को, से, का; "" where the object's own nature decides
+    gender: str  # m, f; "-" an adjective, "n" a noun without agreement
+    case: str  # the object's postposition: को, से, का; "" if it depends on the object
     ergative: bool  # the subject of the past takes ने
     dative: bool  # the subject takes को, the verb agrees with the object
     habitual: bool  # a state, whose past is the imperfect: जानता था
-    bare: bool  # animals are its goods, never marked with को
+    bare: bool  # animal objects are never marked with को
     perfect: Forms
     imperfect: Forms
     future: Forms
@@ -123,7 +123,7 @@ _PERFECT: dict[str, Forms] = {
     "जा": ("गया", "गए", "गई", "गईं"),
 }
 _FUTURE = {"दे": ("दे", "दें"), "पी": ("पिए", "पिएँ")}
-# two words where the first is an adverb: "कम लंबा", less long, tells the short rope from the small one
+# two words where the first is an adverb: "कम लंबा", less long, distinguishes the short rope from the small one
 _ADJECTIVES = """
 old पुराना | young जवान | new नया | big बड़ा | small छोटा | long लंबा | short कम लंबा | heavy भारी | expensive महँगा
 cheap सस्ता | red लाल | blue नीला | green हरा | white सफ़ेद | black काला | yellow पीला | beautiful सुंदर | ugly भद्दा
@@ -164,7 +164,7 @@ _TIMES = {  # कल alone is yesterday and tomorrow; these two say which
     "every_day": "हर/=/DET/w दिन/=/NOUN/u", "every_morning": "हर/=/DET/w सुबह/=/NOUN/u",
 }  # fmt: skip
 ON = frozenset("station airport harbor beach island street farm".split())  # पर, the others में
-# where one goes: most places and all towns stand without a postposition, these have one
+# directions: most places and all towns have no postposition, these have one
 TO = {
     "field": "में", "garden": "में", "forest": "में", "kitchen": "में", "workshop": "में", "lake": "पर", "river": "पर",
     "beach": "पर", "island": "पर", "street": "पर", "farm": "पर",
@@ -172,7 +172,7 @@ TO = {
 
 
 def _many(form: str) -> tuple[str, str]:
-    """Direct plural of a feminine, and oblique plural of any noun, by the ending."""
+    """Return the direct plural of a feminine, and the oblique plural of any noun, by the ending."""
     if form.endswith(("ी", "ि")):
         return form[:-1] + "ियाँ", form[:-1] + "ियों"
     if form.endswith("ई"):
@@ -208,7 +208,7 @@ def _future(stem: str) -> Forms:
 
 
 def _verb(stem: str, *words: str) -> _Verb:
-    """words: "light:gender", a postposition, and any of ने, dative, habitual, bare."""
+    """Build a verb. words: "light:gender", a postposition, and any of ने, dative, habitual, bare."""
     light, _, gender = next((word for word in words if ":" in word), "").partition(":")
     return _Verb(
         stem,
@@ -226,7 +226,7 @@ def _verb(stem: str, *words: str) -> _Verb:
 
 
 def _agreeing(form: str) -> Forms:
-    """Singular direct, oblique and plural masculine, feminine (twice) of an adjective; only those in -ा change."""
+    """Return the forms of an adjective: masculine direct, oblique and plural, feminine twice; only -ा changes."""
     if form.endswith("या"):
         return form, form[:-2] + "ए", form[:-2] + "ई", form[:-2] + "ई"
     if form.endswith("ा"):
@@ -268,7 +268,7 @@ _WILL_BE = ("होगा", "होंगे", "होगी", "होंगी"
 _BE = {"past": (_WAS, "था"), "present": (_IS, "है"), "future": (_WILL_BE, "हो")}  # forms and lemma
 _OBLIQUE = {"यह": "इस", "ये": "इन", "कोई": "किसी"}
 _WHO = {"": "कौन", "ने": "किसने", "को": "किसे", "से": "किससे", "का": "किसका", "की": "किसकी"}
-_MALE_SINGULAR = 0  # what agrees with nothing, and with कौन and क्या, is masculine singular
+_MALE_SINGULAR = 0  # agreement without a controller, and with कौन and क्या
 
 
 class Hindi(ToyLanguage):
@@ -287,44 +287,44 @@ class Hindi(ToyLanguage):
         return finish(_clause(scene, role), "?")
 
 
-def _clause(scene: Scene, asked: str) -> list[Token]:
-    """A statement, or with `asked` a question: the same order, the question word in the place of what is asked."""
+def _clause(scene: Scene, wh_role: str) -> list[Token]:
+    """Return a statement, or with `wh_role` a question with the question word in place (no movement)."""
     if scene.predicate == "be":
-        root, predicate = _state(scene, asked)
+        root, predicate = _state(scene, wh_role)
         mark = ""
     else:
-        verb = _lexeme(scene, asked)
+        verb = _lexeme(scene, wh_role)
         root = Token(verb.stem, verb.stem, "VERB", PREDICATE, "root")
-        predicate = _event(scene, verb, root, asked)
+        predicate = _event(scene, verb, root, wh_role)
         perfect = scene.tense == "past" and not verb.habitual
         mark = "को" if verb.dative else "ने" if verb.ergative and perfect else ""
-    subject = _participant(scene.subject, "subject", "nsubj", root, mark, asked)
+    subject = _participant(scene.subject, "subject", "nsubj", root, mark, wh_role)
     time: list[Token] = []
-    if asked == "time":
+    if wh_role == "time":
         time = [Token("कब", "कब", "ADV", QUESTION, "advmod", root)]
     elif scene.time:
         time = time_tokens(TIME[scene.time], root)
-    return [*time, *subject, *predicate] if scene.fronted and not asked else [*subject, *time, *predicate]
+    return [*time, *subject, *predicate] if scene.fronted and not wh_role else [*subject, *time, *predicate]
 
 
-def _lexeme(scene: Scene, asked: str) -> _Verb:
-    """The verb; some depend on their object: one calls on persons and tours buildings, and drinks soup."""
+def _lexeme(scene: Scene, wh_role: str) -> _Verb:
+    """Return the verb; some depend on the object: visiting persons and buildings, drinking soup."""
     if scene.object and scene.predicate == "visit" and scene.object.person:
         return VERB["visit_person"]
-    soup = scene.predicate == "eat" and scene.object and scene.object.head == "soup" and asked != "object"
+    soup = scene.predicate == "eat" and scene.object and scene.object.head == "soup" and wh_role != "object"
     return VERB["eat_soup" if soup else scene.predicate]
 
 
-def _state(scene: Scene, asked: str) -> tuple[Token, list[Token]]:
-    """The root and predicate of "be": quality, category or place, then नहीं and the copula."""
-    agreement = _MALE_SINGULAR if asked == "subject" else _agreement(scene.subject)
+def _state(scene: Scene, wh_role: str) -> tuple[Token, list[Token]]:
+    """Return the root and predicate of "be": quality, category or place, then नहीं and the copula."""
+    agreement = _MALE_SINGULAR if wh_role == "subject" else _agreement(scene.subject)
     if scene.quality:
         root, tokens = _quality(scene.quality, scene.subject, agreement, QUALITY, None)
     elif scene.category:
         form = NOUN[scene.category].direct[0]
         root = Token(form, form, "NOUN", CATEGORY, "root")
         tokens = [root]
-    elif asked == "place" or scene.place is None:
+    elif wh_role == "place" or scene.place is None:
         root = Token("कहाँ", "कहाँ", "ADV", QUESTION, "root")
         tokens = [root]
     else:
@@ -335,43 +335,43 @@ def _state(scene: Scene, asked: str) -> tuple[Token, list[Token]]:
     return root, [*tokens, *_not(scene, root), copula]
 
 
-def _event(scene: Scene, verb: _Verb, root: Token, asked: str) -> list[Token]:
-    """Everything behind subject and time."""
+def _event(scene: Scene, verb: _Verb, root: Token, wh_role: str) -> list[Token]:
+    """Return everything after subject and time."""
     tokens: list[Token] = []
     light = Token(verb.light, verb.light, "ADJ" if verb.gender == "-" else "NOUN", PREDICATE, "compound", root)
     if scene.companion:
-        tokens += _participant(scene.companion, "companion", "obl", root, "के साथ", asked)
+        tokens += _participant(scene.companion, "companion", "obl", root, "के साथ", wh_role)
     if scene.place and scene.predicate != "arrive":
-        tokens += _somewhere(scene.place, "place", root, _at(scene.place), asked)
+        tokens += _somewhere(scene.place, "place", root, _at(scene.place), wh_role)
     if scene.recipient:
         mark = "के लिए" if scene.predicate == "bring" else "को"
-        tokens += _participant(scene.recipient, "recipient", "iobj" if mark == "को" else "obl", root, mark, asked)
+        tokens += _participant(scene.recipient, "recipient", "iobj" if mark == "को" else "obl", root, mark, wh_role)
     if scene.manner:
         tokens += _manner(scene.manner, root)
     if scene.object:
-        tokens += _object(scene, scene.object, verb, light, root, asked)
+        tokens += _object(scene, scene.object, verb, light, root, wh_role)
     if scene.place and scene.predicate == "arrive":
-        tokens += _somewhere(scene.place, "place", root, "", asked)
+        tokens += _somewhere(scene.place, "place", root, "", wh_role)
     if scene.goal:
         owned = scene.predicate == "travel"  # "बर्लिन की यात्रा"
-        tokens += _somewhere(scene.goal, "goal", light if owned else root, _to(scene.goal, scene.predicate), asked)
+        tokens += _somewhere(scene.goal, "goal", light if owned else root, _to(scene.goal, scene.predicate), wh_role)
     tokens += [light] if verb.light else []
-    return [*tokens, *_not(scene, root), root, *_finite(scene, verb, root, asked)]
+    return [*tokens, *_not(scene, root), root, *_finite(scene, verb, root, wh_role)]
 
 
-def _object(scene: Scene, thing: Phrase, verb: _Verb, light: Token, root: Token, asked: str) -> list[Token]:
-    """The object; denied, "a" is कोई. What the light word owns ("नीना की मदद") hangs on it."""
-    mark = _object_mark(thing, verb, asked)
+def _object(scene: Scene, thing: Phrase, verb: _Verb, light: Token, root: Token, wh_role: str) -> list[Token]:
+    """Return the object; under negation, "a" is कोई. The object of a light noun ("नीना की मदद") depends on it."""
+    mark = _object_mark(thing, verb, wh_role)
     if scene.negated and thing.determiner == "a":
         thing = thing._replace(determiner="no")
     if mark in ("का", "की"):
-        return _participant(thing, "object", "nmod", light, mark, asked)
-    return _participant(thing, "object", "obl" if mark == "से" else "obj", root, mark, asked)
+        return _participant(thing, "object", "nmod", light, mark, wh_role)
+    return _participant(thing, "object", "obl" if mark == "से" else "obj", root, mark, wh_role)
 
 
-def _finite(scene: Scene, verb: _Verb, root: Token, asked: str) -> list[Token]:
-    """Inflect the root; the auxiliary behind it."""
-    agreement = _controller(scene, verb, asked)
+def _finite(scene: Scene, verb: _Verb, root: Token, wh_role: str) -> list[Token]:
+    """Inflect the root, and return the auxiliary after it."""
+    agreement = _controller(scene, verb, wh_role)
     if verb.stem == "चाहिए":  # needed: has no forms of its own
         if scene.tense == "present":
             root.roles = (*PREDICATE, *TENSE)
@@ -387,14 +387,14 @@ def _finite(scene: Scene, verb: _Verb, root: Token, asked: str) -> list[Token]:
     return []
 
 
-def _controller(scene: Scene, verb: _Verb, asked: str) -> int:
-    """What the verb agrees with: its subject, or where that has a postposition the object, if it has none."""
+def _controller(scene: Scene, verb: _Verb, wh_role: str) -> int:
+    """Return the agreement of the verb: with the subject, or with the object if only the subject has a postposition."""
     if not verb.dative and not (verb.ergative and scene.tense == "past"):
-        return _MALE_SINGULAR if asked == "subject" else _agreement(scene.subject)
+        return _MALE_SINGULAR if wh_role == "subject" else _agreement(scene.subject)
     if verb.gender in ("m", "f"):
         return 2 * (verb.gender == "f")
     thing = scene.object
-    if thing is None or asked == "object" or _object_mark(thing, verb, asked):
+    if thing is None or wh_role == "object" or _object_mark(thing, verb, wh_role):
         return _MALE_SINGULAR
     return _agreement(thing)
 
@@ -405,17 +405,17 @@ def _agreement(phrase: Phrase) -> int:
 
 
 def _not(scene: Scene, root: Token) -> list[Token]:
-    """नहीं, also where कोई says that there is no subject."""
+    """Return नहीं, also with a subject with "no" (कोई)."""
     return [Token("नहीं", "नहीं", "PART", NEGATION, "advmod", root)] if scene.denied else []
 
 
-def _object_mark(thing: Phrase, verb: _Verb, asked: str) -> str:
+def _object_mark(thing: Phrase, verb: _Verb, wh_role: str) -> str:
     if verb.case == "का":
         return "की" if verb.gender == "f" else "का"
     if verb.case or verb.dative:
         return verb.case
     animal = thing.head in NOUNS and "animal" in NOUNS[thing.head].tags
-    if animal and asked != "object":
+    if animal and wh_role != "object":
         return "को" if not verb.bare and (thing.definite or thing.determiner == "every") else ""
     return "को" if thing.person else ""
 
@@ -438,11 +438,11 @@ def _manner(manner: str, root: Token) -> list[Token]:
     return [noun, Token(mark, mark, "ADP", MANNER, "case", noun)]
 
 
-def _participant(phrase: Phrase, role: str, deprel: str, head: Token, mark: str, asked: str) -> list[Token]:
-    """A phrase with its postpositions, or the question word that stands for it in their case."""
-    if asked == role + ".count":
+def _participant(phrase: Phrase, role: str, deprel: str, head: Token, mark: str, wh_role: str) -> list[Token]:
+    """Return a phrase with its postpositions, or its question word in their case."""
+    if wh_role == role + ".count":
         return _phrase(phrase, role, deprel, head, mark, counted=True)
-    if asked != role:
+    if wh_role != role:
         return _phrase(phrase, role, deprel, head, mark)
     if not phrase.person and mark in ("", "को") and phrase.head in NOUNS:
         animal = "animal" in NOUNS[phrase.head].tags
@@ -453,9 +453,9 @@ def _participant(phrase: Phrase, role: str, deprel: str, head: Token, mark: str,
     return [who, Token(second, second, "ADP", QUESTION, "case", who)] if second else [who]
 
 
-def _somewhere(place: Phrase, role: str, head: Token, mark: str, asked: str) -> list[Token]:
+def _somewhere(place: Phrase, role: str, head: Token, mark: str, wh_role: str) -> list[Token]:
     deprel = "nmod" if mark == "की" else "obl"
-    if asked != role:
+    if wh_role != role:
         return _phrase(place, role, deprel, head, mark)
     where = Token("कहाँ", "कहाँ", "ADV", QUESTION, deprel if mark in ("की", "तक") else "advmod", head)
     return [where, Token(mark, _lemma(mark), "ADP", QUESTION, "case", where)] if mark in ("की", "तक") else [where]
@@ -464,7 +464,7 @@ def _somewhere(place: Phrase, role: str, head: Token, mark: str, asked: str) -> 
 def _phrase(
     phrase: Phrase, role: str, deprel: str, head: Token | None, mark: str, *, counted: bool = False
 ) -> list[Token]:
-    """A participant: determiner (or कितने), quality, noun, in the oblique before a postposition."""
+    """Return a participant: determiner (or कितने), quality, noun, oblique before a postposition."""
     roles = part(role)
     oblique = bool(mark) or role in ("place", "goal")
     if phrase.named:
@@ -503,7 +503,7 @@ def _determiner(determiner: str, roles: tuple[str, ...], noun: Token, oblique: b
 def _quality(
     quality: str, of: Phrase, agreement: int, roles: tuple[str, ...], head: Token | None
 ) -> tuple[Token, list[Token]]:
-    """An adjective, with its adverb if it has one. What lives is बूढ़ा, not पुराना, when it is old."""
+    """Return an adjective, with its adverb if it has one. Living beings are बूढ़ा when old, not पुराना."""
     living = of.person or bool(NOUNS[of.head].tags & {"person", "animal"})
     adverb, forms = ADJECTIVE["aged" if quality == "old" and living else quality]
     token = Token(forms[agreement], forms[0], "ADJ", roles, "amod" if head else "root", head)

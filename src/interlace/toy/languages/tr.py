@@ -39,7 +39,7 @@ _HIGH = {"a": "ı", "ı": "ı", "â": "ı", "e": "i", "i": "i", "o": "u", "u": "
 _FRONT = frozenset("eiöü")
 _VOICELESS = frozenset("fstkçşhp")
 _CASES = {"": "", "acc": "(y)I", "dat": "(y)A", "loc": "DA", "ins": "(y)lA"}
-_BOUND_CASES = {"": "", "acc": "nI", "dat": "nA", "loc": "ndA", "ins": "ylA"}  # behind the suffix of a compound
+_BOUND_CASES = {"": "", "acc": "nI", "dat": "nA", "loc": "ndA", "ins": "ylA"}  # after the suffix of a compound
 
 
 class _Noun(NamedTuple):
@@ -50,7 +50,7 @@ class _Noun(NamedTuple):
     soft: str  # the stem before vowels: kitab, ağac, nehr
     plural: str
     bound: bool  # a compound with the possessive suffix: cases follow with n (havaalanında)
-    front: bool  # takes front vowels against its own (saat, saati)
+    front: bool  # takes front vowels in spite of its own (saat, saati)
 
 
 class _Verb(NamedTuple):
@@ -63,13 +63,13 @@ class _Verb(NamedTuple):
 
     @property
     def infinitive(self) -> str:
-        """Citation form, in one or two words."""
+        """The citation form, one or two words."""
         return (self.before + " " if self.before else "") + attach(self.root, "mAk")
 
 
 @cache
 def ending(stem: str, template: str, *, front: bool = False) -> str:
-    """The suffix that a template becomes behind a stem."""
+    """Return the suffix of a template after a stem."""
     text = stem.lower()
     last = "e" if front else next(letter for letter in reversed(text) if letter in _HIGH)
     before = text[-1]
@@ -91,13 +91,13 @@ def ending(stem: str, template: str, *, front: bool = False) -> str:
 
 
 def attach(stem: str, template: str) -> str:
-    """A stem with its suffix."""
+    """Return a stem with its suffix."""
     return stem + ending(stem, template)
 
 
 @cache
 def declined(noun: _Noun, case: str, *, plural: bool) -> str:
-    """The noun (its last word) in a case: "", acc, dat, loc, ins."""
+    """Return a noun (its last word) in a case: "", acc, dat, loc, ins."""
     form = noun.plural if plural else noun.form
     if noun.bound:
         return attach(form, _BOUND_CASES[case])
@@ -109,13 +109,13 @@ def declined(noun: _Noun, case: str, *, plural: bool) -> str:
 
 @cache
 def declined_name(name: str, case: str) -> str:
-    """A proper noun in a case, behind an apostrophe; its spelling never changes."""
+    """Return a proper noun in a case, after an apostrophe; its spelling never changes."""
     return f"{name}'{ending(name, _CASES[case])}" if case else name
 
 
 @cache
 def conjugated(verb: _Verb, tense: str, *, negated: bool) -> str:
-    """Third person singular (the plural is the same behind a plural subject) of past, present or future."""
+    """Return the third person singular (also used with plural subjects) of past, present or future."""
     stem = attach(verb.root, "mA") if negated else verb.root if tense == "past" else verb.soft
     if tense == "past":
         return attach(stem, "DI")
@@ -129,12 +129,12 @@ def conjugated(verb: _Verb, tense: str, *, negated: bool) -> str:
 
 @cache
 def was(form: str) -> str:
-    """The past copula on a predicate: güzeldi, evdeydi, kitaptı."""
+    """Return a predicate with the past copula: güzeldi, evdeydi, kitaptı."""
     return attach(form, "(y)DI")
 
 
 # concept, word; "+" joins a compound, "/" leads the stem before vowels, "*" the plural of a compound with the
-# possessive suffix, "^" marks front vowels behind back ones
+# possessive suffix, "^" marks front vowels after back ones
 _NOUNS = """
 doctor doktor | nurse hemşire | patient hasta | dentist dişçi | teacher öğretmen | student öğrenci | pupil talebe
 professor profesör | scientist bilim+insanı*insanları | writer yazar | journalist gazeteci | secretary sekreter
@@ -167,7 +167,7 @@ field tarla | garden bahçe | forest orman | park park | lake göl | river nehir
 island ada | station istasyon | airport havaalanı*havaalanları | hotel otel | museum müze | theater tiyatro
 workshop atölye | factory fabrika | church kilise | street sokak/sokağ | castle kale | house ev | village köy
 """
-# concept, root; "+" joins a light verb, "/" leads the stem before vowels; "dat" where the object stands in it
+# concept, root; "+" joins a light verb, "/" leads the stem before vowels; "dat" if the object is in the dative
 _VERBS = """
 sleep uyu | work çalış | laugh gül | cry ağla | dance dans+et/ed | sing şarkı+söyle | wait bekle | swim yüz | arrive gel
 jump zıpla | go git/gid | travel seyahat+et/ed | return dön | run koş | eat ye/yi | drink iç | cook pişir | bake fırınla
@@ -178,12 +178,12 @@ clean temizle | wash yıka | open aç | close kapat | wear giy | lift kaldır | 
 build yap | cut kes | plant dik | feed besle | catch yakala | steal aşır | hide sakla | forget unut | heal iyileştir
 give ver | show göster | send gönder | bring getir
 """
-# verb concept, noun concept or tag of the object, root: what Turkish says in another word
+# verb concept, noun concept or tag of the object, root: verbs that depend on their object
 _VARIANTS = """
 know reading bil | know building bil | wear hat tak | wear scarf tak | paint picture yap | paint person resmet/resmed
 paint animal resmet/resmed | paint plant resmet/resmed | paint building resmet/resmed
 """
-BARE: frozenset[str] = frozenset(  # verbs whose indefinite objects stand without a case right before them
+BARE: frozenset[str] = frozenset(  # verbs with caseless indefinite objects right before them
     """eat drink cook bake buy sell read write see find lose seek need hear build cut plant catch steal give show send
     bring wear play forget hide repair open feed paint""".split()
 )
@@ -203,7 +203,7 @@ _DETERMINERS = """
 two iki | three üç | four dört | five beş | six altı | seven yedi | eight sekiz | nine dokuz | ten on
 a bir | this bu | these bu | many birçok | some birkaç | every her | no hiçbir
 """
-THE = "o"  # the article has no word; dictionaries give the demonstrative it comes from, sentences never do
+THE = "o"  # the definite article has no word; only dictionaries give the demonstrative
 _TOWNS = {
     "berlin": "Berlin", "london": "Londra", "paris": "Paris", "madrid": "Madrid", "istanbul": "İstanbul",
     "vienna": "Viyana", "rome": "Roma", "moscow": "Moskova", "beijing": "Pekin", "new_delhi": "Yeni Delhi",
@@ -296,95 +296,95 @@ class Turkish(ToyLanguage):
 
 
 def _capital(tokens: list[Token]) -> list[Token]:
-    """The capital of i is İ, which `str.upper` does not know."""
+    """Capitalize a first i to İ, unlike `str.upper`."""
     if tokens[0].form[0] == "i":
         tokens[0].form = "İ" + tokens[0].form[1:]
     return tokens
 
 
-def _clause(scene: Scene, asked: str = "") -> list[Token]:
-    """All tokens but the mark; `asked` is the role that a question word takes the place of."""
+def _clause(scene: Scene, wh_role: str = "") -> list[Token]:
+    """Return all tokens except the mark; a question word replaces the phrase of `wh_role`."""
     if scene.predicate != "be":
-        return _event(scene, asked)
+        return _event(scene, wh_role)
     if scene.place and scene.subject.determiner in _VAGUE and not scene.denied:
-        return _existence(scene, scene.place, asked)
-    root, predicate = _predicate(scene, asked)
-    return _ordered(scene, asked, root, predicate)
+        return _existence(scene, scene.place, wh_role)
+    root, predicate = _predicate(scene, wh_role)
+    return _ordered(scene, wh_role, root, predicate)
 
 
-def _ordered(scene: Scene, asked: str, root: Token, rest: list[Token]) -> list[Token]:
-    """Subject, time, rest; the time leads where it is fronted, and where the subject is asked."""
-    subject = _participant(scene.subject, "subject", "nsubj", root, "", asked)
-    time = _time(scene, root, asked)
-    first = asked != "time" and (scene.fronted or asked.startswith("subject"))
+def _ordered(scene: Scene, wh_role: str, root: Token, rest: list[Token]) -> list[Token]:
+    """Return subject, time, rest; the time is first if it is fronted, or if the subject is questioned."""
+    subject = _participant(scene.subject, "subject", "nsubj", root, "", wh_role)
+    time = _time(scene, root, wh_role)
+    first = wh_role != "time" and (scene.fronted or wh_role.startswith("subject"))
     return [*time, *subject, *rest] if first else [*subject, *time, *rest]
 
 
-def _event(scene: Scene, asked: str) -> list[Token]:
+def _event(scene: Scene, wh_role: str) -> list[Token]:
     verb = _verb(scene)
     form = conjugated(verb, scene.tense, negated=scene.denied)
     denial = NEGATION if scene.denied else ()
     root = Token(form, verb.root, "VERB", (*PREDICATE, *TENSE, *denial), "root")
     tokens: list[Token] = []
     if scene.companion:
-        tokens += _participant(scene.companion, "companion", "obl", root, "ins", asked)
+        tokens += _participant(scene.companion, "companion", "obl", root, "ins", wh_role)
     if scene.place:
         case = "dat" if scene.predicate == "arrive" else "loc"
-        tokens += _participant(scene.place, "place", "obl", root, case, asked)
-    near, far = _object(scene, verb, root, asked)
+        tokens += _participant(scene.place, "place", "obl", root, case, wh_role)
+    near, far = _object(scene, verb, root, wh_role)
     tokens += far
     if scene.recipient:
-        tokens += _participant(scene.recipient, "recipient", "iobj", root, "dat", asked)
+        tokens += _participant(scene.recipient, "recipient", "iobj", root, "dat", wh_role)
     if scene.manner:
         tokens.append(Token(MANNER_WORD[scene.manner], MANNER_WORD[scene.manner], "ADV", MANNER, "advmod", root))
     tokens += near
     if scene.goal:
-        tokens += _participant(scene.goal, "goal", "obl", root, "dat", asked)
+        tokens += _participant(scene.goal, "goal", "obl", root, "dat", wh_role)
     light = [Token(verb.before, verb.before, "NOUN", PREDICATE, "compound:lvc", root)] if verb.before else []
-    return _ordered(scene, asked, root, [*tokens, *light, root])
+    return _ordered(scene, wh_role, root, [*tokens, *light, root])
 
 
 def _verb(scene: Scene) -> _Verb:
-    """The verb; some depend on the object ("kitabı biliyor", "doktoru tanıyor")."""
+    """Return the verb; some depend on the object ("kitabı biliyor", "doktoru tanıyor")."""
     if scene.object is None:
         return VERB[scene.predicate]
     return VARIANT.get((scene.predicate, scene.object.head)) or VERB[scene.predicate]
 
 
-def _object(scene: Scene, verb: _Verb, root: Token, asked: str) -> tuple[list[Token], list[Token]]:
-    """(bare object right before the verb, object with a case further left); one of them is empty."""
+def _object(scene: Scene, verb: _Verb, root: Token, wh_role: str) -> tuple[list[Token], list[Token]]:
+    """Return (bare object right before the verb, object with a case further left); one of them is empty."""
     if scene.object is None:
         return [], []
     thing = scene.object
     if scene.negated and thing.determiner == "a":
         thing = thing._replace(determiner="no")
     case = verb.case or _object_case(scene.predicate, thing)
-    tokens = _participant(thing, "object", "obj", root, case, asked)
+    tokens = _participant(thing, "object", "obj", root, case, wh_role)
     return ([], tokens) if case else (tokens, [])
 
 
 def _object_case(predicate: str, thing: Phrase) -> str:
-    """Accusative for what is known, for persons, and for what the deed needs whole; mass nouns have none."""
+    """Return the accusative for definite objects, persons and some verbs; mass nouns have none."""
     if thing.person or thing.definite or thing.determiner == "every":
         return "acc"
     return "" if predicate in BARE or not thing.determiner else "acc"
 
 
-def _existence(scene: Scene, place: Phrase, asked: str) -> list[Token]:
-    """What is somewhere: place, time, thing, var."""
+def _existence(scene: Scene, place: Phrase, wh_role: str) -> list[Token]:
+    """Return an existential sentence: place, time, subject, var."""
     form = {"past": "vardı", "present": "var", "future": "olacak"}[scene.tense]
     lemma = "ol" if scene.tense == "future" else "var"
     root = Token(form, lemma, "VERB", (*COPULA, *TENSE), "root")
-    where = _participant(place, "place", "obl", root, "loc", asked)
-    subject = _participant(scene.subject, "subject", "nsubj", root, "", asked)
-    time = _time(scene, root, asked)
-    first = asked != "time" and (scene.fronted or asked.startswith("subject"))
+    where = _participant(place, "place", "obl", root, "loc", wh_role)
+    subject = _participant(scene.subject, "subject", "nsubj", root, "", wh_role)
+    time = _time(scene, root, wh_role)
+    first = wh_role != "time" and (scene.fronted or wh_role.startswith("subject"))
     return [*time, *where, *subject, root] if first else [*where, *time, *subject, root]
 
 
-def _predicate(scene: Scene, asked: str) -> tuple[Token, list[Token]]:
-    """Quality, category or place with its copula: nothing in the present, a suffix in the past, olacak in future."""
-    tokens = _predicate_word(scene, asked)
+def _predicate(scene: Scene, wh_role: str) -> tuple[Token, list[Token]]:
+    """Return a predicate with its copula: none in the present, a suffix in the past, olacak in the future."""
+    tokens = _predicate_word(scene, wh_role)
     root = next(token for token in tokens if token.head is None)
     if scene.tense == "future":
         form, roles = ("olmayacak", (*COPULA, *TENSE, *NEGATION)) if scene.denied else ("olacak", (*COPULA, *TENSE))
@@ -399,17 +399,17 @@ def _predicate(scene: Scene, asked: str) -> tuple[Token, list[Token]]:
     return root, tokens
 
 
-def _predicate_word(scene: Scene, asked: str) -> list[Token]:
+def _predicate_word(scene: Scene, wh_role: str) -> list[Token]:
     if scene.quality:
         form = _adjective(scene.quality, scene.subject)
         return [Token(form, form, "ADJ", QUALITY, "root")]
     if scene.category:
         return _category(scene.category)
-    return _participant(scene.place, "place", "root", None, "loc", asked) if scene.place else []
+    return _participant(scene.place, "place", "root", None, "loc", wh_role) if scene.place else []
 
 
 def _category(concept: str) -> list[Token]:
-    """A profession stands alone ("Peter doktor"), other nouns behind bir ("Peter bir hırsız")."""
+    """Return a category; professions have no bir ("Peter doktor", "Peter bir hırsız")."""
     noun = NOUN[concept]
     root = Token(noun.form, noun.form, "NOUN", CATEGORY, "root")
     tokens = [Token(noun.before, noun.before, "NOUN", CATEGORY, "compound", root), root] if noun.before else [root]
@@ -418,8 +418,8 @@ def _category(concept: str) -> list[Token]:
     return [Token("bir", "bir", "DET", CATEGORY, "det", root), *tokens]
 
 
-def _time(scene: Scene, root: Token, asked: str) -> list[Token]:
-    if asked == "time":
+def _time(scene: Scene, root: Token, wh_role: str) -> list[Token]:
+    if wh_role == "time":
         noun = Token("zaman", "zaman", "NOUN", QUESTION, "obl:tmod", root)
         return [Token("ne", "ne", "DET", QUESTION, "det", noun), noun]
     return time_tokens(TIME[scene.time], root) if scene.time else []
@@ -430,10 +430,10 @@ def _adjective(quality: str, phrase: Phrase) -> str:
     return OLD_IN_YEARS if quality == "old" and alive else ADJECTIVE[quality]
 
 
-def _participant(phrase: Phrase, role: str, deprel: str, head: Token | None, case: str, asked: str) -> list[Token]:
-    """A participant in its case, or the question word in its place."""
-    if role != asked:
-        return _phrase(phrase, role, deprel, head, case, counted=asked == role + ".count")
+def _participant(phrase: Phrase, role: str, deprel: str, head: Token | None, case: str, wh_role: str) -> list[Token]:
+    """Return a participant in its case, or its question word."""
+    if role != wh_role:
+        return _phrase(phrase, role, deprel, head, case, counted=wh_role == role + ".count")
     if role in ("place", "goal"):
         form = _WHERE[case]
         return [Token(form, "nere", "ADV", QUESTION, deprel if head is None else "advmod", head)]
@@ -444,7 +444,7 @@ def _participant(phrase: Phrase, role: str, deprel: str, head: Token | None, cas
 def _phrase(
     phrase: Phrase, role: str, deprel: str, head: Token | None, case: str, *, counted: bool = False
 ) -> list[Token]:
-    """Determiner (or "kaç"), quality, noun; bir stands behind the quality. Behind numerals nouns are singular."""
+    """Return determiner (or "kaç"), quality, noun; bir follows the quality. Nouns are singular after numerals."""
     roles = part(role)
     if phrase.named:
         return _name(phrase, role, deprel, head, case)
@@ -468,7 +468,7 @@ def _phrase(
 
 
 def _name(phrase: Phrase, role: str, deprel: str, head: Token | None, case: str) -> list[Token]:
-    """A name; its last word takes the case behind an apostrophe."""
+    """Return a name; its last word has the case after an apostrophe."""
     roles = part(role)
     tokens = person_or_town(phrase, NAME, role, deprel, head)
     last = tokens[-1]

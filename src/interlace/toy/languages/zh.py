@@ -1,7 +1,7 @@
 """Chinese: unspaced, no inflection; classifiers, 了 and 会 for tense, 不 and 没有, places between 在 and 里.
 
-A noun without a determiner is "the" one, 一 with a classifier is "a". Words of companions, places and manners stand
-before the verb. The gold words are small: classifiers, particles and localizers are words of their own.
+A noun without a determiner is "the" one, 一 with a classifier is "a". Companions, places and manners precede the
+verb. The gold words are small: classifiers, particles and localizers are words of their own.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ class _Noun(NamedTuple):
 
 
 class _Verb(NamedTuple):
-    """tail: 见 of 看见, 觉 of 睡觉, written apart when something comes between; else one word with the head."""
+    """tail: 见 of 看见, 觉 of 睡觉, separated from the head by inserted words, else one word with it."""
 
     head: str
     tail: str
-    result: bool  # the tail says what comes of it, so 不 goes between: 看不见
+    result: bool  # the tail is a result, so 不 is inserted: 看不见
     state: bool  # takes neither 了 nor 没有: 爱, 需要
 
 
@@ -118,12 +118,12 @@ play 演奏 | hear 听+见 | build 造 | cut 切 | cut_tree 砍 | cut_stem 剪 |
 hide 藏
 forget 忘记 | heal 医治 | give 给 | show 展示 | send 寄 | bring 带来
 """
-# what a verb becomes with some objects
+# verbs that depend on their object
 _SPECIAL = """
 eat soup eat_soup | wear hat wear_head | wear scarf wear_head | cut tree cut_tree | cut flower cut_stem
 cut rope cut_stem
 """
-# "是": said with 是 .. 的, all others with 很; "的": one syllable, yet with 的 before a noun
+# "是": predicate with 是 .. 的, all others with 很; "的": one syllable, yet with 的 before a noun
 _ADJECTIVES = """
 old 旧 | aged 老 | young 年轻 | new 新 | big 大 | small 小 | long 长 | short 短 | heavy 重 的 | expensive 昂贵
 cheap 便宜
@@ -163,8 +163,8 @@ _TIMES = {
     "last_friday": "上/=/DET/w 周五/=/NOUN/u", "next_friday": "下/=/DET/w 周五/=/NOUN/u",
     "every_day": "每/=/DET/w 天/=/NOUN/u", "every_morning": "每天/=/NOUN/w 早上/=/NOUN/u",
 }  # fmt: skip
-LOCALIZERS = {"street": "上", "beach": "上", "island": "上", "harbor": ""}  # behind a place where one is; others 里
-BESIDE = {"lake": "边", "river": "边", "street": "上"}  # behind a place where one goes; others nothing
+LOCALIZERS = {"street": "上", "beach": "上", "island": "上", "harbor": ""}  # after locations; others 里
+DIRECTION_LOCALIZERS = {"lake": "边", "river": "边", "street": "上"}  # after directions; others nothing
 
 
 def _verb(form: str, state: str = "") -> _Verb:
@@ -228,29 +228,29 @@ def _unspaced(tokens: list[Token], mark: str) -> ToySentence:
     return finish(tokens, mark)
 
 
-def _clause(scene: Scene, asked: str) -> list[Token]:
-    """A statement, or with `asked` a question: the same order, the question word in the place of what is asked."""
-    root, predicate = _state(scene, asked) if scene.predicate == "be" else _event(scene, asked)
-    subject = _participant(scene.subject, "subject", "nsubj", root, asked)
-    if scene.subject.determiner == "every" and asked != "subject":
+def _clause(scene: Scene, wh_role: str) -> list[Token]:
+    """Return a statement, or with `wh_role` a question with the question word in place (no movement)."""
+    root, predicate = _state(scene, wh_role) if scene.predicate == "be" else _event(scene, wh_role)
+    subject = _participant(scene.subject, "subject", "nsubj", root, wh_role)
+    if scene.subject.determiner == "every" and wh_role != "subject":
         predicate.insert(0, _word("都", "ADV", (), "advmod", root))
-    if asked == "time":
+    if wh_role == "time":
         when = _word("时候", "NOUN", QUESTION, "obl:tmod", root)
         return [*subject, _word("什么", "DET", QUESTION, "det", when), when, *predicate]
     time = _time(scene.time, root) if scene.time else []
-    if scene.fronted and not asked:  # the comma keeps 上周, 五 (last week, five) from 上周五 (last Friday)
+    if scene.fronted and not wh_role:  # the comma keeps 上周, 五 (last week, five) from 上周五 (last Friday)
         return [*time, _word("\uff0c", "PUNCT", (), "punct", root), *subject, *predicate]
     return [*subject, *time, *predicate]
 
 
-def _state(scene: Scene, asked: str) -> tuple[Token, list[Token]]:
-    """The root and predicate of "be": 很 and a quality, 是 and a category or a quality with 的, 在 and a place."""
+def _state(scene: Scene, wh_role: str) -> tuple[Token, list[Token]]:
+    """Return root and predicate of "be": 很 and a quality, 是 and a category or a quality with 的, 在 and a place."""
     if scene.quality:
         root, tokens = _quality(scene)
     elif scene.category:
         root = _word(NOUN[scene.category].form, "NOUN", CATEGORY, "root")
         tokens = [_word("是", "AUX", COPULA, "cop", root), root]
-    elif asked == "place" or scene.place is None:
+    elif wh_role == "place" or scene.place is None:
         root = _word("在", "VERB", COPULA, "root")
         tokens = [root, _word("哪里", "PRON", QUESTION, "obj", root)]
     else:
@@ -267,8 +267,8 @@ def _quality(scene: Scene) -> tuple[Token, list[Token]]:
     return root, [root] if scene.negated else [_word("很", "ADV", (), "advmod", root), root]
 
 
-def _event(scene: Scene, asked: str) -> tuple[Token, list[Token]]:
-    verb = _lexeme(scene, asked)
+def _event(scene: Scene, wh_role: str) -> tuple[Token, list[Token]]:
+    verb = _lexeme(scene, wh_role)
     parted = scene.negated and scene.tense == "present" and verb.result  # 看不见 does the denying
     passed = _aspect(scene, verb) == "过"
     split = bool(verb.tail) and (parted or (passed and not verb.result))
@@ -276,20 +276,20 @@ def _event(scene: Scene, asked: str) -> tuple[Token, list[Token]]:
     helpers = [] if parted else _helpers(scene, root, "不" if verb.state or scene.tense != "past" else "没有")
     inside = [_word("不", "ADV", NEGATION, "advmod", root)] if parted else _particle(scene, verb, root)
     tail = [_word(verb.tail, "VERB" if verb.result else "NOUN", PREDICATE, "compound", root)] if split else []
-    return root, [*helpers, *_before(scene, root, asked), root, *inside, *tail, *_behind(scene, root, asked)]
+    return root, [*helpers, *_before(scene, root, wh_role), root, *inside, *tail, *_behind(scene, root, wh_role)]
 
 
-def _lexeme(scene: Scene, asked: str) -> _Verb:
+def _lexeme(scene: Scene, wh_role: str) -> _Verb:
     thing = scene.object
     if thing and scene.predicate == "visit" and thing.person:
         return VERB["visit_person"]
-    if thing is None or asked == "object":
+    if thing is None or wh_role == "object":
         return VERB[scene.predicate]
     return VERB[SPECIAL.get((scene.predicate, thing.head), scene.predicate)]
 
 
 def _aspect(scene: Scene, verb: _Verb) -> str:
-    """了 for what happened; nobody 没有 .. has ever done it: 过. States and denials have neither."""
+    """Return 了 for past events, 过 with a subject with "no" (没有 .. 过); states and negation have neither."""
     if scene.tense != "past" or verb.state or scene.negated:
         return ""
     return "过" if scene.denied else "了"
@@ -311,43 +311,47 @@ def _helpers(scene: Scene, root: Token, denial: str) -> list[Token]:
     return tokens
 
 
-def _before(scene: Scene, root: Token, asked: str) -> list[Token]:
-    """What stands between negation and verb."""
+def _before(scene: Scene, root: Token, wh_role: str) -> list[Token]:
+    """Return everything between negation and verb."""
     tokens: list[Token] = []
     if scene.companion:
-        tokens += _participant(scene.companion, "companion", "obl", root, asked, "和")
-        roles = QUESTION if asked == "companion" else part("companion").relation
+        tokens += _participant(scene.companion, "companion", "obl", root, wh_role, "和")
+        roles = QUESTION if wh_role == "companion" else part("companion").relation
         tokens.append(_word("一起", "ADV", roles, "advmod", root))
     if scene.place and scene.predicate != "arrive":
-        tokens += _participant(scene.place, "place", "obl", root, asked, "在", _inside(scene.place))
+        tokens += _participant(scene.place, "place", "obl", root, wh_role, "在", _inside(scene.place))
     if scene.manner:
         manner = _word(MANNER_WORD[scene.manner], "ADV", MANNER, "advmod", root)
         tokens += [manner, _word("地", "PART", MANNER, "mark:adv", manner)]
     if scene.recipient and scene.predicate != "give":
-        tokens += _participant(scene.recipient, "recipient", "obl", root, asked, "给")
+        tokens += _participant(scene.recipient, "recipient", "obl", root, wh_role, "给")
     if scene.goal and scene.predicate == "travel":
-        tokens += _participant(scene.goal, "goal", "obl", root, asked, "到", BESIDE.get(scene.goal.head, ""))
+        tokens += _participant(
+            scene.goal, "goal", "obl", root, wh_role, "到", DIRECTION_LOCALIZERS.get(scene.goal.head, "")
+        )
     if scene.object and scene.predicate == "call":
-        tokens += _participant(_denied(scene.object, scene), "object", "obl", root, asked, "给")
+        tokens += _participant(_denied(scene.object, scene), "object", "obl", root, wh_role, "给")
     return tokens
 
 
-def _behind(scene: Scene, root: Token, asked: str) -> list[Token]:
-    """What stands behind the verb: the object, the recipient of 给, where one goes."""
+def _behind(scene: Scene, root: Token, wh_role: str) -> list[Token]:
+    """Return everything after the verb: the object, the recipient of 给, the direction."""
     tokens: list[Token] = []
     if scene.recipient and scene.predicate == "give":
-        tokens += _participant(scene.recipient, "recipient", "iobj", root, asked)
+        tokens += _participant(scene.recipient, "recipient", "iobj", root, wh_role)
     if scene.object and scene.predicate != "call":
-        tokens += _participant(_denied(scene.object, scene), "object", "obj", root, asked)
+        tokens += _participant(_denied(scene.object, scene), "object", "obj", root, wh_role)
     if scene.goal and scene.predicate != "travel":
-        tokens += _participant(scene.goal, "goal", "obj", root, asked, after=BESIDE.get(scene.goal.head, ""))
+        tokens += _participant(
+            scene.goal, "goal", "obj", root, wh_role, after=DIRECTION_LOCALIZERS.get(scene.goal.head, "")
+        )
     if scene.place and scene.predicate == "arrive":
-        tokens += _participant(scene.place, "place", "obj", root, asked)
+        tokens += _participant(scene.place, "place", "obj", root, wh_role)
     return tokens
 
 
 def _denied(thing: Phrase, scene: Scene) -> Phrase:
-    """Not .. any: 任何 for "a" under a negation; the determiner "any" is Chinese only."""
+    """Replace "a" under negation by 任何 ("any", a determiner of Chinese only)."""
     return thing._replace(determiner="any") if scene.negated and thing.determiner == "a" else thing
 
 
@@ -356,11 +360,11 @@ def _inside(place: Phrase) -> str:
 
 
 def _participant(
-    phrase: Phrase, role: str, deprel: str, head: Token, asked: str, before: str = "", after: str = ""
+    phrase: Phrase, role: str, deprel: str, head: Token, wh_role: str, before: str = "", after: str = ""
 ) -> list[Token]:
-    """A phrase between its adposition and its localizer, or the question word that stands for it."""
-    if asked != role:
-        return _phrase(phrase, role, deprel, head, before, after, counted=asked == role + ".count")
+    """Return a phrase with its adposition and localizer, or its question word."""
+    if wh_role != role:
+        return _phrase(phrase, role, deprel, head, before, after, counted=wh_role == role + ".count")
     form = "谁" if phrase.person else "哪里" if role in ("place", "goal") else "什么"
     word = _word(form, "PRON", QUESTION, deprel, head)
     return [_word(before, "ADP", QUESTION, "case", word), word] if before else [word]
@@ -390,7 +394,7 @@ def _phrase(
 
 
 def _name(phrase: Phrase, role: str, deprel: str, head: Token) -> list[Token]:
-    """A name; 安娜·韦伯 is three words, the dot inside the name."""
+    """Return a name; 安娜·韦伯 is three words, with the dot inside the name."""
     roles = part(role)
     kind = "LOC" if phrase.head in TOWNS else "PER"
     tokens = proper(NAME[phrase.head], roles.head, kind, deprel)
@@ -412,13 +416,13 @@ def _determiner(phrase: Phrase, roles: Roles, noun: Token) -> list[Token]:
 
 
 def _measured(word: str, upos: str, roles: Roles, noun: Token, phrase: Phrase) -> list[Token]:
-    """A numeral or demonstrative with the noun's classifier, which hangs on it."""
+    """Return a numeral or demonstrative with the noun's classifier as its dependent."""
     first = _word(word, upos, roles, "nummod" if upos == "NUM" else "det", noun)
     return [first, _word(NOUN[phrase.head].classifier, "NOUN", roles, "clf", first)]
 
 
 def _attribute(phrase: Phrase, roles: Roles, noun: Token) -> list[Token]:
-    """A quality before its noun. 的 also keeps 小 off 小提琴: not two of the same in a row."""
+    """Return a quality before its noun. 的 also separates 小 from 小提琴."""
     adjective = _adjective(phrase.quality, phrase)
     token = _word(adjective.form, "ADJ", roles, "amod", noun)
     if adjective.linked or noun.form.startswith(adjective.form):
@@ -427,7 +431,7 @@ def _attribute(phrase: Phrase, roles: Roles, noun: Token) -> list[Token]:
 
 
 def _adjective(quality: str, of: Phrase) -> _Adjective:
-    """What lives is 老, not 旧, when it is old."""
+    """Return the adjective; living beings are 老 when old, not 旧."""
     living = of.person or bool(NOUNS[of.head].tags & {"person", "animal"})
     return ADJECTIVE["aged" if quality == "old" and living else quality]
 
