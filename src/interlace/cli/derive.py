@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from interlace.cli import Code, Json, load_plugins, notes, output
-from interlace.cli._options import parse_changes
+from interlace.cli.common.options import parse_changes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
