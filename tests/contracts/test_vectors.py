@@ -8,10 +8,10 @@ import pytest
 from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError, SettingsError
 from interlace.embeddings import EMBEDDING_METHODS, EmbeddingSources, WordVectors
-from interlace.embeddings.concat import Mixed
+from interlace.embeddings.concat import Interleaved
 
-SKIPGRAM = {"width": 8, "least": 1, "epochs": 2, "buckets": 100}
-MAPPING = {"normalise": [], "neighbours": 2, "rounds": 2}
+SKIPGRAM = {"width": 8, "min_count": 1, "epochs": 2, "buckets": 100}
+MAPPING = {"normalization": [], "neighbors": 2, "refinements": 2}
 SETTINGS = {
     "concat": {"skipgram": SKIPGRAM},
     "procrustes": {"skipgram": SKIPGRAM, "mapping": MAPPING},
@@ -19,8 +19,8 @@ SETTINGS = {
     "muse": {
         "skipgram": SKIPGRAM,
         "mapping": MAPPING,
-        "adversary": {"hidden": 8, "epochs": 2, "updates": 5, "batch": 4, "turns": 1},
-        "chances": 1,
+        "adversary": {"hidden": 8, "epochs": 2, "updates": 5, "batch": 4, "discriminator_steps": 1},
+        "random_starts": 1,
     },
 }
 SENTENCES = {
@@ -74,7 +74,7 @@ def test_equal_seeds_give_equal_vectors_and_others_do_not(method):
 
 def test_one_text_of_all_is_enough_for_those_that_learn_jointly_and_for_no_other(method):
     """Then a word of two languages has one vector: the same that both have where the languages are told apart."""
-    joined = EmbeddingSources(texts={"all": Mixed(SENTENCES)})
+    joined = EmbeddingSources(texts={"all": Interleaved(SENTENCES)})
     if not method.joint:
         with pytest.raises(SettingsError, match=r"mapping\.pivot = 'en', but there are no vectors or text of it"):
             method.fit(joined)
@@ -92,8 +92,8 @@ def test_it_tells_how_far_it_is(method):
 
 
 def test_a_text_without_frequent_words_is_refused(name):
-    changed = SETTINGS[name] | {"skipgram": SKIPGRAM | {"least": 10_000}}
-    with pytest.raises(DataError, match=r"lower 'skipgram\.least'"):
+    changed = SETTINGS[name] | {"skipgram": SKIPGRAM | {"min_count": 10_000}}
+    with pytest.raises(DataError, match=r"lower 'skipgram\.min_count'"):
         EMBEDDING_METHODS.build({"name": name, **changed}).fit(TEXT)
 
 
@@ -115,8 +115,8 @@ def test_distances_within_a_language_stay_and_the_pivot_does_not_move(method):
         )
         for (language, lines), n in zip(SENTENCES.items(), (7, 8), strict=True)
     }
-    given = {language: own.moved(own.vectors[: len(own)]) for language, own in given.items()}
-    found = method.fit(EmbeddingSources(given=given, dictionaries=TEXT.dictionaries)).vectors
+    given = {language: own.with_vectors(own.vectors[: len(own)]) for language, own in given.items()}
+    found = method.fit(EmbeddingSources(vectors=given, dictionaries=TEXT.dictionaries)).vectors
     np.testing.assert_array_equal(found["en"].vectors, given["en"].vectors)
     before, after = (vectors["de"].vectors for vectors in (given, found))
     np.testing.assert_allclose(after @ after.T, before @ before.T, atol=1e-4)
@@ -129,4 +129,4 @@ def test_vectors_of_two_widths_are_refused(method):
         "de": WordVectors("de", ["Anna", "katze"], np.ones((2, 4), np.float32)),
     }
     with pytest.raises(DataError, match="'de' are 4 wide, those of 'en' 3"):
-        method.fit(EmbeddingSources(given=given, dictionaries=TEXT.dictionaries))
+        method.fit(EmbeddingSources(vectors=given, dictionaries=TEXT.dictionaries))

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlace.core import neighbors as neighbours
-from interlace.core.neighbors import MarginScorer, mean_neighbor_similarity, mutual, nearest, ranks, unit
+from interlace.core.neighbors import MarginScorer, mean_neighbor_similarity, mutual_nearest, nearest, ranks, unit
 from interlace.core.ragged import Ragged
 
 COSINES = torch.tensor([[0.9, 0.1], [0.8, 0.7]])
@@ -125,7 +125,7 @@ def test_a_wrong_candidate_as_near_goes_first():
 
 def test_a_barred_candidate_is_no_rival():
     candidates = at(0, 10, 20)
-    assert ranks(at(0, 0), candidates, rows([1], [1]), barred=rows([0], [])).tolist() == [1, 2]
+    assert ranks(at(0, 0), candidates, rows([1], [1]), excluded=rows([0], [])).tolist() == [1, 2]
 
 
 def test_nothing_is_like_zeros():
@@ -145,7 +145,7 @@ def test_rounding_parts_no_equals():
 
 
 def test_mutual_neighbours_by_hand():
-    one, other = mutual(at(0, 5, 90), at(1, 92), 1)
+    one, other = mutual_nearest(at(0, 5, 90), at(1, 92), 1)
     assert list(zip(one.tolist(), other.tolist(), strict=True)) == [(0, 0), (2, 1)]
 
 

@@ -7,12 +7,12 @@ import pytest
 
 from interlace.core.neighbors import nearest, unit
 from interlace.embeddings import EmbeddingSources, WordVectors
-from interlace.embeddings._mapping import Mapping, Sides
+from interlace.embeddings.common.mapping import MappedPair, Mapping
 from interlace.embeddings.muse import Muse
 
 WIDTH, COUNT = 32, 500
-GAME = {"hidden": 64, "epochs": 4, "updates": 500, "turns": 2, "learning_rate": 0.4}
-AS_THEY_ARE = Mapping(normalise=[])
+GAME = {"hidden": 64, "epochs": 4, "updates": 500, "discriminator_steps": 2, "learning_rate": 0.4}
+AS_THEY_ARE = Mapping(normalization=[])
 
 
 @pytest.fixture(scope="module")
@@ -41,12 +41,12 @@ def right(moved, english):
 
 
 def test_refinement_alone_finds_no_such_rotation(pair):
-    found, _ = Sides(pair["xx"], pair["en"], AS_THEY_ARE).refined(np.eye(WIDTH, dtype=np.float32))
+    found, _ = MappedPair(pair["xx"], pair["en"], AS_THEY_ARE).refine(np.eye(WIDTH, dtype=np.float32))
     assert right(pair["xx"].vectors @ found, pair["en"]) < 0.02
 
 
 def test_the_adversary_finds_a_rotation_drawn_at_random(pair):
-    learnt = Muse(adversary=GAME, chances=1, mapping=AS_THEY_ARE).fit(EmbeddingSources(given=pair))
+    learnt = Muse(adversary=GAME, random_starts=1, mapping=AS_THEY_ARE).fit(EmbeddingSources(vectors=pair))
     assert right(learnt.vectors["xx"].vectors, learnt.vectors["en"]) > 0.9
     told = learnt.about["mappings"]["xx"]
     assert told["criterion"][0] > told["chance"] + 0.01  # before any refinement

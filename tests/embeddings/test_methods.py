@@ -10,12 +10,11 @@ from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError, MissingDependencyError, SettingsError
 from interlace.core.neighbors import nearest, unit
 from interlace.embeddings import EmbeddingSources, WordVectors
-from interlace.embeddings._adversary import Adversary
-from interlace.embeddings._mapping import Mapping, Sides, procrustes
-from interlace.embeddings._skipgram import SkipGram
-from interlace.embeddings.concat import Concat, Mixed
+from interlace.embeddings.common.mapping import MappedPair, Mapping, procrustes
+from interlace.embeddings.common.skipgram import SkipGram
+from interlace.embeddings.concat import Concat, Interleaved
 from interlace.embeddings.identical import Identical
-from interlace.embeddings.muse import Muse, _judged
+from interlace.embeddings.muse import Adversary, Muse, _converged
 from interlace.embeddings.procrustes import Procrustes
 
 WIDTH, COUNT = 4, 400
@@ -67,10 +66,10 @@ def test_procrustes_finds_the_rotation_through_noise():
 
 def test_refinement_mends_a_bad_start_and_keeps_the_best_by_the_criterion():
     pair = languages()
-    sides = Sides(pair["xx"], pair["en"], Mapping(normalise=[]))
+    sides = MappedPair(pair["xx"], pair["en"], Mapping(normalization=[]))
     right = rotation(0).T
     bent = procrustes(np.eye(WIDTH, dtype=np.float32), right + np.random.default_rng(1).normal(0, 0.2, right.shape))
-    refined, history = sides.refined(bent)
+    refined, history = sides.refine(bent)
     np.testing.assert_allclose(refined, right, atol=1e-3)
     assert sides.criterion(refined) == pytest.approx(max(history))
     assert history[0] < 0.998 < max(history)
@@ -86,8 +85,10 @@ def test_rounds_on_drawn_pairs_get_away_from_a_start_that_refinement_alone_does_
     paired = np.where(np.arange(count) % 20 == 0, np.arange(count), rng.permutation(count))
     right = {}
     for drawn in (1.0, 0.1):
-        sides = Sides(other, english, Mapping(normalise=[], drawn=drawn, patience=5, rounds=10))
-        found, history = sides.refined(sides.solved(np.arange(count), paired))
+        sides = MappedPair(
+            other, english, Mapping(normalization=[], sampled_fraction=drawn, patience=5, refinements=10)
+        )
+        found, history = sides.refine(sides.solve(np.arange(count), paired))
         assert sides.criterion(found) == pytest.approx(max(history))
         places, _ = nearest(unit(other.vectors @ found), english.vectors)
         right[drawn] = float((places == np.arange(count)).mean())
@@ -97,10 +98,12 @@ def test_rounds_on_drawn_pairs_get_away_from_a_start_that_refinement_alone_does_
 
 def test_normalising_is_done_in_turn():
     vectors = np.array([[3.0, 0.0], [0.0, 4.0]], np.float32)
-    np.testing.assert_allclose(Mapping(normalise=["unit"]).normalised(vectors), [[1, 0], [0, 1]])
-    np.testing.assert_allclose(Mapping(normalise=["centre"]).normalised(vectors), [[1.5, -2], [-1.5, 2]])
-    np.testing.assert_allclose(Mapping(normalise=["unit", "centre"]).normalised(vectors), [[0.5, -0.5], [-0.5, 0.5]])
-    assert Mapping(normalise=[]).normalised(vectors) is vectors
+    np.testing.assert_allclose(Mapping(normalization=["unit"]).normalized(vectors), [[1, 0], [0, 1]])
+    np.testing.assert_allclose(Mapping(normalization=["center"]).normalized(vectors), [[1.5, -2], [-1.5, 2]])
+    np.testing.assert_allclose(
+        Mapping(normalization=["unit", "center"]).normalized(vectors), [[0.5, -0.5], [-0.5, 0.5]]
+    )
+    assert Mapping(normalization=[]).normalized(vectors) is vectors
 
 
 # ---- methods on vectors that are given ----
@@ -110,56 +113,62 @@ def test_a_dictionary_of_a_few_words_is_enough_in_either_direction():
     entries = [(f"x{number}", f"w{number}", 1.0) for number in range(12)]
     for source, lexicon in (("xx", Lexicon.of(entries)), ("en", Lexicon.of(entries).reversed())):
         pair = (source, "en" if source == "xx" else "xx")
-        learnt = Procrustes(mapping=Mapping(normalise=[])).fit(EmbeddingSources({}, languages(), {pair: lexicon}))
+        learnt = Procrustes(mapping=Mapping(normalization=[])).fit(EmbeddingSources({}, languages(), {pair: lexicon}))
         assert found_again(learnt.vectors) == 1
         assert learnt.about["mappings"]["xx"]["entries"] == 12
 
 
 def test_words_written_alike_are_enough():
-    learnt = Identical(mapping=Mapping(normalise=[])).fit(EmbeddingSources(given=languages(same=12)))
+    learnt = Identical(mapping=Mapping(normalization=[])).fit(EmbeddingSources(vectors=languages(same=12)))
     assert found_again(learnt.vectors) == 1
     with pytest.raises(DataError, match="write no word alike; procrustes takes a dictionary"):
-        Identical().fit(EmbeddingSources(given=languages()))
+        Identical().fit(EmbeddingSources(vectors=languages()))
 
 
-GAME = {"hidden": 32, "epochs": 3, "updates": 150, "turns": 1}
+GAME = {"hidden": 32, "epochs": 3, "updates": 150, "discriminator_steps": 1}
 
 
 def test_the_adversary_needs_nothing():
-    learnt = Muse(adversary=GAME, chances=2, mapping=Mapping(normalise=[])).fit(EmbeddingSources(given=languages()))
+    learnt = Muse(adversary=GAME, random_starts=2, mapping=Mapping(normalization=[])).fit(
+        EmbeddingSources(vectors=languages())
+    )
     assert found_again(learnt.vectors) > 0.95
     told = learnt.about["mappings"]["xx"]
     assert told["converged"] is True
     assert told["agreement"] > 0.95
-    assert [len(history) for history in told["games"]] == [3, 3]
+    assert [len(history) for history in told["runs"]] == [3, 3]
 
 
 def test_no_rotation_is_refined_twice(monkeypatch):
     """Two games, each refined to be judged, and two by chance."""
-    refined, begun = Sides.refined, []
-    monkeypatch.setattr(Sides, "refined", lambda sides, rotation: begun.append(rotation) or refined(sides, rotation))
-    learnt = Muse(adversary=GAME | {"epochs": 1}, chances=2, mapping=Mapping(normalise=[])).fit(
-        EmbeddingSources(given=languages())
+    refined, begun = MappedPair.refined, []
+    monkeypatch.setattr(
+        MappedPair, "refined", lambda sides, rotation: begun.append(rotation) or refined(sides, rotation)
+    )
+    learnt = Muse(adversary=GAME | {"epochs": 1}, random_starts=2, mapping=Mapping(normalization=[])).fit(
+        EmbeddingSources(vectors=languages())
     )
     assert len({rotation.tobytes() for rotation in begun}) == len(begun) == 4
-    assert len(learnt.about["mappings"]["xx"]["criterion"]) == 1 + Mapping().rounds
+    assert len(learnt.about["mappings"]["xx"]["criterion"]) == 1 + Mapping().refinements
 
 
 def test_languages_with_nothing_in_common_are_told_apart(caplog):
     pair = languages()
     noise = np.random.default_rng(3).normal(size=(COUNT, WIDTH)).astype(np.float32)
-    pair["xx"] = pair["xx"].moved(noise)
+    pair["xx"] = pair["xx"].with_vectors(noise)
     with caplog.at_level("WARNING", "interlace"):
-        learnt = Muse(adversary=GAME | {"epochs": 1, "updates": 20}, chances=4).fit(EmbeddingSources(given=pair))
+        learnt = Muse(adversary=GAME | {"epochs": 1, "updates": 20}, random_starts=4).fit(
+            EmbeddingSources(vectors=pair)
+        )
     assert not learnt.about["mappings"]["xx"]["converged"]
     assert "xx onto en" in caplog.text
 
 
 def test_both_readings_of_label_smoothing():
-    assert Adversary().wrong == pytest.approx(0.1)
-    assert Adversary(smoothed="flipped").wrong == pytest.approx(0.2)
+    assert Adversary().wrong_label == pytest.approx(0.1)
+    assert Adversary(smoothing_kind="flipped").wrong_label == pytest.approx(0.2)
     with pytest.raises(SettingsError, match="makes both labels alike"):
-        Adversary(smoothing=0.6, smoothed="flipped")
+        Adversary(smoothing=0.6, smoothing_kind="flipped")
 
 
 @pytest.mark.parametrize(
@@ -167,7 +176,7 @@ def test_both_readings_of_label_smoothing():
 )
 def test_a_way_is_found_when_games_agree_on_more_than_chance(reached, agreement, expected):
     pair = languages()
-    assert _judged(Sides(pair["xx"], pair["en"], Mapping()), reached, 0.5, agreement) is expected
+    assert _converged(MappedPair(pair["xx"], pair["en"], Mapping()), reached, 0.5, agreement) is expected
 
 
 @pytest.mark.parametrize(
@@ -180,12 +189,12 @@ def test_a_way_is_found_when_games_agree_on_more_than_chance(reached, agreement,
 )
 def test_a_dictionary_that_is_of_no_use_is_an_error(lexicon, message):
     with pytest.raises(DataError, match=message):
-        Procrustes().fit(EmbeddingSources(given=languages(), dictionaries=lexicon))
+        Procrustes().fit(EmbeddingSources(vectors=languages(), dictionaries=lexicon))
 
 
 # ---- methods that learn from text ----
 
-SMALL = SkipGram(width=8, least=1, epochs=3, buckets=100)
+SMALL = SkipGram(width=8, min_count=1, epochs=3, buckets=100)
 
 
 def test_concat_gives_a_word_of_both_languages_one_vector():
@@ -197,11 +206,11 @@ def test_concat_gives_a_word_of_both_languages_one_vector():
 
 def test_concat_takes_no_vectors_that_exist():
     with pytest.raises(DataError, match="not from vectors that exist already"):
-        Concat().fit(EmbeddingSources(given=languages()))
+        Concat().fit(EmbeddingSources(vectors=languages()))
 
 
 def test_lines_of_all_languages_are_spread_evenly():
-    mixed = Mixed({"en": [["e"]] * 6, "de": [["d"]] * 2})
+    mixed = Interleaved({"en": [["e"]] * 6, "de": [["d"]] * 2})
     order = "".join(line[0] for line in mixed)
     assert order.count("d") == 2
     assert "d" in order[:4]
@@ -212,7 +221,7 @@ def test_words_that_stand_together_become_alike():
     rng = np.random.default_rng(0)
     topics = [["apple", "pear", "plum", "fig"], ["car", "bus", "train", "ship"]]
     lines = [list(rng.permutation(topics[number % 2])) for number in range(600)]
-    gram = SkipGram(width=16, epochs=6, buckets=50, longest=0, subsample=0.0)
+    gram = SkipGram(width=16, epochs=6, buckets=50, max_ngram=0, subsample=0.0)
     found = gram.train("xx", lines).of("xx", gram.words_of(lines))
     apple, pear, car = unit(found.vectors[found.find(["apple", "pear", "car"])])
     assert apple @ pear > apple @ car + 0.2
@@ -220,9 +229,9 @@ def test_words_that_stand_together_become_alike():
 
 def test_words_are_counted_and_cut_off():
     lines = [["a", "b", "b"], ["c", "b", "a"]]
-    assert SkipGram(least=1).words_of(lines) == ["b", "a", "c"]
-    assert SkipGram(least=2).words_of(lines) == ["b", "a"]
-    assert SkipGram(least=1, most=2).words_of(lines) == ["b", "a"]
+    assert SkipGram(min_count=1).words_of(lines) == ["b", "a", "c"]
+    assert SkipGram(min_count=2).words_of(lines) == ["b", "a"]
+    assert SkipGram(min_count=1, max_words=2).words_of(lines) == ["b", "a"]
 
 
 def test_without_gensim_the_command_to_get_it_is_told(monkeypatch):

@@ -72,7 +72,7 @@ def test_as_many_words_as_vectors_each_once():
 def test_the_text_format_comes_back_the_same(vectors, tmp_path, name):
     vectors.write(tmp_path / name)
     same(WordVectors.read(tmp_path / name, "de"), vectors)
-    same(WordVectors.read(tmp_path / name, "de", most=2), vectors.top(2))
+    same(WordVectors.read(tmp_path / name, "de", max_words=2), vectors.top(2))
 
 
 def test_the_text_format_by_hand(vectors, tmp_path):

@@ -30,7 +30,7 @@ RECIPE = {
     "normalise": {"lower_case": True},
     "filters": {"length": {"max_words": 4}},
     "vocab": {"size": 300, "kind": "bpe"},
-    "embeddings": {"name": "concat", "units": "subwords", "skipgram": {"width": 8, "least": 1, "buckets": 10}},
+    "embeddings": {"name": "concat", "units": "subwords", "skipgram": {"width": 8, "min_count": 1, "buckets": 10}},
 }
 MODEL = {
     "name": "begun",

@@ -25,13 +25,13 @@ SMALL = {
     **{f"toy.{kind}": "20" for kind in ("pairs", "labelled", "nli", "dev", "test")},
     "toy.questions": "5",
     "embeddings.skipgram.width": "8",
-    "embeddings.skipgram.least": "2",
+    "embeddings.skipgram.min_count": "2",
     "embeddings.skipgram.epochs": "1",
     "embeddings.skipgram.buckets": "100",
 }
 QUICK = {
     "tiny/muse": {f"embeddings.adversary.{key}": "2" for key in ("hidden", "epochs", "updates")}
-    | {"embeddings.chances": "1"}
+    | {"embeddings.random_starts": "1"}
 }
 
 
@@ -99,7 +99,7 @@ RECIPE = {
     "normalise": {"lower_case": True},
     "filters": {"length": {"max_words": 4}},
     "word_tokenizer": "unicode",
-    "embeddings": {"name": "concat", "skipgram": {"width": 4, "least": 1, "buckets": 10}},
+    "embeddings": {"name": "concat", "skipgram": {"width": 4, "min_count": 1, "buckets": 10}},
 }
 
 
@@ -128,7 +128,7 @@ def test_vectors_that_exist_take_the_place_of_text(data):
     WordVectors("de", ["Katze", "Hund", "Haus"], english.vectors[:, ::-1]).write(data / "x.de.vec")
     (data / "de-en.txt").write_text("Katze cat\nHund dog\n")
     section = {"name": "procrustes", "vectors": "x.{language}.vec", "dictionary": "{source}-{target}.txt"}
-    section |= {"mapping": {"normalise": [], "rounds": 0}}
+    section |= {"mapping": {"normalization": [], "refinements": 0}}
     recipe = Recipe.read(
         {"name": "given", "data_root": str(data), "embeddings": section, "evaluate": {"targets": ["de"]}}
     )
@@ -145,7 +145,7 @@ def test_half_a_dictionary_is_learnt_from_and_the_other_half_scored(data):
     (data / "de-en.txt").write_text("".join(f"{word.upper()}\t{word}\n" for word in words))
     (data / "en-de.txt").write_text("".join(f"{word}\t{word.upper()}\n" for word in words))
     section = {"name": "procrustes", "vectors": "x.{language}.vec", "dictionary": "{source}-{target}.txt"}
-    section |= {"dictionary_share": 0.5, "mapping": {"rounds": 0}}
+    section |= {"dictionary_share": 0.5, "mapping": {"refinements": 0}}
     tasks = {"word_translation": {"files": "{source}-{target}.txt"}}
     scored = {"targets": ["de"], "tasks": tasks}
     recipe = Recipe.read({"name": "half", "data_root": str(data), "embeddings": section, "evaluate": scored})
@@ -162,7 +162,7 @@ def test_no_more_of_given_vectors_is_read_than_is_used(data):
         (data / f"x.{language}.vec").write_text("3 2\na 1 0\nb 0 1\nbroken\n")
     (data / "en-de.txt").write_text("a a\nb b\n")
     section = {"name": "procrustes", "vectors": "x.{language}.vec", "dictionary": "{source}-{target}.txt"}
-    section |= {"skipgram": {"most": 2}, "mapping": {"rounds": 0, "normalise": []}}
+    section |= {"skipgram": {"max_words": 2}, "mapping": {"refinements": 0, "normalization": []}}
     recipe = Recipe.read(
         {"name": "top", "data_root": str(data), "embeddings": section, "evaluate": {"targets": ["de"]}}
     )
@@ -236,6 +236,6 @@ def test_settings_that_the_papers_name():
     rules = muse.adversary
     assert (rules.hidden, rules.batch, rules.dropout, rules.smoothing, rules.learning_rate) == (2048, 32, 0.1, 0.2, 0.1)
     assert (rules.decay, rules.shrink, rules.turns, rules.epochs, rules.updates) == (0.95, 0.5, 5, 5, 31_250)
-    assert (rules.wrong, rules.smoothed) == (0.1, "spread")
-    assert (rules.beta, rules.words, muse.mapping.judged_on, muse.mapping.neighbours) == (0.01, 50_000, 10_000, 10)
-    assert (muse.mapping.normalise, muse.mapping.rounds) == ([], 5)
+    assert (rules.wrong_label, rules.smoothed) == (0.1, "spread")
+    assert (rules.beta, rules.words, muse.mapping.criterion_words, muse.mapping.neighbors) == (0.01, 50_000, 10_000, 10)
+    assert (muse.mapping.normalization, muse.mapping.refinements) == ([], 5)

@@ -136,7 +136,7 @@ def translator(base):
 
 @pytest.fixture(scope="module")
 def vectors(base):
-    quick = {"skipgram.width": "8", "skipgram.least": "1", "skipgram.epochs": "1", "skipgram.buckets": "100"}
+    quick = {"skipgram.width": "8", "skipgram.min_count": "1", "skipgram.epochs": "1", "skipgram.buckets": "100"}
     small = WORLD | {"corpora.text.languages": json.dumps(ALL)} | {f"embeddings.{key}": quick[key] for key in quick}
     pretrain(read_recipe("tiny/concat", small), base / "vectors")
     return base / "vectors"

@@ -1,16 +1,15 @@
-"""Nearest neighbours by cosine, by CSLS and by margins: one search and one rule of ties for all who ask.
+"""Nearest neighbors by cosine, CSLS and margins, with a common rule for ties.
 
-Some vectors are near to everything: hubs. CSLS (Conneau et al. 2018, section 2.3) and margins (Artetxe & Schwenk 2019,
-section 3.1) hold a cosine against the mean cosine of both vectors to their k nearest on the other side, r:
+Some vectors, hubs, are near to everything. CSLS (Conneau et al. 2018, section 2.3) and margins (Artetxe & Schwenk 2019,
+section 3.1) compare a cosine with r, the mean cosine of both vectors to their k nearest neighbors on the other side:
 
-    distance   cos(x, y) - (r(x) + r(y)) / 2      half of CSLS, so in the same order
+    distance   cos(x, y) - (r(x) + r(y)) / 2      half of CSLS, which gives the same order
     ratio      cos(x, y) / ((r(x) + r(y)) / 2)
 
-The table of similarities never stands in memory as a whole: it is worked on in blocks, by torch, on the GPU where there
-is one. Cosines of equal vectors differ by a rounding error from block to block and from machine to machine, so what is
-not farther than `TIE` away is as near.
+Similarities are computed in blocks by torch, on a GPU if available. Cosines of equal vectors differ by rounding errors
+between blocks and machines, so differences up to `TIE` are ties.
 
-Legend: n queries, m candidates, H width, k neighbours, b queries of a block. Vectors are rows of length 1.
+Legend: n queries, m candidates, H width, k neighbors, b queries of a block. Vectors are rows of length 1.
 """
 
 from __future__ import annotations
@@ -33,16 +32,16 @@ if TYPE_CHECKING:
     Places = NDArray[np.int64]
 
 CELLS = 1 << 24  # similarities of a block: 64 MiB of float32
-TIE = 1e-6  # what is no farther away than that ties
-_ON_GPU = 16  # times as many there: a block must be large to keep it busy
-_LEAST = 1e-6  # surroundings further away than this count so: a ratio to a negative number orders nothing
+TIE = 1e-6  # differences of scores up to this are ties
+_GPU_FACTOR = 16  # larger blocks keep a GPU busy
+_MIN_MEAN = 1e-6  # lower bound of the divisor of a ratio, which must be positive
 
 Margin = Literal["absolute", "distance", "ratio"]
-"""The cosine itself, its difference from the mean of its surroundings, or its ratio to it."""
+"""The cosine itself, its difference from the mean r of both vectors, or its ratio to it."""
 
 
 def unit(vectors: NDArray[Any]) -> Floats:
-    """(n, H) rows of length 1; a row of zeros stays one, and is like nothing."""
+    """(n, H) rows scaled to length 1; rows of zeros remain."""
     vectors = np.asarray(vectors, np.float32)
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.asarray(vectors / np.maximum(lengths, np.finfo(np.float32).tiny), np.float32)
@@ -50,10 +49,10 @@ def unit(vectors: NDArray[Any]) -> Floats:
 
 @dataclass(frozen=True)
 class MarginScorer:
-    """What cosines are held against: r, the mean cosine of a vector to its nearest on the other side.
+    """Computes margins from cosines and r, the mean cosine of a vector to its nearest neighbors on the other side.
 
-    candidates: (m,) r of each; not read by 'absolute'. queries: (n,); None: taken for 0. By 'distance' they are the
-        same for all candidates of a query, so its order does not hang on them.
+    candidates: (m,) r of each; unused by 'absolute'. queries: (n,) or None for 0, which does not change the order of a
+        query's candidates by 'distance'.
     """
 
     kind: Margin
@@ -62,7 +61,7 @@ class MarginScorer:
 
     @classmethod
     def of(cls, kind: Margin, queries: Floats, candidates: Floats, k: int) -> MarginScorer:
-        """From both sides; 'absolute' needs no neighbours, so none are searched."""
+        """Compute r of both sides, except for 'absolute'."""
         if kind == "absolute":
             return cls(kind, np.zeros(len(candidates), np.float32), np.zeros(len(queries), np.float32))
         return cls(
@@ -71,42 +70,42 @@ class MarginScorer:
 
     @classmethod
     def csls(cls, candidates: Floats, others: Floats, k: int) -> MarginScorer:
-        """CSLS, the candidates' neighbours being counted among vectors that need not be the queries."""
+        """Return a scorer for CSLS; `others` are the vectors among which the candidates' neighbors are searched."""
         return cls("distance", mean_neighbor_similarity(candidates, others, k))
 
     def reversed(self) -> MarginScorer:
-        """The same with candidates asked for queries."""
+        """Return the scorer with queries and candidates exchanged."""
         queries = np.zeros(0, np.float32) if self.queries is None else self.queries
         return MarginScorer(self.kind, queries, self.candidates)
 
-    def margins(self, likeness: Tensor, rows: slice) -> Tensor:
-        """(b, m) margins from the cosines of the queries in `rows` to all candidates."""
+    def margins(self, cosines: Tensor, rows: slice) -> Tensor:
+        """(b, m) margins from the cosines of the queries `rows` to all candidates."""
         if self.kind == "absolute":
-            return likeness
-        around = likeness.new_tensor(self.candidates) / 2
+            return cosines
+        mean = cosines.new_tensor(self.candidates) / 2
         if self.queries is not None:
-            around = around + likeness.new_tensor(self.queries[rows, None]) / 2
-        return likeness - around if self.kind == "distance" else likeness / around.clamp(min=_LEAST)
+            mean = mean + cosines.new_tensor(self.queries[rows, None]) / 2
+        return cosines - mean if self.kind == "distance" else cosines / mean.clamp(min=_MIN_MEAN)
 
 
 def mean_neighbor_similarity(vectors: Floats, others: Floats, k: int) -> Floats:
-    """(n,) r: the mean cosine of each vector to its k nearest among the others (all, where there are fewer)."""
+    """(n,) r: the mean cosine of each vector to its k nearest neighbors among the others (all if fewer)."""
     k = min(k, len(others))
     found = np.zeros(len(vectors), np.float32)
-    for rows, likeness in _blocks(vectors, others):
-        found[rows] = likeness.topk(k, dim=1).values.mean(dim=1).cpu().numpy()
+    for rows, cosines in _blocks(vectors, others):
+        found[rows] = cosines.topk(k, dim=1).values.mean(dim=1).cpu().numpy()
     return found
 
 
 def nearest(
-    queries: Floats, candidates: Floats, around: MarginScorer | None = None
+    queries: Floats, candidates: Floats, scorer: MarginScorer | None = None
 ) -> tuple[NDArray[np.int64], Floats]:
-    """(n,) the nearest candidate of each query, the first of those as near; and (n,) its margin.
+    """Return (n,) the nearest candidate of each query, ties to the first, and (n,) its margin.
 
-    around: what cosines are held against; none: cosines are compared.
+    scorer: None: compare cosines.
     """
     places, margins = np.zeros(len(queries), np.int64), np.zeros(len(queries), np.float32)
-    for rows, scores in _blocks(queries, candidates, around):
+    for rows, scores in _blocks(queries, candidates, scorer):
         best = scores.amax(dim=1, keepdim=True)
         first = (scores >= best - TIE).byte().argmax(dim=1, keepdim=True)
         places[rows] = first[:, 0].cpu().numpy()
@@ -115,16 +114,16 @@ def nearest(
 
 
 def nearest_among_sample(
-    queries: Floats, candidates: Floats, around: MarginScorer, share: float, rng: Generator
+    queries: Floats, candidates: Floats, scorer: MarginScorer, share: float, rng: Generator
 ) -> tuple[Places, Places, float]:
-    """(p,) queries and (p,) the nearest to each among a share of the candidates, drawn anew for every query.
+    """Return (p,) queries and (p,) the nearest candidate of each in a random sample per query.
 
-    Queries for which none was drawn are left out. The last number is the mean margin of the nearest among all.
+    Queries whose sample is empty are dropped. The last result is the mean margin of the nearest among all candidates.
     """
     import torch
 
     places, there, total = np.zeros(len(queries), np.int64), np.zeros(len(queries), bool), 0.0
-    for rows, scores in _blocks(queries, candidates, around):
+    for rows, scores in _blocks(queries, candidates, scorer):
         total += float(scores.amax(dim=1).sum())
         hidden = torch.from_numpy(rng.random(tuple(scores.shape), np.float32) >= share).to(scores.device)
         best = scores.masked_fill_(hidden, -torch.inf).max(dim=1)
@@ -137,57 +136,57 @@ def ranks(
     queries: Floats,
     candidates: Floats,
     gold: Ragged,
-    around: MarginScorer | None = None,
-    barred: Ragged | None = None,
+    scorer: MarginScorer | None = None,
+    excluded: Ragged | None = None,
 ) -> Places:
-    """(n,) the place, from 1, of the best right candidate of each query. A wrong one that is as near goes first.
+    """(n,) the rank, from 1, of the best correct candidate of each query; ties rank wrong candidates first.
 
-    gold: n rows of the right candidates, at least one each; others of them are no rivals.
-    around: as in `nearest`.
-    barred: n rows of candidates that do not count for that query; never right ones.
+    gold: n rows of the correct candidates, at least one each; other correct candidates are not counted.
+    scorer: as in `nearest`.
+    excluded: n rows of wrong candidates that are not counted for that query.
     """
     import torch
 
     found = np.zeros(len(queries), np.int64)
-    for rows, scores in _blocks(queries, candidates, around):
+    for rows, scores in _blocks(queries, candidates, scorer):
         owners, right = _places(gold, rows, scores.device)
         best = scores.new_full((len(scores),), -torch.inf)
         best = best.scatter_reduce(0, owners, scores[owners, right], "amax")
         scores[owners, right] = -torch.inf
-        if barred is not None:
-            scores[_places(barred, rows, scores.device)] = -torch.inf
+        if excluded is not None:
+            scores[_places(excluded, rows, scores.device)] = -torch.inf
         found[rows] = 1 + (scores >= best[:, None] - TIE).sum(dim=1).cpu().numpy()
     return found
 
 
-def mutual(one: Floats, other: Floats, k: int) -> tuple[Places, Places]:
-    """(pairs,) rows of both sides that are each other's nearest by CSLS (Conneau et al. 2018, section 2.3)."""
-    around = MarginScorer.of("distance", one, other, k)
-    forward, _ = nearest(one, other, around)
-    backward, _ = nearest(other, one, around.reversed())
+def mutual_nearest(one: Floats, other: Floats, k: int) -> tuple[Places, Places]:
+    """(pairs,) rows of both sides that are mutual nearest neighbors by CSLS (Conneau et al. 2018, section 2.3)."""
+    scorer = MarginScorer.of("distance", one, other, k)
+    forward, _ = nearest(one, other, scorer)
+    backward, _ = nearest(other, one, scorer.reversed())
     rows = np.flatnonzero(backward[forward] == np.arange(len(one)))
     return rows, forward[rows]
 
 
 def _places(rows: Ragged, block: slice, device: Any) -> tuple[Tensor, Tensor]:
-    """Row in the block and column of each value."""
+    """Return the row in the block and the column of each value."""
     import torch
 
     part = rows.slice(block.start, block.stop)
     return torch.from_numpy(part.rows()).to(device), torch.from_numpy(part.flat.astype(np.int64)).to(device)
 
 
-def _blocks(queries: Floats, candidates: Floats, around: MarginScorer | None = None) -> Iterator[tuple[slice, Tensor]]:
-    """Margins of some queries to all candidates, block by block: (b, m), free to be written to."""
+def _blocks(queries: Floats, candidates: Floats, scorer: MarginScorer | None = None) -> Iterator[tuple[slice, Tensor]]:
+    """Yield blocks of queries and their margins to all candidates, (b, m), which may be modified."""
     import torch
 
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     sides = [torch.from_numpy(np.require(side, np.float32, ["C", "W"])).to(device) for side in (queries, candidates)]
-    cells = CELLS if device.type == "cpu" else CELLS * _ON_GPU
+    cells = CELLS if device.type == "cpu" else CELLS * _GPU_FACTOR
     size = max(1, cells // max(len(candidates), 1))
     for start in range(0, len(queries), size):
         rows = slice(start, min(start + size, len(queries)))
-        with torch.autocast(device.type, enabled=False):  # in half floats words tie that are not equal
-            likeness = sides[0][rows] @ sides[1].T
-            scores = likeness if around is None else around.margins(likeness, rows)
+        with torch.autocast(device.type, enabled=False):  # half precision would create ties
+            cosines = sides[0][rows] @ sides[1].T
+            scores = cosines if scorer is None else scorer.margins(cosines, rows)
         yield rows, scores

@@ -1,12 +1,14 @@
-"""Registry of static word vectors: one vector a word, all languages in one space; what contextual models are held against.
+"""Registry of static word embeddings: one vector per word, all languages in one space; a baseline of contextual ones.
 
-A method is settings; `fit` takes lines of words, or vectors that exist already, and gives vectors of each language in
-one common space. Words stand in order of frequency, the most frequent first, as in the files of word2vec and fastText.
-A vocabulary's subwords can stand in the place of words: what a model's table begins with.
+A method is a set of settings; `fit` takes lines of words, or existing vectors, and returns vectors of each language in
+one common space. Words are in order of decreasing frequency, as in the files of word2vec and fastText. The subwords of
+a vocabulary can take the place of words, to initialize a model's embeddings.
 """
 
 from __future__ import annotations
 
+import logging
+import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,10 +18,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from interlace.core.errors import DataError, did_you_mean
-from interlace.core.names import file_in
 from interlace.core.registry import Registry
 from interlace.core.settings import Settings
-from interlace.text.lines import atomic, must_exist, read_lines, write_lines
+from interlace.text.lines import must_exist, read_lines, write_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,17 +30,22 @@ if TYPE_CHECKING:
     from interlace.alignment.lexicon import Lexicon
     from interlace.core.progress import Progress
 
-SUBWORDS = "subwords"  # stands for all languages, where vectors are of a vocabulary's subwords, which they share
+log = logging.getLogger(__name__)
+
+SUBWORDS = "subwords"  # the language of vectors of a vocabulary's subwords, which all languages share
+_SUFFIX = ".safetensors"
+_TEXT_SUFFIXES = {".vec", ".txt", ".gz"}
+_BLOCK = 4096  # lines formatted at a time
 
 
 @dataclass(frozen=True)
 class WordVectors:
     """The vectors of one language's words.
 
-    words: distinct spellings, the most frequent first. vectors: (n, H) float32.
+    words: distinct spellings by decreasing frequency. vectors: (n, H) float32.
 
     Raises:
-        DataError: there are not as many words as vectors, or a word stands twice.
+        DataError: the numbers of words and vectors differ, or a word is repeated.
     """
 
     language: str
@@ -51,9 +57,9 @@ class WordVectors:
             raise DataError(
                 f"word vectors of {self.language!r}: {len(self.words)} words, but an array of {self.vectors.shape}"
             )
-        if len(self._numbers) < len(self.words):
-            twice = next(word for number, word in enumerate(self.words) if self._numbers[word] != number)
-            raise DataError(f"word vectors of {self.language!r}: the word {twice!r} stands in them twice")
+        if len(self._rows) < len(self.words):
+            repeated = next(word for row, word in enumerate(self.words) if self._rows[word] != row)
+            raise DataError(f"word vectors of {self.language!r}: duplicate word {repeated!r}")
 
     def __len__(self) -> int:
         return len(self.words)
@@ -64,56 +70,48 @@ class WordVectors:
         return int(self.vectors.shape[1])
 
     @cached_property
-    def _numbers(self) -> dict[str, int]:
-        return {word: number for number, word in enumerate(self.words)}
+    def _rows(self) -> dict[str, int]:
+        return {word: row for row, word in enumerate(self.words)}
 
     @cached_property
     def _folded(self) -> dict[str, int]:
-        """The most frequent spelling of each word, case apart."""
-        return {word.casefold(): number for number, word in reversed(list(enumerate(self.words)))}
+        """The row of the most frequent spelling of each word, ignoring case."""
+        return {word.casefold(): row for row, word in reversed(list(enumerate(self.words)))}
 
     def find(self, words: Sequence[str], *, fold: bool = False) -> NDArray[np.int64]:
-        """(len(words),) the row of each word, -1 where it has none.
+        """(len(words),) the row of each word, -1 if it has none.
 
-        fold: a word that is not there as written is looked up in any case; the most frequent spelling is taken.
+        fold: look up words without an exact match ignoring case; the most frequent spelling wins.
         """
-        found = [self._numbers.get(word, -1) for word in words]
+        found = [self._rows.get(word, -1) for word in words]
         if fold:
             pairs = zip(words, found, strict=True)
             found = [self._folded.get(word.casefold(), -1) if row < 0 else row for word, row in pairs]
         return np.array(found, np.int64)
 
-    def top(self, most: int) -> WordVectors:
-        """The most frequent words."""
-        return self if most >= len(self) else WordVectors(self.language, self.words[:most], self.vectors[:most])
+    def top(self, count: int) -> WordVectors:
+        """Return the `count` most frequent words."""
+        return self if count >= len(self) else WordVectors(self.language, self.words[:count], self.vectors[:count])
 
-    def moved(self, vectors: NDArray[np.float32]) -> WordVectors:
-        """The same words with other vectors."""
+    def with_vectors(self, vectors: NDArray[np.float32]) -> WordVectors:
+        """Return the same words with other vectors."""
         return replace(self, vectors=vectors)
 
-    # ---- on disk ----
-
     def save(self, folder: Path | str) -> None:
-        """Write `LANGUAGE.safetensors` and `LANGUAGE.words` (a word a line) into a folder.
-
-        Raises:
-            DataError: the language's name cannot be that of a file.
-        """
+        """Write `LANGUAGE.safetensors` and `LANGUAGE.words` (a word per line) into a folder."""
         from safetensors.numpy import save_file
 
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        words, vectors = (file_in(folder, f"{self.language}{suffix}") for suffix in (".words", _SUFFIX))
-        write_lines(words, _as_lines(self.words))
-        with atomic(vectors) as partial:  # a link that stands there is replaced and not followed
-            save_file({"vectors": np.ascontiguousarray(self.vectors)}, partial)
+        write_lines(folder / f"{self.language}.words", _escaped_lines(self.words))
+        save_file({"vectors": np.ascontiguousarray(self.vectors)}, folder / f"{self.language}{_SUFFIX}")
 
     @classmethod
     def load(cls, folder: Path | str, language: str) -> WordVectors:
-        """What `save` wrote.
+        """Load what `save` wrote.
 
         Raises:
-            DataError: the folder has none for this language (says for which it has), or a file is damaged.
+            DataError: the folder has no vectors of this language (names those it has), or a file is damaged.
         """
         from safetensors import SafetensorError
         from safetensors.numpy import load_file
@@ -128,100 +126,177 @@ class WordVectors:
         return cls(language, list(read_lines(must_exist(path.with_suffix(".words")))), vectors)
 
     @classmethod
-    def read(cls, path: Path | str, language: str, most: int | None = None) -> WordVectors:
-        """From the text format of word2vec and fastText (`.vec`): a line `words width`, then a word and its numbers.
+    def read(cls, path: Path | str, language: str, max_words: int | None = None) -> WordVectors:
+        """Read the text format of word2vec and fastText (`.vec`): a line `words width`, then a word and its numbers.
 
-        most: how many are read; the files are sorted by frequency. A word that comes again is passed over.
+        max_words: number of words to read; the files are sorted by frequency. Repeated words are skipped.
 
         Raises:
-            DataError: no header, a line of another width or with something that is no number; names file and line.
+            DataError: no header, or a line of another width or with an invalid number; names file and line.
         """
-        from interlace.embeddings._vec_files import read_vec
-
-        return cls(language, *read_vec(Path(path), most))
+        return cls(language, *_read_vec(Path(path), max_words))
 
     def write(self, path: Path | str) -> None:
-        """In the text format of word2vec and fastText; gzip by suffix.
+        """Write the text format of word2vec and fastText, restoring float32 exactly; gzip by suffix.
 
         Raises:
-            DataError: a word is empty, or holds a blank or a line feed.
+            DataError: a word is empty, or contains a blank or a line feed.
         """
-        from interlace.embeddings._vec_files import write_vec
-
-        write_vec(Path(path), self.words, self.vectors)
-
-
-def _as_lines(words: Sequence[str]) -> Iterator[str]:
-    """Lines that are read back as these words: a file's first mark and a line's last return are lost in reading."""
-    for number, word in enumerate(words):
-        mark = "\ufeff" if not number and word.startswith("\ufeff") else ""
-        yield f"{mark}{word}\r" if word.endswith("\r") else mark + word
+        for word in self.words:
+            if not word or " " in word or "\n" in word:
+                raise DataError(f"{path}: the word {word!r} cannot be written: blanks separate words and numbers")
+        write_lines(Path(path), _vec_lines(self.words, self.vectors))
 
 
 def is_text_file(name: str) -> bool:
-    """Whether vectors of that name are a file of `WordVectors.read`; else they are a folder of `WordVectors.save`."""
+    """Return whether vectors of that name are a file of `WordVectors.read`, not a folder of `WordVectors.save`."""
     return Path(name).suffix in _TEXT_SUFFIXES
 
 
 def languages_in(folder: Path | str) -> list[str]:
-    """The languages whose vectors a folder holds."""
+    """Return the languages whose vectors are in a folder."""
     return sorted(path.stem for path in Path(folder).glob(f"*{_SUFFIX}"))
+
+
+def induce_lexicon(
+    source: WordVectors, target: WordVectors, *, max_words: int = 15_000, neighbors: int = 10
+) -> Lexicon:
+    """Return mutual nearest neighbors by CSLS as a lexicon (Conneau et al. 2018, section 2.3), by source frequency.
+
+    The vectors are in one space. Words without a letter are dropped.
+
+    max_words: most frequent words of each language to use. neighbors: k of CSLS.
+    """
+    from interlace.alignment.lexicon import Lexicon
+    from interlace.core.neighbors import mutual_nearest, unit
+
+    source, target = source.top(max_words), target.top(max_words)
+    rows, others = mutual_nearest(unit(source.vectors), unit(target.vectors), neighbors)
+    found = zip(rows.tolist(), others.tolist(), strict=True)
+    return Lexicon.of((source.words[row], target.words[other], 1.0) for row, other in found).words()
 
 
 @dataclass(frozen=True)
 class EmbeddingSources:
-    """What vectors are learnt from.
+    """The input of an embedding method.
 
-    texts: by language, lines of words; each is read as often as a method asks. given: by language, vectors that exist
-    already. dictionaries: by source and target language.
+    texts: by language, lines of words, iterated over several times. vectors: by language, existing vectors.
+    dictionaries: by source and target language.
     """
 
     texts: Mapping[str, Iterable[Sequence[str]]] = field(default_factory=dict)
-    given: Mapping[str, WordVectors] = field(default_factory=dict)
+    vectors: Mapping[str, WordVectors] = field(default_factory=dict)
     dictionaries: Mapping[tuple[str, str], Lexicon] = field(default_factory=dict)
 
     @property
     def languages(self) -> list[str]:
         """All languages with text or vectors."""
-        return list(dict.fromkeys([*self.texts, *self.given]))
+        return list(dict.fromkeys([*self.texts, *self.vectors]))
 
 
 @dataclass(frozen=True)
 class CrossLingualVectors:
-    """Vectors by language, in one space, and what there is to tell of how they came about: plain data."""
+    """Vectors by language, in one space, and a record of their training as plain data."""
 
     vectors: dict[str, WordVectors]
     about: dict[str, Any] = field(default_factory=dict)
 
 
 class EmbeddingMethod(Settings, ABC):
-    """A way to word vectors of several languages in one space. Its fields are its settings."""
+    """A way to get word vectors of several languages in one space; its fields are its settings."""
 
-    needs: ClassVar[frozenset[str]] = frozenset()  # {"dictionaries"}, {"texts"}: what it cannot do without
-    joint: ClassVar[bool] = False  # whether it learns from all texts together, so that one text is enough
+    needs: ClassVar[frozenset[str]] = frozenset()  # required input: {"dictionaries"}, {"texts"}
+    joint: ClassVar[bool] = False  # whether it trains on all texts together, so that one text is enough
 
     @property
     def name(self) -> str:
-        """The public name: that of the member's file."""
+        """The public name: that of the entry's module."""
         return type(self).__module__.rsplit(".", 1)[-1].removeprefix("interlace_guest_")
 
     @property
-    def most(self) -> int | None:
-        """How many words it takes of vectors that exist already, the most frequent; None: all."""
+    def max_words(self) -> int | None:
+        """The number of most frequent words used of existing vectors; None: all."""
         return None
 
     @abstractmethod
     def fit(self, sources: EmbeddingSources, seed: int = 0, progress: Progress | None = None) -> CrossLingualVectors:
-        """Learn from all sources; equal sources, settings and seed give equal vectors.
-
-        progress: called with what is done, steps done and steps in all.
+        """Train on all sources; equal sources, settings and seed give equal vectors.
 
         Raises:
-            DataError: what the method needs is missing, or a text is too small for its settings.
-            MissingDependencyError: vectors are to be learnt from text, and gensim is not installed.
+            DataError: an input of the method is missing, or a text is too small for its settings.
+            MissingDependencyError: vectors are trained on text, and gensim is not installed.
         """
 
 
-EMBEDDING_METHODS: Registry[Any] = Registry(__name__, "method of word vectors", EmbeddingMethod)
-_SUFFIX = ".safetensors"
-_TEXT_SUFFIXES = {".vec", ".txt", ".gz"}
+EMBEDDING_METHODS: Registry[Any] = Registry(__name__, "embedding method", EmbeddingMethod)
+
+
+# ---- files ----
+
+
+def _escaped_lines(words: Sequence[str]) -> Iterator[str]:
+    """Yield lines that are read back as these words; reading drops a byte order mark and a line's last return."""
+    for row, word in enumerate(words):
+        mark = "\ufeff" if not row and word.startswith("\ufeff") else ""
+        yield f"{mark}{word}\r" if word.endswith("\r") else mark + word
+
+
+def _read_vec(path: Path, max_words: int | None) -> tuple[list[str], NDArray[np.float32]]:
+    """Return words and (n, H) vectors; errors as in `WordVectors.read`."""
+    lines = iter(read_lines(path))
+    count, width = _parse_header(path, next(lines))
+    wanted = count if max_words is None else min(max_words, count)
+    rows: dict[str, int] = {}
+    vectors = np.zeros((wanted, width), np.float32)
+    number = 1
+    for number, line in enumerate(lines, 2):
+        if number - 1 > count:
+            if line:
+                raise DataError(f"{path}, line {number}: more lines than the {count} words of the header")
+            continue
+        if len(rows) == wanted:
+            break
+        word, values = _parse_vector(path, number, line, width)
+        if word not in rows:
+            vectors[len(rows)] = values
+            rows[word] = len(rows)
+    if len(rows) < wanted and number - 1 < count:
+        raise DataError(f"{path}: the header says {count} words, but the file ends after {number - 1}; is it complete?")
+    if len(rows) < wanted:
+        log.info("%s: skipped %d repeated words", path, wanted - len(rows))
+    return list(rows), vectors[: len(rows)]
+
+
+def _parse_header(path: Path, line: str) -> tuple[int, int]:
+    cells = line.split()
+    if len(cells) != 2 or not all(cell.isdecimal() for cell in cells) or int(cells[1]) < 1:
+        raise DataError(
+            f"{path}, line 1: expected the number of words and the width of their vectors, such as '200000 300', "
+            f"found {line[:60]!r}"
+        )
+    return int(cells[0]), int(cells[1])
+
+
+def _parse_vector(path: Path, number: int, line: str, width: int) -> tuple[str, NDArray[np.float32]]:
+    """Parse a word and its numbers; words may contain white space other than U+0020, which is the separator."""
+    word, _, rest = line.partition(" ")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DeprecationWarning)  # numpy's sign of an invalid number
+        try:
+            values = np.fromstring(rest, np.float32, sep=" ")
+        except (DeprecationWarning, ValueError):
+            values = np.empty(0, np.float32)
+    if not word or len(values) != width or not np.isfinite(values).all():
+        raise DataError(
+            f"{path}, line {number}: expected a word and {width} finite numbers separated by single blanks, "
+            f"found {line[:60]!r}"
+        )
+    return word, values
+
+
+def _vec_lines(words: list[str], vectors: NDArray[np.float32]) -> Iterator[str]:
+    yield f"{len(words)} {vectors.shape[1]}"
+    for start in range(0, len(words), _BLOCK):
+        block = vectors[start : start + _BLOCK].tolist()
+        for word, values in zip(words[start : start + _BLOCK], block, strict=True):
+            yield f"{word} {' '.join(f'{value:.9g}' for value in values)}"

@@ -1,7 +1,7 @@
-"""Concat: one fastText skip-gram on the text of all languages together (the baseline of XLM, table 5).
+"""Concat: one fastText skip-gram on the concatenated text of all languages (the baseline of XLM, table 5).
 
-Nothing ties the languages together but the words and character n-grams that they write alike. A word of two languages
-has the same vector in both.
+Languages are connected only by the words and character n-grams that they spell alike. A word of two languages has the
+same vector in both.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pydantic import Field
 
 from interlace.core.errors import DataError
 from interlace.embeddings import CrossLingualVectors, EmbeddingMethod, EmbeddingSources
-from interlace.embeddings._skipgram import SkipGram
+from interlace.embeddings.common.skipgram import SkipGram
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,33 +21,31 @@ if TYPE_CHECKING:
 
 
 class Concat(EmbeddingMethod):
-    """Vectors of the words of each language, from one model of all their texts."""
+    """Trains one model on all texts."""
 
     needs: ClassVar[frozenset[str]] = frozenset({"texts"})
     joint: ClassVar[bool] = True
 
-    skipgram: SkipGram = Field(default_factory=SkipGram, description="How fastText learns.")
+    skipgram: SkipGram = Field(default_factory=SkipGram, description="fastText training.")
 
     def fit(self, sources: EmbeddingSources, seed: int = 0, progress: Progress | None = None) -> CrossLingualVectors:
-        """Learn from all texts together; given vectors and dictionaries are of no use here."""
-        if sources.given or not sources.texts:
-            raise DataError(
-                "concat learns from the text of all languages together, not from vectors that exist already"
-            )
+        """Train on all texts together; existing vectors are rejected, dictionaries are not used."""
+        if sources.vectors or not sources.texts:
+            raise DataError("concat trains on the text of all languages; it cannot use existing vectors")
         words = {language: self.skipgram.words_of(lines) for language, lines in sources.texts.items()}
         for language, known in words.items():
             if not known:
                 raise DataError(
-                    f"concat: no word of {language!r} stands in its text {self.skipgram.least} times; lower "
-                    "'skipgram.least', or give more text"
+                    f"concat: no word of {language!r} occurs {self.skipgram.min_count} times in its text; lower "
+                    "'skipgram.min_count', or use more text"
                 )
-        alone = next(iter(sources.texts.values())) if len(words) == 1 else None
-        spoken = self.skipgram.train(" + ".join(words), alone or Mixed(sources.texts), seed, progress)
-        return CrossLingualVectors({language: spoken.of(language, known) for language, known in words.items()})
+        single = next(iter(sources.texts.values())) if len(words) == 1 else None
+        trained = self.skipgram.train(" + ".join(words), single or Interleaved(sources.texts), seed, progress)
+        return CrossLingualVectors({language: trained.of(language, known) for language, known in words.items()})
 
 
-class Mixed:
-    """Lines of all texts, each language spread evenly over the whole: the learning rate falls along the way."""
+class Interleaved:
+    """Lines of all texts, each text spread evenly over the whole, because the learning rate decays along the way."""
 
     def __init__(self, texts: Mapping[str, Iterable[Sequence[str]]]) -> None:
         self._texts = list(texts.values())

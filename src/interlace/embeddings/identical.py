@@ -1,6 +1,6 @@
-"""Identical: each language rotated onto the pivot by the words that both write alike, then refined.
+"""Identical: map each language onto the pivot by the words that both spell alike, then refine.
 
-A start without a dictionary that is hard to beat where languages share a script (Søgaard et al. 2018, section 4).
+An unsupervised start that is hard to beat for languages with a common script (Søgaard et al. 2018, section 4).
 """
 
 from __future__ import annotations
@@ -10,33 +10,33 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from interlace.core.errors import DataError
-from interlace.embeddings._mapping import Mapped, Sides, mapped
+from interlace.embeddings.common.mapping import MappedPair, MappingMethod
 
 if TYPE_CHECKING:
     from interlace.core.progress import Progress
     from interlace.embeddings import CrossLingualVectors, EmbeddingSources
-    from interlace.embeddings._mapping import Refined
+    from interlace.embeddings.common.mapping import Refined
 
 
-class Identical(Mapped):
-    """Names, numbers and loans stand for a dictionary."""
+class Identical(MappingMethod):
+    """Uses names, numbers and loans as the dictionary."""
 
     def fit(self, sources: EmbeddingSources, seed: int = 0, progress: Progress | None = None) -> CrossLingualVectors:
-        """Learn each language alone, and rotate it by what it writes like the pivot."""
-        return mapped(sources, self.skipgram, self.mapping, seed, progress, _start)
+        """Train each language alone, and map it by the words it shares with the pivot."""
+        return self.fit_mapped(sources, seed, progress, _start)
 
 
-def _start(sides: Sides) -> tuple[Refined, dict[str, Any]]:
-    """Every word that both have.
+def _start(pair: MappedPair) -> tuple[Refined, dict[str, Any]]:
+    """Map by all words that both languages have.
 
     Raises:
-        DataError: there is none.
+        DataError: there are none.
     """
-    others = sides.target.find(sides.source.words)
+    others = pair.target.find(pair.source.words)
     rows = np.flatnonzero(others >= 0)
     if not len(rows):
         raise DataError(
-            f"identical: {sides.source.language!r} and {sides.target.language!r} write no word alike; procrustes takes "
+            f"identical: {pair.source.language!r} and {pair.target.language!r} have no word in common; procrustes uses "
             "a dictionary, and muse needs neither"
         )
-    return sides.refined(sides.solved(rows, others[rows])), {"entries": len(rows)}
+    return pair.refine(pair.solve(rows, others[rows])), {"entries": len(rows)}

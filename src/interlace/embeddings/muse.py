@@ -1,100 +1,240 @@
-"""MUSE: each language rotated onto the pivot without a dictionary, by an adversary, then refined (Conneau et al. 2018).
+"""MUSE: map each language onto the pivot without a dictionary, by adversarial training, then refine.
 
-The adversary does not always find the way, and without a dictionary nobody sees it: the criterion also rises on wrong
-ways. Two signs tell. A right rotation is found again by another game, and random rotations that are refined alike come
-to a lower criterion. Where either is missing a warning says so, and the run's record does too.
+Conneau et al. (2018, sections 2.1 and 3). The discriminator learns to distinguish mapped vectors of one language from
+vectors of the other; the mapping learns to fool it. After each of its updates the mapping is drawn back towards the
+orthogonal matrices (section 3.3, equation 7).
+
+Adversarial training does not always converge, which no criterion without a dictionary reveals: it also rises on wrong
+rotations. Two checks: a right rotation is found again by another run, and random rotations that are refined likewise
+reach a lower criterion. If one of them fails, a warning says so, and the run's record does too.
+
+Legend: B words of each language in a batch, H width. A mapping W is (H, H); x is mapped to x W.
 """
 
 from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from pydantic import Field
 
 from interlace.core.neighbors import unit
 from interlace.core.progress import no_progress
-from interlace.core.randomness import Purpose, generator
-from interlace.embeddings._adversary import Adversary
-from interlace.embeddings._mapping import Mapped, Sides, mapped, procrustes
+from interlace.core.randomness import Purpose, generator, torch_seed
+from interlace.core.settings import Settings
+from interlace.embeddings.common.mapping import MappedPair, MappingMethod, procrustes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from torch import Tensor, nn
 
     from interlace.core.progress import Progress
     from interlace.embeddings import CrossLingualVectors, EmbeddingSources
-    from interlace.embeddings._mapping import Refined
+    from interlace.embeddings.common.mapping import Refined
 
     Floats = NDArray[np.float32]
 
 log = logging.getLogger(__name__)
 
-AGREE = 0.9  # of two games that found the same; wrong ends of the toy corpus came to 0.27 to 0.73
+MIN_AGREEMENT = 0.9  # of two runs that found the same rotation; wrong results on the toy corpus had 0.27 to 0.73
 
 
-class Muse(Mapped):
-    """Vectors of each language alone, mapped without any supervision."""
+class Adversary(Settings):
+    """Adversarial training; defaults from Conneau et al. 2018, sections 3.1 to 3.3, else from MUSE's code."""
 
-    adversary: Adversary = Field(default_factory=Adversary, description="How the first rotation is found.")
-    chances: int = Field(
-        3, ge=1, description="Random rotations, refined alike, that the result must beat to count as converged."
+    words: int = Field(50_000, ge=2, description="Most frequent words of each language to sample (3.2).")
+    epochs: int = Field(5, ge=1, description="Epochs; the criterion is computed after each (MUSE: 5).")
+    updates: int = Field(31_250, ge=1, description="Updates of the mapping per epoch (MUSE: a million words).")
+    batch: int = Field(32, ge=1, description="Words of each language per update (3.1).")
+    discriminator_steps: int = Field(5, ge=1, description="Discriminator updates per mapping update (MUSE: 5).")
+    hidden: int = Field(2048, ge=1, description="Width of the discriminator's two hidden layers (3.1).")
+    dropout: float = Field(0.1, ge=0, lt=1, description="Dropout on the discriminator's input (3.1).")
+    smoothing: float = Field(0.2, ge=0, lt=1, description="Label smoothing s of the discriminator (3.1: 0.2).")
+    smoothing_kind: Literal["spread", "flipped"] = Field(
+        "spread",
+        description="Meaning of s, which the paper leaves open. 'spread': labels are 1 - s/2 and s/2 (0.9 and 0.1, as "
+        "in MUSE's code); 'flipped': 1 - s and s (0.8 and 0.2).",
+    )
+    learning_rate: float = Field(0.1, gt=0, description="SGD learning rate of both players (3.1).")
+    decay: float = Field(0.95, gt=0, le=1, description="Factor of the learning rate after each epoch (3.1).")
+    shrink: float = Field(0.5, gt=0, le=1, description="Additional factor if the criterion has decreased (3.1).")
+    beta: float = Field(0.01, ge=0, le=1, description="Step of the mapping towards the orthogonal matrices (3.3).")
+    restarts: int = Field(
+        2, ge=1, description="Independent runs; the best by the criterion counts, if another one agrees with it."
+    )
+
+    def model_post_init(self, _context: Any) -> None:
+        """Check that the labels differ after smoothing."""
+        if self.wrong_label >= 0.5:
+            message = f"smoothing = {self.smoothing} makes both labels equal; with 'flipped' it must be below 0.5"
+            raise ValueError(message)
+
+    @property
+    def wrong_label(self) -> float:
+        """The label of the wrong class; that of the right class is 1 minus it."""
+        return self.smoothing / 2 if self.smoothing_kind == "spread" else self.smoothing
+
+    def run(self, pair: MappedPair, seed: int, number: int, progress: Progress) -> tuple[Floats, list[float]]:
+        """Return the best rotation of one run by the criterion, and the criterion after each epoch."""
+        import torch
+
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        best, history, rate = np.eye(pair.source.width, dtype=np.float32), list[float](), self.learning_rate
+        with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+            torch.manual_seed(torch_seed(Purpose.VECTORS, seed, number))
+            players = _Players(self, pair, device, generator(Purpose.VECTORS, seed, number, 1))
+            for epoch in range(self.epochs):
+                for update in range(self.updates):
+                    players.update(rate)
+                    if update % 100 == 0:
+                        done = epoch * self.updates + update
+                        progress(f"adversarial run {number + 1}", done, self.epochs * self.updates)
+                rotation = _nearest_orthogonal(players.mapping.detach().cpu().numpy())
+                found = pair.criterion(rotation)
+                log.info(
+                    "adversarial run %d, epoch %d: criterion %.4f, discriminator accuracy %.2f",
+                    number, epoch, found, players.accuracy,
+                )  # fmt: skip
+                rate *= self.decay * (self.shrink if history and found < history[-1] else 1.0)
+                best = rotation if found > max(history, default=-np.inf) else best
+                history.append(found)
+        return best, history
+
+
+class Muse(MappingMethod):
+    """Vectors of each language alone, mapped without supervision."""
+
+    adversary: Adversary = Field(default_factory=Adversary, description="Training of the initial rotation.")
+    random_starts: int = Field(
+        3, ge=1, description="Random rotations, refined likewise, that the result must beat to count as converged."
     )
 
     def fit(self, sources: EmbeddingSources, seed: int = 0, progress: Progress | None = None) -> CrossLingualVectors:
-        """Learn each language alone, and rotate it by what the adversary finds."""
-        start = _Start(self, seed, progress or no_progress)
-        return mapped(sources, self.skipgram, self.mapping, seed, progress, start)
+        """Train each language alone, and map it by adversarial training."""
+        return self.fit_mapped(sources, seed, progress, _Start(self, seed, progress or no_progress))
 
 
 @dataclass(frozen=True)
 class _Start:
-    """Finds the first rotation of each language, the best of all games."""
+    """Finds the initial rotation of each language, the best of all adversarial runs."""
 
     settings: Muse
     seed: int
     progress: Progress
 
-    def __call__(self, sides: Sides) -> tuple[Refined, dict[str, Any]]:
-        """The rotation that comes to the best criterion by refinement, and how it went."""
-        games = [
-            self.settings.adversary.play(sides, self.seed, game, self.progress)
-            for game in range(self.settings.adversary.restarts)
+    def __call__(self, pair: MappedPair) -> tuple[Refined, dict[str, Any]]:
+        """Return the rotation with the best criterion after refinement, and a record."""
+        runs = [
+            self.settings.adversary.run(pair, self.seed, number, self.progress)
+            for number in range(self.settings.adversary.restarts)
         ]
-        refined = [sides.refined(rotation) for rotation, _ in games]
+        refined = [pair.refine(rotation) for rotation, _ in runs]
         reached = [max(history) for _, history in refined]
         best = int(np.argmax(reached))
         others = [rotation for number, (rotation, _) in enumerate(refined) if number != best]
-        agreement = max((_agreement(sides, refined[best][0], other) for other in others), default=None)
-        chance = self._chance(sides)
-        told = {"games": [[round(value, 4) for value in history] for _, history in games], "chance": round(chance, 4)}
-        told |= {"agreement": agreement, "converged": _judged(sides, reached[best], chance, agreement)}
-        return refined[best], told
+        agreement = max((_agreement(pair, refined[best][0], other) for other in others), default=None)
+        chance = self._chance(pair)
+        record = {"runs": [[round(value, 4) for value in history] for _, history in runs], "chance": round(chance, 4)}
+        record |= {"agreement": agreement, "converged": _converged(pair, reached[best], chance, agreement)}
+        return refined[best], record
 
-    def _chance(self, sides: Sides) -> float:
-        """The best criterion that refinement reaches from random rotations."""
-        width = sides.source.width
+    def _chance(self, pair: MappedPair) -> float:
+        """Return the best criterion that refinement reaches from random rotations."""
+        width = pair.source.width
         rng = generator(Purpose.VECTORS, self.seed, 0, 2)
-        random = [rng.standard_normal((width, width)).astype(np.float32) for _ in range(self.settings.chances)]
+        random = [rng.standard_normal((width, width)).astype(np.float32) for _ in range(self.settings.random_starts)]
         starts = [procrustes(np.eye(width, dtype=np.float32), one) for one in random]
-        return max(max(sides.refined(start)[1]) for start in starts)
+        return max(max(pair.refine(start)[1]) for start in starts)
 
 
-def _agreement(sides: Sides, one: Floats, other: Floats) -> float:
-    """Mean cosine of frequent words under two rotations: near 1 where both found the same, near 0 by chance."""
-    words = sides.source.vectors[: sides.mapping.judged_on]
+def _agreement(pair: MappedPair, one: Floats, other: Floats) -> float:
+    """Return the mean cosine of frequent words under two rotations: near 1 if they are equal, near 0 by chance."""
+    words = pair.source.vectors[: pair.mapping.criterion_words]
     return round(float((unit(words @ one) * unit(words @ other)).sum(axis=1).mean()), 4)
 
 
-def _judged(sides: Sides, reached: float, chance: float, agreement: float | None) -> bool | None:
-    """Whether the adversary found the way; None where there is one game alone, which nothing contradicts."""
-    cure = "its vectors may be no translations. Try more games, another seed, or the methods identical and procrustes"
-    names = (sides.source.language, sides.target.language)
+def _converged(pair: MappedPair, reached: float, chance: float, agreement: float | None) -> bool | None:
+    """Return whether adversarial training has converged; None if a single run leaves it unchecked."""
+    advice = "translations may be wrong. Try more restarts, another seed, or the methods identical and procrustes"
+    names = (pair.source.language, pair.target.language)
     if reached <= chance:
-        log.warning("muse: %s onto %s: criterion %.3f, but %.3f by chance; %s", *names, reached, chance, cure)
+        log.warning("muse: %s onto %s: criterion %.3f, but %.3f by chance; %s", *names, reached, chance, advice)
         return False
-    if agreement is not None and agreement < AGREE:
-        log.warning("muse: %s onto %s: the games end apart (agreement %.2f); %s", *names, agreement, cure)
+    if agreement is not None and agreement < MIN_AGREEMENT:
+        log.warning("muse: %s onto %s: runs disagree (agreement %.2f); %s", *names, agreement, advice)
         return False
     return None if agreement is None else True
+
+
+class _Players:
+    """The mapping, the discriminator, and their vectors."""
+
+    def __init__(self, rules: Adversary, pair: MappedPair, device: Any, rng: np.random.Generator) -> None:
+        import torch
+
+        self._rules, self._rng = rules, rng
+        self._sides = [torch.from_numpy(side.vectors[: rules.words]).to(device) for side in (pair.source, pair.target)]
+        self.mapping = torch.eye(pair.source.width, device=device, requires_grad=True)
+        self._discriminator = _discriminator(pair.source.width, rules).to(device)
+        truth = torch.cat([torch.full((rules.batch,), value, device=device) for value in (1.0, 0.0)])
+        self._labels = truth * (1 - 2 * rules.wrong_label) + rules.wrong_label  # whether a vector was mapped
+        self.accuracy = 0.5  # running accuracy of the discriminator
+
+    def update(self, rate: float) -> None:
+        """Update the discriminator some times, and the mapping once."""
+        import torch
+
+        self._discriminator.train()
+        for _ in range(self._rules.discriminator_steps):
+            with torch.no_grad():
+                words = self._sample()
+            scores = self._step(words, self._labels, list(self._discriminator.parameters()), rate)
+        self.accuracy += 0.01 * (float(((scores > 0) == (self._labels > 0.5)).float().mean()) - self.accuracy)
+        self._discriminator.eval()
+        self._step(self._sample(), 1 - self._labels, [self.mapping], rate)
+        with torch.no_grad():
+            beta, own = self._rules.beta, self.mapping
+            own.copy_((1 + beta) * own - beta * own @ own.T @ own)
+
+    def _sample(self) -> Tensor:
+        """(2 B, H) random words of both languages, the source's mapped."""
+        import torch
+
+        source, target = (
+            side[torch.from_numpy(self._rng.integers(len(side), size=self._rules.batch)).to(side.device)]
+            for side in self._sides
+        )
+        return torch.cat([source @ self.mapping, target])
+
+    def _step(self, words: Tensor, labels: Tensor, parameters: list[Any], rate: float) -> Tensor:
+        """Take one SGD step on the parameters; return the scores before it."""
+        import torch
+        from torch.nn.functional import binary_cross_entropy_with_logits
+
+        scores: Tensor = self._discriminator(words).squeeze(1)
+        loss = binary_cross_entropy_with_logits(scores, labels)
+        gradients = torch.autograd.grad(loss, parameters)
+        with torch.no_grad():
+            torch._foreach_sub_(parameters, gradients, alpha=rate)
+        return scores.detach()
+
+
+def _discriminator(width: int, rules: Adversary) -> nn.Module:
+    from torch import nn
+
+    return nn.Sequential(
+        nn.Dropout(rules.dropout),
+        nn.Linear(width, rules.hidden),
+        nn.LeakyReLU(0.2),
+        nn.Linear(rules.hidden, rules.hidden),
+        nn.LeakyReLU(0.2),
+        nn.Linear(rules.hidden, 1),
+    )
+
+
+def _nearest_orthogonal(mapping: Floats) -> Floats:
+    """Return the nearest orthogonal matrix."""
+    left, _, right = np.linalg.svd(mapping)
+    return np.asarray(left @ right, np.float32)

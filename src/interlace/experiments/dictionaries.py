@@ -18,8 +18,7 @@ from interlace.core.errors import DataError, RunError, SettingsError, did_you_me
 from interlace.core.names import file_in
 from interlace.data.cache import cached
 from interlace.data.corpus import ParallelCorpus
-from interlace.embeddings import WordVectors, languages_in
-from interlace.embeddings._induced import induced
+from interlace.embeddings import WordVectors, induce_lexicon, languages_in
 from interlace.experiments.word_alignment import linked, version
 from interlace.objectives.common.dictionaries import Dictionary, DictionaryPart, EntryStatus
 from interlace.tasks.common.dictionaries import DICTIONARIES
@@ -114,7 +113,7 @@ def _induced(settings: Dictionary, where: str, folder: Path, wanted: list[_Pair]
         )
     vectors = {language: WordVectors.load(folder, language) for pair in usable for language in pair}
     found = {
-        (source, target): induced(vectors[source], vectors[target], most=settings.max_words)
+        (source, target): induce_lexicon(vectors[source], vectors[target], max_words=settings.max_words)
         for source, target in usable
     }
     for (source, target), lexicon in found.items():

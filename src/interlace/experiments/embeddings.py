@@ -23,7 +23,7 @@ from interlace.core.progress import no_progress
 from interlace.data.cache import cached
 from interlace.data.corpus import Corpus
 from interlace.embeddings import SUBWORDS, EmbeddingSources, WordVectors, languages_in
-from interlace.embeddings.concat import Mixed
+from interlace.embeddings.concat import Interleaved
 from interlace.experiments._text import text_key, training_lines, training_pairs
 from interlace.experiments.dictionaries import write_drawn
 from interlace.experiments.prepare import data_root, prepare
@@ -124,8 +124,8 @@ def _sources(recipe: Recipe, settings: EmbeddingSettings) -> tuple[EmbeddingSour
     root = data_root(recipe)
     if settings.vectors is not None:
         paths = {language: root / settings.vectors.format(language=language) for language in recipe.languages}
-        most = settings.method().most
-        return EmbeddingSources(given={of: WordVectors.read(path, of, most) for of, path in paths.items()}), None
+        most = settings.method().max_words
+        return EmbeddingSources(vectors={of: WordVectors.read(path, of, most) for of, path in paths.items()}), None
     if not recipe.corpora:
         raise SettingsError(
             f"recipe {recipe.name!r} has no [corpora] to learn word vectors from; or name files of vectors in "
@@ -235,7 +235,7 @@ def subwords_of(recipe: Recipe) -> tuple[Vocab, Iterable[Sequence[str]]]:
     }
     if silent := [language for language, text in texts.items() if not text.corpora]:
         raise DataError(f"recipe {recipe.name!r}: there is no training text of {silent[0]!r}")
-    return materials.vocab, Mixed(texts)
+    return materials.vocab, Interleaved(texts)
 
 
 def _names(vocab: Vocab) -> NDArray[np.object_]:

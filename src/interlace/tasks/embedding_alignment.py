@@ -150,7 +150,7 @@ class EmbeddingAlignment(DictionaryTask):
         queries, near = (
             unit(mean_rows(table, rows) + side) for rows, side in zip((words, candidates), added, strict=True)
         )
-        return np.asarray(ranks(queries, near, gold, barred=barred) == 1)
+        return np.asarray(ranks(queries, near, gold, excluded=barred) == 1)
 
     def _language_vectors(self, backbone: Backbone, examples: EncodedEntries) -> tuple[NDArray[np.float32], ...]:
         """(H,) what is added to the rows of source words, and to those of candidates.

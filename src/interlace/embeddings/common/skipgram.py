@@ -1,0 +1,132 @@
+"""fastText's skip-gram with subwords (Bojanowski et al. 2017), trained by gensim on one text.
+
+One thread is the default: several threads read the text in a nondeterministic order, one thread gives equal vectors for
+equal text, settings and seed.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from pydantic import Field
+
+from interlace.core.errors import DataError, MissingDependencyError
+from interlace.core.progress import no_progress
+from interlace.core.randomness import Purpose, generator
+from interlace.core.settings import Settings
+from interlace.embeddings import WordVectors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from interlace.core.progress import Progress
+
+
+class SkipGram(Settings):
+    """Settings of fastText; defaults are its own, except for the width, which is that of MUSE's vectors."""
+
+    width: int = Field(300, ge=2, description="Width of the vectors (Conneau et al. 2018, section 3.1: 300).")
+    window: int = Field(5, ge=1, description="Maximum words of context on each side.")
+    epochs: int = Field(5, ge=1, description="Passes over the text.")
+    min_count: int = Field(5, ge=1, description="Minimum frequency of a word.")
+    max_words: int = Field(
+        200_000, ge=2, description="Number of most frequent words to keep (Conneau et al. 2018, section 3.1: 200,000)."
+    )
+    negatives: int = Field(5, ge=1, description="Negative samples per context word.")
+    learning_rate: float = Field(0.05, gt=0, description="Initial learning rate; decays linearly to 0.")
+    subsample: float = Field(
+        1e-4, ge=0, le=1, description="Words with a higher relative frequency are randomly skipped."
+    )
+    min_ngram: int = Field(3, ge=1, description="Minimum length of character n-grams.")
+    max_ngram: int = Field(
+        6, ge=0, description="Maximum length of character n-grams; below `min_ngram`: none are used."
+    )
+    buckets: int = Field(2_000_000, ge=1, description="Hash buckets of character n-grams; each takes 4 x width bytes.")
+    threads: int = Field(1, ge=1, description="Threads; with more than one, results are not reproducible.")
+
+    def train(
+        self, what: str, lines: Iterable[Sequence[str]], seed: int = 0, progress: Progress | None = None
+    ) -> SkipGramVectors:
+        """Train on lines of words, which are iterated over `epochs` + 1 times.
+
+        what: the name of the text, for errors and `progress`.
+
+        Raises:
+            DataError: no word is frequent enough.
+            MissingDependencyError: gensim is not installed.
+        """
+        fast_text = _gensim()
+        shape = {"vector_size": self.width, "window": self.window, "epochs": self.epochs, "sg": 1}
+        grams = {"min_n": self.min_ngram, "max_n": self.max_ngram, "bucket": self.buckets}
+        draws = {"negative": self.negatives, "sample": self.subsample, "alpha": self.learning_rate, "min_alpha": 1e-6}
+        gensim_seed = int(generator(Purpose.VECTORS, seed, 0, 3).integers(2**31))
+        model = fast_text(**shape, **grams, **draws, min_count=self.min_count, workers=self.threads, seed=gensim_seed)
+        model.build_vocab(corpus_iterable=_ListLines(lines))
+        if len(model.wv) == 0:
+            raise DataError(
+                f"word vectors of {what}: no word occurs {self.min_count} times; lower 'skipgram.min_count', or use "
+                "more text"
+            )
+        model.train(
+            corpus_iterable=_ListLines(lines),
+            total_examples=model.corpus_count,
+            epochs=self.epochs,
+            callbacks=[_epoch_callback(what, self.epochs, progress or no_progress)],
+        )
+        return SkipGramVectors(model.wv)
+
+    def words_of(self, lines: Iterable[Sequence[str]]) -> list[str]:
+        """Return the words of a text that are frequent enough, by decreasing frequency; ties in order of occurrence."""
+        counts: Counter[str] = Counter()
+        for line in lines:
+            counts.update(line)
+        return [word for word, count in counts.most_common(self.max_words) if count >= self.min_count]
+
+
+class SkipGramVectors:
+    """Vectors trained by gensim, by word."""
+
+    def __init__(self, keyed: Any) -> None:
+        self._keyed = keyed
+
+    def of(self, language: str, words: list[str]) -> WordVectors:
+        """Return the vectors of these words, which must be in the model."""
+        rows = [self._keyed.key_to_index[word] for word in words]
+        return WordVectors(language, words, np.asarray(self._keyed.vectors[rows], np.float32))
+
+
+class _ListLines:
+    """Lines as lists, as gensim requires; can be iterated over again."""
+
+    def __init__(self, lines: Iterable[Sequence[str]]) -> None:
+        self._lines = lines
+
+    def __iter__(self) -> Any:
+        return map(list, self._lines)
+
+
+def _gensim() -> Any:
+    try:
+        from gensim.models.fasttext import FastText
+    except ImportError:
+        raise MissingDependencyError("training word vectors on text", "gensim") from None
+    logging.getLogger("gensim").setLevel(logging.WARNING)
+    return FastText
+
+
+def _epoch_callback(what: str, epochs: int, progress: Progress) -> Any:
+    """Return a gensim callback that reports each epoch."""
+    from gensim.models.callbacks import CallbackAny2Vec
+
+    class Epochs(CallbackAny2Vec):  # type: ignore[misc] # gensim has no types
+        def __init__(self) -> None:
+            self.done = 0
+
+        def on_epoch_end(self, _model: Any) -> None:
+            self.done += 1
+            progress(f"fastText on {what}", self.done, epochs)
+
+    return Epochs()
