@@ -76,7 +76,7 @@ def test_one_text_of_all_is_enough_for_those_that_learn_jointly_and_for_no_other
     """Then a word of two languages has one vector: the same that both have where the languages are told apart."""
     joined = EmbeddingSources(texts={"all": Interleaved(SENTENCES)})
     if not method.joint:
-        with pytest.raises(SettingsError, match=r"mapping\.pivot = 'en', but there are no vectors or text of it"):
+        with pytest.raises(SettingsError, match=r"mapping\.pivot = 'en', but it has no vectors or text"):
             method.fit(joined)
         return
     found, apart = method.fit(joined).vectors["all"], method.fit(TEXT).vectors
@@ -128,5 +128,5 @@ def test_vectors_of_two_widths_are_refused(method):
         "en": WordVectors("en", ["Anna", "cat"], np.ones((2, 3), np.float32)),
         "de": WordVectors("de", ["Anna", "katze"], np.ones((2, 4), np.float32)),
     }
-    with pytest.raises(DataError, match="'de' are 4 wide, those of 'en' 3"):
+    with pytest.raises(DataError, match="'de' have width 4, those of 'en' 3"):
         method.fit(EmbeddingSources(vectors=given, dictionaries=TEXT.dictionaries))

@@ -121,7 +121,7 @@ def test_a_dictionary_of_a_few_words_is_enough_in_either_direction():
 def test_words_written_alike_are_enough():
     learnt = Identical(mapping=Mapping(normalization=[])).fit(EmbeddingSources(vectors=languages(same=12)))
     assert found_again(learnt.vectors) == 1
-    with pytest.raises(DataError, match="write no word alike; procrustes takes a dictionary"):
+    with pytest.raises(DataError, match="have no word in common"):
         Identical().fit(EmbeddingSources(vectors=languages()))
 
 
@@ -141,9 +141,9 @@ def test_the_adversary_needs_nothing():
 
 def test_no_rotation_is_refined_twice(monkeypatch):
     """Two games, each refined to be judged, and two by chance."""
-    refined, begun = MappedPair.refined, []
+    refined, begun = MappedPair.refine, []
     monkeypatch.setattr(
-        MappedPair, "refined", lambda sides, rotation: begun.append(rotation) or refined(sides, rotation)
+        MappedPair, "refine", lambda sides, rotation: begun.append(rotation) or refined(sides, rotation)
     )
     learnt = Muse(adversary=GAME | {"epochs": 1}, random_starts=2, mapping=Mapping(normalization=[])).fit(
         EmbeddingSources(vectors=languages())
@@ -167,7 +167,7 @@ def test_languages_with_nothing_in_common_are_told_apart(caplog):
 def test_both_readings_of_label_smoothing():
     assert Adversary().wrong_label == pytest.approx(0.1)
     assert Adversary(smoothing_kind="flipped").wrong_label == pytest.approx(0.2)
-    with pytest.raises(SettingsError, match="makes both labels alike"):
+    with pytest.raises(SettingsError, match="makes both labels equal"):
         Adversary(smoothing=0.6, smoothing_kind="flipped")
 
 
@@ -182,9 +182,9 @@ def test_a_way_is_found_when_games_agree_on_more_than_chance(reached, agreement,
 @pytest.mark.parametrize(
     ("lexicon", "message"),
     [
-        ({}, "no dictionary between 'xx' and 'en'; there are: none"),
+        ({}, "no dictionary of 'xx' and 'en'; there are: none"),
         ({("en", "fr"): Lexicon.of([("a", "b", 1)])}, "there are: en-fr"),
-        ({("en", "xx"): Lexicon.of([("a", "b", 1)])}, "of 1 entries .* none has a vector for both"),
+        ({("en", "xx"): Lexicon.of([("a", "b", 1)])}, "none of 1 entries .* has a vector for both"),
     ],
 )
 def test_a_dictionary_that_is_of_no_use_is_an_error(lexicon, message):
@@ -205,7 +205,7 @@ def test_concat_gives_a_word_of_both_languages_one_vector():
 
 
 def test_concat_takes_no_vectors_that_exist():
-    with pytest.raises(DataError, match="not from vectors that exist already"):
+    with pytest.raises(DataError, match="cannot use existing vectors"):
         Concat().fit(EmbeddingSources(vectors=languages()))
 
 
