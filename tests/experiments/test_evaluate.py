@@ -90,7 +90,7 @@ def changed(target, made, more, name, path):
         ("mt", {"targets": '["de-en"]'}, "parallel/test.en-de.de"),
         ("mining", {"targets": '["de"]'}, "parallel/dev.en-de.en"),  # that sets the threshold
         ("word_translation", {"targets": '["de"]', "candidates": "text"}, "text/train.en.txt"),
-        ("word_translation", {"targets": '["de"]', "learnt": "dict/learnt"}, "dict/learnt"),
+        ("word_translation", {"targets": '["de"]', "training_dictionaries": "dict/trained"}, "dict/trained"),
         ("embedding_alignment", {"targets": '["de"]', "candidates": "text"}, "text/train.de.txt"),
         ("pos", {"targets": '["de"]', "decontaminate": "true", "tuning.select": "last"}, "pos/dev.en.conllu"),
     ],
@@ -99,7 +99,7 @@ def test_all_that_a_task_reads_is_looked_at(target, made, tmp_path, name, more, 
     for folder, names in {
         "parallel": [f"{split}.en-de.{side}" for split in ("dev", "test") for side in ("en", "de")],
         "text": ["train.en.txt", "train.de.txt"],
-        "dict": ["en-de.txt", "learnt"],
+        "dict": ["en-de.txt", "trained"],
         "pos": [f"{split}.{side}.conllu" for split in ("train", "dev", "test") for side in ("en", "de")],
     }.items():
         (tmp_path / folder).mkdir()
@@ -303,10 +303,10 @@ def test_a_probe_loads_its_model_once_for_all_languages(target, monkeypatch):
         cell.measure  # noqa: B018 - loads the model where it has not been loaded
         return [{"task": cell.name, "seed": 0, "setting": "zero-shot", "language": fit.scored[0][1], "score": 1}]
 
-    real = score_store.find
+    real = score_store.find_checkpoint
     scored_by(monkeypatch, scored)
     monkeypatch.setattr(evaluate, "load", lambda model, _vocab: loads.append(model) or MagicMock())
-    monkeypatch.setattr(score_store, "find", lambda model: looks.append(model) or real(model))
+    monkeypatch.setattr(score_store, "find_checkpoint", lambda model: looks.append(model) or real(model))
     monkeypatch.setattr(evaluate.Vocab, "load", lambda _: None)
     monkeypatch.setattr(evaluate, "data_root", lambda _: Path("nowhere"))
     assert len(run(target, ["retrieval"])) == 3

@@ -225,7 +225,7 @@ def test_a_run_without_a_translation_may_stop_by_round_trips(unsupervised, tmp_p
     assert "round-trip" in card
 
     materials, vocab = prepare(recipe), Vocab.load(tmp_path / "run/model")
-    monkeypatch.setattr(RoundTrip, "_said", lambda *arguments: [said(line) for line in arguments[-1]])
+    monkeypatch.setattr(RoundTrip, "translate", lambda *arguments: [said(line) for line in arguments[-1]])
     model, made = load(tmp_path / "run/model", vocab), []
     whole = dev_scores(recipe, materials, SimpleNamespace(process_index=0, num_processes=1))(model)
     assert 0 < whole["round-trip/mean"] < 100
