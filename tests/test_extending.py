@@ -17,6 +17,7 @@ from interlace.experiments.preview import Example
 from interlace.models.build import from_shape
 from interlace.models.settings import Shape
 from interlace.objectives import OBJECTIVES, Objective, Resources
+from interlace.tasks import TASKS, FineTuneTask, ProbeTask
 
 PAGE = (Path(__file__).parents[1] / "docs" / "extending.md").read_text(encoding="utf-8")
 EXAMPLE = Example()
@@ -58,7 +59,7 @@ def test_the_page_shows_what_the_command_prints(guest):
 
 
 def test_the_page_names_existing_attributes_and_building_blocks():
-    contract, blocks = PAGE[PAGE.index("| `reads`") :].split("## Building blocks")
+    contract, blocks = PAGE[PAGE.index("| `reads`") :].split("# A task of your own")[0].split("## Building blocks")
     for name in re.findall(r"^\| `(\w+)", contract, re.MULTILINE):
         assert hasattr(Objective, name), name
     for name in re.findall(r"`([A-Z]\w+)`", contract):
@@ -67,3 +68,20 @@ def test_the_page_names_existing_attributes_and_building_blocks():
     for name in re.findall(r"`([\w.]+)`", " ".join(rows)):
         path = name if name.startswith("interlace") else f"interlace.objectives.{name}"
         assert pkgutil.resolve_name(path), name
+
+
+def test_the_task_on_the_page_can_be_registered(tmp_path, monkeypatch):
+    monkeypatch.setattr(registry, "_GUESTS", {})
+    path = tmp_path / "language_id.py"
+    path.write_text(re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)[1], encoding="utf-8")
+    load_plugins([path])
+    task = TASKS.build("language_id").bind(["en", "de"])
+    assert task.head().classes == 2
+    for language in ("en", "de"):
+        (tmp_path / "text").mkdir(exist_ok=True)
+        (tmp_path / f"text/train.{language}.txt").write_text("a b\nc\n")
+    labels = [task.examples("train", language, VOCAB, tmp_path).labels.tolist() for language in task.languages]
+    assert labels == [[0, 0], [1, 1]]
+    table = PAGE[PAGE.index("| `metric`") :]
+    for name in re.findall(r"^\| `(\w+)", table, re.MULTILINE):
+        assert hasattr(FineTuneTask, name) or hasattr(ProbeTask, name) or name == "metric", name

@@ -6,6 +6,7 @@ A `FineTuneTask` reads labeled examples, builds the `TaskHead` that is trained o
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -246,8 +247,8 @@ class Task(Settings, ABC):
 
     @property
     def name(self) -> str:
-        """The name in the registry: that of the module."""
-        return type(self).__module__.rpartition(".")[2]
+        """The name in the registry: that of the file."""
+        return Path(inspect.getfile(type(self))).stem
 
     @property
     def languages(self) -> tuple[str, ...]:
