@@ -38,6 +38,7 @@ from interlace.data.vocab import Vocab
 from interlace.models.build import from_shape, load
 from interlace.models.decoding import TokenConstraints, encode_source, encoder_inputs, eval_mode
 from interlace.models.generation import SearchSettings
+from interlace.models.search import generate
 from interlace.models.seq2seq import fresh_decoder, join
 from interlace.models.settings import Shape
 from interlace.models.translator import batches
@@ -143,14 +144,14 @@ class Sides:
                     decoding = Ends(decoding, self.lengths[rows[part]], self.vocab.end)
                 limits = torch.from_numpy(search.limits(ids.lengths[part], SHAPE.max_length - 1))
                 first = torch.full((len(part),), self.vocab.target(self.languages[1]))
-                found = search.search(decoding, first, limits, rules)
+                found = generate(search, decoding, first, limits, rules)
                 said |= dict(zip(part.tolist(), found.best().to_lists(), strict=True))
         return [said[row] for row in range(len(rows))]
 
     def generated(self, rows: np.ndarray) -> list[list[int]]:
         """`generate`, batch after batch in the order of the file; the cap of a batch is that of its longest row."""
         said = []
-        never = list(TokenConstraints.of(self.vocab, self.ours.vocab_size).never)
+        never = list(TokenConstraints.of(self.vocab, self.ours.vocab_size).banned_ids)
         for start in range(0, len(rows), self.batch):
             part = rows[start : start + self.batch]
             inputs = encoder_inputs(self.ours, self.ids.take(part), self.vocab, self.languages[0])

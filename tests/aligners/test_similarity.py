@@ -338,7 +338,7 @@ def test_a_model_without_languages_cannot_be_fed_them(start):
 
 def test_a_tokenizer_alone_is_no_encoder(vocab, tmp_path):
     vocab.save(tmp_path / "vocab")
-    with pytest.raises(CheckpointError, match=r"holds no config\.json"):
+    with pytest.raises(CheckpointError, match=r"no config\.json"):
         Similarity(start=str(tmp_path / "vocab")).fit(REAL)
 
 

@@ -172,7 +172,7 @@ def best(row):
 def test_a_long_line_is_refused_by_number_where_that_is_asked_for(run_folder, tmp_path):
     long = " ".join(["cat"] * 80)
     with pytest.raises(
-        DataError, match=r"^standard input, line 3: 80 subwords, but the model reads at most 62; --long"
+        DataError, match=r"^standard input, line 3: 80 tokens, but the model reads at most 62; --long"
     ):
         translate(run_folder, *DIRECTION, "--long", "refuse", "--window", 2, text=as_text(["a", "b", long]))
     write_lines(tmp_path / "a.en", ["a", long])

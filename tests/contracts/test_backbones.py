@@ -228,7 +228,7 @@ def test_the_longest_row_fits(checkpoint: Checkpoint) -> None:
     backbone = load(checkpoint.folder)
     assert backbone.traits.max_length == LONGEST
     assert predict(backbone, checkpoint.rows((LONGEST,))).isfinite().all()
-    with pytest.raises(SettingsError, match=f"row of {LONGEST + 1} subwords.*at most {LONGEST}"):
+    with pytest.raises(SettingsError, match=f"sequence of {LONGEST + 1} tokens.*at most {LONGEST}"):
         backbone.encode(checkpoint.rows((LONGEST + 1,)))
 
 
@@ -382,14 +382,14 @@ def test_an_encoder_alone_gets_a_head(checkpoint: Checkpoint, tmp_path: Path) ->
     AutoModel.from_pretrained(checkpoint.folder, trust_remote_code=False).save_pretrained(tmp_path / "encoder")
     first, again, other = (load(tmp_path / "encoder", seed=seed) for seed in (3, 3, 4))
     assert len(first.notes) == 1
-    assert "drawn fresh" in first.notes[0]
+    assert "random weights" in first.notes[0]
     inputs = checkpoint.rows((6, 2))
     assert torch.equal(predict(first, inputs), predict(again, inputs))
     if checkpoint.kind != "xlm":  # its head is a bias alone, which starts at zero
         assert not torch.allclose(predict(first, inputs), predict(other, inputs))
     whole = load(first.save_pretrained(tmp_path / "whole", checkpoint.words))
     assert whole.notes == ()
-    assert sorted(whole.carried) == sorted(first.carried)
+    assert sorted(whole.extra_weights) == sorted(first.extra_weights)
     close(predict(whole, inputs), predict(first, inputs))
 
 
@@ -400,13 +400,13 @@ def test_a_truncated_file_is_a_clear_error(checkpoint: Checkpoint, tmp_path: Pat
     whole = weights.read_bytes()
     for kept in (0, 5, len(whole) // 2, len(whole) - 1):
         weights.write_bytes(whole[:kept])
-        with pytest.raises(CheckpointError, match=r"model\.safetensors: damaged or cut short"):
+        with pytest.raises(CheckpointError, match=r"model\.safetensors: damaged or truncated"):
             load(tmp_path)
 
 
 def test_another_tokenizer_is_refused(checkpoint: Checkpoint, made: dict[str, Checkpoint]) -> None:
     other = made["modernbert" if checkpoint.kind != "modernbert" else "bert"].words
-    with pytest.raises(CheckpointError, match=rf"{checkpoint.words.size} subwords.* {other.size}"):
+    with pytest.raises(CheckpointError, match=rf"{checkpoint.words.size} tokens.* {other.size}"):
         load(checkpoint.folder, other)
 
 

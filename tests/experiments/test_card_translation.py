@@ -67,7 +67,7 @@ def test_a_card_says_how_the_model_is_opened_and_its_code_runs(
     ("decoder", "said"),
     [
         ({"take": "none"}, "Its decoder was drawn fresh, but for the table of subwords, which is the encoder's."),
-        ({"take": "none", "table": "own"}, "Its decoder was drawn fresh."),
+        ({"take": "none", "embeddings": "own"}, "Its decoder was drawn fresh."),
         ({"start": "somewhere/runs/clm"}, "Its decoder began from `clm`."),
         ({"start": "some/clm", "take": "embeddings"}, "Its decoder began from the table of subwords of `clm`."),
         (None, "It goes on from"),

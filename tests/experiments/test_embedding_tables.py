@@ -116,8 +116,8 @@ def test_a_run_begins_with_them_and_says_so(data, caplog):
     scale = float(drawn.square().mean().sqrt()) / np.sqrt((learnt.vectors**2).mean())
     np.testing.assert_allclose(model.input_embeddings.detach().numpy()[rows], scale * learnt.vectors, atol=1e-6)
     about = json.loads((data / "run/run.json").read_text())
-    assert about["begun"]["vectors"] == {"rows": len(rows), "of": vocab.size, "scale": pytest.approx(scale, abs=1e-6)}
-    assert f"{len(rows)} of {vocab.size} rows of the table" in caplog.text
+    assert about["initialization"]["vectors"] == {"rows": len(rows), "of": vocab.size, "scale": pytest.approx(scale, abs=1e-6)}
+    assert f"{len(rows)} of {vocab.size} token embeddings" in caplog.text
     card = (folder / "README.md").read_text()
     assert f"{len(rows)} of {vocab.size} rows of its table of subwords were vectors" in card
     assert "That of `vectors`, unchanged" in card
@@ -146,7 +146,7 @@ def test_a_run_goes_on_with_what_it_began_with(data):
 
     with pytest.raises(KeyboardInterrupt):
         pretrain(recipe, data / "run", stop)
-    began = json.loads((data / "run" / "began.json").read_text())["begun"]
+    began = json.loads((data / "run" / "began.json").read_text())["initialization"]
     kept = WordVectors.load(vectors, SUBWORDS)
     WordVectors(SUBWORDS, kept.words[:3], kept.vectors[:3] * 5).save(vectors)
     tokenizer = (vectors / "tokenizer.json").read_text()
@@ -158,7 +158,7 @@ def test_a_run_goes_on_with_what_it_began_with(data):
         pretrain(recipe, data / "run")
     (vectors / "tokenizer.json").write_text(tokenizer)
     pretrain(recipe, data / "run")
-    assert json.loads((data / "run" / "run.json").read_text())["begun"] == began
+    assert json.loads((data / "run" / "run.json").read_text())["initialization"] == began
 
 
 def test_a_run_in_the_place_of_its_vectors_is_told_so_and_so_is_a_binary_file(data):
@@ -222,8 +222,8 @@ def test_the_tiny_ones_translate_without_a_pair(tmp_path):
     pretrain(read_recipe("tiny/unmt:from-emb", changes), tmp_path / "run")
     about = json.loads((tmp_path / "run/run.json").read_text())
     words = WordVectors.load(vectors, SUBWORDS)
-    assert about["begun"]["vectors"]["rows"] == len(words) > 200
-    assert about["begun"]["vectors"]["of"] == Vocab.load(vectors).size + 2  # one asks for English, one for German
+    assert about["initialization"]["vectors"]["rows"] == len(words) > 200
+    assert about["initialization"]["vectors"]["of"] == Vocab.load(vectors).size + 2  # one asks for English, one for German
     assert read_recipe("tiny/unmt:from-emb").model.shape == read_recipe("tiny/unmt-mlm").model.shape
     for section in ("toy", "normalise", "vocab"):
         assert getattr(read_recipe("tiny/unmt-mlm"), section) == getattr(read_recipe("tiny/emb"), section)

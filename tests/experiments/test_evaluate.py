@@ -16,7 +16,7 @@ from interlace.experiments.evaluate import evaluate as run
 from interlace.experiments.model_metadata import Knowledge
 from interlace.experiments.recipe import Recipe, change_recipe, read_recipe
 from interlace.experiments.studies._asked import asked_of
-from interlace.models.build import config_of
+from interlace.models.build import encoder_config
 from interlace.models.settings import Shape
 from interlace.tasks.pos import Pos
 
@@ -360,7 +360,7 @@ def test_a_direction_that_was_never_learnt_is_told(caplog, tmp_path):
 def test_the_tokenizer_of_another_model_is_refused(tmp_path):
     """Its ids would be other words to the model, and the scores those of noise."""
     vocab = Vocab.learn({"en": ["a few words"] * 9}, size=300)
-    BertModel(config_of(Shape(family="bert", layers=1, width=16, heads=2), vocab)).save_pretrained(tmp_path)
+    BertModel(encoder_config(Shape(family="bert", layers=1, width=16, heads=2), vocab)).save_pretrained(tmp_path)
     assert _open(str(tmp_path), Pos(), vocab).vocab_size == vocab.size
     with pytest.raises(CheckpointError, match=f"the model has {vocab.size} subwords, the vocabulary 9"):
         _open(str(tmp_path), Pos(), Vocab.learn({"en": [f"w{n} x{n}" for n in range(999)]}, size=900))

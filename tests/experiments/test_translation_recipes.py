@@ -111,7 +111,7 @@ def test_what_emb_begins_from(other):
     assert (learnt.window, learnt.negatives, learnt.epochs, learnt.least) == (5, 10, 10, 1)  # their get_data_enfr.sh
     assert learnt.width == model.model.shape.width == 1024
     assert model.model.vectors == f"runs/{vectors.name}/vectors"
-    assert (model.model.vectors_spread, model.model.decoder.table) == ("own", "own")
+    assert (model.model.vectors_spread, model.model.decoder.embeddings) == ("own", "own")
     random = read_recipe(f"xlm/unmt:en-{other}-random-random")
     assert (model.model.shape, model.train, model.objectives) == (random.model.shape, random.train, random.objectives)
     assert figures(name) == figures(f"xlm/unmt:en-{other}-emb")

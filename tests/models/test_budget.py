@@ -8,7 +8,7 @@ import torch
 
 from interlace.core.errors import SettingsError
 from interlace.models.generation import SearchSettings
-from interlace.models.translator import MOST_SCORES, SCORES, TOKENS, BatchBudget, Translator, cache_bytes
+from interlace.models.translator import MAX_SCORES, SCORES, TOKENS, BatchBudget, Translator, cache_bytes
 from little_translators import LINES, little_model, little_vocab
 
 GIB = 1 << 30
@@ -41,7 +41,7 @@ def test_half_of_the_free_memory_is_for_subwords_and_a_quarter_for_scores():
 
 def test_it_is_never_less_than_on_a_cpu_and_never_more_than_kernels_count(model):
     assert BatchBudget.within(0, 1000) == BatchBudget(TOKENS, SCORES) == BatchBudget.of([model])
-    assert BatchBudget.within(1000 * GIB, 1000).scores == MOST_SCORES
+    assert BatchBudget.within(1000 * GIB, 1000).scores == MAX_SCORES
 
 
 def test_on_a_gpu_what_torch_keeps_for_itself_is_free_too(monkeypatch):
@@ -68,12 +68,12 @@ class Tight(Translator):
 
     room = 60
 
-    def _search(self, ids, limits, draws):
+    def _generate(self, ids, limits, draws):
         taken = len(ids) * (int(ids.lengths.max()) + 2)
         self.taken = [*getattr(self, "taken", []), taken]
         if taken > self.room:
             raise torch.OutOfMemoryError
-        return super()._search(ids, limits, draws)
+        return super()._generate(ids, limits, draws)
 
 
 def test_what_does_not_fit_is_done_in_smaller_batches_and_comes_out_alike(model, vocab):
@@ -90,5 +90,5 @@ def test_what_does_not_fit_is_done_in_smaller_batches_and_comes_out_alike(model,
 def test_a_sentence_that_does_not_fit_alone_is_told(model, vocab):
     tight = Tight([model], vocab, "en", "de")
     tight.room = 20
-    with pytest.raises(SettingsError, match=r"a sentence of \d+ subwords and a beam of 5 do not fit into the memory"):
+    with pytest.raises(SettingsError, match=r"a sentence of \d+ tokens with a beam of 5"):
         tight.lines(LINES)

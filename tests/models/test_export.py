@@ -37,7 +37,7 @@ def test_a_failed_export_leaves_the_old_folder(vocab: Any, tmp_path: Path) -> No
     with pytest.raises(DataError, match="no space left on the disk"):
         from_shape(TINY, vocab, seed=2).save_pretrained(folder, Full())
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
-    assert torch.equal(load(folder).table, first.input_embeddings)
+    assert torch.equal(load(folder).input_embeddings, first.input_embeddings)
 
 
 def test_a_folder_that_cannot_be_made(vocab: Any, tmp_path: Path) -> None:

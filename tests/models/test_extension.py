@@ -82,7 +82,7 @@ def test_tied_tables_stay_tied_and_learn(start: tuple[Path, Vocab, Vocab]) -> No
 
 def test_the_same_seed_draws_the_same_rows(start: tuple[Path, Vocab, Vocab]) -> None:
     folder, old, new = start
-    first, again, other = (load(folder, new, new_subwords="random", seed=seed).table for seed in (1, 1, 2))
+    first, again, other = (load(folder, new, new_tokens="random", seed=seed).input_embeddings for seed in (1, 1, 2))
     assert torch.equal(first, again)
     assert not torch.equal(first[old.size :], other[old.size :])
     assert torch.equal(first[: old.size], other[: old.size])

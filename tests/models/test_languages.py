@@ -10,7 +10,8 @@ import transformers
 
 from interlace.core.errors import SettingsError
 from interlace.models.build import load
-from interlace.models.languages import LanguageMapping, add_languages, fold_weights, language_ids, map_languages
+from interlace.models.families import language_ids
+from interlace.models.languages import LanguageMapping, add_languages, fold_weights, map_languages
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -171,9 +172,9 @@ def test_without_any_language_there_is_no_mean() -> None:
     [
         (
             LanguageMapping(names={"zh_cn": "zhh"}),
-            r"model\.language_names\.zh_cn: the checkpoint knows no language 'zhh'.*'zh'",
+            r"model\.language_names\.zh_cn: .*no language 'zhh'.*'zh'",
         ),
-        (LanguageMapping(names={"de": "en"}), r"the checkpoint has a 'de' of its own"),
+        (LanguageMapping(names={"de": "en"}), r"has its own 'de'"),
         (
             LanguageMapping(copies={"gsw": "nl"}),
             r"model\.language_copies\.gsw.*no language 'nl'; there are: de, en, zh",
@@ -186,7 +187,7 @@ def test_names_that_lead_nowhere(arrival: LanguageMapping, message: str) -> None
 
 
 def test_names_for_a_checkpoint_without_languages() -> None:
-    with pytest.raises(SettingsError, match="it has no language embeddings at all"):
+    with pytest.raises(SettingsError, match="it has no language embeddings"):
         map_languages(bert(), [], LanguageMapping(names={"zh_cn": "zh"}))
 
 
@@ -195,7 +196,7 @@ def test_both_names_open_the_exported_checkpoint(tmp_path: Path, vocab: Any) -> 
     start.save_pretrained(tmp_path / "start")
     vocab.size = 10
     arrival = LanguageMapping(names={"zh_cn": "zh"}, mean=True)
-    backbone = load(tmp_path / "start", vocab, ["zh_cn", "sw"], arrival=arrival)
+    backbone = load(tmp_path / "start", vocab, ["zh_cn", "sw"], mapping=arrival)
     out = backbone.save_pretrained(tmp_path / "out", vocab)
     assert load(out, vocab).traits.languages == {"de": 0, "en": 1, "zh": 2, "zh_cn": 2, "sw": 3}
     plain, info = transformers.AutoModelForMaskedLM.from_pretrained(

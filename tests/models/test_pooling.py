@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from interlace.models.backbone import countable, pool
+from interlace.models.backbone import pool
 
 # one row of three real states and one of two, the padding large enough to show where it leaks in
 STATES = torch.tensor([[[1.0, -4.0], [3.0, -2.0], [5.0, 0.0]], [[2.0, -1.0], [4.0, -3.0], [99.0, 99.0]]])
@@ -32,14 +32,6 @@ def test_padding_never_counts(how: str) -> None:
 @pytest.mark.parametrize("how", ["first", "mean", "max"])
 def test_a_row_with_nothing_gives_zeros(how: str) -> None:
     assert pool(STATES, torch.tensor([[1, 1, 1], [0, 0, 0]]), how)[1].tolist() == [0.0, 0.0]  # type: ignore[arg-type]
-
-
-def test_specials_can_be_left_out() -> None:
-    ids = torch.tensor([[0, 7, 2], [0, 2, 1]])
-    mask = countable(ids, MASK.bool(), [0, 1, 2])
-    assert mask.tolist() == [[False, True, False], [False, False, False]]
-    assert pool(STATES, mask)[0].tolist() == [3.0, -2.0]
-    assert countable(ids, None, [2]).tolist() == [[True, True, False], [True, False, True]]
 
 
 def test_no_mask_counts_everything() -> None:

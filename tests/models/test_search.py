@@ -12,7 +12,7 @@ from interlace.models.generation import LengthPenalty
 from interlace.models.search import beam_search, greedy_search, sample, top_k, uniform_draws
 from little_decodings import END, Little, everything, logprobs_of
 
-RULES = TokenConstraints(end=END, pad=0, never=(0,))
+RULES = TokenConstraints(end=END, pad=0, banned_ids=(0,))
 PLAIN = LengthPenalty(0.0)
 
 
@@ -27,7 +27,7 @@ def hypotheses(found, row):
 
 
 def divisor(penalty, length):
-    return float(penalty.of(torch.tensor([length])))
+    return float(penalty.divisors(torch.tensor([length])))
 
 
 # ---- beam ----
@@ -41,13 +41,13 @@ penalties = st.builds(
 @settings(max_examples=40)
 def test_a_beam_as_wide_as_the_space_finds_what_looking_at_everything_finds(seed, limits, penalty):
     """Four subwords of which one is forbidden and one the end: at most 8 that go on, 15 hypotheses."""
-    rules = TokenConstraints(end=END, pad=0, never=(0,))
+    rules = TokenConstraints(end=END, pad=0, banned_ids=(0,))
     seeds = [seed + row for row in range(len(limits))]
     found = beam_search(
         Little(seeds, 4), firsts(len(limits)), torch.tensor(limits), rules, 15, penalty=penalty, stop="sure"
     )
     for row, limit in enumerate(limits):
-        pairs = everything(seeds[row], 4, limit, never=(0,))
+        pairs = everything(seeds[row], 4, limit, banned_ids=(0,))
         expected = sorted(pairs, key=lambda pair: -pair[1] / divisor(penalty, len(pair[0]) + 1))
         assert [ids for ids, _ in hypotheses(found, row)] == [ids for ids, _ in expected]
         np.testing.assert_allclose([x for _, x in hypotheses(found, row)], [x for _, x in expected], atol=1e-5)
@@ -115,8 +115,8 @@ def test_a_longer_hypothesis_wins_with_a_higher_penalty():
 
 def test_penalties_by_hand():
     lengths = torch.tensor([1, 4])
-    assert LengthPenalty(0.5).of(lengths).tolist() == [1.0, 2.0]
-    assert LengthPenalty(2.0, form="gnmt").of(lengths).tolist() == pytest.approx([1.0, 2.25])
+    assert LengthPenalty(0.5).divisors(lengths).tolist() == [1.0, 2.0]
+    assert LengthPenalty(2.0, form="gnmt").divisors(lengths).tolist() == pytest.approx([1.0, 2.25])
 
 
 # ---- what all searches share ----

@@ -82,10 +82,10 @@ def test_a_log_probability_is_that_of_teacher_forcing(family, models, vocab):
 def test_nothing_special_is_said_and_the_unknown_only_where_asked(models, vocab):
     model = models["bert"]
     rules = TokenConstraints.of(vocab, model.vocab_size + 3)
-    assert set(rules.never) == {*vocab.special_ids.tolist(), *range(vocab.size, vocab.size + 3)} - {vocab.end}
-    assert vocab.target("en") in rules.never
-    assert vocab.unk in rules.never
-    assert vocab.unk not in TokenConstraints.of(vocab, vocab.size, unknown=True).never
+    assert set(rules.banned_ids) == {*vocab.special_ids.tolist(), *range(vocab.size, vocab.size + 3)} - {vocab.end}
+    assert vocab.target("en") in rules.banned_ids
+    assert vocab.unk in rules.banned_ids
+    assert vocab.unk not in TokenConstraints.of(vocab, vocab.size, allow_unk=True).banned_ids
     with torch.no_grad():
         bias = model.decoder.model.get_output_embeddings().bias
         before = bias.clone()
@@ -93,7 +93,7 @@ def test_nothing_special_is_said_and_the_unknown_only_where_asked(models, vocab)
         ids = vocab.encode(LINES, language="en").ids
         found = found_by(SEARCHES["beam"], model, vocab, ids, torch.full((len(ids),), 5))
         bias.copy_(before)
-    assert not set(found.ids[found.ids != vocab.pad].tolist()) & set(rules.never)
+    assert not set(found.ids[found.ids != vocab.pad].tolist()) & set(rules.banned_ids)
 
 
 def test_an_unknown_that_is_asked_for_is_written(vocab):
@@ -102,7 +102,7 @@ def test_an_unknown_that_is_asked_for_is_written(vocab):
         model.decoder.model.get_output_embeddings().bias[vocab.unk] = 50.0
     (mark,) = vocab.tokens([vocab.unk])
     silent, told = (
-        Translator([model], vocab, "en", "de", SearchSettings(unknown=asked)).lines(LINES) for asked in (False, True)
+        Translator([model], vocab, "en", "de", SearchSettings(allow_unk=asked)).lines(LINES) for asked in (False, True)
     )
     assert all(mark not in one.text for one in silent)
     assert [one.text.count(mark) for one in told] == [one.hypotheses[0].length - 1 for one in told]
@@ -163,7 +163,7 @@ def test_models_with_other_vocabularies_do_not_translate_together(vocab):
     [
         SearchSettings(beam=3, n_best=2, max_ratio=0.5, max_extra=3),
         SearchSettings(beam=1, max_ratio=0.5),
-        SearchSettings(sample=True, top=5, seed=4, max_ratio=0.5),
+        SearchSettings(sample=True, top_k=5, seed=4, max_ratio=0.5),
     ],
 )
 def test_lines_are_translated_alike_however_they_are_batched(search, models, vocab):

@@ -104,7 +104,7 @@ def test_rows_may_be_kept_moved_and_repeated(family: str, rows: list[int], vocab
         model.step(memory, *at(first, place))
     index = torch.tensor(rows)
     chosen = memory.select(index)
-    assert (memory.rows, chosen.rows) == (3, len(rows))
+    assert (memory.size, chosen.size) == (3, len(rows))
     whole = {name: torch.cat([first[name][index], then[name]], dim=1) for name in first}
     expected = scores(model, states[index], mask[index], whole)
     for place in range(3):
@@ -131,7 +131,7 @@ def test_beams_of_a_source_are_reordered_time_and_again(vocab: Any) -> None:
         )
         order = torch.randint(0, 4, (12,), generator=rng) + torch.arange(3).repeat_interleave(4) * 4
         memory, rows = memory.select(order), rows[order]
-        assert memory.per == 4
+        assert memory.per_source == 4
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -222,12 +222,12 @@ def test_reading_like_a_backbone(vocab: Any) -> None:
 def test_a_target_that_is_too_long_is_refused(vocab: Any) -> None:
     model = pair("roberta", vocab, max_length=8)
     states, mask = torch.zeros(1, 3, 16), None
-    with pytest.raises(SettingsError, match="a target of 9 subwords, but the decoder writes at most 8"):
+    with pytest.raises(SettingsError, match=r"target of 9 tokens.* at most 8"):
         model.decode(states, mask, {"input_ids": torch.full((1, 9), 5)})
     memory = model.start(states, mask)
     for _ in range(8):
         model.step(memory, torch.tensor([5]))
-    with pytest.raises(SettingsError, match="a target of 9 subwords"):
+    with pytest.raises(SettingsError, match=r"target of 9 tokens"):
         model.step(memory, torch.tensor([5]))
 
 
@@ -240,10 +240,10 @@ def test_an_input_that_would_be_ignored_is_refused(vocab: Any) -> None:
 def test_sides_of_other_widths_or_vocabularies_are_refused(vocab: Any) -> None:
     encoder = from_shape(tiny("bert"), vocab)
     wide = from_shape(tiny("bert", width=32), vocab)
-    with pytest.raises(SettingsError, match="16 wide, the decoder's 32"):
+    with pytest.raises(SettingsError, match="width 16, the decoder 32"):
         join(encoder, fresh_decoder(wide.model.config, 0))
     vocab.size = 41
-    with pytest.raises(SettingsError, match="40 subwords, the decoder 41"):
+    with pytest.raises(SettingsError, match="40 tokens, the decoder 41"):
         join(encoder, fresh_decoder(from_shape(tiny("bert"), vocab).model.config, 0))
 
 

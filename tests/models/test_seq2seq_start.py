@@ -117,7 +117,7 @@ def differs_all_over(ours: dict[str, torch.Tensor], theirs: dict[str, torch.Tens
 def test_the_grid_of_starts(family: str, reads: Any, writes: Any, words: Any, grid: dict[str, list[str]]) -> None:
     """With a table each, so that both can be told apart: encoder from a masked model, decoder from a causal one."""
     one, two = grid[family]
-    decoder = DecoderSettings(start=two, take=writes, table="own")
+    decoder = DecoderSettings(start=two, take=writes, embeddings="own")
     model = build(settings_of(family, start=one, take=reads, decoder=decoder), words)
     masked, causal = reference(one), reference(two)
     for side, take, start in ((model.model, reads, masked), (model.decoder.model, writes, causal)):
@@ -141,7 +141,7 @@ def test_one_start_gives_both_sides_one_table_and_one_head(family: str, words: A
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("table", ["shared", "own"])
 def test_without_a_start_each_side_is_drawn_for_itself(family: str, table: Any, words: Any) -> None:
-    model = build(settings_of(family, shape=shape(family), decoder=DecoderSettings(table=table)), words)
+    model = build(settings_of(family, shape=shape(family), decoder=DecoderSettings(embeddings=table)), words)
     layers, theirs = parts(model.decoder.model)[1], model.model.state_dict()
     drawn = {name: each for name, each in layers.items() if each.std() > 0 and "layer" in name}
     assert drawn
@@ -168,7 +168,7 @@ def test_cross_attention_is_drawn_by_the_seed(family: str, words: Any, tmp_path:
 @pytest.mark.parametrize("reads", ["start", "fresh"])
 def test_the_side_that_takes_a_table_gives_it_to_both(reads: str, words: Any, tmp_path: Path) -> None:
     start = checkpoint(tmp_path, "bert", words, 7)
-    table = load(start).table
+    table = load(start).input_embeddings
     if reads == "start":  # and the decoder takes nothing
         model = build(settings_of("bert", start=start, decoder=DecoderSettings(take="none")), words)
     else:
@@ -196,7 +196,7 @@ def test_a_decoder_of_fewer_layers_takes_the_lowest(words: Any, tmp_path: Path) 
 def test_a_decoder_may_have_a_shape_of_its_own(words: Any) -> None:
     own = DecoderSettings(shape=shape("bert", layers=1, max_length=12))
     model = build(settings_of("bert", shape=shape("bert"), decoder=own), words)
-    assert (model.decoder.depth, model.longest_target, model.traits.max_length) == (1, 12, 12)
+    assert (model.decoder.depth, model.max_target_length, model.traits.max_length) == (1, 12, 12)
     assert model.decoder_languages == {"en": 2, "de": 3}
     other = build(settings_of("modernbert", shape=shape("modernbert"), decoder=own), words)
     assert (other.traits.family, other.decoder.family.name, other.shared) == ("modernbert", "bert", True)
@@ -211,7 +211,7 @@ def test_tables_grow_by_what_the_vocabulary_has_beyond_the_start(words: Any, tmp
         model = build(settings_of(family, start=start), words)
         assert model.vocab_size == 42
         assert model.shared
-        assert torch.equal(model.input_embeddings[:40], load(start).table)
+        assert torch.equal(model.input_embeddings[:40], load(start).input_embeddings)
         head = model.decoder.model.get_output_embeddings()
         assert (len(head.weight), len(head.bias)) == (42, 42)
         ids = torch.tensor([[0, 41, 2]])
@@ -232,34 +232,34 @@ def test_a_translation_model_goes_on_whole(family: str, words: Any, tmp_path: Pa
     assert not isinstance(alone, Seq2Seq)
     assert same(alone.state_dict(), model.state_dict())
     for settings in (settings_of(family, start=start, take="none"), settings_of(family, start=start, decoder=own())):
-        with pytest.raises(SettingsError, match="is a translation model, which goes on whole"):
+        with pytest.raises(SettingsError, match="is a translation model"):
             build(settings, words)
 
 
 def own() -> DecoderSettings:
-    return DecoderSettings(table="own")
+    return DecoderSettings(embeddings="own")
 
 
 def test_two_tables_cannot_be_one(words: Any, tmp_path: Path) -> None:
     one, two = (checkpoint(tmp_path, "bert", words, seed) for seed in (7, 8))
-    with pytest.raises(SettingsError, match=r"each have one; set model\.decoder\.table = 'own'"):
+    with pytest.raises(SettingsError, match=r"set model\.decoder\.embeddings = 'own'"):
         build(settings_of("bert", start=one, decoder=DecoderSettings(start=two)), words)
 
 
 def test_another_vocabulary_is_refused(words: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one, two = (checkpoint(tmp_path, "bert", words, seed) for seed in (7, 8))
     monkeypatch.setattr(Stand, "get_vocab", lambda _self, **_: {"a": 6})
-    with pytest.raises(SettingsError, match=r"its vocabulary is not the model's \('a' has another number\)"):
+    with pytest.raises(SettingsError, match=r"its vocabulary is not the model's \('a' has another id\)"):
         build(settings_of("bert", start=one, decoder=DecoderSettings(start=two)), words)
 
 
 def test_other_widths_are_refused_with_the_cure(words: Any, tmp_path: Path) -> None:
     one, wide = checkpoint(tmp_path, "bert", words, 7), checkpoint(tmp_path, "bert", words, 8, width=32)
     with pytest.raises(
-        SettingsError, match=r"16 wide, the decoder's 32; give model\.decoder a start or a shape of that"
+        SettingsError, match=r"width 16, the decoder 32; give model\.decoder a start or a shape of that"
     ):
-        build(settings_of("bert", start=one, decoder=DecoderSettings(start=wide, table="own")), words)
-    with pytest.raises(SettingsError, match=r"16 wide, .* has 40 and 32; give model\.shape that width"):
+        build(settings_of("bert", start=one, decoder=DecoderSettings(start=wide, embeddings="own")), words)
+    with pytest.raises(SettingsError, match=r"width 16, .* has 40 and 32; set model\.shape"):
         build(settings_of("bert", shape=shape("bert"), decoder=DecoderSettings(start=wide)), words)
 
 
@@ -272,17 +272,17 @@ def test_more_layers_than_the_start_has_are_refused(words: Any, tmp_path: Path) 
 def test_a_shape_and_a_start_are_one_too_many(words: Any) -> None:
     with pytest.raises(SettingsError, match="give either 'shape', of a fresh decoder, or 'start'"):
         DecoderSettings.read({"shape": {}, "layers": 2}, "model.decoder")
-    with pytest.raises(SettingsError, match="take = 'none' speaks of a 'start'; there is none"):
+    with pytest.raises(SettingsError, match="take = 'none' needs a 'start'"):
         ModelSettings.read({"take": "none"}, "model")
 
 
 @pytest.mark.parametrize("take", ["none", "embeddings"])
 def test_a_decoder_takes_nothing_where_there_is_no_start(take: Any) -> None:
     for table in ("own", "shared"):
-        with pytest.raises(SettingsError, match="a decoder with a 'shape' of its own takes nothing; leave it out"):
-            DecoderSettings.read({"shape": {}, "take": take, "table": table}, "model.decoder")
-        decoder = {"take": take, "table": table}
-        with pytest.raises(SettingsError, match=f"take = '{take}' speaks of a 'start', and neither side has one"):
+        with pytest.raises(SettingsError, match="needs a start, but this decoder has a 'shape'"):
+            DecoderSettings.read({"shape": {}, "take": take, "embeddings": table}, "model.decoder")
+        decoder = {"take": take, "embeddings": table}
+        with pytest.raises(SettingsError, match=f"take = '{take}' needs a 'start'"):
             ModelSettings.read({"shape": {}, "decoder": decoder}, "model")
         assert ModelSettings.read({"shape": {}, "decoder": {"start": "runs/mlm", **decoder}}, "model")
 

@@ -87,14 +87,17 @@ def test_rows_are_the_vectors_with_the_spread_of_drawn_rows(family: str, vocab: 
     assert all(model.model.state_dict()[name].data_ptr() == model.input_embeddings.data_ptr() for name in others)
     scale = SCALED / 2 * spread_of(drawn.input_embeddings)
     assert scale == pytest.approx(SCALED / 2 * SPREAD, rel=0.2)
-    assert model.begun == {"vectors": {"rows": 2, "of": vocab.size, "scale": pytest.approx(scale, abs=1e-6)}}
-    share = f"2 of {vocab.size} rows of the table ({2 / vocab.size:.1%}) begin with vectors of {folder}"
-    assert model.notes == (f"{share}, times {scale:.4g}; the other rows are drawn",)
+    assert model.initialization == {"vectors": {"rows": 2, "of": vocab.size, "scale": pytest.approx(scale, abs=1e-6)}}
+    [note] = model.notes
+    assert f"2 of {vocab.size} " in note
+    assert f"vectors of {folder}, times {scale:.4g}" in note
 
 
 def test_rows_can_be_the_vectors_as_they_are(vocab: Vocab, folder: Path) -> None:
     settings = settings_of(folder, vectors_spread="own")
-    assert is_begun(build_model(settings, vocab, (), 3).table, plain(settings, vocab).table, vocab, value=2.0)
+    assert is_begun(
+        build_model(settings, vocab, (), 3).input_embeddings, plain(settings, vocab).input_embeddings, vocab, value=2.0
+    )
 
 
 def test_a_head_of_its_own_begins_with_them_too(vocab: Vocab, folder: Path) -> None:
@@ -107,7 +110,7 @@ def test_a_head_of_its_own_begins_with_them_too(vocab: Vocab, folder: Path) -> N
 def test_a_file_of_vectors_does_as_well(vocab: Vocab, folder: Path, tmp_path: Path) -> None:
     WordVectors(SUBWORDS, WORDS, VECTORS).write(tmp_path / "some.vec")
     model = build_model(settings_of(tmp_path / "some.vec"), vocab, (), 3)
-    assert torch.equal(model.input_embeddings, build_model(settings_of(folder), vocab, (), 3).table)
+    assert torch.equal(model.input_embeddings, build_model(settings_of(folder), vocab, (), 3).input_embeddings)
 
 
 # ---- translation models ----
@@ -119,7 +122,7 @@ def test_a_file_of_vectors_does_as_well(vocab: Vocab, folder: Path, tmp_path: Pa
 def test_both_sides_begin_with_them(
     family: str, table: Any, decoder: dict[str, Any], vocab: Vocab, folder: Path
 ) -> None:
-    settings = settings_of(folder, family, decoder=DecoderSettings(table=table, **decoder))
+    settings = settings_of(folder, family, decoder=DecoderSettings(embeddings=table, **decoder))
     model, drawn = build_model(settings, vocab, (), 3, seq2seq=True), plain(settings, vocab, seq2seq=True)
     assert isinstance(model, Seq2Seq)
     assert model.shared == (table == "shared")
@@ -127,17 +130,17 @@ def test_both_sides_begin_with_them(
     for which in ("get_input_embeddings", "get_output_embeddings"):
         ours, theirs = (getattr(each.decoder.model, which)().weight for each in (model, drawn))
         assert is_begun(ours, theirs, vocab)
-    assert model.begun["vectors"]["rows"] == 2
+    assert model.initialization["vectors"]["rows"] == 2
 
 
 def test_a_decoder_with_a_start_keeps_its_own_table(vocab: Vocab, folder: Path, tmp_path: Path) -> None:
     start = from_shape(shape(), vocab, (), 9).save_pretrained(tmp_path / "start", vocab)
     vocab = Vocab.load(start)
-    decoder = DecoderSettings(start=str(start), table="own")
+    decoder = DecoderSettings(start=str(start), embeddings="own")
     model: Any = build_model(settings_of(folder, decoder=decoder), vocab, (), 3, seq2seq=True)
     drawn = from_shape(shape(), vocab, (), 9)
     assert torch.equal(model.decoder.model.get_input_embeddings().weight, drawn.input_embeddings)
-    assert is_begun(model.input_embeddings, plain(settings_of(folder), vocab).table, vocab)
+    assert is_begun(model.input_embeddings, plain(settings_of(folder), vocab).input_embeddings, vocab)
     taking_none = decoder.model_copy(update={"take": "none"})
     model = build_model(settings_of(folder, decoder=taking_none), vocab, (), 3, seq2seq=True)
     table = model.decoder.model.get_input_embeddings().weight
@@ -146,7 +149,7 @@ def test_a_decoder_with_a_start_keeps_its_own_table(vocab: Vocab, folder: Path, 
 
 
 def test_a_decoder_that_is_drawn_wider_begins_wider(vocab: Vocab, folder: Path) -> None:
-    decoder = DecoderSettings(table="own", shape=shape(init_std=10 * SPREAD))
+    decoder = DecoderSettings(embeddings="own", shape=shape(init_std=10 * SPREAD))
     model: Any = build_model(settings_of(folder, decoder=decoder), vocab, (), 3, seq2seq=True)
     rows = [
         each[rows_of(vocab)] for each in (model.input_embeddings, model.decoder.model.get_input_embeddings().weight)
@@ -160,14 +163,16 @@ def test_special_subwords_stay_drawn_even_where_there_is_a_vector(vocab: Vocab, 
         tmp_path
     )
     settings = settings_of(tmp_path)
-    assert is_begun(build_model(settings, vocab, (), 3).table, plain(settings, vocab).table, vocab)
+    assert is_begun(
+        build_model(settings, vocab, (), 3).input_embeddings, plain(settings, vocab).input_embeddings, vocab
+    )
 
 
 def test_a_file_that_hardly_fits_is_told_of(vocab: Vocab, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     names = [*WORDS[:2], *map(str, range(100, 130))]
     WordVectors(SUBWORDS, names, np.ones((len(names), 8), np.float32)).save(tmp_path)
     build_model(settings_of(tmp_path), vocab, (), 3)
-    assert "of its 32 vectors 2 are of subwords that the model has; is the tokenizer theirs" in caplog.text
+    assert "only 2 of its 32 vectors" in caplog.text
 
 
 # ---- what is refused ----
@@ -178,8 +183,8 @@ def test_a_file_that_hardly_fits_is_told_of(vocab: Vocab, tmp_path: Path, caplog
     [
         ({"start": "m", "vectors": "v"}, "either 'start' or 'vectors'"),
         ({"start": "m", "take": "none", "vectors": "v"}, "either 'start' or 'vectors'"),
-        ({"vectors": "v", "decoder": {"start": "m"}}, r"both sides share one; set decoder\.table = 'own'"),
-        ({"vectors_spread": "own"}, "speaks of 'vectors'; there are none"),
+        ({"vectors": "v", "decoder": {"start": "m"}}, r"set decoder\.embeddings = 'own'"),
+        ({"vectors_spread": "own"}, "needs 'vectors'"),
     ],
 )
 def test_settings_that_give_a_table_twice_or_never(settings: dict[str, Any], message: str) -> None:
@@ -189,24 +194,20 @@ def test_settings_that_give_a_table_twice_or_never(settings: dict[str, Any], mes
 
 def test_vectors_of_another_width(vocab: Vocab, folder: Path) -> None:
     settings = settings_of(folder, shape=shape(width=16))
-    with pytest.raises(
-        SettingsError, match=r"they are 8 wide, the model 16; set model\.shape\.width, or embeddings\.skip"
-    ):
+    with pytest.raises(SettingsError, match=r"width 8, the model 16; set model\.shape\.width, or embeddings\.skip"):
         build_model(settings, vocab, (), 3)
 
 
 def test_vectors_of_no_subword_that_there_is(vocab: Vocab, tmp_path: Path) -> None:
     WordVectors(SUBWORDS, ["one", "two"], VECTORS[:2]).save(tmp_path)
-    with pytest.raises(
-        DataError, match=r"vectors of 'one', 'two', but no subword of the model, .* its 2; name the token"
-    ):
+    with pytest.raises(DataError, match=r"its 2 vectors \(such as 'one', 'two'\).*vocab\.start"):
         build_model(settings_of(tmp_path), vocab, (), 3)
 
 
 @pytest.mark.parametrize("value", [0, np.nan])
 def test_vectors_without_a_size(value: float, vocab: Vocab, tmp_path: Path) -> None:
     WordVectors(SUBWORDS, WORDS, np.full((3, 8), value, np.float32)).save(tmp_path)
-    with pytest.raises(DataError, match="are zero, or hold what is no number"):
+    with pytest.raises(DataError, match="all zero, or contain values that are not finite"):
         build_model(settings_of(tmp_path), vocab, (), 3)
 
 
@@ -215,9 +216,9 @@ def test_places_without_vectors_of_subwords(folder: Path, tmp_path: Path) -> Non
     (tmp_path / "empty").mkdir()
     for name, message in {
         folder.parent: r"a run; name its vectors, .*vectors$",
-        tmp_path / "words" / "vectors": r"holds vectors of words \(de\); .* embeddings\.units = 'subwords'",
-        tmp_path / "words": r"holds vectors of words \(de\)",
-        tmp_path / "empty": "holds no vectors; a model's table begins",
+        tmp_path / "words" / "vectors": r"has word vectors \(de\); .* embeddings\.units = 'subwords'",
+        tmp_path / "words": r"has word vectors \(de\)",
+        tmp_path / "empty": "has no vectors; expected subword vectors",
         tmp_path
         / "epmty"
         / "vectors": r"no such file of vectors; the folder .*epmty does not exist; did you mean 'empty'",

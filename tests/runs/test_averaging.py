@@ -26,7 +26,7 @@ SHAPE = "layers = 1, width = 16, heads = 2, max_length = 32"
 WRITES = {"objectives": "{ translation = { max_length = 32 } }"}
 KINDS = {
     "masked": {"export.fold_language": "xx"},
-    "own tables": {**WRITES, "model.decoder.table": "own"},  # BERT with language ids
+    "own tables": {**WRITES, "model.decoder.embeddings": "own"},  # BERT with language ids
     "shared": {**WRITES, "model": f'{{ shape = {{ family = "modernbert", {SHAPE} }} }}'},
 }
 

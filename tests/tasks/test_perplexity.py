@@ -16,7 +16,7 @@ from interlace.core.errors import CheckpointError, DataError, SettingsError
 from interlace.core.ragged import Ragged
 from interlace.data import Sentences
 from interlace.data.vocab import Vocab
-from interlace.models.build import config_of, from_shape, load
+from interlace.models.build import encoder_config, from_shape, load
 from interlace.models.settings import Shape
 from interlace.tasks import TASKS
 from interlace.tasks.common.likelihood import running_text
@@ -227,7 +227,7 @@ def test_context_must_leave_something(vocab, model, text):
 
 def test_an_encoder_without_its_head_has_no_perplexity(vocab, text, tmp_path):
     """Transformers draws a head by chance, and its figure would look like any other."""
-    config = config_of(Shape(family="bert", layers=1, width=16, heads=2, max_length=48), vocab)
+    config = encoder_config(Shape(family="bert", layers=1, width=16, heads=2, max_length=48), vocab)
     BertModel(config).save_pretrained(tmp_path / "alone")
     BertForMaskedLM(config).save_pretrained(tmp_path / "whole")
     with pytest.raises(

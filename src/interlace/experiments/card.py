@@ -107,7 +107,7 @@ def _title(recipe: Recipe, about: dict[str, Any]) -> str:
 
 def _table(about: dict[str, Any]) -> str:
     """What its table of subwords began with, where that was learnt by itself."""
-    began = about.get("begun", {}).get("vectors")
+    began = about.get("initialization", {}).get("vectors")
     if began is None:
         return ""
     share = f"{whole(began['rows'])} of {whole(began['of'])} rows of its table of subwords"
@@ -181,7 +181,7 @@ def _vocabulary(recipe: Recipe) -> str:
 
 
 def _began(recipe: Recipe) -> str:
-    if recipe.model.new_subwords == "mean":
+    if recipe.model.new_tokens == "mean":
         return "as the mean of those that spelt them before"
     return "as draws about the mean of the table"
 
@@ -393,7 +393,7 @@ def origin(recipe: Recipe) -> str:
     if not recipe.seq2seq or decoder is None:
         return ""
     if decoder.shape is not None or decoder.take == "none":
-        trained = decoder.table == "shared" and recipe.model.start is not None and recipe.model.take != "none"
+        trained = decoder.embeddings == "shared" and recipe.model.start is not None and recipe.model.take != "none"
         but = ", but for the table of subwords, which is the encoder's" if trained else ""
         return f" Its decoder was drawn fresh{but}."
     what = "" if decoder.take == "whole" else "the table of subwords of "

@@ -45,7 +45,7 @@ def describe(
         "precision": training.accelerator.mixed_precision,
         "processes": training.accelerator.num_processes,
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
-        **({"begun": model.backbone.begun} if model.backbone.begun else {}),
+        **({"initialization": model.backbone.initialization} if model.backbone.initialization else {}),
         "steps": progress.done,
         "stopped": progress.reason,
         "tokens": total,

@@ -69,11 +69,11 @@ def hold_to_beginning(into: Path, vocab: Vocab, backbone: Backbone) -> None:
     """
     found: dict[str, Any] | None = read_json(into / BEGAN)
     if found is None or not checkpoint.steps_in(into / "checkpoints"):
-        write_json(into / BEGAN, {"vocabulary": vocab.fingerprint, "begun": backbone.begun})
+        write_json(into / BEGAN, {"vocabulary": vocab.fingerprint, "initialization": backbone.initialization})
         return
     if found["vocabulary"] != vocab.fingerprint:
         raise RunError(
             f"{into}: this run began with other subwords than {vocab.name} has now, so its checkpoints would mean "
             "other words; bring the old tokenizer (or the text it was learnt from) back, or choose another folder"
         )
-    backbone.begun = found["begun"]
+    backbone.initialization = found["initialization"]

@@ -122,7 +122,7 @@ class Interpreter:
         lengths = [speaker.longest(source, target) for speaker in speakers]
         longest = min((length for length in lengths if length is not None), default=None)
         models = [model.to(self._accelerator.device) for model in models]
-        self.translator = Translator(models, vocab, source, target, search, rows=rows, tokens=tokens, longest=longest)
+        self.translator = Translator(models, vocab, source, target, search, rows=rows, tokens=tokens, max_length=longest)
         self.source = source
         self._folders = [find_checkpoint(speaker.folder) for speaker in speakers]
         self._precision = resolved(precision)
@@ -136,7 +136,7 @@ class Interpreter:
             "vocab": translator.vocab.fingerprint,
             "direction": [translator.source, translator.target],
             "search": translator.settings.dump(),
-            "longest": translator.longest,
+            "longest": translator.max_length,
             "normalise": None if self._normalise is None else self._normalise.dump(),
             "precision": self._precision,
         }

@@ -1,7 +1,4 @@
-"""The files of a checkpoint: found, checked before transformers sees them, and read where it would drop weights.
-
-Keep transformers from printing: what matters is raised or noted by us.
-"""
+"""The files of a checkpoint: found on disk or on the Hugging Face hub, checked, read and written."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from interlace.data.tokenizer_files import download, no_prompts, without_code
 from interlace.models.families import MODEL_TYPES, SEQ2SEQ
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Mapping
 
     from torch import Tensor
 
@@ -25,10 +22,10 @@ CONFIG, WEIGHTS, INDEX = "config.json", "model.safetensors", "model.safetensors.
 
 
 def find_checkpoint(start: str | Path) -> Path:
-    """The folder of a checkpoint, fetched from the Hugging Face hub where `start` is not a local path.
+    """Return the folder of a checkpoint, downloaded from the Hugging Face hub unless `start` is a local path.
 
     Raises:
-        CheckpointError: no such folder (names the nearest), or the hub does not give it.
+        CheckpointError: the folder does not exist (names the nearest), or the hub does not provide it.
     """
     path = Path(start).expanduser()
     if path.is_dir():
@@ -37,20 +34,24 @@ def find_checkpoint(start: str | Path) -> Path:
         raise CheckpointError(f"{path}: is a file; a checkpoint is a folder with {CONFIG} and {WEIGHTS}")
     if _is_local(str(start), path):
         raise CheckpointError(f"{path}: no such folder{_nearest(path)}")
-    return _fetch(str(start), path)
+    try:
+        return download(str(start), ["*.json", "*.safetensors", "*.txt", "*.model"])
+    except DataError as error:
+        hint = near if "did you mean" in (near := _nearest(path)) else ""
+        raise CheckpointError(f"{error}{hint}") from error
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """The configuration as plain data, without keys that name code to run.
+    """Return the configuration as plain data, without keys that name code to run.
 
     Raises:
-        CheckpointError: it is missing, no JSON, or of a model that cannot be a backbone.
+        CheckpointError: the file is missing or no JSON, or the model type cannot be a backbone.
     """
     path = folder / CONFIG
     if not path.is_file():
         inner = folder / "model" / CONFIG
         hint = f"; did you mean {inner.parent}?" if inner.is_file() else ""
-        raise CheckpointError(f"{folder}: holds no {CONFIG}, so it is no checkpoint{hint}")
+        raise CheckpointError(f"{folder}: not a checkpoint, it has no {CONFIG}{hint}")
     try:
         config = json.loads(path.read_text(encoding="utf-8"))
         kind = str(config["model_type"])
@@ -61,28 +62,34 @@ def read_config(folder: Path) -> dict[str, Any]:
     return dict(without_code(config))
 
 
+def write_config(path: Path, config: Mapping[str, Any]) -> None:
+    """Write a configuration, without keys that name code to run."""
+    text = json.dumps(without_code(dict(config)), indent=2, sort_keys=True, ensure_ascii=False)
+    path.write_text(text + "\n", encoding="utf-8")
+
+
 def weight_files(folder: Path) -> dict[str, Path]:
-    """The file of each weight, every file checked to be whole.
+    """Return the file of each weight, after checking that every file is complete.
 
     Raises:
-        CheckpointError: a file is missing, cut short or damaged, or the weights are pickles.
+        CheckpointError: a file is missing, truncated or damaged, or the weights are pickles.
     """
     from safetensors import SafetensorError, safe_open
 
     found = {}
-    for path in _weight_files(folder):
+    for path in _shards(folder):
         try:
             with safe_open(path, "pt") as file:
                 found.update(dict.fromkeys(file.keys(), path))
         except FileNotFoundError as error:
             raise CheckpointError(f"{path}: missing, though {INDEX} names it; copy the whole checkpoint") from error
         except (SafetensorError, OSError) as error:
-            raise CheckpointError(f"{path}: damaged or cut short ({error}); copy or write it again") from error
+            raise CheckpointError(f"{path}: damaged or truncated ({error}); copy or write it again") from error
     return found
 
 
-def read_weights(files: dict[str, Path], names: Collection[str]) -> dict[str, Tensor]:
-    """The named weights."""
+def read_weights(files: Mapping[str, Path], names: Collection[str]) -> dict[str, Tensor]:
+    """Return the named weights."""
     from safetensors import safe_open
 
     tensors = {}
@@ -92,7 +99,25 @@ def read_weights(files: dict[str, Path], names: Collection[str]) -> dict[str, Te
     return tensors
 
 
-def _weight_files(folder: Path) -> list[Path]:
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Suppress progress bars, reports, warnings and prompts of transformers within the context."""
+    from transformers.utils import logging as theirs
+
+    switches: Any = theirs  # they have no type hints
+    level, bars = switches.get_verbosity(), switches.is_progress_bar_enabled()
+    switches.set_verbosity(logging.CRITICAL)
+    switches.disable_progress_bar()
+    try:
+        with no_prompts():
+            yield
+    finally:
+        switches.set_verbosity(level)
+        if bars:
+            switches.enable_progress_bar()
+
+
+def _shards(folder: Path) -> list[Path]:
     if (folder / WEIGHTS).is_file():
         return [folder / WEIGHTS]
     if (folder / INDEX).is_file():
@@ -101,19 +126,15 @@ def _weight_files(folder: Path) -> list[Path]:
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise CheckpointError(f"{folder / INDEX}: damaged ({error!r})") from error
         return [folder / shard for shard in sorted(set(shards))]
-    if list(folder.glob("*.bin")):
-        raise CheckpointError(
-            f"{folder}: its weights are pickles, which are not read here; open it with transformers' "
-            f"AutoModelForMaskedLM.from_pretrained and write it again with save_pretrained"
-        )
+    found = "its weights are pickles (*.bin), which are never read" if list(folder.glob("*.bin")) else f"no {WEIGHTS}"
     raise CheckpointError(
-        f"{folder}: holds no {WEIGHTS}; a checkpoint that has only pickles (*.bin) is opened and written again with "
-        "transformers' AutoModelForMaskedLM.from_pretrained and save_pretrained"
+        f"{folder}: {found}; convert a checkpoint of pickles with transformers' AutoModelForMaskedLM.from_pretrained "
+        "and save_pretrained"
     )
 
 
 def _is_local(name: str, path: Path) -> bool:
-    """Whether a name that does not exist was meant as a path: no hub name looks like it, or its folder is here."""
+    """Return whether a name that does not exist must be a path: no hub name looks like it, or its parent exists."""
     parts = name.split("/")
     return name.startswith((".", "/", "~")) or len(parts) > 2 or (len(parts) > 1 and path.parent.is_dir())
 
@@ -123,29 +144,3 @@ def _nearest(path: Path) -> str:
         path = path.parent
     folders = [folder.name for folder in path.parent.iterdir() if folder.is_dir()]
     return did_you_mean(path.name, [name for name in folders if not name.startswith(".")])
-
-
-def _fetch(name: str, path: Path) -> Path:
-    try:
-        return download(name, ["*.json", "*.safetensors", "*.txt", "*.model"])
-    except DataError as error:
-        hint = near if "did you mean" in (near := _nearest(path)) else ""
-        raise CheckpointError(f"{error}{hint}") from error
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """No progress bars, reports, warnings or prompts of transformers inside; its settings come back after."""
-    from transformers.utils import logging as theirs
-
-    loud: Any = theirs  # its switches have no type hints
-    level, bars = loud.get_verbosity(), loud.is_progress_bar_enabled()
-    loud.set_verbosity(logging.CRITICAL)
-    loud.disable_progress_bar()
-    try:
-        with no_prompts():
-            yield
-    finally:
-        loud.set_verbosity(level)
-        if bars:
-            loud.enable_progress_bar()

@@ -1,15 +1,10 @@
-"""Search: the subwords that a model finds most likely, or draws, one after another.
+"""What generation runs on: models that have encoded a batch of sources, alone or as an ensemble.
 
-Greedy, sampled and beam search walk through a `DecodingState`: a batch that has been read and remembers what was said so
-far. One model is a decoding, several together are one, and so is whatever else can `step` and `select`. Rows end at
-different times; those that have ended leave the batch, so that no row costs more than its own length.
+Greedy search, sampling and beam search step through a `DecodingState`. One model is such a state, several together are
+one, and so is anything else with `step` and `select`.
 
-Legend: B rows of a batch, R rows that are walked (B, or B times the beam), N hypotheses of a row, T subwords of the
-longest, V vocabulary.
-
-What a search walks through: one model, or several that decide together, and a batch that they have read.
-
-Legend: B rows, L subwords of the longest source, R rows of a search, V vocabulary.
+Legend: B sources, L tokens of the longest source, R sequences in generation (B, or B times the beam), N hypotheses of
+a source, T tokens of the longest hypothesis, V vocabulary.
 """
 
 from __future__ import annotations
@@ -35,49 +30,49 @@ if TYPE_CHECKING:
 
 
 class DecodingState(Protocol):
-    """What a search walks through. `step` changes it in place; `select` makes another one of it."""
+    """The state of generation. `step` changes it in place; `select` returns a new state."""
 
     def step(self, tokens: Tensor) -> Tensor:
-        """(R, V) float32 scores of the next subword, from the (R,) subwords that were chosen last.
+        """Return (R, V) float32 scores of the next token, given the (R,) tokens chosen last.
 
-        The search may write into what it gets.
+        The caller may modify the result.
         """
 
     def select(self, rows: Tensor) -> Self:
-        """The decoding of the (R',) named rows; a row may be named more than once, or not at all."""
+        """Return the state of the (R',) named sequences; one may be named more than once, or not at all."""
 
 
 @dataclass(frozen=True)
 class TokenConstraints:
-    """Which subwords a search may choose.
+    """Which tokens may be generated.
 
-    end: ends a row. pad: fills rows up. never: (n,) ids that are never chosen.
+    end: ends a sequence. pad: fills sequences up. banned_ids: ids that are never generated.
     """
 
     end: int
     pad: int
-    never: tuple[int, ...] = ()
+    banned_ids: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, vocab: Vocab, rows: int, *, unknown: bool = False) -> TokenConstraints:
-        """Those of a vocabulary: nothing special but the end, and nothing that the model's table has beyond it.
+    def of(cls, vocab: Vocab, rows: int, *, allow_unk: bool = False) -> TokenConstraints:
+        """Return those of a vocabulary: no special token except the end, and no id beyond the vocabulary.
 
         Args:
             vocab: the vocabulary.
-            rows: of the model's table.
-            unknown: whether the subword may be chosen that stands for what cannot be spelt.
+            rows: number of the model's token embeddings.
+            allow_unk: allow `<unk>`.
         """
-        never = {*vocab.special_ids.tolist(), *range(vocab.size, rows)} - {vocab.end}
-        return cls(vocab.end, vocab.pad, tuple(sorted(never - ({vocab.unk} if unknown else set()))))
+        banned = {*vocab.special_ids.tolist(), *range(vocab.size, rows)} - {vocab.end}
+        return cls(vocab.end, vocab.pad, tuple(sorted(banned - ({vocab.unk} if allow_unk else set()))))
 
 
 @dataclass(frozen=True, eq=False)
 class Hypotheses:
-    """Hypotheses of each row, best first.
+    """Hypotheses of each source, best first.
 
-    ids: (B, N, T) their subwords, without what began them and without the end; padded.
-    lengths: (B, N) how many; -1 where a row has fewer than N hypotheses.
-    logprobs: (B, N) float32, the sum of their log-probabilities, that of the end included; -inf where there is none.
+    ids: (B, N, T) their tokens, without the first one and the end; padded.
+    lengths: (B, N) their lengths; -1 where a source has fewer than N hypotheses.
+    logprobs: (B, N) float32 sums of log-probabilities, the end included; -inf where there is none.
     """
 
     ids: Tensor
@@ -85,11 +80,11 @@ class Hypotheses:
     logprobs: Tensor
 
     def best(self) -> Ragged:
-        """The best of each row, int64."""
+        """Return the best hypothesis of each source, int64."""
         return self.ranked(0)
 
     def ranked(self, rank: int) -> Ragged:
-        """A row each of what stands at a rank, from 0; empty where a row has no so many."""
+        """Return the hypothesis of each source at a rank, from 0; empty where it has fewer."""
         lengths = self.lengths[:, rank].cpu().numpy().clip(0)
         ids = self.ids[:, rank].cpu().numpy()
         return Ragged.from_lengths(ids[np.arange(ids.shape[1]) < lengths[:, None]], lengths)
@@ -97,92 +92,84 @@ class Hypotheses:
 
 @dataclass(frozen=True)
 class ModelState:
-    """A model and what it has read and said.
+    """A model with its cache.
 
-    languages: (R,) the id of the language that each row writes, or None where the decoder takes none.
+    languages: (R,) language id that each sequence is written in, or None where the decoder takes none.
     """
 
     model: Seq2Seq
-    memory: KVCache
+    cache: KVCache
     languages: Tensor | None
 
     def step(self, tokens: Tensor) -> Tensor:
-        """(R, V) float32 scores of the next subword, from the (R,) subwords that were chosen last."""
-        return self.model.step(self.memory, tokens, self.languages)
+        """Return (R, V) float32 scores of the next token, given the (R,) tokens chosen last."""
+        return self.model.step(self.cache, tokens, self.languages)
 
     def select(self, rows: Tensor) -> ModelState:
-        """That of the named rows."""
+        """Return the state of the named sequences."""
         languages = None if self.languages is None else self.languages[rows]
-        return ModelState(self.model, self.memory.select(rows), languages)
+        return ModelState(self.model, self.cache.select(rows), languages)
 
 
 @dataclass(frozen=True)
 class EnsembleState:
-    """Several decodings of one vocabulary: the mean of their probabilities decides."""
+    """States of several models with one vocabulary, whose probabilities are averaged."""
 
     members: tuple[DecodingState, ...]
 
     def step(self, tokens: Tensor) -> Tensor:
-        """(R, V) logarithms of the mean probabilities, from the (R,) subwords that were chosen last."""
+        """Return (R, V) logarithms of the mean probabilities, given the (R,) tokens chosen last."""
         logs = [member.step(tokens).log_softmax(1) for member in self.members]
-        longest = max(log.shape[1] for log in logs)  # tables may be padded to more rows than there are subwords
-        logs = [torch.nn.functional.pad(log, (0, longest - log.shape[1]), value=float("-inf")) for log in logs]
+        size = max(log.shape[1] for log in logs)  # embeddings may be padded beyond the vocabulary
+        logs = [torch.nn.functional.pad(log, (0, size - log.shape[1]), value=float("-inf")) for log in logs]
         mean = torch.stack(logs).logsumexp(0)
         return mean - torch.tensor(float(len(logs)), device=mean.device).log()
 
     def select(self, rows: Tensor) -> EnsembleState:
-        """That of the named rows."""
+        """Return the state of the named sequences."""
         return EnsembleState(tuple(member.select(rows) for member in self.members))
 
 
 def encode_source(model: Seq2Seq, inputs: Mapping[str, Tensor], target: str) -> ModelState:
-    """What a search begins with.
+    """Encode a batch and return the state to generate from.
 
     Args:
-        model: the model, in the mode it is in; see `eval_mode`.
-        inputs: (B, L) of the encoder.
-        target: the language to be written.
+        model: the model, in its current mode; see `eval_mode`.
+        inputs: (B, L) inputs of the encoder.
+        target: the target language.
 
     Raises:
-        SettingsError: the decoder has language embeddings, but none of this language.
+        SettingsError: the decoder has language embeddings, but none for this language.
     """
     given = dict(inputs)
     mask = given.get("attention_mask")
     with torch.no_grad():
-        memory = model.start(model.encode(given), None if mask is None else mask.bool())
+        cache = model.start(model.encode(given), None if mask is None else mask.bool())
     ids = given["input_ids"]
     languages = None
     if model.decoder_language_input is not None:
-        number = _number(model.decoder_languages, target)
+        number = _language_id(model.decoder_languages, target)
         languages = torch.full((len(ids),), number, device=ids.device)
-    return ModelState(model, memory, languages)
+    return ModelState(model, cache, languages)
 
 
 def encoder_inputs(model: Seq2Seq, ids: Ragged, vocab: Vocab, source: str) -> dict[str, Tensor]:
-    """What the encoder reads of rows of subwords without specials: `[begin] x1 .. xm [end]`, on the model's device.
+    """Return encoder inputs for tokens without specials: `[begin] x1 .. xm [end]`, on the model's device.
 
     Raises:
-        SettingsError: the encoder has language embeddings, but none of this language.
+        SettingsError: the encoder has language embeddings, but none for this language.
     """
     padded = torch.from_numpy(ids.padded(vocab.pad).astype("int64", copy=False))
     inputs = add_specials(padded, torch.from_numpy(ids.lengths), vocab.begin, vocab.end, vocab.pad)
     traits = model.traits
     if traits.language_input is not None and traits.languages:
-        number = _number(traits.languages, source)
+        number = _language_id(traits.languages, source)
         inputs[traits.language_input] = torch.full_like(inputs["input_ids"], number)
     return {name: tensor.to(model.device) for name, tensor in inputs.items()}
 
 
 def add_specials(ids: Tensor, lengths: Tensor, begin: int, end: int, pad: int) -> dict[str, Tensor]:
-    """`[begin] x1 .. xm [end]` of rows of subwords, with a mask where they are not equally long.
-
-    Args:
-        ids: (B, L) rows, padded with `pad`.
-        lengths: (B,) how many of each row are real.
-        begin: the subword before a row.
-        end: the subword behind it.
-        pad: fills rows up.
-    """
+    """Return `[begin] x1 .. xm [end]` for padded (B, L) tokens and (B,) lengths, with a mask if lengths differ."""
     rows, width = len(ids), ids.shape[1] + 2
     filled = ids.new_full((rows, width), pad)
     filled[:, 0], filled[:, 1:-1] = begin, ids
@@ -195,30 +182,30 @@ def add_specials(ids: Tensor, lengths: Tensor, begin: int, end: int, pad: int) -
 
 @contextmanager
 def eval_mode(*models: nn.Module) -> Iterator[None]:
-    """Without dropout; afterwards every part of the models is in the mode that it was in."""
-    were = [(part, part.training) for model in models for part in model.modules()]
+    """Switch models to evaluation mode; afterwards each of their parts has its previous mode."""
+    before = [(part, part.training) for model in models for part in model.modules()]
     for model in models:
         model.eval()
     try:
         yield
     finally:
-        for part, was in were:
-            part.training = was
+        for part, training in before:
+            part.training = training
 
 
 def check_same_vocabulary(vocabs: Sequence[Vocab], names: Sequence[str]) -> None:
-    """Refuse models as an ensemble that have different vocabularies.
+    """Check that models can form an ensemble.
 
     Raises:
-        SettingsError: they do; names both.
+        SettingsError: their vocabularies differ; names two of them.
     """
     for vocab, name in zip(vocabs[1:], names[1:], strict=True):
         if vocab.fingerprint != vocabs[0].fingerprint:
             message = f"{names[0]} and {name} have different vocabularies"
-            raise SettingsError(f"{message}; models translate together only where they were trained with the same one")
+            raise SettingsError(f"{message}; an ensemble needs models that were trained with the same one")
 
 
-def _number(languages: Mapping[str, int], language: str) -> int:
+def _language_id(languages: Mapping[str, int], language: str) -> int:
     if language not in languages:
         hint = did_you_mean(language, languages)
         raise SettingsError(f"the model has no language embedding for {language!r}{hint}")

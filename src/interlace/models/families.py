@@ -1,7 +1,4 @@
-"""What differs between the families of encoders that a backbone can be: heads, language tables, first positions.
-
-What a backbone can do, as plain data: all that making a batch needs to know of a model, without torch.
-"""
+"""Families of encoders that a backbone can be, and the facts about a backbone that batches depend on; without torch."""
 
 from __future__ import annotations
 
@@ -13,23 +10,46 @@ from interlace.core.errors import CheckpointError, did_you_mean
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
+LANGUAGES_KEY = "interlace_languages"  # of a configuration: language -> row of its embedding
+
+
+@dataclass(frozen=True)
+class Traits:
+    """Facts about a backbone that shape its batches, as plain data.
+
+    family: `"bert"`, `"roberta"` (XLM-R too), `"modernbert"`, `"xlm"`.
+    max_length: maximum length of a sequence in tokens, specials included.
+    languages: language -> its id in `inputs[language_input]`; empty without language embeddings.
+    language_input: name of the input for language ids (`"token_type_ids"`, `"langs"`), or None.
+    first_position: position id of the first token (RoBERTa family: pad + 1).
+    restarts: whether every layer honors position ids that restart within a sequence. ModernBERT's rotation does, its
+        local windows do not.
+    """
+
+    family: str
+    max_length: int
+    languages: dict[str, int] = field(default_factory=dict)
+    language_input: str | None = None
+    first_position: int = 0
+    restarts: bool = True
+
 
 @dataclass(frozen=True)
 class Family:
     """A kind of encoder.
 
     head: prefixes of the weights of its vocabulary head.
-    language_input: the input that language ids come in by, or None.
-    language_table: path of the embedding they look up, from the encoder.
+    language_input: name of the input for language ids, or None.
+    language_path: path of the language embedding below the encoder.
     """
 
     name: str
     head: tuple[str, ...]
     language_input: str | None = None
-    language_table: str = ""
+    language_path: str = ""
 
     def logits(self, model: Any, states: Tensor) -> Tensor:
-        """(N, V) scores from (N, H) states through the checkpoint's own head."""
+        """Return (N, V) scores from (N, H) states by the checkpoint's own head."""
         if self.name == "bert":
             return model.cls(states)  # type: ignore[no-any-return]
         if self.name == "roberta":
@@ -39,34 +59,24 @@ class Family:
         return model.pred_layer(states)[0]  # type: ignore[no-any-return]
 
     def language_embedding(self, model: Any) -> nn.Embedding | None:
-        """The table of language vectors, or None where the model has none."""
+        """Return the language embedding, or None where the model has none."""
         found = model.base_model
-        for part in self.language_table.split(".") if self.language_table else ["none"]:
+        for part in self.language_path.split(".") if self.language_path else ["none"]:
             found = getattr(found, part, None)
         return found  # type: ignore[no-any-return]
 
     def first_position(self, config: Any) -> int:
-        """Position id of the first subword of a row; RoBERTa keeps the ids up to the padding's for padding."""
+        """Return the position id of the first token; RoBERTa reserves ids up to the padding's for padding."""
         return int(config.pad_token_id) + 1 if self.name == "roberta" else 0
 
 
 _BERT = Family("bert", ("cls.",), "token_type_ids", "embeddings.token_type_embeddings")
-
-
 _ROBERTA = Family("roberta", ("lm_head.",), "token_type_ids", "embeddings.token_type_embeddings")
-
-
 _MODERNBERT = Family("modernbert", ("head.", "decoder."))
-
-
 _XLM = Family("xlm", ("pred_layer.",), "langs", "lang_embeddings")
 
-
 SEQ2SEQ = ("encoder-decoder", "interlace-seq2seq")  # transformers' translation models, and ours for ModernBERT
-
-
-DECODER = "modernbert-decoder"  # the causal twin; a backbone holds it in the encoder's form
-
+DECODER = "modernbert-decoder"  # ModernBERT's causal class; a backbone holds it in the encoder's form
 
 # `model_type` of a transformers configuration -> family
 MODEL_TYPES: dict[str, Family] = {
@@ -80,22 +90,20 @@ MODEL_TYPES: dict[str, Family] = {
 }
 
 
-def family_of(config: Any, where: str = "this model") -> Family:
-    """The family of a transformers configuration.
+def family_of(config: Any) -> Family:
+    """Return the family of a transformers configuration.
 
     Raises:
-        CheckpointError: a kind of model that cannot be a backbone; the message lists those that can.
+        CheckpointError: the model type cannot be a backbone; the message lists those that can.
     """
     kind = str(getattr(config, "model_type", "unknown"))
     if kind not in MODEL_TYPES:
-        raise CheckpointError(f"{where}: a {kind!r} model cannot be a backbone{did_you_mean(kind, MODEL_TYPES)}")
+        raise CheckpointError(f"a {kind!r} model cannot be a backbone{did_you_mean(kind, MODEL_TYPES)}")
     return MODEL_TYPES[kind]
 
 
 def traits_of(config: Any) -> Traits:
-    """What making a batch needs to know of a model with this configuration."""
-    from interlace.models.languages import language_ids
-
+    """Return the traits of a model with this configuration."""
     family = family_of(config)
     first = family.first_position(config)
     return Traits(
@@ -108,22 +116,12 @@ def traits_of(config: Any) -> Traits:
     )
 
 
-@dataclass(frozen=True)
-class Traits:
-    """Facts of a backbone that shape its batches.
-
-    family: `"bert"`, `"roberta"` (XLM-R too), `"modernbert"`, `"xlm"`.
-    max_length: longest row in subwords, specials included.
-    languages: language -> the id its embedding has in `inputs[language_input]`; empty where there are none.
-    language_input: the name of the input that carries language ids (`"token_type_ids"`, `"langs"`), or None.
-    first_position: the position id of the first subword (RoBERTa-family: pad + 1).
-    restarts: whether a side whose position ids restart is read in every layer at the places they name. ModernBERT's
-        rotation goes by them, its local windows by index.
-    """
-
-    family: str
-    max_length: int
-    languages: dict[str, int] = field(default_factory=dict)
-    language_input: str | None = None
-    first_position: int = 0
-    restarts: bool = True
+def language_ids(config: Any) -> dict[str, int]:
+    """Return language -> row of its embedding, sorted by row; empty without language embeddings."""
+    family = family_of(config)
+    if family.language_input is None:
+        return {}
+    if family.name == "xlm" and not (config.n_langs > 1 and config.use_lang_emb):
+        return {}
+    rows = getattr(config, LANGUAGES_KEY, None) or getattr(config, "lang2id", None) or {}
+    return dict(sorted(((str(language), int(row)) for language, row in rows.items()), key=lambda pair: pair[1]))

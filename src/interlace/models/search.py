@@ -1,34 +1,19 @@
-"""What every search does with the scores of the next subword.
+"""Generation: greedy search, sampling and beam search.
 
-Legend: R rows, V vocabulary, K choices of a row.
+Sequences end at different times. Finished ones leave the batch, so none costs more than its own length.
 
-One hypothesis a row: what greedy and sampled search share.
+Beam search follows XLM: each source has K live beams and the K best finished hypotheses. At each step the 2K best
+continuations are candidates, so K beams stay alive however many end; a candidate that ends counts if fewer than K
+better ones continue.
 
-Legend: B rows of a batch, R those that have not ended, T most subwords, V vocabulary.
-
-The likeliest subword at each place.
-
-Subwords drawn by their probability.
-
-Legend: B rows of a batch, R those that have not ended, T most subwords and the end, V vocabulary.
-
-Beam search: the best of several hypotheses that grow side by side, in XLM's form.
-
-A row keeps K hypotheses that go on, and the K best that have ended. At each place 2K continuations are looked at, so
-that K go on however many of them end; one that ends counts where fewer than K better ones go on.
-
-Legend: B rows that still search, K hypotheses of a row.
-
-What beam search holds of its rows: continuations that are looked at, hypotheses that grow, and those that ended.
-
-Legend: B rows that still search, G hypotheses of a row that grow (one at first, then K), K the beam's width, T
-subwords.
+Legend: B sources of a batch, R sequences in generation, G live beams of a source (1 at first, then K), K beam size,
+T tokens, V vocabulary.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import torch
 from torch.nn.functional import pad
@@ -40,30 +25,290 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from interlace.models.decoding import DecodingState, TokenConstraints
-    from interlace.models.generation import LengthPenalty
-
+    from interlace.models.generation import LengthPenalty, SearchSettings, Stop
 
 NEVER = float("-inf")
 
 
-class ConstraintMask:
-    """Keeps a search to its rules and its rows to their lengths.
+def generate(
+    settings: SearchSettings,
+    state: DecodingState,
+    first: Tensor,
+    limits: Tensor,
+    constraints: TokenConstraints,
+    draws: Tensor | None = None,
+) -> Hypotheses:
+    """Return hypotheses of each source by the kind of search that settings choose.
 
-    limits: (R,) on the CPU, the most subwords of each row.
+    Args:
+        settings: the settings.
+        state: a batch of encoded sources.
+        first: (B,) first token of each sequence: the target language.
+        limits: (B,) maximum length of each sequence.
+        constraints: which tokens may be generated.
+        draws: (B, T) random numbers of sampling; None: from torch's generator.
+
+    Raises:
+        CheckpointError: the model's scores are NaN.
+    """
+    if settings.sample:
+        draws = uniform_draws(limits) if draws is None else draws
+        temperature, top = settings.temperature, settings.top_k
+        return sample(state, first, limits, constraints, draws, temperature=temperature, top=top)
+    if settings.beam == 1:
+        return greedy_search(state, first, limits, constraints)
+    return beam_search(state, first, limits, constraints, settings.beam, penalty=settings.ranking, stop=settings.stop)
+
+
+def greedy_search(state: DecodingState, first: Tensor, limits: Tensor, constraints: TokenConstraints) -> Hypotheses:
+    """Return one hypothesis a source, of the most likely token at each step; the lowest id among equals.
+
+    For arguments and errors see `generate`.
+    """
+    return _one_by_one(state, first, limits, constraints, lambda scores, _rows, _length: scores.argmax(1))
+
+
+def sample(
+    state: DecodingState,
+    first: Tensor,
+    limits: Tensor,
+    constraints: TokenConstraints,
+    draws: Tensor,
+    *,
+    temperature: float = 1.0,
+    top: int = 0,
+) -> Hypotheses:
+    """Return one hypothesis a source, each token sampled by the model's probability.
+
+    Each sequence and step has a random number of its own, so a sample does not depend on the rest of the batch.
+
+    Args:
+        state: see `generate`, also for the next three and for errors.
+        first: see there.
+        limits: see there.
+        constraints: see there.
+        draws: (B, T) numbers from 0 to below 1, T one more than the highest limit; see `uniform_draws`.
+        temperature: divisor of the scores; below 1 likely tokens become likelier.
+        top: sample from this many most likely tokens; 0: from all (Edunov et al. 2018, section 3: 10).
+    """
+    draws = draws.to(first.device, torch.float32)
+
+    def choose(scores: Tensor, rows: Tensor, length: int) -> Tensor:
+        numbers = draws[rows, length]
+        if not top:
+            return _sampled(scores, temperature, numbers)
+        best, places = top_k(scores, top)
+        return places.gather(1, _sampled(best, temperature, numbers)[:, None])[:, 0]
+
+    return _one_by_one(state, first, limits, constraints, choose)
+
+
+def uniform_draws(limits: Tensor, generator: torch.Generator | None = None) -> Tensor:
+    """Return (B, T) random numbers for sequences of these limits, from a CPU generator; None: torch's own."""
+    width = int(limits.max()) + 1 if len(limits) else 0
+    return torch.rand((len(limits), width), generator=generator)
+
+
+@torch.no_grad()
+def beam_search(
+    state: DecodingState,
+    first: Tensor,
+    limits: Tensor,
+    constraints: TokenConstraints,
+    width: int,
+    *,
+    penalty: LengthPenalty,
+    stop: Stop = "likely",
+) -> Hypotheses:
+    """Return the best `width` hypotheses of each source, ordered by penalized score; fewer where there are no more.
+
+    Args:
+        state: see `generate`, also for the next three and for errors.
+        first: see there.
+        limits: see there.
+        constraints: see there.
+        width: K.
+        penalty: length penalty by which hypotheses are ranked.
+        stop: when a source is finished: with K finished hypotheses (`full`), or once no live beam would be among the
+            best K if it ended next (`likely`), or ever could be (`sure`, as in XLM).
+    """
+    count, device = len(first), first.device
+    mask = ConstraintMask(constraints, limits.cpu(), device)
+    longest = int(limits.max()) if count else 0
+    found = finished = FinishedBeams.none(count, width, longest, device)
+    rows, tokens = torch.arange(count, device=device), first
+    live = LiveBeams(torch.zeros((count, 1), device=device), first.new_zeros((count, 1, 0)))
+    while len(rows):
+        candidates = Candidates.of(state.step(tokens), live, mask, width)
+        finished = finished.updated(candidates, live, penalty)
+        before = live.sums.shape[1]
+        live, parents = live.extended(candidates)
+        row_limits = mask.limits.view(-1, before)[:, 0].to(device)
+        done = _done(live, finished, row_limits, penalty, stop)
+        if bool(done.any()):
+            found.put(rows[done], finished.select(done))
+        left = (~done).nonzero()[:, 0]
+        chosen = (left[:, None] * before + parents[left]).view(-1)
+        mask.select(chosen)
+        state = state.select(chosen)
+        rows, live, finished = rows[left], live.select(left), finished.select(left)
+        tokens = live.ids[:, :, -1].reshape(-1)
+    longest = int(found.lengths.max()) if count else 0
+    ids = found.ids[:, :, :longest]
+    padding = torch.arange(longest, device=device) >= found.lengths[:, :, None]
+    return Hypotheses(ids.masked_fill(padding, constraints.pad), found.lengths, found.logprobs)
+
+
+def _done(live: LiveBeams, finished: FinishedBeams, limits: Tensor, penalty: LengthPenalty, stop: Stop) -> Tensor:
+    """Return (B,) which sources are finished."""
+    best, worst = live.sums[:, 0], finished.scores[:, -1]
+    if stop == "full":
+        return (worst > NEVER) | (best == NEVER)
+    bound = best / penalty.divisors(torch.full_like(limits, live.length + 1))
+    if stop == "sure":  # a sum only falls, but its divisor may grow up to the maximum length
+        bound = torch.maximum(bound, best / penalty.divisors(limits + 1))
+    return ~(worst < bound)  # negated, so that a source at its limit is finished whatever its scores are
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The 2K best continuations of each source, best first; among equals that of the better beam comes first.
+
+    sums: (B, 2K) log-probabilities, -inf where there are fewer. tokens: next token. parents: index of the beam that is
+    continued. ends: whether it ends here.
     """
 
-    def __init__(self, rules: TokenConstraints, limits: Tensor, device: torch.device) -> None:
-        self.end = rules.end
-        self._never = torch.tensor(rules.never, dtype=torch.int64, device=device)
+    sums: Tensor
+    tokens: Tensor
+    parents: Tensor
+    ends: Tensor
+
+    @classmethod
+    def of(cls, scores: Tensor, live: LiveBeams, mask: ConstraintMask, width: int) -> Candidates:
+        """Return the candidates from (B * G, V) scores of the next token."""
+        total = log_normalizer(scores)
+        mask.apply(scores, live.length)
+        values, places = top_k(scores, 2 * width)
+        count, beams = live.sums.shape
+        each = places.shape[1]
+        sums = values - total[:, None] + live.sums.view(-1, 1)
+        sums, order = sums.view(count, -1).sort(dim=1, descending=True, stable=True)
+        order = order[:, : 2 * width]
+        tokens = places.view(count, beams * each).gather(1, order)
+        ends = (tokens == mask.end) & (sums[:, : 2 * width] > NEVER)
+        missing = 2 * width - order.shape[1]
+        parts = sums[:, : 2 * width], tokens, order // each, ends
+        return cls(*(pad(part, (0, missing), value=fill) for part, fill in zip(parts, (NEVER, 0, 0, 0), strict=True)))
+
+    def finishing(self) -> Tensor:
+        """Return (B, 2K), true for those that end and have fewer than K better ones that continue."""
+        better = (~self.ends).cumsum(1)
+        return self.ends & (better < self.ends.shape[1] // 2)
+
+
+@dataclass(frozen=True)
+class LiveBeams:
+    """Hypotheses that are still extended.
+
+    sums: (B, G) log-probabilities, best first; -inf where there are fewer than G. ids: (B, G, T) their tokens.
+    """
+
+    sums: Tensor
+    ids: Tensor
+
+    @property
+    def length(self) -> int:
+        """Number of tokens of each."""
+        return int(self.ids.shape[2])
+
+    def extended(self, candidates: Candidates) -> tuple[LiveBeams, Tensor]:
+        """Return the K best candidates that do not end, and (B, K) indices of the beams that they extend.
+
+        There are always K: each of at most K beams ends in one way only.
+        """
+        width = candidates.ends.shape[1] // 2
+        going = candidates.ends.to(torch.int8).argsort(dim=1, stable=True)[:, :width]
+        parents = candidates.parents.gather(1, going)
+        before = self.ids.gather(1, parents[:, :, None].expand(-1, -1, self.length))
+        ids = torch.cat([before, candidates.tokens.gather(1, going)[:, :, None]], dim=2)
+        return LiveBeams(candidates.sums.gather(1, going), ids), parents
+
+    def select(self, rows: Tensor) -> LiveBeams:
+        """Return the beams of the named sources."""
+        return LiveBeams(self.sums[rows], self.ids[rows])
+
+
+@dataclass(frozen=True)
+class FinishedBeams:
+    """The K best finished hypotheses of each source, best first.
+
+    scores: (B, K) by which they are ordered; -inf where there are fewer. logprobs, lengths: (B, K), the end not
+    counted in the length. ids: (B, K, T), zero after each.
+    """
+
+    scores: Tensor
+    logprobs: Tensor
+    lengths: Tensor
+    ids: Tensor
+
+    @classmethod
+    def none(cls, rows: int, width: int, longest: int, device: torch.device) -> FinishedBeams:
+        """Return no hypotheses, for the start of the search."""
+        shape = (rows, width)
+        worst = torch.full(shape, NEVER, device=device)
+        lengths = torch.full(shape, -1, device=device)
+        return cls(worst, worst.clone(), lengths, torch.zeros((*shape, longest), dtype=torch.int64, device=device))
+
+    def updated(self, candidates: Candidates, live: LiveBeams, penalty: LengthPenalty) -> FinishedBeams:
+        """Return the best of these and of the candidates that end here."""
+        finishing = candidates.finishing()
+        if not bool(finishing.any()):
+            return self
+        length = torch.full_like(candidates.tokens, live.length)
+        logprobs = candidates.sums.masked_fill(~finishing, NEVER)
+        before = live.ids.gather(1, candidates.parents[:, :, None].expand(-1, -1, live.length))
+        new = FinishedBeams(
+            logprobs / penalty.divisors(length + 1),
+            logprobs,
+            length.masked_fill(~finishing, -1),
+            pad(before, (0, self.ids.shape[2] - live.length)),
+        )
+        both = [torch.cat(pair, dim=1) for pair in zip(self._parts(), new._parts(), strict=True)]
+        order = both[0].sort(dim=1, descending=True, stable=True).indices[:, : self.scores.shape[1]]
+        scores, logprobs, lengths = (part.gather(1, order) for part in both[:3])
+        return FinishedBeams(scores, logprobs, lengths, both[3].gather(1, order[:, :, None].expand_as(self.ids)))
+
+    def select(self, rows: Tensor) -> FinishedBeams:
+        """Return the hypotheses of the named sources."""
+        return FinishedBeams(*(part[rows] for part in self._parts()))
+
+    def put(self, rows: Tensor, others: FinishedBeams) -> None:
+        """Replace the hypotheses of the named sources, in place."""
+        for part, other in zip(self._parts(), others._parts(), strict=True):
+            part[rows] = other
+
+    def _parts(self) -> list[Tensor]:
+        return [getattr(self, field.name) for field in fields(self)]
+
+
+class ConstraintMask:
+    """Masks scores of tokens that a sequence may not continue with.
+
+    limits: (R,) on the CPU, the maximum length of each sequence.
+    """
+
+    def __init__(self, constraints: TokenConstraints, limits: Tensor, device: torch.device) -> None:
+        self.end = constraints.end
+        self._banned = torch.tensor(constraints.banned_ids, dtype=torch.int64, device=device)
         self.limits = limits
 
-    def keep(self, scores: Tensor, said: int) -> None:
-        """Put -inf, in place, wherever (R, V) scores may not be chosen behind `said` subwords.
+    def apply(self, scores: Tensor, length: int) -> None:
+        """Set (R, V) scores to -inf, in place, where a sequence of `length` tokens may not continue.
 
-        A row that is as long as it may be can only end.
+        A sequence of maximum length can only end.
         """
-        scores[:, self._never] = NEVER
-        full = self.limits <= said
+        scores[:, self._banned] = NEVER
+        full = self.limits <= length
         if bool(full.any()):
             rows = full.nonzero()[:, 0].to(scores.device)
             ends = scores[rows, self.end]
@@ -71,26 +316,26 @@ class ConstraintMask:
             scores[rows, self.end] = ends
 
     def select(self, rows: Tensor) -> None:
-        """Go on with the named rows."""
+        """Keep the named sequences."""
         self.limits = self.limits[rows.cpu()]
 
 
 def log_normalizer(scores: Tensor) -> Tensor:
-    """(R,) what (R, V) scores lie above log-probabilities.
+    """Return (R,) the logarithm of the softmax denominator of (R, V) scores.
 
     Raises:
-        CheckpointError: the model computes no numbers.
+        CheckpointError: scores are NaN.
     """
     total = scores.logsumexp(1)
     if bool(total.isnan().any()):
-        raise CheckpointError("the model computes no numbers (NaN); its weights are damaged, or training diverged")
+        raise CheckpointError("the model's scores are NaN; its weights are damaged, or training diverged")
     return total
 
 
 def top_k(scores: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """The (R, K) highest of (R, V) scores in falling order, and their places; of equals the first comes first.
+    """Return the (R, K) highest of (R, V) scores in descending order, and their ids; the lowest id among equals.
 
-    `topk` promises no order of equals, and which of them it takes changes with the shape of a batch.
+    `torch.topk` does not order equal scores, and its choice among them depends on the shape of the batch.
     """
     count = min(count, scores.shape[1])
     values, places = scores.topk(min(count + 1, scores.shape[1]))
@@ -107,298 +352,49 @@ def top_k(scores: Tensor, count: int) -> tuple[Tensor, Tensor]:
     return values, places.gather(1, order)
 
 
-class Choose(Protocol):
-    """Takes a subword for each row."""
+class _Choose(Protocol):
+    """Chooses the next token of each sequence."""
 
-    def __call__(self, scores: Tensor, rows: Tensor, said: int) -> Tensor:
-        """(R,) from (R, V) scores of the (R,) rows of the batch, behind `said` subwords."""
+    def __call__(self, scores: Tensor, rows: Tensor, length: int) -> Tensor:
+        """Return (R,) tokens from (R, V) scores of the sources (R,) `rows`, after `length` tokens."""
 
 
 @torch.no_grad()
-def decode_step_by_step(
-    decoding: DecodingState, first: Tensor, limits: Tensor, rules: TokenConstraints, choose: Choose
+def _one_by_one(
+    state: DecodingState, first: Tensor, limits: Tensor, constraints: TokenConstraints, choose: _Choose
 ) -> Hypotheses:
-    """Choose subword after subword until every row has ended; rows that have ended leave the batch."""
+    """Return one hypothesis a source, built by choosing a token at a time until all have ended."""
     device, count = first.device, len(first)
     limits = limits.cpu()
-    restraint = ConstraintMask(rules, limits, device)
+    mask = ConstraintMask(constraints, limits, device)
     width = int(limits.max()) + 1 if count else 0
-    ids = torch.full((count, width), rules.pad, device=device)
+    ids = torch.full((count, width), constraints.pad, device=device)
     lengths = torch.full((count,), -1, device=device)
     logprobs = torch.zeros(count, device=device)
     rows, tokens = torch.arange(count, device=device), first
-    for said in range(width):
-        scores = decoding.step(tokens)
+    for length in range(width):
+        scores = state.step(tokens)
         total = log_normalizer(scores)
-        restraint.keep(scores, said)
-        tokens = choose(scores, rows, said)
+        mask.apply(scores, length)
+        tokens = choose(scores, rows, length)
         logprobs[rows] += scores.gather(1, tokens[:, None])[:, 0] - total
-        ids[rows, said] = tokens
-        ended = tokens == rules.end
+        ids[rows, length] = tokens
+        ended = tokens == constraints.end
         if bool(ended.any()):
-            lengths[rows[ended]] = said
+            lengths[rows[ended]] = length
             left = (~ended).nonzero()[:, 0]
             if not len(left):
                 break
-            rows, tokens, decoding = rows[left], tokens[left], decoding.select(left)
-            restraint.select(left)
-    ids[ids == rules.end] = rules.pad
+            rows, tokens, state = rows[left], tokens[left], state.select(left)
+            mask.select(left)
+    ids[ids == constraints.end] = constraints.pad
     longest = int(lengths.max()) if count else 0
     return Hypotheses(ids[:, None, :longest], lengths[:, None], logprobs[:, None])
 
 
-def greedy_search(decoding: DecodingState, first: Tensor, limits: Tensor, rules: TokenConstraints) -> Hypotheses:
-    """A hypothesis a row, of the likeliest subword at each place; of equals that with the lowest id.
-
-    Args:
-        decoding: a batch that has been read.
-        first: (B,) what each row begins with: the target language.
-        limits: (B,) the most subwords of each row.
-        rules: which subwords may be chosen.
-
-    Raises:
-        CheckpointError: the model computes no numbers.
-    """
-    return decode_step_by_step(decoding, first, limits, rules, lambda scores, _rows, _said: scores.argmax(1))
-
-
-def sample(
-    decoding: DecodingState,
-    first: Tensor,
-    limits: Tensor,
-    rules: TokenConstraints,
-    draws: Tensor,
-    *,
-    temperature: float = 1.0,
-    top: int = 0,
-) -> Hypotheses:
-    """A hypothesis a row, each subword drawn by the model's probability.
-
-    A row and a place have a number of their own that decides them, so what is drawn hangs on nothing else in the
-    batch.
-
-    Args:
-        decoding: a batch that has been read.
-        first: (B,) what each row begins with: the target language.
-        limits: (B,) the most subwords of each row.
-        rules: which subwords may be chosen.
-        draws: (B, T) numbers from 0 to below 1, for the longest row one more than its limit; see `uniform_draws`.
-        temperature: scores are divided by it; below 1 likely subwords become likelier.
-        top: draw from so many of the likeliest subwords alone; 0: from all (Edunov et al. 2018, section 3: 10).
-
-    Raises:
-        CheckpointError: the model computes no numbers.
-    """
-    draws = draws.to(first.device, torch.float32)
-
-    def choose(scores: Tensor, rows: Tensor, said: int) -> Tensor:
-        numbers = draws[rows, said]
-        if not top:
-            return _drawn(scores, temperature, numbers)
-        best, places = top_k(scores, top)
-        return places.gather(1, _drawn(best, temperature, numbers)[:, None])[:, 0]
-
-    return decode_step_by_step(decoding, first, limits, rules, choose)
-
-
-def uniform_draws(limits: Tensor, generator: torch.Generator | None = None) -> Tensor:
-    """(B, T) numbers for rows of these limits, from a generator of the CPU; none: torch's own."""
-    width = int(limits.max()) + 1 if len(limits) else 0
-    return torch.rand((len(limits), width), generator=generator)
-
-
-def _drawn(scores: Tensor, temperature: float, numbers: Tensor) -> Tensor:
-    """(R,) places in (R, V) scores: where the sum of the probabilities passes the number."""
+def _sampled(scores: Tensor, temperature: float, numbers: Tensor) -> Tensor:
+    """Return (R,) indices into (R, V) scores where the cumulative probability exceeds the number."""
     sums = (scores / temperature).softmax(1).cumsum(1)
     total = sums[:, -1:]
-    below = torch.nextafter(total, torch.zeros_like(total))  # a number that was rounded to 1 would find no place
+    below = torch.nextafter(total, torch.zeros_like(total))  # a number rounded to 1 would otherwise find no index
     return torch.searchsorted(sums, torch.minimum(numbers[:, None] * total, below), right=True)[:, 0]
-
-
-Stop = Literal["full", "likely", "sure"]
-
-
-@torch.no_grad()
-def beam_search(
-    decoding: DecodingState,
-    first: Tensor,
-    limits: Tensor,
-    rules: TokenConstraints,
-    width: int,
-    *,
-    penalty: LengthPenalty,
-    stop: Stop = "likely",
-) -> Hypotheses:
-    """The best `width` hypotheses of each row, in the order of their penalised scores; fewer where there are no more.
-
-    Args:
-        decoding: a batch that has been read.
-        first: (B,) what each row begins with: the target language.
-        limits: (B,) the most subwords of each row.
-        rules: which subwords may be chosen.
-        width: K.
-        penalty: by what hypotheses of different length are compared.
-        stop: when a row is done: with K ended hypotheses (`full`), or once none that goes on would be among the best K
-            if it ended next (`likely`), or could ever be (`sure`, as XLM does).
-
-    Raises:
-        CheckpointError: the model computes no numbers.
-    """
-    count, device = len(first), first.device
-    restraint = ConstraintMask(rules, limits.cpu(), device)
-    longest = int(limits.max()) if count else 0
-    found = ended = FinishedBeams.none(count, width, longest, device)
-    rows, tokens = torch.arange(count, device=device), first
-    growing = LiveBeams(torch.zeros((count, 1), device=device), first.new_zeros((count, 1, 0)))
-    while len(rows):
-        looked = Candidates.at(decoding.step(tokens), growing, restraint, width)
-        ended = ended.joined(looked, growing, penalty)
-        before = growing.sums.shape[1]
-        growing, parents = growing.next(looked)
-        most = restraint.limits.view(-1, before)[:, 0].to(device)
-        done = _done(growing, ended, most, penalty, stop)
-        if bool(done.any()):
-            found.put(rows[done], ended.select(done))
-        left = (~done).nonzero()[:, 0]
-        chosen = (left[:, None] * before + parents[left]).view(-1)
-        restraint.select(chosen)
-        decoding = decoding.select(chosen)
-        rows, growing, ended = rows[left], growing.select(left), ended.select(left)
-        tokens = growing.ids[:, :, -1].reshape(-1)
-    longest = int(found.lengths.max()) if count else 0
-    ids = found.ids[:, :, :longest]
-    behind = torch.arange(longest, device=device) >= found.lengths[:, :, None]
-    return Hypotheses(ids.masked_fill(behind, rules.pad), found.lengths, found.logprobs)
-
-
-def _done(growing: LiveBeams, ended: FinishedBeams, most: Tensor, penalty: LengthPenalty, stop: Stop) -> Tensor:
-    """(B,) which rows need not go on; `most` is each one's limit."""
-    best, worst = growing.sums[:, 0], ended.scores[:, -1]
-    if stop == "full":
-        return (worst > NEVER) | (best == NEVER)
-    bound = best / penalty.of(torch.full_like(most, growing.said + 1))
-    if stop == "sure":  # a sum only falls, but what it is divided by may grow up to the longest
-        bound = torch.maximum(bound, best / penalty.of(most + 1))
-    return ~(worst < bound)  # so that a row at its limit is done, whatever its scores are
-
-
-@dataclass(frozen=True)
-class Candidates:
-    """The 2K best continuations of each row, best first; of equals, that of the better hypothesis comes first.
-
-    sums: (B, 2K) log-probabilities, -inf where there are no more. tokens: what is said next. parents: of which of the
-    row's hypotheses. ends: whether it ends there.
-    """
-
-    sums: Tensor
-    tokens: Tensor
-    parents: Tensor
-    ends: Tensor
-
-    @classmethod
-    def at(cls, scores: Tensor, growing: LiveBeams, restraint: ConstraintMask, width: int) -> Candidates:
-        """From the (B * G, V) scores of the next subword."""
-        total = log_normalizer(scores)
-        restraint.keep(scores, growing.said)
-        values, places = top_k(scores, 2 * width)
-        count, grown = growing.sums.shape
-        each = places.shape[1]
-        sums = values - total[:, None] + growing.sums.view(-1, 1)
-        sums, order = sums.view(count, -1).sort(dim=1, descending=True, stable=True)
-        order = order[:, : 2 * width]
-        tokens = places.view(count, grown * each).gather(1, order)
-        ends = (tokens == restraint.end) & (sums[:, : 2 * width] > NEVER)
-        short = 2 * width - order.shape[1]
-        parts = sums[:, : 2 * width], tokens, order // each, ends
-        return cls(*(pad(part, (0, short), value=fill) for part, fill in zip(parts, (NEVER, 0, 0, 0), strict=True)))
-
-    def counted(self) -> Tensor:
-        """(B, 2K) which end, and have fewer than K better ones that go on."""
-        better = (~self.ends).cumsum(1)
-        return self.ends & (better < self.ends.shape[1] // 2)
-
-
-@dataclass(frozen=True)
-class LiveBeams:
-    """Hypotheses that go on.
-
-    sums: (B, G) log-probabilities, best first; -inf where there are fewer than G. ids: (B, G, T) their subwords.
-    """
-
-    sums: Tensor
-    ids: Tensor
-
-    @property
-    def said(self) -> int:
-        """How many subwords each has."""
-        return int(self.ids.shape[2])
-
-    def next(self, looked: Candidates) -> tuple[LiveBeams, Tensor]:
-        """The K best continuations that do not end; and (B, K) of which of the row's hypotheses each is.
-
-        There are so many: each of at most K hypotheses ends in one way only.
-        """
-        width = looked.ends.shape[1] // 2
-        going = looked.ends.to(torch.int8).argsort(dim=1, stable=True)[:, :width]
-        parents = looked.parents.gather(1, going)
-        before = self.ids.gather(1, parents[:, :, None].expand(-1, -1, self.said))
-        return LiveBeams(
-            looked.sums.gather(1, going), torch.cat([before, looked.tokens.gather(1, going)[:, :, None]], dim=2)
-        ), parents
-
-    def select(self, rows: Tensor) -> LiveBeams:
-        """The named rows."""
-        return LiveBeams(self.sums[rows], self.ids[rows])
-
-
-@dataclass(frozen=True)
-class FinishedBeams:
-    """The K best hypotheses that have ended, best first.
-
-    scores: (B, K) by which they are ordered; -inf where there are fewer. logprobs, lengths: (B, K), without the end in
-    the length. ids: (B, K, T), zero behind each.
-    """
-
-    scores: Tensor
-    logprobs: Tensor
-    lengths: Tensor
-    ids: Tensor
-
-    @classmethod
-    def none(cls, rows: int, width: int, longest: int, device: torch.device) -> FinishedBeams:
-        """Before the search."""
-        shape = (rows, width)
-        worst = torch.full(shape, NEVER, device=device)
-        lengths = torch.full(shape, -1, device=device)
-        return cls(worst, worst.clone(), lengths, torch.zeros((*shape, longest), dtype=torch.int64, device=device))
-
-    def joined(self, looked: Candidates, growing: LiveBeams, penalty: LengthPenalty) -> FinishedBeams:
-        """With those of the continuations that end here, where they are better."""
-        counted = looked.counted()
-        if not bool(counted.any()):
-            return self
-        length = torch.full_like(looked.tokens, growing.said)
-        logprobs = looked.sums.masked_fill(~counted, NEVER)
-        before = growing.ids.gather(1, looked.parents[:, :, None].expand(-1, -1, growing.said))
-        new = FinishedBeams(
-            logprobs / penalty.of(length + 1),
-            logprobs,
-            length.masked_fill(~counted, -1),
-            pad(before, (0, self.ids.shape[2] - growing.said)),
-        )
-        both = [torch.cat(pair, dim=1) for pair in zip(self._parts(), new._parts(), strict=True)]
-        order = both[0].sort(dim=1, descending=True, stable=True).indices[:, : self.scores.shape[1]]
-        scores, logprobs, lengths = (part.gather(1, order) for part in both[:3])
-        return FinishedBeams(scores, logprobs, lengths, both[3].gather(1, order[:, :, None].expand_as(self.ids)))
-
-    def select(self, rows: Tensor) -> FinishedBeams:
-        """The named rows."""
-        return FinishedBeams(*(part[rows] for part in self._parts()))
-
-    def put(self, rows: Tensor, others: FinishedBeams) -> None:
-        """Write others in the place of the named rows."""
-        for part, other in zip(self._parts(), others._parts(), strict=True):
-            part[rows] = other
-
-    def _parts(self) -> list[Tensor]:
-        return [getattr(self, field.name) for field in fields(self)]

@@ -1,16 +1,10 @@
-"""From lines of one language to lines of another: subwords, batches of like length, a search, and text again.
+"""Translation of lines: tokens, batches of similar length, generation, and text again.
 
-Legend: B rows of a batch, V vocabulary.
+A line that is longer than the model reads is translated in pieces. A piece ends after a sentence if possible, else
+after another punctuation mark, at a blank, or between two characters.
 
-How much a search takes on at once: a fixed amount, and on a GPU as much as there is memory for.
-
-Of the memory that is free, a half is for what is kept of each subword and a quarter for scores of the vocabulary. The
-last quarter is for what comes and goes. All figures are for float32, so less precise arithmetic has room to spare.
-
-Lines that are longer than a model reads, in pieces that it does.
-
-A piece ends where a sentence does, else at another mark, else at a blank, else between two characters: the best of
-these that comes late enough.
+The batch size of generation is fixed on a CPU; on a GPU it follows the free memory. Half of that is for caches and a
+quarter for scores of the vocabulary; the rest is for temporary tensors. All figures are for float32.
 """
 
 from __future__ import annotations
@@ -27,6 +21,7 @@ from interlace.core.errors import DataError, SettingsError
 from interlace.core.randomness import Purpose, generator
 from interlace.models.decoding import EnsembleState, TokenConstraints, encode_source, encoder_inputs, eval_mode
 from interlace.models.generation import SearchSettings
+from interlace.models.search import generate
 from interlace.text import Text
 from interlace.text.scripts import UNSPACED, scripts_of
 
@@ -40,16 +35,26 @@ if TYPE_CHECKING:
     from interlace.models.decoding import DecodingState, Hypotheses
     from interlace.models.seq2seq import Seq2Seq
 
-
 log = logging.getLogger(__name__)
+
+TOKENS = 16_384
+SCORES = 1 << 27
+MAX_SCORES = 1 << 30  # CUDA kernels index elements with 31 bits
+_FLOAT = 4  # bytes
+_COPIES = 4  # of all scores at the peak: the head's output, normalized ones, and two temporary
+
+_SENTENCE_END = frozenset(".!?…。．！？｡।॥؟۔։።")
+_CLAUSE_END = frozenset(",;:،؛、，；：—–")
+_CLOSING = frozenset("\"'”“’‘»«)]}」』）】〉》")
+_LATE = 3  # a mark counts in the last two thirds of a piece
 
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """A translation.
+    """One translation of a line.
 
-    score: by which it is ordered, its log-probability divided by the length's penalty; of a line in pieces, their mean.
-    logprob: of all its subwords and ends. length: their number. full: whether it is as long as it might be.
+    score: log-probability divided by the length penalty; of a line in pieces, the mean of the pieces.
+    logprob: sum over all tokens and end tokens. length: their number. full: whether it has the maximum length.
     """
 
     text: str
@@ -61,10 +66,10 @@ class Hypothesis:
 
 @dataclass(frozen=True)
 class Translation:
-    """What was found for a line, best first; a line without a subword has one empty hypothesis.
+    """The hypotheses of a line, best first; a line without tokens has one empty hypothesis.
 
-    pieces: into how many the line was cut; 0 where there was nothing to translate.
-    unknown: subwords of the line that stand for what the vocabulary cannot spell.
+    pieces: number of pieces that the line was split into; 0 where there was nothing to translate.
+    unknown: number of unknown tokens in the line.
     """
 
     hypotheses: tuple[Hypothesis, ...]
@@ -73,20 +78,20 @@ class Translation:
 
     @property
     def text(self) -> str:
-        """The best one."""
+        """Text of the best hypothesis."""
         return self.hypotheses[0].text
 
 
 class LongLineError(DataError):
     """A line is longer than the model reads; `line` is its number, from 0."""
 
-    def __init__(self, line: int, length: int, most: int) -> None:
-        super().__init__(f"line {line + 1}: {length} subwords, but the model reads at most {most}")
-        self.line, self.length, self.most = line, length, most
+    def __init__(self, line: int, length: int, limit: int) -> None:
+        super().__init__(f"line {line + 1}: {length} tokens, but the model reads at most {limit}")
+        self.line, self.length, self.limit = line, length, limit
 
 
 class Translator:
-    """One model, or several with one vocabulary as an ensemble, in one direction."""
+    """One model, or an ensemble of several with one vocabulary, in one direction."""
 
     def __init__(
         self,
@@ -98,137 +103,137 @@ class Translator:
         *,
         rows: int | None = None,
         tokens: int | None = None,
-        longest: int | None = None,
+        max_length: int | None = None,
     ) -> None:
-        """Make ready; nothing is translated yet.
+        """Prepare translation.
 
         Args:
             models: the models; their vocabulary is `vocab`.
-            vocab: with a special subword for the target.
-            source: the language that is read.
-            target: the language that is written.
-            search: how.
-            rows: most rows of a batch; none: as `tokens` allows.
-            tokens: most subwords of the sources of a batch, with padding, times the beam; none: 16,384, and on a GPU
-                as many as there is memory for.
-            longest: most subwords of a source without specials; none: what the models read.
+            vocab: vocabulary with a token for the target language.
+            source: source language.
+            target: target language.
+            search: settings of generation.
+            rows: maximum lines of a batch; None: as `tokens` allows.
+            tokens: maximum source tokens of a batch, with padding, times the beam size; None: 16,384, and on a GPU as
+                many as fit into memory.
+            max_length: maximum tokens of a source without specials; None: what the models read.
 
         Raises:
-            DataError: the vocabulary has no subword for the target.
+            DataError: the vocabulary has no token for the target language.
         """
         self.models, self.vocab, self.source, self.target = tuple(models), vocab, source, target
         self.settings = SearchSettings() if search is None else search
         self.first = vocab.target(target)
-        self._reading = _verbatim(vocab)
-        self.longest = min(model.traits.max_length - 2 for model in models)
-        self.longest = self.longest if longest is None else min(self.longest, longest)
-        self.most = min(model.longest_target - 1 for model in models)
-        table = max(model.vocab_size for model in models)
-        self.rules = TokenConstraints.of(vocab, table, unknown=self.settings.unknown)
+        self._reader = _without_special_tokens(vocab)
+        limit = min(model.traits.max_length - 2 for model in models)
+        self.max_length = limit if max_length is None else min(limit, max_length)
+        self.max_target = min(model.max_target_length - 1 for model in models)
+        size = max(model.vocab_size for model in models)
+        self.constraints = TokenConstraints.of(vocab, size, allow_unk=self.settings.allow_unk)
         budget = BatchBudget.of(self.models)
         self.tokens = max(1, (budget.tokens if tokens is None else tokens) // self.settings.width)
-        allowed = max(1, budget.scores // (table * self.settings.width))
+        allowed = max(1, budget.scores // (size * self.settings.width))
         self.rows = allowed if rows is None else min(rows, allowed)
 
     def lines(self, lines: Sequence[str], first: int = 0, *, cut: bool = True) -> list[Translation]:
-        """Translations of lines, in order.
+        """Return translations of lines, in order.
 
         Args:
-            lines: of the source language.
-            first: the number of the first of them, from 0; draws hang on it.
-            cut: whether lines longer than the model reads are translated in pieces.
+            lines: lines of the source language.
+            first: number of the first of them, from 0; a key of the random numbers of sampling.
+            cut: translate lines longer than the model reads in pieces.
 
         Raises:
-            LongLineError: a line is longer, and is not to be cut.
-            CheckpointError: the model computes no numbers.
+            LongLineError: a line is longer, and `cut` is false.
+            CheckpointError: the model's scores are NaN.
         """
         parts, owners = self._parts(lines, first, cut=cut)
         made = self._translated(parts, owners + first)
         starts = np.searchsorted(owners, np.arange(len(lines) + 1)).tolist()
-        strange = np.bincount(owners[parts.rows()[parts.flat == self.vocab.unk]], minlength=len(lines)).tolist()
-        return [self._whole(made[starts[row] : starts[row + 1]], strange[row]) for row in range(len(lines))]
+        unknown = np.bincount(owners[parts.rows()[parts.flat == self.vocab.unk]], minlength=len(lines)).tolist()
+        return [self._joined(made[starts[row] : starts[row + 1]], unknown[row]) for row in range(len(lines))]
 
     def _parts(self, lines: Sequence[str], first: int, *, cut: bool) -> tuple[Ragged, NDArray[np.int64]]:
-        """A row of subwords for each piece of each line that has any, and which line it is of.
+        """Return the tokens of each non-empty piece of each line, and the line of each piece.
 
-        Blanks around a line are left out: a vocabulary may have a subword for them.
+        Blanks around a line are removed, because a vocabulary may have tokens for them.
         """
         lines = [line.strip() for line in lines]
-        ids = self._reading.encode(lines, language=self.source).ids
-        long = np.flatnonzero(ids.lengths > self.longest).tolist()
+        ids = self._reader.encode(lines, language=self.source).ids
+        long = np.flatnonzero(ids.lengths > self.max_length).tolist()
         if long and not cut:
-            raise LongLineError(first + long[0], int(ids.lengths[long[0]]), self.longest)
+            raise LongLineError(first + long[0], int(ids.lengths[long[0]]), self.max_length)
         owners = np.flatnonzero(ids.lengths)
         if not long:
             return ids.take(owners), owners
-        whole = [[line] for line in lines]
+        pieces = [[line] for line in lines]
         for row in long:
-            whole[row] = self._cut(lines[row])
-        flat = self._reading.encode([piece for parts in whole for piece in parts], language=self.source).ids
-        numbers = np.repeat(np.arange(len(lines)), [len(parts) for parts in whole])
-        said = np.flatnonzero(flat.lengths)
-        return flat.take(said), numbers[said]
+            pieces[row] = self._split(lines[row])
+        flat = self._reader.encode([piece for parts in pieces for piece in parts], language=self.source).ids
+        numbers = np.repeat(np.arange(len(lines)), [len(parts) for parts in pieces])
+        nonempty = np.flatnonzero(flat.lengths)
+        return flat.take(nonempty), numbers[nonempty]
 
-    def _cut(self, line: str, most: int | None = None) -> list[str]:
-        """The pieces of a line; one that is still too long by itself, for its subwords change, is cut again."""
-        most = self.longest if most is None else most
-        _, spans = self._reading.encode_with_offsets(Text.of([line], self.source))
+    def _split(self, line: str, limit: int | None = None) -> list[str]:
+        """Return the pieces of a line; a piece that is still too long, as its tokens may change, is split again."""
+        limit = self.max_length if limit is None else limit
+        _, spans = self._reader.encode_with_offsets(Text.of([line], self.source))
         starts = spans.flat[:, 0].astype(np.int64)
-        if len(starts) <= self.longest or len(line) == 1:
+        if len(starts) <= self.max_length or len(line) == 1:
             return [line]
-        return [part for piece in split_line(line, starts, most) for part in self._cut(piece, max(1, most - 1))]
+        return [part for piece in split_line(line, starts, limit) for part in self._split(piece, max(1, limit - 1))]
 
     def _translated(self, ids: Ragged, numbers: NDArray[np.int64]) -> list[list[Hypothesis]]:
-        """Hypotheses of each row, a batch of like length at a time."""
+        """Return the hypotheses of each piece, generated in batches of similar length."""
         made: list[list[Hypothesis]] = [[] for _ in range(len(ids))]
         waiting = self._batches(ids, np.arange(len(ids)))
         with eval_mode(*self.models):
             while waiting:
                 rows = waiting.pop()
-                limits = self.settings.limits(ids.lengths[rows], self.most)
+                limits = self.settings.limits(ids.lengths[rows], self.max_target)
                 try:
-                    found = self._search(ids.take(rows), limits, self._draws(limits, numbers, rows))
+                    found = self._generate(ids.take(rows), limits, self._draws(limits, numbers, rows))
                 except torch.OutOfMemoryError:
-                    found = None  # outside of `except`, where what the search holds is free again
+                    found = None  # continue outside of `except`, where the tensors of the search are freed
                 if found is None:
-                    self._take_less(ids, rows)
+                    self._halve(ids, rows)
                     waiting = self._batches(ids, np.concatenate([rows, *waiting]))
                     continue
-                for row, hypotheses in zip(rows.tolist(), self._read(found, limits), strict=True):
+                for row, hypotheses in zip(rows.tolist(), self._decoded(found, limits), strict=True):
                     made[row] = hypotheses
         return made
 
     def _batches(self, ids: Ragged, rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-        """The batches that these rows come in, the last one first."""
+        """Return the batches of these pieces, the last one first."""
         return [rows[part] for part in batches(ids.lengths[rows], self.tokens, self.rows)][::-1]
 
-    def _take_less(self, ids: Ragged, rows: NDArray[np.int64]) -> None:
-        """From here on half of what did not fit into memory.
+    def _halve(self, ids: Ragged, rows: NDArray[np.int64]) -> None:
+        """Halve the batch size after a batch did not fit into memory.
 
         Raises:
-            SettingsError: it was a single row.
+            SettingsError: the batch was a single piece.
         """
         if len(rows) == 1:
-            message = f"a sentence of {ids.lengths[rows[0]]} subwords and a beam of {self.settings.width}"
-            raise SettingsError(f"{message} do not fit into the memory that is free; a smaller beam needs less")
+            message = f"a sentence of {ids.lengths[rows[0]]} tokens with a beam of {self.settings.width}"
+            raise SettingsError(f"{message} does not fit into the free memory; lower the beam size")
         torch.cuda.empty_cache()
         half = len(rows) // 2
         self.tokens = half * (int(ids.lengths[rows].max()) + 2)
-        log.info("%s sentences at once do not fit into memory; going on with %s", f"{len(rows):,}", f"{half:,}")
+        log.info("batch size reduced from %s to %s sentences: out of memory", f"{len(rows):,}", f"{half:,}")
 
-    def _search(self, ids: Ragged, limits: NDArray[np.int64], draws: torch.Tensor | None) -> Hypotheses:
-        read_by = [
+    def _generate(self, ids: Ragged, limits: NDArray[np.int64], draws: torch.Tensor | None) -> Hypotheses:
+        states = [
             encode_source(model, encoder_inputs(model, ids, self.vocab, self.source), self.target)
             for model in self.models
         ]
-        decoding: DecodingState = read_by[0] if len(read_by) == 1 else EnsembleState(tuple(read_by))
+        state: DecodingState = states[0] if len(states) == 1 else EnsembleState(tuple(states))
         first = torch.full((len(ids),), self.first, device=self.models[0].device)
-        return self.settings.search(decoding, first, torch.from_numpy(limits), self.rules, draws)
+        return generate(self.settings, state, first, torch.from_numpy(limits), self.constraints, draws)
 
     def _draws(
         self, limits: NDArray[np.int64], numbers: NDArray[np.int64], rows: NDArray[np.int64]
     ) -> torch.Tensor | None:
-        """Of each row by the number of its line and, behind it, of its piece."""
+        """Return the random numbers of sampling, keyed by line and piece."""
         if not self.settings.sample:
             return None
         width = int(limits.max()) + 1
@@ -237,15 +242,15 @@ class Translator:
         drawn = [generator(Purpose.DECODE, self.settings.seed, line, piece).random(width) for line, piece in keys]
         return torch.from_numpy(np.array(drawn, np.float32))
 
-    def _read(self, found: Hypotheses, limits: NDArray[np.int64]) -> Iterator[list[Hypothesis]]:
-        """Text of what was found, a list a row."""
+    def _decoded(self, found: Hypotheses, limits: NDArray[np.int64]) -> Iterator[list[Hypothesis]]:
+        """Yield the hypotheses of each piece as text."""
         lengths, logprobs = found.lengths.cpu().numpy(), found.logprobs.cpu().numpy()
         kept = lengths[:, : self.settings.n_best] >= 0
         rows, ranks = np.nonzero(kept)
         ids = found.ids.cpu().numpy()
-        said = [ids[row, rank, : lengths[row, rank]].tolist() for row, rank in zip(rows, ranks, strict=True)]
-        hidden = not self.settings.unknown  # nothing special is ever said, but the unknown where that is asked for
-        texts = iter(self.vocab.tokenizer.decode_batch(said, skip_special_tokens=hidden))
+        tokens = [ids[row, rank, : lengths[row, rank]].tolist() for row, rank in zip(rows, ranks, strict=True)]
+        skip = not self.settings.allow_unk  # the only special token that can occur
+        texts = iter(self.vocab.tokenizer.decode_batch(tokens, skip_special_tokens=skip))
         for row in range(len(lengths)):
             yield [
                 self._hypothesis(next(texts), float(logprobs[row, rank]), int(lengths[row, rank]), int(limits[row]))
@@ -254,12 +259,12 @@ class Translator:
 
     def _hypothesis(self, text: str, logprob: float, length: int, limit: int) -> Hypothesis:
         line = " ".join(text.split("\n")).strip()
-        return Hypothesis(line, self.settings.compared.score(logprob, length + 1), logprob, length + 1, length >= limit)
+        return Hypothesis(line, self.settings.ranking.score(logprob, length + 1), logprob, length + 1, length >= limit)
 
-    def _whole(self, parts: list[list[Hypothesis]], unknown: int) -> Translation:
-        """Of a line, from the hypotheses of its pieces: rank for rank, a piece that has too few gives its last.
+    def _joined(self, parts: list[list[Hypothesis]], unknown: int) -> Translation:
+        """Return the translation of a line from its pieces, rank by rank; a piece with fewer repeats its last.
 
-        The mean of the pieces' scores falls with the rank as each of them does; a score of the whole might not.
+        The mean of the pieces' scores falls with the rank as each piece's does; a score of the whole might not.
         """
         if not parts:
             return Translation((Hypothesis("", 0.0, 0.0, 0),), 0)
@@ -275,15 +280,18 @@ class Translator:
         return Translation(tuple(hypotheses), len(parts), unknown)
 
 
-def _verbatim(vocab: Vocab) -> Vocab:
-    """The vocabulary, but that a `</s>` or `<2de>` that stands in a line is text like any other."""
+def _without_special_tokens(vocab: Vocab) -> Vocab:
+    """Return the vocabulary with a tokenizer that reads `</s>` or `<2de>` in a line as ordinary text."""
     tokenizer = type(vocab.tokenizer).from_str(vocab.tokenizer.to_str())
     tokenizer.encode_special_tokens = True
     return vocab.with_tokenizer(tokenizer, vocab.extension)
 
 
+# ---- batches ----
+
+
 def batches(lengths: NDArray[np.int64], tokens: int, rows: int) -> Iterator[NDArray[np.int64]]:
-    """Rows of each batch, the longest first: at most `rows`, and at most `tokens` subwords with padding, or one row."""
+    """Yield indices of each batch, longest first: at most `rows`, and at most `tokens` with padding, or one."""
     order = np.argsort(-lengths, kind="stable")
     start = 0
     while start < len(order):
@@ -292,26 +300,11 @@ def batches(lengths: NDArray[np.int64], tokens: int, rows: int) -> Iterator[NDAr
         start += count
 
 
-TOKENS = 16_384
-
-
-SCORES = 1 << 27
-
-
-MOST_SCORES = 1 << 30  # kernels count numbers in 31 bits
-
-
-_FLOAT = 4
-
-
-_COPIES = 4  # of all scores, at their most: as the head makes them, normalised, and two on the way
-
-
 @dataclass(frozen=True)
 class BatchBudget:
-    """What a batch may be made of.
+    """Limits of a batch.
 
-    tokens: padded subwords of its sources, times the beam. scores: of the vocabulary, of all rows, at once.
+    tokens: padded source tokens, times the beam size. scores: vocabulary scores of all sequences at once.
     """
 
     tokens: int = TOKENS
@@ -319,67 +312,55 @@ class BatchBudget:
 
     @classmethod
     def of(cls, models: Sequence[Seq2Seq]) -> BatchBudget:
-        """That of models where they are."""
+        """Return the budget of models on their device."""
         device = models[0].device
         if device.type != "cuda":
             return cls()
-        kept = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-        free = torch.cuda.mem_get_info(device)[0] + kept
-        return cls.within(free, sum(map(_bytes, models)), len(models))
+        reserved = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+        free = torch.cuda.mem_get_info(device)[0] + reserved
+        token = sum(cache_bytes(model.width, int(model.decoder.config.num_hidden_layers)) for model in models)
+        return cls.within(free, token, len(models))
 
     @classmethod
     def within(cls, free: int, token: int, models: int = 1) -> BatchBudget:
-        """That of so many free bytes; never less than on a CPU, for what a subword takes is reckoned high.
+        """Return the budget of free memory; at least that of a CPU, as the estimate for a token is high.
 
         Args:
             free: bytes.
-            token: bytes that are kept of a source's subword in a hypothesis, in all models.
-            models: how many score at once.
+            token: bytes that a source token takes in a hypothesis, in all models.
+            models: number of models.
         """
         tokens = free // 2 // token
         scores = free // 4 // (_FLOAT * _COPIES * models)
-        return cls(max(TOKENS, tokens), min(max(SCORES, scores), MOST_SCORES))
+        return cls(max(TOKENS, tokens), min(max(SCORES, scores), MAX_SCORES))
 
 
 def cache_bytes(width: int, layers: int) -> int:
-    """Bytes that a search keeps of a source's subword in a hypothesis.
+    """Return the bytes that generation takes for a source token of a hypothesis.
 
-    In each decoder layer a key and a value of what is said, for three subwords a source's subword, as a translation
-    may be half as long again and room is made ahead; and of the source. All of it stands twice while rows are
-    reordered. An encoder layer at work holds its input, what attends, and four times that between.
+    Each decoder layer holds a key and a value of three generated tokens (a translation may be half as long again, and
+    space is allocated ahead), and of the source token; everything twice while sequences are reordered. An encoder layer
+    at work holds its input, attention, and a feed-forward state of four times the width.
     """
-    said, source, encoder = 2 * 2 * 3 * layers, 2 * 2 * layers, 12
-    return _FLOAT * width * (said + source + encoder)
+    generated, source, encoder = 2 * 2 * 3 * layers, 2 * 2 * layers, 12
+    return _FLOAT * width * (generated + source + encoder)
 
 
-def _bytes(model: Seq2Seq) -> int:
-    return cache_bytes(model.width, int(model.decoder.config.num_hidden_layers))
+# ---- pieces of long lines ----
 
 
-_SENTENCE = frozenset(".!?…。．！？｡।॥؟۔։።")
-
-
-_PART = frozenset(",;:،؛、，；：—–")
-
-
-_CLOSING = frozenset("\"'”“’‘»«)]}」』）】〉》")
-
-
-_LATE = 3  # a mark counts in the last two thirds of a piece
-
-
-def split_line(line: str, starts: NDArray[np.int64], most: int) -> list[str]:
-    """The line cut into pieces of at most `most` subwords, blanks at their ends left out; none is empty.
+def split_line(line: str, starts: NDArray[np.int64], limit: int) -> list[str]:
+    """Return the line in non-empty pieces of at most `limit` tokens, without blanks at their ends.
 
     Args:
         line: the line.
-        starts: (n,) the character with which each of its subwords begins.
-        most: subwords of a piece.
+        starts: (n,) index of the first character of each token.
+        limit: maximum tokens of a piece.
     """
     places: list[int] = starts.tolist()
     cuts, begin = [0], 0
-    while len(places) - begin > most:
-        end = _cut(line, places, begin, begin + most)
+    while len(places) - begin > limit:
+        end = _cut(line, places, begin, begin + limit)
         cuts.append(places[end])
         begin = end
     cut = [line[start:stop].strip() for start, stop in zip(cuts, [*cuts[1:], len(line)], strict=True)]
@@ -387,37 +368,37 @@ def split_line(line: str, starts: NDArray[np.int64], most: int) -> list[str]:
 
 
 def join_pieces(translations: list[str], language: str) -> str:
-    """The translations of a line's pieces as one line of this language."""
+    """Return the translations of a line's pieces as one line of the language."""
     scripts = scripts_of(language)
     return ("" if scripts and scripts <= UNSPACED else " ").join(translations)
 
 
 def _cut(line: str, starts: list[int], begin: int, end: int) -> int:
-    """The subword with which the next piece begins, behind `begin` and not behind `end`."""
+    """Return the token that the next piece starts with, after `begin` and at most `end`."""
     late = begin + max(1, (end - begin) // _LATE)
     places = [place for place in range(end, begin, -1) if starts[place] > starts[place - 1]]
-    for at_mark in (_SENTENCE, _PART, None):
+    for marks in (_SENTENCE_END, _CLAUSE_END, None):
         for place in places:
-            if place >= late and _is_good(line, starts[begin], starts[place], at_mark):
+            if place >= late and _is_boundary(line, starts[begin], starts[place], marks):
                 return place
     return places[0] if places else end
 
 
-def _is_good(line: str, first: int, start: int, marks: frozenset[str] | None) -> bool:
-    """Whether a piece from character `first` may end before `start`: behind one of these marks; none: at a blank.
+def _is_boundary(line: str, first: int, start: int, marks: frozenset[str] | None) -> bool:
+    """Return whether a piece from character `first` may end before `start`: after one of `marks`; None: at a blank.
 
-    Only the piece is looked at, and of it blanks and closing marks from the end: a line may be a whole document.
+    Only the end of the piece is read, because a line may be a whole document.
     """
-    last = _before(line, first, start, str.isspace)
+    last = _rstrip(line, first, start, str.isspace)
     spaced = last < start or line[start : start + 1].isspace()
     if marks is None:
         return spaced
-    last = _before(line, first, last, _CLOSING.__contains__)
+    last = _rstrip(line, first, last, _CLOSING.__contains__)
     return last > first and line[last - 1] in marks and (spaced or not line[last - 1].isascii())
 
 
-def _before(line: str, first: int, stop: int, is_left_out: Callable[[str], bool]) -> int:
-    """Where the characters of `line[first:stop]` end that are not left out at its end."""
-    while stop > first and is_left_out(line[stop - 1]):
+def _rstrip(line: str, first: int, stop: int, is_stripped: Callable[[str], bool]) -> int:
+    """Return the end of `line[first:stop]` without characters to strip at its end."""
+    while stop > first and is_stripped(line[stop - 1]):
         stop -= 1
     return stop

@@ -197,7 +197,7 @@ class BackTranslation(Seq2SeqObjective):
             languages = extra["target_language"].expand(rows)
         search = SearchSettings(beam=1)
         if self.search == "sampled":
-            search = SearchSettings(sample=True, temperature=self.temperature, top=self.top_k)
+            search = SearchSettings(sample=True, temperature=self.temperature, top_k=self.top_k)
         translations = translate_online(
             model,
             batch.inputs,

@@ -134,7 +134,7 @@ class Work:
             log.warning(message, f"{unknown:,}", f"{lines:,}")
         if full := counts.get("full", 0):
             message = "%s of %s translations are as long as they may be, perhaps cut short: see --set max_ratio=3%s"
-            clipped = f" (the model writes at most {self.interpreter.translator.most:,} subwords)"
+            clipped = f" (the model writes at most {self.interpreter.translator.max_target:,} subwords)"
             log.warning(message, f"{full:,}", f"{lines:,}", clipped)
 
 

@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from interlace.models.decoding import ModelState, add_specials, eval_mode
+from interlace.models.search import generate
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -100,6 +101,6 @@ def translate_online(
     """
     with eval_mode(model), torch.no_grad():
         decoding = ModelState(model, model.start(model.encode(inputs), inputs.get("attention_mask")), languages)
-        found = search.search(decoding, first, limits, rules)
+        found = generate(search, decoding, first, limits, rules)
     torch.clear_autocast_cache()  # weights cast without gradients must not be reused in the pass with gradients
     return OnlineTranslations(found.ids[:, 0], found.lengths[:, 0])

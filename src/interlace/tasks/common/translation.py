@@ -152,7 +152,7 @@ class TranslationTask(ProbeTask):
             direction.target,
             self.search,
             tokens=self.tokens_per_batch,
-            longest=None if longest is None else longest - SPECIALS,
+            max_length=None if longest is None else longest - SPECIALS,
         )
         return translator.lines(self.normalized(sources, direction.source))
 
