@@ -104,7 +104,7 @@ class Files:
         for chunk in chain(*chunks):
             kept = chunk.where((chunk.source.words.lengths > 0) & (chunk.target.words.lengths > 0))
             # Words of two word tokenizers are counted together on purpose: that is how the peers' figures came about.
-            sides = [replace(side, word_tokenizer="blanks") for side in (kept.source, kept.target)]
+            sides = [replace(side, word_tokenizer="whitespace") for side in (kept.source, kept.target)]
             yield replace(kept, source=sides[0], target=sides[1])
 
 

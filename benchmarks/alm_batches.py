@@ -52,7 +52,7 @@ from interlace.objectives.mlm import Mlm
 from interlace.objectives.tlm import Tlm
 from interlace.readers.lines import PlainLines
 from interlace.text import Text, TextPairs
-from interlace.text.words import WORD_TOKENIZERS
+from interlace.text.word_tokenizers import WORD_TOKENIZERS
 from interlace.toy import pairs as world_pairs
 from interlace.toy import sample
 from interlace.training.mixture import BucketedBatches, Mixture, MixtureDraw, MixtureSource, StreamedBatches

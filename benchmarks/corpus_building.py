@@ -27,8 +27,8 @@ from interlace.data.build import build_corpus
 from interlace.data.vocab import Vocab
 from interlace.readers.lines import PlainLines
 from interlace.text.lines import read_lines, write_lines
-from interlace.text.normalise import Normalise
-from interlace.text.words.blanks import Blanks
+from interlace.text.normalization import Normalization
+from interlace.text.word_tokenizers.whitespace import Whitespace
 
 KINDS, TURNS, BASE = ("byte-bpe", "bpe", "wordpiece", "unigram"), 5, 5
 CLAIM, GROWTH = 1.3, 1.25
@@ -65,7 +65,7 @@ def since(start: Times) -> Times:
 def build(vocab: Vocab, path: Path, into: Path) -> Times:
     """Time to build a corpus."""
     start = now()
-    build_corpus(PlainLines(), [path], ["xx"], vocab, Blanks(), Normalise(), into)
+    build_corpus(PlainLines(), [path], ["xx"], vocab, Whitespace(), Normalization(), into)
     return since(start)
 
 

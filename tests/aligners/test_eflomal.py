@@ -18,7 +18,7 @@ from interlace.alignment import WordPairs
 from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError, MissingDependencyError, SettingsError
 from interlace.text import Text, TextPairs
-from interlace.text.words import WORD_TOKENIZERS
+from interlace.text.word_tokenizers import WORD_TOKENIZERS
 
 EFLOMAL = f"""#!{sys.executable}
 import json, sys
@@ -42,7 +42,7 @@ FAILING = f"#!{sys.executable}\nimport sys\nsys.exit('first\\nout of memory')\n"
 
 
 def word_pairs(source, target):
-    split = WORD_TOKENIZERS.build("blanks").split
+    split = WORD_TOKENIZERS.build("whitespace").split
     return WordPairs.of([TextPairs(Text("en", source, split(source)), Text("de", target, split(target)))])
 
 

@@ -14,11 +14,11 @@ from interlace.alignment import WordPairs
 from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError, SettingsError
 from interlace.text import Text, TextPairs
-from interlace.text.words import WORD_TOKENIZERS
+from interlace.text.word_tokenizers import WORD_TOKENIZERS
 
 
 def word_pairs(source, target):
-    split = WORD_TOKENIZERS.build("blanks").split
+    split = WORD_TOKENIZERS.build("whitespace").split
     return WordPairs.of([TextPairs(Text("en", source, split(source)), Text("de", target, split(target)))])
 
 

@@ -41,7 +41,7 @@ def test_other_words_and_languages_are_told_apart(fitted, tmp_path):
     assert trained_on.mismatch(pairs()) == ""
     assert trained_on.mismatch(pairs(("source", "target"))) == ""  # nobody said which
     assert trained_on.mismatch(pairs(("de", "en"))) == "trained on en-de, but this text is de-en"
-    assert "'blanks'" in trained_on.mismatch(pairs(word_tokenizer="blanks"))
+    assert "'whitespace'" in trained_on.mismatch(pairs(word_tokenizer="whitespace"))
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from interlace.models.build import from_shape, load
 from interlace.models.settings import Shape
 from interlace.text import Text, TextPairs
 from interlace.text.running import running_text
-from interlace.text.words import WORD_TOKENIZERS
+from interlace.text.word_tokenizers import WORD_TOKENIZERS
 
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "b", "c", "x", "y", "w", "##b", "##y", "书"]
 VECTORS = {"a": (1, 0), "b": (0.8, 0.6), "c": (0, 1), "##b": (0, 1), "x": (1, 0), "y": (0, 1), "w": (0.96, 0.28)}
@@ -39,7 +39,7 @@ def wordpieces(pieces=tuple(PIECES)):
 
 
 def word_pairs(source, target, languages=("en", "de")):
-    split = WORD_TOKENIZERS.build("blanks").split
+    split = WORD_TOKENIZERS.build("whitespace").split
     sides = [Text(language, lines, split(lines)) for language, lines in zip(languages, (source, target), strict=True)]
     return WordPairs.of([TextPairs(*sides)])
 
@@ -292,7 +292,7 @@ def test_batches_and_chunks_change_nothing(start, method, pooling):
 
 def test_every_word_of_an_unspaced_line_can_be_linked(start, vocab):
     """Some of them share a subword of the plain line, which is cut for them."""
-    plain = running_text(REAL.target, REAL.target_types, "zh", "blanks")
+    plain = running_text(REAL.target, REAL.target_types, "zh", "whitespace")
     assert set(vocab.encode_text(plain).words[0].tolist()) != {0, 1, 2, 3}
     fitted = Similarity(start=start(), method="match", pooling="mean").fit(REAL)
     assert {j for _, j in fitted.align(REAL).links[0].tolist()} == {0, 1, 2, 3}

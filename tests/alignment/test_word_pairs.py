@@ -35,7 +35,7 @@ def test_spooled_words_are_those_in_memory(tmp_path):
         (TextPairs.of(["a"], ["b"], ("de", "en")), "text in de-en .* follows text in en-de"),
         (
             TextPairs(Text.of(["a"], "en", "unicode"), Text.of(["a"], "de")),
-            "'unicode', but target words by 'blanks'",
+            "'unicode', but target words by 'whitespace'",
         ),
     ],
 )

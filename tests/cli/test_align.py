@@ -136,7 +136,7 @@ def test_a_saved_model_says_where_the_text_does_not_suit_it(text, caplog):
     run(*sides(text), "--load-model", text / "model")
     assert "links may be poor" not in caplog.text
     run(*sides(text), "--load-model", text / "model", "--word-tokenizer", "unicode")
-    assert "learnt from words that 'blanks' found, but those of this text 'unicode' found" in caplog.text
+    assert "learnt from words that 'whitespace' found, but those of this text 'unicode' found" in caplog.text
     run(*reversed(sides(text)), "--load-model", text / "model")
     assert "trained on en-de, but this text is de-en" in caplog.text
 
@@ -209,7 +209,7 @@ def test_text_without_blanks_is_pointed_out(tmp_path, caplog):
         ("--set threshold=7", "less than or equal to 1"),
         ("--set seed", "such as seed=1"),
         ("--set views=[1,x]", "valid list"),
-        ("--word-tokenizer blank", "did you mean 'blanks'"),
+        ("--word-tokenizer blank", "did you mean 'whitespace'"),
         ("--reader gold --word-tokenizer unicode", "--reader gold: unknown key 'word_tokenizer'"),
         ("--languages en", "such as en,de"),
         ("--json", "--output FILE"),

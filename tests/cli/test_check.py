@@ -11,7 +11,7 @@ from interlace.text.lines import write_lines
 
 RECIPE = """
 name = "small"
-word_tokenizer = "blanks"
+word_tokenizer = "whitespace"
 
 [corpora.text]
 languages = ["en"]

@@ -156,7 +156,7 @@ def test_blanks_leave_whole_what_a_mark_stands_inside(files, tmp_path):
     (made,) = read_lines(tmp_path / "out" / "cost.en.txt")
     assert made == "now U.S. the in 3.50 $ costs It . Wow !"
     assert list(read_lines(tmp_path / "out" / "pairs.tsv"))[1] == f"neutral\t{made}\t{made}"
-    back = chain(["invert"]).undo(Text.of([made], "en", "blanks"))
+    back = chain(["invert"]).undo(Text.of([made], "en", "whitespace"))
     assert back.lines == ["It costs $ 3.50 in the U.S. now . Wow !"]
     for name in ("cost.en.txt", "pairs.tsv.source", "pairs.tsv.target"):
         (links,) = read_lines(tmp_path / "out" / f"{name}.alignments")
@@ -168,7 +168,7 @@ def test_blanks_leave_whole_what_a_mark_stands_inside(files, tmp_path):
     assert "U.S." in dict(entry.split("\t") for entry in read_lines(tmp_path / "out" / "dictionary.en-en_x.txt"))
 
 
-@pytest.mark.parametrize("blanks", [(), ("--blanks",)])
+@pytest.mark.parametrize("whitespace", [(), ("--blanks",)])
 def test_what_was_distorted_comes_back(files, tmp_path, blanks):
     (files / "qa.json").unlink()
     write_lines(files / "cost.en.txt", ["It costs $3.50 in the U.S. now. Wow!"])
@@ -336,7 +336,7 @@ ROWS = st.lists(st.tuples(st.sampled_from(["", " ", " "]), st.sampled_from(PIECE
 TALK = st.lists(ROWS.map(lambda row: "".join(map("".join, row)).strip()), min_size=2, max_size=2)
 
 
-@pytest.mark.parametrize("word_tokenizer", ["unicode", "blanks", "moses"])
+@pytest.mark.parametrize("word_tokenizer", ["unicode", "whitespace", "moses"])
 @pytest.mark.parametrize("changes", ["invert", "permute", "invert,transliterate"])
 @given(lines=TALK)
 @settings(max_examples=8)
@@ -363,7 +363,7 @@ def must_fit(before, after, links, word_tokenizer, changes):
         assert {i for i, _ in found} == set(range(len(old.words[row])))
         assert {j for _, j in found} == set(range(len(new.words[row])))
         for i, j in found:
-            (word,) = respelt.apply(Text.of([old.tokens(row)[i]], "en", "blanks")).text.lines
+            (word,) = respelt.apply(Text.of([old.tokens(row)[i]], "en", "whitespace")).text.lines
             assert word in new.tokens(row)[j] or new.tokens(row)[j] in word
 
 

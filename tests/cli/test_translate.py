@@ -455,7 +455,7 @@ def test_runs_that_read_their_text_otherwise_are_refused(run_folder, vocab, tmp_
     """Whichever comes first, the other would read what it never learnt."""
     other = little_run(tmp_path / "run", vocab)
     recipe = json.loads((other / "recipe.json").read_text())
-    (other / "recipe.json").write_text(json.dumps({**recipe, "normalise": {"romanian": "strip"}}))
+    (other / "recipe.json").write_text(json.dumps({**recipe, "normalization": {"romanian": "strip"}}))
     said = r"normalise their text differently: romanian = '{}' and '{}'; models"
     with pytest.raises(SettingsError, match=said.format("keep", "strip")):
         translate(run_folder, other, *DIRECTION)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from interlace.core.errors import MissingDependencyError
 from interlace.readers.common.text import plain_text
-from interlace.text.words import WORD_TOKENIZERS, WordTokenizer
+from interlace.text.word_tokenizers import WORD_TOKENIZERS, WordTokenizer
 
 ANY = st.characters(exclude_categories=["Cs"], exclude_characters="\n")
 LETTERS = st.sampled_from("aB3é\u0301 .,'|&-\t\u3000\x01\x85\u200b中医生的ガス\u3099㍿หมออ่าน१कि😀ДОخ")

@@ -18,7 +18,7 @@ LINKS = [[(0, 0), (1, 0)], [], [(2, 0)]]
 CONFIDENCE = np.array([1.0, 0.5, 0.001], np.float32)
 
 
-def _words(source=SOURCE, target=TARGET, word_tokenizer="blanks"):
+def _words(source=SOURCE, target=TARGET, word_tokenizer="whitespace"):
     return WordPairs(
         Ragged.of(source),
         Ragged.of(target),
@@ -51,12 +51,12 @@ def _side(rows, language):
 
 def _corpus(folder, vocab, rows=3):
     pairs = Pairs(_side(SOURCE[:rows], "en"), _side(TARGET[:rows], "de"))
-    return ParallelCorpus.write(folder, [pairs], languages=("en", "de"), vocab=vocab, word_tokenizer="blanks")
+    return ParallelCorpus.write(folder, [pairs], languages=("en", "de"), vocab=vocab, word_tokenizer="whitespace")
 
 
 def test_words_links_and_confidence_come_back(tmp_path):
     aligned = _write(tmp_path / "a")
-    assert (len(aligned), aligned.languages, aligned.word_tokenizer) == (3, ("en", "de"), "blanks")
+    assert (len(aligned), aligned.languages, aligned.word_tokenizer) == (3, ("en", "de"), "whitespace")
     assert (aligned.counts, aligned.meta["aligner"]) == ({"rows": 3, "links": 3}, "mine")
     found = aligned.take([2, 0, 1])
     assert found.links == Ragged.of([LINKS[2], LINKS[0], LINKS[1]], width=2)
@@ -156,7 +156,7 @@ def test_a_corpus_shows_the_links_beside_it(tmp_path, vocab):
     ("words", "rows", "message"),
     [
         (_words(SOURCE[:2], TARGET[:2]), 3, "pairs 2, but the corpus .* has 3"),
-        (_words(word_tokenizer="unicode"), 3, "word tokenizer 'unicode', but the corpus .* has 'blanks'"),
+        (_words(word_tokenizer="unicode"), 3, "word tokenizer 'unicode', but the corpus .* has 'whitespace'"),
     ],
 )
 def test_links_of_another_text_are_refused(tmp_path, vocab, words, rows, message):

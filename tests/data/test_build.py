@@ -10,19 +10,21 @@ from interlace.data.corpus import Corpus, ParallelCorpus
 from interlace.readers import READERS
 from interlace.text import Text, TextPairs
 from interlace.text.lines import write_lines
-from interlace.text.normalise import Normalise
-from interlace.text.words import WORD_TOKENIZERS
+from interlace.text.normalization import Normalization
+from interlace.text.word_tokenizers import WORD_TOKENIZERS
 
-BLANKS = WORD_TOKENIZERS.build("blanks")
+BLANKS = WORD_TOKENIZERS.build("whitespace")
 
 
-def _build(folder, vocab, files, languages, reader="lines", word_tokenizer=BLANKS, normalise=None):
+def _build(folder, vocab, files, languages, reader="lines", word_tokenizer=BLANKS, normalization=None):
     paths = []
     for name, lines in files.items():
         write_lines(folder / name, lines)
         paths.append(folder / name)
     built = READERS.build(reader)
-    return build_corpus(built, paths, languages, vocab, word_tokenizer, normalise or Normalise(), folder / "corpus")
+    return build_corpus(
+        built, paths, languages, vocab, word_tokenizer, normalization or Normalization(), folder / "corpus"
+    )
 
 
 def test_a_corpus_holds_the_lines_and_leaves_out_empty_ones(tmp_path, vocab):
@@ -50,7 +52,7 @@ def test_pairs_that_are_left_out_stay_in_place_without_words():
     lines = ["one", "", "three four"], ["eins", "zwei", "drei vier"]
     sides = [Text(language, rows, BLANKS.split(rows)) for language, rows in zip(("en", "de"), lines, strict=True)]
     skipped = Counter()
-    (pairs,) = filtered_pairs([TextPairs(*sides)], BLANKS, Normalise(), skipped)
+    (pairs,) = filtered_pairs([TextPairs(*sides)], BLANKS, Normalization(), skipped)
     assert [pairs.target.tokens(row) for row in range(3)] == [["eins"], [], ["drei", "vier"]]
     assert (len(pairs.source), skipped) == (3, {"empty": 1})
 
@@ -66,13 +68,13 @@ def test_chunks_make_no_difference(tmp_path, vocab, monkeypatch, lines):
 
 def test_lines_are_normalised_before_words_are_found(tmp_path, vocab):
     unicode = WORD_TOKENIZERS.build("unicode")
-    normalise = Normalise(form="NFKC", lower_case=True)
-    corpus = _build(tmp_path, vocab, {"a.txt": ["The ﬁne CAFE\u0301, 1"]}, ["en"], "lines", unicode, normalise)
+    normalization = Normalization(form="NFKC", lower_case=True)
+    corpus = _build(tmp_path, vocab, {"a.txt": ["The ﬁne CAFE\u0301, 1"]}, ["en"], "lines", unicode, normalization)
     expected = vocab.encode(["the fine café, 1"], unicode)
     assert corpus.take([0]).words == expected.words
     assert corpus.take([0]).ids == expected.ids
     assert corpus.word_tokenizer == "unicode"
-    assert corpus.meta["normalise"]["form"] == "NFKC"
+    assert corpus.meta["normalization"]["form"] == "NFKC"
 
 
 def test_tables_with_missing_cells(tmp_path, vocab):
@@ -106,6 +108,6 @@ def test_a_reader_of_pairs_makes_no_corpus_of_one_language(tmp_path, vocab):
 def test_real_pairs(real_data, tmp_path, vocab):
     folder = real_data / "parallel" / "multi30k"
     paths = [folder / "val.en.gz", folder / "val.de.gz"]
-    corpus = build_corpus(READERS.build("lines"), paths, ["en", "de"], vocab, BLANKS, Normalise(), tmp_path / "c")
+    corpus = build_corpus(READERS.build("lines"), paths, ["en", "de"], vocab, BLANKS, Normalization(), tmp_path / "c")
     assert len(corpus) == 1014
     assert corpus.counts["words"]["en"] == 12167  # wc -w

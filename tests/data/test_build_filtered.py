@@ -11,8 +11,8 @@ from interlace.data.build import build_corpus, filtered_pairs
 from interlace.data.filters import build_filters
 from interlace.readers import READERS
 from interlace.text.lines import write_lines
-from interlace.text.normalise import Normalise
-from interlace.text.words import WORD_TOKENIZERS
+from interlace.text.normalization import Normalization
+from interlace.text.word_tokenizers import WORD_TOKENIZERS
 
 RULES = {"length": {"max_words": 3}, "duplicates": {}}
 SIDES = {
@@ -21,7 +21,7 @@ SIDES = {
 }
 
 
-def build(folder, vocab, languages, rules, normalise=None, name="corpus"):
+def build(folder, vocab, languages, rules, normalization=None, name="corpus"):
     for language in languages:
         write_lines(folder / language, SIDES[language])
     return build_corpus(
@@ -29,8 +29,8 @@ def build(folder, vocab, languages, rules, normalise=None, name="corpus"):
         [folder / language for language in languages],
         languages,
         vocab,
-        WORD_TOKENIZERS.build("blanks"),
-        normalise or Normalise(),
+        WORD_TOKENIZERS.build("whitespace"),
+        normalization or Normalization(),
         folder / name,
         build_filters(rules),
     )
@@ -54,14 +54,14 @@ def test_what_filters_drop_is_left_out_and_counted(tmp_path, vocab, languages, c
 def test_rules_see_normalised_lines(tmp_path, vocab):
     SIDES["ab"] = ["A b", "a B"]
     assert len(build(tmp_path, vocab, ["ab"], {"duplicates": {}})) == 2
-    assert len(build(tmp_path, vocab, ["ab"], {"duplicates": {}}, Normalise(lower_case=True), "other")) == 1
+    assert len(build(tmp_path, vocab, ["ab"], {"duplicates": {}}, Normalization(lower_case=True), "other")) == 1
 
 
 def test_text_beside_a_corpus_keeps_its_rows_and_loses_the_same_words(tmp_path, vocab):
     corpus = build(tmp_path, vocab, ["en", "de"], RULES)
     chunks = READERS.build("lines").read_chunks([tmp_path / "en", tmp_path / "de"], ["en", "de"])
     counts = Counter()
-    (text,) = filtered_pairs(chunks, WORD_TOKENIZERS.build("blanks"), Normalise(), counts, build_filters(RULES))
+    (text,) = filtered_pairs(chunks, WORD_TOKENIZERS.build("whitespace"), Normalization(), counts, build_filters(RULES))
     assert text.source.words.lengths.tolist() == [2, 0, 2, 0, 0]
     assert text.target.words.lengths.tolist() == [2, 0, 2, 0, 0]
     assert counts == {"empty": 1, "dropped by length": 1, "dropped by duplicates": 1}

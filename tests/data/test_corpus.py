@@ -31,7 +31,7 @@ def corpus(tmp_path, vocab):
         chunks,
         languages=["en"],
         vocab=vocab,
-        word_tokenizer="blanks",
+        word_tokenizer="whitespace",
         shard_bytes=1,
         about={"skipped": 3},
     )
@@ -39,7 +39,7 @@ def corpus(tmp_path, vocab):
 
 def test_what_was_written_is_there(corpus, vocab):
     assert len(corpus) == 5
-    assert (corpus.language, corpus.languages, corpus.word_tokenizer) == ("en", ("en",), "blanks")
+    assert (corpus.language, corpus.languages, corpus.word_tokenizer) == ("en", ("en",), "whitespace")
     assert corpus.lengths.tolist() == [3, 1, 4, 2, 1]
     assert corpus.counts == {"rows": 5, "subwords": {"en": 11}, "words": {"en": 2 + 1 + 2 + 1 + 1}}
     assert corpus.meta["skipped"] == 3
@@ -89,7 +89,7 @@ def test_disk_and_memory_agree(tmp_path_factory, vocab, rows, data):
     memory = _sentences(rows)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(rows)), max_size=4)))
     chunks = [_sentences(rows[a:b]) for a, b in zip([0, *cuts], [*cuts, len(rows)], strict=True)]
-    disk = Corpus.write(folder, chunks, languages=["en"], vocab=vocab, word_tokenizer="blanks", shard_bytes=60)
+    disk = Corpus.write(folder, chunks, languages=["en"], vocab=vocab, word_tokenizer="whitespace", shard_bytes=60)
     wanted = data.draw(st.lists(st.integers(0, len(rows) - 1), max_size=40))
     assert disk.take(wanted).ids == memory.take(wanted).ids
     assert disk.take(wanted).words == memory.take(wanted).words
@@ -154,14 +154,14 @@ def test_a_failed_build_leaves_the_old_corpus(corpus, vocab):
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        Corpus.write(corpus.folder, chunks(), languages=["en"], vocab=vocab, word_tokenizer="blanks")
+        Corpus.write(corpus.folder, chunks(), languages=["en"], vocab=vocab, word_tokenizer="whitespace")
     assert len(Corpus.open(corpus.folder, vocab)) == 5
     assert [path.name for path in corpus.folder.parent.iterdir()] == ["corpus"]
 
 
 def test_nothing_to_write_is_an_error(tmp_path, vocab):
     with pytest.raises(DataError, match="there are no lines"):
-        Corpus.write(tmp_path / "c", [], languages=["en"], vocab=vocab, word_tokenizer="blanks")
+        Corpus.write(tmp_path / "c", [], languages=["en"], vocab=vocab, word_tokenizer="whitespace")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -11,12 +11,12 @@ from interlace.data.inspection import Inspector, inspect_file
 from interlace.readers import READERS
 from interlace.text import lines as text_lines
 from interlace.text.lines import write_lines
-from interlace.text.words import WORD_TOKENIZERS
+from interlace.text.word_tokenizers import WORD_TOKENIZERS
 
 
 @pytest.fixture
 def look(tmp_path):
-    def run(sides, reader="lines", word_tokenizer="blanks", rules=None, **kwargs):
+    def run(sides, reader="lines", word_tokenizer="whitespace", rules=None, **kwargs):
         paths = []
         for name, lines in sides.items():
             write_lines(tmp_path / name, lines)

@@ -72,7 +72,7 @@ def test_rows_are_cut_from_the_ring(tmp_path_factory, vocab, rows, length, shift
     memory = _sentences(rows, [[int(word) for word in owners] for owners in words])
     chunks = [memory.take([row]) for row in range(len(rows))]
     folder = tmp_path_factory.mktemp("corpus")
-    disk = Corpus.write(folder, chunks, languages=["en"], vocab=vocab, word_tokenizer="blanks", shard_bytes=40)
+    disk = Corpus.write(folder, chunks, languages=["en"], vocab=vocab, word_tokenizer="whitespace", shard_bytes=40)
     streams = Streams(memory, length, SEPARATOR)
     size = sum(len(row) + 1 for row in rows)
     assert len(streams) == size // length

@@ -31,7 +31,7 @@ def _pairs(start, stop, *, links):
 def _write(folder, vocab, *, links):
     chunks = [_pairs(0, 2, links=links), _pairs(2, 3, links=links)]
     return ParallelCorpus.write(
-        folder, chunks, languages=("en", "de"), vocab=vocab, word_tokenizer="blanks", shard_bytes=1
+        folder, chunks, languages=("en", "de"), vocab=vocab, word_tokenizer="whitespace", shard_bytes=1
     )
 
 
@@ -52,10 +52,10 @@ def test_both_sides_come_back(tmp_path, vocab):
 def test_a_side_is_a_corpus_of_its_language(tmp_path, vocab, links):
     source, target = _write(tmp_path / "c", vocab, links=links).sides
     english, alone = (
-        Corpus.write(tmp_path / name, [_side(rows, name)], languages=[name], vocab=vocab, word_tokenizer="blanks")
+        Corpus.write(tmp_path / name, [_side(rows, name)], languages=[name], vocab=vocab, word_tokenizer="whitespace")
         for name, rows in (("en", SOURCE), ("de", TARGET))
     )
-    assert (source.language, target.languages, target.word_tokenizer) == ("en", ("de",), "blanks")
+    assert (source.language, target.languages, target.word_tokenizer) == ("en", ("de",), "whitespace")
     assert len(target) == len(alone) == 3
     assert target.counts == alone.counts
     assert target.lengths.tolist() == alone.lengths.tolist() == [1, 2, 1]

@@ -224,7 +224,7 @@ def test_pairs_carry_phrases_and_what_the_table_knows(tmp_path, vocab):
     store, _ = _store(tmp_path, aligned)
     sides = [Sentences(*_encoded(vocab, lines), language) for lines, language in ((EN, "en"), (DE, "de"))]
     corpus = ParallelCorpus.write(
-        tmp_path / "c", [Pairs(*sides)], languages=("en", "de"), vocab=vocab, word_tokenizer="blanks"
+        tmp_path / "c", [Pairs(*sides)], languages=("en", "de"), vocab=vocab, word_tokenizer="whitespace"
     )
     plain = corpus.with_alignments(aligned, store).take([1, 4])
     assert (plain.phrases, plain.scores) == store.take([1, 4])

@@ -11,7 +11,7 @@ from interlace.data.encoding import subwords_in_span
 from interlace.data.questions import Questions, cut_windows
 from interlace.data.vocab import Vocab
 from interlace.text import Text
-from interlace.text.normalise import Normalise
+from interlace.text.normalization import Normalization
 
 LINES = {
     "en": ["Anna reads  a letter.", " Omar's book\t", "", "  "],
@@ -167,7 +167,7 @@ def test_subwords_stand_at_the_characters_they_spell(vocab, language):
 
 
 def test_rewritten_lines_keep_the_places_of_the_given_ones(vocab):
-    vocab = vocab.with_normalization(Normalise(lower_case=True, remove_accents=True))
+    vocab = vocab.with_normalization(Normalization(lower_case=True, remove_accents=True))
     line = "ÜMLÄUTE Größe"
     _, places = vocab.encode_with_offsets(Text.of([line], "de"))
     rows = np.zeros(2, np.int64)

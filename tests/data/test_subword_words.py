@@ -14,7 +14,7 @@ from interlace.data import encoding
 from interlace.data.tokenizer_files import special_tokens
 from interlace.data.vocab import Vocab
 from interlace.text import Text
-from interlace.text.words import WORD_TOKENIZERS
+from interlace.text.word_tokenizers import WORD_TOKENIZERS
 
 ALPHABET = [
     *"aabehT .,(1#▁",
@@ -77,7 +77,7 @@ MADE = {
     "byte fallback": _byte_fallback,
     "suffixed": _suffixed,
 }
-SPLIT = {name: WORD_TOKENIZERS.build(name) for name in ("blanks", "unicode")}
+SPLIT = {name: WORD_TOKENIZERS.build(name) for name in ("whitespace", "unicode")}
 KINDS = ["byte-bpe", "bpe", "wordpiece", "unigram", *MADE]
 
 
@@ -102,7 +102,7 @@ def _slow(tokenizer, line, words):
     return encoding.ids, found
 
 
-@pytest.mark.parametrize("word_tokenizer", ["blanks", "unicode"])
+@pytest.mark.parametrize("word_tokenizer", ["whitespace", "unicode"])
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=40)
 @given(lines=TEXT)
@@ -154,8 +154,8 @@ def test_a_word_with_blanks_inside_keeps_its_subwords(vocab):
 
 
 def test_chunks_come_in_order_whatever_is_asked_for(vocab, lines):
-    chunks = [Text(name, rows, SPLIT["blanks"].split(rows)) for name, rows in lines.items()]
-    chunks.insert(1, Text("xx", [], SPLIT["blanks"].split([])))
+    chunks = [Text(name, rows, SPLIT["whitespace"].split(rows)) for name, rows in lines.items()]
+    chunks.insert(1, Text("xx", [], SPLIT["whitespace"].split([])))
     found = list(vocab.encode_texts(iter(chunks)))
     assert [part.language for part in found] == ["en", "xx", "hi", "zh", "tr", "th"]
     for part, chunk in zip(found, chunks, strict=True):

@@ -11,7 +11,7 @@ from interlace.core.errors import DataError
 from interlace.core.randomness import Purpose, generator
 from interlace.data import tokenizer_training
 from interlace.data.vocab import Vocab
-from interlace.text.normalise import Normalise
+from interlace.text.normalization import Normalization
 
 KINDS = ["byte-bpe", "bpe", "wordpiece", "unigram"]
 
@@ -230,12 +230,12 @@ def test_saving_never_takes_the_place_of_other_things(vocab, tmp_path, there):
 def test_a_normalising_one_treats_other_text_like_training_text(tmp_path):
     from transformers import AutoTokenizer
 
-    normalise = Normalise(form="NFKC", lower_case=True, remove_accents=True)
+    normalization = Normalization(form="NFKC", lower_case=True, remove_accents=True)
     raw = ["Les \ufb01lles ÉTAIENT là, à Nîmes", "Ça VA"]
-    plain = normalise.lines(raw, "fr")
+    plain = normalization.lines(raw, "fr")
     assert plain == ["les filles etaient la, a nimes", "ca va"]
     learnt = Vocab.learn({"fr": plain * 20}, size=300)
-    vocab = learnt.with_normalization(normalise)
+    vocab = learnt.with_normalization(normalization)
     vocab.save(tmp_path / "vocab")
     opened = AutoTokenizer.from_pretrained(tmp_path / "vocab", trust_remote_code=False)
     for read in (vocab, Vocab.load(tmp_path / "vocab")):
@@ -246,5 +246,5 @@ def test_a_normalising_one_treats_other_text_like_training_text(tmp_path):
 
 
 def test_what_changes_nothing_beyond_nfc_leaves_the_vocabulary_as_it_is(vocab):
-    assert vocab.with_normalization(Normalise()) is vocab
-    assert vocab.with_normalization(Normalise(romanian="strip")) is vocab
+    assert vocab.with_normalization(Normalization()) is vocab
+    assert vocab.with_normalization(Normalization(romanian="strip")) is vocab

@@ -108,7 +108,7 @@ def test_what_looks_like_an_abbreviation_only_now_is_taken_for_none():
 
 
 def test_a_mark_that_is_part_of_a_word_ends_nothing():
-    assert inverted("Dogs bark. Cats do.", "blanks") == "do. Cats bark. Dogs"
+    assert inverted("Dogs bark. Cats do.", "whitespace") == "do. Cats bark. Dogs"
 
 
 def test_names_begin_anew():
@@ -136,7 +136,7 @@ def test_an_answer_goes_with_its_words():
 
 
 def test_a_part_of_a_word_stays_that_part():
-    text = replace(Text.of(["Anna reads non-fiction"], "en", "blanks"), answers=[(15, 22)])
+    text = replace(Text.of(["Anna reads non-fiction"], "en", "whitespace"), answers=[(15, 22)])
     derived = TRANSFORMATIONS.build("invert").apply(text).text
     assert derived.lines[0][slice(*derived.answers[0])] == "fiction"
 

@@ -24,7 +24,7 @@ OPAQUE = {"name": "transliterate", "to": "ids"}
 MARKED = OPAQUE | {"keep_marks": False}
 
 
-@pytest.mark.parametrize("word_tokenizer", ["unicode", "blanks"])
+@pytest.mark.parametrize("word_tokenizer", ["unicode", "whitespace"])
 @pytest.mark.parametrize(
     "changes",
     [["invert"], ["permute"], ["transliterate"], ["invert", "transliterate"], ["permute", OPAQUE], [MARKED, "invert"]],

@@ -118,5 +118,5 @@ def test_every_recipe_says_what_it_shows():
         assert recipe.data_root == "$INTERLACE_DATA"
         assert recipe.seq2seq == ("en-" in name)
         if "unmt" in name or "halves" in name:  # all of them read the same text, alike
-            assert recipe.normalise.lower_case
+            assert recipe.normalization.lower_case
             assert {group.rows for group in recipe.corpora.values() if group.train} == {":14500", "14500:"}

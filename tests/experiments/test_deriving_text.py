@@ -14,8 +14,8 @@ from interlace.experiments.recipe import Recipe
 from interlace.readers import READERS
 from interlace.text import Text, TextPairs
 from interlace.text.lines import read_lines, write_lines
-from interlace.text.normalise import Normalise
-from interlace.text.words import WORD_TOKENIZERS
+from interlace.text.normalization import Normalization
+from interlace.text.word_tokenizers import WORD_TOKENIZERS
 
 NUMBERS = ["one", "two", "three", "four", "five", "six"]
 LINES = [f"the {word} here" for word in NUMBERS]
@@ -124,11 +124,11 @@ def test_a_filter_that_remembers_sees_each_group_anew(root):
 
 
 @pytest.mark.parametrize("changes", ["permute", "transliterate", "permute+transliterate"])
-@pytest.mark.parametrize("normalise", [LOWER, {"remove_accents": True}, {"form": "NFKC"}])
-def test_text_translations_and_dictionary_are_changed_alike(root, changes, normalise):
+@pytest.mark.parametrize("normalization", [LOWER, {"remove_accents": True}, {"form": "NFKC"}])
+def test_text_translations_and_dictionary_are_changed_alike(root, changes, normalization):
     write_lines(root / "train.en.txt", ["The Cafe\u0301 \ufb01rst", "the café first then", "Café a b c d e f"])
     ids = {"settings": {"transliterate": {"to": "ids"}}}
-    found = made(root, changes, derived=ids, normalise=normalise)
+    found = made(root, changes, derived=ids, normalization=normalization)
     assert found("train.en_x.txt") == found("en-en_x.en_x")
     own = {word for line in found("train.en_x.txt") for word in line.split()}
     assert {line.split("\t")[1] for line in found("dict.en-en_x")} == own
@@ -137,22 +137,22 @@ def test_text_translations_and_dictionary_are_changed_alike(root, changes, norma
 
 def test_other_letters_leave_the_words_and_trees_of_a_file_alone(root):
     write_lines(root / "bank.en.conllu", conllu("can n't cafe\u0301", "Do n't"))
-    found = made(root, "invert", group=TREEBANK, normalise=LOWER)
+    found = made(root, "invert", group=TREEBANK, normalization=LOWER)
     assert words(found("dict.en-en_x")) == {"can", "n't", "café", "do"}
     [text] = READERS.build(TREEBANK["reader"]).read_chunks([root / "bank.en.conllu"], ["en"])
-    after = normalized(text, Normalise(lower_case=True))
+    after = normalized(text, Normalization(lower_case=True))
     assert [after.tokens(row) for row in range(2)] == [["can", "n't", "café"], ["do", "n't"]]
     assert (after.tags, after.heads) == (text.tags, text.heads)
     syntax = {"settings": {"syntax": {"like": ["bank.en.conllu"], "heads": ["NOUN"]}}}
-    assert made(root, "syntax", group=TREEBANK, derived=syntax, normalise=LOWER)("en-en_x.en")[1] == "do n't"
+    assert made(root, "syntax", group=TREEBANK, derived=syntax, normalization=LOWER)("en-en_x.en")[1] == "do n't"
 
 
-@pytest.mark.parametrize("normalise", [{}, LOWER, {"remove_accents": True}, {"form": "NFKC"}])
-def test_parses_of_text_are_found_however_it_is_normalised(root, normalise):
+@pytest.mark.parametrize("normalization", [{}, LOWER, {"remove_accents": True}, {"form": "NFKC"}])
+def test_parses_of_text_are_found_however_it_is_normalised(root, normalization):
     write_lines(root / "train.en.txt", ["The Cafe\u0301 \ufb01lled up"])
     write_lines(root / "bank.en.conllu", conllu("The Café \ufb01lled up"))
     settings = {"like": ["bank.en.conllu"], "trees": ["bank.en.conllu"], "heads": ["NOUN"]}
-    found = made(root, "syntax", derived={"settings": {"syntax": settings}}, normalise=normalise)
+    found = made(root, "syntax", derived={"settings": {"syntax": settings}}, normalization=normalization)
     assert found("train.en_x.txt") == found("en-en_x.en_x")
     assert sorted(found("train.en_x.txt")[0].split()) == sorted(found("en-en_x.en")[0].split())
 
@@ -162,7 +162,7 @@ def test_answers_move_with_the_letters_before_them():
     start = context.rindex("C")
     source = Text("en", [context, "Plain"], SPLITTER.split([context, "Plain"]), answers=[(start, start + 5), (-1, -1)])
     pairs = TextPairs(source, Text.of(["\ufb01?", "b?"], "en"), answers=[["Cafe\u0301"], []])
-    after = normalized_pairs(pairs, Normalise(form="NFKC"))
+    after = normalized_pairs(pairs, Normalization(form="NFKC"))
     [place, nowhere] = after.source.answers
     assert (after.source.lines[0], after.target.lines[0]) == ("Café first. Café", "fi?")
     assert after.answers == [[after.source.lines[0][slice(*place)]], []] == [["Café"], []]
@@ -172,7 +172,7 @@ def test_answers_move_with_the_letters_before_them():
 def test_a_word_of_a_file_never_vanishes_nor_falls_apart():
     line = "a \u0301 b\u00b4 c"  # a lone accent; NFKC makes a blank and an accent of the other
     text = Text("en", [line], Ragged.of([[(0, 1), (2, 3), (4, 6), (7, 8)]], width=2), tags={"pos": [["X"] * 4]})
-    for how in (Normalise(form="NFKC"), Normalise(remove_accents=True)):
+    for how in (Normalization(form="NFKC"), Normalization(remove_accents=True)):
         assert len(normalized(text, how).tokens(0)) == 4
         assert all(word.split() == [word] for word in normalized(text, how).tokens(0))
 
@@ -182,7 +182,7 @@ def test_questions_are_changed_as_they_are_normalised(root):
     article = {"paragraphs": [{"context": "Cafe\u0301 sat The Dog ran", "qas": qas}]}
     (root / "qa").mkdir()
     (root / "qa/test.en.json").write_text(json.dumps({"data": [article]}))
-    found = data_root(recipe(root, "invert", normalise=LOWER, evaluate={"tasks": {"mlqa": {}}}))
+    found = data_root(recipe(root, "invert", normalization=LOWER, evaluate={"tasks": {"mlqa": {}}}))
     [passage] = json.loads((found / "qa/test.en_x.json").read_text())["data"][0]["paragraphs"]
     [answer] = passage["qas"][0]["answers"]
     assert passage["context"] == "ran dog the sat café"
@@ -231,7 +231,7 @@ def test_what_rows_are_read_and_how_is_part_of_what_files_hang_on(root):
         return [(found / name).resolve() for name in ("train.en_x.txt", "en-en_x.en", "dict.en-en_x")]
 
     usual, part = files(), files(group={"rows": "0:2"})
-    sieved, lower = files(filters={"length": {"max_words": 9}}), files(normalise=LOWER)
+    sieved, lower = files(filters={"length": {"max_words": 9}}), files(normalization=LOWER)
     assert all(len({some[place] for some in (usual, part, sieved, lower)}) == 4 for place in range(3))
 
 

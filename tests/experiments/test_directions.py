@@ -82,12 +82,12 @@ def test_the_longest_row_is_that_of_objectives_that_learn_the_direction():
 
 def test_what_a_model_learnt_is_read_as_it_was_written(tmp_path):
     objectives = {"translation": {"max_length": 16}}
-    data = {"name": "r", "corpora": CORPORA, "objectives": objectives, "normalise": {"romanian": "strip"}}
+    data = {"name": "r", "corpora": CORPORA, "objectives": objectives, "normalization": {"romanian": "strip"}}
     known = Knowledge.of(Recipe.read(data))
     assert Knowledge.read(tmp_path) is None
     known.write(tmp_path)
     assert Knowledge.read(tmp_path) == known
-    for text in ('{"name": "r"}', '{"name": "r", "normalise": {"romanian": "x"}, "longest": {}}', "[1]"):
+    for text in ('{"name": "r"}', '{"name": "r", "normalization": {"romanian": "x"}, "longest": {}}', "[1]"):
         (tmp_path / KNOWLEDGE).write_text(text)
         with pytest.raises(DataError, match=r"interlace\.json: damaged"):
             Knowledge.read(tmp_path)

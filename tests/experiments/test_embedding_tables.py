@@ -27,7 +27,7 @@ RECIPE = {
         "text": {"languages": ["en"], "train": "mono.en", "dev": "none.en"},
         "pairs": {"pairs": ["en-de"], "train": ["pairs.en", "pairs.de"]},
     },
-    "normalise": {"lower_case": True},
+    "normalization": {"lower_case": True},
     "filters": {"length": {"max_words": 4}},
     "vocab": {"size": 300, "kind": "bpe"},
     "embeddings": {"name": "concat", "units": "subwords", "skipgram": {"width": 8, "min_count": 1, "buckets": 10}},
@@ -225,5 +225,5 @@ def test_the_tiny_ones_translate_without_a_pair(tmp_path):
     assert about["initialization"]["vectors"]["rows"] == len(words) > 200
     assert about["initialization"]["vectors"]["of"] == Vocab.load(vectors).size + 2  # one asks for English, one for German
     assert read_recipe("tiny/unmt:from-emb").model.shape == read_recipe("tiny/unmt-mlm").model.shape
-    for section in ("toy", "normalise", "vocab"):
+    for section in ("toy", "normalization", "vocab"):
         assert getattr(read_recipe("tiny/unmt-mlm"), section) == getattr(read_recipe("tiny/emb"), section)

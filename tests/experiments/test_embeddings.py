@@ -96,7 +96,7 @@ RECIPE = {
         "text": {"languages": ["en"], "train": "mono.en"},
         "pairs": {"pairs": ["en-de"], "train": ["pairs.en", "pairs.de"]},
     },
-    "normalise": {"lower_case": True},
+    "normalization": {"lower_case": True},
     "filters": {"length": {"max_words": 4}},
     "word_tokenizer": "unicode",
     "embeddings": {"name": "concat", "skipgram": {"width": 4, "min_count": 1, "buckets": 10}},

@@ -124,7 +124,7 @@ def test_other_settings_of_the_aligner_align_again_and_leave_the_corpus(folder):
     assert len(_calls(folder)) == 4
 
 
-@pytest.mark.parametrize("changes", [{"word_tokenizer": "unicode"}, {"normalise": {"lower_case": True}}])
+@pytest.mark.parametrize("changes", [{"word_tokenizer": "unicode"}, {"normalization": {"lower_case": True}}])
 def test_other_words_are_aligned_again(folder, changes):
     prepare(_recipe(folder))
     prepare(_recipe(folder, changes))
@@ -316,7 +316,7 @@ def test_a_corpus_without_a_link_is_pointed_out(folder, caplog):
     assert "en-de: no word of 4 pairs is linked; are its sides translations line by line?" in caplog.text
 
 
-@pytest.mark.parametrize(("word_tokenizer", "told"), [("blanks", True), ("unicode", False)])
+@pytest.mark.parametrize(("word_tokenizer", "told"), [("whitespace", True), ("unicode", False)])
 def test_plain_text_between_blanks_is_pointed_out(folder, caplog, word_tokenizer, told):
     lines = [f"the cat number {i} sat, and the dog slept." for i in range(40)]
     write_lines(folder / "data" / "train.en", lines)

@@ -34,7 +34,7 @@ def test_they_differ_in_what_is_read_beside_nepali_alone(name):
     alone, recipe = read_recipe("nepali/clm:ne"), read_recipe(name)
     assert languages(recipe) == ["ne", *BESIDE[name]]
     assert recipe.causal
-    for part in ("corpora", "vocab", "model", "evaluate", "seed", "normalise"):
+    for part in ("corpora", "vocab", "model", "evaluate", "seed", "normalization"):
         assert getattr(recipe, part) == getattr(alone, part)
     assert recipe.train.model_copy(update={"steps": alone.train.steps}) == alone.train
 

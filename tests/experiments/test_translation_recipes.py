@@ -62,7 +62,7 @@ def test_unsupervised_translation(start, other):
     assert named == [file.format(pair=pair, source="en", target=other) for file in files]
     assert recipe.evaluate.task("mt").targets == [pair, f"{other}-en"]
     assert taken(recipe) == ({"encoder": "emb", "decoder": "emb"} if start == "emb" else sides(start))
-    strips = (recipe.normalise.romanian, recipe.evaluate.task("mt").romanian)
+    strips = (recipe.normalization.romanian, recipe.evaluate.task("mt").romanian)
     assert strips == (("strip",) * 2 if other == "ro" else ("keep",) * 2)
 
 
@@ -103,7 +103,7 @@ def test_what_emb_begins_from(other):
     name = f"xlm/subword-embeddings:en-{other}"
     vectors, model = read_recipe(name), read_recipe(f"xlm/unmt:en-{other}-emb")
     masked = read_recipe(f"xlm/encoders:mlm-en-{other}")
-    assert (vectors.vocab, vectors.normalise) == (masked.vocab, masked.normalise)
+    assert (vectors.vocab, vectors.normalization) == (masked.vocab, masked.normalization)
     assert vectors.corpora["text"].train == masked.corpora["text"].train
     assert vectors.languages == masked.languages == model.languages
     learnt = vectors.embeddings.method().skipgram

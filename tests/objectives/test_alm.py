@@ -32,8 +32,8 @@ from interlace.objectives.common.code_switching import (
 from interlace.objectives.common.switched_text import CodeSwitchedText, CopySettings, LineWriter
 from interlace.objectives.common.switched_tokens import WordForms, retokenized_share, switched_tokens
 from interlace.text import Text, TextPairs
-from interlace.text.words import WORD_TOKENIZERS
-from interlace.text.words.blanks import Blanks
+from interlace.text.word_tokenizers import WORD_TOKENIZERS
+from interlace.text.word_tokenizers.whitespace import Whitespace
 from interlace.toy import pairs as world_pairs
 from interlace.toy import sample
 
@@ -158,7 +158,7 @@ def text_of(language="de", count=120):
         type(text)(text.language, [" ".join(text.tokens(row)) for row in range(len(text))], text.words)
         for text in (pairs.source, pairs.target)
     ]
-    sides = [type(text)(text.language, text.lines, Blanks().split(text.lines)) for text in sides]
+    sides = [type(text)(text.language, text.lines, Whitespace().split(text.lines)) for text in sides]
     assert all(
         np.array_equal(new.words.lengths, old.words.lengths)
         for new, old in zip(sides, (pairs.source, pairs.target), strict=True)
@@ -239,7 +239,7 @@ def test_in_a_script_without_blanks_few_rows_differ(kind, least):
 
 def test_two_english_phrases_side_by_side_in_chinese_do_not_run_together():
     text = TextPairs(
-        SimpleNamespace(language="en", lines=["we met Maria"], words=Blanks().split(["we met Maria"])),
+        SimpleNamespace(language="en", lines=["we met Maria"], words=Whitespace().split(["we met Maria"])),
         SimpleNamespace(language="zh", lines=["我们见了玛丽亚"], words=Ragged.of([[(0, 2), (2, 4), (4, 7)]], width=2)),
     )
     phrases = Ragged.of([[(0, 1, 0, 1), (1, 2, 1, 2), (2, 3, 2, 3)]], width=4)
@@ -429,7 +429,7 @@ def test_a_pair_gives_each_sentence_once_and_its_own_in_their_share():
 def test_the_tables_translation_is_written_where_it_is_asked_for():
     """ "the cat" is "die Katze" twice and "der Kater" once, so the table knows better than the third pair."""
     sides = [["I see the cat there now"] * 3, ["ich sehe die Katze dort jetzt"] * 2 + ["ich sehe der Kater dort jetzt"]]
-    texts = [Text(code, lines, Blanks().split(lines)) for code, lines in zip(("en", "de"), sides, strict=True)]
+    texts = [Text(code, lines, Whitespace().split(lines)) for code, lines in zip(("en", "de"), sides, strict=True)]
     links = Ragged.of([[(i, i) for i in range(6)]] * 3, width=2)
     text = TextPairs(texts[0], texts[1], links)
     words = WordPairs.of([text])

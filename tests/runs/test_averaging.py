@@ -171,13 +171,13 @@ def test_an_averaged_run_knows_what_its_run_knew(tmp_path, small):
         "train.steps": "4",
         "train.checkpoint_every": "2",
         "evaluate": '{ source = "en", targets = ["en-xx"], tasks = { mt = { files = "pairs.{language}" } } }',
-        "normalise.romanian": "strip",
+        "normalization.romanian": "strip",
         "objectives": '{ translation = { max_length = 24, directions = "forward" } }',
     }
     pretrain(read_recipe(str(small), changes), tmp_path / "run")
     folder = average_checkpoints(tmp_path / "run", tmp_path / "mean", 2)
     before, after = (Speaker.of(str(each)) for each in (tmp_path / "run", folder))
-    assert after.knowledge.normalise.romanian == "strip"
+    assert after.knowledge.normalization.romanian == "strip"
     assert after.known() == before.known() == ["en-xx"]
     assert after.longest("en", "xx") == before.longest("en", "xx") == 22
     with pytest.raises(SettingsError, match="it learnt en-xx"):
@@ -185,7 +185,7 @@ def test_an_averaged_run_knows_what_its_run_knew(tmp_path, small):
     assert (after.knowledge.name, finished(folder)) == ("small-mean-of-2", True)
     shutil.copytree(folder / "model", tmp_path / "copied")
     copied = Speaker.of(str(tmp_path / "copied"))  # even a copy of the model alone
-    assert (copied.known(), copied.knowledge.normalise) == (after.known(), after.knowledge.normalise)
+    assert (copied.known(), copied.knowledge.normalization) == (after.known(), after.knowledge.normalization)
     with pytest.raises(SettingsError, match="it learnt en-xx"):
         copied.must_know("xx", "en")
     assert "The mean of the checkpoints of steps 2, 4." in (folder / "model/README.md").read_text()

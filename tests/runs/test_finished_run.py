@@ -75,7 +75,7 @@ def test_tensorboard_gets_losses_and_evaluations(small, tmp_path):
 
 
 def test_the_exported_tokenizer_normalises_as_the_recipe_says(small, tmp_path):
-    changes = {"train.steps": "1", "normalise.lower_case": "true", "normalise.remove_accents": "true"}
+    changes = {"train.steps": "1", "normalization.lower_case": "true", "normalization.remove_accents": "true"}
     tokenizer = AutoTokenizer.from_pretrained(
         pretrain(read_recipe(str(small), changes), tmp_path / "run"), trust_remote_code=False
     )

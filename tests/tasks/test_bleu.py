@@ -62,8 +62,10 @@ def test_tokenised_bleu_counts_words_and_smooths_nothing():
     assert found.value == pytest.approx(BLEU(tokenize="none", smooth_method="none").corpus_score(*words).score)
     assert "tok:unicode" in found.signature
     assert "smooth:none" in found.signature
-    assert tokenized_bleu(["a b"], ["a c"], "en", word_tokenizer="blanks").value == 0
-    lower = tokenized_bleu(["THE CAT SAT DOWN"], ["the cat sat down"], "en", word_tokenizer="blanks", lower_case=True)
+    assert tokenized_bleu(["a b"], ["a c"], "en", word_tokenizer="whitespace").value == 0
+    lower = tokenized_bleu(
+        ["THE CAT SAT DOWN"], ["the cat sat down"], "en", word_tokenizer="whitespace", lower_case=True
+    )
     assert lower.value == pytest.approx(100)
     assert "case:lc" in lower.signature
 

@@ -83,7 +83,7 @@ def says(monkeypatch):
 
 
 def task(**settings):
-    return TASKS.build({"name": "mt", "word_tokenizer": "blanks", **settings})
+    return TASKS.build({"name": "mt", "word_tokenizer": "whitespace", **settings})
 
 
 def test_one_pair_of_files_serves_both_directions(root, vocab):

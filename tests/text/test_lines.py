@@ -8,16 +8,8 @@ import os
 import pytest
 
 from interlace.core.errors import DataError
-from interlace.text.lines import (
-    Lines,
-    atomic,
-    atomic_folder,
-    count_lines,
-    lines_of,
-    read_lines,
-    remove_partials,
-    write_lines,
-)
+from interlace.core.files import atomic, atomic_folder, remove_partials
+from interlace.text.lines import Lines, count_lines, lines_of, read_lines, write_lines
 
 
 def test_only_line_feeds_end_lines(tmp_path):

@@ -52,7 +52,7 @@ def test_text_is_made_of_plain_lines():
     assert (pairs.target.tokens(0), pairs.target.language, pairs.source.word_tokenizer) == (
         ["eine", "Katze"],
         "de",
-        "blanks",
+        "whitespace",
     )
 
 
@@ -61,5 +61,5 @@ def test_lines_that_cannot_be_text_are_refused():
         Text.of(["one", "two\nthree"])
     with pytest.raises(DataError, match="1 source lines, but 2 target lines"):
         TextPairs.of(["a"], ["x", "y"])
-    with pytest.raises(SettingsError, match="no word tokenizer 'blank'; did you mean 'blanks'"):
+    with pytest.raises(SettingsError, match="no word tokenizer 'blank'; did you mean 'whitespace'"):
         Text.of(["a"], word_tokenizer="blank")

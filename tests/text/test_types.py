@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from interlace.text import Text
 from interlace.text.types import WordTypes, distinct
-from interlace.text.words import WORD_TOKENIZERS
+from interlace.text.word_tokenizers import WORD_TOKENIZERS
 
 LINES = st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n"), max_size=12), max_size=6)
 

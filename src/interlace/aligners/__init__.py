@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from interlace.core.errors import DataError
+from interlace.core.files import atomic_folder, must_be_replaceable, must_exist
 from interlace.core.ragged import Ragged
 from interlace.core.registry import Registry
 from interlace.core.settings import Settings
-from interlace.text.lines import atomic_folder, must_be_replaceable, must_exist, read_lines, write_lines
+from interlace.text.lines import read_lines, write_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -43,7 +43,7 @@ class WordPairs:
     source_types: list[str]
     target_types: list[str]
     languages: tuple[str, str] = ("source", "target")
-    word_tokenizer: str = "blanks"
+    word_tokenizer: str = "whitespace"
     first: int = 0
 
     def __len__(self) -> int:

@@ -117,7 +117,7 @@ def load_plugins(paths: list[Path]) -> None:
     from interlace.objectives import OBJECTIVES
     from interlace.readers import READERS
     from interlace.tasks import TASKS
-    from interlace.text.words import WORD_TOKENIZERS
+    from interlace.text.word_tokenizers import WORD_TOKENIZERS
     from interlace.toy import LANGUAGES
 
     known: tuple[Registry[Any], ...] = (

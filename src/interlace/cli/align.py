@@ -23,7 +23,7 @@ from interlace.cli import Code, load_plugins, notes
 from interlace.cli.common import alignment_options as options
 from interlace.cli.common.alignment import lines_to, must_leave_room, say
 from interlace.core.errors import SettingsError, did_you_mean
-from interlace.text.lines import must_be_replaceable, must_exist
+from interlace.core.files import must_be_replaceable, must_exist
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -47,7 +47,7 @@ def align(
     changes: options.Changes = [],
     symmetrization: options.Symmetrization = "",
     languages: options.Languages = "",
-    word_tokenizer: options.WordTokenizerName = "blanks",
+    word_tokenizer: options.WordTokenizerName = "whitespace",
     reader: options.ReaderName = "",
     extra: options.Extra = None,
     priors: options.Priors = None,

@@ -77,7 +77,7 @@ def check_files(
     """One file, or two whose lines correspond."""
     from interlace.data.inspection import Inspector
     from interlace.readers import READERS
-    from interlace.text.words import WORD_TOKENIZERS
+    from interlace.text.word_tokenizers import WORD_TOKENIZERS
 
     if len(paths) > 2:
         raise SettingsError(f"check takes a recipe, one file, or two files as sides; found {len(paths)}")

@@ -58,7 +58,7 @@ def code_switch(
     repeats: _Repeats = False,
     seed: _Seed = 0,
     languages: options.Languages = "",
-    word_tokenizer: options.WordTokenizerName = "blanks",
+    word_tokenizer: options.WordTokenizerName = "whitespace",
     reader: options.ReaderName = "",
     into: options.Into = None,
     code: Code = [],

@@ -73,7 +73,7 @@ def derive(
         return
     from interlace.derived.common.folder import Derivation, DerivedDictionary, write_folder
     from interlace.derived.common.inputs import check_folder, check_outputs, derived_file, language_of
-    from interlace.text.lines import atomic_folder
+    from interlace.core.files import atomic_folder
 
     chosen = _chain(transformations, settings)
     own, reason = (language, "") if language else language_of(files, _DEFAULT_LANGUAGE)
@@ -98,7 +98,7 @@ def _restore(files: Sequence[Path], folder: Path, into: Path, reader: str, given
     from interlace.core.errors import SettingsError
     from interlace.derived.common.folder import META, read_derivation, restore_folder
     from interlace.derived.common.inputs import check_folder, check_outputs, derived_file
-    from interlace.text.lines import atomic_folder
+    from interlace.core.files import atomic_folder
 
     if given:
         raise SettingsError(f"{given[0]}: cannot be combined with --undo, which reads {folder / META}")

@@ -19,7 +19,7 @@ def lexicon(
     words_only: options.WordsOnly = False,
     muse: options.Muse = False,
     languages: options.Languages = "",
-    word_tokenizer: options.WordTokenizerName = "blanks",
+    word_tokenizer: options.WordTokenizerName = "whitespace",
     reader: options.ReaderName = "",
     into: options.Into = None,
     code: Code = [],

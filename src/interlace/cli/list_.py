@@ -144,7 +144,7 @@ def _rooms() -> dict[str, Registry[Any]]:
     from interlace.objectives import OBJECTIVES
     from interlace.readers import READERS
     from interlace.tasks import TASKS
-    from interlace.text.words import WORD_TOKENIZERS
+    from interlace.text.word_tokenizers import WORD_TOKENIZERS
     from interlace.toy import LANGUAGES
 
     return {

@@ -18,7 +18,7 @@ def phrases(
     top: options.Top = 0,
     tight: options.Tight = False,
     languages: options.Languages = "",
-    word_tokenizer: options.WordTokenizerName = "blanks",
+    word_tokenizer: options.WordTokenizerName = "whitespace",
     reader: options.ReaderName = "",
     into: options.Into = None,
     code: Code = [],

@@ -39,7 +39,7 @@ def preview(
     target: _Target = "",
     links: _Links = "",
     languages: _Languages = "en,de",
-    word_tokenizer: _WordTokenizer = "blanks",
+    word_tokenizer: _WordTokenizer = "whitespace",
     vocab: _Vocab = "",
     rows: _Rows = 1,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Another seed draws other words.")] = 0,

@@ -18,9 +18,10 @@ import numpy as np
 
 from interlace.alignment import CHUNK, WordPairs
 from interlace.core.errors import DataError
+from interlace.core.files import must_exist
 from interlace.core.ragged import Ragged
 from interlace.data.store import SHARD_BYTES, ColumnStore, narrow, read_meta, write_columns
-from interlace.text.lines import must_exist, read_lines, write_lines
+from interlace.text.lines import read_lines, write_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

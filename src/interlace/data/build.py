@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from interlace.data.filters import Filter
     from interlace.data.vocab import Vocab
     from interlace.readers import Reader
-    from interlace.text.normalise import Normalise
-    from interlace.text.words import WordTokenizer
+    from interlace.text.normalization import Normalization
+    from interlace.text.word_tokenizers import WordTokenizer
 
 
 def build_corpus(
@@ -34,7 +34,7 @@ def build_corpus(
     languages: Sequence[str],
     vocab: Vocab,
     word_tokenizer: WordTokenizer,
-    normalise: Normalise,
+    normalization: Normalization,
     into: Path | str,
     filters: Sequence[Filter] = (),
 ) -> Corpus | ParallelCorpus:
@@ -52,7 +52,7 @@ def build_corpus(
     about: dict[str, Any] = {
         "sources": [str(path) for path in files],
         "reader": reader.dump(),
-        "normalise": normalise.dump(),
+        "normalization": normalization.dump(),
         "made_with": {language: word_tokenizer.of(language).made_with for language in languages},
         "filters": [[rule.name, rule.dump()] for rule in filters],
     }
@@ -65,7 +65,7 @@ def build_corpus(
         raise DataError(f"a corpus has one language or two, found {len(languages)}: {', '.join(languages)}")
     chunks = reader.read_chunks(files, list(languages))
     encode, corpus = (_encoded_lines, Corpus) if len(languages) == 1 else (_encoded_pairs, ParallelCorpus)
-    rows = noted(encode(chunks, vocab, word_tokenizer, normalise, skipped, filters))
+    rows = noted(encode(chunks, vocab, word_tokenizer, normalization, skipped, filters))
     return corpus.write(into, rows, languages=languages, vocab=vocab, word_tokenizer=word_tokenizer.name, about=about)
 
 
@@ -73,11 +73,11 @@ def _encoded_lines(
     chunks: Iterable[Text | TextPairs],
     vocab: Vocab,
     word_tokenizer: WordTokenizer,
-    normalise: Normalise,
+    normalization: Normalization,
     skipped: Counter[str],
     filters: Sequence[Filter],
 ) -> Iterator[Sentences]:
-    texts = filtered_lines(chunks, word_tokenizer, normalise, skipped, filters)
+    texts = filtered_lines(chunks, word_tokenizer, normalization, skipped, filters)
     return vocab.encode_texts(text.where(text.words.lengths > 0) for text in texts)
 
 
@@ -85,12 +85,12 @@ def _encoded_pairs(
     chunks: Iterable[Text | TextPairs],
     vocab: Vocab,
     word_tokenizer: WordTokenizer,
-    normalise: Normalise,
+    normalization: Normalization,
     skipped: Counter[str],
     filters: Sequence[Filter],
 ) -> Iterator[Pairs]:
     def sides() -> Iterator[tuple[Text, Text]]:
-        for chunk in filtered_pairs(chunks, word_tokenizer, normalise, skipped, filters):
+        for chunk in filtered_pairs(chunks, word_tokenizer, normalization, skipped, filters):
             kept = chunk.where(chunk.source.words.lengths > 0)
             yield kept.source, kept.target
 
@@ -102,7 +102,7 @@ def _encoded_pairs(
 def filtered_lines(
     chunks: Iterable[Text | TextPairs],
     word_tokenizer: WordTokenizer,
-    normalise: Normalise,
+    normalization: Normalization,
     skipped: Counter[str],
     filters: Sequence[Filter] = (),
 ) -> Iterator[Text]:
@@ -112,7 +112,7 @@ def filtered_lines(
         if isinstance(chunk, TextPairs):
             raise DataError("the reader yields pairs, expected lines of one language")
         skipped.update(chunk.notes)
-        text = _prepared(chunk, word_tokenizer, normalise)
+        text = _prepared(chunk, word_tokenizer, normalization)
         full = text.words.lengths > 0
         skipped["empty"] += int((~full).sum())
         kept = chain_of_filters.keep(text, full)
@@ -123,7 +123,7 @@ def filtered_lines(
 def filtered_pairs(
     chunks: Iterable[Text | TextPairs],
     word_tokenizer: WordTokenizer,
-    normalise: Normalise,
+    normalization: Normalization,
     skipped: Counter[str],
     filters: Sequence[Filter] = (),
 ) -> Iterator[TextPairs]:
@@ -140,7 +140,7 @@ def filtered_pairs(
         if not isinstance(chunk, TextPairs):
             raise DataError("the reader yields lines of one language, expected pairs")
         skipped.update(chunk.notes)
-        source, target = (_prepared(side, word_tokenizer, normalise) for side in (chunk.source, chunk.target))
+        source, target = (_prepared(side, word_tokenizer, normalization) for side in (chunk.source, chunk.target))
         full = (source.words.lengths > 0) & (target.words.lengths > 0)
         skipped["empty"] += int((~full).sum())
         pairs = TextPairs(source, target)
@@ -149,9 +149,9 @@ def filtered_pairs(
     _count_dropped(skipped, chain_of_filters)
 
 
-def _prepared(text: Text, word_tokenizer: WordTokenizer, normalise: Normalise) -> Text:
+def _prepared(text: Text, word_tokenizer: WordTokenizer, normalization: Normalization) -> Text:
     """Return the normalized text with its words; the reader's words are kept if they are the same."""
-    lines = normalise.lines(text.lines, text.language)
+    lines = normalization.lines(text.lines, text.language)
     if lines is text.lines and text.word_tokenizer == word_tokenizer.name:
         return text
     return Text(text.language, lines, word_tokenizer.of(text.language).split(lines), word_tokenizer.name)

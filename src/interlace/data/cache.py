@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock
 
-from interlace.text.lines import atomic, atomic_folder, must_exist, remove_partials
+from interlace.core.files import atomic, atomic_folder, must_exist, remove_partials
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -28,7 +28,7 @@ from interlace.data import Sentences
 from interlace.text import Text
 from interlace.text.scripts import is_unspaced
 from interlace.text.subwords import word_at
-from interlace.text.words._characters import code_points, is_space, line_starts
+from interlace.text.word_tokenizers.common.characters import code_points, is_space, line_starts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from interlace.data.filters import Keep
     from interlace.readers import Reader
-    from interlace.text.words import WordTokenizer
+    from interlace.text.word_tokenizers import WordTokenizer
 
 Level = Literal["error", "warning", "note"]
 """Of a finding. Error: a corpus cannot be built. Warning: should be checked. Note: handled, or too rare to matter."""
@@ -377,7 +377,7 @@ class _Rows:
             if not scripts:
                 about = f"the scripts of {language!r} are not known; {advice(language)}"
                 yield Finding("note", "script not checked", self.count, self.count, about)
-            elif word_tokenizer == "blanks" and scripts & UNSPACED:
+            elif word_tokenizer == "whitespace" and scripts & UNSPACED:
                 about = f"{language} is written without spaces; set word_tokenizer = 'by_language' or 'unicode'"
                 yield Finding("warning", "words not split", self.count, self.count, about)
 

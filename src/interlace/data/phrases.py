@@ -22,10 +22,10 @@ import numpy as np
 
 from interlace.alignment.phrases import phrase_pairs
 from interlace.core.errors import DataError
+from interlace.core.files import must_exist
 from interlace.core.ragged import Ragged
 from interlace.data import KnownPhrases, Sentences
 from interlace.data.store import SHARD_BYTES, ColumnStore, narrow, read_meta, write_columns
-from interlace.text.lines import must_exist
 from interlace.text.running import running_text
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from interlace.core.errors import DataError
+from interlace.core.files import atomic_folder, must_exist
 from interlace.core.ragged import Ragged
-from interlace.text.lines import atomic_folder, must_exist
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

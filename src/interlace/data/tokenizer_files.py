@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
 from interlace.core.errors import DataError, MissingDependencyError
-from interlace.text.lines import must_exist, read_lines
+from interlace.core.files import must_exist
+from interlace.text.lines import read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from interlace.core.randomness import Generator
-    from interlace.text.normalise import Normalise
+    from interlace.text.normalization import Normalization
 
 TokenizerKind = Literal["byte-bpe", "bpe", "wordpiece", "unigram"]
 SampledLines = list[tuple[str, list[str], int]]  # language, lines, how often to read them
@@ -86,14 +86,14 @@ def sample_lines(
     return sampled
 
 
-def normalization_steps(normalise: Normalise) -> list[normalizers.Normalizer]:
-    """Return the steps of `normalise` other than NFC as tokenizer normalizers, in its order."""
-    steps: list[normalizers.Normalizer] = [normalizers.Lowercase()] if normalise.lower_case else []
-    if normalise.remove_accents:
+def normalization_steps(normalization: Normalization) -> list[normalizers.Normalizer]:
+    """Return the steps of `normalization` other than NFC as tokenizer normalizers, in its order."""
+    steps: list[normalizers.Normalizer] = [normalizers.Lowercase()] if normalization.lower_case else []
+    if normalization.remove_accents:
         steps += [normalizers.NFD(), normalizers.Replace(Regex(r"\p{Mn}+"), "")]
-    if normalise.form == "NFKC":
+    if normalization.form == "NFKC":
         steps.append(normalizers.NFKC())
-    elif steps and normalise.form == "NFC":
+    elif steps and normalization.form == "NFC":
         steps.append(normalizers.NFC())
     return steps
 

@@ -13,13 +13,13 @@ import numpy as np
 from tokenizers import Tokenizer, normalizers
 
 from interlace.core.errors import DataError, did_you_mean
+from interlace.core.files import atomic_folder, must_be_replaceable
 from interlace.core.ragged import Ragged
 from interlace.data import encoding
 from interlace.data.tokenizer_files import find_tokenizer, role_config, special_tokens
 from interlace.data.tokenizer_training import ROLES, normalization_steps, sample_lines, train_tokenizer
 from interlace.text import Text
-from interlace.text.lines import atomic_folder, must_be_replaceable
-from interlace.text.words import WORD_TOKENIZERS
+from interlace.text.word_tokenizers import WORD_TOKENIZERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from interlace.data import Sentences
     from interlace.data.encoding import Surfaces
     from interlace.data.tokenizer_training import TokenizerKind
-    from interlace.text.normalise import Normalise
-    from interlace.text.words import WordTokenizer
+    from interlace.text.normalization import Normalization
+    from interlace.text.word_tokenizers import WordTokenizer
 
 MAX_LINES = 2_000_000
 _ID_PARTS = ("model", "normalizer", "pre_tokenizer", "added_tokens")  # the parts of a tokenizer that determine ids
@@ -139,13 +139,13 @@ class Vocab:
             raise DataError(f"tokenizer {str(name)!r} has no {' and no '.join(missing)} token; an encoder needs them")
         return cls(tokenizer, special, config, str(name))
 
-    def with_normalization(self, normalise: Normalise) -> Vocab:
+    def with_normalization(self, normalization: Normalization) -> Vocab:
         """Return the vocabulary with lower-casing, accent removal and NFKC done by the tokenizer itself.
 
         Then text of tasks, and users of the exported tokenizer, get the normalization of the training text. The rules
         for Romanian letters apply to training text only, because a tokenizer does not know the language.
         """
-        steps = normalization_steps(normalise)
+        steps = normalization_steps(normalization)
         if not steps:
             return self
         tokenizer = _copy(self.tokenizer)
@@ -276,7 +276,7 @@ class Vocab:
         return text
 
     def encode(
-        self, lines: Sequence[str], word_tokenizer: WordTokenizer | str = "blanks", language: str = ""
+        self, lines: Sequence[str], word_tokenizer: WordTokenizer | str = "whitespace", language: str = ""
     ) -> Sentences:
         """Return the subwords of plain lines and the word of each; see `interlace.text.subwords`."""
         tokenizer = WORD_TOKENIZERS.build(word_tokenizer) if isinstance(word_tokenizer, str) else word_tokenizer

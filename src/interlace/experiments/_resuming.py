@@ -20,8 +20,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from interlace.core.errors import DataError, RunError
-from interlace.text.lines import NO_LINK
-from interlace.text.places import must_take_a_file
+from interlace.core.files import NO_LINK, must_take_a_file
 from interlace.training.run_folder import read_json, write_json
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from interlace.data.build import filtered_lines, filtered_pairs
 from interlace.data.cache import content_key
 from interlace.data.filters import build_filters
-from interlace.text.words import WORD_TOKENIZERS
+from interlace.text.word_tokenizers import WORD_TOKENIZERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +32,7 @@ def text_key(recipe: Recipe, group: CorpusGroup, corpus: str, split: str, root: 
         **group.part(split),
         "files": [content_key(path) for path in group.files(split, corpus, root)],
         "word_tokenizer": words_key(recipe, languages),
-        "normalise": recipe.normalise.dump(),
+        "normalization": recipe.normalization.dump(),
         "filters": [[rule.name, rule.dump()] for rule in filters_of(recipe, split)],
     }
 
@@ -61,4 +61,4 @@ def training_pairs(recipe: Recipe, group: CorpusGroup, corpus: str, root: Path) 
 def _how(recipe: Recipe, group: CorpusGroup, corpus: str, root: Path) -> Any:
     reader, word_tokenizer = group.reading(), WORD_TOKENIZERS.build(recipe.word_tokenizer)
     chunks = reader.read_chunks(group.files("train", corpus, root), corpus.split("-"))
-    return chunks, word_tokenizer, recipe.normalise, Counter(), filters_of(recipe, "train")
+    return chunks, word_tokenizer, recipe.normalization, Counter(), filters_of(recipe, "train")

@@ -26,7 +26,7 @@ from interlace.experiments._resuming import digest_of, resuming
 from interlace.models.generation import SearchSettings, SingleBestSearch
 from interlace.readers.common.text import plain_pairs
 from interlace.text.lines import read_lines, writing
-from interlace.text.words import WORD_TOKENIZERS
+from interlace.text.word_tokenizers import WORD_TOKENIZERS
 from interlace.training.run_folder import read_json, write_json
 
 if TYPE_CHECKING:

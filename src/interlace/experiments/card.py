@@ -13,13 +13,13 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import TYPE_CHECKING, Any
 
+from interlace.core.files import atomic
 from interlace.data.cache import content_key
 from interlace.data.corpus import ParallelCorpus
 from interlace.experiments.recipe import Recipe, directions, tokenizer_of
 from interlace.experiments.sections import AlignSettings
 from interlace.experiments.word_alignment import needs
 from interlace.models.families import SEQ2SEQ
-from interlace.text.lines import atomic
 from interlace.training.callbacks import early_stopping_cost
 from interlace.training.run_folder import METRICS, RECIPE, RUN, SCORES, read_json
 

@@ -13,7 +13,7 @@ from interlace.data.inspection import InspectionReport, Inspector
 from interlace.experiments.contamination import held_out
 from interlace.experiments.prepare import data_root
 from interlace.text.scripts import UNSPACED, scripts_of
-from interlace.text.words import WORD_TOKENIZERS
+from interlace.text.word_tokenizers import WORD_TOKENIZERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -15,7 +15,7 @@ from interlace.core.errors import DataError, SettingsError, did_you_mean
 from interlace.core.names import LanguageName
 from interlace.core.settings import Settings
 from interlace.derived import TRANSFORMATIONS, Chain, Transformation, chain
-from interlace.text.lines import must_exist
+from interlace.core.files import must_exist
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping

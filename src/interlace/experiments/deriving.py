@@ -35,7 +35,7 @@ from interlace.experiments.sections import AlignSettings, names_of
 from interlace.readers import READERS
 from interlace.tasks.common.dictionaries import DictionaryTask
 from interlace.tasks.common.files import FileQuery, MissingDataError, expected_files
-from interlace.text.lines import must_exist
+from interlace.core.files import must_exist
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -157,7 +157,7 @@ def _message(check: Callable[[], object]) -> Iterator[str]:
 def _write(recipe: Recipe, root: Path, name: str, wanted: list[FolderFile], into: Path) -> None:
     language = recipe.derived[name]
     chain = language.located(root, name)
-    derivation = Derivation(name, language.of, chain, language.seed, recipe.word_tokenizer, recipe.normalise)
+    derivation = Derivation(name, language.of, chain, language.seed, recipe.word_tokenizer, recipe.normalization)
     log.info("deriving %s: %d files", name, len(wanted))
     try:
         write_folder(derivation, wanted, into)
@@ -174,7 +174,7 @@ def _key(recipe: Recipe, root: Path, name: str, wanted: list[FolderFile]) -> dic
         "transformations": _described_chain(recipe, root, name),
         "seed": language.seed,
         "word_tokenizer": words_key(recipe, [language.of]),
-        "normalise": recipe.normalise.dump(),
+        "normalization": recipe.normalization.dump(),
         "version": _code_hash(*_CODE),
     }
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError, SettingsError
+from interlace.core.files import atomic_folder
 from interlace.core.progress import no_progress
 from interlace.data.cache import cached
 from interlace.data.corpus import Corpus
@@ -30,7 +31,7 @@ from interlace.experiments.prepare import data_root, prepare
 from interlace.experiments.run_state import claim, finished
 from interlace.objectives.common.dictionaries import DictionaryPart, DictionarySplit, split_dictionary
 from interlace.tasks import TASKS
-from interlace.text.lines import atomic_folder, read_lines, writing
+from interlace.text.lines import read_lines, writing
 from interlace.training.run_folder import RUN, VECTORS, locked, write_json
 
 if TYPE_CHECKING:

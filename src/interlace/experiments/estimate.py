@@ -29,7 +29,7 @@ from interlace.models.token_embeddings import read_vectors
 from interlace.objectives import Resources
 from interlace.objectives.back_translation import BackTranslation
 from interlace.objectives.common.seq2seq import Seq2SeqObjective
-from interlace.text.lines import must_exist
+from interlace.core.files import must_exist
 from interlace.training.device import resolved
 
 if TYPE_CHECKING:

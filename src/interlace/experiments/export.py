@@ -13,12 +13,12 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from interlace.core.errors import CheckpointError, DataError, RunError, SettingsError
+from interlace.core.files import atomic_folder, must_be_replaceable
 from interlace.data.vocab import Vocab
 from interlace.experiments.card import write_card
 from interlace.experiments.model_metadata import export
 from interlace.experiments.recipe import Recipe
 from interlace.tasks.common.dictionaries import DICTIONARIES
-from interlace.text.lines import atomic_folder, must_be_replaceable
 from interlace.training.run_folder import RECIPE, RUN, read_json, write_json
 
 if TYPE_CHECKING:

@@ -196,7 +196,7 @@ def dev_scores(recipe: Recipe, materials: Materials, accelerator: Accelerator) -
     by, learnt = recipe.train.stop_by, longest_learnt(recipe)
     task: Any = recipe.evaluate.task(JUDGES[by])
     search = task.search.model_copy(update={"beam": 1, "n_best": 1, "sample": False})
-    quick = {"round_trip": False, "word_tokenizer": "blanks"} if by == "bleu" else {}
+    quick = {"round_trip": False, "word_tokenizer": "whitespace"} if by == "bleu" else {}
     task = task.with_trained_lengths(learnt).model_copy(update={"search": search, **quick})
     sets = {name: task.examples("dev", name, materials.vocab, materials.root) for name in learnt}
     first = {name: lines.part(slice(_count(lines, recipe))) for name, lines in sets.items()}

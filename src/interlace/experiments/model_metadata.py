@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from interlace.core.errors import DataError, SettingsError
 from interlace.experiments.recipe import longest_learnt
-from interlace.text.normalise import Normalise
+from interlace.text.normalization import Normalization
 from interlace.training.run_folder import read_json, write_json
 
 if TYPE_CHECKING:
@@ -30,13 +30,13 @@ class Knowledge:
     """
 
     name: str
-    normalise: Normalise
+    normalization: Normalization
     longest: Mapping[str, int]
 
     @classmethod
     def of(cls, recipe: Recipe) -> Knowledge:
         """What a run of the recipe learns."""
-        return cls(recipe.name, recipe.normalise, longest_learnt(recipe))
+        return cls(recipe.name, recipe.normalization, longest_learnt(recipe))
 
     @classmethod
     def read(cls, folder: Path) -> Knowledge | None:
@@ -50,13 +50,13 @@ class Knowledge:
             return None
         try:
             longest = {str(direction): int(most) for direction, most in found["longest"].items()}
-            return cls(str(found["name"]), Normalise.read(found["normalise"]), longest)
+            return cls(str(found["name"]), Normalization.read(found["normalization"]), longest)
         except (KeyError, TypeError, ValueError, AttributeError, SettingsError) as error:
             raise DataError(f"{folder / KNOWLEDGE}: damaged ({error!r}); copy the model again, or remove it") from error
 
     def write(self, folder: Path) -> None:
         """Into a model's folder."""
-        known = {"name": self.name, "normalise": self.normalise.dump(), "longest": dict(self.longest)}
+        known = {"name": self.name, "normalization": self.normalization.dump(), "longest": dict(self.longest)}
         write_json(folder / KNOWLEDGE, known)
 
     def must_cover(self, source: str, target: str) -> None:

@@ -22,7 +22,7 @@ from interlace.experiments.recipe import tokenizer_of
 from interlace.experiments.sections import VocabSettings
 from interlace.experiments.word_alignment import beside, needs
 from interlace.models.token_embeddings import check_vectors
-from interlace.text.words import WORD_TOKENIZERS
+from interlace.text.word_tokenizers import WORD_TOKENIZERS
 from interlace.toy import toy_version, write_toy
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def prepare(recipe: Recipe, *, dev: bool = True) -> Materials:
         DataError: the data root is missing or a file is not as its reader expects.
     """
     root = data_root(recipe)
-    vocab = _vocab(recipe, root).with_normalization(recipe.normalise)
+    vocab = _vocab(recipe, root).with_normalization(recipe.normalization)
     vocab = vocab.with_target_languages(recipe.languages) if recipe.seq2seq else vocab
     train: dict[str, AnyCorpus] = {}
     held_out: dict[str, AnyCorpus] = {}
@@ -186,7 +186,7 @@ def _vocab_text(recipe: Recipe, root: Path) -> tuple[Callable[[], dict[str, Iter
     key = {
         **settings.learning(),
         "corpora": {},
-        "normalise": recipe.normalise.dump(),
+        "normalization": recipe.normalization.dump(),
         "text": {language: _files(groups, language, root) for language in languages},
     }
     if recipe.filters:
@@ -222,7 +222,7 @@ def _lines(recipe: Recipe, groups: Groups, language: str, root: Path) -> Iterato
         reader: Any = group.reading()
         for chunk in reader.read_chunks(group.files("train", corpus, root), corpus.split("-")):
             side = chunk if "-" not in corpus else (chunk.source, chunk.target)[position]
-            yield from recipe.normalise.lines(side.lines, side.language)
+            yield from recipe.normalization.lines(side.lines, side.language)
 
 
 def _kept_lines(recipe: Recipe, group: CorpusGroup, corpus: str, position: int, root: Path) -> Iterator[str]:
@@ -243,7 +243,7 @@ def _corpus(recipe: Recipe, group: CorpusGroup, corpus: str, split: str, root: P
         log.info("building the corpus %s (%s)", corpus, split)
         reader = group.reading(split)
         word_tokenizer, filters = WORD_TOKENIZERS.build(recipe.word_tokenizer), filters_of(recipe, split)
-        build_corpus(reader, paths, corpus.split("-"), vocab, word_tokenizer, recipe.normalise, into, filters)
+        build_corpus(reader, paths, corpus.split("-"), vocab, word_tokenizer, recipe.normalization, into, filters)
 
     folder = cached("corpus", key, build)
     return ParallelCorpus.open(folder, vocab) if "-" in corpus else Corpus.open(folder, vocab)

@@ -47,7 +47,7 @@ class Example:
     target: str = "heute liest der alte Arzt drei Briefe"
     links: str = "0-0 1-2 2-3 3-4 4-1 5-5 6-6"
     languages: tuple[str, str] = ("en", "de")
-    word_tokenizer: str = "blanks"
+    word_tokenizer: str = "whitespace"
 
     def words(self) -> tuple[list[str], list[str]]:
         """The words of both sides.

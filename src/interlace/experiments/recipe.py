@@ -30,8 +30,8 @@ from interlace.objectives import OBJECTIVES, Objective
 from interlace.tasks import TASKS, Task
 from interlace.tasks.common.files import check_pattern
 from interlace.tasks.common.translation import TranslationTask
-from interlace.text.normalise import Normalise
-from interlace.text.words import WORD_TOKENIZERS
+from interlace.text.normalization import Normalization
+from interlace.text.word_tokenizers import WORD_TOKENIZERS
 from interlace.toy import ToyCorpus
 
 if TYPE_CHECKING:
@@ -119,8 +119,8 @@ class Recipe(Settings):
     derived: dict[LanguageName, DerivedLanguage] = Field(
         {}, description="Languages made of another one, by name; their files are made where patterns look for them."
     )
-    normalise: Normalise = Field(default_factory=Normalise, description="What is done to each line first.")
-    word_tokenizer: str = Field("blanks", description="What a word is; recorded with corpora.")
+    normalization: Normalization = Field(default_factory=Normalization, description="What is done to each line first.")
+    word_tokenizer: str = Field("whitespace", description="What a word is; recorded with corpora.")
     corpora: dict[Name, CorpusGroup] = Field({}, description="Training text by group; none: it only evaluates.")
     filters: dict[str, dict[str, Any]] = Field(
         {}, description="Rules that training text passes in turn: name -> settings, as in `interlace list filters`."

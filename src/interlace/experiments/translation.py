@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from interlace.models.generation import SearchSettings
     from interlace.models.seq2seq import Seq2Seq
     from interlace.models.translator import Translation
-    from interlace.text.normalise import Normalise
+    from interlace.text.normalization import Normalization
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class Interpreter:
             "direction": [translator.source, translator.target],
             "search": translator.settings.dump(),
             "longest": translator.max_length,
-            "normalise": None if self._normalise is None else self._normalise.dump(),
+            "normalization": None if self._normalise is None else self._normalise.dump(),
             "precision": self._precision,
         }
 
@@ -208,15 +208,15 @@ def _must_be_a_place(path: Path) -> None:
         raise DataError(f"{path}: neither a run ({RECIPE}) nor a model (config.json){hint}")
 
 
-def _normalisation(speakers: Sequence[Speaker]) -> Normalise | None:
+def _normalisation(speakers: Sequence[Speaker]) -> Normalization | None:
     """What is done to each line first: what the runs' own text went through; none: nobody knows.
 
     Raises:
         SettingsError: it was not the same; one of them would read what it never learnt.
     """
-    known = [(speaker.name, speaker.knowledge.normalise) for speaker in speakers if speaker.knowledge is not None]
-    for name, normalise in known[1:]:
-        first, other = known[0][1].dump(), normalise.dump()
+    known = [(speaker.name, speaker.knowledge.normalization) for speaker in speakers if speaker.knowledge is not None]
+    for name, normalization in known[1:]:
+        first, other = known[0][1].dump(), normalization.dump()
         differ = [f"{key} = {first[key]!r} and {other[key]!r}" for key in first if first[key] != other[key]]
         if differ:
             message = f"{known[0][0]} and {name} normalise their text differently: {', '.join(differ)}"

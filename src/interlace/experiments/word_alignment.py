@@ -204,10 +204,12 @@ def _lexicon(priors: Path | WordAlignments | None) -> Lexicon | None:
 
 
 def _looked_over(chunks: Iterator[TextPairs], corpus: str) -> Iterator[TextPairs]:
-    """The same chunks; says where `blanks` takes punctuation, or a clause of Chinese, for a part of a word."""
+    """The same chunks; says where `whitespace` takes punctuation, or a clause of Chinese, for a part of a word."""
     for number, chunk in enumerate(chunks):
         sides = [
-            side for side in (chunk.source, chunk.target) if side.word_tokenizer == "blanks" and is_untokenized(side)
+            side
+            for side in (chunk.source, chunk.target)
+            if side.word_tokenizer == "whitespace" and is_untokenized(side)
         ]
         if number == 0 and sides:
             log.warning(

@@ -18,7 +18,7 @@ from interlace.models.attention import attention_arguments
 from interlace.models.checkpoint_files import CONFIG, quiet, write_config
 from interlace.models.families import family_of, traits_of
 from interlace.models.languages import FOLDED_KEY, fold_weights
-from interlace.text.lines import atomic_folder, must_be_replaceable
+from interlace.core.files import atomic_folder, must_be_replaceable
 
 if TYPE_CHECKING:
     from pathlib import Path

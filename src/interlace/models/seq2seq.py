@@ -32,7 +32,7 @@ from interlace.models.checkpoint_files import CONFIG, WEIGHTS, quiet, write_conf
 from interlace.models.decoder import BertDecoder, CrossAttentionDecoder, ModernBertDecoder
 from interlace.models.families import SEQ2SEQ, family_of, language_ids
 from interlace.models.languages import equalize_segments
-from interlace.text.lines import atomic_folder, must_be_replaceable
+from interlace.core.files import atomic_folder, must_be_replaceable
 
 if TYPE_CHECKING:
     from pathlib import Path

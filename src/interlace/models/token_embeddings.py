@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from interlace.core.errors import DataError, SettingsError
+from interlace.core.files import must_exist
 from interlace.core.randomness import Purpose, generator
 from interlace.embeddings import SUBWORDS, WordVectors, is_text_file, languages_in
 from interlace.models.settings import Shape
-from interlace.text.lines import must_exist
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

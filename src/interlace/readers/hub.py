@@ -94,7 +94,7 @@ class Hub(Reader):
     language_names: dict[str, str] = Field(
         {}, description="Language -> its name in that column, or the part before the first '-', as in TyDi QA's ids."
     )
-    word_tokenizer: str = Field("blanks", description="Word tokenizer (an entry of that registry).")
+    word_tokenizer: str = Field("whitespace", description="Word tokenizer (an entry of that registry).")
 
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text | TextPairs]:
         """Read one data set after another; the first of two languages is that of passages, or of a pair's source."""

@@ -24,7 +24,7 @@ class PlainLines(Reader):
 
     by_line: ClassVar[bool] = True
 
-    word_tokenizer: str = Field("blanks", description="Word tokenizer (an entry of that registry).")
+    word_tokenizer: str = Field("whitespace", description="Word tokenizer (an entry of that registry).")
 
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text | TextPairs]:
         """Read the files of one language one after another, or two files in parallel, one for each language."""

@@ -42,7 +42,7 @@ class Nli(Reader):
     hypothesis: str | None = Field(None, description=_usual("hypothesis"))
     label: str | None = Field(None, description=_usual("label"))
     language_column: str = Field("language", description="Column of the language; rows of other languages are skipped.")
-    word_tokenizer: str = Field("blanks", description="Word tokenizer (an entry of that registry).")
+    word_tokenizer: str = Field("whitespace", description="Word tokenizer (an entry of that registry).")
 
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[TextPairs]:
         """Read one file after another; both sides of the pairs are in the one language."""

@@ -29,7 +29,7 @@ class Squad(Reader):
     this is counted in the notes.
     """
 
-    word_tokenizer: str = Field("blanks", description="Word tokenizer (an entry of that registry).")
+    word_tokenizer: str = Field("whitespace", description="Word tokenizer (an entry of that registry).")
 
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[TextPairs]:
         """Read one file after another; two languages are those of the passages and of the questions."""

@@ -26,7 +26,7 @@ class Tsv(Reader):
     )
     header: bool = Field(True, description="Whether the first line names the columns.")
     label: str | int | None = Field(None, description="Column of a label, by name or number.")
-    word_tokenizer: str = Field("blanks", description="Word tokenizer (an entry of that registry).")
+    word_tokenizer: str = Field("whitespace", description="Word tokenizer (an entry of that registry).")
 
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text | TextPairs]:
         """Read one file after another; cells may be empty."""

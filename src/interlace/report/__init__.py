@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from interlace.core.errors import DataError
+from interlace.core.files import atomic
 from interlace.core.registry import Registry
 from interlace.report._cells import Cell, Difference
 from interlace.report._figure_files import write_figures
 from interlace.report._page import page
 from interlace.report._run import Run, read_runs
 from interlace.report._scores import Line, TaskTable, zero_shot_table
-from interlace.text.lines import atomic
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
+from interlace.core.files import atomic
 from interlace.report._picture_file import FONTS, pixels
 from interlace.report._svg import STROKE
 from interlace.report._templates import style
-from interlace.text.lines import atomic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

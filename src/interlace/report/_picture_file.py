@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from interlace.core.errors import DataError, MissingDependencyError, SettingsError
+from interlace.core.files import atomic
 from interlace.report._svg import element
 from interlace.report._templates import style
-from interlace.text.lines import atomic
 
 if TYPE_CHECKING:
     from pathlib import Path

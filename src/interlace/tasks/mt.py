@@ -26,7 +26,7 @@ from interlace.tasks.common.translation import (
     require_seq2seq,
     translation_scores,
 )
-from interlace.text.words import WORD_TOKENIZERS
+from interlace.text.word_tokenizers import WORD_TOKENIZERS
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -67,7 +67,7 @@ class Perplexity(ProbeTask):
         "text that stopped pre-training.",
     )
     reader: ReaderSettings = Field(
-        "lines", description="Reader of the files; its 'word_tokenizer' determines words ('blanks' by default)."
+        "lines", description="Reader of the files; its 'word_tokenizer' determines words ('whitespace' by default)."
     )
     kind: Literal["auto", "causal", "pseudo", "masked"] = Field(
         "auto",

@@ -38,7 +38,7 @@ class Text:
     language: str
     lines: list[str]
     words: Ragged
-    word_tokenizer: str = "blanks"
+    word_tokenizer: str = "whitespace"
     tags: dict[str, list[list[str]]] = field(default_factory=dict)
     labels: list[str] | None = None
     answers: list[tuple[int, int]] | None = None
@@ -46,7 +46,7 @@ class Text:
     heads: Ragged | None = None
 
     @classmethod
-    def of(cls, lines: Sequence[str], language: str = "", word_tokenizer: str = "blanks") -> Text:
+    def of(cls, lines: Sequence[str], language: str = "", word_tokenizer: str = "whitespace") -> Text:
         """Lines with the words that a word tokenizer finds.
 
         word_tokenizer: a name, as `interlace list word-tokenizers` has them.
@@ -56,7 +56,7 @@ class Text:
             MissingDependencyError: it needs a package that is not installed.
             DataError: a line holds a line feed, which ends lines.
         """
-        from interlace.text.words import WORD_TOKENIZERS
+        from interlace.text.word_tokenizers import WORD_TOKENIZERS
 
         for number, line in enumerate(lines, 1):
             if "\n" in line:
@@ -111,7 +111,7 @@ class TextPairs:
         source: Sequence[str],
         target: Sequence[str],
         languages: tuple[str, str] = ("source", "target"),
-        word_tokenizer: str = "blanks",
+        word_tokenizer: str = "whitespace",
     ) -> TextPairs:
         """Lines and their translations with the words that a word tokenizer finds, as `Text.of` does.
 

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 from pydantic import Field, field_validator
 
 from interlace.core.errors import did_you_mean
+from interlace.core.files import atomic_folder, must_be_replaceable
 from interlace.core.settings import Settings
-from interlace.text.lines import atomic_folder, must_be_replaceable
 from interlace.toy.inference import inferences
 from interlace.toy.languages import LANGUAGES, PIVOT, links, realize
 from interlace.toy.lexicon import dictionary, similarity

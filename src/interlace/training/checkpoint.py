@@ -16,7 +16,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from interlace.core.errors import CheckpointError
-from interlace.text.lines import atomic_folder, remove_partials
+from interlace.core.files import atomic_folder, remove_partials
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

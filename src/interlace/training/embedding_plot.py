@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interlace.text.lines import atomic
+from interlace.core.files import atomic
 
 if TYPE_CHECKING:
     from pathlib import Path

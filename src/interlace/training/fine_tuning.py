@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from interlace.core.errors import DataError, RunError, SettingsError
+from interlace.core.files import atomic_folder, remove_partials
 from interlace.core.ragged import Ragged
 from interlace.models.backbone import freeze_layers
 from interlace.objectives import Resources
 from interlace.tasks import FineTuneTask
 from interlace.tasks.common.prediction import MixedBatches, MixedSequences, bucket_plan, predict_all
-from interlace.text.lines import atomic_folder, remove_partials
 from interlace.training.loop import Progress, Training, TrainingModel, steps
 from interlace.training.mixture import BucketedBatches, Mixture, MixtureSource
 from interlace.training.optimizer import OptimizerSettings

@@ -47,10 +47,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from interlace.core.errors import DataError, did_you_mean
+from interlace.core.files import atomic
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.scores.examples import Examples, bootstrap
-from interlace.text.lines import atomic
 from interlace.training.run_folder import read_json, write_json
 from interlace.training.selection import ALONE
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
 from interlace.core.errors import RunError
-from interlace.text.lines import atomic
+from interlace.core.files import atomic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from interlace.text import Text, TextPairs
-from interlace.text.words import WORD_TOKENIZERS
+from interlace.text.word_tokenizers import WORD_TOKENIZERS
 
 
-def text(lines, language="en", word_tokenizer="blanks"):
+def text(lines, language="en", word_tokenizer="whitespace"):
     return Text(language, list(lines), WORD_TOKENIZERS.build(word_tokenizer).split(lines), word_tokenizer)
 
 

@@ -27,7 +27,8 @@ from interlace.data.inspection import is_untokenized
 from interlace.readers import READERS
 from interlace.readers.gold import Gold
 from interlace.text import TextPairs
-from interlace.text.lines import atomic, must_exist, read_lines, writing
+from interlace.text.lines import read_lines, writing
+from interlace.core.files import atomic, must_exist
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -65,7 +66,7 @@ class Source:
         name = reader or ("lines" if len(files) == 2 else "joined")
         kind = READERS.get(name)
         finds_words = (
-            "word_tokenizer" in kind.model_fields or word_tokenizer != "blanks"
+            "word_tokenizer" in kind.model_fields or word_tokenizer != "whitespace"
         )  # a reader that cannot be asked says so
         built = kind.read({"word_tokenizer": word_tokenizer} if finds_words else {}, f"--reader {name}")
         return cls([must_exist(path) for path in files], _languages(languages, files), built)
@@ -78,7 +79,7 @@ class Source:
     @property
     def word_tokenizer(self) -> str:
         """What finds the words; of readers whose files say where words are, that which keeps them."""
-        return str(getattr(self.reader, "word_tokenizer", "blanks"))
+        return str(getattr(self.reader, "word_tokenizer", "whitespace"))
 
     @property
     def numbers(self) -> NDArray[np.int64] | None:
@@ -101,7 +102,7 @@ class Source:
     def _hint(self, chunk: TextPairs) -> None:
         names = [str(path) for path in self.files] * (3 - len(self.files))
         unsplit = [name for name, side in zip(names, (chunk.source, chunk.target), strict=True) if is_untokenized(side)]
-        if unsplit and self.word_tokenizer == "blanks" and not isinstance(self.reader, Gold):
+        if unsplit and self.word_tokenizer == "whitespace" and not isinstance(self.reader, Gold):
             message = (
                 "%s: looks like plain text, but words are what stands between blanks; try --word-tokenizer unicode"
             )

@@ -26,8 +26,9 @@ from interlace.derived.common.normalization import normalized, normalized_pairs
 from interlace.derived.common.sentences import with_joined_words
 from interlace.derived.common.texts import composed, overlaps
 from interlace.text import Text, TextPairs
-from interlace.text.lines import must_exist, read_blocks, write_lines, writing
-from interlace.text.words import WORD_TOKENIZERS
+from interlace.text.lines import read_blocks, write_lines, writing
+from interlace.core.files import must_exist
+from interlace.text.word_tokenizers import WORD_TOKENIZERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -36,10 +37,10 @@ if TYPE_CHECKING:
     from interlace.core.ragged import Ragged
     from interlace.data.filters import Filter
     from interlace.readers import Reader
-    from interlace.text.normalise import Normalise
+    from interlace.text.normalization import Normalization
 
 META = "meta.json"
-_META_KEYS = {"language": str, "of": str, "transformations": list, "seed": int, "word_tokenizer": str, "blanks": bool}
+_META_KEYS = {"language": str, "of": str, "transformations": list, "seed": int, "word_tokenizer": str, "whitespace": bool}
 
 
 # ---- what to write ----
@@ -127,7 +128,7 @@ class Derivation:
     transformations: Chain
     seed: int
     word_tokenizer: str
-    normalize: Normalise | None = None
+    normalize: Normalization | None = None
     blanks: bool = False
 
 
@@ -148,7 +149,7 @@ def write_folder(derivation: Derivation, files: Sequence[FolderFile], into: Path
         "transformations": [{"name": one.name, **one.dump()} for one in derivation.transformations.transformations],
         "seed": derivation.seed,
         "word_tokenizer": derivation.word_tokenizer,
-        "blanks": derivation.blanks,
+        "whitespace": derivation.blanks,
         "invertible": derivation.transformations.invertible,
         "files": [],
     }
@@ -199,7 +200,7 @@ def restore_folder(derivation: Derivation, files: Sequence[DerivedFile], into: P
         DataError: a file cannot be read or is empty. SettingsError: it has questions, whose answers are not recovered.
     """
     words = replace(
-        derivation, word_tokenizer="blanks" if derivation.blanks else derivation.word_tokenizer, blanks=False
+        derivation, word_tokenizer="whitespace" if derivation.blanks else derivation.word_tokenizer, blanks=False
     )
     writer = _FolderWriter(words, into)
     restored = [writer.restore(file) for file in files]

@@ -15,7 +15,7 @@ from interlace.core.ragged import Ragged
 from interlace.derived.common.characters import CLOSER, EXTENDS, LETTER, MARK, RUN, TIGHT, at_ends, at_starts
 from interlace.derived.common.labels import moved_answers, moved_heads, moved_tags
 from interlace.derived.common.texts import DerivedText, identity
-from interlace.text.words._characters import code_points, line_starts
+from interlace.text.word_tokenizers.common.characters import code_points, line_starts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

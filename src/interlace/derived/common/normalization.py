@@ -12,10 +12,10 @@ from interlace.core.ragged import Ragged
 
 if TYPE_CHECKING:
     from interlace.text import Text, TextPairs
-    from interlace.text.normalise import Normalise
+    from interlace.text.normalization import Normalization
 
 
-def normalized_pairs(pairs: TextPairs, normalize: Normalise) -> TextPairs:
+def normalized_pairs(pairs: TextPairs, normalize: Normalization) -> TextPairs:
     """Normalize both sides, and the texts of answers."""
     source, target = normalized(pairs.source, normalize), normalized(pairs.target, normalize)
     answers = pairs.answers
@@ -24,7 +24,7 @@ def normalized_pairs(pairs: TextPairs, normalize: Normalise) -> TextPairs:
     return replace(pairs, source=source, target=target, answers=answers)
 
 
-def normalized(text: Text, normalize: Normalise) -> Text:
+def normalized(text: Text, normalize: Normalization) -> Text:
     """Normalize lines; words with tags and answers keep their place in the line."""
     lines = normalize.lines(text.lines, text.language)
     if lines is text.lines:
@@ -34,7 +34,7 @@ def normalized(text: Text, normalize: Normalise) -> Text:
     return replace(text, lines=lines)
 
 
-def _normalized_pieces(text: Text, lines: list[str], normalize: Normalise) -> Text:
+def _normalized_pieces(text: Text, lines: list[str], normalize: Normalization) -> Text:
     """Normalize each piece between the boundaries of words and answers by itself.
 
     lines: normalized as a whole, to find the rows that change.
@@ -57,7 +57,7 @@ def _normalized_pieces(text: Text, lines: list[str], normalize: Normalise) -> Te
     return replace(text, lines=fresh, words=Ragged.from_lengths(flat, text.words.lengths), answers=kept)
 
 
-def _piece(old: str, language: str, normalize: Normalise) -> str:
+def _piece(old: str, language: str, normalize: Normalization) -> str:
     """Normalize a piece, unless a word would vanish or be split by a blank."""
     new = normalize.text(old, language)
     return new if len(new.split()) == len(old.split()) else old

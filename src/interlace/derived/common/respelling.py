@@ -13,9 +13,10 @@ import numpy as np
 
 from interlace.core.errors import DataError
 from interlace.derived.common.layout import Layout, respell
-from interlace.text.lines import must_exist, read_lines
+from interlace.text.lines import read_lines
+from interlace.core.files import must_exist
 from interlace.text.types import distinct
-from interlace.text.words._characters import code_points, line_starts
+from interlace.text.word_tokenizers.common.characters import code_points, line_starts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

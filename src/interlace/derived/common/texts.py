@@ -15,7 +15,7 @@ from interlace.alignment.links import reverse_links, sorted_links
 from interlace.core.ragged import Ragged
 from interlace.derived.common.labels import NOWHERE, moved_span
 from interlace.text import Text, TextPairs
-from interlace.text.words import WORD_TOKENIZERS
+from interlace.text.word_tokenizers import WORD_TOKENIZERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -18,7 +18,7 @@ from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.derived.common.labels import numbered
 from interlace.readers.conllu import Conllu
-from interlace.text.lines import must_exist
+from interlace.core.files import must_exist
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

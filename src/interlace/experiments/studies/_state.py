@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from interlace import __version__
 from interlace.core.errors import RunError
+from interlace.core.files import atomic
 from interlace.core.names import file_in
 from interlace.experiments.score_store import content_keys
-from interlace.text.lines import atomic
 from interlace.training.run_folder import EVALUATION, RECIPE, RUN, SCORES, VECTORS, read_json, write_json
 
 if TYPE_CHECKING:

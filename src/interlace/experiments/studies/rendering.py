@@ -7,9 +7,9 @@ from html import escape
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from interlace.core.files import atomic
 from interlace.core.names import file_in
 from interlace.scores.collapses import SIGN
-from interlace.text.lines import atomic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -6,8 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from interlace.core.errors import DataError
+from interlace.core.files import atomic, must_exist
 from interlace.experiments.studies._asked import asked_of
-from interlace.text.lines import atomic, must_exist
 from interlace.training.run_folder import RUN, SCORES, read_json, write_json
 
 if TYPE_CHECKING:

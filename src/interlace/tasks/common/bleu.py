@@ -16,7 +16,7 @@ import numpy as np
 from interlace.core.errors import DataError, MissingDependencyError
 from interlace.scores.examples import bleu as bleu_of
 from interlace.text.scripts import is_unspaced
-from interlace.text.words import WORD_TOKENIZERS
+from interlace.text.word_tokenizers import WORD_TOKENIZERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

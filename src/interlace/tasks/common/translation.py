@@ -14,7 +14,7 @@ from interlace.models.generation import SearchSettings, SingleBestSearch
 from interlace.scores.examples import Examples
 from interlace.tasks import ProbeTask, Scores
 from interlace.tasks.common.bleu import Bleu, BleuTokenizer, bleu
-from interlace.text.normalise import Normalise
+from interlace.text.normalization import Normalization
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -171,7 +171,7 @@ class TranslationTask(ProbeTask):
 
     def normalized(self, lines: Sequence[str], language: str) -> list[str]:
         """Return the lines with Romanian normalized."""
-        return Normalise(form="none", romanian=self.romanian).lines(lines, language)
+        return Normalization(form="none", romanian=self.romanian).lines(lines, language)
 
 
 def translation_scores(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from interlace.text import TextPairs
-from interlace.text.words._characters import code_points, line_starts
+from interlace.text.word_tokenizers.common.characters import code_points, line_starts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -4,7 +4,7 @@ import pytest
 
 pytest.importorskip("pythainlp")
 
-from interlace.text.words.th import Th
+from interlace.text.word_tokenizers.th import Th
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from interlace.text.words import WORD_TOKENIZERS, WordTokenizer
-from interlace.text.words.unicode import Unicode
+from interlace.text.word_tokenizers import WORD_TOKENIZERS, WordTokenizer
+from interlace.text.word_tokenizers.unicode import Unicode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

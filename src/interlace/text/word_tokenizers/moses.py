@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from interlace.core.ragged import Ragged
-from interlace.text.words import WordTokenizer
-from interlace.text.words._tools import must_have, placed, versions
-from interlace.text.words.unicode import Unicode
+from interlace.text.word_tokenizers import WordTokenizer
+from interlace.text.word_tokenizers.common.spans import must_have, placed, versions
+from interlace.text.word_tokenizers.unicode import Unicode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from interlace.text.words._tools import Span
+    from interlace.text.word_tokenizers.common.spans import Span
 
 
 class Moses(WordTokenizer):

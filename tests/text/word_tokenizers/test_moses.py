@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from interlace.core.errors import MissingDependencyError
-from interlace.text.words import WORD_TOKENIZERS
-from interlace.text.words.moses import Moses
+from interlace.text.word_tokenizers import WORD_TOKENIZERS
+from interlace.text.word_tokenizers.moses import Moses
 
 pytest.importorskip("sacremoses")
 
@@ -43,7 +43,7 @@ def test_rules_are_those_of_the_corpus_language():
 
 
 def test_without_its_package_it_says_how_to_get_it(monkeypatch):
-    monkeypatch.setattr("interlace.text.words._tools.find_spec", lambda _name: None)
+    monkeypatch.setattr("interlace.text.word_tokenizers.common.spans.find_spec", lambda _name: None)
     with pytest.raises(MissingDependencyError, match="'moses' needs the package 'sacremoses': pip install sacremoses"):
         WORD_TOKENIZERS.build("moses")
     assert WORD_TOKENIZERS.summary("moses")

@@ -7,8 +7,8 @@ from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from interlace.text.words import WordTokenizer
-from interlace.text.words._tools import mended, must_have, trimmed, versions
+from interlace.text.word_tokenizers import WordTokenizer
+from interlace.text.word_tokenizers.common.spans import mended, must_have, trimmed, versions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -20,7 +20,7 @@ _PLAIN = str.maketrans("ȘșȚțĂăÂâÎî", "SsTtAaAaIi")
 _COMBINING = re.compile("([SsTtAaIi])[\u0326\u0306\u0302]")
 
 
-class Normalise(Settings):
+class Normalization(Settings):
     """How lines are rewritten before anything else reads them. The order is: Romanian, lower case, accents, form."""
 
     form: Literal["NFC", "NFKC", "none"] = Field(

@@ -4,7 +4,7 @@ import tempfile
 
 import pytest
 
-from interlace.text.words import zh
+from interlace.text.word_tokenizers import zh
 
 pytest.importorskip("jieba")
 

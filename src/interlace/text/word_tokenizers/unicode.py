@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from interlace.text.scripts import is_unspaced
-from interlace.text.words import WordTokenizer
-from interlace.text.words._characters import code_points, line_starts, spans_by_line
+from interlace.text.word_tokenizers import WordTokenizer
+from interlace.text.word_tokenizers.common.characters import code_points, line_starts, spans_by_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

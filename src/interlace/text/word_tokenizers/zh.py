@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from interlace.text.words import WordTokenizer
-from interlace.text.words._tools import mended, must_have, trimmed, versions
+from interlace.text.word_tokenizers import WordTokenizer
+from interlace.text.word_tokenizers.common.spans import mended, must_have, trimmed, versions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

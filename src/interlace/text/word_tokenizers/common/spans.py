@@ -10,8 +10,8 @@ import numpy as np
 
 from interlace.core.errors import MissingDependencyError
 from interlace.core.ragged import Ragged
-from interlace.text.words._characters import code_points, line_starts, spans_by_line
-from interlace.text.words.unicode import continues
+from interlace.text.word_tokenizers.common.characters import code_points, line_starts, spans_by_line
+from interlace.text.word_tokenizers.unicode import continues
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

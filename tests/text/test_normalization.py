@@ -7,56 +7,56 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlace.core.errors import SettingsError
-from interlace.text.normalise import Normalise
+from interlace.text.normalization import Normalization
 
 LINES = st.lists(st.text(st.characters(exclude_characters="\n", exclude_categories=["Cs"]), max_size=12), max_size=6)
 
 
 def test_composes_by_default():
-    assert Normalise().lines(["cafe\u0301", "ﬁn"]) == ["café", "ﬁn"]
+    assert Normalization().lines(["cafe\u0301", "ﬁn"]) == ["café", "ﬁn"]
 
 
 def test_compatibility_form_folds_ligatures():
-    assert Normalise(form="NFKC").lines(["ﬁn ①"]) == ["fin 1"]
+    assert Normalization(form="NFKC").lines(["ﬁn ①"]) == ["fin 1"]
 
 
 def test_lines_that_stay_are_handed_back():
     lines = ["café", "plain"]
-    assert Normalise().lines(lines) is lines
+    assert Normalization().lines(lines) is lines
 
 
 def test_accents_go_as_in_the_xlm_code():
-    settings = Normalise(lower_case=True, remove_accents=True)
+    settings = Normalization(lower_case=True, remove_accents=True)
     assert settings.lines(["Ärger ÇA Ñandú", "Việt Nam", "Ёж"]) == ["arger ca nandu", "viet nam", "еж"]
 
 
 def test_hangul_survives_the_removal_of_accents():
-    assert Normalise(remove_accents=True).lines(["한국"]) == ["한국"]
+    assert Normalization(remove_accents=True).lines(["한국"]) == ["한국"]
 
 
 @pytest.mark.parametrize("line", ["ţară şi Ţară Şi", unicodedata.normalize("NFD", "ţară şi Ţară Şi")])
 def test_romanian_letters(line):
-    assert Normalise(romanian="comma").lines([line], "ro") == ["țară și Țară Și"]
-    assert Normalise(romanian="strip").lines([line], "ro") == ["tara si Tara Si"]
+    assert Normalization(romanian="comma").lines([line], "ro") == ["țară și Țară Și"]
+    assert Normalization(romanian="strip").lines([line], "ro") == ["tara si Tara Si"]
 
 
 def test_romanian_letters_stay_in_other_languages():
-    assert Normalise(romanian="strip").lines(["şişe în"], "tr") == ["şişe în"]
+    assert Normalization(romanian="strip").lines(["şişe în"], "tr") == ["şişe în"]
 
 
 @given(LINES, st.sampled_from(["NFC", "NFKC", "none"]), st.booleans(), st.booleans())
 def test_lines_do_not_touch_each_other(lines, form, lower_case, remove_accents):
-    settings = Normalise(form=form, lower_case=lower_case, remove_accents=remove_accents, romanian="comma")
+    settings = Normalization(form=form, lower_case=lower_case, remove_accents=remove_accents, romanian="comma")
     assert settings.lines(lines, "ro") == [settings.text(line, "ro") for line in lines]
 
 
 @given(LINES)
 def test_normalising_twice_changes_nothing_more(lines):
-    settings = Normalise(form="NFKC")
+    settings = Normalization(form="NFKC")
     once = settings.lines(lines)
     assert settings.lines(once) == once
 
 
 def test_an_unknown_form_is_refused():
     with pytest.raises(SettingsError, match="form"):
-        Normalise(form="NFX")
+        Normalization(form="NFX")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from interlace.text.words import WordTokenizer
-from interlace.text.words._tools import mended, must_have, placed, trimmed, versions
-from interlace.text.words.unicode import Unicode
+from interlace.text.word_tokenizers import WordTokenizer
+from interlace.text.word_tokenizers.common.spans import mended, must_have, placed, trimmed, versions
+from interlace.text.word_tokenizers.unicode import Unicode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,7 +5,7 @@ import pytest
 pytest.importorskip("sudachipy")
 pytest.importorskip("sudachidict_core")
 
-from interlace.text.words import ja
+from interlace.text.word_tokenizers import ja
 
 
 def words(line):

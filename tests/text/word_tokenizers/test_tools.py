@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlace.core.ragged import Ragged
-from interlace.text.words._tools import mended, placed
+from interlace.text.word_tokenizers.common.spans import mended, placed
 
 
 @pytest.mark.parametrize(

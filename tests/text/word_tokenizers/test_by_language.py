@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from interlace.core.errors import MissingDependencyError
-from interlace.text.words import WORD_TOKENIZERS
+from interlace.text.word_tokenizers import WORD_TOKENIZERS
 
 word_tokenizer = WORD_TOKENIZERS.build("by_language")
 
@@ -25,7 +25,9 @@ def test_each_language_has_its_own(language, name, package):
 
 
 def test_only_the_languages_asked_for_need_their_package(monkeypatch):
-    monkeypatch.setattr("interlace.text.words._tools.find_spec", lambda name: None if name == "jieba" else True)
+    monkeypatch.setattr(
+        "interlace.text.word_tokenizers.common.spans.find_spec", lambda name: None if name == "jieba" else True
+    )
     assert word_tokenizer.of("fr")
     with pytest.raises(MissingDependencyError, match="pip install jieba"):
         word_tokenizer.of("zh")

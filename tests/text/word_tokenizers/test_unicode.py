@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from interlace.text.words.unicode import Unicode
+from interlace.text.word_tokenizers.unicode import Unicode
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from interlace.text.words import WordTokenizer
-from interlace.text.words._characters import code_points, is_space, line_starts, spans_by_line
+from interlace.text.word_tokenizers import WordTokenizer
+from interlace.text.word_tokenizers.common.characters import code_points, is_space, line_starts, spans_by_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from interlace.core.ragged import Ragged
 
 
-class Blanks(WordTokenizer):
+class Whitespace(WordTokenizer):
     """Words are what stands between white space; the default, and the right one for tokenised text."""
 
     def split(self, lines: Sequence[str]) -> Ragged:
