@@ -61,5 +61,5 @@ def test_lines_that_cannot_be_text_are_refused():
         Text.of(["one", "two\nthree"])
     with pytest.raises(DataError, match="1 source lines, but 2 target lines"):
         TextPairs.of(["a"], ["x", "y"])
-    with pytest.raises(SettingsError, match="no word tokenizer 'blank'; did you mean 'whitespace'"):
+    with pytest.raises(SettingsError, match="no word tokenizer 'blank'; there are: .*whitespace"):
         Text.of(["a"], word_tokenizer="blank")

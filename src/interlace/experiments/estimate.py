@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from interlace.core.errors import DataError, InterlaceError, SettingsError
+from interlace.core.files import must_exist
 from interlace.core.ragged import Ragged
 from interlace.core.schedules import value_at, values_of
 from interlace.data import Sentences
@@ -29,7 +30,6 @@ from interlace.models.token_embeddings import read_vectors
 from interlace.objectives import Resources
 from interlace.objectives.back_translation import BackTranslation
 from interlace.objectives.common.seq2seq import Seq2SeqObjective
-from interlace.core.files import must_exist
 from interlace.training.device import resolved
 
 if TYPE_CHECKING:

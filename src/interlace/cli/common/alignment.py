@@ -23,12 +23,12 @@ from interlace.cli import output
 from interlace.cli.common.options import language_of
 from interlace.cli.common.progress import watching
 from interlace.core.errors import DataError, SettingsError
+from interlace.core.files import atomic, must_exist
 from interlace.data.inspection import is_untokenized
 from interlace.readers import READERS
 from interlace.readers.gold import Gold
 from interlace.text import TextPairs
 from interlace.text.lines import read_lines, writing
-from interlace.core.files import atomic, must_exist
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
