@@ -209,7 +209,7 @@ def test_text_without_blanks_is_pointed_out(tmp_path, caplog):
         ("--set threshold=7", "less than or equal to 1"),
         ("--set seed", "such as seed=1"),
         ("--set views=[1,x]", "valid list"),
-        ("--word-tokenizer blank", "did you mean 'whitespace'"),
+        ("--word-tokenizer unicod", "did you mean 'unicode'"),
         ("--reader gold --word-tokenizer unicode", "--reader gold: unknown key 'word_tokenizer'"),
         ("--languages en", "such as en,de"),
         ("--json", "--output FILE"),

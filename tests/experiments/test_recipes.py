@@ -92,7 +92,7 @@ def test_no_data_root_says_how_to_give_one(tmp_path, monkeypatch):
         ({"evaluate.tasks.pso": "{}"}, "did you mean 'pos'"),
         ({"evaluate.tasks.pos.dropuot": "0.2"}, r"evaluate\.tasks\.pos.*did you mean 'dropout'"),
         ({"vocab.corpora": '["txt"]'}, "did you mean 'text'"),
-        ({"word_tokenizer": "blank"}, "did you mean 'whitespace'"),
+        ({"word_tokenizer": "unicod"}, "did you mean 'unicode'"),
         ({"corpora.text.reader": "lins"}, "did you mean 'lines'"),
         ({"toy.languages": '["en", "dee"]'}, "did you mean 'de'"),
         ({"objectives.mlm.masking.rate": "2"}, r"masking\.rate.*\[0, 1\]"),
