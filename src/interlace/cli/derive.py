@@ -71,9 +71,9 @@ def derive(
         given |= {"--name": name, "--language": language, "--word-tokenizer": word_tokenizer != _DEFAULT_WORD_TOKENIZER}
         _restore(files, undo, into, reader, [option for option, value in given.items() if value], as_json=as_json)
         return
+    from interlace.core.files import atomic_folder
     from interlace.derived.common.folder import Derivation, DerivedDictionary, write_folder
     from interlace.derived.common.inputs import check_folder, check_outputs, derived_file, language_of
-    from interlace.core.files import atomic_folder
 
     chosen = _chain(transformations, settings)
     own, reason = (language, "") if language else language_of(files, _DEFAULT_LANGUAGE)
@@ -96,9 +96,9 @@ def _restore(files: Sequence[Path], folder: Path, into: Path, reader: str, given
     given: options that the folder's record replaces.
     """
     from interlace.core.errors import SettingsError
+    from interlace.core.files import atomic_folder
     from interlace.derived.common.folder import META, read_derivation, restore_folder
     from interlace.derived.common.inputs import check_folder, check_outputs, derived_file
-    from interlace.core.files import atomic_folder
 
     if given:
         raise SettingsError(f"{given[0]}: cannot be combined with --undo, which reads {folder / META}")

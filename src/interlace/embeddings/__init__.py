@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from interlace.core.errors import DataError, did_you_mean
+from interlace.core.files import must_exist
 from interlace.core.registry import Registry
 from interlace.core.settings import Settings
 from interlace.text.lines import read_lines, write_lines
-from interlace.core.files import must_exist
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

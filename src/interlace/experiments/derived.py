@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field, field_validator
 
 from interlace.core.errors import DataError, SettingsError, did_you_mean
+from interlace.core.files import must_exist
 from interlace.core.names import LanguageName
 from interlace.core.settings import Settings
 from interlace.derived import TRANSFORMATIONS, Chain, Transformation, chain
-from interlace.core.files import must_exist
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping

@@ -19,6 +19,7 @@ from string import Formatter
 from typing import TYPE_CHECKING, Any
 
 from interlace.core.errors import DataError, InterlaceError, SettingsError
+from interlace.core.files import must_exist
 from interlace.data.cache import cached, content_key
 from interlace.derived.common.folder import (
     Derivation,
@@ -35,7 +36,6 @@ from interlace.experiments.sections import AlignSettings, names_of
 from interlace.readers import READERS
 from interlace.tasks.common.dictionaries import DictionaryTask
 from interlace.tasks.common.files import FileQuery, MissingDataError, expected_files
-from interlace.core.files import must_exist
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -17,6 +17,7 @@ from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.links import reverse_links
 from interlace.alignment.pharaoh import pharaoh_lines
 from interlace.core.errors import DataError, SettingsError
+from interlace.core.files import must_exist
 from interlace.core.randomness import Purpose, generator
 from interlace.data.filters import FilterChain
 from interlace.derived import Chain, DerivedText, chain
@@ -27,7 +28,6 @@ from interlace.derived.common.sentences import with_joined_words
 from interlace.derived.common.texts import composed, overlaps
 from interlace.text import Text, TextPairs
 from interlace.text.lines import read_blocks, write_lines, writing
-from interlace.core.files import must_exist
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
 
 if TYPE_CHECKING:
@@ -40,7 +40,14 @@ if TYPE_CHECKING:
     from interlace.text.normalization import Normalization
 
 META = "meta.json"
-_META_KEYS = {"language": str, "of": str, "transformations": list, "seed": int, "word_tokenizer": str, "whitespace": bool}
+_META_KEYS = {
+    "language": str,
+    "of": str,
+    "transformations": list,
+    "seed": int,
+    "word_tokenizer": str,
+    "whitespace": bool,
+}
 
 
 # ---- what to write ----

@@ -7,10 +7,10 @@ import re
 from typing import TYPE_CHECKING
 
 from interlace.core.errors import DataError, SettingsError
+from interlace.core.files import must_be_replaceable, must_exist
 from interlace.derived.common.folder import META, DerivedFile, Source
 from interlace.readers import READERS
 from interlace.text.lines import read_lines
-from interlace.core.files import must_be_replaceable, must_exist
 from interlace.text.scripts import scripts_of
 
 if TYPE_CHECKING:

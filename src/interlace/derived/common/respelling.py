@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from interlace.core.errors import DataError
+from interlace.core.files import must_exist
 from interlace.derived.common.layout import Layout, respell
 from interlace.text.lines import read_lines
-from interlace.core.files import must_exist
 from interlace.text.types import distinct
 from interlace.text.word_tokenizers.common.characters import code_points, line_starts
 

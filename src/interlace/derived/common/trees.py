@@ -15,10 +15,10 @@ from unicodedata import category, normalize
 import numpy as np
 
 from interlace.core.errors import DataError
+from interlace.core.files import must_exist
 from interlace.core.ragged import Ragged
 from interlace.derived.common.labels import numbered
 from interlace.readers.conllu import Conllu
-from interlace.core.files import must_exist
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
