@@ -73,13 +73,13 @@ def test_partners_are_shown_as_they_were_before_they_were_masked():
     assert lines(drawn(found, "weam", ("en", "de")))["also from"] == {2: "alte+Arzt", 5: "old"}
 
 
-def test_entries_that_are_pulled_together_are_named_up_to_a_dozen():
+def test_aligned_entries_are_listed_up_to_a_dozen():
     found = batch("<s> old </s>".split())
     words = ids("old", "alte", "doctor", "Arzt")[0]
     pairs = np.array([0, 2] * 7)
     found.extra = {"align_ids": words, "align_starts": np.arange(4), "align_source": pairs, "align_target": pairs + 1}
     note = drawn(found, "align_mlm").notes[0]
-    assert note.startswith("pulled together: old-alte doctor-Arzt ")
+    assert note.startswith("aligned: old-alte doctor-Arzt ")
     assert note.endswith(" and 2 more")
     assert note.count("-") == 12
 
@@ -140,14 +140,14 @@ def test_translated_labels_and_translated_input():
     assert list(shown["predicts"].values()) == list(links)
 
 
-def test_linked_words_are_drawn_to_each_other_and_one_language_is_held():
+def test_linked_words_are_aligned_and_one_language_is_anchored():
     rendering = real("word_aligned")["en-de"]
     links = dict(EXAMPLE.linked())
     english, german = lines(rendering), lines(rendering, 1)
-    assert {english["reads"][at]: word for at, word in english["drawn to"].items()} == links
-    assert {word: german["reads"][at] for at, word in german["drawn to"].items()} == links
-    assert set(english["held"]) == set(english["drawn to"])
-    assert "held" not in german
+    assert {english["reads"][at]: word for at, word in english["aligned to"].items()} == links
+    assert {word: german["reads"][at] for at, word in german["aligned to"].items()} == links
+    assert set(english["anchored"]) == set(english["aligned to"])
+    assert "anchored" not in german
 
 
 def test_positions_restart_with_language_embeddings():
