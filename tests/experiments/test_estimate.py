@@ -122,7 +122,7 @@ def test_what_a_run_would_refuse_is_refused():
     """A file that is not there may still come; a model that cannot be will not."""
     alone = unpaired({"back_translation": {}}).dump()
     alone["corpora"]["text"]["languages"] = ["en"]
-    with pytest.raises(SettingsError, match="sentences in 'en' are to be translated, and there is no other language"):
+    with pytest.raises(SettingsError, match="there is no language to translate 'en' into"):
         estimate(Recipe.read(alone))
     narrow = read_recipe("tiny/mt", {"model.decoder": '{ shape = { family = "modernbert", width = 32, heads = 2 } }'})
     with pytest.raises(SettingsError, match=r"the decoder's 32; give model.decoder a start or a shape of that width"):

@@ -55,7 +55,7 @@ def recipe(root, dictionary=None, objective="align_mlm", **more):
 
 def drawn(recipe):
     mixture = build_mixture(recipe, prepare(recipe), Traits("bert", 64))
-    return {one.name: one for one in mixture.sources[0].prepared.dictionaries.drawn}
+    return {one.name: one for one in mixture.sources[0].prepared.dictionaries.splits}
 
 
 def entries(drawn):
@@ -108,7 +108,7 @@ def test_words_nearest_to_each_other_are_entries(root, vectors, inside):
 
 
 def test_only_so_many_frequent_words_are_looked_at(root, vectors):
-    found = drawn(recipe(root, {"vectors": str(vectors), "among": 3}))
+    found = drawn(recipe(root, {"vectors": str(vectors), "max_words": 3}))
     assert entries(found["en-de"]) == set(list(zip(EN, DE, strict=True))[:3])
 
 
@@ -130,7 +130,7 @@ def test_vectors_without_the_languages_are_refused(root, vectors):
 
 
 def test_a_dictionary_has_one_origin(root, vectors):
-    with pytest.raises(SettingsError, match="comes from files or from vectors, and both are named"):
+    with pytest.raises(SettingsError, match="files and vectors are both set"):
         recipe(root, {"vectors": str(vectors), "files": "{source}-{target}.txt"})
 
 
@@ -205,7 +205,7 @@ def test_a_run_keeps_each_entry_and_what_it_was_for(root, tmp_path):
     rows = [line.split("\t") for line in read_lines(into / "dictionaries" / "align_mlm.en-de.tsv")]
     assert rows[0] == ["source", "target", "part", "status"]
     assert {(source, target) for source, target, *_ in rows[1:]} == set(zip(EN, DE, strict=True))
-    assert sorted(part for _, _, part, _ in rows[1:]) == ["train"] * 4 + ["held-out"] * 4
+    assert sorted(part for _, _, part, _ in rows[1:]) == ["held-out"] * 4 + ["train"] * 4
     assert {fate for *_, fate in rows[1:]} == {"used"}
 
 
@@ -215,7 +215,7 @@ def test_a_run_that_goes_on_must_draw_the_same(root, tmp_path):
     keep_dictionaries(mixture(root), into)
     write_lines(root / "en-de.txt", map("\t".join, zip(EN, reversed(DE), strict=True)))
     keep_dictionaries(changed := mixture(root), into)  # nothing is lost before the first checkpoint
-    assert "old\tStraße\tdrawn\tused" in read_lines(into / "dictionaries" / "align_mlm.en-de.tsv")
+    assert "old\tStraße\ttrain\tused" in read_lines(into / "dictionaries" / "align_mlm.en-de.tsv")
     (into / "checkpoints" / "step-4").mkdir()
     keep_dictionaries(changed, into)
     write_lines(root / "en-de.txt", map("\t".join, zip(EN, DE, strict=True)))

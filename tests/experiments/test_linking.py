@@ -213,7 +213,7 @@ def test_a_section_that_cannot_work_is_explained(folder):
         match=r"align\.phrases: unknown key|unknown key 'align\.phrases\.max_phrase_lenght'; did you mean 'max_phrase_length'",
     ):
         _recipe(folder, {"align": {"phrases": {"max_phrase_lenght": 3}}})
-    with pytest.raises(SettingsError, match=r"nothing fills in \{split\}"):
+    with pytest.raises(SettingsError, match=r"unknown placeholder \{split\}"):
         _recipe(folder, {"align": {"log": "{split}.links"}})
 
 

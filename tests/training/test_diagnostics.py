@@ -214,9 +214,7 @@ def test_words_are_found_where_their_rows_are_alike(backbone, vocab):
                 backbone.input_embeddings[row, number] = 1
         wrong = vocab.encode_words([entries[0][1]])[0]
         backbone.input_embeddings[wrong] *= -1  # `das` now lies opposite to `the`
-    dictionary = Dictionary().prepare(
-        Resources(vocab, backbone.traits, lexicons={("en", "de"): lexicon}), "test", most=4
-    )
+    dictionary = Dictionary().prepare({("en", "de"): lexicon}, vocab, "test", seed=0, max_tokens=4)
     probes = DiagnosticProbes(vocab, Retrieval(), frozenset({"alignment"}), dictionaries={"en-de": dictionary})
     assert diagnose(backbone, probes, CPU) == {"alignment/en-de": 83.333, "alignment/mean": 83.333}
 
