@@ -1,3 +1,5 @@
+"""None"""
+
 from __future__ import annotations
 
 import pytest
@@ -44,11 +46,6 @@ def test_empty_sides_keep_their_place_and_are_counted(tmp_path):
 def test_a_line_that_does_not_fall_into_two_is_named(tmp_path, line, count):
     with pytest.raises(DataError, match=rf"pairs, line 2: {count} separators '\|\|\|', expected one between"):
         read(tmp_path, "a ||| b", line)
-
-
-def test_two_languages_are_needed(tmp_path):
-    with pytest.raises(DataError, match="'joined' takes files of pairs in two languages, found 1 files for 1"):
-        list(Joined().read_chunks([tmp_path / "pairs"], ["en"]))
 
 
 def test_real_pairs(real_data):

@@ -1,15 +1,17 @@
-"""Each rule on lines worked out by hand."""
+"""Each filter, and chains of them."""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlace.core.errors import DataError
+from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
+from interlace.data.filters import FILTERS, FilterChain, build_filters
 from interlace.data.filters.control import Control
-from interlace.data.filters.duplicates import Duplicates
+from interlace.data.filters.duplicates import Duplicates, HashSet, line_hashes
 from interlace.data.filters.empty import Empty
 from interlace.data.filters.identical import IdenticalSides
 from interlace.data.filters.length import Length
@@ -131,3 +133,79 @@ def test_nobody_knows_the_script_of_a_language_of_ones_own_making():
     assert Script().scripts("en") == {"Latin"}
     assert Script().scripts("en_x") == Script().scripts("en-x-inv") == frozenset()
     assert Script(expected={"en_x": ["Armenian"]}).scripts("en_x") == {"Armenian"}
+
+
+EVERY = pytest.mark.parametrize("name", FILTERS.names())
+ROWS = [("the cat", "die Katze"), ("", "x"), ("the cat", "die Katze"), ("a", "a b c d e f g h i j"), ("|||", "\x07")]
+
+
+@EVERY
+def test_members_say_what_they_drop(name):
+    assert FILTERS.build(name).name == name
+    assert FILTERS.summary(name).startswith("Drops ")
+    for field in FILTERS.get(name).model_fields.values():
+        assert field.description
+
+
+@EVERY
+def test_lines_and_pairs_get_a_verdict_each(name, of, both):
+    rule = FILTERS.build(name)
+    for chunk in (of([source for source, _ in ROWS]), both(ROWS), of([]), both([])):
+        verdicts = rule.keep(chunk)
+        assert verdicts.dtype == np.bool_
+        assert verdicts.shape == (len(chunk),)
+
+
+@EVERY
+def test_chunks_make_no_difference(name, both):
+    rule = FILTERS.build(name)
+    whole, keep = rule.keep(both(ROWS)), rule.start()
+    parts = [keep(both(part)) for part in (ROWS[:2], ROWS[2:4], ROWS[4:])]
+    assert whole.tolist() == np.concatenate(parts).tolist()
+
+
+def test_a_line_is_counted_by_the_first_rule_that_it_breaks(both):
+    sieve = FilterChain(build_filters({"identical": {}, "length": {"max_words": 2}, "duplicates": {}}))
+    rows = [("a b c", "a b c"), ("a b c", "d"), ("x", "y"), ("x", "y"), ("left", "out")]
+    among = np.array([True, True, True, True, False])
+    assert sieve.keep(both(rows), among).tolist() == [False, False, True, False, False]
+    assert sieve.dropped == {"identical": 1, "length": 1, "duplicates": 1}
+
+
+def test_what_was_dropped_before_does_not_make_a_duplicate(both):
+    rows = [("x", "y y y y y y y y y y"), ("x", "y")]
+    sieve = FilterChain(build_filters({"ratio": {}, "duplicates": {"by": "source"}}))
+    assert sieve.keep(both(rows), np.ones(2, np.bool_)).tolist() == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        ({"lenght": {}}, "no filter 'lenght'; did you mean 'length'"),
+        ({"length": {"max_word": 3}}, "filters.length: unknown key 'max_word'; did you mean 'max_words'"),
+        ({"length": {"min_words": 9, "max_words": 3}}, "min_words = 9 is more than max_words = 3"),
+        ({"ratio": {"max_ratio": 0.5}}, "filters.ratio: max_ratio: .*greater than or equal to 1"),
+    ],
+)
+def test_wrong_rules_are_explained(rules, message):
+    with pytest.raises(SettingsError, match=message):
+        build_filters(rules)
+
+
+@given(st.lists(st.lists(st.integers(0, 40), max_size=15), max_size=10))
+def test_it_is_a_set(chunks):
+    seen, known = HashSet(), set()
+    for chunk in chunks:
+        keys = np.array(chunk, np.uint64)
+        assert seen.has(keys).tolist() == [key in known for key in chunk]
+        expected = []
+        for key in chunk:
+            expected.append(key not in known)
+            known.add(key)
+        assert seen.add(keys).tolist() == expected
+        assert len(seen) == len(known)
+
+
+def test_hashes_are_the_same_everywhere():
+    assert line_hashes(["a", "", "中"]).tolist() == [3405396810240292928, 13020603013274838756, 14628826945721186137]
+    assert len(set(line_hashes(map(str, range(10_000))).tolist())) == 10_000
