@@ -76,9 +76,9 @@ def ours_trained(arguments: argparse.Namespace, seconds: float) -> bool:
         "train.evaluate_every": str(max(every, arguments.updates // 4)),
         "train.threads": str(arguments.threads),
         "train.precision": '"no"',
-        "train.optimise.learning_rate": str(arguments.rate),
-        "train.optimise.warmup": str(warmup),
-        "train.optimise.weight_decay": "0.0",
+        "train.optimizer.learning_rate": str(arguments.rate),
+        "train.optimizer.warmup": str(warmup),
+        "train.optimizer.weight_decay": "0.0",
         "seed": str(arguments.seed),
     }
     sets = [part for key, value in changes.items() for part in ("--set", f"{key}={value}")]

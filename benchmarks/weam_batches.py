@@ -85,7 +85,7 @@ def rate(objective: Objective, corpus: Pairs, first: int) -> float:
 
 def main() -> None:
     """Time all by turns and print the median, least and most of each."""
-    learners = {
+    objectives_by_direction = {
         "tlm": Tlm(),
         "tlm, rate 0.3": Tlm(masking={"rate": 0.3}),
         "weam": Weam(),
@@ -94,9 +94,9 @@ def main() -> None:
         "word_aligned": WordAligned(),
     }
     for what, corpus in {"captions": pairs(200_000, 11), "long sentences": pairs(50_000, 28)}.items():
-        rates: dict[str, list[float]] = {name: [] for name in learners}
+        rates: dict[str, list[float]] = {name: [] for name in objectives_by_direction}
         for turn in range(ROUNDS + 1):
-            for name, learner in learners.items():
+            for name, learner in objectives_by_direction.items():
                 rates[name].append(rate(learner, corpus, turn * BATCHES))
         for name, (_, *found) in rates.items():
             median = statistics.median(found)

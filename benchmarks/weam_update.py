@@ -78,12 +78,12 @@ def main() -> None:
     corpus = pairs(100 * ROWS, 11)
     middle = corpus.lengths.argsort(kind="stable")[50 * ROWS : 51 * ROWS]  # of like length, as buckets are
     corpus = corpus.take(middle)
-    learners: dict[str, Any] = {
+    objectives_by_direction: dict[str, Any] = {
         "tlm": Tlm(masking={"rate": 0.3}, reset_positions=False),
         "weam": Weam(),
         "word_aligned": WordAligned(),
     }
-    made = {name: updates(learner, corpus) for name, learner in learners.items()}
+    made = {name: updates(learner, corpus) for name, learner in objectives_by_direction.items()}
     seconds: dict[str, list[float]] = {name: [] for name in made}
     for _ in range(WARM + options.rounds):
         for name, (update, _) in made.items():

@@ -42,7 +42,7 @@ def test_the_recipe_is_one():
     block, more = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
     recipe = Recipe.read(tomllib.loads(block) | tomllib.loads(more))
     assert list(recipe.filters) == ["length", "ratio", "duplicates"]
-    assert recipe.train.optimise.learning_rate == 5e-5
+    assert recipe.train.optimizer.learning_rate == 5e-5
     assert list(recipe.objectives) == ["mlm", "tlm"]
 
 

@@ -14,13 +14,13 @@ from interlace.cli import application
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.names import check_language, check_name, check_pair, file_in
 from interlace.embeddings import WordVectors
-from interlace.experiments._resuming import resuming
 from interlace.experiments.card import write_card
-from interlace.experiments.dictionaries import write_drawn
+from interlace.experiments.dictionaries import write_dictionaries
 from interlace.experiments.recipe import Recipe
+from interlace.experiments.resumable import resumable
 from interlace.experiments.studies import Study
 from interlace.experiments.studies._state import Places
-from interlace.experiments.translation import Part
+from interlace.experiments.translation import Shard
 from interlace.objectives.common.dictionaries import Dictionary
 from interlace.text import lines
 from interlace.text.lines import write_lines
@@ -92,7 +92,7 @@ def test_no_file_is_written_by_such_a_name(tmp_path: Path, name: str) -> None:
         with pytest.raises(DataError, match="cannot be the name of a file"):
             vectors.save(inner)
         with pytest.raises(DataError, match="cannot be the name of a file"):
-            write_drawn({f"align_mlm.{name}/x": None}, inner)  # type: ignore[dict-item]
+            write_dictionaries({f"align_mlm.{name}/x": None}, inner)  # type: ignore[dict-item]
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
@@ -148,8 +148,8 @@ def test_a_link_at_the_name_of_unfinished_lines_is_not_followed(tmp_path: Path) 
     victim.write_text("kept")
     (tmp_path / "in.txt").write_text("a line\n")
     (tmp_path / ".out.txt.partial").symlink_to(victim)
-    source = Part(1, 1).lines_of(tmp_path / "in.txt")
-    with pytest.raises(DataError, match="symbolic link"), resuming(source, tmp_path / "out.txt", {}):
+    source = Shard(1, 1).lines_of(tmp_path / "in.txt")
+    with pytest.raises(DataError, match="symbolic link"), resumable(source, tmp_path / "out.txt", {}):
         pass
     assert victim.read_text() == "kept"
 

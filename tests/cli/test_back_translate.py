@@ -31,8 +31,8 @@ def called(monkeypatch):
             found = [Translation((Hypothesis(line.upper(), 0.0, 0.0, 1),)) for line in taken]
             yield Window(first, taken, found)
 
-    monkeypatch.setattr(translate, "Interpreter", Shouting)
-    monkeypatch.setattr(translate, "must_say", lambda *_: None)
+    monkeypatch.setattr(translate, "LineTranslator", Shouting)
+    monkeypatch.setattr(translate, "check_direction", lambda *_: None)
     return given
 
 

@@ -52,7 +52,7 @@ def test_recipes_are_listed_without_the_packages_that_their_words_need(monkeypat
 def test_a_recipe_gives_its_keys_and_values():
     values = {row["key"]: row["value"] for row in listed("recipes", "tiny/mlm")}
     assert values["name"] == "'mlm'"
-    assert values["train.optimise.learning_rate"] == "0.003"
+    assert values["train.optimizer.learning_rate"] == "0.003"
 
 
 def test_an_unknown_recipe_names_the_nearest():

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from interlace.cli import application
 from interlace.core.errors import CheckpointError, DataError, RunError, SettingsError
-from interlace.experiments.translation import Interpreter
+from interlace.experiments.translation import LineTranslator
 from interlace.models.translator import Translator
 from interlace.text.lines import read_lines, write_lines
 from little_translators import LINES, little_model, little_run, little_vocab
@@ -171,9 +171,7 @@ def best(row):
 
 def test_a_long_line_is_refused_by_number_where_that_is_asked_for(run_folder, tmp_path):
     long = " ".join(["cat"] * 80)
-    with pytest.raises(
-        DataError, match=r"^standard input, line 3: 80 tokens, but the model reads at most 62; --long"
-    ):
+    with pytest.raises(DataError, match=r"^standard input, line 3: 80 tokens, but the model reads at most 62; --long"):
         translate(run_folder, *DIRECTION, "--long", "refuse", "--window", 2, text=as_text(["a", "b", long]))
     write_lines(tmp_path / "a.en", ["a", long])
     with pytest.raises(DataError, match=r"a\.en, line 2: "):
@@ -303,18 +301,18 @@ def test_models_of_the_hub_are_told_apart_by_their_weights(vocab, tmp_path, monk
     for seed, name in enumerate(("one", "two")):
         little_model("bert", vocab, seed).save_pretrained(tmp_path / "hub" / name, vocab)
     monkeypatch.setattr(huggingface_hub, "snapshot_download", lambda name, **_: str(tmp_path / name))
-    keys = [Interpreter([name], "en", "de").key() for name in ("hub/one", "hub/two")]
+    keys = [LineTranslator([name], "en", "de").key() for name in ("hub/one", "hub/two")]
     assert all(key["models"] for key in keys)
     assert keys[0]["models"] != keys[1]["models"]
 
 
 def test_two_commands_do_not_write_one_file(run_folder, source):
-    from interlace.experiments._resuming import resuming
-    from interlace.experiments.translation import Part
+    from interlace.experiments.resumable import resumable
+    from interlace.experiments.translation import Shard
 
     into = source.with_suffix(".de")
     with (
-        resuming(Part(1, 1).lines_of(source), into, {}),
+        resumable(Shard(1, 1).lines_of(source), into, {}),
         pytest.raises(RunError, match="another process is writing it"),
     ):
         translate(run_folder, *DIRECTION, "--input", source, "--output", into)
@@ -456,7 +454,7 @@ def test_runs_that_read_their_text_otherwise_are_refused(run_folder, vocab, tmp_
     other = little_run(tmp_path / "run", vocab)
     recipe = json.loads((other / "recipe.json").read_text())
     (other / "recipe.json").write_text(json.dumps({**recipe, "normalization": {"romanian": "strip"}}))
-    said = r"normalise their text differently: romanian = '{}' and '{}'; models"
+    said = r"normalize their text differently: romanian = '{}' and '{}'; models"
     with pytest.raises(SettingsError, match=said.format("keep", "strip")):
         translate(run_folder, other, *DIRECTION)
     with pytest.raises(SettingsError, match=said.format("strip", "keep")):

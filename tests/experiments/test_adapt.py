@@ -43,8 +43,8 @@ SHORT = {
     "train.precision": '"no"',
     "train.evaluate_tokens": "256",
     "train.evaluate_every": "0",
-    "train.optimise.warmup": "0",
-    "train.optimise.learning_rate": "1e-3",
+    "train.optimizer.warmup": "0",
+    "train.optimizer.learning_rate": "1e-3",
     "filters": "{}",
 }
 

@@ -23,7 +23,7 @@ QUICK = {
     "train.tokens_per_batch": "128",
     "train.evaluate_every": "2",
     "train.checkpoint_every": "2",
-    "train.optimise.warmup": "1",
+    "train.optimizer.warmup": "1",
     "train.precision": '"no"',
     "train.threads": "1",
     "vocab.size": "400",

@@ -3,9 +3,9 @@
 import pytest
 
 from interlace.core.errors import DataError, SettingsError
-from interlace.experiments.model_metadata import KNOWLEDGE, Knowledge
-from interlace.experiments.recipe import Recipe, directions, longest_of
-from interlace.experiments.translation import Speaker
+from interlace.experiments.model_metadata import METADATA, ModelMetadata
+from interlace.experiments.recipe import Recipe, directions, max_source_length
+from interlace.experiments.translation import TranslationModel
 
 CORPORA = {
     "pairs": {"pairs": ["en-de", "en-tr"], "train": ["a.{language}"]},
@@ -58,11 +58,11 @@ def test_the_first_objective_that_learns_a_direction_is_told():
 
 def test_an_untrained_direction_is_refused_with_those_there_are():
     recipe = Recipe.read({"name": "r", "corpora": CORPORA, "objectives": {"translation": {"corpora": ["en-de"]}}})
-    Knowledge.of(recipe).must_cover("de", "en")
+    ModelMetadata.of(recipe).must_cover("de", "en")
     with pytest.raises(SettingsError, match=r"'r' was not trained to translate de-tr: it learnt en-de, de-en; --force"):
-        Knowledge.of(recipe).must_cover("de", "tr")
+        ModelMetadata.of(recipe).must_cover("de", "tr")
     with pytest.raises(SettingsError, match=r"no objective of it translates"):
-        Knowledge.of(Recipe(name="r")).must_cover("de", "tr")
+        ModelMetadata.of(Recipe(name="r")).must_cover("de", "tr")
 
 
 def test_the_longest_row_is_that_of_objectives_that_learn_the_direction():
@@ -72,22 +72,22 @@ def test_the_longest_row_is_that_of_objectives_that_learn_the_direction():
         "denoise": {"max_length": 60},
     }
     recipe = Recipe.read({"name": "r", "corpora": CORPORA, "objectives": objectives})
-    assert [longest_of(recipe, *pair) for pair in (("de", "en"), ("en", "de"), ("en", "tr"))] == [14, 30, None]
-    speaker = Speaker("r", "r/model", Knowledge.of(recipe))
+    assert [max_source_length(recipe, *pair) for pair in (("de", "en"), ("en", "de"), ("en", "tr"))] == [14, 30, None]
+    speaker = TranslationModel("r", "r/model", ModelMetadata.of(recipe))
     assert speaker.longest("de", "en") == 14
     assert speaker.longest("en", "de") == 30  # back-translation writes German from English
     assert speaker.longest("en", "tr") is None
-    assert Speaker("m", "m", None).longest("en", "de") is None
+    assert TranslationModel("m", "m", None).longest("en", "de") is None
 
 
 def test_what_a_model_learnt_is_read_as_it_was_written(tmp_path):
     objectives = {"translation": {"max_length": 16}}
     data = {"name": "r", "corpora": CORPORA, "objectives": objectives, "normalization": {"romanian": "strip"}}
-    known = Knowledge.of(Recipe.read(data))
-    assert Knowledge.read(tmp_path) is None
+    known = ModelMetadata.of(Recipe.read(data))
+    assert ModelMetadata.read(tmp_path) is None
     known.write(tmp_path)
-    assert Knowledge.read(tmp_path) == known
+    assert ModelMetadata.read(tmp_path) == known
     for text in ('{"name": "r"}', '{"name": "r", "normalization": {"romanian": "x"}, "longest": {}}', "[1]"):
-        (tmp_path / KNOWLEDGE).write_text(text)
+        (tmp_path / METADATA).write_text(text)
         with pytest.raises(DataError, match=r"interlace\.json: damaged"):
-            Knowledge.read(tmp_path)
+            ModelMetadata.read(tmp_path)

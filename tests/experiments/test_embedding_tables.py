@@ -15,7 +15,7 @@ from interlace.experiments import estimate as estimating
 from interlace.experiments.embeddings import learn_vectors, subwords_of
 from interlace.experiments.estimate import estimate
 from interlace.experiments.evaluate import evaluate, target_of
-from interlace.experiments.lineage import Ancestry
+from interlace.experiments.lineage import Lineage
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import Recipe, change_recipe, read_recipe, tokenizer_of
 from interlace.models.build import build_model, load
@@ -33,11 +33,17 @@ RECIPE = {
     "embeddings": {"name": "concat", "units": "subwords", "skipgram": {"width": 8, "min_count": 1, "buckets": 10}},
 }
 MODEL = {
-    "name": "begun",
+    "name": "initialization",
     "corpora": {"text": {"languages": ["en"], "train": "mono.en"}},
     "model": {"shape": {"layers": 1, "width": 8, "heads": 1, "max_length": 16, "init_std": 0.1}},
     "objectives": {"mlm": {"max_length": 16}},
-    "train": {"steps": 2, "tokens_per_batch": 64, "threads": 1, "precision": "no", "optimise": {"learning_rate": 1e-9}},
+    "train": {
+        "steps": 2,
+        "tokens_per_batch": 64,
+        "threads": 1,
+        "precision": "no",
+        "optimizer": {"learning_rate": 1e-9},
+    },
 }
 FILES = {
     "mono.en": ["The cat.", "far too long a line of words", "A cat and dog", "The dog."],
@@ -116,7 +122,11 @@ def test_a_run_begins_with_them_and_says_so(data, caplog):
     scale = float(drawn.square().mean().sqrt()) / np.sqrt((learnt.vectors**2).mean())
     np.testing.assert_allclose(model.input_embeddings.detach().numpy()[rows], scale * learnt.vectors, atol=1e-6)
     about = json.loads((data / "run/run.json").read_text())
-    assert about["initialization"]["vectors"] == {"rows": len(rows), "of": vocab.size, "scale": pytest.approx(scale, abs=1e-6)}
+    assert about["initialization"]["vectors"] == {
+        "rows": len(rows),
+        "of": vocab.size,
+        "scale": pytest.approx(scale, abs=1e-6),
+    }
     assert f"{len(rows)} of {vocab.size} token embeddings" in caplog.text
     card = (folder / "README.md").read_text()
     assert f"{len(rows)} of {vocab.size} rows of its table of subwords were vectors" in card
@@ -146,7 +156,7 @@ def test_a_run_goes_on_with_what_it_began_with(data):
 
     with pytest.raises(KeyboardInterrupt):
         pretrain(recipe, data / "run", stop)
-    began = json.loads((data / "run" / "began.json").read_text())["initialization"]
+    began = json.loads((data / "run" / "run_state.json").read_text())["initialization"]
     kept = WordVectors.load(vectors, SUBWORDS)
     WordVectors(SUBWORDS, kept.words[:3], kept.vectors[:3] * 5).save(vectors)
     tokenizer = (vectors / "tokenizer.json").read_text()
@@ -173,9 +183,9 @@ def test_a_run_in_the_place_of_its_vectors_is_told_so_and_so_is_a_binary_file(da
 def test_text_that_they_have_read_is_text_that_the_model_has_read(data):
     vectors = learn_vectors(recipe_of(data), data / "emb")
     recipe = model_of(data, vectors)
-    assert [each.name for each in Ancestry.of(recipe).recipes] == ["begun", "emb"]
-    assert Ancestry.of(recipe).unknown == []
-    assert Ancestry.of(model_of(data, "some.vec")).unknown == ["some.vec"]
+    assert [each.name for each in Lineage.of(recipe).recipes] == ["initialization", "emb"]
+    assert Lineage.of(recipe).unknown == []
+    assert Lineage.of(model_of(data, "some.vec")).unknown == ["some.vec"]
 
 
 def test_a_folder_brings_its_tokenizer_and_a_file_none(data):
@@ -223,7 +233,9 @@ def test_the_tiny_ones_translate_without_a_pair(tmp_path):
     about = json.loads((tmp_path / "run/run.json").read_text())
     words = WordVectors.load(vectors, SUBWORDS)
     assert about["initialization"]["vectors"]["rows"] == len(words) > 200
-    assert about["initialization"]["vectors"]["of"] == Vocab.load(vectors).size + 2  # one asks for English, one for German
+    assert (
+        about["initialization"]["vectors"]["of"] == Vocab.load(vectors).size + 2
+    )  # one asks for English, one for German
     assert read_recipe("tiny/unmt:from-emb").model.shape == read_recipe("tiny/unmt-mlm").model.shape
     for section in ("toy", "normalization", "vocab"):
         assert getattr(read_recipe("tiny/unmt-mlm"), section) == getattr(read_recipe("tiny/emb"), section)

@@ -13,7 +13,7 @@ from interlace.data.vocab import Vocab
 from interlace.experiments import evaluate, score_store
 from interlace.experiments.evaluate import Target, _open, _task
 from interlace.experiments.evaluate import evaluate as run
-from interlace.experiments.model_metadata import Knowledge
+from interlace.experiments.model_metadata import ModelMetadata
 from interlace.experiments.recipe import Recipe, change_recipe, read_recipe
 from interlace.experiments.studies._asked import asked_of
 from interlace.models.build import encoder_config
@@ -269,7 +269,7 @@ def test_what_stops_every_seed_is_told_once(target, made, monkeypatch, caplog):
         return others(cell, fit)
 
     scored_by(monkeypatch, scored)
-    monkeypatch.setattr(evaluate, "kept_leaks", lambda *given: known.append(given[-2:]) or [])
+    monkeypatch.setattr(evaluate, "stored_contamination", lambda *given: known.append(given[-2:]) or [])
     with pytest.raises(DataError, match=r"^pos: no such file$"):
         run(replace(target, trained=target.recipe), ["pos"], seeds=3)
     assert caplog.text.count("no such file") == 1
@@ -289,7 +289,7 @@ def test_a_row_says_what_was_found_of_its_test_text_and_of_whose_text_nobody_kno
         "unknown": ["mbert"],
         "shown": [],
     }
-    monkeypatch.setattr(evaluate, "kept_leaks", lambda *_: [leak])
+    monkeypatch.setattr(evaluate, "stored_contamination", lambda *_: [leak])
     rows = run(replace(target, trained=target.recipe), ["retrieval"])
     found = {row["language"]: row.get("contamination") for row in rows}
     assert found["de"] == {"exact": 0.0, "ngram": 1.5, "n": 8, "unknown": ["mbert"]}
@@ -328,7 +328,7 @@ def test_a_test_set_is_translated_up_to_what_the_run_learnt_in_each_direction(tm
     assert _task(finished, "short").max_length == 12
     alone = replace(finished, trained=None, model=str(tmp_path))
     assert _task(alone, "mt").max_length is None  # nobody knows: the model's own
-    Knowledge.of(trained).write(tmp_path)
+    ModelMetadata.of(trained).write(tmp_path)
     assert _task(alone, "mt").max_length == {"en-de": 16, "de-en": 32}
 
 

@@ -98,8 +98,8 @@ def test_sentences_that_fill_no_row_whole_are_told_of(run):
 
 
 def test_too_many_passes_are_refused_before_the_first_update(run):
-    with pytest.raises(SettingsError, match=r"most_passes = 0\.1: objective 'mlm' takes 3 batches"):
-        run("tiny/mlm", {"train.steps": "3", "train.most_passes": "0.1", "train.tokens_per_batch": "8192"})
+    with pytest.raises(SettingsError, match=r"max_passes = 0\.1: objective 'mlm' takes 3 batches"):
+        run("tiny/mlm", {"train.steps": "3", "train.max_passes": "0.1", "train.tokens_per_batch": "8192"})
 
 
 @pytest.mark.parametrize("weight", ["3", "0:0,10:0.5"])

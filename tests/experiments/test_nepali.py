@@ -8,7 +8,7 @@ import os
 import pytest
 
 from interlace.data.vocab import Vocab
-from interlace.experiments.contamination import find_leaks, held_out
+from interlace.experiments.contamination import contamination_of, held_out_text
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import read_recipe
 from interlace.experiments.studies import read_study
@@ -71,7 +71,7 @@ def test_a_blank_before_punctuation_makes_no_other_count_of_words(tmp_path):
 @real
 def test_test_text_is_no_training_text():
     recipe = read_recipe("nepali/clm:ne-en-hi")
-    leak = find_leaks(recipe, held_out(recipe).sets)["perplexity", "test", "ne"].dump()
+    leak = contamination_of(recipe, held_out_text(recipe).sets)["perplexity", "test", "ne"].dump()
     assert (leak["examples"], leak["exact"]) == (2924, 0.0)
 
 

@@ -218,12 +218,12 @@ def test_settings_that_the_papers_name():
     assert (xlm.vocab.size, xlm.vocab.alpha, xlm.train.language_alpha) == (95000, 0.5, "0.7")
     assert xlm.objective("mlm").masking.weighting == "inverse_sqrt_frequency"
     assert xlm.train.alternate
-    assert (alm.train.optimise.betas, alm.train.optimise.warmup) == ((0.9, 0.98), 4000)
+    assert (alm.train.optimizer.betas, alm.train.optimizer.warmup) == ((0.9, 0.98), 4000)
     switching = alm.objective("alm").code_switching
     one_language = 0.1 + 0.9 * (switching.source_share + switching.target_share)
     assert one_language == pytest.approx(0.2, abs=1e-3)
     assert (switching.max_phrase_length, switching.switch_fraction) == (4, (0.3, 0.3))
-    assert (weam.model.start, weam.train.optimise.learning_rate) == ("bert-base-multilingual-cased", 5e-5)
+    assert (weam.model.start, weam.train.optimizer.learning_rate) == ("bert-base-multilingual-cased", 5e-5)
     assert (weam.objective("weam").masking.rate, weam.objective("weam").cross_lingual_weight) == ("0.3", 1.0)
 
 

@@ -150,7 +150,7 @@ def test_alms_translation(start):
         assert set(directions(recipe)) == {direction}
         assert recipe.train.tokens_per_batch == 8192
         assert recipe.evaluate.task("mt").search.beam == 8
-        assert recipe.train.optimise.learning_rate == (1e-3, 5e-4)[place]
+        assert recipe.train.optimizer.learning_rate == (1e-3, 5e-4)[place]
         starts = {"transformer": None, "mbert": "bert-base-multilingual-cased"}
         assert recipe.model.start == starts.get(start, recipe.model.start)
         assert start in str(recipe.model.start or "transformer").replace("bert-base-multilingual-cased", "mbert")
@@ -218,8 +218,8 @@ def test_every_language_is_read_alike_as_in_the_authors_code(name):
 
 def test_the_rate_of_alms_translation_falls_as_in_the_paper_that_it_names():
     for tag in ("en-de", "de-en"):
-        optimise = read_recipe(f"alm/mt-{tag}:alm").train.optimise
-        assert (optimise.schedule, optimise.warmup) == ("inverse_sqrt", 4000)
+        optimizer = read_recipe(f"alm/mt-{tag}:alm").train.optimizer
+        assert (optimizer.schedule, optimizer.warmup) == ("inverse_sqrt", 4000)
         assert "lower-cased" in " ".join(read_recipe(f"alm/mt-{tag}:alm").changes) or tag == "en-de"
 
 
@@ -234,4 +234,4 @@ def test_denoising_fades_as_in_the_authors_example():
     assert recipe.objectives["denoise"].weight == "0:1,100000:0.1,300000:0"
     noise = recipe.objective("denoise").noise
     assert (noise.unit, noise.shuffle, noise.drop, noise.blank) == ("subword", "3", "0.1", "0.1")
-    assert recipe.train.optimise.learning_rate == 1e-4
+    assert recipe.train.optimizer.learning_rate == 1e-4

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlace.core.errors import DataError, MissingDependencyError, SettingsError
-from interlace.experiments.diagnostics import sample_links
+from interlace.experiments.diagnostics import sample_alignments
 from interlace.report import read_runs, write_report
 from interlace.report._matrix import draw
 from interlace.report._picture_file import whole
@@ -109,7 +109,7 @@ def test_png_asks_for_its_package(tmp_path, monkeypatch):
 
 def _with_links(run, corpora):
     rows = [{**matrix().model_dump(), "corpus": name, "confidence": [0.9, 0.8, 0.7]} for name in corpora]
-    (run / "links.json").write_text(json.dumps(rows))
+    (run / "alignments.json").write_text(json.dumps(rows))
     return run
 
 
@@ -125,7 +125,7 @@ def test_reports_show_each_corpus_before_a_second_pair_of_one(two_runs, tmp_path
 
 def test_a_run_without_links_says_so_and_a_damaged_file_is_named(two_runs):
     assert link_matrix(read_runs(two_runs)).lead == "These runs read no word links."
-    (two_runs[0] / "links.json").write_text('[{"source": ["a"], "target": ["b"], "links": [[0, 1]]}]')
+    (two_runs[0] / "alignments.json").write_text('[{"source": ["a"], "target": ["b"], "links": [[0, 1]]}]')
     with pytest.raises(DataError, match=r"links\.json, entry 1: a link 0-1 between 1 and 1 words"):
         read_runs(two_runs)
 
@@ -146,7 +146,7 @@ def test_samples_are_pairs_of_middling_length(tmp_path):
     corpus.alignments = aligned
     bare = ParallelCorpus.__new__(ParallelCorpus)
     bare.alignments = None
-    found = sample_links({"en-de": corpus, "en-fr": bare})
+    found = sample_alignments({"en-de": corpus, "en-fr": bare})
     assert [len(row["source"]) for row in found] == [6, 8]
     assert [row["links"] for row in found] == [[[0, 1]], [[0, 1]]]
     assert all(LinkMatrix.model_validate(row).corpus == "en-de" for row in found)

@@ -43,7 +43,7 @@ precision = "no"
 evaluate_every = 6
 checkpoint_every = 4
 threads = 1
-[train.optimise]
+[train.optimizer]
 warmup = 2
 """
 

@@ -18,7 +18,7 @@ from interlace.experiments.export import average_checkpoints, export_model
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import read_recipe
 from interlace.experiments.run_state import finished
-from interlace.experiments.translation import Speaker
+from interlace.experiments.translation import TranslationModel
 from interlace.models.build import load
 from interlace.report import write_report
 
@@ -176,7 +176,7 @@ def test_an_averaged_run_knows_what_its_run_knew(tmp_path, small):
     }
     pretrain(read_recipe(str(small), changes), tmp_path / "run")
     folder = average_checkpoints(tmp_path / "run", tmp_path / "mean", 2)
-    before, after = (Speaker.of(str(each)) for each in (tmp_path / "run", folder))
+    before, after = (TranslationModel.of(str(each)) for each in (tmp_path / "run", folder))
     assert after.knowledge.normalization.romanian == "strip"
     assert after.known() == before.known() == ["en-xx"]
     assert after.longest("en", "xx") == before.longest("en", "xx") == 22
@@ -184,7 +184,7 @@ def test_an_averaged_run_knows_what_its_run_knew(tmp_path, small):
         after.must_know("xx", "en")
     assert (after.knowledge.name, finished(folder)) == ("small-mean-of-2", True)
     shutil.copytree(folder / "model", tmp_path / "copied")
-    copied = Speaker.of(str(tmp_path / "copied"))  # even a copy of the model alone
+    copied = TranslationModel.of(str(tmp_path / "copied"))  # even a copy of the model alone
     assert (copied.known(), copied.knowledge.normalization) == (after.known(), after.knowledge.normalization)
     with pytest.raises(SettingsError, match="it learnt en-xx"):
         copied.must_know("xx", "en")

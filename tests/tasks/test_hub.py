@@ -8,7 +8,7 @@ import pytest
 
 from interlace.core.errors import SettingsError
 from interlace.data.vocab import Vocab
-from interlace.experiments.contamination import held_out
+from interlace.experiments.contamination import held_out_text
 from interlace.experiments.recipe import CorpusGroup, read_recipe
 from interlace.readers.hub import HubTable
 from interlace.tasks import TASKS
@@ -176,7 +176,7 @@ def test_tatoeba(publish, vocab):
 def test_their_text_is_compared_with_training_text(publish):
     root = publish("facebook/xnli", "de", "test", nli(2), NLI)
     changes = {"data_root": str(root), "evaluate.source": "de", "evaluate.tasks.xnli.targets": '["de"]'}
-    found = held_out(read_recipe("evaluation/hub", changes), ["xnli"]).sets["xnli", "test", "de"]
+    found = held_out_text(read_recipe("evaluation/hub", changes), ["xnli"]).sets["xnli", "test", "de"]
     assert found.parts["first"] == ["the fox 0", "the fox 1"]
 
 

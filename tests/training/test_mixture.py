@@ -104,7 +104,7 @@ def test_a_language_in_several_corpora_is_one_language():
 
 def test_no_corpus_is_read_more_often_than_allowed():
     sources = [source("mlm", "en", batches=1000), source("mlm", "de", batches=1000), source("mlm", "is", batches=20)]
-    free, capped_shares = Mixture(sources, 0, alpha="0"), Mixture(sources, 0, alpha="0", most_passes=2)
+    free, capped_shares = Mixture(sources, 0, alpha="0"), Mixture(sources, 0, alpha="0", max_passes=2)
     assert share_of(free, 0, 1000, 2) == pytest.approx(1 / 3, abs=0.04)
     assert share_of(capped_shares, 0, 1000, 2) == pytest.approx(2 * 20 / 1000, abs=0.015)
     assert share_of(capped_shares, 0, 1000, 0) == pytest.approx(0.48, abs=0.04)  # the others share what it may not have
@@ -113,14 +113,14 @@ def test_no_corpus_is_read_more_often_than_allowed():
 
 def test_passes_count_the_slots_and_the_other_objectives():
     sources = [source("mlm", "en", batches=1000), source("mlm", "is", batches=20), source("tlm", batches=1000)]
-    mixture = Mixture(sources, 0, alpha="0", most_passes=1)
+    mixture = Mixture(sources, 0, alpha="0", max_passes=1)
     last = list(mixture.draws(0, 400, (), 4))[-1].drawn  # 200 steps of mlm, 4 batches each
     assert last[1] == pytest.approx(20, abs=20)
     assert last[0] > 500
 
 
 def test_more_passes_than_allowed_are_refused_with_the_least_that_would_do():
-    mixture = Mixture([source("mlm", batches=10), source("mlm", "de", batches=10)], 0, most_passes=2)
+    mixture = Mixture([source("mlm", batches=10), source("mlm", "de", batches=10)], 0, max_passes=2)
     with pytest.raises(SettingsError, match=r"'mlm' takes 100 batches and its corpora give 40; .* allow 5 passes"):
         next(mixture.draws(0, 50, (), 2))
 

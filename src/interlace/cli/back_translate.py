@@ -41,14 +41,14 @@ def back_translate(
     load_plugins(code)
     from interlace.cli.common.progress import watching
     from interlace.cli.common.translation import saying
-    from interlace.experiments.back_translation import BackTranslating
+    from interlace.experiments.back_translation import BackTranslationSettings
     from interlace.experiments.back_translation import back_translate as make
-    from interlace.experiments.translation import Interpreter, Part, must_say
+    from interlace.experiments.translation import LineTranslator, Shard, check_direction
 
-    settings = _settings({"tag": tag} if tag else {}, sets, BackTranslating)
-    must_say([run], source, target)
-    lines = Part.read(part).lines_of(text)
-    interpreter = Interpreter(
+    settings = _settings({"tag": tag} if tag else {}, sets, BackTranslationSettings)
+    check_direction([run], source, target)
+    lines = Shard.read(part).lines_of(text)
+    interpreter = LineTranslator(
         [run], source, target, settings.search, anyway=anyway, rows=batch, tokens=tokens, precision=precision
     )
     with saying(), watching() as watch:

@@ -81,15 +81,15 @@ def translate(
     """Translate lines, one a line, in order: interlace translate RUN --from en --to de < in > out."""
     load_plugins(code)
     from interlace.cli.common.translation import Form, Work
-    from interlace.experiments.translation import Interpreter, Part, must_say
+    from interlace.experiments.translation import LineTranslator, Shard, check_direction
 
-    taken = Part.read(part)
+    taken = Shard.read(part)
     if taken.of > 1 and input_ is None:
         raise SettingsError("--shard: nobody knows how many lines standard input has; name a file: --input FILE")
     search = _search({"beam": beam, "length_penalty": length_penalty, "n_best": n_best}, sets)
-    must_say(runs, source, target)
+    check_direction(runs, source, target)
     text = None if input_ is None else taken.lines_of(input_)
-    interpreter = Interpreter(
+    interpreter = LineTranslator(
         runs, source, target, search, anyway=anyway, rows=batch, tokens=tokens, precision=precision
     )
     size = window or (1 if input_ is None and sys.stdin.isatty() else WINDOW)

@@ -1,7 +1,7 @@
 """Randomness is a key, not a state.
 
 Every random choice draws from a generator named by four numbers, so any step of any run can be made again alone:
-resuming needs no generator state, and the split into micro-batches or processes changes nothing.
+resumable needs no generator state, and the split into micro-batches or processes changes nothing.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from interlace.core.errors import DataError, SettingsError
 from interlace.core.names import file_in
 from interlace.core.settings import Settings
 from interlace.data.filters import FilterChain, build_filters
-from interlace.experiments._resuming import digest_of, resuming
+from interlace.experiments.resumable import digest_of, resumable
 from interlace.models.generation import SearchSettings, SingleBestSearch
 from interlace.readers.common.text import plain_pairs
 from interlace.text.lines import read_lines, writing
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from interlace.experiments.translation import Interpreter, Stretch, Window
+    from interlace.experiments.translation import LineRange, LineTranslator, Window
 
 log = logging.getLogger(__name__)
 MADE = "back-translated.json"
@@ -42,7 +42,7 @@ _CHUNK = 10_000
 _FULL = "1"  # marks translations that are as long as they may be, and hardly ever end where a sentence does
 
 
-class BackTranslating(Settings):
+class BackTranslationSettings(Settings):
     """What is made of text, and which pairs are kept."""
 
     search: SingleBestSearch = Field(
@@ -80,10 +80,10 @@ class BackTranslating(Settings):
 
 
 def back_translate(
-    interpreter: Interpreter,
-    text: Stretch,
+    interpreter: LineTranslator,
+    text: LineRange,
     into: Path,
-    settings: BackTranslating,
+    settings: BackTranslationSettings,
     watch: Callable[[str, int, int], None] = lambda *_: None,
 ) -> dict[str, Any]:
     """Write `train.LANGUAGE` for both languages, line by line, into a folder; returns what was kept and dropped.
@@ -92,7 +92,7 @@ def back_translate(
 
     Args:
         interpreter: the run, in the direction from the text's language.
-        text: of a file, see `Part.lines_of`; its sentences become the real side. What comes of all parts of it,
+        text: of a file, see `Shard.lines_of`; its sentences become the real side. What comes of all parts of it,
             joined in order, is what comes of the whole, unless a rule compares pairs with each other.
         into: the folder; one that holds other things is refused.
         settings: which pairs are kept.
@@ -119,7 +119,7 @@ def back_translate(
 
 
 def _translate(
-    interpreter: Interpreter, text: Stretch, into: Path, window: int, watch: Callable[[str, int, int], None]
+    interpreter: LineTranslator, text: LineRange, into: Path, window: int, watch: Callable[[str, int, int], None]
 ) -> dict[str, Any]:
     """A row a line of the text, unless they are there: a mark of what is unfinished, a tab, and the translation.
 
@@ -129,7 +129,7 @@ def _translate(
     known = read_json(into / _KEY) if (into / _TRANSLATED).is_file() else None
     if known is not None and known == {"text": digest_of(text), **key}:
         return dict(known)
-    with resuming(text, into / _TRANSLATED, key) as result:
+    with resumable(text, into / _TRANSLATED, key) as result:
         for done in interpreter.windows(result.lines, window, text.first + result.done):
             result.write(done.lines, _rows(done), done.counts())
             watch("translating", result.done, len(text))
@@ -144,7 +144,11 @@ def _rows(window: Window) -> list[str]:
 
 
 def _write(
-    text: Stretch, translated: Path, languages: tuple[str, str], paths: dict[str, Path], settings: BackTranslating
+    text: LineRange,
+    translated: Path,
+    languages: tuple[str, str],
+    paths: dict[str, Path],
+    settings: BackTranslationSettings,
 ) -> Counter[str]:
     """The pairs that pass all rules; counts what is kept as `pairs`, and what each rule drops.
 
@@ -171,7 +175,7 @@ def _kept(
     lines: Sequence[str],
     rows: Sequence[tuple[str, str]],
     languages: tuple[str, str],
-    settings: BackTranslating,
+    settings: BackTranslationSettings,
     sieve: FilterChain,
     counts: Counter[str],
 ) -> list[int]:
@@ -187,7 +191,7 @@ def _kept(
     return found
 
 
-def _chunks(text: Stretch, translated: Path) -> Iterator[tuple[list[str], list[tuple[str, str]]]]:
+def _chunks(text: LineRange, translated: Path) -> Iterator[tuple[list[str], list[tuple[str, str]]]]:
     """Lines, and marks and translations beside them."""
     lines, rows = iter(text), read_lines(translated)
     while taken := list(islice(lines, _CHUNK)):

@@ -208,14 +208,14 @@ def _changed(recipe: Recipe, name: str, entry: ObjectiveEntry) -> str:
 
 
 def _training(recipe: Recipe, about: dict[str, Any]) -> str:
-    train, optimise = recipe.train, recipe.train.optimise
+    train, optimizer = recipe.train, recipe.train.optimizer
     batch = train.tokens_per_batch * train.micro_batches * int(about.get("processes", 1))
     facts = {
         "steps": whole(about["steps"]) + (f" ({about['stopped']})" if about.get("stopped") else ""),
         "real subwords": whole(about["tokens"]),
         "subwords an update, padding included": whole(batch),
-        "optimiser": f"AdamW, betas {', '.join(map(str, optimise.betas))}, weight decay {optimise.weight_decay}",
-        "learning rate": f"{optimise.learning_rate:g}, {optimise.schedule}, {whole(optimise.warmup)} steps of warm-up",
+        "optimiser": f"AdamW, betas {', '.join(map(str, optimizer.betas))}, weight decay {optimizer.weight_decay}",
+        "learning rate": f"{optimizer.learning_rate:g}, {optimizer.schedule}, {whole(optimizer.warmup)} steps of warm-up",
         "precision": about.get("precision") or train.precision,
         "seed": str(recipe.seed),
         "parameters while training": whole(about["parameters"]),

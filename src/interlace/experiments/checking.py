@@ -10,7 +10,7 @@ from interlace.core.progress import Progress, no_progress
 from interlace.data.contamination import ContaminationCheck, HeldOutSet
 from interlace.data.filters import build_filters
 from interlace.data.inspection import InspectionReport, Inspector
-from interlace.experiments.contamination import held_out
+from interlace.experiments.contamination import held_out_text
 from interlace.experiments.prepare import data_root
 from interlace.text.scripts import UNSPACED, scripts_of
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
@@ -77,7 +77,7 @@ def check_recipe(recipe: Recipe, progress: Progress = no_progress) -> Checked:
     reports = []
     for split in ("dev", "train"):
         if split == "train":
-            for place, held in held_out(recipe).sets.items():
+            for place, held in held_out_text(recipe).sets.items():
                 contamination.hold_out(replace(held, name=f"{place.task} ({place.split})"))
             tests = len(contamination)
             for (name, language), lines in dev_text.items():

@@ -1,4 +1,4 @@
-"""Held-out text of a recipe's tasks in the text that a model was pre-trained on, kept with the run."""
+"""Contamination: development and test text of a recipe's tasks that occurs in a model's pre-training text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from interlace.core.errors import InterlaceError
 from interlace.data.contamination import HeldOutSet, OverlapRules, find_contamination
 from interlace.data.filters.common import sides
-from interlace.experiments.lineage import Ancestry
+from interlace.experiments.lineage import Lineage
 from interlace.experiments.prepare import data_key, data_root
 from interlace.tasks.common.files import MissingDataError
 from interlace.tasks.common.reading import raw_text
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from interlace.data.contamination import Contamination
     from interlace.data.inspection import Where
     from interlace.experiments.recipe import CorpusGroup, Recipe
-    from interlace.tasks.common.reading import RawText
+    from interlace.tasks import Task
     from interlace.text import Text
 
 log = logging.getLogger(__name__)
-LEAKS = "leaks.json"
+CONTAMINATION = "contamination.json"
 _HELD_OUT = ("dev", "test")
-_MUCH = 1.0  # percent of the examples: a score that rests on it says little of what was learnt
-_VERSION = 2  # of what counts as the same text
+_WARN_AT = 1.0  # percent of the examples of a set
+_VERSION = 2  # of the rules for equal text
 
 
-class Place(NamedTuple):
-    """What is held out: a split of a task in one language."""
+class TaskSplit(NamedTuple):
+    """A split of a task in one language."""
 
     task: str
     split: str
@@ -46,42 +46,42 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True)
-class HeldOut:
-    """The held-out text of a recipe's tasks. unread: what is wrong with that which could not be read."""
+class HeldOutText:
+    """The held-out text of a recipe's tasks. unread: error messages of splits that could not be read."""
 
-    sets: dict[Place, HeldOutSet]
-    unread: dict[Place, str]
+    sets: dict[TaskSplit, HeldOutSet]
+    unread: dict[TaskSplit, str]
 
 
-def held_out(recipe: Recipe, tasks: Sequence[str] = (), told: Sequence[str] = ()) -> HeldOut:
-    """The development and test sets of a recipe's tasks that are running text.
+def held_out_text(recipe: Recipe, tasks: Sequence[str] = (), reported: Sequence[str] = ()) -> HeldOutText:
+    """Return the development and test sets of a recipe's tasks that are running text.
 
-    Without a development set, or a test set in the source language, a task may do. Anything else that cannot be read is
-    told as a warning, once and where it is not among what was `told` already.
+    Development sets and test sets in the source language are optional. Other sets that cannot be read are logged as
+    warnings, once, and only if their message is not part of `reported`.
     """
-    found, root, settings = HeldOut({}, {}), data_root(recipe), recipe.evaluate
+    found, root, settings = HeldOutText({}, {}), data_root(recipe), recipe.evaluate
     for name in tasks or settings.tasks:
         task = settings.task(name)
         languages = dict.fromkeys([settings.source, *(task.targets or settings.targets or recipe.languages)])
-        for place in [Place(name, split, language) for split in _HELD_OUT for language in languages]:
+        for split in [TaskSplit(name, split, language) for split in _HELD_OUT for language in languages]:
             try:
-                raw = raw_text(task.texts(place.split, place.language, root))
+                held = _held_out_set(split, task, root)
             except InterlaceError as error:
-                needless = place.split != "test" or place.language == settings.source
-                if not (needless and isinstance(error, MissingDataError)):
-                    if not any(str(error) in one for one in (*told, *found.unread.values())):
-                        log.warning("held-out text that is not looked for in training text: %s", error)
-                    found.unread[place] = str(error)
+                optional = split.split != "test" or split.language == settings.source
+                if not (optional and isinstance(error, MissingDataError)):
+                    if not any(str(error) in message for message in (*reported, *found.unread.values())):
+                        log.warning("contamination is not checked for held-out text that cannot be read: %s", error)
+                    found.unread[split] = str(error)
                 continue
-            if raw is not None:
-                found.sets[place] = _as_set(place, raw)
+            if held is not None:
+                found.sets[split] = held
     return found
 
 
-def find_leaks(
-    trained: Recipe, sets: Mapping[Place, HeldOutSet], rules: OverlapRules | None = None
-) -> dict[Place, Contamination]:
-    """How much of held-out text stands in the training text of `trained`, and of runs it goes on from; read once.
+def contamination_of(
+    trained: Recipe, sets: Mapping[TaskSplit, HeldOutSet], rules: OverlapRules | None = None
+) -> dict[TaskSplit, Contamination]:
+    """Search the training text of `trained`, and of the runs that it continues, for held-out text in one pass.
 
     Raises:
         DataError: a training file is missing or damaged.
@@ -89,86 +89,81 @@ def find_leaks(
     return dict(zip(sets, find_contamination(training_text(trained), sets.values(), rules), strict=True))
 
 
-def kept_leaks(
-    folder: Path, trained: Recipe, asked: Recipe, tasks: Sequence[str] = (), told: Sequence[str] = ()
+def stored_contamination(
+    folder: Path, trained: Recipe, evaluated: Recipe, tasks: Sequence[str] = (), reported: Sequence[str] = ()
 ) -> list[dict[str, Any]]:
-    """The leaks of test sets as plain data, those of development sets standing in the run's `leaks.json` beside them.
+    """Return the contamination of test sets as plain data; store that of all sets in `contamination.json`.
 
-    What the file has of the same held-out text is taken from there; one reading of the training text answers for all
-    that is new. What could not be read stands there as `unread`, and is tried again by the next call. `unknown` names
-    models that the run goes on from of whose text nothing is known, where there are such.
+    Results of unchanged held-out text are reused; all other sets share one pass over the training text. Sets that
+    could not be read are stored as `unread` and tried again by the next call. `unknown` names public checkpoints in the
+    model's lineage, whose training text is unknown.
 
     Raises:
-        DataError: as `find_leaks`.
+        DataError: as `contamination_of`.
     """
-    held = held_out(asked, tasks, told)
-    kept: dict[str, Any] = read_json(folder / LEAKS, {}).get("sets", {})
-    ancestry = Ancestry.of(trained)
-    keys = {place: _key(ancestry.recipes, of) for place, of in held.sets.items()}
-    new = {place: of for place, of in held.sets.items() if kept.get(str(place), {}).get("key") != keys[place]}
+    held = held_out_text(evaluated, tasks, reported)
+    stored: dict[str, Any] = read_json(folder / CONTAMINATION, {}).get("sets", {})
+    lineage = Lineage.of(trained)
+    keys = {split: _key(lineage.recipes, held_out) for split, held_out in held.sets.items()}
+    new = {split: of for split, of in held.sets.items() if stored.get(str(split), {}).get("key") != keys[split]}
     if new:
-        names = ", ".join(dict.fromkeys(place.task for place in new))
-        log.info("looking for held-out text of %s in the training text of %s", names, trained.name)
-        for place, leak in find_leaks(trained, new).items():
-            kept[str(place)] = {"key": keys[place], "split": place.split, **leak.dump()}
+        names = ", ".join(dict.fromkeys(split.task for split in new))
+        log.info("searching the training text of %s for held-out text of %s", trained.name, names)
+        for split, result in contamination_of(trained, new).items():
+            stored[str(split)] = {"key": keys[split], "split": split.split, **result.dump()}
     if new or held.unread:
-        unread = {str(place): message for place, message in held.unread.items()}
-        write_json(folder / LEAKS, {"sets": kept, "unread": unread})
-    found = [kept[str(place)] for place in held.sets]
-    _warn(found, trained, folder / LEAKS)
-    unknown = {"unknown": ancestry.unknown} if ancestry.unknown else {}
-    return [{**leak, **unknown} for leak in found if leak["split"] == "test"]
-
-
-def _warn(found: list[dict[str, Any]], trained: Recipe, path: Path) -> None:
-    for leak in found:
-        if leak["exact"] >= _MUCH:
+        unread = {str(split): message for split, message in held.unread.items()}
+        write_json(folder / CONTAMINATION, {"sets": stored, "unread": unread})
+    found = [stored[str(split)] for split in held.sets]
+    for row in found:
+        if row["exact"] >= _WARN_AT:
             log.warning(
-                "%s (%s): a text of %.3g %% of the %s examples stands whole in the training text of %s (%s)",
-                leak["task"], leak["language"], leak["exact"], leak["split"], trained.name, path,
+                "%s (%s): %.3g %% of the %s examples occur verbatim in the training text of %s (%s)",
+                row["task"], row["language"], row["exact"], row["split"], trained.name, folder / CONTAMINATION,
             )  # fmt: skip
-
-
-def _as_set(place: Place, raw: RawText) -> HeldOutSet:
-    parts = {part: lines for part, (_, lines) in raw.parts.items()}
-    return HeldOutSet(place.task, place.language, parts, {part: of for part, (of, _) in raw.parts.items()})
+    unknown = {"unknown": lineage.unknown} if lineage.unknown else {}
+    return [{**row, **unknown} for row in found if row["split"] == "test"]
 
 
 def training_text(recipe: Recipe) -> Iterator[tuple[Text, Where]]:
-    """All training text of a recipe in chunks, both sides of translations, as it is before filters.
+    """Yield all training text of a recipe in chunks, before filters: both sides of translations.
 
-    That of runs that it goes on from follows, under their names; what several have read comes once.
+    The text of the runs that it continues follows under their names; text shared by several runs comes once.
     """
-    met = set()
-    for each in Ancestry.of(recipe).recipes:
-        root, whose = data_root(each), "" if each is recipe else f"{each.name}: "
+    seen = set()
+    for each in Lineage.of(recipe).recipes:
+        root, prefix = data_root(each), "" if each is recipe else f"{each.name}: "
         for name, group in each.corpora.items():
-            read = json.dumps([str(root), group.model_copy(update={"dev": []}).dump()], sort_keys=True)
-            for corpus in () if read in met else group.trained:
-                yield from _corpus(f"{whose}{name}", group, corpus, root)
-            met.add(read)
+            source = json.dumps([str(root), group.model_copy(update={"dev": []}).dump()], sort_keys=True)
+            for corpus in () if source in seen else group.trained:
+                yield from _corpus(f"{prefix}{name} {corpus}", group, corpus, root)
+            seen.add(source)
 
 
 def _corpus(name: str, group: CorpusGroup, corpus: str, root: Path) -> Iterator[tuple[Text, Where]]:
-    paths, row = group.files("train", corpus, root), 0
+    paths, first = group.files("train", corpus, root), 0
     for chunk in group.reading().read_chunks(paths, corpus.split("-")):
         texts = list(sides(chunk))
         for text in texts:
-            yield text, _places(f"{name} {corpus}", row)
-        row += len(texts[0])
+            yield text, lambda row, first=first: f"{name}:{first + row + 1}"
+        first += len(texts[0])
 
 
-def _places(corpus: str, first: int) -> Where:
-    return lambda row: f"{corpus}:{first + row + 1}"
+def _held_out_set(split: TaskSplit, task: Task, root: Path) -> HeldOutSet | None:
+    raw = raw_text(task.texts(split.split, split.language, root))
+    if raw is None:
+        return None
+    parts = {part: lines for part, (_, lines) in raw.parts.items()}
+    return HeldOutSet(split.task, split.language, parts, {part: of for part, (of, _) in raw.parts.items()})
 
 
-def _key(trained: Sequence[Recipe], held: HeldOutSet) -> str:
-    """Names all that the answer hangs on but for the contents of training files, which a run is done with.
+def _key(recipes: Sequence[Recipe], held: HeldOutSet) -> str:
+    """Return a hash of everything that the result depends on, except the contents of training files.
 
-    trained: the recipe of the run, and of those it goes on from.
+    recipes: of the run, and of those that it continues.
     """
     own, *before = (
-        {"text": {key: group.dump() for key, group in each.corpora.items()}, "root": data_key(each)} for each in trained
+        {"text": {key: group.dump() for key, group in each.corpora.items()}, "root": data_key(each)} for each in recipes
     )
     content = {"version": _VERSION, **own, "held out": [dict(held.parts), dict(held.languages)]}
     content |= {"before": before} if before else {}

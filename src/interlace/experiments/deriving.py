@@ -30,9 +30,9 @@ from interlace.derived.common.folder import (
     Source,
     write_folder,
 )
-from interlace.experiments._text import filters_of, words_key
 from interlace.experiments.derived import files_of
 from interlace.experiments.sections import AlignSettings, names_of
+from interlace.experiments.training_text import filters_of, words_key
 from interlace.readers import READERS
 from interlace.tasks.common.dictionaries import DictionaryTask
 from interlace.tasks.common.files import FileQuery, MissingDataError, expected_files

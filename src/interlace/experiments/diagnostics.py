@@ -48,7 +48,7 @@ _FROM = {
 }
 
 
-def diagnosing(
+def diagnostics_callbacks(
     recipe: Recipe,
     materials: Materials,
     training: Training,
@@ -86,7 +86,7 @@ def probes_of(
     held_out: Sequence[HeldOutBatches],
     learnt: dict[str, Dictionaries | None],
 ) -> DiagnosticProbes:
-    """What the recipe's diagnostics look at; raises as `diagnosing` does."""
+    """What the recipe's diagnostics look at; raises as `diagnostics_callbacks` does."""
     settings = recipe.train.diagnostics
     wanted = frozenset(settings.measures or MEASURES)
     retrieval = _retrieval(recipe)
@@ -210,7 +210,7 @@ _LOOKED_AT = 1000  # pairs, from the first on
 _FEWEST, _MOST = 5, 14  # words of a side that make a picture worth drawing, and one that can be read
 
 
-def sample_links(corpora: Mapping[str, AnyCorpus], pairs: int = 2) -> list[dict[str, Any]]:
+def sample_alignments(corpora: Mapping[str, AnyCorpus], pairs: int = 2) -> list[dict[str, Any]]:
     """Words, links and confidences of the first pairs of middling length; nothing of corpora without links."""
     found = {
         name: corpus.alignments

@@ -175,7 +175,7 @@ def _joined(lexicons: list[Lexicon]) -> Lexicon:
     return Lexicon.of(lexicon[entry] for lexicon in lexicons for entry in range(len(lexicon)))
 
 
-def keep_dictionaries(mixture: Mixture, into: Path) -> None:
+def store_dictionaries(mixture: Mixture, into: Path) -> None:
     """Write what each objective drew into the run's folder; a run that goes on must have drawn the same.
 
     Raises:
@@ -191,10 +191,10 @@ def keep_dictionaries(mixture: Mixture, into: Path) -> None:
                     "counted from, has changed: bring it back, or choose another folder"
                 )
         return
-    write_drawn(drawn, into)
+    write_dictionaries(drawn, into)
 
 
-def write_drawn(drawn: Mapping[str, DictionarySplit], into: Path) -> None:
+def write_dictionaries(drawn: Mapping[str, DictionarySplit], into: Path) -> None:
     """Write dictionaries into the run's folder, by the names of their files, in place of any that are there."""
     shutil.rmtree(into / FOLDER, ignore_errors=True)
     for path, one in _files(drawn, into).items():

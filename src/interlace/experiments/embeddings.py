@@ -25,10 +25,10 @@ from interlace.data.cache import cached
 from interlace.data.corpus import Corpus
 from interlace.embeddings import SUBWORDS, EmbeddingSources, WordVectors, languages_in
 from interlace.embeddings.concat import Interleaved
-from interlace.experiments._text import text_key, training_lines, training_pairs
-from interlace.experiments.dictionaries import write_drawn
+from interlace.experiments.dictionaries import write_dictionaries
 from interlace.experiments.prepare import data_root, prepare
 from interlace.experiments.run_state import claim, finished
+from interlace.experiments.training_text import text_key, training_lines, training_pairs
 from interlace.objectives.common.dictionaries import DictionaryPart, DictionarySplit, split_dictionary
 from interlace.tasks import TASKS
 from interlace.text.lines import read_lines, writing
@@ -70,7 +70,7 @@ def learn_vectors(recipe: Recipe, into: Path, progress: Progress | None = None) 
             return into / VECTORS
         start = time.perf_counter()
         drawn = _drawn(recipe, settings)
-        write_drawn({f"embeddings.{one.name}": one for one in drawn}, into)
+        write_dictionaries({f"embeddings.{one.name}": one for one in drawn}, into)
         sources, vocab = _sources(recipe, settings)
         sources = replace(sources, dictionaries={one.languages: _learnt(one) for one in drawn})
         prepared = time.perf_counter()

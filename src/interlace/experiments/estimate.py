@@ -198,7 +198,7 @@ class _Trial:
         self._row = self._length + self._written
         self._most = max(recipe.train.tokens_per_batch // self._row, 1)
         self._backbone, self._vocab, self._device = backbone, vocab, device
-        self._optimiser = recipe.train.optimise.build(backbone)
+        self._optimiser = recipe.train.optimizer.build(backbone)
         self._bf16 = resolved(recipe.train.precision) == "bf16"
 
     def run(self) -> tuple[float, float]:

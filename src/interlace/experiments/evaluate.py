@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from interlace.core.errors import DataError, InterlaceError, RunError
 from interlace.data.vocab import Vocab
 from interlace.experiments.card import write_card
-from interlace.experiments.contamination import kept_leaks
+from interlace.experiments.contamination import stored_contamination
 from interlace.experiments.embeddings import static_vectors
-from interlace.experiments.model_metadata import Knowledge
+from interlace.experiments.model_metadata import ModelMetadata
 from interlace.experiments.prepare import data_root
-from interlace.experiments.recipe import Recipe, with_directions
+from interlace.experiments.recipe import Recipe, with_learned_directions
 from interlace.experiments.score_store import ScoreStore, identity_of, model_key, with_files
 from interlace.models.build import load
 from interlace.models.checkpoint_files import find_checkpoint
@@ -154,11 +154,13 @@ def _task(target: Target, name: str) -> Task:
     if not isinstance(task, TranslationTask):
         return task
     known = (
-        Knowledge.of(target.trained) if target.trained is not None else Knowledge.read(find_checkpoint(target.model))
+        ModelMetadata.of(target.trained)
+        if target.trained is not None
+        else ModelMetadata.read(find_checkpoint(target.model))
     )
     if known is None:
         return task
-    task, learnt = with_directions(task, target.recipe, known.longest), known.longest
+    task, learnt = with_learned_directions(task, target.recipe, known.longest), known.longest
     asked = [str(task.direction(language)) for language in task.targets or target.recipe.evaluate.targets]
     if guessed := [direction for direction in asked if direction not in learnt]:
         log.warning(
@@ -241,7 +243,7 @@ def _leaks(target: Target, names: list[str], told: list[str]) -> dict[tuple[str,
     if target.trained is None:
         return {}
     try:
-        found = kept_leaks(target.into, target.trained, target.recipe, names, told)
+        found = stored_contamination(target.into, target.trained, target.recipe, names, told)
     except InterlaceError as error:
         log.warning("test text was not looked for in the pre-training text: %s", error)
         return {}

@@ -13,7 +13,7 @@ from accelerate.utils import gather_object
 from interlace.data.corpus import ParallelCorpus
 from interlace.data.packing import Streams
 from interlace.experiments.prepare import sides_of
-from interlace.experiments.recipe import JUDGES, directions, longest_learnt
+from interlace.experiments.recipe import STOPPING_TASKS, directions, max_source_lengths
 from interlace.objectives import Resources
 from interlace.objectives.clm import Clm
 from interlace.objectives.denoise import Denoise
@@ -159,7 +159,7 @@ def _first(
 class DevScores:
     """Scores a model as it is.
 
-    by: a key of `JUDGES`. sets: lines by direction, such as `en-de`.
+    by: a key of `STOPPING_TASKS`. sets: lines by direction, such as `en-de`.
     """
 
     by: str
@@ -193,8 +193,8 @@ def dev_scores(recipe: Recipe, materials: Materials, accelerator: Accelerator) -
     Raises:
         DataError: the dev text of a direction is not there.
     """
-    by, learnt = recipe.train.stop_by, longest_learnt(recipe)
-    task: Any = recipe.evaluate.task(JUDGES[by])
+    by, learnt = recipe.train.stop_by, max_source_lengths(recipe)
+    task: Any = recipe.evaluate.task(STOPPING_TASKS[by])
     search = task.search.model_copy(update={"beam": 1, "n_best": 1, "sample": False})
     quick = {"round_trip": False, "word_tokenizer": "whitespace"} if by == "bleu" else {}
     task = task.with_trained_lengths(learnt).model_copy(update={"search": search, **quick})

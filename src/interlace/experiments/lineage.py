@@ -141,14 +141,14 @@ def _leaves(data: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 @dataclass(frozen=True)
-class Ancestry:
+class Lineage:
     """recipes: of the run, and then of those it goes on from. unknown: starts of whose text nothing is known here."""
 
     recipes: list[Recipe]
     unknown: list[str]
 
     @classmethod
-    def of(cls, recipe: Recipe) -> Ancestry:
+    def of(cls, recipe: Recipe) -> Lineage:
         """Follow the starts of encoder, decoder and table as long as each is what a run folder holds."""
         recipes, unknown = [recipe], list[str]()
         for each in recipes:  # which grows

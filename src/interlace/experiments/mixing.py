@@ -52,8 +52,8 @@ def build_mixture(recipe: Recipe, materials: Materials, traits: Traits) -> Mixtu
             )
             sources.append(source)
     train = recipe.train
-    alpha, alternate, most_passes = train.language_alpha, train.alternate, train.most_passes
-    return Mixture(sources, recipe.seed, alpha=alpha, alternate=alternate, most_passes=most_passes)
+    alpha, alternate, max_passes = train.language_alpha, train.alternate, train.max_passes
+    return Mixture(sources, recipe.seed, alpha=alpha, alternate=alternate, max_passes=max_passes)
 
 
 def _corpora_of(objective: Objective, wanted: list[str], materials: Materials) -> list[str]:

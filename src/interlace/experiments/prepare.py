@@ -16,10 +16,10 @@ from interlace.data.cache import cached, content_key
 from interlace.data.corpus import Corpus, ParallelCorpus
 from interlace.data.extension import extend_vocab
 from interlace.data.vocab import Extension, Vocab
-from interlace.experiments._text import filters_of, text_key, training_lines, training_pairs, words_key
 from interlace.experiments.deriving import derived_key, with_derived
 from interlace.experiments.recipe import tokenizer_of
 from interlace.experiments.sections import VocabSettings
+from interlace.experiments.training_text import filters_of, text_key, training_lines, training_pairs, words_key
 from interlace.experiments.word_alignment import beside, needs
 from interlace.models.token_embeddings import check_vectors
 from interlace.text.word_tokenizers import WORD_TOKENIZERS

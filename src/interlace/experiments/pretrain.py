@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 from interlace.core.errors import SettingsError
 from interlace.experiments.card import data_of, write_card
-from interlace.experiments.diagnostics import concepts, diagnosing, sample_links
-from interlace.experiments.dictionaries import keep_dictionaries
+from interlace.experiments.diagnostics import concepts, diagnostics_callbacks, sample_alignments
+from interlace.experiments.dictionaries import store_dictionaries
 from interlace.experiments.embeddings import learn_vectors
 from interlace.experiments.held_out import MAIN, DevScores, dev_scores, held_out
 from interlace.experiments.lineage import describe
 from interlace.experiments.mixing import build_mixture
 from interlace.experiments.model_metadata import export
 from interlace.experiments.prepare import prepare
-from interlace.experiments.recipe import JUDGES
-from interlace.experiments.run_state import claim, finished, hold_to_beginning
+from interlace.experiments.recipe import STOPPING_TASKS
+from interlace.experiments.run_state import check_run_state, claim, finished
 from interlace.models.build import build_model
 from interlace.models.languages import check_fold_language
 from interlace.objectives.common.dictionaries import dictionary_scores
@@ -39,8 +39,8 @@ from interlace.training.embedding_plot import concept_vectors, embedding_picture
 from interlace.training.loop import Progress, Training, TrainingModel, steps
 from interlace.training.preview import training_samples
 from interlace.training.run_folder import (
+    ALIGNMENTS,
     EMBEDDING,
-    LINKS,
     METRICS,
     RUN,
     SAMPLES,
@@ -114,7 +114,7 @@ def _look_at_warmup(settings: OptimizerSettings, last: int) -> None:
     if settings.warmup >= last:
         log.warning(
             "the warm-up takes %d steps and the run %d, so the learning rate never comes to %g; lower "
-            "train.optimise.warmup", settings.warmup, last, settings.learning_rate,
+            "train.optimizer.warmup", settings.warmup, last, settings.learning_rate,
         )  # fmt: skip
 
 
@@ -127,19 +127,19 @@ def _run(recipe: Recipe, into: Path, accelerator: Accelerator, watch: Callable[[
         recipe.model, materials.vocab, recipe.languages, recipe.seed, causal=recipe.causal, seq2seq=recipe.seq2seq
     )
     if accelerator.is_main_process:
-        hold_to_beginning(into, materials.vocab, backbone)
+        check_run_state(into, materials.vocab, backbone)
     for note in backbone.notes:
         log.info("%s", note)
     before = concept_vectors(backbone, materials.vocab, concepts(recipe, materials.root))
     mixture = build_mixture(recipe, materials, backbone.traits)
     if accelerator.is_main_process:
-        keep_dictionaries(mixture, into)
+        store_dictionaries(mixture, into)
         for source in mixture.sources:
             for note in source.learner.notes(source.plan.examples(0), source.prepared):
                 log.info("%s", note)
     objectives = {source.objective: source.learner for source in mixture.sources}
     model = accelerator.prepare(TrainingModel(backbone, objectives, recipe.seed))
-    settings = recipe.train.optimise
+    settings = recipe.train.optimizer
     _look_at_warmup(settings, recipe.train.steps)
     training = Training(
         model, mixture, settings.build(model), settings, accelerator, recipe.train.steps, recipe.train.micro_batches
@@ -179,7 +179,7 @@ def _observers(
             append_line(into / METRICS, row)
         accelerator.log(row["scores"], step=row["step"])
 
-    scored = dev_scores(recipe, materials, accelerator) if train.stop_by in JUDGES else None
+    scored = dev_scores(recipe, materials, accelerator) if train.stop_by in STOPPING_TASKS else None
     evaluation = (
         HeldOutEvaluation(
             measure=_measuring(training, rows, scored),
@@ -196,7 +196,7 @@ def _observers(
     observers: list[Callback] = [MetricsWriter(into / METRICS)] if accelerator.is_main_process else []
     observers += [CopyingWarning()] if accelerator.is_main_process else []
     observers += [TrackerCallback(accelerator)] if train.trackers else []
-    observers += diagnosing(recipe, materials, training, rows, record)
+    observers += diagnostics_callbacks(recipe, materials, training, rows, record)
     observers += [evaluation] if evaluation else []
     folder = into / "checkpoints"
     return [*observers, CheckpointCallback(folder, train.checkpoint_every, train.keep, training, progress, evaluation)]
@@ -260,8 +260,8 @@ def _finish(
     words = concepts(recipe, materials.root)
     write_json(into / EMBEDDING, embedding_picture(backbone, materials.vocab, words))
     write_words(into / WORDS, words, before, concept_vectors(backbone, materials.vocab, words))
-    if links := sample_links(materials.train):
-        write_json(into / LINKS, links)
+    if links := sample_alignments(materials.train):
+        write_json(into / ALIGNMENTS, links)
     clock.lap("export")
     rows = list(_recorded(into / METRICS))
     about = describe(recipe, training, progress, clock.seconds, rows) | {"data": data_of(recipe, materials)}

@@ -222,7 +222,9 @@ class Recipe(Settings):
     def task(self, name: str) -> Task:
         """A task of the evaluation as a run of this recipe is scored: in which directions, where nobody names any."""
         task = self.evaluate.task(name)
-        return with_directions(task, self, longest_learnt(self)) if isinstance(task, TranslationTask) else task
+        return (
+            with_learned_directions(task, self, max_source_lengths(self)) if isinstance(task, TranslationTask) else task
+        )
 
     @property
     def targets(self) -> list[str]:
@@ -284,7 +286,10 @@ def change_recipe(recipe: Recipe, changes: Mapping[str, str]) -> Recipe:
 # What a recipe for a translation model may say, and where its vocabulary comes from.
 
 
-JUDGES = {"bleu": "mt", "round-trip": "round_trip"}  # what early stopping goes by -> the task whose main score it is
+STOPPING_TASKS = {
+    "bleu": "mt",
+    "round-trip": "round_trip",
+}  # what early stopping goes by -> the task whose main score it is
 
 
 def check_translating(recipe: Recipe) -> None:
@@ -294,7 +299,7 @@ def check_translating(recipe: Recipe) -> None:
         SettingsError: a decoder that no objective trains, an export that a translation model does not have, or stopping
             by translations that are not learnt, or not back.
     """
-    if recipe.train.stop_by in JUDGES:
+    if recipe.train.stop_by in STOPPING_TASKS:
         _must_be_judged(recipe)
     if recipe.model.decoder is not None and recipe.objectives and not recipe.seq2seq:
         message = "[model.decoder] describes a decoder, but no objective of the recipe writes"
@@ -305,7 +310,7 @@ def check_translating(recipe: Recipe) -> None:
 
 
 def _must_be_judged(recipe: Recipe) -> None:
-    by, learnt = recipe.train.stop_by, longest_learnt(recipe)
+    by, learnt = recipe.train.stop_by, max_source_lengths(recipe)
     if recipe.objectives and not learnt:
         raise SettingsError(f"train.stop_by = {by!r}: no objective of the recipe translates; stop by perplexity")
     one_way = [name for name in learnt if "-".join(reversed(name.split("-"))) not in learnt]
@@ -333,10 +338,10 @@ def directions(recipe: Recipe) -> dict[tuple[str, str], str]:
     An objective of pairs learns what its `directions` say; one of single sentences with `intermediate_languages`
     learns from each of these into the sentence's own. Others teach languages and no translation.
     """
-    return {direction: names[0] for direction, names in learners(recipe).items()}
+    return {direction: names[0] for direction, names in objectives_by_direction(recipe).items()}
 
 
-def learners(recipe: Recipe) -> dict[tuple[str, str], list[str]]:
+def objectives_by_direction(recipe: Recipe) -> dict[tuple[str, str], list[str]]:
     """(source, target) -> all objectives that learn it; see `directions`."""
     found: dict[tuple[str, str], list[str]] = {}
     for name in recipe.objectives:
@@ -346,19 +351,22 @@ def learners(recipe: Recipe) -> dict[tuple[str, str], list[str]]:
     return found
 
 
-def longest_of(recipe: Recipe, source: str, target: str) -> int | None:
+def max_source_length(recipe: Recipe, source: str, target: str) -> int | None:
     """Most subwords of a sentence, without specials, in what a run of the recipe learnt to translate in a direction.
 
     A longer sentence is unlike all that it read in training; users' lines and test sets are cut there. None: no
     objective learns the direction, so nobody knows.
     """
-    names = learners(recipe).get((source, target), [])
+    names = objectives_by_direction(recipe).get((source, target), [])
     return max((recipe.objective(name).max_length - 2 for name in names), default=None)
 
 
-def longest_learnt(recipe: Recipe) -> dict[str, int]:
-    """What `longest_of` says of every direction that is learnt, by its name, such as `en-de`."""
-    found = {f"{source}-{target}": longest_of(recipe, source, target) for source, target in learners(recipe)}
+def max_source_lengths(recipe: Recipe) -> dict[str, int]:
+    """What `max_source_length` says of every direction that is learnt, by its name, such as `en-de`."""
+    found = {
+        f"{source}-{target}": max_source_length(recipe, source, target)
+        for source, target in objectives_by_direction(recipe)
+    }
     return {direction: longest for direction, longest in found.items() if longest is not None}
 
 
@@ -395,7 +403,7 @@ def _corpora(recipe: Recipe, wanted: list[str]) -> list[str]:
     return [corpus for name in wanted for corpus in groups.get(name, [name.rpartition(":")[2]])]
 
 
-def with_directions(task: TranslationTask, recipe: Recipe, learnt: Mapping[str, int]) -> TranslationTask:
+def with_learned_directions(task: TranslationTask, recipe: Recipe, learnt: Mapping[str, int]) -> TranslationTask:
     """Return the task with all learned directions as targets where neither the task nor the recipe names any."""
     if task.targets is not None or recipe.evaluate.targets or not learnt:
         return task

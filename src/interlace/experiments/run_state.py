@@ -58,18 +58,18 @@ def _whole(kept: dict[str, Any]) -> dict[str, Any]:
 # What a run began with and its recipe only names by a path: it must still be that when the run goes on.
 
 
-BEGAN = "began.json"
+RUN_STATE = "run_state.json"
 
 
-def hold_to_beginning(into: Path, vocab: Vocab, backbone: Backbone) -> None:
+def check_run_state(into: Path, vocab: Vocab, backbone: Backbone) -> None:
     """Write down what a run begins with; when it goes on, see that its subwords are the same, and tell the old facts.
 
     Raises:
         RunError: the vocabulary is another one now, so the checkpoint's rows would be of other subwords.
     """
-    found: dict[str, Any] | None = read_json(into / BEGAN)
+    found: dict[str, Any] | None = read_json(into / RUN_STATE)
     if found is None or not checkpoint.steps_in(into / "checkpoints"):
-        write_json(into / BEGAN, {"vocabulary": vocab.fingerprint, "initialization": backbone.initialization})
+        write_json(into / RUN_STATE, {"vocabulary": vocab.fingerprint, "initialization": backbone.initialization})
         return
     if found["vocabulary"] != vocab.fingerprint:
         raise RunError(

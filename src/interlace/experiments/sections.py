@@ -333,14 +333,14 @@ class TrainSettings(Settings):
         description="Exponent of language sampling within an objective, a number or a schedule over steps (XLM: 0.7; "
         "mmBERT falls from 0.7 over 0.5 to 0.3 by stage). Corpora of one language share what it gets by their size.",
     )
-    most_passes: float | None = Field(
+    max_passes: float | None = Field(
         None,
         gt=0,
         description="Most times an objective reads a corpus over the run, on average; what a small one may not have "
         "goes to the others (UniMax, Chung et al. 2023); none: no limit.",
     )
     sampling_unit: Literal["tokens", "sentences"] = Field("sentences", description="What language shares count.")
-    optimise: OptimizerSettings = Field(default_factory=OptimizerSettings, description="Optimiser and learning rate.")
+    optimizer: OptimizerSettings = Field(default_factory=OptimizerSettings, description="Optimiser and learning rate.")
     precision: Literal["auto", "no", "bf16"] = Field(
         "auto",
         description="Autocast precision of matrix products; 'auto': bf16 where the hardware computes in it (GPUs since "

@@ -12,7 +12,7 @@ from interlace.core.errors import DataError, SettingsError, did_you_mean
 from interlace.data.cache import content_key
 from interlace.data.vocab import Vocab
 from interlace.experiments.evaluate import target_of
-from interlace.experiments.model_metadata import Knowledge
+from interlace.experiments.model_metadata import ModelMetadata
 from interlace.models.checkpoint_files import find_checkpoint
 from interlace.text.lines import count_lines, read_lines
 from interlace.training.run_folder import RECIPE
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Speaker:
+class TranslationModel:
     """A translation model on disk.
 
     name: as people gave it. folder: of the model. knowledge: what it learnt; None where nobody knows.
@@ -35,10 +35,10 @@ class Speaker:
 
     name: str
     folder: str
-    knowledge: Knowledge | None
+    knowledge: ModelMetadata | None
 
     @classmethod
-    def of(cls, name: str) -> Speaker:
+    def of(cls, name: str) -> TranslationModel:
         """From the folder of a finished run, or of a model.
 
         Raises:
@@ -52,10 +52,10 @@ class Speaker:
         if found.trained is not None and found.trained.embeddings:
             raise SettingsError(f"{name}: word vectors, which translate nothing")
         if found.trained is None:
-            return cls(name, found.model, Knowledge.read(find_checkpoint(found.model)))
+            return cls(name, found.model, ModelMetadata.read(find_checkpoint(found.model)))
         if not found.trained.seq2seq:
             raise SettingsError(_only_reads(name))
-        return cls(name, found.model, Knowledge.of(found.trained))
+        return cls(name, found.model, ModelMetadata.of(found.trained))
 
     def known(self) -> list[str]:
         """The directions it was trained in, such as `en-de`; none where nobody knows."""
@@ -75,7 +75,7 @@ class Speaker:
         return None if self.knowledge is None else self.knowledge.longest.get(f"{source}-{target}")
 
 
-class Interpreter:
+class LineTranslator:
     """One run, or several as an ensemble, in one direction: raw lines in, translations out."""
 
     def __init__(
@@ -112,7 +112,7 @@ class Interpreter:
         from interlace.models.translator import Translator
         from interlace.training.device import accelerator_for, resolved
 
-        speakers = [Speaker.of(name) for name in names]
+        speakers = [TranslationModel.of(name) for name in names]
         for speaker in speakers:
             if not anyway:
                 speaker.must_know(source, target)
@@ -122,7 +122,9 @@ class Interpreter:
         lengths = [speaker.longest(source, target) for speaker in speakers]
         longest = min((length for length in lengths if length is not None), default=None)
         models = [model.to(self._accelerator.device) for model in models]
-        self.translator = Translator(models, vocab, source, target, search, rows=rows, tokens=tokens, max_length=longest)
+        self.translator = Translator(
+            models, vocab, source, target, search, rows=rows, tokens=tokens, max_length=longest
+        )
         self.source = source
         self._folders = [find_checkpoint(speaker.folder) for speaker in speakers]
         self._precision = resolved(precision)
@@ -185,7 +187,7 @@ class Window:
         }
 
 
-def must_say(names: Sequence[str], source: str, target: str) -> None:
+def check_direction(names: Sequence[str], source: str, target: str) -> None:
     """Refuse a direction half of which is missing, naming those that the runs were trained in.
 
     Raises:
@@ -193,7 +195,7 @@ def must_say(names: Sequence[str], source: str, target: str) -> None:
     """
     missing = " and ".join(option for option, value in (("--from", source), ("--to", target)) if not value)
     if missing:
-        known = list(dict.fromkeys(direction for name in names for direction in Speaker.of(name).known()))
+        known = list(dict.fromkeys(direction for name in names for direction in TranslationModel.of(name).known()))
         hint = f"; trained in {', '.join(known)}" if known else ""
         raise SettingsError(f"{missing} LANGUAGE: missing, the direction to translate in{hint}")
 
@@ -208,7 +210,7 @@ def _must_be_a_place(path: Path) -> None:
         raise DataError(f"{path}: neither a run ({RECIPE}) nor a model (config.json){hint}")
 
 
-def _normalisation(speakers: Sequence[Speaker]) -> Normalization | None:
+def _normalisation(speakers: Sequence[TranslationModel]) -> Normalization | None:
     """What is done to each line first: what the runs' own text went through; none: nobody knows.
 
     Raises:
@@ -219,12 +221,12 @@ def _normalisation(speakers: Sequence[Speaker]) -> Normalization | None:
         first, other = known[0][1].dump(), normalization.dump()
         differ = [f"{key} = {first[key]!r} and {other[key]!r}" for key in first if first[key] != other[key]]
         if differ:
-            message = f"{known[0][0]} and {name} normalise their text differently: {', '.join(differ)}"
+            message = f"{known[0][0]} and {name} normalize their text differently: {', '.join(differ)}"
             raise SettingsError(f"{message}; models translate together only where they read the same")
     return known[0][1] if known else None
 
 
-def _opened(speakers: list[Speaker]) -> tuple[list[Seq2Seq], Vocab]:
+def _opened(speakers: list[TranslationModel]) -> tuple[list[Seq2Seq], Vocab]:
     """The models and their one vocabulary."""
     from interlace.models.build import load
     from interlace.models.decoding import check_same_vocabulary
@@ -253,14 +255,14 @@ def _only_reads(name: str) -> str:
 
 
 @dataclass(frozen=True)
-class Part:
-    """Part `number`, from 1, `of` so many, of as good as equal size."""
+class Shard:
+    """Shard `number`, from 1, `of` so many, of as good as equal size."""
 
     number: int
     of: int
 
     @classmethod
-    def read(cls, said: str) -> Part:
+    def read(cls, said: str) -> Shard:
         """From `"2/4"`, the second of four.
 
         Raises:
@@ -272,7 +274,7 @@ class Part:
             raise SettingsError(f"--shard {said!r}: expected I/N, from 1/N to N/N, such as 1/4 for the first of four")
         return cls(number, of)
 
-    def lines_of(self, path: Path) -> Stretch:
+    def lines_of(self, path: Path) -> LineRange:
         """This part of a file.
 
         Raises:
@@ -282,11 +284,11 @@ class Part:
         if total < self.of > 1:
             what = f"its lines ({total}) are too few for {self.of} parts" if total else "the file is empty"
             raise DataError(f"{path}: {what}")
-        return Stretch(path, total * (self.number - 1) // self.of, total * self.number // self.of)
+        return LineRange(path, total * (self.number - 1) // self.of, total * self.number // self.of)
 
 
 @dataclass(frozen=True)
-class Stretch:
+class LineRange:
     """Lines of a file that stand together: from number `first`, counted from 0, to before `last`."""
 
     path: Path

@@ -27,8 +27,8 @@ from interlace.data.alignments import WordAlignments
 from interlace.data.cache import cached, content_key
 from interlace.data.inspection import is_untokenized
 from interlace.data.phrases import PhraseStore
-from interlace.experiments._text import text_key, training_pairs
 from interlace.experiments.sections import AlignSettings, names_of
+from interlace.experiments.training_text import text_key, training_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,12 +13,12 @@ import torch
 from torch import Tensor, nn
 
 from interlace.core.errors import CheckpointError, SettingsError
+from interlace.core.files import atomic_folder, must_be_replaceable
 from interlace.data.tokenizer_files import without_code
 from interlace.models.attention import attention_arguments
 from interlace.models.checkpoint_files import CONFIG, quiet, write_config
 from interlace.models.families import family_of, traits_of
 from interlace.models.languages import FOLDED_KEY, fold_weights
-from interlace.core.files import atomic_folder, must_be_replaceable
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from interlace.core.errors import CheckpointError, SettingsError
+from interlace.core.files import atomic_folder, must_be_replaceable
 from interlace.core.randomness import Purpose, torch_seed
 from interlace.models.attention import install_kernels
 from interlace.models.backbone import Backbone, cpu_copies, freeze_unused_bias
@@ -32,7 +33,6 @@ from interlace.models.checkpoint_files import CONFIG, WEIGHTS, quiet, write_conf
 from interlace.models.decoder import BertDecoder, CrossAttentionDecoder, ModernBertDecoder
 from interlace.models.families import SEQ2SEQ, family_of, language_ids
 from interlace.models.languages import equalize_segments
-from interlace.core.files import atomic_folder, must_be_replaceable
 
 if TYPE_CHECKING:
     from pathlib import Path

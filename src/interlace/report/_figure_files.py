@@ -29,7 +29,9 @@ log = logging.getLogger(__name__)
 _EDGE = 12.0
 _NARROW = re.compile(r'<div class="on-narrow">.*?</svg></div>', re.DOTALL)  # a second drawing of the same figure
 _FIGURE = re.compile(r"<svg[^>]*>.*?</svg>", re.DOTALL)
-_HEAD = re.compile(r'<svg(?: class="(?P<class>[^"]*)")? viewBox="0 0 (?P<w>[\d.]+) (?P<h>[\d.]+)"[^>]*?aria-label="(?P<label>[^"]*)"[^>]*>')  # noqa: E501 - as `_svg.picture` writes it  # fmt: skip
+_HEAD = re.compile(
+    r'<svg(?: class="(?P<class>[^"]*)")? viewBox="0 0 (?P<w>[\d.]+) (?P<h>[\d.]+)"[^>]*?aria-label="(?P<label>[^"]*)"[^>]*>'
+)
 _MARK = re.compile(r'scale\((?P<by>[\d.]+)\)" class="mark[^"]*"')
 _RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
 _VARIABLE = re.compile(r"var\(--(\w+)\)")

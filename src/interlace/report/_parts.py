@@ -201,7 +201,7 @@ class Embedding(_Part):
 
 
 class LinkMatrix(_Part):
-    """A pair of sentences and its word links, words counted from 0, from `links.json`.
+    """A pair of sentences and its word links, words counted from 0, from `alignments.json`.
 
     confidence: of each link, in (0, 1]; none: 1. sure, possible: gold links; None where nobody drew any.
     """

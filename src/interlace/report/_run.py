@@ -104,7 +104,7 @@ def _read(folder: Path) -> Run:
         samples=read_whole(folder / "samples.json", list[Sample]) or [],
         scores=read_whole(folder / "scores.json", list[Score]) or [],
         embedding=read_whole(folder / "embedding.json", Embedding),
-        links=read_whole(folder / "links.json", list[LinkMatrix]) or [],
+        links=read_whole(folder / "alignments.json", list[LinkMatrix]) or [],
         predictions=[
             found
             for path in sorted((folder / "predictions").glob("*.json"))

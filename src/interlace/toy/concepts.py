@@ -1,4 +1,3 @@
-# ruff: noqa: E501 -- tables: a row a line
 """The concepts of the toy corpus with tags, topics and selectional preferences, as tables.
 
 Concept names are English words for readability; no grammar looks into them. They are unique over all kinds, so each

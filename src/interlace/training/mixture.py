@@ -87,7 +87,7 @@ class Mixture:
         *,
         alpha: str = "1",
         alternate: bool = False,
-        most_passes: float | None = None,
+        max_passes: float | None = None,
     ) -> None:
         """A mixture of sources; those of one objective stand together.
 
@@ -96,7 +96,7 @@ class Mixture:
             seed: of the draws.
             alpha: exponent of language sampling, a number or a schedule over steps.
             alternate: take the objectives in turn, those whose weight is above 0; only corpora are drawn.
-            most_passes: how often a corpus may be read over the run, on average, by an objective.
+            max_passes: how often a corpus may be read over the run, on average, by an objective.
 
         Raises:
             SettingsError: there are no sources.
@@ -107,7 +107,7 @@ class Mixture:
         self.seed = seed
         self.alpha = alpha
         self.alternate = alternate
-        self.most_passes = most_passes
+        self.max_passes = max_passes
         self._groups: dict[str, list[int]] = {}  # objective -> its sources
         for number, source in enumerate(self.sources):
             self._groups.setdefault(source.objective, []).append(number)
@@ -116,7 +116,7 @@ class Mixture:
         """The draws of steps `done + 1` to `last`, from the counters of batches given out so far.
 
         Raises:
-            SettingsError: at a step all weights are 0, or the run needs more passes than `most_passes`.
+            SettingsError: at a step all weights are 0, or the run needs more passes than `max_passes`.
         """
         counters = list(drawn) or [0] * len(self.sources)
         limits = self._limits(last, slots)
@@ -158,18 +158,18 @@ class Mixture:
         return shares
 
     def _limits(self, last: int, slots: int) -> NDArray[np.float64] | None:
-        """(sources,) the part of its objective that reads each corpus `most_passes` times; None: no limit."""
-        if self.most_passes is None:
+        """(sources,) the part of its objective that reads each corpus `max_passes` times; None: no limit."""
+        if self.max_passes is None:
             return None
         batches = self._batches_by_objective(last, slots)
         limits = np.empty(len(self.sources))
         for name, group in self._groups.items():
-            there = self.most_passes * np.array([len(self.sources[number].plan) for number in group])
+            there = self.max_passes * np.array([len(self.sources[number].plan) for number in group])
             if batches[name] > there.sum():
                 raise SettingsError(
-                    f"most_passes = {self.most_passes:g}: objective {name!r} takes {batches[name]:.0f} batches and its "
+                    f"max_passes = {self.max_passes:g}: objective {name!r} takes {batches[name]:.0f} batches and its "
                     f"corpora give {there.sum():.0f}; take fewer steps, or allow "
-                    f"{self.most_passes * batches[name] / there.sum():.3g} passes"
+                    f"{self.max_passes * batches[name] / there.sum():.3g} passes"
                 )
             limits[group] = there / max(batches[name], 1e-9)
         return limits

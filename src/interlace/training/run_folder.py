@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-RECIPE, RUN, METRICS, SAMPLES, SCORES, EMBEDDING, LINKS, WORDS, VECTORS, EVALUATION = (
+RECIPE, RUN, METRICS, SAMPLES, SCORES, EMBEDDING, ALIGNMENTS, WORDS, VECTORS, EVALUATION = (
     "recipe.json",
     "run.json",
     "metrics.jsonl",
     "samples.json",
     "scores.json",
     "embedding.json",
-    "links.json",
+    "alignments.json",
     "words.safetensors",
     "vectors",
     "evaluate.json",

@@ -40,7 +40,7 @@ def test_a_recipe_takes_the_studys_changes_then_its_systems_then_the_axes(grid):
 
 
 def test_axes_are_called_by_what_tells_them_apart(grid):
-    more = '[axes]\n"train.optimise.warmup" = [1]\n"evaluate.tasks.pos.tuning.epochs" = [2]\n'
+    more = '[axes]\n"train.optimizer.warmup" = [1]\n"evaluate.tasks.pos.tuning.epochs" = [2]\n'
     more += '"evaluate.tasks.xnli.tuning.epochs" = [3]\n'
     [cell, *_] = cells(grid, more)
     assert cell.name == "a,warmup=1,pos.tuning.epochs=2,xnli.tuning.epochs=3,seed=0"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from interlace.experiments.translation import Interpreter, Stretch, Window
+    from interlace.experiments.translation import LineRange, LineTranslator, Window
     from interlace.models.translator import Translation
 
 log = logging.getLogger(__name__)
@@ -71,12 +71,12 @@ class Work:
     window: lines of each. cut: whether lines longer than the model reads are translated in pieces.
     """
 
-    interpreter: Interpreter
+    interpreter: LineTranslator
     form: Form
     window: int
     cut: bool
 
-    def stream(self, source: Stretch | None, into: Path | None) -> None:
+    def stream(self, source: LineRange | None, into: Path | None) -> None:
         """From a file or standard input to a file, which appears whole at the end, or standard output, as it comes."""
         if source is None and into is not None and _is_standard_input(into):
             raise DataError(f"{into}: is what is read; write to another file")
@@ -98,16 +98,16 @@ class Work:
         if into is not None:
             output.print(str(into), soft_wrap=True, highlight=False)
 
-    def file(self, source: Stretch, into: Path) -> None:
+    def file(self, source: LineRange, into: Path) -> None:
         """From file to file; a command that was stopped goes on by the same command."""
-        from interlace.experiments._resuming import resuming
+        from interlace.experiments.resumable import resumable
 
         key = {
             **self.interpreter.key(),
             "form": [self.form.n_best, self.form.scores, self.form.as_json],
             "cut": self.cut,
         }
-        with saying(), resuming(source, into, key) as result, watching() as watch:
+        with saying(), resumable(source, into, key) as result, watching() as watch:
             for window in self._windows(result.lines, str(source.path), source.first + result.done):
                 result.write(window.lines, self.form.rows(window), window.counts())
                 watch("translating", result.done, len(source))

@@ -8,11 +8,11 @@ from types import SimpleNamespace
 import pytest
 
 from interlace.core.errors import DataError, SettingsError
-from interlace.experiments.back_translation import BackTranslating, back_translate
-from interlace.experiments.translation import Part, Window
+from interlace.experiments.back_translation import BackTranslationSettings, back_translate
+from interlace.experiments.translation import Shard, Window
 from interlace.models.translator import Hypothesis, Translation
 
-WHOLE = Part(1, 1)
+WHOLE = Shard(1, 1)
 LINES = ["un doi trei", "", "patru", "cinci sase sapte", "opt", "noua zece"]
 
 
@@ -49,7 +49,7 @@ def sides(into):
 
 
 def test_both_sides_stand_line_by_line_and_what_is_dropped_is_counted(mono, tmp_path):
-    found = back_translate(Backwards(), mono, tmp_path / "made", BackTranslating())
+    found = back_translate(Backwards(), mono, tmp_path / "made", BackTranslationSettings())
     assert sides(tmp_path / "made") == [
         ["un doi trei", "patru", "cinci sase sapte", "noua zece"],
         ["TREI DOI UN", "PATRU", "SAPTE SASE CINCI", "ZECE NOUA"],
@@ -60,7 +60,9 @@ def test_both_sides_stand_line_by_line_and_what_is_dropped_is_counted(mono, tmp_
 
 def test_rules_drop_copies_and_pairs_of_unlike_length(mono, tmp_path):
     says = {"un doi trei": "un doi trei", "noua zece": "so very much longer than what was said"}
-    settings = BackTranslating(filters={"identical": {}, "ratio": {"max_ratio": 2, "slack": 0}}, unfinished=True)
+    settings = BackTranslationSettings(
+        filters={"identical": {}, "ratio": {"max_ratio": 2, "slack": 0}}, unfinished=True
+    )
     found = back_translate(Backwards(lambda line: says.get(line, "one two three")), mono, tmp_path / "made", settings)
     assert {rule: count for rule, count in found["dropped"].items() if count} == {
         "empty": 1, "identical": 1, "ratio": 3
@@ -69,7 +71,7 @@ def test_rules_drop_copies_and_pairs_of_unlike_length(mono, tmp_path):
 
 
 def test_a_tag_stands_in_front_of_what_was_made(mono, tmp_path):
-    back_translate(Backwards(), mono, tmp_path / "made", BackTranslating(tag="<BT>"))
+    back_translate(Backwards(), mono, tmp_path / "made", BackTranslationSettings(tag="<BT>"))
     real, made = sides(tmp_path / "made")
     assert all(line.startswith("<BT> ") for line in made)
     assert not any("<BT>" in line for line in real)
@@ -78,38 +80,38 @@ def test_a_tag_stands_in_front_of_what_was_made(mono, tmp_path):
 def test_a_killed_one_goes_on_and_a_finished_one_has_nothing_to_do(mono, tmp_path):
     into = tmp_path / "made"
     with pytest.raises(KeyboardInterrupt):
-        back_translate(Backwards(stop=3), mono, into, BackTranslating())
+        back_translate(Backwards(stop=3), mono, into, BackTranslationSettings())
     assert not (into / "train.en").exists()
     rest = Backwards()
-    made = back_translate(rest, mono, into, BackTranslating())
+    made = back_translate(rest, mono, into, BackTranslationSettings())
     assert rest.asked == LINES[3:]
     assert made["pairs"] == 4
     again = Backwards()
-    assert back_translate(again, mono, into, BackTranslating()) == made
+    assert back_translate(again, mono, into, BackTranslationSettings()) == made
     assert again.asked == []
 
 
 def test_other_rules_need_no_translating(mono, tmp_path):
-    back_translate(Backwards(), mono, tmp_path / "made", BackTranslating())
+    back_translate(Backwards(), mono, tmp_path / "made", BackTranslationSettings())
     again = Backwards()
-    found = back_translate(again, mono, tmp_path / "made", BackTranslating(filters={}, unfinished=True))
+    found = back_translate(again, mono, tmp_path / "made", BackTranslationSettings(filters={}, unfinished=True))
     assert (again.asked, found["pairs"]) == ([], 5)
     mono.path.write_text("altfel\n", encoding="utf-8")  # other text is translated
-    assert back_translate(again, WHOLE.lines_of(mono.path), tmp_path / "made", BackTranslating())["pairs"] == 1
+    assert back_translate(again, WHOLE.lines_of(mono.path), tmp_path / "made", BackTranslationSettings())["pairs"] == 1
     assert again.asked == ["altfel"]
 
 
 def test_translations_that_were_cut_short_are_made_again_once_they_are_removed(mono, tmp_path):
     into = tmp_path / "made"
-    whole = back_translate(Backwards(), mono, into, BackTranslating())
+    whole = back_translate(Backwards(), mono, into, BackTranslationSettings())
     rows = (into / "translations.tsv").read_text(encoding="utf-8").splitlines(keepends=True)
     (into / "translations.tsv").write_text("".join(rows[:-1]), encoding="utf-8")
-    other = BackTranslating(filters={})  # other rules read them again
+    other = BackTranslationSettings(filters={})  # other rules read them again
     with pytest.raises(DataError, match=r"translations\.tsv: has fewer rows .*; remove it to translate again"):
         back_translate(Backwards(), mono, into, other)
     (into / "translations.tsv").unlink()
     again = Backwards()
-    assert back_translate(again, mono, into, BackTranslating()) == whole
+    assert back_translate(again, mono, into, BackTranslationSettings()) == whole
     assert again.asked == LINES
 
 
@@ -117,41 +119,41 @@ def test_other_folders_are_left_alone(mono, tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/notes").write_text("x", encoding="utf-8")
     with pytest.raises(DataError, match="mine: holds other things than back-translations"):
-        back_translate(Backwards(), mono, tmp_path / "mine", BackTranslating())
+        back_translate(Backwards(), mono, tmp_path / "mine", BackTranslationSettings())
     with pytest.raises(DataError, match="no pair of it and its translation is left: 6 dropped as empty"):
-        back_translate(Backwards(lambda _: ""), mono, tmp_path / "made", BackTranslating())
+        back_translate(Backwards(lambda _: ""), mono, tmp_path / "made", BackTranslationSettings())
     assert not list((tmp_path / "made").glob("train.*"))
 
 
 def test_another_direction_in_the_same_folder_is_told(mono, tmp_path, caplog):
-    back_translate(Backwards(), mono, tmp_path / "made", BackTranslating())
+    back_translate(Backwards(), mono, tmp_path / "made", BackTranslationSettings())
     turned = Backwards()
     turned.translator.source, turned.translator.target = turned.translator.target, turned.translator.source
     assert "make way" not in caplog.text
-    back_translate(turned, mono, tmp_path / "made", BackTranslating())
+    back_translate(turned, mono, tmp_path / "made", BackTranslationSettings())
     assert "made: held back-translations from ro to en, which make way" in caplog.text
 
 
 def test_settings_are_checked():
     with pytest.raises(SettingsError, match="did you mean 'ratio'"):
-        BackTranslating.read({"filters": {"ration": {}}})
+        BackTranslationSettings.read({"filters": {"ration": {}}})
     with pytest.raises(SettingsError, match="search: n_best = 2, but only the best translation"):
-        BackTranslating.read({"search": {"n_best": 2}})
+        BackTranslationSettings.read({"search": {"n_best": 2}})
     with pytest.raises(SettingsError, match="tag 'two words': expected one word"):
-        BackTranslating.read({"tag": "two words"})
-    assert json.loads(json.dumps(BackTranslating().dump()))["tag"] == ""
+        BackTranslationSettings.read({"tag": "two words"})
+    assert json.loads(json.dumps(BackTranslationSettings().dump()))["tag"] == ""
 
 
 @pytest.mark.parametrize("parts", [2, 3, 6])
 def test_parts_joined_in_order_are_the_whole(parts, mono, tmp_path):
-    back_translate(Backwards(), mono, tmp_path / "whole", BackTranslating(filters={}, unfinished=True))
+    back_translate(Backwards(), mono, tmp_path / "whole", BackTranslationSettings(filters={}, unfinished=True))
     joined = [[], []]
     for number in range(1, parts + 1):
-        text, into = Part(number, parts).lines_of(mono.path), tmp_path / f"part{number}"
+        text, into = Shard(number, parts).lines_of(mono.path), tmp_path / f"part{number}"
         if not any(LINES[text.first : text.last]):
             continue  # the empty line alone, of which no pair is made
         asked = Backwards()
-        back_translate(asked, text, into, BackTranslating(filters={}, unfinished=True))
+        back_translate(asked, text, into, BackTranslationSettings(filters={}, unfinished=True))
         assert asked.numbers == list(range(text.first, text.last))
         joined = [before + found for before, found in zip(joined, sides(into), strict=True)]
     assert joined == sides(tmp_path / "whole")
@@ -162,15 +164,17 @@ def test_another_part_is_not_taken_for_what_is_there(mono, tmp_path):
     mono.path.write_text("unu\nunu\n", encoding="utf-8")
     for number in (1, 2):
         asked = Backwards()
-        back_translate(asked, Part(number, 2).lines_of(mono.path), tmp_path / "made", BackTranslating(filters={}))
+        back_translate(
+            asked, Shard(number, 2).lines_of(mono.path), tmp_path / "made", BackTranslationSettings(filters={})
+        )
         assert asked.numbers == [number - 1]
 
 
 def test_a_text_that_grew_is_read_on_where_the_translating_was_killed(mono, tmp_path):
     with pytest.raises(KeyboardInterrupt):
-        back_translate(Backwards(stop=3), mono, tmp_path / "made", BackTranslating())
+        back_translate(Backwards(stop=3), mono, tmp_path / "made", BackTranslationSettings())
     with mono.path.open("a", encoding="utf-8") as file:
         file.write("unu\n")
     rest = Backwards()
-    back_translate(rest, WHOLE.lines_of(mono.path), tmp_path / "made", BackTranslating())
+    back_translate(rest, WHOLE.lines_of(mono.path), tmp_path / "made", BackTranslationSettings())
     assert rest.asked == [*LINES[3:], "unu"]

@@ -10,7 +10,13 @@ from pathlib import Path
 import pytest
 
 from interlace.data.contamination import HeldOutSet, find_contamination
-from interlace.experiments.contamination import LEAKS, find_leaks, held_out, kept_leaks, training_text
+from interlace.experiments.contamination import (
+    CONTAMINATION,
+    contamination_of,
+    held_out_text,
+    stored_contamination,
+    training_text,
+)
 from interlace.experiments.recipe import Recipe
 from interlace.text import Text
 
@@ -66,7 +72,7 @@ def folder(tmp_path):
 
 def look(small):
     """Of the test sets: texts that stand there as a whole, texts of which words in a row do, and all."""
-    found = find_leaks(small, held_out(small).sets)
+    found = contamination_of(small, held_out_text(small).sets)
     return {
         (place.task, place.language): (leak.exact, leak.ngram, leak.total)
         for place, leak in found.items()
@@ -108,15 +114,15 @@ def test_rows_of_a_file_are_held_out_and_no_others(folder):
 
 def test_places_are_lines_of_corpora(folder):
     small = recipe(folder, xnli={})
-    english = find_leaks(small, held_out(small).sets)["xnli", "test", "en"]
+    english = contamination_of(small, held_out_text(small).sets)["xnli", "test", "en"]
     assert [example.where for example in english.examples] == ["text en:2", "pairs en-de:2"]
     assert english.parts == {"first": (1, 1), "second": (0, 1)}
 
 
 def test_whole_texts_are_warned_of(folder, caplog):
     small = recipe(folder, xnli={})
-    kept_leaks(folder, small, small)
-    kept_leaks(folder, small, small)
+    stored_contamination(folder, small, small)
+    stored_contamination(folder, small, small)
     told = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
     assert [message.partition(":")[0] for message in told] == ["xnli (en)"] * 2  # also where the answer is kept
     assert "50 % of the test examples" in told[0]
@@ -125,9 +131,9 @@ def test_whole_texts_are_warned_of(folder, caplog):
 def test_development_text_is_looked_for_too(folder, caplog):
     write(folder, {"nli/dev.en.tsv": f"premise\thypothesis\tlabel\n{LONG}\tno such line is there\tneutral\n"})
     small = recipe(folder, xnli={"targets": ["en"]})
-    found = kept_leaks(folder, small, small)
+    found = stored_contamination(folder, small, small)
     assert [(leak["split"], leak["exact"]) for leak in found] == [("test", 50.0)]
-    kept = json.loads((folder / LEAKS).read_text())["sets"]
+    kept = json.loads((folder / CONTAMINATION).read_text())["sets"]
     assert (kept["xnli.dev.en"]["split"], kept["xnli.dev.en"]["exact"]) == ("dev", 100.0)
     assert any("100 % of the dev examples" in record.getMessage() for record in caplog.records)
 
@@ -137,51 +143,51 @@ def asked(monkeypatch):
     """The held-out sets that training text is read for, call by call."""
     import interlace.experiments.contamination as room
 
-    calls, find = [], room.find_leaks
+    calls, find = [], room.contamination_of
     monkeypatch.setattr(
-        room, "find_leaks", lambda trained, sets: calls.append(list(map(str, sets))) or find(trained, sets)
+        room, "contamination_of", lambda trained, sets: calls.append(list(map(str, sets))) or find(trained, sets)
     )
     return calls
 
 
 def test_answers_are_kept_and_each_set_is_asked_once(folder, asked):
     small = recipe(folder, xnli={}, mlqa={"targets": ["en"]})
-    first = kept_leaks(folder, small, small, ["xnli"])
+    first = stored_contamination(folder, small, small, ["xnli"])
     assert {leak["language"]: leak["ngram"] for leak in first} == {"en": 100.0, "de": 0.0}
-    assert kept_leaks(folder, small, small, ["xnli"]) == first
-    kept_leaks(folder, small, small)
+    assert stored_contamination(folder, small, small, ["xnli"]) == first
+    stored_contamination(folder, small, small)
     assert asked == [["xnli.test.en", "xnli.test.de"], ["mlqa.test.en"]]
 
 
 def test_how_a_task_is_tuned_asks_nothing_anew_and_other_text_does(folder, asked):
-    kept_leaks(folder, *[recipe(folder, xnli={})] * 2)
-    kept_leaks(folder, *[recipe(folder, xnli={"tuning": {"learning_rate": 1e-5}})] * 2)
+    stored_contamination(folder, *[recipe(folder, xnli={})] * 2)
+    stored_contamination(folder, *[recipe(folder, xnli={"tuning": {"learning_rate": 1e-5}})] * 2)
     assert len(asked) == 1
     write(folder, {"nli/test.de.tsv": f"premise\thypothesis\tlabel\n{LONG}\tnoch ein ganz anderer\tneutral\n"})
-    kept_leaks(folder, *[recipe(folder, xnli={})] * 2)
+    stored_contamination(folder, *[recipe(folder, xnli={})] * 2)
     assert asked[1:] == [["xnli.test.de"]]
 
 
 def test_a_test_set_that_cannot_be_read_is_told_and_looked_for_once_it_is_there(folder, asked, caplog):
     small = recipe(folder, xnli={"targets": ["fr"]})
-    assert [leak["language"] for leak in kept_leaks(folder, small, small)] == ["en"]
+    assert [leak["language"] for leak in stored_contamination(folder, small, small)] == ["en"]
     assert "xnli: no test data in 'fr'" in caplog.text
-    assert list(json.loads((folder / LEAKS).read_text())["unread"]) == ["xnli.test.fr"]
+    assert list(json.loads((folder / CONTAMINATION).read_text())["unread"]) == ["xnli.test.fr"]
     write(folder, {"nli/test.fr.tsv": "premise\thypothesis\tlabel\nune autre phrase ici\tencore une autre\tneutral\n"})
-    assert [leak["language"] for leak in kept_leaks(folder, small, small)] == ["en", "fr"]
+    assert [leak["language"] for leak in stored_contamination(folder, small, small)] == ["en", "fr"]
     assert asked[1] == ["xnli.test.fr"]
-    assert json.loads((folder / LEAKS).read_text())["unread"] == {}
+    assert json.loads((folder / CONTAMINATION).read_text())["unread"] == {}
 
 
 def test_what_is_known_already_is_not_told_again(folder, caplog):
     small = recipe(folder, mt={"targets": ["en-de", "de-en"]})
-    unread = held_out(small).unread
+    unread = held_out_text(small).unread
     assert [place.language for place in unread] == ["en-de", "de-en"]
     assert caplog.text.count("mt: no test data") == 1  # of either direction
     caplog.clear()
-    kept_leaks(folder, small, small, ["mt"], [f"{'; '.join(unread.values())}; and 3 more"])
+    stored_contamination(folder, small, small, ["mt"], [f"{'; '.join(unread.values())}; and 3 more"])
     assert "no test data" not in caplog.text
-    assert list(json.loads((folder / LEAKS).read_text())["unread"]) == ["mt.test.en-de", "mt.test.de-en"]
+    assert list(json.loads((folder / CONTAMINATION).read_text())["unread"]) == ["mt.test.en-de", "mt.test.de-en"]
 
 
 # ---- what a run goes on from ----
@@ -210,12 +216,12 @@ def test_text_of_the_runs_that_a_run_goes_on_from_is_looked_at(folder, asked):
     begun(folder, "second", folder / "runs/first/model")
     third = begun(folder, "third", folder / "runs/second/model")
     write(folder, {"first.en": f"{LONG}\n"})
-    (leak,) = kept_leaks(folder, third, third)
+    (leak,) = stored_contamination(folder, third, third)
     assert (leak["ngram"], leak["shown"][0]["where"]) == (50, "first: own en:1")
     assert "unknown" not in leak
-    kept_leaks(folder, third, third)
+    stored_contamination(folder, third, third)
     assert len(asked) == 1
-    (alone,) = kept_leaks(folder, begun(folder, "third", None), third)
+    (alone,) = stored_contamination(folder, begun(folder, "third", None), third)
     assert (alone["ngram"], len(asked)) == (0, 2)
 
 
@@ -223,14 +229,14 @@ def test_a_start_that_nobody_knows_the_text_of_is_named(folder):
     """Nothing found in what could be looked at is not nothing found."""
     begun(folder, "first", "xlm-roberta-base")
     second = begun(folder, "second", folder / "runs/first/model")
-    assert [leak["unknown"] for leak in kept_leaks(folder, second, second)] == [["xlm-roberta-base"]]
+    assert [leak["unknown"] for leak in stored_contamination(folder, second, second)] == [["xlm-roberta-base"]]
     (folder / "runs/first/recipe.json").write_text("damaged")
-    assert kept_leaks(folder, second, second)[0]["unknown"] == [str(folder / "runs/first/model")]
+    assert stored_contamination(folder, second, second)[0]["unknown"] == [str(folder / "runs/first/model")]
 
 
 def test_a_start_that_no_weight_is_taken_of_has_told_nothing(folder):
     drawn = begun(folder, "drawn", "xlm-roberta-base", take="none")
-    assert "unknown" not in kept_leaks(folder, drawn, drawn)[0]
+    assert "unknown" not in stored_contamination(folder, drawn, drawn)[0]
 
 
 def test_text_that_parent_and_child_have_read_is_read_once(folder):
@@ -243,7 +249,7 @@ def test_text_that_parent_and_child_have_read_is_read_once(folder):
 
 def test_a_damaged_development_set_is_told(folder):
     write(folder, {"nli/dev.en.tsv": "no header\n"})
-    assert list(held_out(recipe(folder, xnli={})).unread) == [("xnli", "dev", "en")]
+    assert list(held_out_text(recipe(folder, xnli={})).unread) == [("xnli", "dev", "en")]
 
 
 # ---- the traps of the shared data ----
@@ -258,7 +264,7 @@ def lines_of(path):
 def test_xnli_test_stands_in_the_multiway_test_set_and_not_in_its_dev_set():
     tasks = {"xnli": {"files": "nli/xnli/xnli.{split}.{language}.tsv.gz"}}
     asked = recipe(REAL, **tasks)
-    tests = [held_out(asked).sets["xnli", "test", "de"]]
+    tests = [held_out_text(asked).sets["xnli", "test", "de"]]
     rows = {split: lines_of(f"parallel/xnli-multiway/xnli.11way.{split}.tsv.gz") for split in ("dev", "test")}
     found = {}
     for split, (head, *body) in rows.items():
@@ -275,7 +281,7 @@ def test_xnli_test_stands_in_the_multiway_test_set_and_not_in_its_dev_set():
 def test_mlqa_passages_stand_in_the_wikipedia_paragraphs_and_its_questions_do_not():
     files = {"test": "qa/mlqa/dev/dev-context-{context}-question-{question}.json.gz"}
     asked = recipe(REAL, mlqa={"files": files, "targets": ["de", "zh"]})
-    tests = [held for place, held in held_out(asked).sets.items() if place.language in {"de", "zh"}]
+    tests = [held for place, held in held_out_text(asked).sets.items() if place.language in {"de", "zh"}]
     assert [type(held) for held in tests] == [HeldOutSet, HeldOutSet]
     for held in tests:
         text = Text.of(lines_of(f"mono/wikipedia-paragraphs/{held.language}.txt.gz"), held.language)

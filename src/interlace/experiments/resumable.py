@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from interlace.experiments.translation import Stretch
+    from interlace.experiments.translation import LineRange
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ _BLOCK = 10_000  # lines that are held at a time where they are only read over
 
 
 @dataclass
-class Resuming:
+class ResumableFile:
     """The lines that are still to be read, and where their results go.
 
     lines: those that are still to be read. done: how many lines' results are written. counts: what was counted on the
@@ -46,7 +46,7 @@ class Resuming:
     path: Path
     key: dict[str, Any]
     file: BinaryIO
-    source: Stretch
+    source: LineRange
     done: int = field(init=False)
     counts: dict[str, int] = field(init=False)
     lines: Iterator[str] = field(init=False)
@@ -128,7 +128,7 @@ class Resuming:
 
 
 @contextmanager
-def resuming(source: Stretch, path: Path, key: dict[str, Any]) -> Iterator[Resuming]:
+def resumable(source: LineRange, path: Path, key: dict[str, Any]) -> Iterator[ResumableFile]:
     """Go on with the file `path`, made of the lines of `source` under the settings `key`; or begin it.
 
     Raises:
@@ -147,7 +147,7 @@ def resuming(source: Stretch, path: Path, key: dict[str, Any]) -> Iterator[Resum
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise RunError(f"{path}: another process is writing it") from None
-        at_work = Resuming(path, json.loads(json.dumps({**key, "first": source.first})), file, source)
+        at_work = ResumableFile(path, json.loads(json.dumps({**key, "first": source.first})), file, source)
         try:
             yield at_work
         except BaseException:

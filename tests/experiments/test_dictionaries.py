@@ -9,7 +9,7 @@ import pytest
 from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError, RunError, SettingsError
 from interlace.embeddings import WordVectors
-from interlace.experiments.dictionaries import keep_dictionaries
+from interlace.experiments.dictionaries import store_dictionaries
 from interlace.experiments.mixing import build_mixture
 from interlace.experiments.prepare import prepare
 from interlace.experiments.pretrain import pretrain
@@ -201,7 +201,7 @@ def mixture(root, **dictionary):
 def test_a_run_keeps_each_entry_and_what_it_was_for(root, tmp_path):
     into = tmp_path / "run"
     into.mkdir()
-    keep_dictionaries(mixture(root, share=0.5), into)
+    store_dictionaries(mixture(root, share=0.5), into)
     rows = [line.split("\t") for line in read_lines(into / "dictionaries" / "align_mlm.en-de.tsv")]
     assert rows[0] == ["source", "target", "part", "status"]
     assert {(source, target) for source, target, *_ in rows[1:]} == set(zip(EN, DE, strict=True))
@@ -212,20 +212,20 @@ def test_a_run_keeps_each_entry_and_what_it_was_for(root, tmp_path):
 def test_a_run_that_goes_on_must_draw_the_same(root, tmp_path):
     into = tmp_path / "run"
     (into / "checkpoints").mkdir(parents=True)
-    keep_dictionaries(mixture(root), into)
+    store_dictionaries(mixture(root), into)
     write_lines(root / "en-de.txt", map("\t".join, zip(EN, reversed(DE), strict=True)))
-    keep_dictionaries(changed := mixture(root), into)  # nothing is lost before the first checkpoint
+    store_dictionaries(changed := mixture(root), into)  # nothing is lost before the first checkpoint
     assert "old\tStraße\ttrain\tused" in read_lines(into / "dictionaries" / "align_mlm.en-de.tsv")
     (into / "checkpoints" / "step-4").mkdir()
-    keep_dictionaries(changed, into)
+    store_dictionaries(changed, into)
     write_lines(root / "en-de.txt", map("\t".join, zip(EN, DE, strict=True)))
     with pytest.raises(RunError, match=r"align_mlm\.en-de\.tsv: the run began with other entries"):
-        keep_dictionaries(mixture(root), into)
+        store_dictionaries(mixture(root), into)
 
 
 def test_objectives_without_a_dictionary_keep_nothing(tmp_path):
     source = SimpleNamespace(objective="mlm", prepared=SimpleNamespace(dictionaries=None))
-    keep_dictionaries(SimpleNamespace(sources=[source]), tmp_path)
+    store_dictionaries(SimpleNamespace(sources=[source]), tmp_path)
     assert not (tmp_path / "dictionaries").exists()
 
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlace.core.errors import DataError, SettingsError
-from interlace.experiments._resuming import digest_of, resuming
-from interlace.experiments.translation import Part, Stretch
+from interlace.experiments.resumable import digest_of, resumable
+from interlace.experiments.translation import LineRange, Shard
 from interlace.text.lines import write_lines
 
 
@@ -18,33 +18,33 @@ def test_parts_are_disjoint_whole_and_even(data, tmp_path_factory):
     parts = data.draw(st.integers(1, lines))
     path = tmp_path_factory.getbasetemp() / "lines"
     write_lines(path, map(str, range(lines)))
-    found = [Part(number, parts).lines_of(path) for number in range(1, parts + 1)]
+    found = [Shard(number, parts).lines_of(path) for number in range(1, parts + 1)]
     assert [line for stretch in found for line in stretch] == [str(line) for line in range(lines)]
     assert {len(stretch) - lines // parts for stretch in found} <= {0, 1}
     assert all(len(list(stretch)) == len(stretch) for stretch in found)
 
 
 def test_what_is_said_of_a_part():
-    assert Part.read("2/4") == Part(2, 4)
+    assert Shard.read("2/4") == Shard(2, 4)
     for said in ("0/4", "5/4", "1/0", "1", "a/b", "-1/2", "1/2/3", "", "1 / 2"):
         with pytest.raises(SettingsError, match=r"--shard '.*': expected I/N, .*such as 1/4"):
-            Part.read(said)
+            Shard.read(said)
 
 
 def test_a_text_with_fewer_lines_than_parts_is_named(tmp_path):
     (tmp_path / "a").write_text("x\ny")
     with pytest.raises(DataError, match=r"a: its lines \(2\) are too few for 3 parts"):
-        Part(1, 3).lines_of(tmp_path / "a")
+        Shard(1, 3).lines_of(tmp_path / "a")
     (tmp_path / "a").write_text("")
     with pytest.raises(DataError, match=r"a: the file is empty"):
-        Part(1, 2).lines_of(tmp_path / "a")
-    assert list(Part(1, 1).lines_of(tmp_path / "a")) == []
+        Shard(1, 2).lines_of(tmp_path / "a")
+    assert list(Shard(1, 1).lines_of(tmp_path / "a")) == []
 
 
 # ---- going on ----
 
 
-class Many(Stretch):
+class Many(LineRange):
     """Lines that stand nowhere."""
 
     def __iter__(self):
@@ -57,14 +57,14 @@ def test_reading_over_what_is_done_holds_little_of_it(tmp_path):
     many = Many(tmp_path / "source", 0, 200_001)
 
     def stopped():
-        with resuming(many, tmp_path / "into", {}) as result:
+        with resumable(many, tmp_path / "into", {}) as result:
             result.write([next(result.lines) for _ in range(200_000)], ["y"], {})
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         stopped()
     tracemalloc.start()
-    with resuming(many, tmp_path / "into", {}) as result:
+    with resumable(many, tmp_path / "into", {}) as result:
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert result.done == 200_000
@@ -74,8 +74,8 @@ def test_reading_over_what_is_done_holds_little_of_it(tmp_path):
 
 def test_a_digest_hangs_on_the_lines_alone(tmp_path):
     (tmp_path / "a").write_text("x\ny\n")
-    text = Part(1, 1).lines_of(tmp_path / "a")
-    with resuming(text, tmp_path / "into", {}) as result:
+    text = Shard(1, 1).lines_of(tmp_path / "a")
+    with resumable(text, tmp_path / "into", {}) as result:
         for line in result.lines:
             result.write([line], [line], {})
         assert result.digest == digest_of(["x", "y"]) == digest_of(text)
@@ -87,7 +87,7 @@ def test_what_stops_before_anything_is_done_leaves_nothing(tmp_path):
     text = Many(tmp_path / "source", 0, 3)
 
     def stopped(lines):
-        with resuming(text, tmp_path / "into", {}) as result:
+        with resumable(text, tmp_path / "into", {}) as result:
             if lines:
                 result.write(lines, lines, {})
             raise KeyboardInterrupt
@@ -104,6 +104,6 @@ def test_a_file_in_the_place_of_a_folder_is_named(tmp_path):
     (tmp_path / "file").write_text("x")
     with (
         pytest.raises(DataError, match=r"into: .*file is no folder"),
-        resuming(Many(tmp_path / "source", 0, 3), tmp_path / "file" / "into", {}),
+        resumable(Many(tmp_path / "source", 0, 3), tmp_path / "file" / "into", {}),
     ):
         pass
