@@ -49,7 +49,7 @@ def run(*arguments):
     return CliRunner().invoke(application(), ["derive", *map(str, arguments)], catch_exceptions=False)
 
 
-def test_every_format_keeps_its_form(files, tmp_path):
+def test_every_format_is_kept(files, tmp_path):
     done = run(*sorted(files.iterdir()), "--transformations", "invert", "-o", tmp_path / "out")
     out = tmp_path / "out"
     assert done.exit_code == 0
@@ -70,7 +70,7 @@ def test_every_format_keeps_its_form(files, tmp_path):
 
 
 @pytest.mark.parametrize("first", ["1-2\tOldDogs", "0.1\tThe"])
-def test_trees_behind_a_range_or_a_word_left_out_are_read(files, tmp_path, first):
+def test_trees_after_a_range_or_an_empty_node_are_read(files, tmp_path, first):
     rows = TREE.replace("1\tOld", f"{first}\t_\t_\t_\t_\t_\t_\t_\t_\n1\tOld")
     (files / "a.conllu").write_text(rows, encoding="utf-8")
     run(files / "a.conllu", "--transformations", "invert", "-o", tmp_path / "out")
@@ -97,7 +97,7 @@ def test_only_the_tags_that_were_read_are_written(files, tmp_path):
     assert [(row[3], row[4]) for row in cells] == [("VERB", "_"), ("NOUN", "_"), ("ADJ", "_"), ("PUNCT", "_")]
 
 
-def test_what_was_done_is_written_beside(files, tmp_path):
+def test_the_record_of_transformations(files, tmp_path):
     path = files / "a.en.txt"
     settings = ["--set", "transliterate.script=cherokee", "--seed", 3, "--json"]
     done = run(path, "--transformations", "invert,transliterate", "-o", tmp_path / "out", *settings)
@@ -121,14 +121,14 @@ def test_the_dictionary_is_the_map_of_words_with_a_letter(files, tmp_path):
     assert all(word in words for word in entries.values())
 
 
-def test_a_language_is_known_by_the_files_name(files, tmp_path):
+def test_the_language_is_detected_from_file_names(files, tmp_path):
     write_lines(files / "dev.hi.txt", ["एक दो"])
     run(files / "dev.hi.txt", "--transformations", "invert", "-o", tmp_path / "out")
     assert (tmp_path / "out" / "dictionary.hi-hi_x.txt").is_file()
     assert list(read_lines(tmp_path / "out" / "dev.hi.txt")) == ["दो एक"]
 
 
-def test_a_language_that_nobody_named_is_told(files, tmp_path):
+def test_the_detected_language_is_printed(files, tmp_path):
     write_lines(files / "this.or.txt", ["now"])
     changed = ["--transformations", "invert", "-o", tmp_path / "out"]
     again = ["--transformations", "invert", "-o", tmp_path / "again"]
@@ -142,12 +142,12 @@ def test_a_language_that_nobody_named_is_told(files, tmp_path):
     assert "language 'or'" not in run(files / "this.or.txt", *changed, "--json").stderr
 
 
-def test_blanks_part_all_words(files, tmp_path):
+def test_blanks_separate_all_words(files, tmp_path):
     run(files / "a.en.txt", "--transformations", "invert", "--blanks", "-o", tmp_path / "out")
     assert list(read_lines(tmp_path / "out" / "a.en.txt")) == ["bark Dogs . not do Cats !", "", "yes"]
 
 
-def test_blanks_leave_whole_what_a_mark_stands_inside(files, tmp_path):
+def test_blanks_keep_words_with_marks_inside(files, tmp_path):
     line = "It costs $3.50 in the U.S. now. Wow!"
     write_lines(files / "cost.en.txt", [line])
     write_lines(files / "pairs.tsv", ["gold_label\tsentence1\tsentence2", f"neutral\t{line}\t{line}"])
@@ -168,8 +168,8 @@ def test_blanks_leave_whole_what_a_mark_stands_inside(files, tmp_path):
     assert "U.S." in dict(entry.split("\t") for entry in read_lines(tmp_path / "out" / "dictionary.en-en_x.txt"))
 
 
-@pytest.mark.parametrize("whitespace", [(), ("--blanks",)])
-def test_what_was_distorted_comes_back(files, tmp_path, blanks):
+@pytest.mark.parametrize("blanks", [(), ("--blanks",)])
+def test_derived_files_are_restored(files, tmp_path, blanks):
     (files / "qa.json").unlink()
     write_lines(files / "cost.en.txt", ["It costs $3.50 in the U.S. now. Wow!"])
     there, back = tmp_path / "there", tmp_path / "back"
@@ -200,14 +200,14 @@ def test_what_was_distorted_comes_back(files, tmp_path, blanks):
         ("invert --set invert.keep_final_punct=false", "a.en.txt", [], r"invert is not invertible"),
     ],
 )
-def test_what_cannot_be_undone_is_refused(files, tmp_path, changes, name, more, message):
+def test_undo_errors(files, tmp_path, changes, name, more, message):
     run(files / "a.en.txt", files / "qa.json", "--transformations", *changes.split(), "-o", tmp_path / "out")
     with pytest.raises((SettingsError, DataError), match=message):
         run(tmp_path / "out" / name, "--undo", tmp_path / "out", "-o", tmp_path / "back", *more)
     assert not (tmp_path / "back").exists()
 
 
-def test_a_folder_without_a_record_undoes_nothing(files, tmp_path):
+def test_undo_needs_a_record(files, tmp_path):
     with pytest.raises(DataError, match=r"meta\.json: no such record of a derived language"):
         run(files / "a.en.txt", "--undo", files, "-o", tmp_path / "back")
     (files / "meta.json").write_text('{"language": "en"}')
@@ -219,7 +219,7 @@ def test_a_folder_without_a_record_undoes_nothing(files, tmp_path):
     assert (tmp_path / "out" / "a.en.txt").is_file()
 
 
-def test_nothing_is_lost_in_the_folder_that_is_written(files, tmp_path):
+def test_other_files_in_the_folder_are_not_deleted(files, tmp_path):
     """Only what these very files came to before is replaced."""
     into = tmp_path / "out"
 
@@ -242,7 +242,7 @@ def test_nothing_is_lost_in_the_folder_that_is_written(files, tmp_path):
         derive("a.en.txt", folder=tmp_path / "other")
 
 
-def test_word_order_is_learnt_from_a_treebank_and_parses_of_plain_text_are_found(files, tmp_path):
+def test_syntax_with_treebank_and_parses(files, tmp_path):
     """In the treebank adjectives follow their noun, and verbs come first."""
     other = TREE.replace("# text = Old dogs bark.\n", "")
     rows = other.strip().split("\n")
@@ -285,13 +285,13 @@ def test_word_order_is_learnt_from_a_treebank_and_parses_of_plain_text_are_found
         ),
     ],
 )
-def test_what_is_wrong_is_named(files, tmp_path, arguments, message):
+def test_errors_name_the_option(files, tmp_path, arguments, message):
     with pytest.raises((SettingsError, DataError), match=message):
         run(files / "a.en.txt", *arguments, "-o", tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
-def test_files_are_looked_at_before_they_are_written(files, tmp_path):
+def test_files_are_checked_before_writing(files, tmp_path):
     with pytest.raises(DataError, match=r"a\.en\.txt and .*a\.en\.txt would both be written as a\.en\.txt"):
         run(files / "a.en.txt", files / "a.en.txt", "--transformations", "invert", "-o", tmp_path / "out")
     with pytest.raises(DataError, match=r"no such file; did you mean 'nli\.tsv'"):
@@ -311,7 +311,7 @@ def test_files_are_looked_at_before_they_are_written(files, tmp_path):
         (["b.txt", "b.txt.alignments"], "b.txt.alignments and the alignments of .*b.txt would both"),
     ],
 )
-def test_nothing_takes_the_place_of_anything_else(files, tmp_path, names, clash):
+def test_outputs_of_one_name_are_rejected(files, tmp_path, names, clash):
     paths = [files / name for name in names]
     for path in paths:
         write_lines(path, ["a b"])
@@ -320,7 +320,7 @@ def test_nothing_takes_the_place_of_anything_else(files, tmp_path, names, clash)
     assert not (tmp_path / "out").exists()
 
 
-def test_files_of_two_languages_are_refused_unless_one_is_said(files, tmp_path):
+def test_files_of_two_languages_need_the_option(files, tmp_path):
     write_lines(files / "b.de.txt", ["ja"])
     both = [files / "a.en.txt", files / "b.de.txt"]
     with pytest.raises(DataError, match=r"a\.en\.txt is in 'en' and .*b\.de\.txt in 'de'"):
@@ -340,7 +340,7 @@ TALK = st.lists(ROWS.map(lambda row: "".join(map("".join, row)).strip()), min_si
 @pytest.mark.parametrize("changes", ["invert", "permute", "invert,transliterate"])
 @given(lines=TALK)
 @settings(max_examples=8)
-def test_links_fit_the_words_that_are_read_again(word_tokenizer, changes, lines):
+def test_alignments_fit_the_words_of_both_files(word_tokenizer, changes, lines):
     """Every word of both files has a link, and links go from words to what they became."""
     with TemporaryDirectory() as folder:
         inside, out = Path(folder, "in"), Path(folder, "out")

@@ -91,7 +91,7 @@ def change(request, tmp_path_factory):
     return TRANSFORMATIONS.build(name)
 
 
-def test_a_member_is_named_like_its_file_and_says_what_it_is(change):
+def test_name_summary_and_settings(change):
     assert isinstance(change, Transformation)
     assert TRANSFORMATIONS.build({"name": change.name, **change.dump()}) == change
     assert TRANSFORMATIONS.summary(change.name).endswith(".")
@@ -124,7 +124,7 @@ SHARES = [{"name": "overlap", "share": 0.5, "otherwise": one} for one in ({"to":
 )
 @given(text=texts())
 @settings(max_examples=12)
-def test_whatever_its_settings_labels_survive_and_what_is_said_to_be_undone_is(fields, text):
+def test_all_settings_keep_labels_and_are_invertible_as_declared(fields, text):
     one = TRANSFORMATIONS.build(fields)
     derived = one.apply(text, 5)
     must_keep(text, derived)
@@ -173,7 +173,7 @@ def outside(text, line):
 
 @given(text=texts())
 @settings(max_examples=25)
-def test_names_stay_iob2_and_their_words_keep_their_types(change, text):
+def test_names_stay_valid_iob2(change, text):
     derived = change.apply(text, 5)
     torn = sum(count for what, count in derived.text.notes.items() if "names" in what)
     for line, (old, new) in enumerate(zip(text.tags["names"], derived.text.tags["names"], strict=True)):
@@ -192,7 +192,7 @@ def test_names_stay_iob2_and_their_words_keep_their_types(change, text):
 
 @given(text=texts())
 @settings(max_examples=25)
-def test_answers_are_their_words(change, text):
+def test_answers_cover_the_same_words(change, text):
     derived = change.apply(text, 5)
     for line, (old, new) in enumerate(zip(text.answers, derived.text.answers, strict=True)):
         inside = {i for i, span in enumerate(text.words[line].tolist()) if old[0] <= span[0] and span[1] <= old[1]}
@@ -207,7 +207,7 @@ def test_answers_are_their_words(change, text):
 
 @given(text=texts())
 @settings(max_examples=25)
-def test_what_can_be_undone_is_undone(change, text):
+def test_undo(change, text):
     must_undo(change, text)
 
 
@@ -231,7 +231,7 @@ def must_undo(change, text):
 
 @given(text=texts(), data=st.data())
 @settings(max_examples=15)
-def test_a_line_is_changed_the_same_way_wherever_it_stands(change, text, data):
+def test_a_line_is_transformed_alike_in_any_position(change, text, data):
     order = data.draw(st.permutations(range(len(text))))
     whole = change.apply(text, 5)
     moved = change.apply(at(text, order), 5)
@@ -267,7 +267,7 @@ def test_links_of_a_chain_are_composed(change, text):
         assert dict(done.links[line].tolist()) == {i: steps[2][steps[1][j]] for i, j in steps[0].items()}
 
 
-def test_no_lines_are_no_lines(change):
+def test_empty_text(change):
     empty = Text.of([], "en")
     assert change.apply(empty).text.lines == []
     assert len(change.apply(empty).links) == 0

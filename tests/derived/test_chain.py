@@ -16,7 +16,7 @@ from interlace.derived.common.texts import composed, reverse_links
 from interlace.text import Text, TextPairs
 
 
-def test_the_first_that_is_listed_is_applied_first():
+def test_order_of_application():
     """With its marks gone, a text is one sentence: the two orders differ."""
     text = Text.of(["a b . c d"], "en")
     ids = {"name": "transliterate", "to": "ids", "keep_marks": False}
@@ -33,7 +33,7 @@ def test_chains_of_chains_are_chains():
     assert chain([]).apply(Text.of(["a b"], "en")).text.lines == ["a b"]
 
 
-def test_a_chain_with_something_that_cannot_be_undone_cannot_be_undone():
+def test_a_chain_is_invertible_if_all_its_parts_are():
     several = chain(["transliterate", {"name": "invert", "keep_final_punct": False}])
     with pytest.raises(SettingsError, match=r"transformation 'invert' is not invertible"):
         several.undo(Text.of(["a"], "en"))
@@ -41,7 +41,7 @@ def test_a_chain_with_something_that_cannot_be_undone_cannot_be_undone():
         chain(["inverted"])
 
 
-def test_marks_are_spelt_as_words_before_words_move_or_the_way_back_is_lost():
+def test_punctuation_is_respelled_before_words_move():
     """`3.5` would become three words apart, and its period the end of a sentence."""
     ids = {"name": "transliterate", "to": "ids", "keep_marks": False}
     text = Text.of(["it is 3.5 m long. no"], "en", "unicode")
@@ -57,7 +57,7 @@ LINKS = st.lists(st.sets(st.tuples(st.integers(0, 4), st.integers(0, 4))), min_s
 
 
 @given(first=LINKS, second=LINKS)
-def test_links_are_composed_as_relations_are(first, second):
+def test_links_are_composed_like_relations(first, second):
     one, other = (Ragged.of([sorted(row) for row in rows], width=2) for rows in (first, second))
     expected = [
         sorted({(i, k) for i, j in left for other_j, k in right if j == other_j})
@@ -69,7 +69,7 @@ def test_links_are_composed_as_relations_are(first, second):
     ]
 
 
-def test_both_sides_of_pairs_are_changed_and_links_follow():
+def test_links_of_pairs_follow_both_sides():
     pairs = TextPairs.of(["the dog barks .", "yes"], ["a dog does bark .", "yes"], ("en", "en"))
     links = Ragged.of([[(1, 1), (2, 2), (2, 3), (3, 4)], [(0, 0)]], width=2)
     pairs = replace(pairs, links=links, labels=["entailment", "neutral"])
@@ -81,7 +81,7 @@ def test_both_sides_of_pairs_are_changed_and_links_follow():
     assert done.source.to_lists()[0] == [[0, 2], [1, 1], [2, 0], [3, 3]]
 
 
-def test_every_answer_becomes_what_its_words_became():
+def test_answers_follow_their_words():
     passage, question = ["Anna reads old books . She likes them ."], ["who reads ?"]
     pairs = TextPairs.of(passage, question, ("en", "en"))
     pairs = replace(
@@ -96,7 +96,7 @@ def test_every_answer_becomes_what_its_words_became():
     assert list(done.notes.values()) == [2]  # one stands nowhere, the words of another stand apart
 
 
-def test_the_same_answer_in_another_place_is_that_of_its_own_place():
+def test_a_repeated_answer_keeps_its_own_position():
     """The first `dog` goes elsewhere than the second."""
     pairs = TextPairs.of(["a dog . dog b ."], ["which ?"], ("en", "en"))
     pairs = replace(pairs, source=replace(pairs.source, answers=[(8, 11)]), answers=[["dog"]])

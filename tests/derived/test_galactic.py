@@ -28,7 +28,7 @@ def read(path):
     return chunk
 
 
-def test_lines_are_found_by_their_trees_whatever_the_order_of_files(tmp_path):
+def test_lines_are_found_by_their_trees(tmp_path):
     original = conllu(
         tmp_path / "en.conllu",
         "The/2/det dog/3/nsubj sees/0/root the/5/det cat/3/obj",
@@ -47,7 +47,7 @@ def test_lines_are_found_by_their_trees_whatever_the_order_of_files(tmp_path):
 
 
 @given(data=st.data())
-def test_families_are_matched_by_all_that_is_below_them(data):
+def test_families_are_matched_by_their_subtrees(data):
     """Of any reordered tree, every word has a twin whose head is its head's twin."""
     count = data.draw(st.integers(1, 8))
     heads = [-1] + [data.draw(st.integers(-1, word - 1)) for word in range(1, count)]
@@ -67,7 +67,7 @@ def test_families_are_matched_by_all_that_is_below_them(data):
         assert heads[word] == (to[other.heads[at]] if other.heads[at] >= 0 else -1)
 
 
-def test_what_is_missing_is_named(tmp_path):
+def test_missing_files_are_named(tmp_path):
     text = read(conllu(tmp_path / "en.conllu", "dogs/2/nsubj bark/0/root"))
     other = conllu(tmp_path / "gd.conllu", "dogs/2/obj bark/0/root")
     with pytest.raises(DataError, match=r"no sentence with the tree of 'dogs bark' is in .*gd\.conllu"):

@@ -16,7 +16,7 @@ def inverted(line, word_tokenizer="unicode", **settings):
     )
 
 
-def test_the_papers_example():
+def test_example_of_the_paper():
     """Tang et al. (2022), table 9."""
     assert inverted("Welcome to ACL") == "ACL to Welcome"
 
@@ -38,21 +38,21 @@ def test_marks_end_sentences_and_stay(line, expected):
     assert inverted(line) == expected
 
 
-def test_a_period_alone_may_end_sentences():
+def test_split_at_periods_only():
     assert inverted("a b ! c d . e", sentence_split="period") == "d c ! b a . e"
 
 
-def test_a_line_may_be_one_sentence():
+def test_a_line_as_one_sentence():
     assert inverted("a b . c d ?", sentence_split="line") == "d c . b a ?"
     assert inverted("a b ? !", sentence_split="line") == "b a ? !"
 
 
-def test_marks_may_move():
+def test_marks_move_if_not_kept():
     assert inverted("a b . c d", keep_final_punct=False) == ". b a d c"
     assert inverted("a b . c", keep_final_punct=False, sentence_split="line") == "c . b a"
 
 
-def test_a_mark_that_moves_touches_no_stranger_wherever_it_comes_to_stand():
+def test_moved_marks_do_not_touch_other_words():
     """Of five words the third is where it was."""
     assert inverted("He left. She stayed", keep_final_punct=False, sentence_split="line") == "stayed She . left He"
     assert (
@@ -60,7 +60,7 @@ def test_a_mark_that_moves_touches_no_stranger_wherever_it_comes_to_stand():
     )
 
 
-def test_only_what_cannot_be_told_apart_again_cannot_be_undone():
+def test_invertible_settings():
     invertible = {
         (split, keep): TRANSFORMATIONS.build(
             {"name": "invert", "sentence_split": split, "keep_final_punct": keep}
@@ -89,16 +89,16 @@ def test_only_what_cannot_be_told_apart_again_cannot_be_undone():
         ("他走3.5公里！「好。」来了", "里公 3.5 走他！好「。」了来"),
     ],
 )
-def test_marks_inside_numbers_abbreviations_and_addresses_end_nothing_and_stay_there(line, expected):
+def test_marks_inside_words_end_no_sentence(line, expected):
     assert inverted(line) == expected
 
 
-def test_words_take_along_what_stood_before_them_and_touch_no_stranger():
+def test_gaps_move_with_words():
     """The first word had nothing before it, and gets what the new first word had."""
     assert inverted("The dog,  a cat (big) sleeps. I don't.") == "sleeps ) big ( cat  a , dog The. t ' don I."
 
 
-def test_what_looks_like_an_abbreviation_only_now_is_taken_for_none():
+def test_no_new_abbreviations():
     """`b` comes to stand before the last period: touching it, it would end `1.b.`"""
     change = TRANSFORMATIONS.build("invert")
     text = Text.of(["v1.b and c."], "en", "unicode")
@@ -107,11 +107,11 @@ def test_what_looks_like_an_abbreviation_only_now_is_taken_for_none():
     assert change.undo(derived).lines == ["v1.b and c ."]
 
 
-def test_a_mark_that_is_part_of_a_word_ends_nothing():
+def test_a_mark_inside_a_word_ends_no_sentence():
     assert inverted("Dogs bark. Cats do.", "whitespace") == "do. Cats bark. Dogs"
 
 
-def test_names_begin_anew():
+def test_names_are_valid_iob2():
     text = Text.of(["Anna Lee met Bob Ray Anna ."], "en")
     text = replace(text, tags={"names": [["B-PER", "I-PER", "O", "B-PER", "I-PER", "B-PER", "O"]]})
     derived = TRANSFORMATIONS.build("invert").apply(text).text
@@ -119,7 +119,7 @@ def test_names_begin_anew():
     assert derived.tags["names"] == [["B-PER", "B-PER", "I-PER", "O", "B-PER", "I-PER", "O"]]
 
 
-def test_a_name_over_two_sentences_becomes_two_and_is_counted():
+def test_a_name_over_two_sentences_is_split():
     text = replace(Text.of(["in St . Louis now"], "en"), tags={"names": [["O", "B-LOC", "I-LOC", "I-LOC", "O"]]})
     derived = TRANSFORMATIONS.build("invert").apply(text).text
     assert derived.lines == ["St in . now Louis"]
@@ -127,7 +127,7 @@ def test_a_name_over_two_sentences_becomes_two_and_is_counted():
     assert list(derived.notes.values()) == [1]  # one name, though it is three now
 
 
-def test_an_answer_goes_with_its_words():
+def test_an_answer_follows_its_words():
     text = replace(Text.of(["Anna reads old books . yes"], "en"), answers=[(11, 20)])
     assert TRANSFORMATIONS.build("invert").apply(text).text.answers == [(0, 9)]
     apart = replace(text, answers=[(17, 26)])  # over the end of the sentence
@@ -135,12 +135,12 @@ def test_an_answer_goes_with_its_words():
     assert (derived.answers, list(derived.notes.values())) == ([(-1, -1)], [1])
 
 
-def test_a_part_of_a_word_stays_that_part():
+def test_an_answer_inside_a_word():
     text = replace(Text.of(["Anna reads non-fiction"], "en", "whitespace"), answers=[(15, 22)])
     derived = TRANSFORMATIONS.build("invert").apply(text).text
     assert derived.lines[0][slice(*derived.answers[0])] == "fiction"
 
 
-def test_a_mark_that_comes_to_the_end_of_a_line_would_stay_there():
+def test_a_line_as_one_sentence_is_not_invertible_with_marks():
     assert inverted("? a b", sentence_split="line") == "b a ?"
     assert inverted("b a ?", sentence_split="line") == "a b ?"

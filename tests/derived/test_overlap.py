@@ -17,12 +17,12 @@ def changed(text=TEXT, **settings):
 
 
 @pytest.mark.parametrize("share", [0.0, 0.25, 0.5, 1.0])
-def test_about_the_share_of_the_types_stays(share):
+def test_share_of_kept_types(share):
     stay = sum(old == new for old, new in zip(WORDS, changed(share=share), strict=True))
     assert abs(stay - share * 500) <= (45 if 0 < share < 1 else 0)
 
 
-def test_the_first_words_of_a_list_stay(tmp_path):
+def test_first_words_of_a_list_are_kept(tmp_path):
     path = tmp_path / "words.txt"
     path.write_text("the\t90\ndog\t5\nsees\t4\ncat\t1\n", encoding="utf-8")
     text = Text.of(["the dog sees the bird"], "en")
@@ -32,18 +32,18 @@ def test_the_first_words_of_a_list_stay(tmp_path):
     assert not {"sees", "bird"} & set(found)
 
 
-def test_what_becomes_of_the_others_is_set():
+def test_settings_of_the_respelling():
     found = changed(share=0.5, otherwise={"to": "ids"})
     assert any("\u1401" <= word[0] <= "\u1500" for word in found)
 
 
-def test_there_is_one_share():
+def test_the_share_is_set_once():
     with pytest.raises(SettingsError, match=r"overlap\.share instead"):
         changed(otherwise={"share": 0.5})
     assert changed(share=0.0, otherwise={"share": 1}) == changed(share=0.0)
 
 
-def test_words_of_a_list_are_exchanged_whatever_its_order(tmp_path):
+def test_exchange_ignores_the_order_of_the_list(tmp_path):
     (tmp_path / "a").write_text("dog\ncat\nsees\nbird\n", encoding="utf-8")
     (tmp_path / "b").write_text("bird\nsees\ncat\ndog\n", encoding="utf-8")
     text = Text.of(["the dog sees the cat"], "en")
@@ -56,7 +56,7 @@ def test_words_of_a_list_are_exchanged_whatever_its_order(tmp_path):
     assert not {("dog", 1), ("sees", 2), ("cat", 4)} & {(word, place) for place, word in enumerate(words)}
 
 
-def test_a_list_that_is_none_is_named(tmp_path):
+def test_an_invalid_list_is_named(tmp_path):
     with pytest.raises(DataError, match="needs a list of words"):
         TRANSFORMATIONS.build("exchange").apply(TEXT)
     (tmp_path / "words.txt").write_text("a\n\nb\n", encoding="utf-8")

@@ -9,7 +9,7 @@ from interlace.derived import TRANSFORMATIONS
 from interlace.text import Text
 
 
-def test_all_orders_are_drawn_alike():
+def test_all_orders_are_equally_likely():
     change = TRANSFORMATIONS.build("permute")
     lines = [f"a{n} b{n} c{n} ." for n in range(6000)]
     derived = change.apply(Text.of(lines, "en")).text
@@ -18,7 +18,7 @@ def test_all_orders_are_drawn_alike():
     assert all(abs(count - 1000) < 120 for count in counts.values())  # four deviations
 
 
-def test_orders_of_one_sentence_are_put_into_orders_of_their_own():
+def test_permutations_are_one_to_one():
     """The draw hangs on which words there are, so that it can be made again from the derived line."""
     change = TRANSFORMATIONS.build("permute")
     lines = [" ".join(order) for order in permutations("abcd")]
@@ -27,14 +27,14 @@ def test_orders_of_one_sentence_are_put_into_orders_of_their_own():
     assert derived != lines
 
 
-def test_another_seed_draws_another_order():
+def test_the_seed_changes_the_order():
     change = TRANSFORMATIONS.build("permute")
     text = Text.of(["one two three four five six seven eight"] * 2, "en")
     assert change.apply(text, 1).text.lines == change.apply(text, 1).text.lines
     assert change.apply(text, 1).text.lines != change.apply(text, 2).text.lines
 
 
-def test_sentences_keep_to_themselves():
+def test_words_stay_in_their_sentence():
     change = TRANSFORMATIONS.build("permute")
     for line in change.apply(Text.of([f"a b c{n} . d e f{n} !" for n in range(30)], "en")).text.lines:
         words = line.split()

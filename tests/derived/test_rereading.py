@@ -32,7 +32,7 @@ MARKED = OPAQUE | {"keep_marks": False}
 )
 @given(lines=LINES)
 @settings(max_examples=60)
-def test_the_same_word_tokenizer_finds_the_same_words_and_the_way_back(changes, word_tokenizer, lines):
+def test_derived_lines_are_tokenized_alike_and_restored(changes, word_tokenizer, lines):
     change = chain(changes)
     text = Text.of(lines, "en", word_tokenizer)
     derived = change.apply(text, 3).text
@@ -53,7 +53,7 @@ def test_the_same_word_tokenizer_finds_the_same_words_and_the_way_back(changes, 
 @example(lines=["  ''  \u2026\u300dwww.x.com/?q=a.b  3.5  \u4e2d"])
 @example(lines=["e\u0301  \u3002!(e\u0301 \ufb01"])
 @settings(max_examples=25)
-def test_every_setting_that_undoes_finds_the_way_back(name, split, keep, lines):
+def test_invertible_settings_restore_the_words(name, split, keep, lines):
     change = TRANSFORMATIONS.build({"name": name, "sentence_split": split, "keep_final_punct": keep})
     assert change.invertible
     text = Text.of(lines, "en", "unicode")
@@ -65,7 +65,7 @@ def test_every_setting_that_undoes_finds_the_way_back(name, split, keep, lines):
     assert Text.of(back.lines, "en", "unicode").words == back.words
 
 
-def test_words_of_scripts_without_blanks_are_parted_where_their_new_spelling_needs_it():
+def test_blanks_are_inserted_if_respelled_words_would_merge():
     text = Text.of(["\u533b\u751f\u6765\u4e86\u3002"], "zh", "unicode")
     change = chain(["invert", OPAQUE])
     derived = change.apply(text).text

@@ -54,7 +54,7 @@ def counted_out(before):
     return {order: weight / total for order, weight in weights.items()}, total
 
 
-def test_orders_are_drawn_as_often_as_the_model_says():
+def test_sampled_orders_follow_the_model():
     rng = np.random.default_rng(0)
     before = rng.normal(size=(4, 4))
     expected, _ = counted_out(before)
@@ -67,7 +67,7 @@ def test_orders_are_drawn_as_often_as_the_model_says():
         assert abs(counts[one] / len(bits) - share) < 5 * np.sqrt(share / len(bits))
 
 
-def test_a_bound_is_kept_however_strong_what_speaks_against_it():
+def test_constraints_are_satisfied():
     """Thing 1 is drawn behind 2 and before 0, but 2 never comes before 0."""
     before = np.array([[0, -3, 0], [3, 0, -3], [-np.inf, 3, 0]])
     order, counts = np.empty(3, np.int64), Counter()
@@ -80,7 +80,7 @@ def test_a_bound_is_kept_however_strong_what_speaks_against_it():
         assert abs(count / 4000 - shares[one]) < 0.04
 
 
-def test_what_is_expected_is_what_all_orders_give():
+def test_expectations_sum_over_all_orders():
     rng = np.random.default_rng(1)
     weights = rng.normal(size=(3, 3))
     keys, offsets = np.array([0, 1, 2, 2, 1, 0], np.int64), np.array([0, 4, 6], np.int64)
@@ -97,7 +97,7 @@ def test_what_is_expected_is_what_all_orders_give():
     assert total == pytest.approx(logs)
 
 
-def test_learnt_weights_give_back_the_shares_of_the_treebank():
+def test_fitted_weights_reproduce_frequencies():
     """Seven of ten subjects stand before their verb, all objects behind it."""
     seen = [(SUBJECT, HEAD, OBJECT)] * 700 + [(HEAD, SUBJECT, OBJECT)] * 300
     model = Precedence.fit(seen, prior=1e-3)
@@ -108,7 +108,7 @@ def test_learnt_weights_give_back_the_shares_of_the_treebank():
     assert known.tolist() == [[False, True, True], [True, False, True], [True, True, False]]
 
 
-def test_what_the_treebank_never_shows_is_not_known_and_tags_back_off_to_relations():
+def test_unseen_pairs_are_unknown_and_tags_back_off_to_relations():
     model = Precedence.fit([(SUBJECT, HEAD)] * 50, prior=0.1)
     weights, known = model.between([HEAD, ("nsubj", "PRON"), ADVERB, SUBJECT])
     assert weights[1, 0] > 1  # a subject of another kind is a subject
@@ -159,7 +159,7 @@ def trees(draw):
 
 @given(heads=trees())
 @settings(max_examples=100)
-def test_every_subtree_is_a_run_of_words_and_no_word_loses_its_way_up(heads):
+def test_projective_trees_have_contiguous_subtrees(heads):
     found = forest(heads).heads
     assert contiguous(found)
     for word, head in enumerate(heads):
@@ -173,7 +173,7 @@ def test_every_subtree_is_a_run_of_words_and_no_word_loses_its_way_up(heads):
             assert found[word] == head
 
 
-def test_the_mark_at_the_end_stays_out_of_the_family():
+def test_the_final_mark_is_no_family_member():
     found = forest([1, -1, 0], ["nsubj", "root", "punct"])
     assert found.heads.tolist() == [1, -1, 1]
     assert found.final.tolist() == [False, False, True]
@@ -181,7 +181,7 @@ def test_the_mark_at_the_end_stays_out_of_the_family():
 
 
 @pytest.mark.parametrize("heads", [[1, 0], [0], [2, -1], [-2, -1]])
-def test_what_is_no_tree_is_named(heads):
+def test_invalid_trees_are_named(heads):
     with pytest.raises(DataError, match=r"^line 2: its heads are no tree"):
         Forest.of(Ragged.of([[-1], heads]), ["dep"] * 3, ["X"] * 3)
 
@@ -197,7 +197,7 @@ def verb_first(tmp_path):
     return TRANSFORMATIONS.build({"name": "syntax", "like": [path], "prior": 0.01})
 
 
-def test_words_come_into_the_order_of_the_treebank(verb_first, tmp_path):
+def test_words_get_the_order_of_the_treebank(verb_first, tmp_path):
     given_text = read(
         conllu(
             tmp_path / "en.conllu",
@@ -211,7 +211,7 @@ def test_words_come_into_the_order_of_the_treebank(verb_first, tmp_path):
     assert derived.text.heads.to_lists() == [[-1, 0, 3, 1, 0, 4, 0]]
 
 
-def test_arcs_stay_and_subtrees_stay_together(verb_first):
+def test_trees_stay_the_same(verb_first):
     given_text = text("en", sample(300, "train", 3))
     derived = verb_first.apply(given_text)
     assert sum(old != new for old, new in zip(given_text.lines, derived.text.lines, strict=True)) > 200
@@ -223,13 +223,13 @@ def test_arcs_stay_and_subtrees_stay_together(verb_first):
         assert given_text.tokens(row)[-1] == derived.text.tokens(row)[-1]
 
 
-def test_only_the_heads_that_are_named_are_ordered(verb_first, tmp_path):
+def test_only_selected_heads_are_reordered(verb_first, tmp_path):
     given_text = read(conllu(tmp_path / "en.conllu", "old/ADJ/2/amod dogs/NOUN/3/nsubj see/VERB/0/root"))
     only = verb_first.model_copy(update={"heads": ("NOUN",)})
     assert only.apply(given_text).text.lines == ["dogs old see"]
 
 
-def test_orders_are_drawn_where_the_treebank_has_several(tmp_path):
+def test_variable_orders_are_sampled(tmp_path):
     trees_ = ["a/X/2/nsubj b/VERB/0/root", "b/VERB/0/root a/X/1/nsubj"]
     like = conllu(tmp_path / "like.conllu", *[trees_[n % 4 == 0] for n in range(400)])
     change = TRANSFORMATIONS.build({"name": "syntax", "like": [like], "heads": ["VERB"]})
@@ -239,7 +239,7 @@ def test_orders_are_drawn_where_the_treebank_has_several(tmp_path):
     assert change.apply(given_text, 1).text.lines != change.apply(given_text, 2).text.lines
 
 
-def test_what_the_treebank_never_shows_together_keeps_its_order(tmp_path):
+def test_unseen_pairs_keep_their_order(tmp_path):
     """Adverbs of one kind stand behind objects, those of another in front; it never shows both at one verb."""
     like = conllu(
         tmp_path / "like.conllu",
@@ -252,7 +252,7 @@ def test_what_the_treebank_never_shows_together_keeps_its_order(tmp_path):
     assert all(line.index("often") < line.index("here") for line in derived.lines)
 
 
-def test_a_head_with_too_many_dependents_stays_and_is_counted(verb_first, tmp_path):
+def test_heads_with_too_many_dependents_are_counted(verb_first, tmp_path):
     words = " ".join(f"w{n}/NOUN/14/nsubj" for n in range(13))
     given_text = read(conllu(tmp_path / "en.conllu", words + " sees/VERB/0/root"))
     derived = verb_first.apply(given_text).text
@@ -260,7 +260,7 @@ def test_a_head_with_too_many_dependents_stays_and_is_counted(verb_first, tmp_pa
     assert derived.notes == {"heads with too many dependents to reorder": 1}
 
 
-def test_plain_text_finds_its_parses_sentence_by_sentence(verb_first, tmp_path):
+def test_parses_of_plain_text_are_found(verb_first, tmp_path):
     parses = conllu(
         tmp_path / "parses.conllu",
         "old/ADJ/2/amod dogs/NOUN/3/nsubj see/VERB/0/root ./PUNCT/3/punct",
@@ -277,7 +277,7 @@ def test_plain_text_finds_its_parses_sentence_by_sentence(verb_first, tmp_path):
         verb_first.apply(Text.of(lines, "en"))
 
 
-def test_lines_are_parted_into_sentences_however_long_their_beginnings_go_on(verb_first, tmp_path):
+def test_segmentation_into_sentences_backtracks(verb_first, tmp_path):
     """`No one` is a sentence too, but what is left of `No one came` is none."""
     tags = "/X/0/root"
     parses = conllu(tmp_path / "p.conllu", f"No{tags}", f"No{tags} one/X/1/dep", f"one{tags} came/X/1/dep", f"a{tags}")
@@ -290,7 +290,7 @@ def test_lines_are_parted_into_sentences_however_long_their_beginnings_go_on(ver
         with_trees.apply(Text.of(["a" * 2000 + "No" * 2000 + "b"], "en"))
 
 
-def test_a_treebank_without_such_heads_is_named(tmp_path):
+def test_a_treebank_without_selected_heads_is_named(tmp_path):
     like = conllu(tmp_path / "like.conllu", "a/X/2/nsubj b/ADJ/0/root")
     with pytest.raises(DataError, match=r"like\.conllu: no NOUN has a dependent; .*: ADJ, X"):
         TRANSFORMATIONS.build({"name": "syntax", "like": [like]}).apply(read(like))

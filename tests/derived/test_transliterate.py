@@ -25,7 +25,7 @@ def changed(lines, seed=0, **settings):
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
-def test_letters_are_exchanged_one_by_one(script):
+def test_letters_map_one_to_one(script):
     letters = letter_map(script)
     assert all(letters[new] == old != new for old, new in letters.items())
     for old, new in letters.items():
@@ -38,7 +38,7 @@ def test_letters_are_exchanged_one_by_one(script):
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
-def test_the_latin_alphabet_goes_into_the_script_that_is_asked_for(script):
+def test_the_latin_alphabet_uses_the_chosen_script(script):
     (line,) = changed(["the Quick brown fox jumps over the lazy dog"], script=script).lines
     assert {unicodedata.name(letter).split(" ")[0] for letter in line if letter != " "} == {script.upper()}
 
@@ -51,14 +51,14 @@ def test_case_punctuation_and_digits_stay():
 
 
 @given(words=st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=9), max_size=8))
-def test_opaque_words_are_exchanged(words):
+def test_opaque_words_are_an_involution(words):
     opaque = OpaqueWords(7)
     found = [opaque(word) for word in words]
     assert [opaque(word) for word in found] == words
     assert len(set(found)) == len(set(words))
 
 
-def test_opaque_words_show_nothing_of_the_old():
+def test_opaque_words_share_nothing():
     opaque = OpaqueWords(7)
     walk, walked, walks = opaque("walk"), opaque("walked"), opaque("walks")
     assert (len(walk), len(walked)) == (4, 6)
@@ -67,7 +67,7 @@ def test_opaque_words_show_nothing_of_the_old():
     assert opaque("a") != OpaqueWords(8)("a") or opaque("b") != OpaqueWords(8)("b")
 
 
-def test_opaque_marks_stay_unless_the_papers_copy_is_asked_for():
+def test_opaque_words_keep_punctuation_by_default():
     kept = changed(["Dogs bark , 3 times ."], to="ids").lines[0].split()
     assert (kept[2], kept[3], kept[5]) == (",", "3", ".")
     copied = changed(["Dogs bark , 3 times ."], to="ids", keep_marks=False).lines[0].split()
@@ -75,7 +75,7 @@ def test_opaque_marks_stay_unless_the_papers_copy_is_asked_for():
 
 
 @pytest.mark.parametrize("to", ["script", "ids"])
-def test_a_share_of_the_types_changes_and_is_part_of_a_larger_share(to):
+def test_shares_are_nested(to):
     words = [f"w{'abcdefghij'[n % 10]}{'klmnopqrst'[n // 10 % 10]}{'uvxyz'[n // 100]}" for n in range(500)]
     text = [" ".join(words)]
     quarter, half = (set(changed(text, to=to, share=share).lines[0].split()) for share in (0.25, 0.5))
@@ -92,7 +92,7 @@ def test_a_word_is_the_same_in_every_text():
 
 
 @pytest.mark.parametrize("name", ["transliterate", "overlap"])
-def test_a_word_is_made_once_for_all_parts_of_a_text(monkeypatch, name):
+def test_opaque_words_are_cached(monkeypatch, name):
     made, own = Counter(), OpaqueWords.__call__
     monkeypatch.setattr(OpaqueWords, "__call__", lambda opaque, word: made.update([word]) or own(opaque, word))
     settings = {"to": "ids"} if name == "transliterate" else {"share": 0.0, "otherwise": {"to": "ids"}}
@@ -101,13 +101,13 @@ def test_a_word_is_made_once_for_all_parts_of_a_text(monkeypatch, name):
     assert made == Counter(["dogs", "cats", "owls", "bark"])
 
 
-def test_a_share_is_one():
+def test_the_share_is_checked():
     with pytest.raises(SettingsError, match="share"):
         TRANSFORMATIONS.build({"name": "transliterate", "share": 1.5})
 
 
 @pytest.mark.parametrize("keep", [True, False])
-def test_words_that_look_like_new_ones_already_go_back_to_words_alone(keep):
+def test_syllabic_words_map_back_only_to_words(keep):
     """Some of 256 one-letter words stand for a line feed, a blank, a mark."""
     change = TRANSFORMATIONS.build({"name": "transliterate", "to": "ids", "keep_marks": keep})
     text = Text.of([chr(0x1401 + number) for number in range(256)], "en")

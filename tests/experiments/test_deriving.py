@@ -97,7 +97,7 @@ def lines(path):
 # ---- files ----
 
 
-def test_every_kind_of_file_is_made_where_patterns_look_for_it(root):
+def test_every_kind_of_file_is_derived(root):
     found = data_root(recipe(root, {"transformations": ["invert"]}))
     assert lines(found / "text/train.en_x.txt") == ["sat cat A.", "home ran dog The.", "dog a , cat a", "ran cat No."]
     assert lines(found / "text/train.en.txt") == TEXT
@@ -114,7 +114,7 @@ def test_every_kind_of_file_is_made_where_patterns_look_for_it(root):
     assert sorted(answer["text"].split()) == ["The", "dog"]
 
 
-def test_translations_have_exact_links_and_the_dictionary_is_the_map_of_words(root):
+def test_translations_alignments_and_dictionary(root):
     found = data_root(recipe(root))
     original, own = (lines(found / f"text/pairs.en-en_x.{side}.txt") for side in ("en", "en_x"))
     assert original == TEXT
@@ -126,7 +126,7 @@ def test_translations_have_exact_links_and_the_dictionary_is_the_map_of_words(ro
         assert changed == " ".join(entries[word] for word in line.removesuffix(".").split()[::-1]) + "."
 
 
-def test_a_smaller_share_of_translations_is_part_of_a_larger_one(root):
+def test_shares_of_translations_are_nested(root):
     write_lines(root / "text/train.en.txt", [f"word number {number}" for number in range(400)])
     some, more = (
         lines(data_root(recipe(root, {"parallel": share})) / "text/pairs.en-en_x.en.txt") for share in (0.1, 0.5)
@@ -151,7 +151,7 @@ def test_a_copy_of_the_data_root_keeps_its_derived_files(root):
         assert same / "notes.txt" == root / "notes.txt"
 
 
-def test_corpora_links_and_vocabulary_come_of_it_as_of_any_language(root):
+def test_corpora_of_derived_languages(root):
     objectives = {"alm": {"max_length": 16, "corpora": ["pairs"]}}
     materials = prepare(recipe(root, objectives=objectives))
     assert set(materials.train) == {"en", "en_x", "en-en_x"}
@@ -159,7 +159,7 @@ def test_corpora_links_and_vocabulary_come_of_it_as_of_any_language(root):
     assert aligned.links[0].tolist() == [[0, 2], [1, 1], [2, 0], [3, 3]]
 
 
-def test_scores_hang_on_the_changes_and_not_on_what_else_lies_beside_the_files(root):
+def test_data_key_depends_on_transformations_only(root):
     first = data_key(recipe(root))
     write_lines(root / "text/another.txt", ["new"])
     assert data_key(recipe(root)) == first
@@ -180,7 +180,7 @@ def test_scores_hang_on_the_changes_and_not_on_what_else_lies_beside_the_files(r
         ("weam", "syntax+transliterate"),
     ],
 )
-def test_small_recipes_train_on_every_change(name, changes, tmp_path):
+def test_small_recipes_train_on_every_transformation(name, changes, tmp_path):
     asked = read_recipe(f"derived/toy:{name}", TOY | VOCAB | SHORT | {"derived.en_x.transformations": changes})
     pretrain(asked, tmp_path)
     words = json.loads((tmp_path / "embedding.json").read_text())["words"]
@@ -203,38 +203,38 @@ def test_the_treebank_of_real_data_takes_the_order_of_french(real_data):
 # ---- what is refused ----
 
 
-def test_a_file_that_is_there_is_not_hidden(root):
+def test_existing_files_are_not_hidden(root):
     write_lines(root / "text/train.en_x.txt", ["by hand"])
     with pytest.raises(DataError, match=r"train\.en_x\.txt exists already"):
         data_root(recipe(root))
 
 
-def test_two_different_files_are_not_made_at_one_place(root):
+def test_two_files_at_one_path_are_rejected(root):
     pairs = {"pairs": ["en-en_x"], "train": ["text/{source}.side", "text/train.{target}.txt"]}
     corpora = {"text": {"languages": ["en", "en_x"], "train": "text/train.{language}.txt"}, "pairs": pairs}
     with pytest.raises(SettingsError, match=r"two different files are to be written at .*train\.en_x\.txt"):
         data_root(recipe(root, corpora=corpora))
 
 
-def test_translations_hide_no_file_of_the_original(root):
+def test_translations_do_not_hide_original_files(root):
     write_lines(root / "text/pairs.en-en_x.en.txt", ["by hand"])
     with pytest.raises(DataError, match=r"pairs\.en-en_x\.en\.txt exists already; give translations"):
         data_root(recipe(root))
 
 
-def test_a_pattern_without_a_language_names_one_file_for_both(root):
+def test_a_pattern_without_language_is_rejected(root):
     files = {"pos": {"files": {"test": "pos/test.en.conllu"}}}
     with pytest.raises(SettingsError, match=r"evaluate\.tasks\.pos\.files: .* is one file for both languages"):
         data_root(recipe(root, evaluate={"tasks": files}))
 
 
-def test_a_file_may_be_named_for_the_derived_language_alone(root):
+def test_a_derived_file_can_be_named_explicitly(root):
     files = {"test": "pos/test.en.conllu", "test.en_x": "pos/made.conllu"}
     found = data_root(recipe(root, evaluate={"tasks": {"pos": {"files": files}}}))
     assert (found / "pos/made.conllu").is_file()
 
 
-def test_text_without_a_language_in_its_name_is_named_beside_what_is_made_of_it(root):
+def test_files_maps_derived_to_original(root):
     corpora = {
         "text": {"languages": ["en"], "train": "notes.txt"},
         "made": {"languages": ["en_x"], "train": "notes.en_x.txt"},
@@ -259,7 +259,7 @@ def test_text_without_a_language_in_its_name_is_named_beside_what_is_made_of_it(
         ({"of": "en_x"}, r"derived\.en_x\.of: 'en_x' cannot be derived from itself"),
     ],
 )
-def test_sections_say_what_is_wrong(root, derived, message):
+def test_invalid_sections(root, derived, message):
     with pytest.raises(SettingsError, match=message):
         recipe(root, derived)
 
@@ -283,7 +283,7 @@ def test_sections_say_what_is_wrong(root, derived, message):
         ({"of": "fr"}, r"train\.fr\.txt: no such original file of derived\.en_x; did you mean 'train\.en\.txt'"),
     ],
 )
-def test_what_is_missing_is_told_with_its_section_by_the_run_and_by_the_dry_run(root, derived, message):
+def test_missing_files_are_reported_by_run_and_dry_run(root, derived, message):
     pairs = {"text": {"languages": ["en_x"], "train": "text/train.{language}.txt"}}
     asked = recipe(root, derived, corpora=pairs, align=None, evaluate={})
     before = sorted(root.rglob("*"))
@@ -294,7 +294,7 @@ def test_what_is_missing_is_told_with_its_section_by_the_run_and_by_the_dry_run(
     assert sorted(root.rglob("*")) == before
 
 
-def test_text_that_cannot_be_changed_is_told_with_its_language_and_file(root):
+def test_errors_name_language_and_file(root):
     settings = {"syntax": {"like": ["pos/test.en.conllu"]}}
     asked = recipe(root, {"transformations": "syntax", "settings": settings}, evaluate={})
     assert derived_problems(asked) == []  # no text is read
@@ -302,7 +302,7 @@ def test_text_that_cannot_be_changed_is_told_with_its_language_and_file(root):
         data_root(asked)
 
 
-def test_a_dry_run_tells_what_is_not_asked_for_and_what_stands_in_the_way(root):
+def test_a_dry_run_reports_unused_languages_and_existing_files(root):
     text = {"text": {"languages": ["en"], "train": "text/train.{language}.txt"}}
     assert derived_problems(recipe(root)) == []
     unused = recipe(root, corpora=text, align=None, evaluate={})
@@ -320,7 +320,7 @@ def test_a_dry_run_in_the_toy_corpus_looks_at_its_languages(tmp_path):
     assert ["needs a treebank" in told for told in derived_problems(asked)] == [True]
 
 
-def test_translations_are_with_the_language_it_is_made_of(root):
+def test_translations_need_the_original_language(root):
     pairs = {"pairs": {"pairs": ["de-en_x"], "train": ["{pair}.{source}", "{pair}.{target}"]}}
     with pytest.raises(SettingsError, match="'en_x' has translations only with 'en'"):
         recipe(root, corpora=pairs)
@@ -352,7 +352,7 @@ def test_overlaps_are_those_of_a_plain_loop(rows):
 # ---- files of changes ----
 
 
-def test_trees_and_the_treebank_to_learn_from_stand_under_the_data_root(root):
+def test_files_of_transformations_are_under_the_data_root(root):
     cells = [line.split("\t") for line in CONLLU.split("\n") if "\t" in line]
     swapped = [["1", *cells[1][1:6], "3", *cells[1][7:]], ["2", *cells[0][1:6], "1", *cells[0][7:]], *cells[2:]]
     write_lines(root / "like.conllu", ["\t".join(row) for row in swapped] + [""])  # determiners behind their nouns
@@ -373,7 +373,7 @@ def test_trees_and_the_treebank_to_learn_from_stand_under_the_data_root(root):
 @pytest.mark.parametrize(
     "name", ["text/train.en.txt", "pos/test.en.conllu", "ner/test.en.tsv", "nli/test.en.tsv", "qa/test.en.json"]
 )
-def test_what_is_written_is_read_again(root, tmp_path, name):
+def test_written_files_are_read_back(root, tmp_path, name):
     kind = {"txt": "lines", "conllu": "conllu", "json": "squad"}.get(name.rpartition(".")[2], "iob")
     reader = READERS.build("nli" if name.startswith("nli") else kind)
     [before] = reader.read_chunks([root / name], ["en"])
@@ -385,14 +385,14 @@ def test_what_is_written_is_read_again(root, tmp_path, name):
     assert before.labels == after.labels
 
 
-def test_columns_of_ones_own_are_refused(tmp_path):
+def test_custom_columns_are_rejected(tmp_path):
     with pytest.raises(SettingsError, match="set to token = 1"):
         write_as(READERS.build({"name": "iob", "token": 1}), tmp_path / "x", [])
     with pytest.raises(SettingsError, match="no writer for files of the reader 'tsv'"):
         write_as(READERS.build("tsv"), tmp_path / "x", [])
 
 
-def test_a_variable_that_is_not_set_is_named_once(tmp_path, monkeypatch):
+def test_an_unset_variable_is_reported_once(tmp_path, monkeypatch):
     monkeypatch.delenv("SOME_DATA", raising=False)
     asked = recipe(tmp_path).model_copy(update={"data_root": "$SOME_DATA"})
     assert derived_problems(asked) == ["data_root = '$SOME_DATA': the environment variable is not set"]

@@ -89,7 +89,7 @@ TREEBANK = {"reader": {"name": "conllu", "trees": True}, "train": "bank.{languag
         ({}, {"filters": {"length": {"max_characters": 12}}}, ["one", "two", "six"]),
     ],
 )
-def test_translations_and_dictionary_are_of_the_rows_that_are_trained_on(root, group, more, kept):
+def test_translations_and_dictionary_use_training_rows(root, group, more, kept):
     found = made(root, group=group, **more)
     assert found("en-en_x.en") == [f"the {word} here" for word in kept]
     assert words(found("dict.en-en_x")) == {"the", "here", *kept}
@@ -97,7 +97,7 @@ def test_translations_and_dictionary_are_of_the_rows_that_are_trained_on(root, g
     assert len(found("train.en_x.txt")) == 6  # a corpus takes its own part of it
 
 
-def test_a_share_of_the_text_is_the_share_that_translations_are_made_of(root):
+def test_the_share_of_a_group_applies_to_translations(root):
     write_lines(root / "train.en.txt", [f"word {'abcdefghij'[i // 30]}{chr(97 + i % 26)}" for i in range(300)])
     some, whole = (made(root, group={"share": share}) for share in (0.1, 1.0))
     trained = prepare(recipe(root, group={"share": 0.1})).train["en"]
@@ -105,13 +105,13 @@ def test_a_share_of_the_text_is_the_share_that_translations_are_made_of(root):
     assert len(whole("en-en_x.en")) == 300
 
 
-def test_filters_judge_a_treebank_by_the_words_that_its_corpus_has(root):
+def test_filters_count_the_words_of_the_corpus(root):
     write_lines(root / "bank.en.conllu", conllu("do n't go now", "we go"))  # the word tokenizer finds 5 words, and 2
     found = made(root, group=TREEBANK, filters={"length": {"max_words": 4}})
     assert [words(found("dict.en-en_x")), len(found("en-en_x.alignments"))] == [{"we", "go"}, 1]
 
 
-def test_a_filter_that_remembers_sees_each_group_anew(root):
+def test_stateful_filters_restart_for_each_group(root):
     write_lines(root / "more.en.txt", LINES[:2])
     groups = {name: {"languages": ["en"], "train": f"{name}.en.txt"} for name in ("train", "more")}
     asked = recipe(root).dump()
@@ -125,7 +125,7 @@ def test_a_filter_that_remembers_sees_each_group_anew(root):
 
 @pytest.mark.parametrize("changes", ["permute", "transliterate", "permute+transliterate"])
 @pytest.mark.parametrize("normalization", [LOWER, {"remove_accents": True}, {"form": "NFKC"}])
-def test_text_translations_and_dictionary_are_changed_alike(root, changes, normalization):
+def test_all_files_are_transformed_alike(root, changes, normalization):
     write_lines(root / "train.en.txt", ["The Cafe\u0301 \ufb01rst", "the café first then", "Café a b c d e f"])
     ids = {"settings": {"transliterate": {"to": "ids"}}}
     found = made(root, changes, derived=ids, normalization=normalization)
@@ -135,7 +135,7 @@ def test_text_translations_and_dictionary_are_changed_alike(root, changes, norma
     assert words(found("dict.en-en_x")) == {word for line in found("en-en_x.en") for word in line.split()}
 
 
-def test_other_letters_leave_the_words_and_trees_of_a_file_alone(root):
+def test_normalization_keeps_words_and_trees(root):
     write_lines(root / "bank.en.conllu", conllu("can n't cafe\u0301", "Do n't"))
     found = made(root, "invert", group=TREEBANK, normalization=LOWER)
     assert words(found("dict.en-en_x")) == {"can", "n't", "café", "do"}
@@ -148,7 +148,7 @@ def test_other_letters_leave_the_words_and_trees_of_a_file_alone(root):
 
 
 @pytest.mark.parametrize("normalization", [{}, LOWER, {"remove_accents": True}, {"form": "NFKC"}])
-def test_parses_of_text_are_found_however_it_is_normalised(root, normalization):
+def test_parses_are_found_for_normalized_text(root, normalization):
     write_lines(root / "train.en.txt", ["The Cafe\u0301 \ufb01lled up"])
     write_lines(root / "bank.en.conllu", conllu("The Café \ufb01lled up"))
     settings = {"like": ["bank.en.conllu"], "trees": ["bank.en.conllu"], "heads": ["NOUN"]}
@@ -157,7 +157,7 @@ def test_parses_of_text_are_found_however_it_is_normalised(root, normalization):
     assert sorted(found("train.en_x.txt")[0].split()) == sorted(found("en-en_x.en")[0].split())
 
 
-def test_answers_move_with_the_letters_before_them():
+def test_answers_move_with_normalization():
     context = "Cafe\u0301 \ufb01rst. Cafe\u0301"
     start = context.rindex("C")
     source = Text("en", [context, "Plain"], SPLITTER.split([context, "Plain"]), answers=[(start, start + 5), (-1, -1)])
@@ -169,7 +169,7 @@ def test_answers_move_with_the_letters_before_them():
     assert nowhere == (-1, -1)
 
 
-def test_a_word_of_a_file_never_vanishes_nor_falls_apart():
+def test_normalization_never_removes_or_splits_words():
     line = "a \u0301 b\u00b4 c"  # a lone accent; NFKC makes a blank and an accent of the other
     text = Text("en", [line], Ragged.of([[(0, 1), (2, 3), (4, 6), (7, 8)]], width=2), tags={"pos": [["X"] * 4]})
     for how in (Normalization(form="NFKC"), Normalization(remove_accents=True)):
@@ -177,7 +177,7 @@ def test_a_word_of_a_file_never_vanishes_nor_falls_apart():
         assert all(word.split() == [word] for word in normalized(text, how).tokens(0))
 
 
-def test_questions_are_changed_as_they_are_normalised(root):
+def test_questions_are_normalized_first(root):
     qas = [{"id": "1", "question": "Who?", "answers": [{"text": "The Dog", "answer_start": 10}]}]
     article = {"paragraphs": [{"context": "Cafe\u0301 sat The Dog ran", "qas": qas}]}
     (root / "qa").mkdir()
@@ -192,14 +192,14 @@ def test_questions_are_changed_as_they_are_normalised(root):
 # ---- several languages, readers and directions ----
 
 
-def test_two_derived_languages_stand_beside_each_other(root):
+def test_two_derived_languages(root):
     found = made(root, "permute", languages=("en_x", "en_y"), pairs=("en-en_x", "en_y-en"))
     assert found("en-en_x.en") == found("en_y-en.en") == LINES
     assert found("en-en_x.en_x") != found("en_y-en.en_y")  # another seed, another language
     assert found("train.en_y.txt") == found("en_y-en.en_y")
 
 
-def test_links_of_a_pair_that_the_derived_language_begins_go_from_it(root):
+def test_alignments_of_swapped_pairs(root):
     write_lines(root / "train.en.txt", ["a b c.", "d e"])
     forth, back = made(root, "invert"), made(root, "invert", pairs=("en_x-en",))
     assert (
@@ -212,7 +212,7 @@ def test_links_of_a_pair_that_the_derived_language_begins_go_from_it(root):
     assert links[1] == sorted((j, i) for i, j in links[0]) != links[0]
 
 
-def test_translations_come_of_a_treebank_with_links_between_the_words_of_corpora(root):
+def test_translations_of_a_treebank_align_corpus_words(root):
     write_lines(root / "bank.en.conllu", conllu("do n't go"))
     found = made(root, "invert", group=TREEBANK)
     assert found("en-en_x.en") == ["do n't go"]  # three words of the file, five of the word tokenizer's: n ' t
@@ -225,7 +225,7 @@ def test_translations_come_of_a_treebank_with_links_between_the_words_of_corpora
 # ---- what is kept ----
 
 
-def test_what_rows_are_read_and_how_is_part_of_what_files_hang_on(root):
+def test_cache_depends_on_rows_and_normalization(root):
     def files(**more):
         found = data_root(recipe(root, **more))
         return [(found / name).resolve() for name in ("train.en_x.txt", "en-en_x.en", "dict.en-en_x")]
@@ -236,12 +236,12 @@ def test_what_rows_are_read_and_how_is_part_of_what_files_hang_on(root):
 
 
 @pytest.mark.parametrize("place", deriving._CODE)
-def test_files_hang_on_all_code_that_makes_text(place):
+def test_cache_depends_on_code(place):
     hashed = deriving._code_hash.__wrapped__
     assert hashed(place) != hashed("nothing") == hashed()
 
 
-def test_code_of_readers_word_tokenizers_and_links_counts(root, monkeypatch):
+def test_cache_depends_on_readers_tokenizers_and_alignment(root, monkeypatch):
     places = {part for part in deriving._CODE if "/" not in part}
     assert places == {"derived", "readers", "text", "alignment"}
     first = data_root(recipe(root)) / "train.en_x.txt"
@@ -249,7 +249,7 @@ def test_code_of_readers_word_tokenizers_and_links_counts(root, monkeypatch):
     assert (data_root(recipe(root)) / "train.en_x.txt").resolve() != first.resolve()
 
 
-def test_scores_hang_on_the_content_of_files_that_changes_read(root):
+def test_data_key_depends_on_files_of_transformations(root):
     write_lines(root / "like.conllu", conllu("a b"))
     asked = recipe(root, "syntax", derived={"settings": {"syntax": {"like": ["like.conllu"]}}})
     first = data_key(asked)

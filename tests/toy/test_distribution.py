@@ -26,7 +26,7 @@ def test_most_concepts_occur_often() -> None:
     assert sum(counts[concept] >= 10 for concept in CONCEPTS) >= 250
 
 
-def test_neighbours_share_a_topic() -> None:
+def test_neighbors_share_a_topic() -> None:
     content = [concept for concept in (*NOUNS, *VERBS, *ADJECTIVES) if concept not in ("person", "animal", "tool")]
     place = {concept: number for number, concept in enumerate(content)}
     together = np.zeros((len(content), len(content)))
@@ -53,7 +53,7 @@ def _association(together: np.ndarray) -> np.ndarray:
     return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
 
 
-def test_verbs_choose_their_objects() -> None:
+def test_verbs_select_their_objects() -> None:
     objects = defaultdict(Counter)
     for scene in sample(12_000, seed=1):
         if scene.object is not None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_weights_are_as_said_by_hand() -> None:
+def test_weights_by_hand() -> None:
     even = _table({"dog": 1.0, "cat": 3.0})
     options, cumulated = _habitual(even, "see", 0.5)
     weights = [after - before for before, after in pairwise((0.0, *cumulated))]
@@ -31,14 +31,14 @@ def test_weights_are_as_said_by_hand() -> None:
     ])  # fmt: skip
 
 
-def test_what_a_name_has_for_good_is_normal() -> None:
+def test_factors_of_names_are_normally_distributed() -> None:
     drawn = np.array([_normal(f"name {number}") for number in range(4000)])
     assert abs(drawn.mean()) < 0.05
     assert abs(drawn.std() - 1) < 0.05
     assert _normal("name 7") == drawn[7]
 
 
-def test_scenes_stay_good_distinct_and_in_their_split() -> None:
+def test_scenes_stay_valid_distinct_and_in_their_split() -> None:
     scenes = sample(500, "dev", seed=3, habits=1.5)
     assert len(set(scenes)) == 500
     assert not [scene for scene in scenes if problems(scene)]
@@ -56,7 +56,7 @@ def test_languages_have_the_same_habits() -> None:
     assert np.corrcoef([one[word] for word in words], [other[word] for word in words])[0, 1] > 0.97
 
 
-def test_words_are_told_apart_by_their_company() -> None:
+def test_words_can_be_identified_by_their_contexts() -> None:
     even, habitual = (_told_apart(habits) for habits in (0.0, 1.0))
     assert habitual > even + 0.15
 
@@ -91,7 +91,7 @@ def _company(scenes: list[Scene]) -> np.ndarray:
     return counts
 
 
-def test_the_command_takes_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_command_sets_habits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     written = []
     monkeypatch.setattr("interlace.toy.write_toy", lambda world, folder: written.append((world.habits, folder)))
     done = CliRunner().invoke(application(), ["toy", "-o", str(tmp_path), "--habits", "1.5"])

@@ -103,7 +103,7 @@ def pairs(count: int, split: str) -> list[InferencePair]:
     return inferences(count, split, seed=3)
 
 
-def test_pairs_are_good_and_balanced() -> None:
+def test_pairs_are_valid_and_balanced() -> None:
     for split in ("train", "test"):
         found = pairs(600, split) if split == "train" else pairs(240, split)
         assert Counter(pair.label for pair in found) == dict.fromkeys(LABELS, len(found) // 3)
@@ -117,12 +117,12 @@ def test_pairs_are_good_and_balanced() -> None:
     assert pairs(600, "train")[:5] != pairs(240, "test")[:5]
 
 
-def test_pairs_are_keyed() -> None:
+def test_pairs_are_reproducible() -> None:
     assert inferences(30, "train", seed=3) == inferences(30, "train", seed=3)
     assert inferences(30, "train", seed=4) != inferences(30, "train", seed=3)
 
 
-def test_every_hypothesis_stands_with_each_label() -> None:
+def test_every_hypothesis_has_each_label() -> None:
     labels: dict[Scene, list[str]] = {}
     for pair in pairs(600, "train"):
         labels.setdefault(pair.hypothesis, []).append(pair.label)
@@ -130,7 +130,7 @@ def test_every_hypothesis_stands_with_each_label() -> None:
 
 
 @pytest.mark.parametrize(("side", "most"), [("hypothesis", 0.40), ("premise", 0.52)])
-def test_one_side_alone_says_little(side: str, most: float) -> None:
+def test_one_side_alone_does_not_predict_the_label(side: str, most: float) -> None:
     english = language("en")
     train, test = ([english.realize(getattr(pair, side)).text for pair in pairs(*size)] for size in _SIZES)
     counts = CountVectorizer(token_pattern=r"\w+", ngram_range=(1, 2))
@@ -143,7 +143,7 @@ def test_one_side_alone_says_little(side: str, most: float) -> None:
 _SIZES = ((600, "train"), (240, "test"))
 
 
-def test_denials_stand_with_every_label() -> None:
+def test_negation_occurs_with_every_label() -> None:
     patterns = Counter((pair.premise.denied, pair.hypothesis.denied, pair.label) for pair in pairs(600, "train"))
     for denied in (True, False):
         for label in LABELS:
@@ -154,7 +154,7 @@ def test_denials_stand_with_every_label() -> None:
 
 
 @pytest.mark.parametrize("label", LABELS)
-def test_toy_settingss_agree(label: str) -> None:
+def test_labels_agree_with_small_models(label: str) -> None:
     """In worlds drawn at random, where the premise is true: the hypothesis always is, never is, or now and then."""
     told = [pair for pair in pairs(600, "train") if pair.label == label]
     lively = 0

@@ -71,7 +71,7 @@ def test_words_of_one_kind_differ(code: str) -> None:
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_words_lie_on_the_text(code: str) -> None:
+def test_words_are_spans_of_the_text(code: str) -> None:
     for sentence in sentences(code, 3000):
         assert unicodedata.normalize("NFC", sentence.text) == sentence.text
         assert "  " not in sentence.text
@@ -124,7 +124,7 @@ def test_names_are_tagged(code: str) -> None:
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_every_content_part_of_the_scene_is_realised(code: str) -> None:
+def test_every_content_part_of_the_scene_is_realized(code: str) -> None:
     for scene, sentence in zip(scenes(3000), sentences(code, 3000), strict=True):
         roles = {role for word in sentence.words for role in word.roles}
         assert _content_roles(scene) <= roles, (scene, sentence.text)
@@ -151,7 +151,7 @@ def test_different_scenes_are_different_sentences(code: str) -> None:
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_every_single_change_is_heard(code: str) -> None:
+def test_every_edit_changes_the_sentence(code: str) -> None:
     member = language(code)
     for scene in scenes(400):
         text = member.realize(scene).text
@@ -313,14 +313,14 @@ def _values(scene: Scene, role: str) -> set[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_the_sentence_tells_its_scene(code: str) -> None:
+def test_the_scene_can_be_recovered_from_the_sentence(code: str) -> None:
     recogniser = Recogniser(code)
     for scene in TOLD:
         assert recogniser.scenes(recogniser.member.realize(scene)) == {scene}
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_questions_ask_for_what_the_statement_says(code: str) -> None:
+def test_questions_ask_for_parts_of_the_statement(code: str) -> None:
     member = language(code)
     for scene in scenes(1000):
         statement = member.realize(scene)

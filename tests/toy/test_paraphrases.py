@@ -40,12 +40,12 @@ def pairs(count: int, split: str) -> list[ParaphrasePair]:
         (Scene("see", Phrase("dog", "no"), "past", Phrase("tree", "the")), []),  # only subjects are "no"
     ],
 )
-def test_exchanges_by_hand(scene: Scene, others: list[Scene]) -> None:
+def test_swaps_by_hand(scene: Scene, others: list[Scene]) -> None:
     assert not problems(scene)
     assert swapped(scene) == others
 
 
-def test_pairs_are_good_and_balanced() -> None:
+def test_pairs_are_valid_and_balanced() -> None:
     for size in SIZES:
         found, split = pairs(*size), size[1]
         assert Counter(pair.same for pair in found) == {True: size[0] // 2, False: size[0] // 2}
@@ -60,17 +60,17 @@ def test_pairs_are_good_and_balanced() -> None:
             assert unmoved == first if same else unmoved in swapped(first)
 
 
-def test_an_odd_number_has_one_paraphrase_more() -> None:
+def test_an_odd_number_has_one_more_paraphrase() -> None:
     assert Counter(pair.same for pair in paraphrases(7, "train")) == {True: 4, False: 3}
     assert paraphrases(1, "dev")[0].same
 
 
-def test_pairs_are_keyed() -> None:
+def test_pairs_are_reproducible() -> None:
     assert paraphrases(30, "train", seed=3) == paraphrases(30, "train", seed=3)
     assert paraphrases(30, "train", seed=4) != paraphrases(30, "train", seed=3)
 
 
-def test_what_says_something_else_is_not_true_alike() -> None:
+def test_swaps_change_the_truth_value() -> None:
     """In worlds drawn at random there is one where only one of both sentences is true; of paraphrases there is none."""
     told = pairs(*SIZES[0])[:60]
     apart = 0
@@ -83,7 +83,7 @@ def test_what_says_something_else_is_not_true_alike() -> None:
 
 
 @pytest.mark.parametrize("side", ["first", "second"])
-def test_one_side_alone_says_little(side: str) -> None:
+def test_one_side_alone_does_not_predict_the_label(side: str) -> None:
     english = language("en")
     train, test = ([english.realize(getattr(pair, side)).text for pair in pairs(*size)] for size in SIZES)
     known, asked = ([pair.same for pair in pairs(*size)] for size in SIZES)
@@ -93,7 +93,7 @@ def test_one_side_alone_says_little(side: str) -> None:
 
 
 @pytest.mark.parametrize("code", LANGUAGES.names())
-def test_words_without_their_order_say_nothing_where_nothing_is_inflected(code: str) -> None:
+def test_bags_of_words_do_not_predict_the_label(code: str) -> None:
     """English keeps its words by choice. Cases and agreement change those of German and Turkish most."""
     most = {"en": 0.5, "zh": 0.5}.get(code, 0.9)
     right = right_but_for_commas = 0
@@ -109,6 +109,6 @@ def test_words_without_their_order_say_nothing_where_nothing_is_inflected(code: 
 
 
 @pytest.mark.parametrize("code", LANGUAGES.names())
-def test_nothing_is_said_alike_in_any_language(code: str) -> None:
+def test_pairs_differ_in_every_language(code: str) -> None:
     said = [[language(code).realize(scene).text for scene in pair[:2]] for pair in pairs(*SIZES[0])]
     assert all(first != second for first, second in said)

@@ -21,7 +21,7 @@ def found(count: int, split: str = "train") -> list[Passage]:
     return passages(count, split, seed=2)
 
 
-def test_passages_are_good_and_counted() -> None:
+def test_passages_are_valid_and_counted() -> None:
     for split, count in (("train", 301), ("dev", 60)):
         made = found(count, split)
         assert sum(len(passage.questions) for passage in made) == count
@@ -42,12 +42,12 @@ def test_statements_share_something() -> None:
         assert max(heads.values()) > 1
 
 
-def test_passages_are_keyed() -> None:
+def test_passages_are_reproducible() -> None:
     assert passages(20, "train", seed=2) == passages(20, "train", seed=2)
     assert passages(20, "train", seed=3) != passages(20, "train", seed=2)
 
 
-def test_all_kinds_of_question_are_asked() -> None:
+def test_all_kinds_of_questions_occur() -> None:
     assert {role for passage in passages(1500, "train") for _, role in passage.questions} == set(ANSWER_ROLES)
 
 
@@ -64,7 +64,7 @@ def test_a_paragraph_by_hand() -> None:
 
 
 @pytest.mark.parametrize("code", LANGUAGES.names())
-def test_answers_stand_in_the_passage(code: str) -> None:
+def test_answers_are_spans_of_the_passage(code: str) -> None:
     member = language(code)
     for number, passage in enumerate(found(301)):
         made = paragraph(passage, code, str(number))
@@ -127,5 +127,5 @@ def test_exactly_one_answer_span_fits_a_question(code: str) -> None:
         ("place", Scene("be", ANNA, place=Phrase("berlin")), True),
     ],
 )
-def test_what_else_might_answer(role: str, other: Scene, fits: bool) -> None:
+def test_statements_that_might_answer(role: str, other: Scene, fits: bool) -> None:
     assert may_answer(FOUND, role, other) is fits

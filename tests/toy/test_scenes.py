@@ -14,7 +14,7 @@ from interlace.toy.concepts import ADJECTIVES, CONCEPTS, NOUNS, VERBS
 ANNA, KEY = Phrase("anna"), Phrase("key", "the")
 
 
-def test_tables_refer_to_what_there_is() -> None:
+def test_tables_refer_to_existing_concepts() -> None:
     assert len(CONCEPTS) == len(set(CONCEPTS))
     tags = {tag for noun in NOUNS.values() for tag in noun.tags}
     for verb in VERBS.values():
@@ -28,7 +28,7 @@ def test_tables_refer_to_what_there_is() -> None:
             assert not NOUNS[noun.hypernym].hypernym or noun.hypernym == NOUNS[noun.hypernym].hypernym
 
 
-def test_samples_are_good_distinct_and_keyed() -> None:
+def test_samples_are_valid_distinct_and_reproducible() -> None:
     scenes = sample(3000, seed=5)
     assert len(set(scenes)) == 3000
     assert not [scene for scene in scenes if problems(scene)]
@@ -43,7 +43,7 @@ def test_splits_share_no_scene() -> None:
         assert {split_of(scene) for scene in scenes} == {split}
 
 
-def test_an_unknown_split_is_refused() -> None:
+def test_an_unknown_split_is_rejected() -> None:
     with pytest.raises(SettingsError, match="'trian' of the toy corpus; did you mean 'train'"):
         sample(1, "trian")
 
@@ -75,11 +75,11 @@ def test_every_concept_is_used() -> None:
         Scene("find", ANNA, object=KEY, fronted=True),
     ],
 )
-def test_what_is_no_scene(scene: Scene) -> None:
+def test_invalid_scenes(scene: Scene) -> None:
     assert problems(scene)
 
 
-def test_text_and_pairs_carry_gold() -> None:
+def test_text_and_pairs_have_gold_annotation() -> None:
     scenes = sample(50)
     both = pairs("en", "de", scenes)
     assert both.links is not None

@@ -1,12 +1,40 @@
+"""Dictionaries and similarity scores: words that occur in sentences, the same in both directions."""
+
 from __future__ import annotations
 
 import pytest
 
-from interlace.toy import LANGUAGES, language
-from interlace.toy.lexicon import jaccard, similarity
+from interlace.toy import LANGUAGES, language, sample
+from interlace.toy.lexicon import dictionary, jaccard, similarity
+
+OTHERS = [code for code in LANGUAGES.names() if code != "en"]
 
 
-def test_likeness_by_hand():
+def test_entries_by_hand() -> None:
+    found = dictionary("en", "de")
+    assert found == sorted(set(found))
+    assert {("dog", "Hund"), ("quickly", "schnell"), ("Anna", "Anna"), ("three", "drei")} <= set(found)
+    assert {target for source, target in found if source == "clean"} == {"putzen", "sauber"}  # a verb and a quality
+    sources = {source for source, _ in found}
+    assert not sources & {"look for", "look", "last week", "New Delhi"}
+
+
+@pytest.mark.parametrize("code", OTHERS)
+def test_both_directions_have_the_same_entries(code: str) -> None:
+    forth, back = dictionary("en", code), dictionary(code, "en")
+    assert sorted((target, source) for source, target in back) == forth
+    assert len(forth) > 200
+
+
+@pytest.mark.parametrize("code", OTHERS)
+def test_entries_are_single_words_that_occur(code: str) -> None:
+    held = {word.form for scene in sample(10_000) for word in language(code).realize(scene).words}
+    for _, target in dictionary("en", code):
+        assert " " not in target
+        assert target in held
+
+
+def test_similarity_by_hand():
     """dog: pet, animal, home, dog itself and the kind animal; cat the same but for its name: 3 of 5 in common."""
     assert jaccard("dog", "cat") == pytest.approx(3 / 5)
     assert jaccard("dog", "cat") > jaccard("dog", "wolf") > jaccard("dog", "hammer")
@@ -14,7 +42,7 @@ def test_likeness_by_hand():
 
 
 @pytest.mark.parametrize("code", LANGUAGES.names())
-def test_every_language_is_judged_over_the_whole_scale(code):
+def test_similarity_covers_the_whole_scale(code):
     rows = similarity(code, code)
     scores = [float(score) for _, _, score in rows]
     assert 100 < len(rows) < 400
@@ -27,7 +55,7 @@ def test_every_language_is_judged_over_the_whole_scale(code):
 
 
 @pytest.mark.parametrize("code", [code for code in LANGUAGES.names() if code != "en"])
-def test_pairs_across_two_languages_have_a_word_of_each_and_the_scores_of_either(code):
+def test_cross_lingual_similarity(code):
     """The first concept in English and the second in the other language, similarity as within one language."""
     english, other, rows = (similarity(*pair) for pair in (("en", "en"), (code, code), ("en", code)))
     assert 100 < len(rows) < 400
