@@ -11,7 +11,7 @@ from pydantic import Field
 
 from interlace.core.errors import DataError
 from interlace.derived import DerivedText, Transformation
-from interlace.derived.common.layout import Layout, reorder
+from interlace.derived.common.layout import TextLayout, reorder
 from interlace.derived.common.trees import FileState, file_states, forest_of, read_trees
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Galactic(Transformation):
             raise DataError(self.missing)
         forest = forest_of(text)
         permuted = _permuted(file_states(self.permuted))
-        layout = Layout(text)
+        layout = TextLayout(text)
         order = np.empty(len(layout.starts), np.int64)
         for row, line in enumerate(text.lines):
             start, stop = int(layout.offsets[row]), int(layout.offsets[row + 1])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from interlace.derived import DerivedText, Transformation
-from interlace.derived.common.layout import Layout, reorder
+from interlace.derived.common.layout import TextLayout, reorder
 from interlace.derived.common.sentences import KEEP, SPLIT, Split, find_sentences
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Invert(Transformation):
         """Return the derived lines; a name that spans a sentence-final mark is split, and counted."""
         from interlace.derived.common.kernels import reverse
 
-        layout = Layout(text)
+        layout = TextLayout(text)
         order = np.arange(layout.offsets[-1])
         runs = find_sentences(layout, self.sentence_split, keep=self.keep_final_punct)
         reverse(*runs, order)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from interlace.derived import DerivedText, Transformation
-from interlace.derived.common.layout import Layout, reorder
+from interlace.derived.common.layout import TextLayout, reorder
 from interlace.derived.common.sentences import KEEP, SPLIT, Split, find_sentences
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Permute(Transformation):
     def _permuted(self, text: Text, key: int, *, back: bool) -> DerivedText:
         from interlace.derived.common.kernels import hash_words, shuffle
 
-        layout = Layout(text)
+        layout = TextLayout(text)
         runs = find_sentences(layout, self.sentence_split, keep=self.keep_final_punct)
         hashes = np.empty(len(layout.starts), np.uint64)
         hash_words(layout.codes, layout.starts, layout.ends, np.uint64(key), hashes)

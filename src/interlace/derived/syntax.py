@@ -11,7 +11,7 @@ from pydantic import Field
 from interlace.core.errors import DataError
 from interlace.derived import DerivedText, Transformation
 from interlace.derived.common.labels import numbered
-from interlace.derived.common.layout import Layout, reorder
+from interlace.derived.common.layout import TextLayout, reorder
 from interlace.derived.common.precedence import HEAD, Precedence, fitted
 from interlace.derived.common.trees import Forest, parsed
 
@@ -60,7 +60,7 @@ class Syntax(Transformation):
         if self.missing:
             raise DataError(self.missing)
         models = fitted(self.like, self.heads, self.prior)
-        layout = Layout(text)
+        layout = TextLayout(text)
         forest = parsed(text, self.trees)
         order, crowded = _sampled(layout, forest, [models[tag] for tag in self.heads], self.heads, key)
         derived = reorder(layout, order, forest.final)
@@ -70,7 +70,7 @@ class Syntax(Transformation):
 
 
 def _sampled(
-    layout: Layout, forest: Forest, models: list[Precedence], tags: tuple[str, ...], key: int
+    layout: TextLayout, forest: Forest, models: list[Precedence], tags: tuple[str, ...], key: int
 ) -> tuple[NDArray[np.int64], int]:
     """Return the word at each place, and how many heads have too many dependents."""
     from interlace.derived.common.tree_kernels import letter_bits, order_words

@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import Field
 
 from interlace.derived import DerivedText, Transformation
-from interlace.derived.common.layout import Layout, reletter
+from interlace.derived.common.layout import TextLayout, reletter
 from interlace.derived.common.respelling import pair_uniform, respelled
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Transliterate(Transformation):
     def derive(self, text: Text, key: int) -> DerivedText:
         """Return the derived lines; the replacement of a word depends on the word and the key alone."""
         if self.to == "script" and self.share >= 1:
-            return reletter(Layout(text), letter_table(self.script))  # faster: no types needed
+            return reletter(TextLayout(text), letter_table(self.script))  # faster: no types needed
         return respelled(text, lambda words: self._some_respelled(words, key))
 
     def spellings(self, words: Sequence[str], key: int) -> list[str]:

@@ -27,7 +27,7 @@ from interlace.derived.common.folder import (
     DerivedFile,
     DerivedTranslations,
     FolderFile,
-    Source,
+    OriginalFiles,
     write_folder,
 )
 from interlace.experiments.derived import files_of
@@ -288,7 +288,7 @@ def _file(path: Path, original: Path, reader: Any, root: Path, where: str) -> De
             f"{where}: {str(path)!r} is one file for both languages; put {{language}} into its name, or name the "
             "derived file explicitly"
         )
-    return DerivedFile(os.path.relpath(path, root), Source(reader, (original,)))
+    return DerivedFile(os.path.relpath(path, root), OriginalFiles(reader, (original,)))
 
 
 def _translations(
@@ -310,11 +310,11 @@ def _translations(
     return DerivedTranslations(own, original, alignments, swapped, sources, derived.parallel if train else 1.0)
 
 
-def _training(recipe: Recipe, name: str, root: Path, split: str = "train") -> tuple[Source, ...]:
+def _training(recipe: Recipe, name: str, root: Path, split: str = "train") -> tuple[OriginalFiles, ...]:
     """Return the text of the original language in the corpora of a split, by group."""
     of, filters = recipe.derived[name].of, tuple(filters_of(recipe, split))
     groups = [group for group in recipe.corpora.values() if of in group.languages and getattr(group, split)]
-    return tuple(Source(group.reading(split), tuple(group.files(split, of, root)), filters) for group in groups)
+    return tuple(OriginalFiles(group.reading(split), tuple(group.files(split, of, root)), filters) for group in groups)
 
 
 def _alignments(recipe: Recipe, pair: str) -> str:

@@ -69,7 +69,7 @@ class Token:
         self.index = 0
 
 
-class Part(NamedTuple):
+class ParticipantRoles(NamedTuple):
     """The roles of one participant; a token has one of these tuples, or a concatenation of them."""
 
     head: Roles
@@ -98,9 +98,9 @@ CLAUSE: frozenset[str] = frozenset(
 
 
 @cache
-def part(role: str) -> Part:
+def part(role: str) -> ParticipantRoles:
     """Return the roles of the participant `role`, one of `PARTICIPANTS`."""
-    return Part(*((f"{role}.{field}",) for field in Part._fields))
+    return ParticipantRoles(*((f"{role}.{field}",) for field in ParticipantRoles._fields))
 
 
 def cells(table: str) -> list[list[str]]:

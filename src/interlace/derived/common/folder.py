@@ -47,7 +47,7 @@ _META_KEYS = {"language": str, "of": str, "transformations": list, "seed": int, 
 
 
 @dataclass(frozen=True)
-class Source:
+class OriginalFiles:
     """Original files, their reader, and the filters that lines of translations and dictionaries must pass."""
 
     reader: Reader
@@ -63,7 +63,7 @@ class DerivedFile:
     """
 
     path: str
-    source: Source
+    source: OriginalFiles
     alignments: tuple[str, ...] = ()
 
     @property
@@ -72,7 +72,7 @@ class DerivedFile:
         return (self.path, *self.alignments)
 
     @property
-    def sources(self) -> tuple[Source, ...]:
+    def sources(self) -> tuple[OriginalFiles, ...]:
         """What is read."""
         return (self.source,)
 
@@ -88,7 +88,7 @@ class DerivedTranslations:
     original: str
     alignments: str
     swapped: bool
-    sources: tuple[Source, ...]
+    sources: tuple[OriginalFiles, ...]
     share: float = 1.0
 
     @property
@@ -105,7 +105,7 @@ class DerivedDictionary:
     """
 
     path: str
-    sources: tuple[Source, ...] = ()
+    sources: tuple[OriginalFiles, ...] = ()
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -280,7 +280,7 @@ class _FolderWriter:
 
     # ---- text ----
 
-    def _chunks(self, source: Source) -> Iterator[Any]:
+    def _chunks(self, source: OriginalFiles) -> Iterator[Any]:
         """Yield normalized text with the words of the file, or of the tokenizer."""
         normalize = self._derivation.normalize
         chunk: Any
@@ -338,7 +338,7 @@ class _FolderWriter:
         again = self._tokenizer.split(derived.text.lines)
         return links if again == derived.text.words else composed(links, overlaps(derived.text.words, again))
 
-    def _training(self, sources: Sequence[Source], share: float = 1.0) -> Iterator[tuple[Text, DerivedText]]:
+    def _training(self, sources: Sequence[OriginalFiles], share: float = 1.0) -> Iterator[tuple[Text, DerivedText]]:
         """Yield original and derived lines: the drawn share of those that a corpus keeps."""
         first = 0
         for source in sources:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.files import must_be_replaceable, must_exist
-from interlace.derived.common.folder import META, DerivedFile, Source
+from interlace.derived.common.folder import META, DerivedFile, OriginalFiles
 from interlace.readers import READERS
 from interlace.text.lines import read_lines
 from interlace.text.scripts import scripts_of
@@ -80,7 +80,7 @@ def derived_file(path: Path, reader: str = "", *, align: bool = True) -> Derived
     """
     name = reader or reader_name(must_exist(path))
     settings = {"trees": _has_trees(must_exist(path))} if "trees" in READERS.get(name).model_fields else {}
-    source = Source(READERS.build({"name": name, **settings}, f"--reader {name}"), (path,))
+    source = OriginalFiles(READERS.build({"name": name, **settings}, f"--reader {name}"), (path,))
     sides = (".source", ".target") if name in _PAIRS else ("",)
     stem = path.name.removesuffix(".gz")
     return DerivedFile(path.name, source, tuple(f"{stem}{side}.alignments" for side in sides) if align else ())

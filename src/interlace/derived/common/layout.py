@@ -36,7 +36,7 @@ class Gaps(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Layout:
+class TextLayout:
     """The characters of a text with the positions of its lines and words."""
 
     text: Text
@@ -88,7 +88,7 @@ class Layout:
         return np.repeat(self.lines[:-1], np.diff(self.offsets))
 
 
-def reorder(layout: Layout, order: NDArray[np.int64], left_out: NDArray[np.bool_]) -> DerivedText:
+def reorder(layout: TextLayout, order: NDArray[np.int64], left_out: NDArray[np.bool_]) -> DerivedText:
     """Return the words of each line in another order, with all labels.
 
     Words touch only if they did so in this order before, if both are of a script without blanks, or if the second is a
@@ -113,7 +113,7 @@ def reorder(layout: Layout, order: NDArray[np.int64], left_out: NDArray[np.bool_
     return DerivedText(derived, Ragged(links, layout.offsets))
 
 
-def respell(layout: Layout, types: NDArray[np.int32], spellings: Sequence[str]) -> DerivedText:
+def respell(layout: TextLayout, types: NDArray[np.int32], spellings: Sequence[str]) -> DerivedText:
     """Return the text with words spelled anew, in their order.
 
     types: (W,) the type of each word. spellings: of each type, without white space at either end.
@@ -124,7 +124,7 @@ def respell(layout: Layout, types: NDArray[np.int32], spellings: Sequence[str]) 
     return _in_place(layout, layout.gaps, spelled, bounds[:-1][types], bounds[1:][types] - 1)
 
 
-def reletter(layout: Layout, table: NDArray[np.uint32]) -> DerivedText:
+def reletter(layout: TextLayout, table: NDArray[np.uint32]) -> DerivedText:
     """Return the text with each letter of its words replaced.
 
     table: (0x110000,) the replacement of each code point.
@@ -144,7 +144,7 @@ def spaced(text: Text) -> Text:
 
     Splitting at blanks then recovers the same words in any order (`n't` never merges with another word).
     """
-    layout = Layout(text)
+    layout = TextLayout(text)
     sizes = np.maximum(np.diff(layout.offsets), 1)  # a blank between words, and a line feed
     lines = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     codes = np.full(lines[-1], ord(" "), layout.codes.dtype)
@@ -154,7 +154,7 @@ def spaced(text: Text) -> Text:
 
 
 def _in_place(
-    layout: Layout, gaps: Gaps, spelled: NDArray[Any], starts: NDArray[np.int64], ends: NDArray[np.int64]
+    layout: TextLayout, gaps: Gaps, spelled: NDArray[Any], starts: NDArray[np.int64], ends: NDArray[np.int64]
 ) -> DerivedText:
     """Return the words in their order with other spellings or other gaps."""
     text = layout.text
@@ -167,7 +167,7 @@ def _in_place(
     return DerivedText(derived, identity(text))
 
 
-def _separated(layout: Layout, order: NDArray[np.int64], left_out: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _separated(layout: TextLayout, order: NDArray[np.int64], left_out: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """(W,) whether the word at each place must be separated from the word before it.
 
     A sentence-final mark that was left out of the order may touch another word than before, except one letter after a
@@ -192,7 +192,7 @@ def _separated(layout: Layout, order: NDArray[np.int64], left_out: NDArray[np.bo
     return separate
 
 
-def _opening_quotes(layout: Layout, order: NDArray[np.int64], left_out: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _opening_quotes(layout: TextLayout, order: NDArray[np.int64], left_out: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Return quotes right after a sentence-final mark that open what follows and kept their place.
 
     Followed by something else, such a quote would close the sentence before.
@@ -203,7 +203,7 @@ def _opening_quotes(layout: Layout, order: NDArray[np.int64], left_out: NDArray[
 
 
 def _merging(
-    layout: Layout, spelled: NDArray[Any], starts: NDArray[np.int64], ends: NDArray[np.int64]
+    layout: TextLayout, spelled: NDArray[Any], starts: NDArray[np.int64], ends: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
     """(W,) whether each word in its new spelling would merge with the previous word, and did not before."""
     separate = np.zeros(len(starts), np.bool_)

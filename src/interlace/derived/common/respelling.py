@@ -13,7 +13,7 @@ import numpy as np
 
 from interlace.core.errors import DataError
 from interlace.core.files import must_exist
-from interlace.derived.common.layout import Layout, respell
+from interlace.derived.common.layout import TextLayout, respell
 from interlace.text.lines import read_lines
 from interlace.text.types import distinct
 from interlace.text.word_tokenizers.common.characters import code_points, line_starts
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def respelled(text: Text, spell: Callable[[Sequence[str]], list[str]]) -> DerivedText:
     """Spell every word as `spell` spells its type; it gets each type of the text once."""
     words, numbers = distinct(text)
-    return respell(Layout(text), numbers, spell(words))
+    return respell(TextLayout(text), numbers, spell(words))
 
 
 def uniform(words: Sequence[str], key: int) -> NDArray[np.float64]:

@@ -18,7 +18,7 @@ from pydantic import Field
 
 from interlace.core.ragged import Ragged
 from interlace.derived.common.characters import traits
-from interlace.derived.common.layout import Layout
+from interlace.derived.common.layout import TextLayout
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,7 +60,7 @@ class SentenceRuns(NamedTuple):
         return stay
 
 
-def find_sentences(layout: Layout, split: Split, *, keep: bool) -> SentenceRuns:
+def find_sentences(layout: TextLayout, split: Split, *, keep: bool) -> SentenceRuns:
     """Return the sentences of all lines.
 
     keep: leave sentence-final marks out of them.
@@ -89,7 +89,7 @@ def with_joined_words(text: Text) -> Text:
     """
     if text.tags:
         return text
-    layout = Layout(text)
+    layout = TextLayout(text)
     joined = find_sentences(layout, "marks", keep=True).joined
     first = ~np.append(False, joined)[:-1]
     spans = np.stack([text.words.flat[first, 0], text.words.flat[~joined, 1]], axis=1)
