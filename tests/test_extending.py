@@ -26,7 +26,7 @@ VOCAB = EXAMPLE.vocab()
 
 @pytest.fixture
 def guest(tmp_path, monkeypatch):
-    monkeypatch.setattr(registry, "_GUESTS", {})
+    monkeypatch.setattr(registry, "_PLUGINS", {})
     path = tmp_path / "one_sided.py"
     path.write_text(re.search(r"```python\n(.*?)```", PAGE, re.DOTALL)[1], encoding="utf-8")
     load_plugins([path])
@@ -71,7 +71,7 @@ def test_the_page_names_existing_attributes_and_building_blocks():
 
 
 def test_the_task_on_the_page_can_be_registered(tmp_path, monkeypatch):
-    monkeypatch.setattr(registry, "_GUESTS", {})
+    monkeypatch.setattr(registry, "_PLUGINS", {})
     path = tmp_path / "language_id.py"
     path.write_text(re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)[1], encoding="utf-8")
     load_plugins([path])

@@ -76,8 +76,8 @@ def test_a_language_may_have_its_own_way_and_the_name_stays(name):
 
 
 def test_packages_are_named_with_their_versions(name):
-    made_with = WORD_TOKENIZERS.build(name).made_with
-    assert not made_with or all(re.fullmatch(r"\w+ \d[\w.]*", part) for part in made_with.split(", "))
+    package_versions = WORD_TOKENIZERS.build(name).package_versions
+    assert not package_versions or all(re.fullmatch(r"\w+ \d[\w.]*", part) for part in package_versions.split(", "))
 
 
 def test_two_threads_split_alike(name):

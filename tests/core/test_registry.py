@@ -40,7 +40,7 @@ def room(tmp_path, monkeypatch):
     (folder / "two.py").write_text("from greetings import Greeting\nclass A(Greeting): ...\nclass B(Greeting): ...\n")
     (folder / "_helper.py").write_text("")
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(registry, "_GUESTS", {})
+    monkeypatch.setattr(registry, "_PLUGINS", {})
     import greetings
 
     yield Registry("greetings", "greeting", greetings.Greeting)
@@ -58,18 +58,18 @@ def guest(tmp_path):
         return path
 
     yield write
-    for name in [name for name in sys.modules if name.startswith("interlace_guest_")]:
+    for name in [name for name in sys.modules if name.startswith("interlace_plugin_")]:
         del sys.modules[name]
 
 
-def test_members_are_listed_without_importing_them(room):
+def test_contract_classes_are_listed_without_importing_them(room):
     assert room.names() == ["bye", "hello", "two"]
     assert "greetings.bye" not in sys.modules
 
 
 def test_a_member_is_the_one_public_class(room):
     assert room.get("hello").__name__ == "Hello"
-    with pytest.raises(SettingsError, match="should hold one public Greeting, found 2"):
+    with pytest.raises(SettingsError, match="should define one public Greeting, found 2"):
         room.get("two")
 
 
@@ -152,7 +152,7 @@ def test_guests_come_by_entry_point(room, tmp_path, monkeypatch):
         '"""A friend."""\nfrom greetings import Greeting\nclass Friend(Greeting): ...\n'
     )
     points = [EntryPoint("friend", "friends:Friend", "interlace.greetings")]
-    monkeypatch.setattr(registry, "_installed_guests", registry._installed_guests.__wrapped__)  # without its memory
+    monkeypatch.setattr(registry, "_installed_plugins", registry._installed_plugins.__wrapped__)  # without its memory
     monkeypatch.setattr(registry, "entry_points", lambda group: [p for p in points if p.group == group])
     assert room.names() == ["bye", "friend", "hello", "two"]
     assert room.summary("friend") == "A friend."
@@ -186,7 +186,7 @@ def test_a_missing_or_foreign_file_is_told(room, guest, tmp_path):
 
 
 def test_the_contract_itself_is_no_member():
-    assert registry._members(sys.modules[Settings.__module__], Settings) == []
+    assert registry._contract_classes(sys.modules[Settings.__module__], Settings) == []
 
 
 def test_a_guest_called_like_one_of_ours_is_refused(tmp_path):
@@ -194,5 +194,5 @@ def test_a_guest_called_like_one_of_ours_is_refused(tmp_path):
     from interlace.objectives import OBJECTIVES
 
     (tmp_path / "mlm.py").write_text("from interlace.objectives.tlm import Tlm\nclass Mine(Tlm):\n    pass\n")
-    with pytest.raises(DataError, match="objective 'mlm' is one of ours"):
+    with pytest.raises(DataError, match="objective 'mlm' is built in"):
         register_plugin(tmp_path / "mlm.py", {"objectives": OBJECTIVES})

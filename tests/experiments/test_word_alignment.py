@@ -9,7 +9,7 @@ import pytest
 from interlace.aligners import ALIGNERS
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
-from interlace.core.registry import _GUESTS, register_plugin
+from interlace.core.registry import _PLUGINS, register_plugin
 from interlace.experiments.prepare import prepare
 from interlace.experiments.recipe import Recipe
 from interlace.experiments.word_alignment import needs, version
@@ -64,7 +64,7 @@ class Linked(Tlm):
 def folder(tmp_path, monkeypatch):
     """A data root with two pair corpora, a cache of its own, and the guests."""
     monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr("interlace.core.registry._GUESTS", {})
+    monkeypatch.setattr("interlace.core.registry._PLUGINS", {})
     for language, lines in LINES.items():
         write_lines(tmp_path / "data" / f"train.{language}", lines)
     (tmp_path / "straight.py").write_text(GUEST)
@@ -142,7 +142,7 @@ def test_other_text_is_aligned_again(folder):
 def test_other_code_of_the_aligner_is_another_version(folder):
     old = version(ALIGNERS.get("straight"))
     (folder / "straight.py").write_text(GUEST + "# mended\n")
-    _GUESTS.clear()
+    _PLUGINS.clear()
     register_plugin(folder / "straight.py", {"align": ALIGNERS})
     assert version(ALIGNERS.get("straight")) != old
 

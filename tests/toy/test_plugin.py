@@ -40,7 +40,7 @@ class Backwards(ToyLanguage):
 
 @pytest.fixture
 def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(registry, "_GUESTS", {})
+    monkeypatch.setattr(registry, "_PLUGINS", {})
     path = tmp_path / "xb.py"
     path.write_text(BACKWARDS, encoding="utf-8")
     return path

@@ -138,7 +138,7 @@ class Aligner(Settings, ABC):
     @property
     def name(self) -> str:
         """The public name: that of the entry's module."""
-        return type(self).__module__.rsplit(".", 1)[-1].removeprefix("interlace_guest_")
+        return type(self).__module__.rsplit(".", 1)[-1].removeprefix("interlace_plugin_")
 
     @abstractmethod
     def fit(self, pairs: WordPairs, priors: Lexicon | None = None, progress: Progress | None = None) -> FittedAligner:

@@ -1,7 +1,7 @@
-"""What went wrong for the user: what was found, where, what is expected, and the nearest right answer.
+"""Errors for users: each message says what was found, where, what is expected, and the nearest match.
 
-Every error a user can cause is an `InterlaceError`; the command line prints its message and exits with 2.
-A traceback is therefore always our own bug.
+Every error that a user can cause is an `InterlaceError`; the command line prints its message and exits with code 2.
+A traceback is therefore always a bug of ours.
 """
 
 from __future__ import annotations
@@ -14,38 +14,38 @@ if TYPE_CHECKING:
 
 
 class InterlaceError(Exception):
-    """A mistake in what the user gave us; its message says what, where and how to mend it."""
+    """An error in the user's input; the message says what, where and how to fix it."""
 
 
 class SettingsError(InterlaceError):
-    """A recipe or an option holds an unknown key or a value out of range."""
+    """A recipe or an option has an unknown key or an invalid value."""
 
 
 class DataError(InterlaceError):
-    """A file or a corpus is missing, empty, damaged, or does not fit what reads it."""
+    """A file or a corpus is missing, empty, damaged, or in another format than expected."""
 
 
 class CheckpointError(InterlaceError):
-    """A checkpoint is damaged, or belongs to another model."""
+    """A checkpoint is damaged or belongs to another model."""
 
 
 class RunError(InterlaceError):
-    """A run folder cannot be used as asked, for instance because another process holds it."""
+    """A run folder cannot be used, for example because another process has locked it."""
 
 
 class MissingDependencyError(InterlaceError):
-    """An optional package is needed; the message holds the pip command, which may name our extra that brings it."""
+    """An optional package is not installed; the message holds the pip command."""
 
     def __init__(self, needed_by: str, package: str, extra: str = "") -> None:
         wanted = f"'interlace[{extra}]'" if extra else package
         super().__init__(f"{needed_by} needs the package {package!r}: pip install {wanted}")
 
 
-_MOST = 40  # options that are listed: a screen's worth
+_MAX_LISTED = 40
 
 
 def did_you_mean(word: str, options: Iterable[str]) -> str:
-    """`"; did you mean 'mlm'?"` where an option is near, else the list of them, or how it begins.
+    """Return `"; did you mean 'mlm'?"` if an option is similar, else the list of options, cut if it is long.
 
     >>> did_you_mean("mml", ["mlm", "tlm"])
     "; did you mean 'mlm'?"
@@ -56,5 +56,5 @@ def did_you_mean(word: str, options: Iterable[str]) -> str:
     close = get_close_matches(word, options, n=1, cutoff=0.6)
     if close:
         return f"; did you mean {close[0]!r}?"
-    more = f" and {len(options) - _MOST} more" if len(options) > _MOST else ""
-    return f"; there are: {', '.join(options[:_MOST])}{more}" if options else "; there are none"
+    more = f" and {len(options) - _MAX_LISTED} more" if len(options) > _MAX_LISTED else ""
+    return f"; there are: {', '.join(options[:_MAX_LISTED])}{more}" if options else "; there are none"

@@ -21,10 +21,10 @@ _FULL = {errno.ENOSPC, errno.EDQUOT}
 
 
 def must_exist(path: Path | str, what: str = "file") -> Path:
-    """The path, if a file stands there.
+    """Return the path if it is a file.
 
     Raises:
-        DataError: nothing or a folder stands there; names the nearest file of the folder.
+        DataError: it does not exist or is a folder; the message suggests the nearest file name.
     """
     path = Path(path)
     if path.is_file():
@@ -32,7 +32,7 @@ def must_exist(path: Path | str, what: str = "file") -> Path:
     if path.is_dir():
         raise DataError(f"{path}: a folder where a {what} is expected{did_you_mean('', _names(path))}")
     if path.exists():
-        raise DataError(f"{path}: a pipe or a device where a {what} is expected; what is read may be read twice")
+        raise DataError(f"{path}: a pipe or a device where a {what} is expected; input may be read twice")
     folder = path.parent
     while not folder.is_dir() and folder != folder.parent:
         folder = folder.parent
@@ -45,10 +45,10 @@ def must_exist(path: Path | str, what: str = "file") -> Path:
 
 @contextmanager
 def atomic(path: Path | str) -> Iterator[Path]:
-    """A temporary name beside `path` to write a file at; it takes the place of `path` when all went well.
+    """Yield a temporary path in the same folder; on success the file written there replaces `path`.
 
     Raises:
-        DataError: no file may stand there, or the disk is full; nothing is left behind.
+        DataError: `path` is not a writable file, or the disk is full; no partial file remains.
     """
     path = Path(path)
     partial = _beside(path)
@@ -66,27 +66,27 @@ def atomic(path: Path | str) -> Iterator[Path]:
 
 
 def must_be_replaceable(path: Path | str, mark: str, what: str) -> None:
-    """Refuse to put `what` in the place of a file, or of a folder with other things in it than an older one.
+    """Reject an output folder that holds anything other than an older `what`.
 
     mark: a file that every such folder holds.
 
     Raises:
-        DataError: something else stands at `path`, which writing there would delete.
+        DataError: `path` is a file or another folder, which writing would delete.
     """
     path = Path(path)
     if path.exists() and not (path.is_dir() and ((path / mark).is_file() or not any(path.iterdir()))):
-        raise DataError(f"{path}: holds something that is no {what} (no {mark}); give a new folder")
+        raise DataError(f"{path}: holds something that is no {what} (no {mark}); choose a new folder")
 
 
 @contextmanager
 def atomic_folder(path: Path | str) -> Iterator[Path]:
-    """An empty temporary folder beside `path` to write in; it takes the place of `path` when all went well.
+    """Yield an empty temporary folder next to `path`; on success it replaces `path`.
 
-    A folder cannot replace one that holds something in a single system call: for an instant the old one stands under
-    a hidden name. A process killed just then leaves `path` missing, never half-made.
+    A folder cannot replace a non-empty one in a single system call: for an instant the old one has a hidden name. A
+    process killed at that moment leaves `path` missing, never incomplete.
 
     Raises:
-        DataError: the disk is full; nothing is left behind.
+        DataError: the disk is full; no partial folder remains.
     """
     path = Path(path)
     partial = _beside(path)
@@ -105,9 +105,9 @@ def atomic_folder(path: Path | str) -> Iterator[Path]:
 
 
 def remove_partials(path: Path) -> None:
-    """Remove what killed writers of `path` left beside it; the caller sees to it that none is at work."""
+    """Remove partial files that killed writers of `path` left; the caller must hold the lock."""
     for left in path.parent.iterdir():
-        name = left.name.lstrip(".")  # a writer inside a temporary folder puts a second dot before the name
+        name = left.name.lstrip(".")  # writers inside a temporary folder add a second dot
         if left.name == name or not name.startswith(f"{path.name}.") or ".partial" not in name:
             continue
         if left.is_dir():
@@ -121,7 +121,7 @@ def _beside(path: Path) -> Path:
 
 
 def _swap(new: Path, path: Path) -> None:
-    """Put the folder `new` at `path`; whatever stood there is removed."""
+    """Move the folder `new` to `path` and remove what was there."""
     old = _beside(path)
     with contextlib.suppress(FileNotFoundError):
         path.rename(old)
@@ -133,7 +133,7 @@ def _swap(new: Path, path: Path) -> None:
 
 
 def _sync(path: Path) -> None:
-    """Have the kernel write a file or folder through to the disk."""
+    """Flush a file or folder to disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -146,7 +146,7 @@ def _sync(path: Path) -> None:
 
 @contextmanager
 def _disk_errors(path: Path) -> Iterator[None]:
-    """What the operating system refuses while `path` is written, in words; libraries wrap the error in their own."""
+    """Convert operating system errors while writing `path` to DataError; libraries wrap them in their own types."""
     try:
         yield
     except InterlaceError:
@@ -154,28 +154,25 @@ def _disk_errors(path: Path) -> Iterator[None]:
     except Exception as error:
         number = error.errno if isinstance(error, OSError) else None
         if number in _FULL or "os error 28)" in str(error):
-            raise DataError(f"{path}: no space left on the disk; nothing was kept") from error
+            raise DataError(f"{path}: no space left on the disk; nothing was written") from error
         if number in {errno.EACCES, errno.EPERM, errno.EROFS}:
-            raise DataError(f"{path}: may not be written: {os.strerror(number or 0)}") from error
+            raise DataError(f"{path}: cannot be written: {os.strerror(number or 0)}") from error
         raise
 
 
 def _names(folder: Path) -> list[str]:
-    """Names of what stands in a folder, at most so many that a message stays readable."""
+    """Return the file names of a folder, at most 200."""
     names = sorted(entry.name for entry in folder.iterdir() if not entry.name.startswith("."))
     return names if len(names) <= 200 else names[:200]
 
 
 def must_take_a_file(path: Path) -> None:
-    """Refuse to put a file where something else stands.
-
-    A file that is moved into place removes what has its name. Of a device such as the terminal's, every other program
-    would miss it.
+    """Reject an output path that is not a regular file: renaming would replace a device such as the terminal.
 
     Raises:
-        DataError: a folder, a pipe or a device stands at `path`.
+        DataError: `path` is a folder, a pipe or a device.
     """
     if path.is_dir():
         raise DataError(f"{path}: a folder where a file is to be written")
     if path.exists() and not path.is_file():
-        raise DataError(f"{path}: a pipe or a device where a file is to be written, which would take its place")
+        raise DataError(f"{path}: a pipe or a device where a file is to be written")

@@ -1,8 +1,8 @@
-"""Names that become names of files and folders: of languages, pairs of them, corpora, tasks, systems of studies.
+"""Validated names that become parts of file names: languages, language pairs, corpora, tasks, systems of studies.
 
-Settings take them as `LanguageName`, `PairName` or `Name`, so that a recipe from elsewhere writes nothing outside the
-output folder. Whatever writes a file by such a name takes its path from `file_in`, which refuses the rest: names in a
-checkpoint's configuration, in a data file or from Python.
+Settings declare them as `LanguageName`, `PairName` or `Name`, so that an untrusted recipe cannot write outside the
+output folder. Code that writes a file under such a name takes the path from `file_in`, which also rejects unsafe names
+from a checkpoint's configuration, a data file or Python.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def check_language(name: str) -> str:
     """Return the name of a language, or a direction such as `en-de`, unchanged.
 
     Raises:
-        ValueError: it is something else.
+        ValueError: the name is invalid.
     """
     return _matching(_LANGUAGE, name, "a language is letters, digits and '_', such as 'en' or 'zh_tw'")
 
@@ -36,7 +36,7 @@ def check_pair(name: str) -> str:
     """Return the name of a pair of languages unchanged.
 
     Raises:
-        ValueError: it is something else.
+        ValueError: the name is invalid.
     """
     return _matching(_PAIR, name, "a pair is two languages joined by '-', such as 'en-de'")
 
@@ -45,7 +45,7 @@ def check_name(name: str) -> str:
     """Return a name unchanged.
 
     Raises:
-        ValueError: it begins with no letter or digit, or holds other signs than . + - _ besides these.
+        ValueError: it does not start with a letter or digit, or contains other characters than these and . + - _.
     """
     return _matching(_NAME, name, "a name is letters, digits and . + - _, such as 'held-out'")
 
@@ -59,7 +59,7 @@ def file_in(folder: Path, name: str) -> Path:
     """Return the path of a file or folder directly inside a folder.
 
     Raises:
-        DataError: the name leads elsewhere.
+        DataError: the path would lie elsewhere.
     """
     if not name or name in {".", ".."} or set(name) & {"/", "\\", "\0"}:
         raise DataError(f"{name!r} cannot be the name of a file in {folder}: expected a name without '/' or '\\'")

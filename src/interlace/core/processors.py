@@ -1,4 +1,4 @@
-"""How many processors there are to work with: what "all" means wherever threads are counted."""
+"""The number of usable processors."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import os
 
 
 def processors() -> int:
-    """Processors this process may use, which may be fewer than the machine has; at least 1."""
+    """Return the number of processors that this process may use, at least 1."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""Ragged arrays: rows of different length in one flat array, the shape in which everything flows."""
+"""Ragged arrays: rows of different length in one flat array."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class Ragged:
 
     @classmethod
     def of(cls, rows: Sequence[Sequence[Any]], dtype: DTypeLike = np.int32, width: int | None = None) -> Ragged:
-        """From lists; `width` gives the second axis of rows of tuples (needed where all rows are empty)."""
+        """Build from lists; `width` is the size of the second axis for rows of tuples (required if all rows may be empty)."""
         values = np.asarray([item for row in rows for item in row], dtype=dtype)
         values = values if width is None else values.reshape(-1, width)
         return cls.from_lengths(values, [len(row) for row in rows])
 
     @classmethod
     def from_lengths(cls, values: NDArray[Any], lengths: Iterable[int] | NDArray[Any]) -> Ragged:
-        """From flat values and the length of each row."""
+        """Build from flat values and the length of each row."""
         lengths = np.asarray(lengths if isinstance(lengths, np.ndarray) else list(lengths), dtype=np.int64)
         offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
         np.cumsum(lengths, out=offsets[1:])
@@ -41,7 +41,7 @@ class Ragged:
 
     @classmethod
     def concatenate(cls, parts: Sequence[Ragged]) -> Ragged:
-        """All rows of all parts, in order."""
+        """Concatenate the rows of all parts."""
         values = np.concatenate([part.values[part.offsets[0] : part.offsets[-1]] for part in parts])
         return cls.from_lengths(values, np.concatenate([part.lengths for part in parts]))
 
@@ -73,35 +73,35 @@ class Ragged:
 
     @property
     def flat(self) -> NDArray[Any]:
-        """The values that belong to rows (a slice of a larger array may hold others around them)."""
+        """Values of all rows; a slice of a larger array excludes the values around it."""
         return self.values[self.offsets[0] : self.offsets[-1]]
 
     def rows(self) -> NDArray[np.int64]:
-        """(total,) the row of each value of `flat`."""
+        """(total,) row of each value of `flat`."""
         return np.repeat(np.arange(len(self)), self.lengths)
 
     def columns(self) -> NDArray[np.int64]:
-        """(total,) the place of each value of `flat` in its row."""
+        """(total,) position of each value of `flat` in its row."""
         places: NDArray[np.int64] = np.arange(len(self.flat)) - np.repeat(self.offsets[:-1], self.lengths)
         places += self.offsets[0]
         return places
 
     def take(self, rows: NDArray[Any] | Sequence[int]) -> Ragged:
-        """The named rows, copied; by number, or where a mask of booleans holds."""
+        """Copy the given rows, by index or boolean mask."""
         rows = np.asarray(rows)
         rows = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows.astype(np.int64, copy=False)
         starts = self.offsets[:-1][rows]
-        lengths = self.offsets[1:][rows] - starts  # of these rows only: taking a few of millions must be quick
+        lengths = self.offsets[1:][rows] - starts  # only of these rows: taking a few of millions must be fast
         taken = Ragged.from_lengths(np.empty(0, self.values.dtype), lengths)
         index = np.repeat(starts - taken.offsets[:-1], lengths) + np.arange(taken.offsets[-1])
         return Ragged(self.values[index], taken.offsets)
 
     def slice(self, start: int, stop: int) -> Ragged:
-        """Rows start to stop as a view."""
+        """Return rows `start` to `stop` as a view."""
         return Ragged(self.values, self.offsets[start : stop + 1])
 
     def padded(self, fill: Any, length: int | None = None) -> NDArray[Any]:
-        """(rows, longest or `length`) dense array with `fill` behind the end of each row; no row may be longer."""
+        """(rows, `length` or maximum length) dense array, padded with `fill`; no row may be longer than `length`."""
         lengths = self.lengths
         width = int(lengths.max(initial=0)) if length is None else length
         dense = np.full((len(self), width, *self.values.shape[1:]), fill, dtype=self.values.dtype)
@@ -109,5 +109,5 @@ class Ragged:
         return dense
 
     def to_lists(self) -> list[list[Any]]:
-        """Plain nested lists, for people and JSON."""
+        """Return nested Python lists."""
         return [row.tolist() for row in self]

@@ -1,4 +1,4 @@
-"""Numbers that change over training: a constant, or a piecewise linear string such as `"0:1,100000:0.1,300000:0"`.
+"""Schedules: numbers that change during training, a constant or a piecewise linear string such as `"0:1,100000:0.1,300000:0"`.
 
 The syntax is XLM's (Conneau & Lample 2019, public code): `step:value` pairs, linear between, constant outside.
 """
@@ -46,7 +46,11 @@ Schedule = Annotated[str, BeforeValidator(_to_text), AfterValidator(_checked)]
 
 
 def within(schedule: str, low: float, high: float) -> str:
-    """The schedule unchanged, or a ValueError where a value leaves [low, high]; for field validators."""
+    """Return the schedule if all its values lie in [low, high]; for field validators.
+
+    Raises:
+        ValueError: a value lies outside.
+    """
     if not all(low <= value <= high for value in values_of(schedule)):
         message = f"every value must lie in [{low:g}, {high:g}]"
         raise ValueError(message)
@@ -54,7 +58,7 @@ def within(schedule: str, low: float, high: float) -> str:
 
 
 def values_of(schedule: str) -> list[float]:
-    """The values that a schedule names, in order.
+    """Return the values of a schedule, in order.
 
     >>> values_of("0:1,100:0")
     [1.0, 0.0]
@@ -63,7 +67,7 @@ def values_of(schedule: str) -> list[float]:
 
 
 def value_at(schedule: str, step: int) -> float:
-    """The schedule's value at `step`.
+    """Return the value of a schedule at `step`.
 
     >>> value_at("0:1,100:0", 25)
     0.75

@@ -1,6 +1,6 @@
-"""Settings are fields: a thing is a frozen pydantic model whose fields are its recipe keys, help text and schema.
+"""Settings: frozen pydantic models whose fields are recipe keys, help text and schema at once.
 
-Construction checks and does nothing else; data and models arrive later.
+Construction only validates; data and models come later.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ else:
     _ModelKind = type(BaseModel)  # pydantic does not export its metaclass's name
 
 
-# How pydantic names plain types, which a union tries one after the other, in the path of an error.
+# Names of plain types in the path of a pydantic error; a union tries them one after the other.
 _PLAIN = re.compile(r"(constrained-)?(str|int|float|bool)|[\w-]*\[.*\]")
 
 
 class _Kind(_ModelKind):
-    """Turns pydantic's error into ours where a person constructs; nested construction keeps its key path."""
+    """Metaclass that converts pydantic's ValidationError to SettingsError; nested errors keep their key path."""
 
-    def __call__(cls, *args: Any, **data: Any) -> Any:  # noqa: N805 - what a metaclass makes is a class
+    def __call__(cls, *args: Any, **data: Any) -> Any:  # noqa: N805 - instances of a metaclass are classes
         try:
             return super().__call__(*args, **data)
         except ValidationError as error:
@@ -36,25 +36,25 @@ class _Kind(_ModelKind):
 
 
 class Settings(BaseModel, metaclass=_Kind):
-    """A frozen bundle of settings. Unknown keys and values out of range raise `SettingsError` with the key's path."""
+    """Frozen settings. Unknown keys and invalid values raise `SettingsError` with the path of the key."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     @classmethod
     def read(cls, data: Mapping[str, Any], where: str = "") -> Self:
-        """Build from a plain mapping; `where` (a file, a section) is named in errors."""
+        """Build from a mapping; errors name `where` (a file or section)."""
         try:
             return cls.model_validate(dict(data))
         except ValidationError as error:
             raise SettingsError(_explain(error, cls, where)) from None
 
     def dump(self) -> dict[str, Any]:
-        """Plain data that `read` turns back into an equal object."""
+        """Return plain data from which `read` builds an equal object."""
         return self.model_dump(mode="json")
 
 
 def fields_of(model: type[BaseModel]) -> list[tuple[str, str, str, str]]:
-    """(key, type, default, help) of each field, for `interlace list`."""
+    """Return (key, type, default, help) of each field."""
     rows = []
     for key, field in model.model_fields.items():
         default = "required" if field.is_required() else repr(field.get_default(call_default_factory=True))
@@ -63,7 +63,7 @@ def fields_of(model: type[BaseModel]) -> list[tuple[str, str, str, str]]:
 
 
 def _kind(annotation: Any) -> str:
-    """A type as people write it in a recipe's terms.
+    """Return a type as recipe documentation shows it.
 
     >>> _kind(float | list[float] | None)
     'float | list[float] | None'
@@ -86,7 +86,7 @@ def _kind(annotation: Any) -> str:
 
 def _explain(error: ValidationError, model: type, where: str) -> str:
     prefix = f"{where}: " if where else ""
-    found: dict[Any, list[Any]] = {}  # what is wrong at one key, where its value may be of several plain types
+    found: dict[Any, list[Any]] = {}  # errors by key; a union of plain types reports several for one
     for place, item in enumerate(error.errors()):
         own = tuple(part for part in item["loc"] if not _PLAIN.fullmatch(str(part)))
         found.setdefault(own if own != item["loc"] else place, []).append({**item, "loc": own})
@@ -95,15 +95,15 @@ def _explain(error: ValidationError, model: type, where: str) -> str:
 
 
 def _leads_to(key: Any, other: Any) -> bool:
-    """Whether a value was wrong as it stands, but right as far as to something deeper inside it."""
+    """Return whether `other` is a key inside of `key`."""
     return isinstance(key, tuple) and isinstance(other, tuple) and key != other and other[: len(key)] == key
 
 
 def _joined(items: list[Any], model: type) -> str:
-    """One message for the members of a union of plain types: 'input should be a valid string, or a valid list'."""
-    told = [item["msg"].removeprefix("Value error, ") for item in items]
-    others = [f"{text[:1].lower()}{text[1:]}".removeprefix("input should be ") for text in told[1:]]
-    return _one({**items[0], "msg": ", or ".join(dict.fromkeys([told[0], *others]))}, model)
+    """Join the messages for the members of a union of plain types: 'input should be a valid string, or a valid list'."""
+    texts = [item["msg"].removeprefix("Value error, ") for item in items]
+    others = [f"{text[:1].lower()}{text[1:]}".removeprefix("input should be ") for text in texts[1:]]
+    return _one({**items[0], "msg": ", or ".join(dict.fromkeys([texts[0], *others]))}, model)
 
 
 def _one(item: Any, model: type) -> str:
@@ -114,8 +114,8 @@ def _one(item: Any, model: type) -> str:
     if item["type"] == "missing":
         return f"key {path!r} is required"
     message = item["msg"].removeprefix("Value error, ")
-    told = isinstance(item["input"], dict) or f"found {item['input']!r}" in message
-    found = "" if told else f" (found {item['input']!r})"
+    shown = isinstance(item["input"], dict) or f"found {item['input']!r}" in message
+    found = "" if shown else f" (found {item['input']!r})"
     if item["type"] == "literal_error" and "did you mean" in (near := did_you_mean(str(item["input"]), _choices(item))):
         found += near
     if item["type"] == "list_type" and isinstance(item["input"], str):
@@ -124,14 +124,14 @@ def _one(item: Any, model: type) -> str:
 
 
 def _choices(item: Any) -> list[str]:
-    """What a literal may be, as pydantic names it: 'a', 'b' or 'c'."""
+    """Return the choices of a literal from pydantic's text: 'a', 'b' or 'c'."""
     return re.findall(r"'([^']*)'", str(item.get("ctx", {}).get("expected", "")))
 
 
 def _keys_at(model: Any, path: tuple[int | str, ...]) -> list[str]:
-    """Names of the fields of the models that `path` may have reached.
+    """Return the field names of the models that `path` may lead to.
 
-    A part of the path is a field, the name of the member of a union that was tried, or a place in a list or mapping.
+    A part of the path is a field, the name of a union member, or an index into a list or mapping.
     """
     models = [model]
     for part in path:
@@ -142,7 +142,7 @@ def _keys_at(model: Any, path: tuple[int | str, ...]) -> list[str]:
 
 
 def _models_in(annotation: Any) -> list[type[BaseModel]]:
-    """The models that a field's type names, through unions, lists and mappings."""
+    """Return the models in the type of a field, through unions, lists and mappings."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
     return [found for argument in getattr(annotation, "__args__", ()) for found in _models_in(argument)]

@@ -53,7 +53,7 @@ def build_corpus(
         "sources": [str(path) for path in files],
         "reader": reader.dump(),
         "normalization": normalization.dump(),
-        "made_with": {language: word_tokenizer.of(language).made_with for language in languages},
+        "package_versions": {language: word_tokenizer.of(language).package_versions for language in languages},
         "filters": [[rule.name, rule.dump()] for rule in filters],
     }
 

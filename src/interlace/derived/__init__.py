@@ -50,7 +50,7 @@ class Transformation(Settings, ABC):
     @property
     def name(self) -> str:
         """The public name: that of the entry's file."""
-        return type(self).__module__.rsplit(".", 1)[-1].removeprefix("interlace_guest_")
+        return type(self).__module__.rsplit(".", 1)[-1].removeprefix("interlace_plugin_")
 
     @property
     def invertible(self) -> bool:

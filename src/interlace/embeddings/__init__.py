@@ -212,7 +212,7 @@ class EmbeddingMethod(Settings, ABC):
     @property
     def name(self) -> str:
         """The public name: that of the entry's module."""
-        return type(self).__module__.rsplit(".", 1)[-1].removeprefix("interlace_guest_")
+        return type(self).__module__.rsplit(".", 1)[-1].removeprefix("interlace_plugin_")
 
     @property
     def max_words(self) -> int | None:

@@ -40,7 +40,7 @@ def text_key(recipe: Recipe, group: CorpusGroup, corpus: str, split: str, root: 
 def words_key(recipe: Recipe, languages: list[str]) -> list[str]:
     """What words depend on: the word tokenizer, and for each language the versions of the packages that it asks."""
     word_tokenizer = WORD_TOKENIZERS.build(recipe.word_tokenizer)
-    return [recipe.word_tokenizer, *(word_tokenizer.of(language).made_with for language in languages)]
+    return [recipe.word_tokenizer, *(word_tokenizer.of(language).package_versions for language in languages)]
 
 
 def filters_of(recipe: Recipe, split: str) -> list[Filter]:

@@ -1,6 +1,6 @@
-"""Text before ids: lines, their words as character spans, and optional labels.
+"""Text before token ids: lines, words as character spans, and optional labels.
 
-Readers yield `Text`, the toy corpus makes it, derived languages map it to new `Text`.
+Readers and the toy corpus produce `Text`; derived languages map it to new `Text`.
 """
 
 from __future__ import annotations
@@ -24,15 +24,13 @@ if TYPE_CHECKING:
 class Text:
     """Lines of one language.
 
-    words: a row a line of (start, end) character spans, shape (total, 2) int32, in order and disjoint.
-    word_tokenizer: the name of what found the words; links and tags are only valid under the same one.
-    tags: by kind (`"pos"`, `"names"`), one string a word a line; names are IOB2.
+    words: per line (start, end) character spans, shape (total, 2) int32, in order and disjoint.
+    word_tokenizer: name of the tokenizer that found the words; alignments and tags are valid only with the same one.
+    tags: by kind (`"pos"`, `"names"`), per line one string a word; names are IOB2.
     labels: one string a line, or None.
-    answers: a (start, end) character span a line, or None: where the answer to the line's question stands; (-1, -1)
-        where it stands nowhere.
-    notes: what the reader mended or left out in making these lines, and how often.
-    heads: a row a line of int32, the word of the line that each word depends on, -1 for a root, or None; the relations
-        are `tags["deprel"]`.
+    answers: per line the (start, end) character span of the answer to its question, (-1, -1) for none; or None.
+    notes: corrections and omissions by the reader, with counts.
+    heads: per line int32, the head of each word, -1 for a root, or None; the relations are `tags["deprel"]`.
     """
 
     language: str
@@ -47,20 +45,18 @@ class Text:
 
     @classmethod
     def of(cls, lines: Sequence[str], language: str = "", word_tokenizer: str = "whitespace") -> Text:
-        """Lines with the words that a word tokenizer finds.
-
-        word_tokenizer: a name, as `interlace list word-tokenizers` has them.
+        """Tokenize lines; `interlace list word-tokenizers` shows the names.
 
         Raises:
             SettingsError: there is no such word tokenizer.
             MissingDependencyError: it needs a package that is not installed.
-            DataError: a line holds a line feed, which ends lines.
+            DataError: a line contains a line feed.
         """
         from interlace.text.word_tokenizers import WORD_TOKENIZERS
 
         for number, line in enumerate(lines, 1):
             if "\n" in line:
-                raise DataError(f"line {number} holds a line feed: {line[:60]!r}; expected a string for each line")
+                raise DataError(f"line {number} contains a line feed: {line[:60]!r}; expected one string a line")
         return cls(
             language, list(lines), WORD_TOKENIZERS.build(word_tokenizer).of(language).split(lines), word_tokenizer
         )
@@ -69,11 +65,11 @@ class Text:
         return len(self.lines)
 
     def tokens(self, line: int) -> list[str]:
-        """The words of one line as strings."""
+        """Return the words of one line."""
         return [self.lines[line][start:end] for start, end in self.words[line]]
 
     def where(self, mask: NDArray[np.bool_]) -> Text:
-        """The lines where the mask (n,) holds, with all that belongs to them; the notes stay."""
+        """Select lines by a mask (n,), with their labels; the notes stay."""
         if mask.all():
             return self
         return replace(
@@ -89,12 +85,12 @@ class Text:
 
 @dataclass(frozen=True)
 class TextPairs:
-    """Two sides of equal length: translations, premise and hypothesis (labels stand on the pair), passage and question.
+    """Pairs of lines: translations, premise and hypothesis (with labels), passage and question.
 
-    links: a row a line of (source word, target word) index pairs, shape (total, 2) int32, or None.
-    answers: the texts that count as answers, a list a pair (empty where there is none), or None.
-    ids: what a file calls its pairs, or None; they may repeat.
-    notes: what the reader mended or left out in making these pairs, and how often.
+    links: per pair (source word, target word) indices, shape (total, 2) int32, or None.
+    answers: per pair the accepted answers (empty for none), or None.
+    ids: the names of the pairs in the file, or None; they may repeat.
+    notes: corrections and omissions by the reader, with counts.
     """
 
     source: Text
@@ -113,10 +109,10 @@ class TextPairs:
         languages: tuple[str, str] = ("source", "target"),
         word_tokenizer: str = "whitespace",
     ) -> TextPairs:
-        """Lines and their translations with the words that a word tokenizer finds, as `Text.of` does.
+        """Tokenize lines and their translations, as `Text.of`.
 
         Raises:
-            DataError: the sides differ in lines, or a line holds a line feed.
+            DataError: the numbers of lines differ, or a line contains a line feed.
         """
         if len(source) != len(target):
             raise DataError(f"{len(source)} source lines, but {len(target)} target lines; the sides must correspond")
@@ -126,7 +122,7 @@ class TextPairs:
         return len(self.source)
 
     def where(self, mask: NDArray[np.bool_]) -> TextPairs:
-        """The pairs where the mask (n,) holds, with all that belongs to them; the notes stay."""
+        """Select pairs by a mask (n,), with their labels; the notes stay."""
         if mask.all():
             return self
         return replace(

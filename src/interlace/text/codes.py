@@ -1,7 +1,7 @@
-"""Codes of languages in three letters: data sets name languages by ISO 639-3, we by ISO 639-1 where there is a code.
+"""Three-letter language codes: data sets use ISO 639-3, we use ISO 639-1 where a code exists.
 
-Some two-letter codes stand for a group of languages (zh, sw, fa). Data sets then write the group's code (zho, swa: the
-older ISO 639-2 as well) or that of the language that is nearly always meant (cmn, swh); both are tried, it first.
+Some two-letter codes denote a group of languages (zh, sw, fa). Data sets then use the group's code (zho, swa; also in
+ISO 639-2) or the code of its main language (cmn, swh); both are tried, the latter first.
 """
 
 from __future__ import annotations
@@ -19,29 +19,29 @@ sa:san sc:srd sd:snd se:sme sg:sag sh:hbs si:sin sk:slk sl:slv sm:smo sn:sna so:
 sv:swe sw:swa ta:tam te:tel tg:tgk th:tha ti:tir tk:tuk tl:tgl tn:tsn to:ton tr:tur ts:tso tt:tat tw:twi ty:tah ug:uig
 uk:ukr ur:urd uz:uzb ve:ven vi:vie vo:vol wa:wln wo:wol xh:xho yi:yid yo:yor za:zha zh:zho zu:zul
 """
-_MEANT = """
+_MAIN_LANGUAGE = """
 az:azj et:ekk fa:pes ku:kmr lv:lvs mg:plt mn:khk ms:zsm ne:npi no:nob om:gaz or:ory ps:pbt sq:als sw:swh uz:uzn zh:cmn
 """
 
 THREE = dict(pair.split(":") for pair in _CODES.split())
-"""ISO 639-1 to ISO 639-3, as the standards relate them."""
+"""ISO 639-1 to ISO 639-3."""
 
-_MEANT_OF = dict(pair.split(":") for pair in _MEANT.split())
-_TWO = {three: two for codes in (_MEANT_OF, THREE) for two, three in codes.items()}
+_MAIN_LANGUAGE_OF = dict(pair.split(":") for pair in _MAIN_LANGUAGE.split())
+_TWO = {three: two for codes in (_MAIN_LANGUAGE_OF, THREE) for two, three in codes.items()}
 
 
 def three_letters(language: str) -> tuple[str, ...]:
-    """The codes by which data sets may know a language, likeliest first; one that has no other is its own.
+    """Return the codes that data sets may use for a language, most likely first; without any, the language itself.
 
     >>> three_letters("de"), three_letters("zh"), three_letters("swh")
     (('deu',), ('cmn', 'zho'), ('swh',))
     """
-    both = (_MEANT_OF.get(language), THREE.get(language))
+    both = (_MAIN_LANGUAGE_OF.get(language), THREE.get(language))
     return tuple(code for code in both if code is not None) or (language,)
 
 
 def two_letters(code: str) -> str:
-    """The shorter code of a language; one that has none is its own.
+    """Return the two-letter code of a language, or the code itself if there is none.
 
     >>> two_letters("cmn"), two_letters("ceb")
     ('zh', 'ceb')

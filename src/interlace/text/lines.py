@@ -1,7 +1,7 @@
-"""Lines of files, in and out: UTF-8, split on line feeds only, plain or gzip by suffix, written atomically.
+"""Read and write lines: UTF-8, split at line feeds only, plain or gzip by suffix, written atomically.
 
-Sentences may hold U+0085, U+2028 or control characters, so `str.splitlines` and text-mode universal newlines are wrong
-here: only a line feed ends a line, and one carriage return before it is dropped.
+Sentences may contain U+0085, U+2028 or control characters, so `str.splitlines` and universal newlines would be wrong:
+only a line feed ends a line, and one carriage return before it is dropped.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 class Lines:
-    """The lines of one file after another; unlike a generator, it can be read again."""
+    """The lines of several files in order; can be iterated repeatedly."""
 
     def __init__(self, *paths: Path | str) -> None:
         self.paths = [Path(path) for path in paths]
@@ -35,13 +35,13 @@ class Lines:
 
 
 def read_lines(path: Path | str) -> Iterator[str]:
-    """The lines of a file, read as they are asked for; a byte order mark at its start is dropped.
+    """Iterate over the lines of a file; a leading byte order mark is dropped.
 
     Raises:
         DataError: the file is missing (names the nearest), empty, damaged, or not UTF-8 (names the line).
     """
     path = Path(path)
-    first, rest = 1, b""  # the number of the next line, and the bytes of a line not yet ended
+    first, rest = 1, b""  # number of the next line; bytes of an unfinished line
     seen = False
     for block in read_blocks(path):
         data = block if seen else block.removeprefix(_BOM)
@@ -61,10 +61,10 @@ def read_lines(path: Path | str) -> Iterator[str]:
 
 
 def lines_of(file: BinaryIO, name: str) -> Iterator[str]:
-    """The lines of an open file, each as soon as it is there; `name` stands for the file in errors.
+    """Iterate over the lines of an open file as they arrive; errors name the file `name`.
 
     Raises:
-        DataError: a line is not UTF-8; names it.
+        DataError: a line is not UTF-8.
     """
     for number, data in enumerate(iter(file.readline, b""), 1):
         raw = data.removeprefix(_BOM) if number == 1 else data
@@ -72,10 +72,10 @@ def lines_of(file: BinaryIO, name: str) -> Iterator[str]:
 
 
 def read_blocks(path: Path | str) -> Iterator[bytes]:
-    """Blocks of a file's bytes, unpacked where its name ends in `.gz`; an empty file has none.
+    """Iterate over blocks of a file's bytes, decompressed if its name ends in `.gz`.
 
     Raises:
-        DataError: the file is missing, damaged, or may not be read.
+        DataError: the file is missing, damaged or unreadable.
     """
     path = must_exist(path)
     try:
@@ -85,11 +85,11 @@ def read_blocks(path: Path | str) -> Iterator[bytes]:
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise DataError(f"{path}: damaged gzip file: {error}") from error
     except PermissionError as error:
-        raise DataError(f"{path}: may not be read: permission denied") from error
+        raise DataError(f"{path}: cannot be read: permission denied") from error
 
 
 def count_lines(path: Path | str) -> int:
-    """How many lines `read_lines` gives of a file, whose characters are not looked at; see `read_blocks`."""
+    """Count the lines of a file without decoding it; errors as `read_blocks`."""
     count, last = 0, b"\n"
     for block in read_blocks(path):
         count, last = count + block.count(b"\n"), block[-1:]
@@ -97,10 +97,10 @@ def count_lines(path: Path | str) -> int:
 
 
 def write_lines(path: Path | str, lines: Iterable[str]) -> None:
-    """Write one line each, gzip where the name ends in `.gz`; the file appears whole or not at all.
+    """Write lines atomically, compressed if the name ends in `.gz`.
 
     Raises:
-        DataError: a line holds a line feed, or the disk is full.
+        DataError: a line contains a line feed, or the disk is full.
     """
     with writing(path) as write:
         write(lines)
@@ -108,7 +108,7 @@ def write_lines(path: Path | str, lines: Iterable[str]) -> None:
 
 @contextmanager
 def writing(path: Path | str) -> Iterator[Callable[[Iterable[str]], None]]:
-    """The same for lines that come in parts: what is yielded takes each of them.
+    """Yield a function that writes a batch of lines; otherwise as `write_lines`.
 
     Raises:
         DataError: as `write_lines`.
@@ -121,7 +121,7 @@ def writing(path: Path | str) -> Iterator[Callable[[Iterable[str]], None]]:
             for line in lines:
                 count += 1
                 if "\n" in line:
-                    raise DataError(f"{path}: line {count} would hold a line feed: {line[:60]!r}")
+                    raise DataError(f"{path}: line {count} contains a line feed: {line[:60]!r}")
                 file.write(line.encode("utf-8") + b"\n")
 
         yield write
@@ -134,7 +134,7 @@ def _opened_to_write(path: Path) -> BinaryIO:
 
 
 def _decoded(data: bytes, path: Path | str, first: int) -> list[str]:
-    """The lines of `data`, whose first is number `first` of the file."""
+    """Decode the lines of `data`; `first` is the number of the first line."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:

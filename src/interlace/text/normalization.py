@@ -1,4 +1,4 @@
-"""Unicode normalisation of lines, and the lower-casing, accent removal and Romanian letters of the XLM code."""
+"""Unicode normalization, and the lower-casing, accent removal and Romanian letters of the XLM code."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _COMBINING = re.compile("([SsTtAaIi])[\u0326\u0306\u0302]")
 
 
 class Normalization(Settings):
-    """How lines are rewritten before anything else reads them. The order is: Romanian, lower case, accents, form."""
+    """Normalization of lines before tokenization, in this order: Romanian letters, lower case, accents, Unicode form."""
 
     form: Literal["NFC", "NFKC", "none"] = Field(
         "NFC", description="Unicode form of the result; NFKC also folds compatibility characters such as ligatures."
@@ -36,14 +36,14 @@ class Normalization(Settings):
     )
 
     def lines(self, lines: Sequence[str], language: str = "") -> list[str]:
-        """The lines normalised; the very same list where nothing changes. Lines must hold no line feed."""
+        """Normalize lines, which must not contain line feeds; returns the same list if nothing changes."""
         lines = lines if isinstance(lines, list) else list(lines)
-        text = "\n".join(lines)  # a line feed is a boundary in every form and case rule, so one call does all lines
+        text = "\n".join(lines)  # no form or case rule crosses a line feed, so one call serves all lines
         changed = self.text(text, language)
         return lines if changed is text or changed == text else changed.split("\n")
 
     def text(self, text: str, language: str = "") -> str:
-        """One string normalised."""
+        """Normalize one string."""
         if language == "ro" and self.romanian != "keep":
             text = _romanian(text, strip=self.romanian == "strip")
         if self.lower_case:
@@ -56,6 +56,6 @@ class Normalization(Settings):
 
 
 def _romanian(text: str, *, strip: bool) -> str:
-    """Comma letters for cedilla ones; with `strip`, no diacritics at all. Works on composed and decomposed text."""
+    """Replace cedilla letters by comma letters; with `strip`, remove diacritics. Takes composed and decomposed text."""
     text = _COMBINING_CEDILLA.sub("\\1\u0326", text.translate(_COMMA))
     return _COMBINING.sub(r"\1", text.translate(_PLAIN)) if strip else text

@@ -1,4 +1,4 @@
-"""Word pairs as running text again: what a tokenizer reads."""
+"""Running text from words, as subword tokenizers expect it."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def running_text(rows: Ragged, spellings: list[str], language: str, word_tokenizer: str) -> Text:
-    """Lines of the words of each row, a blank between two words except where their scripts write none.
+    """Join the words of each row with spaces, except where their scripts use none.
 
-    Encoders have read plain text: blanks between Chinese or Thai words, or before a full-width full stop, would be
-    subwords of their own that no training text has.
+    Encoders were trained on plain text: spaces between Chinese or Thai words, or before a full-width full stop, would be
+    subwords that do not occur in their training text.
     """
     used, places = np.unique(rows.flat, return_inverse=True)
     words = [spellings[number] for number in used.tolist()]
@@ -31,7 +31,7 @@ def running_text(rows: Ragged, spellings: list[str], language: str, word_tokeniz
 
 
 def _lines(pieces: list[str], blank: NDArray[np.bool_], rows: Ragged) -> tuple[list[str], Ragged]:
-    """The joined lines, and the span of each word in its line."""
+    """Return the joined lines and the span of each word in its line."""
     ends = np.zeros(len(pieces) + 1, np.int64)
     np.cumsum(np.fromiter(map(len, pieces), np.int64, len(pieces)), out=ends[1:])
     offsets = rows.offsets - rows.offsets[0]
@@ -43,7 +43,7 @@ def _lines(pieces: list[str], blank: NDArray[np.bool_], rows: Ragged) -> tuple[l
 
 
 def is_tight(character: str) -> bool:
-    """Whether text stands against this character without a blank: unspaced scripts and their punctuation."""
+    """Return whether no space separates this character from text: unspaced scripts and their punctuation."""
     if not character:
         return False
     wide_mark = unicodedata.category(character)[0] in "PS" and unicodedata.east_asian_width(character) in "WF"

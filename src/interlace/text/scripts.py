@@ -1,4 +1,4 @@
-"""Scripts: which writing system a character belongs to, and which of them write words without blanks between."""
+"""Scripts of characters and languages, and which scripts write words without spaces."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import lru_cache
 COMMON = "Common"
 
 
-# The first word of a letter's Unicode name is its script; these names begin with something else or in two words.
+# The first word of a letter's Unicode name is its script, with these exceptions.
 _BY_FIRST_WORD = {
     "CJK": "Han",
     "IDEOGRAPHIC": "Han",
@@ -41,12 +41,12 @@ UNSPACED = frozenset(
     {"Han", "Hiragana", "Katakana", "Bopomofo", "Thai", "Lao", "Khmer", "Myanmar", "Tai Le", "New Tai", "Tai Tham"}
     | {"Yi", "Tai Viet", "Javanese", "Balinese"}
 )
-"""Scripts that write running text without blanks between words."""
+"""Scripts that write words without spaces."""
 
 
 @lru_cache(maxsize=1 << 16)
 def script_of(character: str) -> str:
-    """The script of a letter or mark, after its Unicode name; `"Common"` for all that belongs to no single script.
+    """Return the script of a letter or mark, from its Unicode name; `"Common"` for other characters.
 
     >>> [script_of(character) for character in "aЖ中の1!"]
     ['Latin', 'Cyrillic', 'Han', 'Hiragana', 'Common', 'Common']
@@ -63,14 +63,14 @@ def script_of(character: str) -> str:
 
 
 def is_unspaced(character: str) -> bool:
-    """Whether the character's script writes words without blanks between them."""
+    """Return whether the character's script writes words without spaces."""
     return script_of(character) in UNSPACED
 
 
 def is_private(language: str) -> bool:
-    """Whether a code says that it is of someone's own making: a part `x` behind it (BCP 47, section 2.2.7).
+    """Return whether a language code is private: it has a subtag `x` (BCP 47, section 2.2.7).
 
-    Languages that are made of others are called so: `en_x_inv` is made of English, and may be in any script.
+    Derived languages have such codes: `en_x_inv` is derived from English and may be in any script.
 
     >>> is_private("en_x_inv"), is_private("zh-Hant")
     (True, False)
@@ -79,9 +79,9 @@ def is_private(language: str) -> bool:
 
 
 def scripts_of(language: str) -> frozenset[str]:
-    """The scripts that a language is written in; empty where the language is not known.
+    """Return the scripts of a language; empty if it is unknown.
 
-    language: an ISO 639 code; a script behind it (`"sr_Latn"`, `"zh-Hant"`) goes first, a country changes nothing.
+    language: an ISO 639 code; a script subtag (`"sr_Latn"`, `"zh-Hant"`) takes precedence, a country is ignored.
 
     >>> sorted(scripts_of("ja")), sorted(scripts_of("sr_Latn")), sorted(scripts_of("pt_BR"))
     (['Han', 'Hiragana', 'Katakana'], ['Latin'], ['Latin'])
@@ -93,8 +93,7 @@ def scripts_of(language: str) -> frozenset[str]:
     return BY_LANGUAGE.get(code, frozenset())
 
 
-# FROM _scripts_by_language:
-# The scripts that languages are written in, by code (ISO 639-1 and 639-3), and by suffix (ISO 15924).
+# Scripts by language code (ISO 639-1 and 639-3) and by script subtag (ISO 15924).
 
 
 _LATIN = (

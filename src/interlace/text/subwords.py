@@ -1,12 +1,10 @@
-"""From words as character spans to the word each subword belongs to.
+"""The word that each subword belongs to, from character spans.
 
-The rule: a subword belongs to the word of its first character that is no white space; where that stands outside every
-word, or the subword is white space only, to the next word of the line; where none follows, to the line's last word;
-on a line without words, to none (-1).
+A subword belongs to the word of its first non-space character; if that is outside of all words, or the subword is white
+space only, to the next word of the line; if none follows, to the last word; on a line without words, to none (-1).
 
-A word never begins or ends with white space. So the word that holds a subword's *first* character, or else the next
-one, is always the word the rule names: between white space and the character it leads to, no other word fits.
-Positions may count characters or bytes, as long as words and subwords count alike.
+Words never begin or end with white space, so this is the word that contains the *first* character of the subword, or
+else the next one. Positions count characters or bytes, the same for words and subwords.
 
 Legend: n lines; T subwords and W words of all lines; C characters (or bytes) of all lines.
 """
@@ -24,10 +22,10 @@ if TYPE_CHECKING:
 
 
 def words_of_subwords(starts: Ragged, words: Ragged, lengths: NDArray[Any]) -> NDArray[np.int32]:
-    """(T,) the word of each subword, counted from 0 in its line.
+    """(T,) word of each subword, counted from 0 in its line.
 
     Args:
-        starts: n rows, the first character of each subword, counted from the line's start.
+        starts: n rows, first character of each subword in its line.
         words: n rows of (start, end) spans, in order and disjoint.
         lengths: (n,) characters a line.
     """
@@ -41,18 +39,18 @@ def words_of_subwords(starts: Ragged, words: Ragged, lengths: NDArray[Any]) -> N
 def word_at(
     at: NDArray[Any], ends: NDArray[Any], subwords: NDArray[Any], words: NDArray[Any], length: int
 ) -> NDArray[np.int32]:
-    """(T,) the same from positions in the text of all lines together.
+    """(T,) word of each subword, from positions in the concatenated lines.
 
     Args:
         at: (T,) first character of each subword.
-        ends: (W,) the end of each word.
-        subwords: (n,) how many a line has.
-        words: (n,) how many a line has.
+        ends: (W,) end of each word.
+        subwords: (n,) number of subwords per line.
+        words: (n,) number of words per line.
         length: C, greater than every position.
     """
     ended = np.zeros(length + 1, np.int32)
     ended[ends] = 1
-    np.cumsum(ended, out=ended)  # words that end at or before each position: the number of the next one
+    np.cumsum(ended, out=ended)  # number of words that end at or before each position
     last = np.cumsum(words)
     first = last - words
     found = np.clip(ended[at], np.repeat(first, subwords), np.repeat(last - 1, subwords)) - np.repeat(first, subwords)

@@ -1,4 +1,4 @@
-"""Word types: each spelling once, with its number; what aligners and phrase tables count instead of strings."""
+"""Word types: numbered spellings, which aligners and phrase tables count instead of strings."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 class WordTypes:
-    """A list of spellings that grows as text is numbered; the number of a type is its place in the list.
+    """A growing list of spellings; the number of a type is its position.
 
-    spellings: unchanged, so case is kept; what folds case (an aligner) does so on types, not on running words.
+    spellings: case is kept; aligners fold case on types, not on running words.
     """
 
     def __init__(self, spellings: Iterable[str] = ()) -> None:
@@ -31,14 +31,14 @@ class WordTypes:
         return len(self.spellings)
 
     def number(self, text: Text) -> Ragged:
-        """A row a line of int32, the type of each word of the text; new spellings are added."""
+        """Return the type of each word (one int32 row per line); new spellings are added."""
         found = _spelt(text).dictionary_encode()
         spellings = found.dictionary.to_pylist()
         numbers = np.array([self._number(spelling) for spelling in spellings], np.int32)
         return Ragged(numbers[found.indices.to_numpy()], text.words.offsets - text.words.offsets[0])
 
     def find(self, spellings: Sequence[str]) -> NDArray[np.int32]:
-        """(n,) the number of each spelling, -1 where it is not in the list."""
+        """(n,) number of each spelling, -1 if unknown."""
         return np.array([self._numbers.get(spelling, -1) for spelling in spellings], np.int32)
 
     def _number(self, spelling: str) -> int:
@@ -49,20 +49,20 @@ class WordTypes:
 
 
 def distinct(text: Text) -> tuple[list[str], NDArray[np.int32]]:
-    """The spellings of a text's words, each once, and (words,) which of them each word has."""
+    """Return the distinct spellings of a text's words, and (words,) the index of each word's spelling."""
     found = _spelt(text).dictionary_encode()
     return found.dictionary.to_pylist(), found.indices.to_numpy()
 
 
 def _spelt(text: Text) -> Any:
-    """The text's words as one Arrow array of strings, cut out of the lines' bytes without a loop."""
+    """Return the words as one Arrow array of strings, sliced from the bytes of the lines."""
     data = "\n".join([*text.lines, ""]).encode("utf-8", "surrogatepass")
     units = np.frombuffer(data, np.uint8)
-    at = np.append(np.flatnonzero((units & 0xC0) != 0x80), len(units))  # the byte at which each character begins
+    at = np.append(np.flatnonzero((units & 0xC0) != 0x80), len(units))  # first byte of each character
     line_starts = np.zeros(len(text.lines) + 1, np.int64)
     np.cumsum(np.fromiter(map(len, text.lines), np.int64, len(text.lines)) + 1, out=line_starts[1:])
     spans = at[text.words.flat + line_starts[text.words.rows()][:, None]]
-    # Words and the gaps between them by turns: consecutive offsets are all that Arrow needs, and no byte is copied.
+    # Words and gaps alternate: Arrow needs only consecutive offsets, and no byte is copied.
     cuts = pa.py_buffer(np.append(spans.reshape(-1), len(units)).astype(np.int64))
     words_and_gaps = pa.LargeStringArray.from_buffers(2 * len(spans), cuts, pa.py_buffer(data))
     return words_and_gaps.take(pa.array(np.arange(0, 2 * len(spans), 2)))

@@ -32,7 +32,7 @@ class Filter(Settings, ABC):
     @property
     def name(self) -> str:
         """The public name: that of the module."""
-        return type(self).__module__.rsplit(".", 1)[-1].removeprefix("interlace_guest_")
+        return type(self).__module__.rsplit(".", 1)[-1].removeprefix("interlace_plugin_")
 
     def start(self) -> Keep:
         """Start a pass over a corpus: return the function to call with each chunk, in order.

@@ -121,8 +121,8 @@ def tokenized_bleu(
     found = bleu(words(outputs), words(references), language, tokenize="none", lower_case=lower_case)
     value = found.value if (found.counts.sum(axis=0)[2:6] > 0).all() else 0.0
     case = "lc" if lower_case else "mixed"
-    made_with = f" ({tokenizer.made_with})" if tokenizer.made_with else ""
-    return Bleu(value, f"nrefs:1|case:{case}|eff:no|tok:{word_tokenizer}{made_with}|smooth:none", found.counts)
+    package_versions = f" ({tokenizer.package_versions})" if tokenizer.package_versions else ""
+    return Bleu(value, f"nrefs:1|case:{case}|eff:no|tok:{word_tokenizer}{package_versions}|smooth:none", found.counts)
 
 
 def chrf(outputs: Sequence[str], references: Sequence[str], *, lower_case: bool = False) -> Chrf:

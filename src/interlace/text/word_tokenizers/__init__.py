@@ -1,4 +1,4 @@
-"""Registry of word tokenizers: what counts as a word, as character spans on the unchanged line."""
+"""Registry of word tokenizers, which return words as character spans of the unchanged line."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ if TYPE_CHECKING:
 
 
 class WordTokenizer(Settings, ABC):
-    """Finds words. Spans are in order, disjoint, never empty and never hold white space at their ends."""
+    """Splits lines into words. Spans are in order, disjoint, not empty, and do not begin or end with white space."""
 
     @property
     def name(self) -> str:
-        """The public name: that of the member's file."""
-        return type(self).__module__.rsplit(".", 1)[-1].removeprefix("interlace_guest_")
+        """The name of the entry."""
+        return type(self).__module__.rsplit(".", 1)[-1].removeprefix("interlace_plugin_")
 
     @property
-    def made_with(self) -> str:
-        """The packages that find the words, with their versions; empty for what this package does by itself.
+    def package_versions(self) -> str:
+        """Names and versions of the packages that find the words; empty for our own code.
 
-        Another version may find other words, so what is made from them is made again.
+        They are part of cache keys, because another version may find other words.
         """
         return ""
 
-    def of(self, language: str) -> WordTokenizer:  # noqa: ARG002 - most find words in the same way in all languages
-        """The word tokenizer for text of one language, a code such as `"fr"`; it counts as the same by name.
+    def of(self, language: str) -> WordTokenizer:  # noqa: ARG002 - most ignore the language
+        """Return the word tokenizer for one language, a code such as `"fr"`.
 
         Raises:
             MissingDependencyError: that language needs a package that is not installed.
@@ -40,7 +40,7 @@ class WordTokenizer(Settings, ABC):
 
     @abstractmethod
     def split(self, lines: Sequence[str]) -> Ragged:
-        """A row a line of (start, end) character spans, shape (total, 2) int32."""
+        """Return (start, end) character spans per line, shape (total, 2) int32."""
 
 
 WORD_TOKENIZERS: Registry[WordTokenizer] = Registry(__name__, "word tokenizer", WordTokenizer)

@@ -1,4 +1,4 @@
-"""Each language by its own tool: `zh`, `ja`, `th`; other unspaced scripts by `unicode`, all else by `moses`."""
+"""A tokenizer per language: `zh`, `ja`, `th`; `unicode` for other unspaced scripts, `moses` for the rest."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _OWN = {
 
 
 class ByLanguage(WordTokenizer):
-    """For recipes in several languages. A line whose language is not said is split by `unicode`."""
+    """For recipes in several languages. Text without a language is split by `unicode`."""
 
     def of(self, language: str) -> WordTokenizer:
-        """The word tokenizer for one language."""
+        """Return the word tokenizer for one language."""
         code = language.replace("-", "_").lower()
         name = _OWN.get(code) or _OWN.get(code.partition("_")[0]) or "moses"
         return WORD_TOKENIZERS.build(name).of(language)
 
     def split(self, lines: Sequence[str]) -> Ragged:
-        """A row a line of (start, end) character spans."""
+        """Return (start, end) character spans per line."""
         return Unicode().split(lines)

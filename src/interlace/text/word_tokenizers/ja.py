@@ -8,19 +8,19 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from interlace.text.word_tokenizers import WordTokenizer
-from interlace.text.word_tokenizers.common.spans import mended, must_have, trimmed, versions
+from interlace.text.word_tokenizers.common.spans import rejoined, require_packages, trimmed, versions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from interlace.core.ragged import Ragged
 
-_MOST = 10_000  # characters at a time; Sudachi takes 49,149 bytes
+_MAX_CHARACTERS = 10_000  # characters per call; Sudachi accepts 49,149 bytes
 _ENDS = "。！？!?\n"
 
 
 class Ja(WordTokenizer):
-    """Sudachi's short units, which are about those of UniDic and KyTea (the word tokenizer of the XLM code for Japanese).
+    """Sudachi's short units, close to those of UniDic and KyTea (the Japanese tokenizer of the XLM code).
 
     Sudachi is maintained, its wheels need no compiler, and library and dictionary are Apache-2.0; it says where each
     unit stands on the unchanged line.
@@ -29,25 +29,25 @@ class Ja(WordTokenizer):
     """
 
     def model_post_init(self, _context: Any) -> None:
-        """Asks for the packages."""
-        must_have("ja", "sudachipy", "sudachidict_core")
+        """Check that the packages are installed."""
+        require_packages("ja", "sudachipy", "sudachidict_core")
 
     @property
-    def made_with(self) -> str:
+    def package_versions(self) -> str:
         """The versions of Sudachi and of its dictionary."""
         return versions("sudachipy", "sudachidict_core")
 
     def split(self, lines: Sequence[str]) -> Ragged:
-        """A row a line of (start, end) character spans."""
+        """Return (start, end) character spans per line."""
         tokenize = _sudachi().tokenize
         rows = [
             [(at + unit.begin(), at + unit.end()) for at, part in _parts(line) for unit in tokenize(part)]
             for line in lines
         ]
-        return mended(lines, trimmed(lines, rows))
+        return rejoined(lines, trimmed(lines, rows))
 
 
-_own = threading.local()  # a tokenizer of Sudachi serves one thread
+_own = threading.local()  # Sudachi's tokenizers are not thread-safe
 
 
 def _sudachi() -> Any:
@@ -66,13 +66,13 @@ def _dictionary() -> Any:
 
 
 def _parts(line: str) -> Iterator[tuple[int, str]]:
-    """The line, or parts of it and where they begin: cut behind the last sentence that fits, else anywhere."""
-    if len(line) <= _MOST:
+    """Yield (start, part) of a line, split after the last sentence that fits, else anywhere."""
+    if len(line) <= _MAX_CHARACTERS:
         yield 0, line
         return
     cuts: list[int] = [0]
-    while len(line) - cuts[-1] > _MOST:
-        window = line[cuts[-1] : cuts[-1] + _MOST]
-        cuts.append(cuts[-1] + (max(map(window.rfind, _ENDS)) + 1 or _MOST))
+    while len(line) - cuts[-1] > _MAX_CHARACTERS:
+        window = line[cuts[-1] : cuts[-1] + _MAX_CHARACTERS]
+        cuts.append(cuts[-1] + (max(map(window.rfind, _ENDS)) + 1 or _MAX_CHARACTERS))
     for start, end in pairwise([*cuts, len(line)]):
         yield start, line[start:end]

@@ -1,4 +1,4 @@
-"""Words as the Moses tokenizer cuts them, with its rules for each language (sacremoses)."""
+"""The Moses tokenizer with its rules for each language (sacremoses)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import Field
 
 from interlace.core.ragged import Ragged
 from interlace.text.word_tokenizers import WordTokenizer
-from interlace.text.word_tokenizers.common.spans import must_have, placed, versions
+from interlace.text.word_tokenizers.common.spans import placed, require_packages, versions
 from interlace.text.word_tokenizers.unicode import Unicode
 
 if TYPE_CHECKING:
@@ -19,31 +19,31 @@ if TYPE_CHECKING:
 
 
 class Moses(WordTokenizer):
-    """Punctuation apart, abbreviations and numbers whole, apostrophes by language; for scripts with blanks.
+    """Separates punctuation, keeps abbreviations and numbers, splits apostrophes by language; for scripts with spaces.
 
-    Spans lie on the unchanged line: nothing is escaped, and no quote or dash is rewritten. Where sacremoses gives back
-    other letters than it got, which happens to a literal `DOTMULTI`, the words of that line are those of `unicode`.
+    Spans refer to the unchanged line: nothing is escaped, no quote or dash is rewritten. A line that sacremoses changes
+    (such as one with a literal `DOTMULTI`) is split by `unicode`.
 
-    Source: Koehn et al. (2007), `tokenizer.perl`. ALM and XLM cut most languages with it.
+    Source: Koehn et al. (2007), `tokenizer.perl`. ALM and XLM use it for most languages.
     """
 
-    language: str = Field("en", description="Whose abbreviations and apostrophes; a corpus gives its own.")
+    language: str = Field("en", description="Language of abbreviations and apostrophes; corpora set it.")
 
     def model_post_init(self, _context: Any) -> None:
-        """Asks for the package."""
-        must_have("moses", "sacremoses")
+        """Check that the package is installed."""
+        require_packages("moses", "sacremoses")
 
     @property
-    def made_with(self) -> str:
+    def package_versions(self) -> str:
         """The version of sacremoses."""
         return versions("sacremoses")
 
     def of(self, language: str) -> WordTokenizer:
-        """The same with the rules of another language; English ones where Moses has none."""
+        """Return the tokenizer with the rules of another language, or of English if Moses has none."""
         return Moses(language=language.replace("-", "_").partition("_")[0].lower() or "en")
 
     def split(self, lines: Sequence[str]) -> Ragged:
-        """A row a line of (start, end) character spans."""
+        """Return (start, end) character spans per line."""
         tokenizer = _tokenizer(self.language)
         rows = [placed(line, tokenizer.tokenize(line, escape=False)) for line in lines]
         return Ragged.of([_plain(line) if row is None else row for line, row in zip(lines, rows, strict=True)], width=2)

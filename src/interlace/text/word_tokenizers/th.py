@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from interlace.text.word_tokenizers import WordTokenizer
-from interlace.text.word_tokenizers.common.spans import mended, must_have, placed, trimmed, versions
+from interlace.text.word_tokenizers.common.spans import placed, rejoined, require_packages, trimmed, versions
 from interlace.text.word_tokenizers.unicode import Unicode
 
 if TYPE_CHECKING:
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
 
 class Th(WordTokenizer):
-    """Maximal matching inside Thai character clusters, the word tokenizer of the XLM code for Thai."""
+    """Maximal matching inside Thai character clusters, the Thai tokenizer of the XLM code."""
 
     def model_post_init(self, _context: Any) -> None:
-        """Asks for the package."""
-        must_have("th", "pythainlp")
+        """Check that the package is installed."""
+        require_packages("th", "pythainlp")
 
     @property
-    def made_with(self) -> str:
+    def package_versions(self) -> str:
         """The version of pythainlp."""
         return versions("pythainlp")
 
     def split(self, lines: Sequence[str]) -> Ragged:
-        """A row a line of (start, end) character spans."""
+        """Return (start, end) character spans per line."""
         from pythainlp.tokenize.newmm import segment
 
         # safe_mode cuts long ambiguous text in pieces; without it one line may take minutes
@@ -35,4 +35,4 @@ class Th(WordTokenizer):
         plain = Unicode().split([line for line, row in zip(lines, rows, strict=True) if row is None])
         others = iter(plain)
         found = [next(others).tolist() if row is None else row for row in rows]
-        return mended(lines, trimmed(lines, found))
+        return rejoined(lines, trimmed(lines, found))

@@ -1,4 +1,4 @@
-"""Words are runs of letters and digits; punctuation stands alone, and unspaced scripts are cut by character."""
+"""Words are runs of letters and digits; punctuation marks and characters of unspaced scripts are words by themselves."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _UNKNOWN, _BLANK, _RUN, _ALONE, _EXTENDS = range(5)
 _ZERO_WIDTH_SPACE = "\u200b"  # separates words in Khmer and Thai
 
-_classes = np.zeros(0x110000, np.uint8)  # filled as characters are met: classifying all of them takes a second
+_classes = np.zeros(0x110000, np.uint8)  # filled lazily: classifying all characters takes a second
 
 
 class Unicode(WordTokenizer):
@@ -31,7 +31,7 @@ class Unicode(WordTokenizer):
     """
 
     def split(self, lines: Sequence[str]) -> Ragged:
-        """A row a line of (start, end) character spans."""
+        """Return (start, end) character spans per line."""
         kinds = _inherited(_kinds(code_points(lines)))
         solid = kinds != _BLANK
         begins = solid & ~_continues(kinds)
@@ -41,7 +41,7 @@ class Unicode(WordTokenizer):
 
 
 def continues(points: NDArray[Any]) -> NDArray[np.bool_]:
-    """(C,) where a character belongs to the word of the one before it: marks, and letters or digits in a run."""
+    """(C,) whether a character continues the word of the previous one: marks, and letters or digits in a run."""
     return _continues(_inherited(_kinds(points)))
 
 
@@ -53,7 +53,7 @@ def _continues(kinds: NDArray[np.uint8]) -> NDArray[np.bool_]:
 
 
 def _kinds(points: NDArray[Any]) -> NDArray[np.uint8]:
-    """The class of each character."""
+    """Return the class of each character."""
     kinds: NDArray[np.uint8] = _classes[points]
     if (kinds == _UNKNOWN).any():
         for point in np.unique(points[kinds == _UNKNOWN]).tolist():
@@ -74,13 +74,13 @@ def _class_of(character: str) -> int:
 
 
 def _inherited(kinds: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Marks with nothing before them begin a run of their own."""
+    """Let marks without a base character begin a run."""
     stray = kinds == _EXTENDS
     stray[1:] &= kinds[:-1] == _BLANK
     return np.where(stray, np.uint8(_RUN), kinds)
 
 
 def _base(kinds: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """For each character, the class of the last one up to it that is no mark."""
+    """Return for each character the class of the last base character up to it."""
     places = np.where(kinds == _EXTENDS, 0, np.arange(len(kinds)))
     return kinds[np.maximum.accumulate(places)]

@@ -1,4 +1,4 @@
-"""Words are what stands between white space (Unicode's, as `str.split()` sees it)."""
+"""Words separated by white space, as `str.split()` finds them."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class Whitespace(WordTokenizer):
-    """Words are what stands between white space; the default, and the right one for tokenised text."""
+    """Words separated by white space; the default, for text that is already tokenized."""
 
     def split(self, lines: Sequence[str]) -> Ragged:
-        """A row a line of (start, end) character spans."""
+        """Return (start, end) character spans per line."""
         blank = is_space(code_points(lines))  # a line feed ends the last line, so every word ends
         edges = np.flatnonzero(blank[1:] != blank[:-1]) + 1
         if len(blank) and not blank[0]:

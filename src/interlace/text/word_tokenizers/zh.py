@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from interlace.text.word_tokenizers import WordTokenizer
-from interlace.text.word_tokenizers.common.spans import mended, must_have, trimmed, versions
+from interlace.text.word_tokenizers.common.spans import rejoined, require_packages, trimmed, versions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,30 +15,29 @@ if TYPE_CHECKING:
 
 
 class Zh(WordTokenizer):
-    """Jieba's precise mode, with its model for words that the dictionary does not hold."""
+    """Jieba's precise mode, with its model for out-of-dictionary words."""
 
     def model_post_init(self, _context: Any) -> None:
-        """Asks for the package."""
-        must_have("zh", "jieba")
+        """Check that the package is installed."""
+        require_packages("zh", "jieba")
 
     @property
-    def made_with(self) -> str:
+    def package_versions(self) -> str:
         """The version of jieba."""
         return versions("jieba")
 
     def split(self, lines: Sequence[str]) -> Ragged:
-        """A row a line of (start, end) character spans."""
+        """Return (start, end) character spans per line."""
         cut = _jieba()
         rows = [[(start, end) for _, start, end in cut.tokenize(line)] for line in lines]
-        return mended(lines, trimmed(lines, rows))
+        return rejoined(lines, trimmed(lines, rows))
 
 
 @cache
 def _jieba() -> Any:
-    """A tokenizer with jieba's own dictionary, read in 0.8 s.
+    """Load a tokenizer with jieba's dictionary in 0.8 s.
 
-    Jieba's way to load it keeps a marshalled copy in the machine's temporary folder and reads it back unchecked,
-    whoever wrote it.
+    Jieba's own loader keeps a marshalled copy in the temporary folder and reads it back unchecked, whoever wrote it.
     """
     import jieba
 

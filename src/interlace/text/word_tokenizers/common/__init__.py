@@ -1,1 +1,1 @@
-"""Code shared by the entries of `interlace.text.word_tokenizers`."""
+"""Code that several word tokenizers share."""

@@ -1,4 +1,4 @@
-"""All lines as one array of code points, and spans found in it as rows a line: what word tokenizers share.
+"""Lines as one array of code points, and spans in it as rows per line.
 
 Legend: C characters of all lines, each line followed by one line feed.
 """
@@ -21,7 +21,7 @@ _SPACES = np.array([chr(code).isspace() for code in range(_BEYOND)] + [False])
 
 
 def code_points(lines: Sequence[str]) -> NDArray[Any]:
-    """(C,) code points of all lines; bytes where all is ASCII, else uint32."""
+    """(C,) code points of all lines; uint8 if all are ASCII, else uint32."""
     text = "\n".join([*lines, ""])
     if text.isascii():
         return np.frombuffer(text.encode("ascii"), np.uint8)
@@ -35,14 +35,14 @@ def is_space(points: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def line_starts(lines: Sequence[str]) -> NDArray[np.int64]:
-    """(lines + 1,) where each line begins in the array of `code_points`, and its length."""
+    """(lines + 1,) start of each line in `code_points`, and the total length."""
     starts = np.zeros(len(lines) + 1, np.int64)
     np.cumsum(np.fromiter(map(len, lines), np.int64, len(lines)) + 1, out=starts[1:])
     return starts
 
 
 def spans_by_line(starts: NDArray[Any], ends: NDArray[Any], lines: NDArray[np.int64]) -> Ragged:
-    """Spans over all lines as a row a line, counted from the line's start; `lines` as `line_starts` gives it."""
+    """Convert spans over all lines to spans per line; `lines` as from `line_starts`."""
     offsets = np.searchsorted(starts, lines).astype(np.int64)
     base = np.repeat(lines[:-1], np.diff(offsets))
     spans = np.empty((len(starts), 2), np.int32)

@@ -1,4 +1,4 @@
-"""What word tokenizers share that ask another package: whether it is there, and its words back on the unchanged line."""
+"""Spans from the tokens of other packages, and checks that the packages are installed."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ if TYPE_CHECKING:
 Span = tuple[int, int]
 
 
-def must_have(word_tokenizer: str, *packages: str) -> None:
-    """Refuse to go on without the packages; nothing is imported.
+def require_packages(word_tokenizer: str, *packages: str) -> None:
+    """Check that packages are installed, without importing them.
 
     Raises:
-        MissingDependencyError: one is not installed; holds the pip command for all of them.
+        MissingDependencyError: one is not installed.
     """
     if any(find_spec(package) is None for package in packages):
         raise MissingDependencyError(f"the word tokenizer {word_tokenizer!r}", " ".join(packages))
 
 
 def versions(*packages: str) -> str:
-    """`"jieba 0.42.1"`."""
+    """Return names and versions of packages, such as `"jieba 0.42.1"`."""
     return ", ".join(f"{package} {_version(package)}" for package in packages)
 
 
 def placed(line: str, tokens: Iterable[str]) -> list[Span] | None:
-    """Where each token stands, in order; None where a token is not in the line any more.
+    """Return the span of each token in the line, in order; None if a token does not occur in it.
 
-    White space and control characters may be missing from tokens, before them or inside.
+    Tokens may lack white space and control characters of the line.
     """
     spans: list[Span] = []
     at = 0
     for token in tokens:
         start = line.find(token, at)
-        if start < 0 or not _is_nothing(line[at:start]):
-            found = _apart(line, token, at)
+        if start < 0 or not _is_blank(line[at:start]):
+            found = _spaced_span(line, token, at)
             if found is None:
                 return None
             start, at = found
@@ -57,17 +57,17 @@ def placed(line: str, tokens: Iterable[str]) -> list[Span] | None:
 
 
 def trimmed(lines: Sequence[str], rows: Sequence[Sequence[Span]]) -> Ragged:
-    """Spans a line without the white space that some tools count as words, or keep at the ends of some."""
+    """Return spans without leading and trailing white space; drops spans of white space only."""
     kept = [[full for span in row if (full := _trim(line, *span))] for line, row in zip(lines, rows, strict=True)]
     return Ragged.of(kept, width=2)
 
 
-def mended(lines: Sequence[str], words: Ragged) -> Ragged:
-    """Words that a tool for one unspaced script cut between letters of another one, in one piece again.
+def rejoined(lines: Sequence[str], words: Ragged) -> Ragged:
+    """Rejoin words that a tokenizer for one unspaced script split between letters of another script.
 
-    Tools for Chinese or Thai know their own letters and those of ASCII, and take a word of any other script apart
-    letter by letter, or before its accents. Two words that touch are one where neither letter at the border is of an
-    unspaced script, or where the second begins with a combining mark.
+    Tokenizers for Chinese or Thai split words of scripts other than their own and ASCII into letters, or before accents.
+    Adjacent words are joined if neither letter at the boundary is of an unspaced script, or if the second begins with a
+    combining mark.
     """
     points, base = code_points(lines), line_starts(lines)
     spans = words.flat + base[words.rows()][:, None]  # (W, 2)
@@ -94,17 +94,17 @@ def _trim(line: str, start: int, end: int) -> Span | None:
     return (start, end) if start < end else None
 
 
-def _is_nothing(text: str) -> bool:
-    """Whether a tool may drop all of it: white space and ASCII control characters."""
+def _is_blank(text: str) -> bool:
+    """Return whether the text is white space and ASCII control characters only."""
     return all(character.isspace() or character < " " for character in text)
 
 
-def _apart(line: str, token: str, at: int) -> Span | None:
-    """The stretch of the line from `at` on that spells the token once white space and controls are left out."""
+def _spaced_span(line: str, token: str, at: int) -> Span | None:
+    """Return the span from `at` on that spells the token when white space and controls are ignored."""
     start = -1
     for character in token:
         while at < len(line) and line[at] != character:
-            if not _is_nothing(line[at]):
+            if not _is_blank(line[at]):
                 return None
             at += 1
         if at == len(line):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlace.core.ragged import Ragged
-from interlace.text.word_tokenizers.common.spans import mended, placed
+from interlace.text.word_tokenizers.common.spans import rejoined, placed
 
 
 @pytest.mark.parametrize(
@@ -35,4 +35,4 @@ def test_what_is_joined_is_found_again(tokens, between):
 def test_pieces_of_a_word_of_another_script_are_joined_and_no_others():
     lines = ["", "中cafe\u0301", "a b", "ab", "c"]
     pieces = Ragged.of([[], [(0, 1), (1, 4), (4, 5), (5, 6)], [(0, 1), (2, 3)], [(0, 1), (1, 2)], [(0, 1)]], width=2)
-    assert mended(lines, pieces).to_lists() == [[], [[0, 1], [1, 6]], [[0, 1], [2, 3]], [[0, 2]], [[0, 1]]]
+    assert rejoined(lines, pieces).to_lists() == [[], [[0, 1], [1, 6]], [[0, 1], [2, 3]], [[0, 2]], [[0, 1]]]
