@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from interlace.text.normalization import Normalization
 
 META = "meta.json"
-_META_KEYS = {"language": str, "of": str, "transformations": list, "seed": int, "word_tokenizer": str, "blanks": bool}
+_META_KEYS = {"language": str, "of": str, "transformations": list, "seed": int, "word_tokenizer": str, "whitespace": bool}
 
 
 # ---- what to write ----
@@ -149,7 +149,7 @@ def write_folder(derivation: Derivation, files: Sequence[FolderFile], into: Path
         "transformations": [{"name": one.name, **one.dump()} for one in derivation.transformations.transformations],
         "seed": derivation.seed,
         "word_tokenizer": derivation.word_tokenizer,
-        "blanks": derivation.blanks,
+        "whitespace": derivation.blanks,
         "invertible": derivation.transformations.invertible,
         "files": [],
     }
