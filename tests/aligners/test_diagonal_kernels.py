@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import digamma
 
-from interlace.aligners.common.inputs import UNKNOWN, Renumbering, Vocabulary
 from interlace.aligners.diagonal import kernels
 from interlace.aligners.diagonal.cooccurrence import (
     EMPTY,
@@ -84,15 +83,6 @@ def test_the_table_holds_the_type_pairs_that_meet(rows):
     assert table.slots["count"].sum() == 0
 
 
-def test_a_table_that_outgrows_its_first_room_is_whole():
-    rng = np.random.default_rng(1)
-    rows = [(rng.integers(0, 300, 40).tolist(), rng.integers(0, 5_000, 40).tolist()) for _ in range(200)]
-    table = collected(rows, 300)
-    entries, _ = entries_of(table.starts, table.targets)
-    assert len(entries) > 100_000
-    assert set(map(tuple, entries.tolist())) == {(e, f) for source, target in rows for e in source for f in target}
-
-
 def test_known_pairs_are_packed_as_those_of_a_text():
     table = collected([([0, 2], [5, 3]), ([2], [9])], 3)
     entries, _ = entries_of(table.starts, table.targets)
@@ -107,12 +97,3 @@ def test_what_never_met_ends_in_an_empty_slot():
         slot = place_in_row(table.starts, table.targets, source, target)
         assert table.targets[slot] == EMPTY
         assert table.starts[source] <= slot < table.starts[source + 1]
-
-
-def test_folded_types_are_one():
-    vocabulary = Vocabulary("lower")
-    rows = Renumbering(["Haus", "haus", "Ich", "never"], vocabulary)(Ragged.of([[0, 2], [1]]), grow=True)
-    assert rows.to_lists() == [[0, 1], [0]]
-    assert vocabulary.types == ["haus", "ich"]
-    strict = Vocabulary("none", ["Haus"])
-    assert Renumbering(["haus", "Haus"], strict)(Ragged.of([[0, 1]])).to_lists() == [[UNKNOWN, 0]]

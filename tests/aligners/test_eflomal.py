@@ -85,11 +85,6 @@ def test_both_directions_are_symmetrised(program):
     assert found.links.to_lists() == [[[2, 1]], [], [[0, 0]], [], []]
 
 
-def test_case_is_kept_where_asked(program, tmp_path):
-    Eflomal(program=program(EFLOMAL, "\n\n\n", "\n\n\n"), fold="none").fit(PAIRS)
-    assert json.loads((tmp_path / "seen.json").read_text())[1]["-s"] == ["0 1 2", "3 4 5", "2", ""]
-
-
 def test_a_lexicon_is_given_as_priors(program, tmp_path):
     """Entries that differ in case are one; words that the corpus lacks are left out."""
     entries = np.array([[0, 0], [1, 0], [1, 2], [2, 1]], np.int32)
@@ -147,13 +142,6 @@ def test_what_is_left_out_is_logged(program, caplog):
         FastAlign(program=fake).fit(PAIRS, Lexicon([], [], np.zeros((0, 2), np.int32), np.zeros(0)))
     assert "2 of 5 pairs lack words on a side" in caplog.text
     assert "ignoring the priors" in caplog.text
-
-
-def test_a_program_is_not_started_for_nothing(program):
-    with pytest.raises(DataError, match="none of the 1 pairs has words on both sides"):
-        FastAlign(program=program(FAILING)).fit(word_pairs(["a"], [""]))
-    with pytest.raises(DataError, match="there are no pairs"):
-        FastAlign(program=program(FAILING)).fit(word_pairs([], []))
 
 
 def test_only_the_fitted_pairs_are_linked(program):

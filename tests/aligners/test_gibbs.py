@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interlace import toy as world
-from interlace.aligners import ALIGNERS, DEFAULT_ALIGNER, Alignments, load_aligner
+from interlace.aligners import ALIGNERS, DEFAULT_ALIGNER, Alignments
 from interlace.aligners.gibbs import Gibbs, training
 from interlace.alignment import WordPairs
 from interlace.alignment.agreement import agreement
@@ -138,15 +138,6 @@ def test_a_pair_is_linked_alike_whatever_stands_around_it(monkeypatch):
     assert equal(fitted.align(new), whole)
 
 
-def test_links_of_its_own_pairs_are_found_by_their_number():
-    pairs = random_pairs(50)
-    fitted = Gibbs(sweeps=0.1).fit(pairs)
-    own = fitted.align_training_pairs(pairs)
-    assert fitted.align_training_pairs(pairs.slice(20, 25)).links == own.links.slice(20, 25)
-    with pytest.raises(DataError, match="another text"):
-        fitted.align_training_pairs(random_pairs(60))
-
-
 def test_progress_is_told_to_its_end_and_a_stop_ends_all_samplers():
     seen = []
     Gibbs(threads=2, sweeps=0.01).fit(pairs_of(HOUSE), progress=lambda *news: seen.append(news))
@@ -186,20 +177,6 @@ def test_of_too_much_text_a_part_is_learnt_from_and_all_is_linked(caplog):
 
 
 # ---- saved ----
-
-
-def test_a_saved_model_links_as_the_one_in_memory(tmp_path):
-    pairs, new = random_pairs(100), random_pairs(30, seed=5, types=45)
-    for number, aligner in enumerate(
-        (Gibbs(sweeps=0.1), Gibbs(sweeps=0.1, symmetrization="union", alpha=0.03, views=[1]))
-    ):
-        fitted = aligner.fit(pairs, Lexicon.of([("s90", "t90", 2.0)]))
-        fitted.save(tmp_path / str(number))
-        again = load_aligner(tmp_path / str(number))
-        assert again.aligner == aligner
-        assert same(again.arrays(), fitted.arrays())
-        assert equal(again.align(new), fitted.align(new))
-        assert equal(again.align_training_pairs(pairs), fitted.align(pairs))
 
 
 @pytest.mark.parametrize("part", ["entries", "pairs", "words", "alone", "jumps", "fertility"])
@@ -265,17 +242,6 @@ def test_any_lines_get_links(known, new, views, symmetrization):
     check(pairs_of(new), fitted.align(pairs_of(new)))
 
 
-def test_empty_and_one_sided_lines_get_no_links_and_harm_no_other(caplog):
-    odd = pairs_of([("", ""), *HOUSE * 3, ("das nichts", ""), ("", "the nothing")])
-    fitted, plain = Gibbs().fit(odd), Gibbs().fit(pairs_of(HOUSE * 3))
-    assert "3 of 18" in caplog.text
-    assert "nichts" not in fitted.types()[0]
-    links = fitted.align_training_pairs(odd).links
-    assert links.lengths[[0, 16, 17]].tolist() == [0, 0, 0]
-    assert (links.lengths[1:16] >= 2).all()
-    assert fitted.types() == plain.types()
-
-
 def test_pairs_too_long_to_hold_get_no_links_and_a_warning(caplog):
     endless = (" ".join(["das"] * 3_000), " ".join(["the"] * 3_000))
     pairs = pairs_of([*HOUSE * 4, endless, HOUSE[0]])
@@ -286,41 +252,6 @@ def test_pairs_too_long_to_hold_get_no_links_and_a_warning(caplog):
         assert aligned.links.lengths[[20, 21]].tolist() == [0, 2]
     with pytest.raises(DataError, match="too long"):
         Gibbs().fit(pairs_of([endless, ("", "the")]))
-
-
-def test_long_lines_are_linked():
-    words = [(f"s{number}", f"t{number}") for number in range(300)]
-    long = (" ".join(source for source, _ in words), " ".join(target for _, target in words[:250]))
-    pairs = pairs_of([*words * 3, long])
-    found = Gibbs(views=[0], sweeps=0.05).fit(pairs).align_training_pairs(pairs)
-    assert [[i, j] for i, j in found.links[900].tolist() if i < 250] == [[place, place] for place in range(250)]
-
-
-def test_one_line_of_very_many_different_words_is_numbered():
-    many = " ".join(f"s{number}" for number in range(9_000))
-    pairs = pairs_of([(many, "t"), ("s1", "t")])
-    check(pairs, Gibbs(views=[0], sweeps=0.001).fit(pairs).align_training_pairs(pairs))
-
-
-@pytest.mark.parametrize("lines", [[("one two three", "eins zwei drei")] * 50, [("a", "x")] * 3, [("a", "x")]])
-def test_few_or_repeated_pairs_are_linked(lines):
-    pairs = pairs_of(lines)
-    fitted = Gibbs().fit(pairs)
-    for aligned in (fitted.align_training_pairs(pairs), fitted.align(pairs)):
-        check(pairs, aligned)
-        assert aligned.links[0].tolist() == [[place, place] for place in range(len(lines[0][0].split()))]
-
-
-def test_nothing_to_learn_from_is_an_error():
-    for lines in ([], [("", "a"), ("b", "")]):
-        with pytest.raises(DataError, match="words on both sides"):
-            Gibbs().fit(pairs_of(lines))
-
-
-def test_aligning_no_pairs_gives_no_links(house):
-    aligned = house.align(pairs_of([]))
-    assert len(aligned) == 0
-    assert aligned.links.values.shape == (0, 2)
 
 
 def test_a_view_of_fewer_than_no_letters_is_refused():

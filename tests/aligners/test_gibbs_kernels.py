@@ -250,18 +250,6 @@ def test_counts_take_64_bits_where_links_in_units_pass_32():
         assert counts.pairs.tolist() == counts.words.tolist() == [1 + 10_000 * (int(believed) + 3)]
 
 
-@pytest.mark.parametrize("believed", [0.0, 1e9])
-def test_sweeps_neither_overflow_nor_make_nan(believed):
-    rng = np.random.default_rng(0)
-    view = view_of(*random_rows(rng))
-    side = Side(np.ascontiguousarray(view.entries[:, 0]), *TYPES, np.full(len(view.entries), believed))
-    chain = Sampler(view.forward, side, SamplerPriors(0.001, 1e-4, 0.001, 0.001), rng)
-    learnt = chain.run([2, 2, 8], lambda: None)
-    assert (chain.counts.pairs > 0).all()
-    assert all(np.isfinite(part).all() and (part >= 0).all() for part in (chain.posterior, *vars(learnt).values()))
-    assert (chain.posterior <= 1.0001).all()
-
-
 # ---- linking with what was learnt ----
 
 
@@ -332,24 +320,3 @@ def test_only_pairs_that_were_linked_are_kept():
 
 
 # ---- cells ----
-
-
-@settings(max_examples=25)
-@given(st.integers(0, 1 << 32))
-def test_type_pairs_are_numbered_in_the_order_in_which_they_are_met(seed):
-    rng = np.random.default_rng(seed)
-    by, to = random_rows(rng, types=(40, 50), longest=9)
-    numbers, expected = {}, []
-    for bs, ts in zip(by, to, strict=True):
-        expected += [numbers.setdefault((b, t), len(numbers)) for t in ts for b in bs]
-    sides = Ragged.of(by), Ragged.of(to)
-    found = np.empty(len(expected), np.uint32)
-    text = (sides[0].values, sides[0].offsets, sides[1].values, sides[1].offsets, found)
-    slots = np.zeros(2, np.uint64), np.zeros(2, np.uint32)
-    keys, values, known = kernels.number_pairs(*text, *slots, 0)
-    assert found.tolist() == expected
-    assert known == len(numbers) == (keys != 0).sum()
-    assert 2 * known <= len(keys)
-    assert {int(key) - 1: int(number) for key, number in zip(keys, values, strict=True) if key} == {
-        (b << 32 | t): number for (b, t), number in numbers.items()
-    }

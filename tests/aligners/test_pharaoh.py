@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import gzip
 import logging
 
 import numpy as np
 import pytest
 
-from interlace.aligners import ALIGNERS
 from interlace.aligners.pharaoh import Pharaoh
 from interlace.alignment import WordPairs
 from interlace.alignment.lexicon import Lexicon
-from interlace.core.errors import DataError, SettingsError
+from interlace.core.errors import DataError
 from interlace.text import Text, TextPairs
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
 
@@ -42,11 +40,6 @@ def test_one_file_is_taken_as_it_is(write):
     found = Pharaoh(links=write("2-2 0-0 1p1\n\n1-0\n")).fit(PAIRS).align(PAIRS)
     assert found.links.to_lists() == [[[0, 0], [1, 1], [2, 2]], [], [[1, 0]]]
     assert found.confidence.tolist() == [1.0] * 4
-
-
-def test_a_packed_file_is_read(tmp_path):
-    (tmp_path / "made.gz").write_bytes(gzip.compress(b"0-0\n\n1-0\n"))
-    assert linked(links=str(tmp_path / "made.gz")) == [[[0, 0]], [], [[1, 0]]]
 
 
 @pytest.mark.parametrize(
@@ -103,11 +96,6 @@ def test_a_backward_file_of_giza_is_turned_where_lengths_do_not_tell(write):
     assert aligner.fit(pairs).align(pairs).links.to_lists() == [[[0, 1]]]
 
 
-def test_words_counted_from_one_are_found_out_or_told(write):
-    assert linked(links=write("1-1 3-3\n\n2-1\n")) == [[[0, 0], [2, 2]], [], [[1, 0]]]
-    assert linked(links=write("1-1\n\n1-1\n"), base=1) == [[[0, 0]], [], [[0, 0]]]
-
-
 def test_links_that_leave_the_text_are_left_out_and_said(write, caplog):
     with caplog.at_level(logging.WARNING):
         assert linked(links=write("0-0 3-1\n0-0\n1-0\n")) == [[[0, 0]], [], [[1, 0]]]
@@ -146,14 +134,6 @@ def test_files_that_do_not_fit_are_refused(write, text, settings, message):
         Pharaoh(links=write(text), **settings).fit(PAIRS)
 
 
-def test_files_that_are_not_there_are_named(tmp_path, write):
-    write("0-0\n\n1-0\n")
-    with pytest.raises(DataError, match=r"no such file; did you mean 'made\.links'"):
-        Pharaoh(links=str(tmp_path / "mode.links")).fit(PAIRS)
-    with pytest.raises(SettingsError, match="set `links`"):
-        ALIGNERS.build("pharaoh").fit(PAIRS)
-
-
 def test_priors_are_of_no_use_and_nothing_is_to_be_aligned(write, caplog):
     aligner = Pharaoh(links=write("0-0\n\n1-0\n"))
     with caplog.at_level(logging.WARNING):
@@ -161,14 +141,3 @@ def test_priors_are_of_no_use_and_nothing_is_to_be_aligned(write, caplog):
     assert "ignoring the priors" in caplog.text
     with pytest.raises(DataError, match="has words on both sides"):
         aligner.fit(word_pairs(["", "a", ""], ["b", "", "c"]))
-
-
-@pytest.mark.parametrize("name", ["enfr", "zhen"])
-def test_real_gold_is_read_as_links(real_data, name):
-    """Both files count from 1, which the loader finds out."""
-    lines = (real_data / "alignment" / f"{name}.src-tgt").read_text(encoding="utf-8").rstrip("\n").split("\n")
-    sides = zip(*(line.split(" ||| ") for line in lines), strict=True)
-    pairs = word_pairs(*(list(side) for side in sides))
-    found = Pharaoh(links=str(real_data / "alignment" / f"{name}.gold")).fit(pairs).align(pairs)
-    assert len(found.links.flat) == {"enfr": 4038 + 13400, "zhen": 11238 + 178}[name]
-    assert found.links.flat.min() == 0

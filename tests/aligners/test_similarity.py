@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import itertools
 import logging
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 from interlace.aligners import ALIGNERS
-from interlace.aligners import similarity as methods
-from interlace.aligners.similarity import Encoder, FittedSimilarity, Similarity, Units, truncate_layers
+from interlace.aligners.similarity import FittedSimilarity, Similarity, Units, truncate_layers
 from interlace.alignment import WordPairs
-from interlace.core.errors import CheckpointError, DataError, SettingsError
+from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
 from interlace.data.vocab import Vocab
 from interlace.models.build import from_shape, load
@@ -154,73 +151,6 @@ def test_rows_without_words_or_pairs_without_rows():
 SIMILARITIES = st.tuples(st.integers(1, 4), st.integers(1, 5), st.integers(0, 2**32 - 1))
 
 
-def drawn(shape):
-    rows, columns, seed = shape
-    return np.random.default_rng(seed).random((rows, columns)).astype(np.float32)
-
-
-def batch_of(values, room=2):
-    """The matrix inside a larger one whose other cells are tempting but not real."""
-    wide = np.ones((2, values.shape[0] + room, values.shape[1] + room), np.float32)
-    real = np.zeros(wide.shape, np.bool_)
-    wide[1, : values.shape[0], : values.shape[1]] = values
-    real[1, : values.shape[0], : values.shape[1]] = True
-    return torch.from_numpy(wide), torch.from_numpy(real)
-
-
-def inside(linked, values):
-    assert not linked[0].any()
-    found = {tuple(place) for place in linked[1].nonzero().tolist()}
-    assert all(i < values.shape[0] and j < values.shape[1] for i, j in found)
-    return found
-
-
-def mutual(values):
-    best_of_row = {(i, int(row.argmax())) for i, row in enumerate(values)}
-    best_of_column = {(int(column.argmax()), j) for j, column in enumerate(values.T)}
-    return {(i, j) for i, j in best_of_row & best_of_column if values[i, j] > 0}
-
-
-@given(SIMILARITIES)
-def test_argmax_is_the_intersection_of_both_maxima(shape):
-    values = drawn(shape)
-    assert inside(methods.argmax(*batch_of(values)), values) == mutual(values)
-
-
-@given(SIMILARITIES, st.integers(1, 4))
-def test_itermax_repeats_argmax_on_what_the_paper_leaves(shape, iterations):
-    values = drawn(shape)
-    expected = mutual(values)
-    for _ in range(iterations - 1):
-        rows, columns = {i for i, _ in expected}, {j for _, j in expected}
-        left = values.copy()
-        for i, j in itertools.product(*map(range, values.shape)):
-            left[i, j] *= [1, np.float32(0.9), 0][(i in rows) + (j in columns)]
-        expected = expected | mutual(left)
-    assert inside(methods.itermax(*batch_of(values), 0.9, iterations), values) == expected
-
-
-@given(SIMILARITIES)
-def test_match_has_the_highest_sum_of_all_assignments(shape):
-    values = drawn(shape)
-    found = inside(methods.match(*batch_of(values)), values)
-    wide = values if values.shape[0] <= values.shape[1] else values.T
-    best = max(sum(wide[range(len(wide)), order]) for order in itertools.permutations(range(wide.shape[1]), len(wide)))
-    assert len({i for i, _ in found}) == len({j for _, j in found}) == len(found) == min(values.shape)
-    np.testing.assert_allclose(sum(values[i, j] for i, j in found), best, rtol=1e-5)
-
-
-@given(SIMILARITIES, st.sampled_from([0.001, 0.2, 0.4]))
-def test_softmax_takes_what_passes_the_threshold_both_ways(shape, threshold):
-    values = drawn(shape) * 6
-    forward = np.exp(values) / np.exp(values).sum(1, keepdims=True)
-    backward = np.exp(values) / np.exp(values).sum(0, keepdims=True)
-    linked, confidence = methods.softmax(*batch_of(values), threshold)
-    assert inside(linked, values) == set(zip(*np.nonzero(np.minimum(forward, backward) > threshold), strict=True))
-    height, width = values.shape
-    np.testing.assert_allclose(confidence[1, :height, :width], np.sqrt(forward * backward), rtol=1e-4)
-
-
 # ---- encoders ----
 
 LINES = {"en": ["the doctor reads letters", "a cat sleeps"], "zh": ["医生读信。", "猫睡觉"]}
@@ -348,11 +278,3 @@ def test_nothing_is_learnt_and_nothing_saved(start, tmp_path):
     fitted = ALIGNERS.build({"name": "similarity", "start": start()}).fit(REAL)
     with pytest.raises(DataError, match="has no model to save"):
         fitted.save(tmp_path / "model")
-
-
-def test_encoders_are_read_as_they_are_set(start, vocab):
-    backbone = load(start(), vocab)
-    encoder = Encoder(backbone, vocab, 3, 6, feed_languages=False)
-    units = encoder.units(vocab.encode(["the doctor reads letters the doctor"]))
-    assert units.words.shape == (1, 6)
-    assert units.real[0].tolist() == [False, True, True, True, True, False]

@@ -12,12 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlace.alignment.agreement import agreement
-from interlace.alignment.formats import GoldAlignments, read_alignments
+from interlace.alignment.formats import read_alignments
 from interlace.alignment.gold_text import read_gold_text
 from interlace.alignment.pharaoh import parse_pharaoh, pharaoh_lines
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
-from interlace.text.lines import write_lines
 
 
 @pytest.fixture
@@ -98,18 +97,6 @@ def test_lines_are_what_a_loop_writes_and_are_read_back(pairs):
     assert (columns.links, columns.sure, duplicates) == (links(*pairs), links(*pairs), 0)
 
 
-@given(rows, st.randoms())
-def test_possible_links_are_read(pairs, shuffle):
-    pairs = [sorted(pair) for pair in pairs]
-    sure = [[link for link in pair if shuffle.random() < 0.5] for pair in pairs]
-    lines = [
-        " ".join(f"{i}{'-' if (i, j) in some else 'p'}{j}" for i, j in pair)
-        for pair, some in zip(pairs, sure, strict=True)
-    ]
-    columns, _ = parse_pharaoh(lines, "here", 1)
-    assert (columns.links, columns.sure) == (links(*pairs), links(*sure))
-
-
 def test_chunks_of_lines_make_no_difference(put, monkeypatch):
     random.seed(0)
     lines = [" ".join(f"{i}{random.choice('-p')}{random.randrange(9)}" for i in range(n % 7)) for n in range(90)]
@@ -119,18 +106,6 @@ def test_chunks_of_lines_make_no_difference(put, monkeypatch):
     assert (parts.sure, parts.possible) == (whole.sure, whole.possible)
     with pytest.raises(DataError, match="line 91, column 3"):
         read_alignments(put(*lines, "  x"))
-
-
-def test_links_are_written_whole_in_chunks_and_packed(tmp_path):
-    some = links([(0, 0), (1, 12)], [], [(3, 4)], [])
-    for name in ("a", "a.gz"):
-        write_lines(tmp_path / name, pharaoh_lines(some))
-        assert read_alignments(tmp_path / name).sure == some
-    write_lines(tmp_path / "b", pharaoh_lines(some.slice(row, row + 2) for row in (0, 2)))
-    assert (tmp_path / "b").read_bytes() == (tmp_path / "a").read_bytes() == b"0-0 1-12\n\n3-4\n\n"
-    with pytest.raises(DataError, match="expected 0 to 999999"):
-        list(pharaoh_lines(links([(0, 1_000_000)])))
-    assert list(pharaoh_lines(links())) == []
 
 
 # ---- the index of the first word ----
@@ -381,11 +356,3 @@ def test_real_stories_are_counted_as_known(real_data):
         assert (gold.format, gold.base, gold.notes, len(text)) == ("talp", 0, {}, len(gold))
         counts += (len(gold), len(gold.sure.flat), len(gold.possible.flat) - len(gold.sure.flat))
     assert counts.tolist() == [318, 5063, 8045]
-
-
-def test_two_files_of_the_same_real_links_agree(real_data):
-    folder = real_data / "alignment/bicici-de-en"
-    one, other = read_alignments(folder / "de-en.wa"), read_alignments(folder / "de-en.ref.wa")
-    assert isinstance(one, GoldAlignments)
-    assert (one.sure, one.base, other.base, other.numbers[0]) == (other.sure, 0, 0, 1)
-    assert len(one.sure.flat) == 1233

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,8 +14,6 @@ from interlace.alignment import WordPairs
 from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
-from interlace.text.lines import write_lines
-from interlace.toy import lexicon as toy_lexicon
 
 
 def pairs_of(sources, targets):
@@ -93,13 +90,6 @@ def test_chunks_and_slices_give_what_the_whole_gives(monkeypatch):
     assert whole.counts.tolist() == (Lexicon.count(pairs, links).counts * 5).tolist()
     part = Lexicon.count(longer.slice(1, 2), links.take(rows).slice(1, 2))
     assert entries(part) == {("the", "das"): 1, ("small", "kleine"): 1}
-
-
-def test_links_may_come_in_any_order_and_twice():
-    pairs, _ = linked()
-    again = Ragged.of([[(1, 1), (0, 0), (1, 1)], [(1, 1), (0, 0)], [(0, 0)]], width=2)
-    assert entries(Lexicon.count(pairs, again)) == entries(Lexicon.count(*linked()))
-    assert len(Lexicon.count(pairs, Ragged.of([[], [], []]))) == 0  # rows of nothing have no second axis
 
 
 @pytest.mark.filterwarnings("error")
@@ -182,16 +172,3 @@ def test_a_word_that_holds_a_tab_cannot_be_written(tmp_path):
     with pytest.raises(DataError, match=r"the word 'a\\tb'"):
         Lexicon.of([("a\tb", "x", 1)]).write(tmp_path / "d")
     assert not list(tmp_path.iterdir())
-
-
-def test_the_dictionary_of_the_toy_settings_is_read(tmp_path):
-    found = toy_lexicon.dictionary("en", "de")
-    write_lines(tmp_path / "en-de.txt", map("\t".join, found))
-    assert set(entries(Lexicon.read(tmp_path / "en-de.txt"))) == set(found)
-
-
-def test_real_dictionaries_are_read_whole(real_data):
-    path = Path(real_data, "dict", "muse", "en-de.txt.gz")
-    with gzip.open(path, "rb") as file:
-        lines = file.read().decode().split("\n")
-    assert len(Lexicon.read(path)) == len({line for line in lines if line})

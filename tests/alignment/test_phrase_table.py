@@ -140,14 +140,6 @@ def test_tables_equal_those_counted_in_plain_python(rules):
             assert same(found[phrases], row), phrases
 
 
-def test_shares_of_a_phrase_add_up_to_one_where_nothing_is_cut():
-    table = PhraseTable.count(*random_corpus(1, rows=300))
-    for side, column in ((0, 2), (1, 0)):
-        assert np.allclose(np.bincount(table.entries[:, side], table.scores[:, column]), 1, atol=1e-5)
-    assert (table.scores > 0).all()
-    assert (table.scores <= 1).all()
-
-
 def test_scores_of_long_phrases_of_rare_words_have_a_logarithm():
     words = [" ".join(f"{side}{number}" for number in range(20)) for side in "st"]
     pairs = pairs_of([words[0], *["q " * 40] * 1000], [words[1], *["r " * 40] * 1000])
@@ -371,11 +363,3 @@ def test_phrases_are_ordered_as_their_lines(phrases):
     order = line_order(Ragged.of([[types.index(word) for word in phrase] for phrase in phrases]), types)
     lines = [(" ".join(map(escape, phrases[number])) + " ||| x").encode() for number in order]
     assert all(first < second for first, second in pairwise(lines))
-
-
-def test_separators_inside_words_survive_a_file(tmp_path):
-    pairs = pairs_of(["||| a", "&#124; |"], ["x|||y &amp;", "| \x01\u00a0"])
-    table = PhraseTable.count(pairs, Ragged.of([[(0, 0), (1, 1)], [(0, 0), (1, 1)]], width=2))
-    table.write(tmp_path / "table")
-    assert rows(PhraseTable.read(tmp_path / "table")) == rows(table)
-    assert "&#124;&#124;&#124; a" in (tmp_path / "table").read_text(encoding="utf-8")

@@ -70,11 +70,6 @@ def test_length_is_limited_on_both_sides():
     ]
 
 
-def test_rows_without_links_or_words_have_no_phrases():
-    assert extract([(0, 0), (2, 2), (0, 3), (1, 1)], [[], [], [], [(0, 0)]]) == [[], [], [], [[0, 1, 0, 1]]]
-    assert extract([], []) == []
-
-
 @pytest.mark.parametrize("unaligned_borders", [True, False])
 def test_ten_thousand_random_pairs_equal_the_definition(unaligned_borders):
     rng = np.random.default_rng(7 + unaligned_borders)

@@ -97,13 +97,6 @@ def test_monotone_links_reach_every_subword_and_never_cross():
             assert (np.diff(found, axis=0) >= 0).all()
 
 
-def test_slices_count_from_their_own_rows():
-    source, target = Ragged.of([[0], [0, 0], [0]]), Ragged.of([[0], [0], [0, 0]])
-    some = links([(0, 0)], [(0, 0)], [(0, 0)])
-    parts = [column.slice(1, 3) for column in (some, source, target)]
-    assert tuples(to_subwords(*parts)) == [[(0, 0), (1, 0)], [(0, 0), (0, 1)]]
-
-
 def test_what_does_not_fit_is_refused():
     with pytest.raises(SettingsError, match=r"no expansion 'al' .*; did you mean 'all'"):
         to_subwords(links([]), SOURCE, TARGET, "al")

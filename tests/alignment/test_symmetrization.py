@@ -101,11 +101,6 @@ def test_what_is_taken_further_on_is_met_in_the_same_scan():
     assert one(forward, [(0, 1)], "grow-diag") == [(0, 1), (1, 0), (1, 2), (2, 1)]
 
 
-def test_chains_are_followed_both_ways():
-    chain = [(place, place) for place in range(9)]
-    assert one(chain, [(0, 0)], "grow-diag") == one(chain, [(8, 8)], "grow-diag") == chain
-
-
 @pytest.mark.parametrize("far", [29, 30, 31, 32, 62, 63, 64, 95])
 def test_neighbours_are_found_where_numbers_of_bits_meet(far):
     square = [(source, target) for source in range(far, far + 3) for target in range(3)]
@@ -157,24 +152,8 @@ def test_pairs_without_links_stay():
     assert symmetrize(links(), links()).to_lists() == []
 
 
-@pytest.mark.parametrize("heuristic", HEURISTICS)
-def test_links_may_come_in_any_order_and_twice(heuristic):
-    forward, backward = (Ragged.of([[*reversed(side), side[0]], []], width=2) for side in (F, B))
-    assert symmetrize(forward, backward, heuristic) == symmetrize(links(F, []), links(B, []), heuristic)
-
-
-def test_long_pairs_are_combined():
-    long = [(place, place) for place in range(5000)]
-    assert one(long, long[::50], "grow-diag-final-and") == long
-
-
 def test_reversed_links_are_sorted_again():
     assert reverse_links(links([(0, 2), (1, 0)], [], [(4, 1)])).to_lists() == [[[0, 1], [2, 0]], [], [[1, 4]]]
-
-
-@given(st.lists(sets, max_size=4))
-def test_reversing_twice_changes_nothing(rows):
-    assert reverse_links(reverse_links(links(*rows))) == links(*rows)
 
 
 def test_what_does_not_fit_is_refused():

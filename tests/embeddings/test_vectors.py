@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from interlace.core.errors import DataError
-from interlace.embeddings import WordVectors, is_text_file, languages_in
+from interlace.embeddings import WordVectors, languages_in
 
 WORDS = ["der", "Hund", "hund", "São\u00a0Paulo"]
 
@@ -53,11 +53,6 @@ def test_a_folder_keeps_whatever_a_subword_may_be(tmp_path_factory, words):
     same(WordVectors.load(folder, "subwords"), odd)
 
 
-def test_files_are_told_from_folders_by_name():
-    found = [is_text_file(name) for name in ("cc.en.300.vec", "en.vec.gz", "all.txt", "runs/emb/vectors", "runs/v1.5/")]
-    assert found == [True, True, True, False, False]
-
-
 def test_as_many_words_as_vectors_each_once():
     with pytest.raises(DataError, match="'de': 1 words, but an array of"):
         WordVectors("de", ["a"], np.zeros((2, 2), np.float32))
@@ -66,13 +61,6 @@ def test_as_many_words_as_vectors_each_once():
 
 
 # ---- the text format ----
-
-
-@pytest.mark.parametrize("name", ["a.vec", "a.vec.gz"])
-def test_the_text_format_comes_back_the_same(vectors, tmp_path, name):
-    vectors.write(tmp_path / name)
-    same(WordVectors.read(tmp_path / name, "de"), vectors)
-    same(WordVectors.read(tmp_path / name, "de", max_words=2), vectors.top(2))
 
 
 def test_the_text_format_by_hand(vectors, tmp_path):

@@ -174,7 +174,7 @@ def test_no_more_of_given_vectors_is_read_than_is_used(data):
     [
         ({"name": "procrustes"}, "embeddings: procrustes needs a dictionary: say where"),
         ({"name": "concat", "vectors": "{language}.vec"}, "embeddings: concat learns from text"),
-        ({"name": "concta"}, "no method of word vectors .*did you mean 'concat'"),
+        ({"name": "concta"}, "no embedding method .*did you mean 'concat'"),
         ({"name": "concat", "skipgram": {"widht": 3}}, "did you mean 'width'"),
         ({"name": "muse", "vectors": "{lang}.vec"}, "nothing fills in {lang}"),
         ({"name": "muse", "units": "subwords"}, "muse learns each language by itself.* all text together: concat$"),
@@ -235,7 +235,13 @@ def test_settings_that_the_papers_name():
     muse = read_recipe("xlm/word-embeddings:muse").embeddings.method()
     rules = muse.adversary
     assert (rules.hidden, rules.batch, rules.dropout, rules.smoothing, rules.learning_rate) == (2048, 32, 0.1, 0.2, 0.1)
-    assert (rules.decay, rules.shrink, rules.turns, rules.epochs, rules.updates) == (0.95, 0.5, 5, 5, 31_250)
+    assert (rules.decay, rules.shrink, rules.discriminator_steps, rules.epochs, rules.updates) == (
+        0.95,
+        0.5,
+        5,
+        5,
+        31_250,
+    )
     assert (rules.wrong_label, rules.smoothed) == (0.1, "spread")
     assert (rules.beta, rules.words, muse.mapping.criterion_words, muse.mapping.neighbors) == (0.01, 50_000, 10_000, 10)
     assert (muse.mapping.normalization, muse.mapping.refinements) == ([], 5)

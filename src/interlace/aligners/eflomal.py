@@ -16,6 +16,7 @@ from interlace.aligners.common.inputs import Fold, check_usable
 from interlace.aligners.common.program import NumberedText, find_program, read_links, run
 from interlace.aligners.common.stored import StoredAlignments
 from interlace.alignment.symmetrization import Heuristic, symmetrize
+from interlace.core.progress import no_progress
 from interlace.text.lines import write_lines
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class Eflomal(Aligner):
 
     program: str = Field(
         "eflomal-align",
-        description="The program: a name on the PATH, or where it stands. It runs with your rights, so look at this "
+        description="The program: a name on the PATH, or a path. It runs with your rights, so look at this "
         "key before you run a recipe of somebody else's.",
     )
     model: int = Field(
@@ -60,16 +61,16 @@ class Eflomal(Aligner):
         """
         program = find_program("the aligner 'eflomal'", self.program, "install it with `pip install eflomal`")
         numbered = NumberedText(pairs, check_usable(pairs, self.name), self.fold)
-        tell = progress or (lambda *_: None)
+        report = progress or no_progress
         with TemporaryDirectory(prefix="eflomal-") as name:
             folder = Path(name)
             numbered.write(folder / "source", folder / "target")
             options = ["-p", str(folder / "priors")] if priors is not None else []
             if priors is not None:
                 write_lines(folder / "priors", _prior_lines(priors, numbered, self.prior_weight))
-            tell("running eflomal", 0, 1)
+            report("running eflomal", 0, 1)
             run(self.name, [program, *self._options(folder), *options])
-            tell("running eflomal", 1, 1)
+            report("running eflomal", 1, 1)
             forward, backward = (
                 read_links(self.name, folder / way, pairs, numbered.usable) for way in ("forward", "backward")
             )

@@ -17,6 +17,7 @@ from interlace.aligners.common.inputs import Fold, check_usable
 from interlace.aligners.common.program import NumberedText, find_program, read_links, run
 from interlace.aligners.common.stored import StoredAlignments
 from interlace.alignment.symmetrization import Heuristic, symmetrize
+from interlace.core.progress import no_progress
 
 if TYPE_CHECKING:
     from interlace.alignment import WordPairs
@@ -33,7 +34,7 @@ class FastAlign(Aligner):
 
     program: str = Field(
         "fast_align",
-        description="The program: a name on the PATH, or where it stands. It runs with your rights, so look at this "
+        description="The program: a name on the PATH, or a path. It runs with your rights, so look at this "
         "key before you run a recipe of somebody else's.",
     )
     diagonal: bool = Field(True, description="Favor links near the diagonal (-d; Dyer et al. 2013, section 2).")
@@ -55,16 +56,16 @@ class FastAlign(Aligner):
         numbered = NumberedText(pairs, check_usable(pairs, self.name), self.fold)
         if priors is not None:
             log.warning("fast_align: word translations are not supported; ignoring the priors")
-        tell = progress or (lambda *_: None)
+        report = progress or no_progress
         with TemporaryDirectory(prefix="fast_align-") as folder:
             text, links = Path(folder, "text"), Path(folder, "links")
             numbered.write_joined(text)
             ways = []
             for step, reverse in enumerate(([], ["-r"])):
-                tell("running fast_align", step, 2)
+                report("running fast_align", step, 2)
                 run(self.name, [program, "-i", str(text), *self._options(), *reverse], links)
                 ways.append(read_links(self.name, links, pairs, numbered.usable))
-            tell("running fast_align", 2, 2)
+            report("running fast_align", 2, 2)
         return StoredAlignments.of(self, pairs, symmetrize(ways[0], ways[1], self.symmetrization))
 
     def _options(self) -> list[str]:

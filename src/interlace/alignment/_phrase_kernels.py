@@ -33,11 +33,11 @@ def consistent(
     """
     spans = np.empty((64 * len(source_lengths) + max_length * max_length, 4), np.int32)
     found = np.zeros(len(source_lengths), np.int64)
-    room = np.empty((4, max(source_lengths.max(), target_lengths.max())), np.int32)
+    buffer = np.empty((4, max(source_lengths.max(), target_lengths.max())), np.int32)
     used = 0
     for row in range(len(source_lengths)):
         n, m = source_lengths[row], target_lengths[row]
-        reach = room[0, :n], room[1, :n], room[2, :m], room[3, :m]
+        reach = buffer[0, :n], buffer[1, :n], buffer[2, :m], buffer[3, :m]
         if not _reach(reach, links[offsets[row] : offsets[row + 1]]):
             found[row] = -1
             continue

@@ -83,7 +83,7 @@ class NumberedText:
     """The usable pairs of a corpus as lines of numbers.
 
     usable: (n,) which pairs are written.
-    source, target: the folded types that the numbers stand for.
+    source, target: the folded types of the numbers.
     """
 
     def __init__(self, pairs: WordPairs, usable: NDArray[np.bool_], fold: Fold) -> None:

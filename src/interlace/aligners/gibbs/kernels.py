@@ -521,7 +521,7 @@ def _sizes(posteriors: Any, row: int) -> tuple[int, int]:
 
 
 @njit(cache=True, nogil=True)
-def likely(
+def above(
     posteriors: Any,
     threshold: float,
     links: NDArray[np.int32],
@@ -548,7 +548,7 @@ def likely(
 
 
 @njit(cache=True, nogil=True)
-def likeliest(
+def most_probable(
     by_starts: NDArray[np.int64],
     to_starts: NDArray[np.int64],
     cell_starts: NDArray[np.int64],

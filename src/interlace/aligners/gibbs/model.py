@@ -173,9 +173,9 @@ def _restore(
 def links_above(posteriors: Posteriors, threshold: float) -> Alignments:
     """Return the links whose mean posterior of both directions reaches the threshold."""
     lengths = np.zeros(len(posteriors.cell_starts) - 1, np.int64)
-    many = kernels.likely(posteriors, threshold, np.empty((0, 2), np.int32), np.empty(0, np.float32), lengths)
+    many = kernels.above(posteriors, threshold, np.empty((0, 2), np.int32), np.empty(0, np.float32), lengths)
     links, confidence = np.empty((many, 2), np.int32), np.empty(many, np.float32)
-    kernels.likely(posteriors, threshold, links, confidence, lengths)
+    kernels.above(posteriors, threshold, links, confidence, lengths)
     return Alignments(Ragged.from_lengths(links, lengths), confidence)
 
 
@@ -195,7 +195,7 @@ def _most_probable(
 ) -> Ragged:
     """Return rows of (drawing word, drawn word), sorted; `by` and `to` are the first words of each pair."""
     chosen = np.full(to[-1], -1, np.int32)
-    kernels.likeliest(by, to, starts, posterior, chosen)
+    kernels.most_probable(by, to, starts, posterior, chosen)
     words = Ragged(chosen, to)
     aligned = chosen >= 0
     pairs = np.stack([words.columns()[aligned].astype(np.int32), chosen[aligned]], axis=1)
