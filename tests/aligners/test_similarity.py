@@ -14,7 +14,7 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 from interlace.aligners import ALIGNERS
 from interlace.aligners.similarity import FittedSimilarity, Similarity, Units, truncate_layers
 from interlace.alignment import WordPairs
-from interlace.core.errors import DataError, SettingsError
+from interlace.core.errors import CheckpointError, DataError, SettingsError
 from interlace.core.ragged import Ragged
 from interlace.data.vocab import Vocab
 from interlace.models.build import from_shape, load
