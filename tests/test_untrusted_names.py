@@ -19,7 +19,7 @@ from interlace.experiments.dictionaries import write_dictionaries
 from interlace.experiments.recipe import Recipe
 from interlace.experiments.resumable import resumable
 from interlace.experiments.studies import Study
-from interlace.experiments.studies._state import Places
+from interlace.experiments.studies.folder import StudyFolder
 from interlace.experiments.translation import Shard
 from interlace.objectives.common.dictionaries import Dictionary
 from interlace.text import lines
@@ -87,7 +87,7 @@ def test_no_file_is_written_by_such_a_name(tmp_path: Path, name: str) -> None:
     with pytest.raises(DataError, match="cannot be the name of a file"):
         file_in(inner, name)
     with pytest.raises(DataError, match="cannot be the name of a file"):
-        Places(inner).cell(name)
+        StudyFolder(inner).cell(name)
     if name:
         with pytest.raises(DataError, match="cannot be the name of a file"):
             vectors.save(inner)

@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 from interlace.cli import application
 from interlace.cli.study import in_words
-from interlace.experiments.studies import _children
-from interlace.experiments.studies.running import Standing
+from interlace.experiments.studies import running
+from interlace.experiments.studies.running import StudyProgress
 
 RECIPE = """
 name = "small"
@@ -72,7 +72,7 @@ def called(*arguments):
 
 @pytest.mark.slow
 def test_a_failing_cell_is_told_at_the_end_and_the_same_command_goes_on(two, python, monkeypatch):
-    monkeypatch.setattr(_children.sys, "executable", python)
+    monkeypatch.setattr(running.sys, "executable", python)
     command = (two / "two.toml", "--output", two / "out", "--jobs", "2")
     done = called(*command)
     assert done.exit_code == 1
@@ -115,6 +115,6 @@ def test_a_study_goes_somewhere(two):
 
 
 def test_progress_in_words():
-    assert in_words(Standing(3, 9, ("a", "b"), ("c",), 4000.0)) == "about 67 min left; running a, b; 1 failed"
-    assert in_words(Standing(0, 9, (), (), None)) == ""
-    assert in_words(Standing(1, 9, (), (), 40_000.0)) == "about 11 h 7 min left"
+    assert in_words(StudyProgress(3, 9, ("a", "b"), ("c",), 4000.0)) == "about 67 min left; running a, b; 1 failed"
+    assert in_words(StudyProgress(0, 9, (), (), None)) == ""
+    assert in_words(StudyProgress(1, 9, (), (), 40_000.0)) == "about 11 h 7 min left"

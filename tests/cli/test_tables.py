@@ -90,7 +90,7 @@ def test_what_rests_on_a_collapsed_fine_tuning_has_a_sign_and_the_caption_counts
     ]
     table = score_table([*rows, tuned("hi", 33.0, 1, True)])
     assert cells(table) == [["pos\n(accuracy, %)", "55.0 ±35.4‡", "50.0 ±14.1", "33.0‡", "44.3 ±14.0‡"]]
-    assert "‡: rests on a collapsed fine-tuning (1 of 2 here)" in str(table.caption)
+    assert "‡: includes a collapsed fine-tuning (1 of 2 here)" in str(table.caption)
 
 
 def test_without_a_collapse_no_caption_speaks_of_it() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from unittest.mock import MagicMock
 
 import pytest
+from interlace.experiments.studies.folder import requested_items
 from transformers import BertModel
 
 from interlace.core.errors import CheckpointError, DataError, RunError, SettingsError
@@ -15,7 +16,6 @@ from interlace.experiments.evaluate import Target, _open, _task
 from interlace.experiments.evaluate import evaluate as run
 from interlace.experiments.model_metadata import ModelMetadata
 from interlace.experiments.recipe import Recipe, change_recipe, read_recipe
-from interlace.experiments.studies._asked import asked_of
 from interlace.models.build import encoder_config
 from interlace.models.settings import Shape
 from interlace.tasks.pos import Pos
@@ -339,10 +339,10 @@ def test_all_directions_that_were_learnt_are_scored_where_nobody_names_any(tmp_p
     both = ["en-de", "de-en"]
     assert _task(Target("r/model", recipe, Path("r"), recipe), "mt").targets == both
     assert _task(Target("r/model", recipe, Path("r"), recipe), "pos").targets is None
-    assert asked_of(recipe, "mt") == {("zero-shot", direction) for direction in both}  # a study looks for the same
+    assert requested_items(recipe, "mt") == {("zero-shot", direction) for direction in both}  # a study looks for the same
     named = Recipe.read(data | {"evaluate": {"targets": ["de"], "tasks": {"mt": {}}}})
     assert _task(Target("r/model", named, Path("r"), named), "mt").targets is None
-    assert asked_of(named, "mt") == {("zero-shot", "de")}
+    assert requested_items(named, "mt") == {("zero-shot", "de")}
 
 
 def test_a_direction_that_was_never_learnt_is_told(caplog, tmp_path):

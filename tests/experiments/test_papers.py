@@ -3,7 +3,7 @@
 import pytest
 
 from interlace.experiments.recipe import RECIPES, read_recipe
-from interlace.scores.published import placed
+from interlace.scores.published import find_rows
 
 FOLDERS = ("xlm", "alm", "weam", "align-mlm")
 PAPERS = [
@@ -281,6 +281,6 @@ def test_the_average_that_weams_table_misprints_is_told():
     true = {"weam": {"exact": 47.0, "f1": 65.3}, "tlm": {"exact": 45.4, "f1": 63.6}}
     for kind, figures in true.items():
         mlqa = read_recipe(f"weam/mbert:{kind}-en-de").published[0]
-        rows = placed(mlqa.where)
+        rows = find_rows(mlqa.where)
         assert {row.table.score: row.correct["mean zero-shot"] for row in rows} == figures
         assert all("mean of es, de, zh" in row.table.errata for row in rows)

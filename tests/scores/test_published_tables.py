@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from interlace.core.errors import DataError
-from interlace.scores.published import Table, lookup, paper, papers, rows, tables
+from interlace.scores.published import PublishedTable, lookup, paper, papers, rows, tables
 from interlace.tasks import TASKS
 from interlace.tasks.mlqa import AnswerNormalizer, compare_all
 from interlace.tasks.word_similarity import correlations
@@ -206,14 +206,14 @@ def test_what_is_not_there_is_said_with_what_is():
     ("change", "message"),
     [
         ({"rows": [{"system": "a", "scores": [1.0]}]}, "1 figures for 2 columns"),
-        ({"rows": [{"system": "a", "scores": [1.0, "?"]}]}, "'\\?' is neither a figure nor a column"),
+        ({"rows": [{"system": "a", "scores": [1.0, "?"]}]}, "'\\?' is neither a number nor a column"),
         ({"rows": [{"system": "a", "scores": [1.0, 2.0], "correct": {"fr": 1.0}}]}, "'fr' is neither"),
-        ({"rows": [{"system": "a", "scores": [1.0, 2.0], "correct": {"de": 1.0}}]}, "does not say why"),
+        ({"rows": [{"system": "a", "scores": [1.0, 2.0], "correct": {"de": 1.0}}]}, "'errata' is empty"),
     ],
 )
 def test_a_table_that_does_not_fit_is_refused(change, message):
     table = {"number": "1", "about": "", "task": "t", "metric": "m", "unit": "%", "split": "test",
              "columns": ["en", "de"], "rows": [{"system": "a", "scores": [1.0, 2.0]}]}  # fmt: skip
-    assert Table.model_validate(table)
+    assert PublishedTable.model_validate(table)
     with pytest.raises(ValueError, match=message):
-        Table.model_validate(table | change)
+        PublishedTable.model_validate(table | change)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from interlace.cli.common.alignment import Source
     from interlace.core.progress import Progress
     from interlace.core.ragged import Ragged
-    from interlace.report.link_matrix import LinkMatrix
+    from interlace.report.runs import AlignmentMatrix
 
 
 def align(
@@ -276,9 +276,9 @@ class Results:
         if self.gold is not None:
             must_exist(self.gold, "file of gold links")
         if self.figure is not None:
-            from interlace.report.link_matrix import must_be_drawable
+            from interlace.report.svg import check_figure_path
 
-            must_be_drawable(self.figure)
+            check_figure_path(self.figure)
 
     @property
     def is_quiet(self) -> bool:
@@ -312,9 +312,10 @@ class Results:
                     matrix = self._matrix(words, found)
                 self.links += len(found.links.flat)
         if self.figure is not None and matrix is not None:
-            from interlace.report.link_matrix import write_figure
+            from interlace.report.matrices import alignment_matrix
+            from interlace.report.svg import write_figure
 
-            write_figure(matrix, self.figure)
+            write_figure(alignment_matrix(matrix), self.figure)
 
     def say(self, about: dict[str, Any]) -> None:
         """Scores to standard error, or all that is known as JSON."""
@@ -323,9 +324,9 @@ class Results:
             self.judge.say()
         say(self.into, self.as_json, {**about, "links": self.links, "gold": gold})
 
-    def _matrix(self, words: WordPairs, found: Alignments) -> LinkMatrix:
+    def _matrix(self, words: WordPairs, found: Alignments) -> AlignmentMatrix:
         """The pair that was asked for."""
-        from interlace.report.link_matrix import LinkMatrix
+        from interlace.report.runs import AlignmentMatrix
 
         row = self.pair - 1 - words.first
         first, last = (found.links.offsets[row + step] - found.links.offsets[0] for step in (0, 1))
@@ -333,7 +334,7 @@ class Results:
         if self.judge is not None:
             read = self.judge.gold
             gold = {"sure": read.sure[self.pair - 1].tolist(), "possible": read.possible[self.pair - 1].tolist()}
-        return LinkMatrix(
+        return AlignmentMatrix(
             corpus="-".join(words.languages) if words.languages != ("source", "target") else "",
             source=[words.source_types[word] for word in words.source[row]],
             target=[words.target_types[word] for word in words.target[row]],

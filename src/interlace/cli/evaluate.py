@@ -56,7 +56,7 @@ def evaluate(
 
 
 def _must_be_no_study(folder: Path) -> None:
-    from interlace.experiments.studies._state import CELLS, STUDY
+    from interlace.experiments.studies.folder import CELLS, STUDY
 
     if (folder / STUDY).is_file():
         raise DataError(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from interlace.core.registry import Registry
-    from interlace.scores.published import Row
+    from interlace.scores.published import PublishedRow
 
 
 def list_(
@@ -203,7 +203,7 @@ def listed_rows(name: str) -> list[dict[str, Any]]:
     return listed
 
 
-def _figure(row: Row, column: str) -> str:
+def _figure(row: PublishedRow, column: str) -> str:
     """As printed, and what is right where that is wrong."""
     mended = f" (rightly {_number(row.correct[column])})" if column in row.correct else ""
     return _number(row.printed[column]) + mended

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from interlace.experiments.studies import Study
-    from interlace.experiments.studies.running import Outcome, Standing
+    from interlace.experiments.studies.running import StudyOutcome, StudyProgress
 
 
 def study(
@@ -60,8 +60,10 @@ def study(
         raise SettingsError("--output FOLDER is missing: where the study goes; or --dry-run to see its cells")
     from interlace.experiments.studies.running import run_study
 
-    with standing_bar(read.name) as watch:
-        outcome = run_study(read, folder, into, jobs=jobs, only=only, put_aside=put_aside, code=code, watch=watch)
+    with study_bar(read.name) as on_progress:
+        outcome = run_study(
+            read, folder, into, jobs=jobs, only=only, put_aside=put_aside, code=code, on_progress=on_progress
+        )
     _show(read, folder, into, as_json=as_json)
     _tell(outcome, into)
 
@@ -69,18 +71,18 @@ def study(
 def _list(read: Study, folder: Path, into: Path | None, only: str, *, as_json: bool) -> None:
     from rich.table import Table
 
-    from interlace.experiments.studies._share import share_of
-    from interlace.experiments.studies._state import Places
-    from interlace.experiments.studies.cells import cells_of, chosen
+    from interlace.experiments.studies.cells import cells_of, matching
+    from interlace.experiments.studies.folder import StudyFolder
+    from interlace.experiments.studies.running import resources_for
 
-    cells = chosen(cells_of(read, folder), only)
-    places = Places(into) if into else None
+    cells = matching(cells_of(read, folder), only)
+    place = StudyFolder(into) if into else None
     rows: list[dict[str, Any]] = []
     for cell in cells:
-        state = "waiting" if places is None else places.standing(cell)
+        state = "waiting" if place is None else place.status(cell)
         recipe, model = read.systems[cell.system].recipe, cell.model or cell.origin or ""
         about = {"cell": cell.name, "recipe": recipe, "model": model, "tasks": list(cell.tasks)}
-        rows.append({**about, "seeds": cell.tuning_seeds, "state": state})
+        rows.append({**about, "seeds": cell.fine_tuning_seeds, "state": state})
     if as_json:
         output.print_json(json.dumps(rows))
         return
@@ -88,16 +90,17 @@ def _list(read: Study, folder: Path, into: Path | None, only: str, *, as_json: b
     for row in rows:
         table.add_row(*(", ".join(value) if isinstance(value, list) else str(value) for value in row.values()))
     output.print(table)
-    share = share_of(cells)
-    notes.print(f"{len(cells)} cells; {share.jobs} at a time where --jobs says nothing", highlight=False)
+    notes.print(f"{len(cells)} cells; by default {resources_for(cells)}", highlight=False)
 
 
 def _show(read: Study, folder: Path, into: Path, *, as_json: bool) -> None:
     """The main table, and where the rest stands."""
-    from interlace.experiments.studies.rendering import terminal
-    from interlace.experiments.studies.summary import COMPARISONS, TABLES, finished_runs, summarise
+    from interlace.experiments.studies.cells import cells_of
+    from interlace.experiments.studies.folder import StudyFolder
+    from interlace.report.study import COMPARISONS, TABLES, summarize
+    from interlace.report.tables import terminal
 
-    found = summarise(read, folder, into)
+    found = summarize(read, folder, into)
     if not found:
         return
     if as_json:
@@ -106,7 +109,7 @@ def _show(read: Study, folder: Path, into: Path, *, as_json: bool) -> None:
         output.print(terminal(found[0]))
         output.print(found[0].caption, highlight=False, markup=False)
         output.print(f"tables: {into / TABLES}", soft_wrap=True, highlight=False)
-    if runs := finished_runs(read, folder, into):
+    if runs := StudyFolder(into).finished_runs(cells_of(read, folder)):
         _report(runs, into / "report.html", as_json=as_json)
 
 
@@ -124,7 +127,7 @@ def _report(runs: list[Path], page: Path, *, as_json: bool) -> None:
         output.print(f"report: {page}", soft_wrap=True, highlight=False)
 
 
-def _tell(outcome: Outcome, into: Path) -> None:
+def _tell(outcome: StudyOutcome, into: Path) -> None:
     """Cells that failed end the command with 1, after all others were run."""
     if not outcome.failed:
         return
@@ -145,7 +148,7 @@ log = logging.getLogger(__name__)
 
 
 @contextmanager
-def standing_bar(title: str) -> Iterator[Callable[[Standing], None]]:
+def study_bar(title: str) -> Iterator[Callable[[StudyProgress], None]]:
     """Cells done, the time left as finished ones tell it, what runs and what failed."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(
@@ -154,7 +157,7 @@ def standing_bar(title: str) -> Iterator[Callable[[Standing], None]]:
         task = bar.add_task(escape(title), total=None, told="")
         logged, done = time.monotonic(), -1
 
-        def watch(now: Standing) -> None:
+        def show(now: StudyProgress) -> None:
             nonlocal logged, done
             told = in_words(now)
             bar.update(task, completed=now.done, total=now.total, told=escape(told))
@@ -164,15 +167,15 @@ def standing_bar(title: str) -> Iterator[Callable[[Standing], None]]:
             done = now.done
 
         try:
-            yield watch
+            yield show
         except KeyboardInterrupt:
             notes.print("stopped; the same command goes on from what is saved", highlight=False)
             raise
 
 
-def in_words(now: Standing) -> str:
+def in_words(now: StudyProgress) -> str:
     """`about 12 min left; running alm,seed=0; 1 failed`."""
-    parts = [f"about {_span(now.left)} left"] if now.left is not None and now.done < now.total else []
+    parts = [f"about {_span(now.seconds_left)} left"] if now.seconds_left is not None and now.done < now.total else []
     parts += [f"running {', '.join(now.running)}"] if now.running else []
     parts += [f"{len(now.failed)} failed"] if now.failed else []
     return "; ".join(parts)

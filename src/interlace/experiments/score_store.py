@@ -21,7 +21,6 @@ from interlace.experiments.prepare import data_key, data_root
 from interlace.models.checkpoint_files import find_checkpoint
 from interlace.tasks import FineTuneTask
 from interlace.tasks.common.files import MissingDataError, translated_files
-from interlace.training.device import resolved
 from interlace.training.run_folder import SCORES, read_json, write_json
 from interlace.training.selection import runs_of_task, selection_groups
 
@@ -87,6 +86,8 @@ def outcomes_key(row: Mapping[str, Any]) -> str:
 
 def identity_of(recipe: Recipe, model: str, cell: EvaluationJob, fit: FineTuneRun) -> ScoreIdentity:
     """Return the identity of the scores of a fine-tuning or probe, without its files; `model` is its `model_key`."""
+    from interlace.training.device import resolved  # imports torch
+
     task, dumped = cell.task, recipe.dump()
     kind = type(task)
     by_mean = isinstance(task, FineTuneTask) and task.tuning.select == "mean-dev"
@@ -231,7 +232,8 @@ class ScoreStore:
             if row["task"] != task or not all(differing):
                 kept.append(row)
             else:
-                why |= dict.fromkeys(min([sorted(each) for each in differing], key=len))
+                closest: list[str] = sorted(min(differing, key=len))
+                why |= dict.fromkeys(closest)
         if dropped := len(self._rows) - len(kept):
             log.warning(
                 "%s: discarding %d scores of %s with different %s; to keep both, give one a table of its own, "

@@ -16,7 +16,7 @@ from interlace.embeddings import EMBEDDING_METHODS, EmbeddingMethod
 from interlace.readers import READERS, Reader
 from interlace.readers.common.subset import ROWS_PATTERN, RowSubset
 from interlace.readers.hub import is_hub
-from interlace.scores.published import Row, placed
+from interlace.scores.published import PublishedRow, find_rows
 from interlace.tasks.common.files import check_pattern
 from interlace.training.optimizer import OptimizerSettings
 
@@ -408,6 +408,6 @@ class Published(Settings):
             raise ValueError(str(error)) from None
         return self
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[PublishedRow]:
         """The row, once for each of its measures."""
-        return placed(self.where, self.task, self.system, self.columns)
+        return find_rows(self.where, self.task, self.system, self.columns)

@@ -7,8 +7,7 @@ import textwrap
 
 import pytest
 
-from interlace.experiments.studies import _children
-from study_rows import row
+from interlace.experiments.studies import running
 
 STUDY = """
 name = "grid"
@@ -80,7 +79,7 @@ def stand_in(tmp_path, monkeypatch):
     program = tmp_path / "python"
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -S "{script}" "$@"\n')
     program.chmod(0o755)
-    monkeypatch.setattr(_children.sys, "executable", str(program))
+    monkeypatch.setattr(running.sys, "executable", str(program))
 
 
 @pytest.fixture
@@ -89,15 +88,3 @@ def grid(tmp_path):
     path = tmp_path / "grid.toml"
     path.write_text(STUDY)
     return path
-
-
-@pytest.fixture
-def results():
-    """Two systems with four seeds: `b` is far better in German, like `a` in Spanish."""
-    rows = []
-    for seed, wiggle in enumerate([0.0, 0.4, -0.4, 0.2]):
-        for system, german in (("a", 50.0), ("b", 60.0)):
-            off = wiggle if system == "a" else -wiggle
-            rows += [row(system, seed, "en", 95.0 + off), row(system, seed, "de", german + off)]
-            rows += [row(system, seed, "es", 40.0 + 2 * off)]
-    return rows

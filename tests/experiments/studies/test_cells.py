@@ -8,7 +8,7 @@ import pytest
 
 from interlace.core.errors import DataError, SettingsError
 from interlace.experiments.studies import STUDIES, Study, read_study
-from interlace.experiments.studies.cells import cells_of, chosen
+from interlace.experiments.studies.cells import cells_of, matching
 
 
 def cells(grid, more="", **changes):
@@ -57,7 +57,7 @@ def test_another_evaluation_of_one_model_does_not_train_it_again(grid):
     found = cells(grid, '[axes]\n"evaluate.tasks.retrieval.layer" = [0, -1]\n')
     origins = {cell.name: cell.origin for cell in found if cell.seed == 0 and cell.system == "a"}
     assert origins == {"a,layer=0,seed=0": None, "a,layer=-1,seed=0": "a,layer=0,seed=0"}
-    assert {cell.name for cell in chosen(found, "a,layer=-1,*")} == {
+    assert {cell.name for cell in matching(found, "a,layer=-1,*")} == {
         f"a,layer={layer},seed={seed}" for layer in (0, -1) for seed in (0, 1)
     }
 
@@ -96,20 +96,20 @@ def test_keys_of_a_study_are_set_like_those_of_a_recipe(grid):
     changes = {"seeds": "[3]", "axes.train.steps": "[4]", "set.train.keep": "9", "evaluate.seeds": "2"}
     study, folder = read_study(str(grid), changes)
     [cell, _] = cells_of(study, folder)
-    assert (cell.name, cell.recipe.train.keep, cell.tuning_seeds) == ("a,steps=4,seed=3", 9, 2)
+    assert (cell.name, cell.recipe.train.keep, cell.fine_tuning_seeds) == ("a,steps=4,seed=3", 9, 2)
 
 
 @pytest.mark.parametrize(
     ("more", "error"),
     [
-        ('baseline = "z"', r"baseline: there is no system 'z'; there are: a, b|cannot be read"),
+        ('baseline = "z"', r"baseline: no system 'z'; there are: a, b|cannot be read"),
         ('[systems.c]\nrecipe = "tiny/mln"', r"no recipe 'tiny/mln'.*did you mean 'tiny/mlm'"),
-        ('[systems.c]\nrecipe = "tiny/mlm"\nlabel = "B"', r"two of them have the label 'B'"),
+        ('[systems.c]\nrecipe = "tiny/mlm"\nlabel = "B"', r"two have the label 'B'"),
         ('[systems."c,d"]\nrecipe = "tiny/mlm"', r"systems.c,d: a name is letters"),
         ('[systems.c]\nrecipe = "tiny/mlm"\nset.train.stepz = 3', r"c \(.*tiny/mlm.toml\): unknown key 'train.stepz'"),
-        ("[axes]\ntrain.steps = [1, 1]", r"axes.train.steps: expected values that differ, found \[1, 1\]"),
-        ("[axes]\nseed = [1]", "seeds stand in `seeds`"),
-        ('[axes]\ntrain.steps = [1, "1"]', r"two cells are called 'a,steps=1,seed=0'"),
+        ("[axes]\ntrain.steps = [1, 1]", r"axes.train.steps: expected different values, found \[1, 1\]"),
+        ("[axes]\nseed = [1]", "set `seeds` instead"),
+        ('[axes]\ntrain.steps = [1, "1"]', r"two cells have the name 'a,steps=1,seed=0'"),
         ("[axes]\ntrain.steps.x = [1]", r"train"),
         ("[systems.c]\nrecipi = 3", r"unknown key 'systems.c.recipi'; did you mean 'recipe'"),
     ],
@@ -126,10 +126,10 @@ def test_what_cannot_be_says_why(grid, more, error):
 def test_other_mistakes_say_why(grid):
     with pytest.raises(SettingsError, match=r"--set train.steps: a study has no key 'train'.*--set set.train.steps="):
         read_study(str(grid), {"train.steps": "3"})
-    with pytest.raises(SettingsError, match=r"each seed stands once and is 0 or more, found \[1, 1\]"):
+    with pytest.raises(SettingsError, match=r"expected different seeds of 0 or more, found \[1, 1\]"):
         read_study(str(grid), {"seeds": "[1, 1]"})
-    with pytest.raises(SettingsError, match=r"--only 'c\*' fits no cell; there are: a,seed=0"):
-        chosen(cells(grid), "c*")
+    with pytest.raises(SettingsError, match=r"--only 'c\*' matches no cell; there are: a,seed=0"):
+        matching(cells(grid), "c*")
     with pytest.raises(SettingsError, match=r"there is no task 'retrival'; did you mean 'retrieval'"):
         cells(grid, **{"evaluate.tasks": '["retrival"]'})
 
@@ -137,7 +137,7 @@ def test_other_mistakes_say_why(grid):
 def test_a_study_measures_something(tmp_path):
     (tmp_path / "none.toml").write_text('name="n"\n[corpora.text]\nlanguages=["en"]\ntrain="x"\n[objectives.mlm]\n')
     study = Study.read({"name": "s", "systems": {"c": {"recipe": "none.toml"}}})
-    with pytest.raises(SettingsError, match="nothing measures 'c': name tasks"):
+    with pytest.raises(SettingsError, match="no tasks for 'c': name some"):
         cells_of(study, tmp_path)
 
 
@@ -155,9 +155,9 @@ def test_another_recipe_may_say_how_all_are_measured(grid):
 
 
 def test_scores_are_named_of_tasks_that_are_measured(grid):
-    with pytest.raises(SettingsError, match=r"evaluate.metrics: nothing is measured by 'retrieva'; did you mean"):
+    with pytest.raises(SettingsError, match=r"evaluate.metrics: task 'retrieva' is not evaluated; did you mean"):
         cells_of(*read_study(str(grid), {"evaluate.metrics.retrieva": '["p@1"]'}))
-    with pytest.raises(SettingsError, match=r"evaluate.metrics: retrieval has no score 'p@11'; did you mean 'p@1'"):
+    with pytest.raises(SettingsError, match=r"evaluate.metrics: retrieval has no metric 'p@11'; did you mean 'p@1'"):
         cells_of(*read_study(str(grid), {"evaluate.metrics.retrieval": '["p@11"]'}))
     assert cells_of(*read_study(str(grid), {"evaluate.metrics.retrieval": '["p@1 into source, all"]'}))
     with pytest.raises(SettingsError, match=r"evaluate.metrics.retrieval"):

@@ -13,11 +13,9 @@ import pytest
 
 from interlace.core.errors import RunError, SettingsError
 from interlace.experiments.studies import read_study
-from interlace.experiments.studies._share import Share, gpus_here, share_of
-from interlace.experiments.studies._state import Places
 from interlace.experiments.studies.cells import cells_of
-from interlace.experiments.studies.results import read_results
-from interlace.experiments.studies.running import run_study, time_left
+from interlace.experiments.studies.folder import StudyFolder
+from interlace.experiments.studies.running import Resources, available_gpus, resources_for, run_study, time_left
 
 pytestmark = pytest.mark.usefixtures("stand_in")
 
@@ -47,12 +45,12 @@ def told(tmp_path, cell):
 
 def test_every_cell_is_pretrained_and_evaluated_once(run, tmp_path):
     standings = []
-    outcome = run(watch=standings.append)
+    outcome = run(on_progress=standings.append)
     assert outcome.failed == {}
     for cell in ("a,seed=0", "b,seed=0", "a,seed=1", "b,seed=1"):
         assert commands(tmp_path, cell) == ["pretrain", "evaluate"]
         assert told(tmp_path, cell)["state"] == "finished"
-    assert (standings[-1].done, standings[-1].total, standings[-1].left) == (4, 4, 0.0)
+    assert (standings[-1].done, standings[-1].total, standings[-1].seconds_left) == (4, 4, 0.0)
     run()
     assert len(calls(tmp_path, "a,seed=0")) == 2  # nothing is done twice
 
@@ -61,18 +59,16 @@ def test_results_are_tidy(run, tmp_path):
     import pyarrow.parquet as pq
 
     run({"axes.train.steps": "[5]", "evaluate.seeds": "2"})
-    rows = read_results(tmp_path / "study")
+    rows = StudyFolder(tmp_path / "study").read_scores()
     assert len(rows) == 4 * 3 * 2 * 2  # cells, languages, fine-tunings, metrics
-    [one] = [
-        row
-        for row in rows
-        if (row["cell"], row["language"], row["tuning_seed"], row["main"]) == ("b,steps=5,seed=1", "de", 1, True)
-    ]
-    assert one["score"] == 52.0
-    assert (one["system"], one["label"], one["train.steps"], one["pretraining_seed"]) == ("b", "B, steps 5", 5, 1)
-    assert (one["tokens"], one["steps"], one["pretraining_seconds"]) == (1000, 5, 3.0)
-    assert one["run"] == "cells/b,steps=5,seed=1"
-    assert pq.read_table(tmp_path / "study" / "results.parquet").to_pylist() == rows
+    [one] = rows.filter(cell="b,steps=5,seed=1", language="de", seed=1, main=True)
+    assert one.score == 52.0
+    assert (one.system, one.label, one.axes, one.pretraining_seed) == ("b", "B, steps 5", {"train.steps": 5}, 1)
+    assert (one.tokens, one.steps, one.pretraining_seconds) == (1000, 5, 3.0)
+    assert one.run == "cells/b,steps=5,seed=1"
+    written = pq.read_table(tmp_path / "study" / "results.parquet").to_pylist()
+    assert [row["train.steps"] for row in written] == [5] * len(rows)
+    assert [(row["score"], row["tuning"]) for row in written] == [(row.score, "{}") for row in rows]
 
 
 def test_a_length_is_neither_good_nor_bad(run, tmp_path):
@@ -106,7 +102,7 @@ def test_a_cell_that_fails_stops_no_other_and_is_tried_again(run, tmp_path):
     assert outcome.failed == {f"a,seed={seed}": "error: text.en: no such file" for seed in (0, 1)}
     assert told(tmp_path, "a,seed=0")["error"] == "error: text.en: no such file"
     assert "some lines first" in (tmp_path / "study" / "cells" / "a,seed=0" / "log.txt").read_text()
-    assert {row["system"] for row in read_results(tmp_path / "study")} == {"b"}
+    assert {row.system for row in StudyFolder(tmp_path / "study").read_scores()} == {"b"}
     assert run().failed == {}  # `about` is no setting, so these are the same cells
     assert commands(tmp_path, "a,seed=0") == ["pretrain", "pretrain", "evaluate"]
     assert commands(tmp_path, "b,seed=0") == ["pretrain", "evaluate"]
@@ -114,7 +110,7 @@ def test_a_cell_that_fails_stops_no_other_and_is_tried_again(run, tmp_path):
 
 def test_a_killed_cell_says_by_what(run):
     outcome = run({"systems.a.set.about": "die"})
-    assert outcome.failed["a,seed=0"].startswith("killed by SIGKILL; was memory short?")
+    assert outcome.failed["a,seed=0"].startswith("killed by SIGKILL (out of memory?)")
     assert "b,seed=0" not in outcome.failed
 
 
@@ -147,13 +143,14 @@ def test_cells_of_other_settings_are_named_and_never_gone_on_with(run, tmp_path)
     run()
     changed = {"systems.b.set.train.steps": "9"}
     with pytest.raises(
-        RunError, match=r"settings: 2 of 4 cells:\n  b,seed=0: train.steps was 1560, is 9\n.*\nrun with --archive"
+        RunError,
+        match=r"2 of 4 cells began with other settings:\n  b,seed=0: train.steps was 1560, is 9\n.*\n.*--archive",
     ):
         run(changed)
     assert run(changed, put_aside=True).failed == {}
     assert (tmp_path / "study" / "aside" / "b,seed=0.0" / "scores.json").exists()
     assert commands(tmp_path, "b,seed=0") == ["pretrain", "evaluate"]
-    assert {row["steps"] for row in read_results(tmp_path / "study") if row["system"] == "b"} == {9}
+    assert {row.steps for row in StudyFolder(tmp_path / "study").read_scores() if row.system == "b"} == {9}
     assert len(calls(tmp_path, "a,seed=0")) == 2
 
 
@@ -161,30 +158,30 @@ def test_another_evaluation_keeps_the_model(run, tmp_path):
     run()
     run({"evaluate.seeds": "2"})
     assert commands(tmp_path, "a,seed=0") == ["pretrain", "evaluate", "evaluate"]
-    assert {row["tuning_seed"] for row in read_results(tmp_path / "study")} == {0, 1}
+    assert {row.seed for row in StudyFolder(tmp_path / "study").read_scores()} == {0, 1}
     run({"evaluate.seeds": "1", "evaluate.tasks": '["pos"]'})
-    assert {(row["task"], row["tuning_seed"]) for row in read_results(tmp_path / "study")} == {("pos", 0)}
+    assert {(row.task, row.seed) for row in StudyFolder(tmp_path / "study").read_scores()} == {("pos", 0)}
 
 
 def test_languages_and_settings_that_are_no_longer_asked_for_leave_no_results(run, tmp_path):
     """Their scores stay in the cells, where they may be asked for again."""
     both = {"evaluate.tasks": '["pos"]', "set.evaluate.tasks.pos.settings": '["zero-shot", "supervised"]'}
     run(both)
-    rows = read_results(tmp_path / "study")
-    assert {(row["setting"], row["language"]) for row in rows} == {
+    rows = StudyFolder(tmp_path / "study").read_scores()
+    assert {(row.setting, row.language) for row in rows} == {
         *(("zero-shot", language) for language in ("en", "de", "es")),
         *(("supervised", language) for language in ("de", "es")),
     }
     run({"evaluate.tasks": '["pos"]', "set.evaluate.tasks.pos.targets": '["de"]'})
-    rows = read_results(tmp_path / "study")
-    assert {(row["setting"], row["language"]) for row in rows} == {("zero-shot", "en"), ("zero-shot", "de")}
+    rows = StudyFolder(tmp_path / "study").read_scores()
+    assert {(row.setting, row.language) for row in rows} == {("zero-shot", "en"), ("zero-shot", "de")}
 
 
 def test_a_system_that_left_the_study_left_its_results_too(run, grid, tmp_path):
     run()
     grid.write_text(grid.read_text().replace('[systems.b]\nrecipe = "tiny/mlm-tlm"\nlabel = "B"\n', ""))
     run()
-    assert {row["system"] for row in read_results(tmp_path / "study")} == {"a"}
+    assert {row.system for row in StudyFolder(tmp_path / "study").read_scores()} == {"a"}
 
 
 def test_one_pretraining_serves_several_evaluations(run, tmp_path):
@@ -192,7 +189,7 @@ def test_one_pretraining_serves_several_evaluations(run, tmp_path):
     assert commands(tmp_path, "a,layer=0,seed=0") == ["pretrain", "evaluate"]
     [call] = calls(tmp_path, "a,layer=1,seed=0")
     assert call["arguments"][:2] == ["evaluate", str(tmp_path / "study" / "cells" / "a,layer=0,seed=0")]
-    assert {row["tokens"] for row in read_results(tmp_path / "study")} == {1000}
+    assert {row.tokens for row in StudyFolder(tmp_path / "study").read_scores()} == {1000}
 
 
 def test_cells_without_the_model_they_wait_for_fail_with_it(run):
@@ -207,8 +204,8 @@ def test_a_checkpoint_is_only_evaluated(run, tmp_path):
     run_folder = tmp_path / "study" / "cells" / "c"
     expected = ["evaluate", "some/model", "--recipe", str(run_folder / "evaluate.json"), "--tasks", "retrieval"]
     assert call["arguments"] == [*expected, "--seeds", "1", "--output", str(run_folder)]
-    rows = read_results(tmp_path / "study")
-    assert {(row["model"], row["pretraining_seed"], row["tokens"]) for row in rows} == {("some/model", None, None)}
+    rows = StudyFolder(tmp_path / "study").read_scores()
+    assert {(row.model, row.pretraining_seed, row.tokens) for row in rows} == {("some/model", None, None)}
 
 
 def test_a_checkpoint_that_is_not_there_is_named_before_anything_runs(run, tmp_path):
@@ -234,15 +231,15 @@ def test_threads_and_gpus_are_dealt(run, tmp_path, monkeypatch):
 def test_a_machine_is_shared_by_threads_or_gpus(grid, monkeypatch):
     cells = cells_of(*read_study(str(grid)))
     free = cells_of(*read_study(str(grid), {"set.train": "{}"}))
-    monkeypatch.setattr("interlace.experiments.studies._share.cores_here", lambda: 8)
+    monkeypatch.setattr("interlace.experiments.studies.running.available_cores", lambda: 8)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    assert gpus_here() == ()
-    assert share_of(cells) == Share(8, 1)
-    assert share_of(free) == Share(1, 8)
-    assert share_of(free, 3) == Share(3, 2)
+    assert available_gpus() == ()
+    assert resources_for(cells) == Resources(8, 1)
+    assert resources_for(free) == Resources(1, 8)
+    assert resources_for(free, 3) == Resources(3, 2)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,GPU-5f")
-    assert share_of(free) == Share(2, 4, ("0", "GPU-5f"))
-    assert [share_of(free).environment(slot)["CUDA_VISIBLE_DEVICES"] for slot in range(3)] == ["0", "GPU-5f", "0"]
+    assert resources_for(free) == Resources(2, 4, ("0", "GPU-5f"))
+    assert [resources_for(free).environment(slot)["CUDA_VISIBLE_DEVICES"] for slot in range(3)] == ["0", "GPU-5f", "0"]
 
 
 @pytest.mark.parametrize("name", ["recipe.json", "cells", "results.json"])
@@ -250,7 +247,7 @@ def test_a_folder_with_something_else_in_it_is_left_alone(run, tmp_path, name):
     place = tmp_path / "study" / name
     place.parent.mkdir()
     place.write_text("{}")
-    with pytest.raises(RunError, match=rf"holds '{name}' but no study\.json, so it is no study's; choose another"):
+    with pytest.raises(RunError, match=rf"has '{name}' but no study\.json; choose another"):
         run()
     assert place.read_text() == "{}"
     assert not (tmp_path / "study" / "study.json").exists()
@@ -258,7 +255,7 @@ def test_a_folder_with_something_else_in_it_is_left_alone(run, tmp_path, name):
 
 def test_a_folder_serves_one_study_and_one_process(run, tmp_path):
     run()
-    with pytest.raises(RunError, match=r"holds the study 'grid', not 'other'; choose another folder"):
+    with pytest.raises(RunError, match=r"holds study 'grid', not 'other'; choose another folder"):
         run({"name": "other"})
     with (tmp_path / "study" / ".lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -276,29 +273,37 @@ def test_a_damaged_cell_is_named(run, tmp_path, text):
 
 @pytest.mark.parametrize("fault", [OSError(28, "No space left on device"), RunError("cell.json: damaged: half a line")])
 def test_a_cell_whose_folder_cannot_be_written_stops_no_other(run, tmp_path, monkeypatch, fault):
-    keep = Places.keep
+    keep = StudyFolder.write_state
 
     def fail_in_one(self, cell, state):
         if cell.name == "a,seed=0":
             raise fault
         keep(self, cell, state)
 
-    monkeypatch.setattr(Places, "keep", fail_in_one)
+    monkeypatch.setattr(StudyFolder, "write_state", fail_in_one)
     assert run(jobs=2).failed == {"a,seed=0": str(fault)}
-    assert {row["cell"] for row in read_results(tmp_path / "study")} == {"b,seed=0", "a,seed=1", "b,seed=1"}
+    assert {row.cell for row in StudyFolder(tmp_path / "study").read_scores()} == {
+        "b,seed=0",
+        "a,seed=1",
+        "b,seed=1",
+    }
 
 
 def test_a_cell_that_is_damaged_as_it_ends_stops_no_other(run, tmp_path, monkeypatch):
-    keep = Places.keep
+    keep = StudyFolder.write_state
 
     def damage(self, cell, state):
         keep(self, cell, state)
         if (cell.name, state.state) == ("a,seed=0", "finished"):
             (self.cell(cell.name) / "cell.json").write_text("{")
 
-    monkeypatch.setattr(Places, "keep", damage)
+    monkeypatch.setattr(StudyFolder, "write_state", damage)
     assert "cell.json: damaged: Expecting property name" in run().failed["a,seed=0"]
-    assert {row["cell"] for row in read_results(tmp_path / "study")} == {"b,seed=0", "a,seed=1", "b,seed=1"}
+    assert {row.cell for row in StudyFolder(tmp_path / "study").read_scores()} == {
+        "b,seed=0",
+        "a,seed=1",
+        "b,seed=1",
+    }
 
 
 def test_the_time_left_goes_by_system():

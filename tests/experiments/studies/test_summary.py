@@ -8,10 +8,16 @@ import numpy as np
 import pytest
 
 from interlace.experiments.studies import read_study
+from interlace.experiments.studies.cells import cells_of
+from interlace.experiments.studies.folder import StudyFolder
 from interlace.experiments.studies.running import run_study
-from interlace.experiments.studies.summary import finished_runs, summarise
+from interlace.report.study import summarize
 from interlace.training.predictions import outcomes_file
 from study_rows import write_outcomes
+
+
+def finished_runs(study, folder, into):
+    return StudyFolder(into).finished_runs(cells_of(study, folder))
 
 
 @pytest.fixture
@@ -29,7 +35,7 @@ def units(into):
 
 def test_tables_and_comparisons_are_written(finished):
     study, folder, into = finished
-    names = [table.name for table in summarise(study, folder, into)]
+    names = [table.name for table in summarize(study, folder, into)]
     assert names == ["main", "retrieval", "differences.retrieval"]
     assert sorted(path.name for path in (into / "tables").iterdir()) == sorted(
         f"{name}.{kind}" for name in names for kind in ("md", "tex", "html")
@@ -45,7 +51,7 @@ def test_examples_are_drawn_again_where_all_runs_kept_them(finished):
     for run in finished_runs(study, folder, into):
         ones = np.ones(5), np.ones(5)
         write_outcomes(outcomes_file(run, "retrieval", 0), dict.fromkeys(("en", "de", "es"), ones))
-    summarise(study, folder, into)
+    summarize(study, folder, into)
     assert {("examples", language) for language in ("en", "de", "es")} <= units(into)
     assert "other examples" in (into / "tables" / "differences.retrieval.md").read_text()
 
@@ -58,17 +64,17 @@ def test_what_cannot_be_compared_costs_no_other_task_and_says_why(grid, tmp_path
         for task, length in (("retrieval", 5), ("pos", 5 + run.name.startswith("b"))):
             ones = np.ones(length), np.ones(length)
             write_outcomes(outcomes_file(run, task, 0), dict.fromkeys(("en", "de", "es"), ones))
-    summarise(study, folder, into)
+    summarize(study, folder, into)
     rows = [row for row in json.loads((into / "comparisons.json").read_text()) if row["resampled"] == "examples"]
-    assert {row["task"] for row in rows if row["why_not"] is None} == {"retrieval"}
-    failed = [row for row in rows if row["why_not"]]
+    assert {row["task"] for row in rows if row["reason"] is None} == {"retrieval"}
+    failed = [row for row in rows if row["reason"]]
     assert [(row["task"], row["setting"], row["language"]) for row in failed] == [
         ("pos", "zero-shot", language) for language in ("en", "de", "es")
     ]
     assert {(row["system"], row["against"], row["p"]) for row in failed} == {("B", "a", None)}
-    assert all(row["why_not"].endswith("found 6 and 5") for row in failed)
+    assert all(row["reason"].endswith("found 6 and 5") for row in failed)
     assert len({tuple(row) for row in rows}) == 1  # the same keys
-    assert "pos, zero-shot: B is not compared with a by test examples in en, de, es" in caplog.text
+    assert "pos, zero-shot: B is not compared with a over test examples in en, de, es" in caplog.text
 
 
 def test_a_system_that_does_not_pair_silences_no_other(grid, tmp_path, stand_in):
@@ -80,9 +86,9 @@ def test_a_system_that_does_not_pair_silences_no_other(grid, tmp_path, stand_in)
         if not run.name.startswith("d"):  # what it got was not kept
             ones = np.ones(some := 5 + run.name.startswith("b")), np.ones(some)
             write_outcomes(outcomes_file(run, "retrieval", 0), dict.fromkeys(("en", "de", "es"), ones))
-    summarise(study, folder, into)
+    summarize(study, folder, into)
     rows = [row for row in json.loads((into / "comparisons.json").read_text()) if row["resampled"] == "examples"]
-    why = {row["system"]: row["why_not"] for row in rows}
+    why = {row["system"]: row["reason"] for row in rows}
     assert set(why) == {"B", "c", "d"}
     assert why["c"] is None
     assert "found 6 and 5" in why["B"]
@@ -92,7 +98,7 @@ def test_a_system_that_does_not_pair_silences_no_other(grid, tmp_path, stand_in)
 
 def test_a_task_that_tells_no_outcomes_is_passed_over(finished, caplog):
     study, folder, into = finished
-    summarise(study, folder, into)
+    summarize(study, folder, into)
     assert "examples" not in {unit for unit, _ in units(into)}
     assert "not compared" not in caplog.text
 
@@ -101,15 +107,13 @@ def test_what_has_no_scores_is_told_below_tables(grid, tmp_path, stand_in):
     study, folder = read_study(str(grid))
     into = tmp_path / "study"
     run_study(study, folder, into, only="a*")
-    assert all(
-        "Not all runs are finished: 0 of B's 2." in table.caption for table in summarise(study, folder, into)[:2]
-    )
+    assert all("Finished runs: B 0 of 2." in table.caption for table in summarize(study, folder, into)[:2])
     run_study(study, folder, into)
-    assert not any("finished" in table.caption for table in summarise(study, folder, into))
+    assert not any("Finished" in table.caption for table in summarize(study, folder, into))
 
 
 def test_a_study_without_scores_has_no_tables(grid, tmp_path):
-    assert summarise(*read_study(str(grid)), tmp_path / "none") == []
+    assert summarize(*read_study(str(grid)), tmp_path / "none") == []
 
 
 def test_a_report_shows_what_was_pretrained_here(finished):
@@ -131,9 +135,9 @@ def test_a_report_shows_checkpoints_that_were_scored(finished):
 
 def test_captions_tell_of_cells_that_other_code_has_scored(finished, tmp_path):
     study, folder, into = finished
-    assert "unlike code" not in summarise(study, folder, into)[0].caption
+    assert "Runs by commit" not in summarize(study, folder, into)[0].caption
     rows = json.loads((into / "results.json").read_text())
     for row in rows:
         row["commit"] = "0123" if row["cell"] == "a,seed=0" else "4567"
     (into / "results.json").write_text(json.dumps(rows))
-    assert "Runs are of unlike code: 1 of 0123, 3 of 4567." in summarise(study, folder, into)[0].caption
+    assert "Runs by commit: 0123 (1), 4567 (3)." in summarize(study, folder, into)[0].caption

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
-from interlace.scores.collapses import SIGN, collapses, collapses_told, has_collapsed
+from interlace.scores import COLLAPSED, ScoreTable, table_of_entries
 from interlace.tasks.common.dictionaries import ALL, scored_words
 
 if TYPE_CHECKING:
@@ -92,15 +92,14 @@ def _shown(rows: list[Row], languages: list[str]) -> str:
     if not scores:
         return "–"
     spread = f" ±{stdev(scores):.1f}" if len(scores) > 1 else ""
-    return f"{mean(scores):.1f}{spread}{SIGN * any(has_collapsed(row) for row in rows if row['language'] in languages)}"
+    collapsed = any(_has_collapsed(row) for row in rows if row["language"] in languages)
+    return f"{mean(scores):.1f}{spread}{COLLAPSED * collapsed}"
+
+
+def _has_collapsed(row: Row) -> bool:
+    return bool((row.get("tuning") or {}).get("collapsed"))
 
 
 def _collapses(scores: dict[str, list[Row]]) -> str:
-    """What the caption says of collapsed fine-tunings."""
-    tuned = [
-        ((recipe, *_kind(row), row["seed"], row.get("key")), has_collapsed(row))
-        for recipe, rows in scores.items()
-        for row in rows
-        if row.get("tuning")
-    ]
-    return collapses_told(*collapses(tuned))
+    """Return a sentence on collapsed fine-tunings for the caption."""
+    return ScoreTable(row for name, rows in scores.items() for row in table_of_entries(rows, run=name)).collapse_note()

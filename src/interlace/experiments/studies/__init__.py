@@ -1,7 +1,7 @@
-"""Studies: grids of experiments as data. TOML files live in the folders beside this module.
+"""Studies: grids of experiments as TOML files, in the folders beside this module.
 
-A study says which systems it compares, under which settings and seeds, and by what they are measured. It is run cell by
-cell, each in a run folder of its own, and ends in tidy results, tests and tables.
+A study names the systems to compare, their settings and seeds, and the tasks that evaluate them. Each cell of the grid
+is a run folder; the results are one table of scores, with significance tests and tables made from it.
 """
 
 from __future__ import annotations
@@ -19,83 +19,81 @@ from interlace.core.store import ConfigStore, change
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["STUDIES", "Study", "System", "read_study"]
+__all__ = ["STUDIES", "Study", "StudySystem", "read_study"]
 
 STUDIES = ConfigStore("study", Path(__file__).parent, whole=("axes",))
 
 
-class System(Settings):
+class StudySystem(Settings):
     """A row of the study's table: a recipe with changes, or a checkpoint that is only evaluated."""
 
     recipe: str = Field(description="A shipped recipe, or a file under the study's own folder.")
-    label: str = Field("", description="What tables call it; none: its key.")
+    label: str = Field("", description="Name in tables; default: its key.")
     model: str | None = Field(
         None,
         min_length=1,
-        description="A checkpoint's folder, a finished run or a hub name that is evaluated as it is, on the recipe's "
-        "tasks. `{seed}` in it is filled in, for a folder a seed.",
+        description="A checkpoint's folder, a finished run or a hub name that is evaluated without pre-training, on "
+        "the recipe's tasks. `{seed}` is replaced by the pre-training seed.",
     )
-    set: dict[str, Any] = Field({}, description="Changes to the recipe: tables as a recipe has them.")
+    set: dict[str, Any] = Field({}, description="Changes to the recipe, in its own tables.")
 
 
 class StudyEvaluation(Settings):
-    """What every cell is measured by."""
+    """How every cell is evaluated."""
 
-    recipe: str | None = Field(
-        None, description="A recipe whose [evaluate] section takes the place of the systems' own."
-    )
-    tasks: list[str] = Field([], description="Names of tasks, with the recipes' settings; none: all of the recipe's.")
-    seeds: int | None = Field(None, ge=1, description="Fine-tuning seeds; none: as many as the recipe says.")
+    recipe: str | None = Field(None, description="A recipe whose [evaluate] section replaces the one of each system.")
+    tasks: list[str] = Field([], description="Names of tasks, with the recipes' settings; default: all of the recipe.")
+    seeds: int | None = Field(None, ge=1, description="Number of fine-tuning seeds; default: as in the recipe.")
     metrics: dict[str, Annotated[list[str], Field(min_length=1)]] = Field(
-        {}, description="Task -> which of its scores are compared and shown, in this order; none: the main one."
+        {}, description="Task -> its metrics to compare and show, in this order; default: the main metric."
     )
 
 
 class Study(Settings):
     """A grid of experiments."""
 
-    name: str = Field(description="What reports call the study.")
-    about: str = Field("", description="What the study asks, in a sentence.")
-    systems: dict[Name, System] = Field(
-        min_length=1, description="What is compared, by a short name, in the order told."
+    name: str = Field(description="Name in tables and reports.")
+    about: str = Field("", description="The research question, a sentence.")
+    systems: dict[Name, StudySystem] = Field(
+        min_length=1, description="The systems to compare by a short name, in order."
     )
-    baseline: str = Field("", description="The system that others are tested against; none: the first.")
+    baseline: str = Field("", description="The system that others are tested against; default: the first.")
     set: dict[str, Any] = Field({}, description="Changes to the recipes of all systems, before their own.")
     axes: dict[Name, list[Any]] = Field(
-        {}, description="Key of the recipes, such as 'train.steps', -> values; every system takes every combination."
+        {}, description="Recipe key, such as 'train.steps' -> values; every system runs with every combination."
     )
-    seeds: list[int] = Field([0], min_length=1, description="Pre-training seeds (a recipe's `seed`); a run each.")
-    evaluate: StudyEvaluation = Field(default_factory=StudyEvaluation, description="What every cell is measured by.")
+    seeds: list[int] = Field([0], min_length=1, description="Pre-training seeds, one run each.")
+    evaluate: StudyEvaluation = Field(default_factory=StudyEvaluation, description="How every cell is evaluated.")
 
     @field_validator("axes", mode="before")
     @classmethod
     def _flatten(cls, axes: Any) -> Any:
-        """`train.steps = [1, 2]` is a table in a table to TOML; it means the same as `"train.steps" = [1, 2]`."""
+        """Read `train.steps = [1, 2]`, nested tables in TOML, like `"train.steps" = [1, 2]`."""
         return dict(_leaves(axes)) if isinstance(axes, dict) else axes
 
     @field_validator("seeds")
     @classmethod
     def _each_once(cls, seeds: list[int]) -> list[int]:
         if len(set(seeds)) < len(seeds) or min(seeds) < 0:
-            message = f"each seed stands once and is 0 or more, found {seeds}"
+            message = f"expected different seeds of 0 or more, found {seeds}"
             raise ValueError(message)
         return seeds
 
     def model_post_init(self, _context: Any) -> None:
-        """The baseline must exist; axes must differ in something."""
+        """Check the baseline, the labels and the axes."""
         if self.baseline and self.baseline not in self.systems:
-            message = f"baseline: there is no system {self.baseline!r}{did_you_mean(self.baseline, self.systems)}"
+            message = f"baseline: no system {self.baseline!r}{did_you_mean(self.baseline, self.systems)}"
             raise ValueError(message)
         labels = [self.label(name) for name in self.systems]
         if twice := [label for label in labels if labels.count(label) > 1]:
-            message = f"systems: two of them have the label {twice[0]!r}"
+            message = f"systems: two have the label {twice[0]!r}"
             raise ValueError(message)
         for key, values in self.axes.items():
             if key == "seed" or key.startswith("seed."):
-                message = "axes.seed: seeds stand in `seeds`"
+                message = "axes.seed: set `seeds` instead"
                 raise ValueError(message)
             if not values or any(value in values[:place] for place, value in enumerate(values)):
-                message = f"axes.{key}: expected values that differ, found {values}"
+                message = f"axes.{key}: expected different values, found {values}"
                 raise ValueError(message)
 
     @property
@@ -104,7 +102,7 @@ class Study(Settings):
         return self.baseline or next(iter(self.systems))
 
     def label(self, system: str) -> str:
-        """What tables call a system."""
+        """Return the name of a system in tables."""
         return self.systems[system].label or system
 
 
@@ -116,10 +114,10 @@ def _leaves(data: dict[str, Any], path: str = "") -> list[tuple[str, Any]]:
 
 
 def read_study(name: str, changes: Mapping[str, str] | None = None) -> tuple[Study, Path]:
-    """A study from a TOML file or a shipped name such as `tiny/quick`, with changes, and the folder it stands in.
+    """Return a study, from a file or a shipped name such as `tiny/quick` and with changes, and the folder of its file.
 
     Raises:
-        DataError: no such file; SettingsError: it cannot be read, or a key or value is wrong.
+        DataError: no such file. SettingsError: the file is damaged, or a key or value is wrong.
     """
     path = STUDIES.find(name).path
     data = STUDIES.read(name)
@@ -127,9 +125,9 @@ def read_study(name: str, changes: Mapping[str, str] | None = None) -> tuple[Stu
         if (first := key.split(".")[0]) not in Study.model_fields:
             hint = did_you_mean(first, Study.model_fields)
             raise SettingsError(
-                f"--set {key}: a study has no key {first!r}{hint}; of all its recipes: --set set.{key}=.."
+                f"--set {key}: a study has no key {first!r}{hint}; to change all recipes: --set set.{key}=.."
             )
-        if first == "axes":  # values of a key with dots in it
+        if first == "axes":  # its keys contain dots
             data.setdefault("axes", {})
             data["axes"] = dict(_leaves(data["axes"]))
             parsed: dict[str, Any] = {}

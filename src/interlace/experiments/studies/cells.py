@@ -19,21 +19,21 @@ from interlace.experiments.recipe import RECIPES, Recipe
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from interlace.experiments.studies import Study, System
+    from interlace.experiments.studies import Study, StudySystem
     from interlace.tasks import Task
 
-_TOLD = ("about", "published", "changes")  # to readers only
-_FOLDER = ("/", "./", "../")  # what a checkpoint on the hub is never called
+_NOT_TRAINING = {"about", "published", "changes", "name", "evaluate"}  # recipe keys
+_FOLDER = ("/", "./", "../")  # no hub name begins so
 _PLAIN = re.compile(r"[A-Za-z0-9_.+-]{1,40}")
 
 
 @dataclass(frozen=True)
-class Cell:
+class GridCell:
     """One run of a study.
 
-    axes: the values it has, by key; None where a value makes no difference to a checkpoint. seed: of pre-training;
-    None for a checkpoint that is the same for all seeds. model: the checkpoint, where nothing is pre-trained.
-    origin: another cell with the very same pre-training, whose model this one evaluates otherwise.
+    axes: its values by key; None for settings that a checkpoint does not have. seed: of pre-training; None for a
+    checkpoint that is the same for all seeds. model: the checkpoint if nothing is pre-trained. origin: another cell
+    with the same pre-training, whose model this one evaluates.
     """
 
     name: str
@@ -43,87 +43,85 @@ class Cell:
     seed: int | None
     recipe: Recipe
     tasks: tuple[str, ...]
-    tuning_seeds: int
+    fine_tuning_seeds: int
     model: str | None = None
     origin: str | None = None
     training: dict[str, Any] = field(default_factory=dict)
     evaluation: dict[str, Any] = field(default_factory=dict)
 
 
-def cells_of(study: Study, folder: Path) -> list[Cell]:
-    """All cells, seed by seed, so that systems can be compared long before the last run is done.
+def cells_of(study: Study, folder: Path) -> list[GridCell]:
+    """Return all cells, seed by seed, so that systems can be compared before the last run is done.
 
-    folder: where the study's file stands; its recipes may stand there too.
+    folder: of the study's file, where its recipes may be too.
 
     Raises:
-        SettingsError: a recipe cannot be with these settings, names no task, or two cells have one name.
+        SettingsError: a recipe is impossible with these settings or names no task, or two cells have the same name.
         DataError: a recipe is missing.
     """
-    cells: dict[str, Cell] = {}
+    cells: dict[str, GridCell] = {}
     for seed, values in product(study.seeds, product(*study.axes.values())):
         for name, system in study.systems.items():
             axes = _axes_of(system, dict(zip(study.axes, values, strict=True)))
             cell = _cell(study, name, axes, _seed_of(system, seed), folder)
             if (other := cells.get(cell.name)) is not None and other != cell:
-                raise SettingsError(f"two cells are called {cell.name!r}: give systems or axis values other names")
+                raise SettingsError(f"two cells have the name {cell.name!r}: rename systems or axis values")
             cells[cell.name] = cell
     return _with_origins(list(cells.values()))
 
 
-def chosen(cells: Sequence[Cell], pattern: str) -> list[Cell]:
-    """Cells whose name or system fits a shell pattern; what they evaluate of others comes along.
+def matching(cells: Sequence[GridCell], pattern: str) -> list[GridCell]:
+    """Return the cells whose name or system matches a shell pattern, and the cells whose models they evaluate.
 
     Raises:
-        SettingsError: none fits.
+        SettingsError: none matches.
     """
     fits = [cell for cell in cells if fnmatchcase(cell.name, pattern) or fnmatchcase(cell.system, pattern)]
     if not fits:
         hint = did_you_mean(pattern, [cell.name for cell in cells])
-        raise SettingsError(f"--only {pattern!r} fits no cell{hint}")
+        raise SettingsError(f"--only {pattern!r} matches no cell{hint}")
     wanted = {cell.name for cell in fits} | {cell.origin for cell in fits}
     return [cell for cell in cells if cell.name in wanted]
 
 
-def must_have_models(cells: Iterable[Cell]) -> None:
-    """Checkpoints that can only be folders must be there; others may have a name on the hub.
-
-    Raises:
-        SettingsError: they are not.
-    """
+def check_models(cells: Iterable[GridCell]) -> None:
+    """Raise SettingsError for checkpoints that are missing folders; other names may be on the hub."""
     named = dict.fromkeys((cell.system, cell.model) for cell in cells if cell.model)
     missing = [(name, path) for name, path in named if path.startswith(_FOLDER) and not Path(path).is_dir()]
     if missing:
-        told = "".join(f"\n  systems.{name}.model: {path}" for name, path in missing)
-        raise SettingsError(f"no such checkpoint:{told}\nleave them out by --only, or make them first")
+        lines = "".join(f"\n  systems.{name}.model: {path}" for name, path in missing)
+        raise SettingsError(f"no such checkpoint:{lines}\nleave them out with --only, or make them first")
 
 
-def _seed_of(system: System, seed: int) -> int | None:
+def _seed_of(system: StudySystem, seed: int) -> int | None:
     return seed if system.model is None or "{seed}" in system.model else None
 
 
-def _axes_of(system: System, axes: dict[str, Any]) -> dict[str, Any]:
-    """To a checkpoint only what concerns its evaluation makes a difference."""
+def _axes_of(system: StudySystem, axes: dict[str, Any]) -> dict[str, Any]:
+    """Return the axes; of a checkpoint only those of its evaluation."""
     if system.model is None:
         return axes
     return {key: value if key.startswith("evaluate.") else None for key, value in axes.items()}
 
 
-def _cell(study: Study, system: str, axes: dict[str, Any], seed: int | None, folder: Path) -> Cell:
-    told = study.systems[system]
+def _cell(study: Study, system: str, axes: dict[str, Any], seed: int | None, folder: Path) -> GridCell:
+    settings = study.systems[system]
     label = ", ".join([study.label(system), *_shown(axes)])
-    data = RECIPES.read(told.recipe, folder)
+    data = RECIPES.read(settings.recipe, folder)
     if study.evaluate.recipe:
         data = {**data, "evaluate": RECIPES.read(study.evaluate.recipe, folder).get("evaluate", {})}
-    data = copy.deepcopy(merged(merged(data, study.set), told.set))
+    data = copy.deepcopy(merged(merged(data, study.set), settings.set))
     for key, value in axes.items():
         if value is not None:
             put(data, key, copy.deepcopy(value))
-    recipe = Recipe.read({**data, "name": label, "seed": seed or 0}, f"{system} ({RECIPES.find(told.recipe, folder)})")
-    model = told.model.replace("{seed}", str(seed)) if told.model else None
+    recipe = Recipe.read(
+        {**data, "name": label, "seed": seed or 0}, f"{system} ({RECIPES.find(settings.recipe, folder)})"
+    )
+    model = settings.model.replace("{seed}", str(seed)) if settings.model else None
     tasks = _tasks(study, system, recipe)
     seeds = study.evaluate.seeds or recipe.evaluate.seeds
     parts = [system, *(f"{key}={_slug(value)}" for key, value in _short(axes).items() if value is not None)]
-    return Cell(
+    return GridCell(
         name=",".join([*parts, *([f"seed={seed}"] if seed is not None else [])]),
         system=system,
         label=label,
@@ -131,7 +129,7 @@ def _cell(study: Study, system: str, axes: dict[str, Any], seed: int | None, fol
         seed=seed,
         recipe=recipe,
         tasks=tasks,
-        tuning_seeds=seeds,
+        fine_tuning_seeds=seeds,
         model=model,
         training={"model": model} if model else _training(recipe),
         evaluation={"evaluate": recipe.evaluate.dump(), "tasks": list(tasks), "seeds": seeds},
@@ -141,32 +139,32 @@ def _cell(study: Study, system: str, axes: dict[str, Any], seed: int | None, fol
 def _tasks(study: Study, system: str, recipe: Recipe) -> tuple[str, ...]:
     names = study.evaluate.tasks or list(recipe.evaluate.tasks)
     if not names:
-        raise SettingsError(f"{study.name}: nothing measures {system!r}: name tasks in evaluate.tasks")
+        raise SettingsError(f"{study.name}: no tasks for {system!r}: name some in evaluate.tasks")
     tasks = {name: recipe.evaluate.task(name) for name in names}
     for name, metrics in study.evaluate.metrics.items():
         if name not in names:
-            raise SettingsError(f"evaluate.metrics: nothing is measured by {name!r}{did_you_mean(name, names)}")
-        _must_tell(tasks[name], name, metrics)
+            raise SettingsError(f"evaluate.metrics: task {name!r} is not evaluated{did_you_mean(name, names)}")
+        _check_metrics(tasks[name], name, metrics)
     return tuple(names)
 
 
-def _must_tell(task: Task, name: str, metrics: Sequence[str]) -> None:
-    """Refuse scores that the task does not tell; what stands behind a comma says of what, and a guest may tell any."""
+def _check_metrics(task: Task, name: str, metrics: Sequence[str]) -> None:
+    """Raise SettingsError for metrics that the task does not have; a suffix behind a comma is not checked."""
     if task.same_scale is None:
         return
     known = (task.metric, *task.other_scales, *task.same_scale)
     for metric in metrics:
         if metric.split(", ")[0] not in known:
-            raise SettingsError(f"evaluate.metrics: {name} has no score {metric!r}{did_you_mean(metric, known)}")
+            raise SettingsError(f"evaluate.metrics: {name} has no metric {metric!r}{did_you_mean(metric, known)}")
 
 
 def _training(recipe: Recipe) -> dict[str, Any]:
-    """All that a pre-training depends on, and nothing of what it is called or measured by."""
-    return {key: value for key, value in recipe.dump().items() if key not in {*_TOLD, "name", "evaluate"}}
+    """Return the settings that pre-training depends on."""
+    return {key: value for key, value in recipe.dump().items() if key not in _NOT_TRAINING}
 
 
-def _with_origins(cells: list[Cell]) -> list[Cell]:
-    """A pre-training that several cells have in common is done once, by the first of them."""
+def _with_origins(cells: list[GridCell]) -> list[GridCell]:
+    """Let several cells with the same pre-training share the run of the first."""
     first: dict[str, str] = {}
     found = []
     for cell in cells:
@@ -183,7 +181,7 @@ def _shown(axes: dict[str, Any]) -> Iterator[str]:
 
 
 def _short(axes: dict[str, Any]) -> dict[str, Any]:
-    """Keys without the sections that no other axis needs to be told apart by."""
+    """Shorten keys to the last parts that distinguish them."""
     return {_tail(key, axes): value for key, value in axes.items()}
 
 
@@ -194,7 +192,7 @@ def _tail(key: str, others: Iterable[str]) -> str:
 
 
 def _slug(value: Any) -> str:
-    """A value as part of a folder's name: as it is where it can be, else what is plain in it and a hash."""
+    """Return a value as part of a folder name: unchanged if it is plain, else its plain characters and a hash."""
     text = str(value)
     if _PLAIN.fullmatch(text):
         return text

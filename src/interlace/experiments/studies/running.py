@@ -1,51 +1,58 @@
-"""Run the cells of a study that are not finished, several at a time; one that fails stops no other."""
+"""Run the unfinished cells of a study, several at a time, as child processes; a failed cell stops no other."""
 
 from __future__ import annotations
 
 import logging
 import os
+import shlex
+import signal
+import subprocess
+import sys
+import threading
 import time
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from interlace.core.errors import InterlaceError, RunError
-from interlace.experiments.studies._children import Children, as_interrupts
-from interlace.experiments.studies._share import Share, share_of
-from interlace.experiments.studies._state import CELLS, LOG, STUDY, TRAINING, Places
-from interlace.experiments.studies.cells import cells_of, chosen, must_have_models
-from interlace.experiments.studies.results import JSON, collect, write_results
+from interlace.experiments.studies.cells import cells_of, check_models, matching
+from interlace.experiments.studies.folder import CELLS, LOG, RESULTS, STUDY, TRAINING, StudyFolder
 from interlace.training.run_folder import EVALUATION, RECIPE, locked, read_json, write_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
+    from types import FrameType
 
     from interlace.experiments.studies import Study
-    from interlace.experiments.studies.cells import Cell
+    from interlace.experiments.studies.cells import GridCell
 
 log = logging.getLogger(__name__)
-_TICK = 1.0  # seconds between looks at the clock
-_FAULTS = (InterlaceError, OSError)  # what may befall one cell's files: that cell failed, and the others go on
+
+GRACE = 20.0  # seconds that an interrupted child has to write what it must
+_TICK = 1.0  # seconds between progress reports
+_LOG_TAIL = 8192  # bytes of a log that are read for its last line
+_FAULTS = (InterlaceError, OSError)  # errors that fail a single cell
 
 
 @dataclass(frozen=True)
-class Standing:
-    """How far a study is. left: seconds to go, as finished cells tell; None where none does yet."""
+class StudyProgress:
+    """How far a study is. seconds_left: estimated from finished cells; None before the first one."""
 
     done: int
     total: int
     running: tuple[str, ...]
     failed: tuple[str, ...]
-    left: float | None
+    seconds_left: float | None
 
 
 @dataclass
-class Outcome:
-    """What a call of `run_study` came to: the cells it was to run, and of those that failed the log's last line."""
+class StudyOutcome:
+    """The cells that `run_study` was to run, and the errors of those that failed."""
 
-    cells: list[Cell]
+    cells: list[GridCell]
     failed: dict[str, str] = field(default_factory=dict)
 
 
@@ -58,228 +65,210 @@ def run_study(
     only: str = "*",
     put_aside: bool = False,
     code: Sequence[Path] = (),
-    watch: Callable[[Standing], None] = lambda _: None,
-) -> Outcome:
-    """Run what is not finished; the same call goes on where a stopped one left off.
+    on_progress: Callable[[StudyProgress], None] = lambda _: None,
+) -> StudyOutcome:
+    """Run the cells that are not finished; the same call resumes a stopped study.
 
     Args:
         study: the grid.
-        folder: where its file stands, and recipes beside it may.
-        into: the study's folder: `cells/NAME/` are run folders, `results.parquet` and `results.json` what they hold.
-        jobs: cells at once; none: as many as the machine has GPUs, or cores for their threads.
+        folder: of the study's file, where its recipes may be too.
+        into: the study's folder: `cells/NAME/` are run folders, `results.parquet` and `results.json` their scores.
+        jobs: cells at a time; default: one a GPU, or as many as there are cores for their threads.
         only: a shell pattern of cells' or systems' names.
-        put_aside: move cells that were begun under other settings to `aside/` and run them anew.
+        put_aside: move cells that began with other settings to `aside/` and run them again.
         code: files with objectives, tasks or readers that the cells need.
-        watch: told how far it is, about once a second.
+        on_progress: called about once a second.
 
     Raises:
-        RunError: the folder is in use or another study's, or cells were begun under other settings.
-        SettingsError, DataError: a cell cannot be as the study says; found before anything runs.
+        RunError: the folder is in use or another study's, or cells began with other settings.
+        SettingsError, DataError: a cell is impossible; found before anything runs.
     """
     every = cells_of(study, folder)
-    cells = chosen(every, only)
-    places = Places(into)
-    must_have_models(cell for cell in cells if not places.is_finished(cell))
+    cells = matching(every, only)
+    place = StudyFolder(into)
+    check_models(cell for cell in cells if not place.is_finished(cell))
     with locked(into):
-        _claim(study, places)
-        _must_be_the_same(cells, places, put_aside=put_aside)
-        outcome = Outcome(cells)
-        runner = _Runner(places, share_of(cells, jobs), tuple(code), outcome, watch)
-        write_results(into, collect(study, every, places))
-        with as_interrupts():
-            runner.run(lambda: _try_to_write(study, every, outcome, places))
-        _write(study, every, outcome, places)
+        _check_study(study, place)
+        _check_settings(cells, place, put_aside=put_aside)
+        outcome = StudyOutcome(cells)
+        runner = _Runner(place, resources_for(cells, jobs), tuple(code), outcome, on_progress)
+        place.write_scores(place.collect(study, every))
+        with _signals_as_interrupts():
+            runner.run(lambda: _try_to_write(study, every, outcome, place))
+        _write(study, every, outcome, place)
     return outcome
 
 
-def _try_to_write(study: Study, cells: Sequence[Cell], outcome: Outcome, places: Places) -> None:
-    """Write the results so far; what stands in the way of that now need not do so at the end."""
+def _try_to_write(study: Study, cells: Sequence[GridCell], outcome: StudyOutcome, place: StudyFolder) -> None:
+    """Write the results so far; an error is logged, as writing is tried again."""
     try:
-        _write(study, cells, outcome, places)
+        _write(study, cells, outcome, place)
     except InterlaceError as error:
         log.warning("results are not written yet: %s", error)
 
 
-def _write(study: Study, cells: Sequence[Cell], outcome: Outcome, places: Places) -> None:
-    whole = [cell for cell in cells if cell.name not in outcome.failed]  # a folder that failed may not be readable
+def _write(study: Study, cells: Sequence[GridCell], outcome: StudyOutcome, place: StudyFolder) -> None:
+    readable = [cell for cell in cells if cell.name not in outcome.failed]
     try:
-        write_results(places.into, collect(study, whole, places))
+        place.write_scores(place.collect(study, readable))
     except OSError as error:
-        raise RunError(f"{places.into}: results cannot be written: {error.strerror or error}") from error
+        raise RunError(f"{place.path}: results cannot be written: {error.strerror or error}") from error
 
 
-def _claim(study: Study, places: Places) -> None:
-    found = read_json(path := places.into / STUDY)
-    foreign = [name for name in (RECIPE, CELLS, JSON) if (places.into / name).exists()]
+def _check_study(study: Study, place: StudyFolder) -> None:
+    """Write `study.json`; raise RunError if the folder holds something else."""
+    found = read_json(path := place.path / STUDY)
+    foreign = [name for name in (RECIPE, CELLS, RESULTS) if (place.path / name).exists()]
     if found is None and foreign:
-        raise RunError(
-            f"{places.into}: holds {foreign[0]!r} but no {STUDY}, so it is no study's; choose another folder"
-        )
+        raise RunError(f"{place.path}: has {foreign[0]!r} but no {STUDY}; choose another folder")
     if found is not None and found.get("name") != study.name:
-        raise RunError(
-            f"{places.into}: holds the study {found.get('name')!r}, not {study.name!r}; choose another folder"
-        )
+        raise RunError(f"{place.path}: holds study {found.get('name')!r}, not {study.name!r}; choose another folder")
     write_json(path, study.dump())
 
 
-def _must_be_the_same(cells: Sequence[Cell], places: Places, *, put_aside: bool) -> None:
-    """Cells that were begun under other settings are never gone on with."""
-    changed = places.changed(cells)
+def _check_settings(cells: Sequence[GridCell], place: StudyFolder, *, put_aside: bool) -> None:
+    """Raise RunError for cells that began with other settings, or move them aside."""
+    changed = place.changed(cells)
     if changed and not put_aside:
-        told = "".join(f"\n  {name}: {'; '.join(how[:3])}" for name, how in list(changed.items())[:10])
+        lines = "".join(f"\n  {name}: {'; '.join(how[:3])}" for name, how in list(changed.items())[:10])
         more = f"\n  and {len(changed) - 10} more" if len(changed) > 10 else ""
         raise RunError(
-            f"{places.into}: begun under other settings: {len(changed)} of {len(cells)} cells:{told}{more}\n"
-            "run with --archive to move them away and run them anew, or choose another folder"
+            f"{place.path}: {len(changed)} of {len(cells)} cells began with other settings:{lines}{more}\n"
+            "run with --archive to move them away and run them again, or choose another folder"
         )
     for name in changed:
-        log.info("%s was begun under other settings; put aside as %s", name, places.put_aside(name))
+        log.info("%s began with other settings; moved to %s", name, place.put_aside(name))
 
 
 class _Runner:
-    """Deals cells to slots. A cell is one thread that waits for one child at a time."""
+    """Assigns cells to slots. Each running cell has a thread that waits for one child process at a time."""
 
     def __init__(
         self,
-        places: Places,
-        share: Share,
+        place: StudyFolder,
+        resources: Resources,
         code: tuple[Path, ...],
-        outcome: Outcome,
-        watch: Callable[[Standing], None],
+        outcome: StudyOutcome,
+        on_progress: Callable[[StudyProgress], None],
     ) -> None:
-        self.places, self.share, self.outcome, self.watch = places, share, outcome, watch
+        self.place, self.resources, self.outcome, self.on_progress = place, resources, outcome, on_progress
         self.code = [word for path in code for word in ("--code", str(path))]
-        self.waiting = [cell for cell in outcome.cells if not places.is_finished(cell)]
-        self.done = [_seconds(cell, places) for cell in outcome.cells if places.is_finished(cell)]
-        self.running: dict[Future[str | None], tuple[Cell, int, float]] = {}
+        self.waiting = [cell for cell in outcome.cells if not place.is_finished(cell)]
+        self.done = [self._seconds(cell) for cell in outcome.cells if place.is_finished(cell)]
+        self.running: dict[Future[str | None], tuple[GridCell, int, float]] = {}
         self.children = Children(dict(os.environ))
 
-    def run(self, finished: Callable[[], None]) -> None:
-        """Run all that waits. finished: called after each cell that came to its end."""
+    def run(self, on_finished: Callable[[], None]) -> None:
+        """Run all waiting cells. on_finished: called after each cell."""
         if not self.waiting:
             log.info("all %d cells are finished", len(self.done))
             return
-        log.info("%d of %d cells are finished; %s", len(self.done), len(self.outcome.cells), _told(self.share))
-        with ThreadPoolExecutor(self.share.jobs) as pool:
+        log.info("%d of %d cells are finished; %s", len(self.done), len(self.outcome.cells), self.resources)
+        with ThreadPoolExecutor(self.resources.jobs) as pool:
             try:
                 while self.waiting or self.running:
-                    self._deal(pool)
-                    self.watch(self._standing())
+                    self._start_ready(pool)
+                    self.on_progress(self._progress())
                     over, _ = wait(self.running, timeout=_TICK, return_when=FIRST_COMPLETED)
                     for future in over:
                         self._end(future)
                     if over:
-                        finished()
+                        on_finished()
             except BaseException:
                 self.children.stop()
                 raise
-        self.watch(self._standing())
+        self.on_progress(self._progress())
 
-    def _deal(self, pool: ThreadPoolExecutor) -> None:
-        """Start cells in free slots; one that evaluates another's model waits for it, or fails with it."""
+    def _start_ready(self, pool: ThreadPoolExecutor) -> None:
+        """Start cells in free slots; a cell that evaluates another's model waits for it, or fails with it."""
         for cell in list(self.waiting):
             try:
-                ready = not cell.origin or self._trained(cell)
+                ready = not cell.origin or any(map(self.place.is_trained, (cell.name, cell.origin)))
             except _FAULTS as error:
                 self.waiting.remove(cell)
                 self._fail(cell, str(error))
                 continue
-            if not ready and not self._to_come(cell.origin):
+            if not ready and not self._is_pending(cell.origin):
                 self.waiting.remove(cell)
                 self._fail(cell, f"{cell.origin}, whose model it evaluates, has none")
-            elif ready and len(self.running) < self.share.jobs:
+            elif ready and len(self.running) < self.resources.jobs:
                 self.waiting.remove(cell)
-                slot = min(set(range(self.share.jobs)) - {slot for _, slot, _ in self.running.values()})
-                self.running[pool.submit(self._cell, cell, slot)] = cell, slot, time.monotonic()
+                slot = min(set(range(self.resources.jobs)) - {slot for _, slot, _ in self.running.values()})
+                self.running[pool.submit(self._run_cell, cell, slot)] = cell, slot, time.monotonic()
 
-    def _trained(self, cell: Cell) -> bool:
-        return any(name and self.places.is_trained(name) for name in (cell.name, cell.origin))
-
-    def _to_come(self, name: str | None) -> bool:
-        under_way = [*self.waiting, *(cell for cell, _, _ in self.running.values())]
-        return any(cell.name == name for cell in under_way)
+    def _is_pending(self, name: str | None) -> bool:
+        return any(cell.name == name for cell in [*self.waiting, *(cell for cell, _, _ in self.running.values())])
 
     def _end(self, future: Future[str | None]) -> None:
         cell, _, _ = self.running.pop(future)
         try:
             error = future.result()
             if error is None:
-                self.done.append(_seconds(cell, self.places))
+                self.done.append(self._seconds(cell))
                 return
         except _FAULTS as fault:
             error = str(fault)
         self._fail(cell, error)
 
-    def _fail(self, cell: Cell, error: str) -> None:
+    def _fail(self, cell: GridCell, error: str) -> None:
         self.outcome.failed[cell.name] = error
-        log.info("%s failed: %s (%s)", cell.name, error, self.places.cell(cell.name) / LOG)
+        log.info("%s failed: %s (%s)", cell.name, error, self.place.cell(cell.name) / LOG)
 
-    def _cell(self, cell: Cell, slot: int) -> str | None:
-        """Run a cell's stages in turn; returns why it failed.
-
-        Raises:
-            InterlaceError, OSError: its folder cannot be read or written.
-        """
-        state = self.places.claim(cell)
+    def _run_cell(self, cell: GridCell, slot: int) -> str | None:
+        """Run a cell's stages in turn; return the error of a failed one."""
+        state = self.place.begin(cell)
         for stage, arguments in self._stages(cell):
             begun = time.monotonic()
             code, why = self.children.run(
-                [*arguments, *self.code], self.places.cell(cell.name) / LOG, self.share.environment(slot)
+                [*arguments, *self.code], self.place.cell(cell.name) / LOG, self.resources.environment(slot)
             )
             state.seconds[stage] = round(state.seconds.get(stage, 0.0) + time.monotonic() - begun, 1)
             if code != 0:
                 state.state, state.error = ("stopped", "") if code is None else ("failed", why)
-                self.places.keep(cell, state)
+                self.place.write_state(cell, state)
                 return None if code is None else why
         state.state, state.finished = "finished", datetime.now(UTC).isoformat(timespec="seconds")
-        state.scored = self.places.scored(cell)
-        self.places.keep(cell, state)
+        state.scored = self.place.content_keys(cell)
+        self.place.write_state(cell, state)
         return None
 
-    def _stages(self, cell: Cell) -> list[tuple[str, list[str]]]:
-        """What is left to do of a cell: commands by stage."""
-        run = self.places.cell(cell.name)
-        recipe, on = ["--recipe", str(run / EVALUATION)], ["--tasks", ",".join(cell.tasks)]
-        settings = [*recipe, *on, "--seeds", str(cell.tuning_seeds), "--output", str(run)]
-        if cell.model:
-            return [("evaluate", ["evaluate", cell.model, *settings])]
-        if self.places.is_trained(cell.name):
-            return [("evaluate", ["evaluate", str(run), *settings])]
-        if cell.origin:
-            return [("evaluate", ["evaluate", str(self.places.cell(cell.origin)), *settings])]
-        pretrain = ["pretrain", str(run / TRAINING), "--output", str(run)]
-        return [("pretrain", pretrain), ("evaluate", ["evaluate", str(run), *settings])]
+    def _stages(self, cell: GridCell) -> list[tuple[str, list[str]]]:
+        """Return the commands that are left to run, by stage."""
+        run = self.place.cell(cell.name)
+        trained = self.place.is_trained(cell.name)
+        model = cell.model or str(run if trained or not cell.origin else self.place.cell(cell.origin))
+        recipe, tasks = ["--recipe", str(run / EVALUATION)], ["--tasks", ",".join(cell.tasks)]
+        seeds = ["--seeds", str(cell.fine_tuning_seeds)]
+        stages = [("evaluate", ["evaluate", model, *recipe, *tasks, *seeds, "--output", str(run)])]
+        if cell.model or cell.origin or trained:
+            return stages
+        return [("pretrain", ["pretrain", str(run / TRAINING), "--output", str(run)]), *stages]
 
-    def _standing(self) -> Standing:
+    def _seconds(self, cell: GridCell) -> tuple[str, float]:
+        return cell.system, sum(self.place.state(cell).seconds.values())
+
+    def _progress(self) -> StudyProgress:
         now = time.monotonic()
-        return Standing(
+        running = [(cell.system, now - begun) for cell, _, begun in self.running.values()]
+        return StudyProgress(
             done=len(self.done),
             total=len(self.outcome.cells),
             running=tuple(cell.name for cell, _, _ in self.running.values()),
             failed=tuple(self.outcome.failed),
-            left=time_left(
-                self.done,
-                [(cell.system, now - begun) for cell, _, begun in self.running.values()],
-                [cell.system for cell in self.waiting],
-                self.share.jobs,
-            ),
+            seconds_left=time_left(self.done, running, [cell.system for cell in self.waiting], self.resources.jobs),
         )
-
-
-def _seconds(cell: Cell, places: Places) -> tuple[str, float]:
-    return cell.system, sum(places.state(cell).seconds.values())
 
 
 def time_left(
     finished: Sequence[tuple[str, float]], running: Sequence[tuple[str, float]], waiting: Sequence[str], jobs: int
 ) -> float | None:
-    """Seconds that are left, None where nothing is finished yet.
+    """Estimate the seconds left; None before a cell is finished.
 
     Args:
-        finished: system and seconds of each finished cell; a system that has none takes as long as the mean of all.
+        finished: system and seconds of finished cells; a system without any takes the mean of all.
         running: system and seconds so far.
-        waiting: systems of the cells that wait.
-        jobs: cells at once.
+        waiting: systems of waiting cells.
+        jobs: cells at a time.
     """
     if not finished:
         return None
@@ -287,13 +276,165 @@ def time_left(
     for system, seconds in finished:
         by_system.setdefault(system, []).append(seconds)
     mean = {system: sum(each) / len(each) for system, each in by_system.items()}
-    usual = sum(seconds for _, seconds in finished) / len(finished)
-    rest = [max(0.0, mean.get(system, usual) - seconds) for system, seconds in running]
-    total = sum(rest) + sum(mean.get(system, usual) for system in waiting)
+    overall = sum(seconds for _, seconds in finished) / len(finished)
+    rest = [max(0.0, mean.get(system, overall) - seconds) for system, seconds in running]
+    total = sum(rest) + sum(mean.get(system, overall) for system in waiting)
     return max([total / jobs, *rest])
 
 
-def _told(share: Share) -> str:
-    threads = f"{share.threads} thread{'s' if share.threads > 1 else ''} each"
-    gpus = f", on GPUs {', '.join(share.gpus)}" if share.gpus else ""
-    return f"{share.jobs} at a time, {threads}{gpus}"
+# ---- resources ----
+
+
+@dataclass(frozen=True)
+class Resources:
+    """How cells share a machine: `jobs` at a time with `threads` each, on `gpus` in turn."""
+
+    jobs: int
+    threads: int
+    gpus: tuple[str, ...] = ()
+
+    def environment(self, slot: int) -> dict[str, str]:
+        """Return environment variables for a slot; a recipe's `train.threads` takes precedence."""
+        threads = {"OMP_NUM_THREADS": str(self.threads)}
+        return {**threads, "CUDA_VISIBLE_DEVICES": self.gpus[slot % len(self.gpus)]} if self.gpus else threads
+
+    def __str__(self) -> str:
+        gpus = f", on GPUs {', '.join(self.gpus)}" if self.gpus else ""
+        return f"{self.jobs} at a time, {self.threads} thread{'s' * (self.threads > 1)} each{gpus}"
+
+
+def resources_for(cells: Sequence[GridCell], jobs: int | None = None) -> Resources:
+    """Return how cells share this machine.
+
+    jobs: cells at a time; default: one a GPU; without GPUs, as many as there are cores for the recipes' threads, and
+    one if recipes set no threads, because torch then uses all cores.
+    """
+    cores, gpus = available_cores(), available_gpus()
+    threads = max((cell.recipe.train.threads or 0 for cell in cells), default=0)
+    jobs = jobs or len(gpus) or max(1, cores // (threads or cores))
+    return Resources(jobs, threads or max(1, cores // jobs), gpus)
+
+
+def available_cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def available_gpus() -> tuple[str, ...]:
+    """Return the names of GPUs for CUDA_VISIBLE_DEVICES."""
+    if (visible := os.environ.get("CUDA_VISIBLE_DEVICES")) is not None:
+        return tuple(name for part in visible.split(",") if (name := part.strip()) and name != "-1")
+    try:
+        done = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, check=False, timeout=20)  # noqa: S607
+    except (OSError, subprocess.TimeoutExpired):
+        return ()
+    lines = done.stdout.splitlines() if not done.returncode else []
+    return tuple(str(number) for number, line in enumerate([line for line in lines if line.startswith("GPU ")]))
+
+
+# ---- child processes ----
+
+
+class Children:
+    """Runs `python -m interlace` commands with a log each, from several threads, and stops all of them."""
+
+    def __init__(self, environment: dict[str, str]) -> None:
+        self.environment = environment
+        self.stopped = False
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._lock = threading.Lock()
+
+    def run(self, arguments: Sequence[str], log: Path, more: dict[str, str]) -> tuple[int | None, str]:
+        """Run `interlace ARGUMENTS` to its end, with its output appended to the log.
+
+        Args:
+            arguments: the command and its options.
+            log: file for standard output and error.
+            more: further environment variables.
+
+        Returns:
+            The exit code (None if it was stopped), and the last line of output of a command that failed.
+        """
+        with log.open("ab") as file:
+            begin = file.tell() + file.write(f"$ interlace {shlex.join(arguments)}\n".encode())
+            file.flush()
+            child = self._start(arguments, file.fileno(), more)
+            if child is None:
+                return None, ""
+            code = child.wait()
+        with self._lock:
+            self._running.discard(child)
+        if self.stopped:
+            return None, ""
+        return code, "" if code == 0 else _reason(code, _last_line(log, begin))
+
+    def _start(self, arguments: Sequence[str], output: int, more: dict[str, str]) -> subprocess.Popen[bytes] | None:
+        with self._lock:
+            if self.stopped:
+                return None
+            child = subprocess.Popen(  # noqa: S603 - our own command
+                [sys.executable, "-m", "interlace", *arguments],
+                env={**self.environment, **more},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,  # Ctrl-C reaches this process alone, which interrupts each child once
+            )
+            self._running.add(child)
+            return child
+
+    def stop(self) -> None:
+        """Interrupt all children; kill those that do not end within `GRACE` seconds."""
+        with self._lock:
+            self.stopped = True
+            running = list(self._running)
+        _signal_all(running, signal.SIGINT)
+        timer = threading.Timer(GRACE, _signal_all, [running, signal.SIGKILL])
+        timer.start()
+        try:
+            for child in running:
+                child.wait()
+        finally:
+            timer.cancel()
+
+
+def _signal_all(children: Sequence[subprocess.Popen[bytes]], number: signal.Signals) -> None:
+    for child in children:
+        if child.poll() is None:
+            with suppress(ProcessLookupError):
+                os.killpg(child.pid, number)
+
+
+def _last_line(log: Path, begin: int) -> str:
+    """Return the last line that is not blank and was written after `begin`."""
+    with log.open("rb") as file:
+        file.seek(0, os.SEEK_END)
+        file.seek(max(begin, file.tell() - _LOG_TAIL))
+        lines = file.read().decode("utf-8", "replace").splitlines()
+    return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+
+def _reason(code: int, line: str) -> str:
+    if code >= 0:
+        return line or f"exit code {code}"
+    name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
+    hint = " (out of memory?)" if name == "SIGKILL" else ""
+    return f"killed by {name}{hint}" + (f"; last line of output: {line}" if line else "")
+
+
+@contextmanager
+def _signals_as_interrupts() -> Iterator[None]:
+    """Handle SIGTERM and SIGHUP like Ctrl-C, in the main thread."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    old = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in old.items():
+            signal.signal(number, handler)

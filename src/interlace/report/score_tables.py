@@ -1,0 +1,270 @@
+"""Scores of one task as a table of languages by systems, and how every table of scores formats and marks its cells."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from interlace.report.tables import LOWER, Column, Entry, Line, Table
+from interlace.report.text import language_name, number, signed, spread, task_name
+from interlace.scores import ScoreTable
+from interlace.scores.comparison import (
+    OTHERS,
+    aggregate,
+    averaged_languages,
+    best_of,
+    compare,
+    different_examples,
+    significance_against,
+    systems_of,
+)
+from interlace.scores.held_out import ALL_WORDS, HELD_OUT_SHARE, add_all_words
+from interlace.scores.statistics import ALPHA, mean_interval
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from interlace.scores.comparison import Comparison, Measure, Result, Results, System
+
+SIGNIFICANCE_NOTE = (
+    "\N{DAGGER}: differs significantly from {baseline} (permutation test over {unit}, p < {alpha} after Holm over the "
+    "systems of a row)."
+)
+
+
+def mean_entry(
+    measure: Measure, result: Result | None, *, bold: bool = False, significant: bool = False
+) -> Entry | None:
+    """Return the mean over runs with half of its 95 % interval, as study tables show it."""
+    if result is None:
+        return None
+    interval = mean_interval(result.sample)
+    half = "" if math.isnan(interval.half_width) else measure.format(interval.half_width)
+    return Entry(measure.format(interval.value), half, bold, significant, result.collapsed)
+
+
+def range_entry(result: Result | None, *, bold: bool = False) -> Entry:
+    """Return the mean over runs with the range over seeds, or the interval of a single measurement, below it."""
+    if result is None:
+        return Entry("not scored")
+    several = len(result.values) > 1
+    small = spread(*result.ends) if several else f"95 %: {spread(*result.interval)}" if result.interval else ""
+    return Entry(number(result.mean), bold=bold, collapsed=result.collapsed, small=small)
+
+
+def metric_head(measure: Measure) -> str:
+    """Return the head of a column: task, setting unless zero-shot, metric and unit, and an arrow if lower is better."""
+    setting = "" if measure.setting == "zero-shot" else f", {measure.setting}"
+    lower = LOWER * (measure.greater_is_better is False)
+    return f"{measure.task}{setting}{lower} ({measure.metric}{f', {measure.unit}' if measure.unit else ''})"
+
+
+@dataclass(frozen=True)
+class TaskScores:
+    """The scores of several systems in one task, metric and setting; differences are from the first system."""
+
+    table: ScoreTable
+    every: ScoreTable  # with the metrics beside the main one
+
+    @cached_property
+    def results(self) -> Results:
+        """The finite scores by measure and system, with the mean over languages."""
+        return aggregate(self.table)
+
+    @cached_property
+    def systems(self) -> list[System]:
+        """The systems in order."""
+        return systems_of(self.table)
+
+    @cached_property
+    def comparisons(self) -> dict[tuple[Measure, System], Comparison]:
+        """The tests against the first system."""
+        return {(one.measure, one.system): one for one in compare(self.table)}
+
+    @property
+    def measures(self) -> list[Measure]:
+        """The languages, source first, and the mean at the end."""
+        return sorted(self.results, key=lambda measure: measure.language == OTHERS)
+
+    @property
+    def mean(self) -> Measure | None:
+        """The mean over the languages that all systems share, without the source."""
+        return next((measure for measure in self.results if measure.language == OTHERS), None)
+
+    @property
+    def averaged(self) -> list[str]:
+        """The languages of the mean."""
+        return averaged_languages(self.results, self.mean) if self.mean else []
+
+    @property
+    def others(self) -> list[Measure]:
+        """The languages other than the source."""
+        return [measure for measure in self.results if measure.language != OTHERS and not measure.is_source]
+
+    @property
+    def summary(self) -> Measure | None:
+        """The mean, or the only language other than the source."""
+        return self.mean or (self.others[0] if len(self.others) == 1 else None)
+
+    @property
+    def first(self) -> Any:
+        """A row, for task, metric, unit, source, setting and direction."""
+        return self.table[0]
+
+    @property
+    def name(self) -> str:
+        """The title of the task with its setting."""
+        return task_name(self.first.task, self.first.setting)
+
+    @property
+    def unit(self) -> str:
+        """The unit behind a number."""
+        unit = self.first.unit
+        return "\N{NARROW NO-BREAK SPACE}%" if unit == "%" else f" {unit}" if unit else ""
+
+    @property
+    def tuned(self) -> bool:
+        """Whether models were fine-tuned."""
+        return any(row.tuning for row in self.table)
+
+    @property
+    def rules(self) -> list[str]:
+        """The rules that selected the weights of fine-tuned models."""
+        return list(dict.fromkeys(str(row.tuning["rule"]) for row in self.table if "rule" in row.tuning))
+
+    def line_name(self, measure: Measure) -> str:
+        """Return the name of a language or of the mean."""
+        if measure.language:
+            return language_name(measure.language)
+        if len(self.averaged) < len(self.others):
+            return f"Mean of {len(self.averaged)} shared"
+        return "Mean of others" if measure.has_source else "Mean"
+
+    def words(self, system: System) -> str:
+        """Return which words of a dictionary the scores of a system are over; "" if all systems are over all words."""
+        found = {one: self._words_of(one) for one in self.systems}
+        return "" if set(found.values()) == {"all words"} else found[system]
+
+    def _words_of(self, system: System) -> str:
+        rows = self.every.filter(system=system.name)
+        shares = rows.filter(metric=HELD_OUT_SHARE).group("run", "language")
+        kinds = {
+            "held-out words" if any(row.score for row in shares.get((run, language), ())) else "all words"
+            for run, language in rows.filter(metric=self.first.metric).group("run", "language")
+        }
+        return " or ".join(sorted(kinds, reverse=True))
+
+    def language_table(self, short: dict[str, str]) -> Table:
+        """Return languages down and systems across, with differences from the first; `short` names the systems."""
+        rest = self.systems[1:]
+        names = [short.get(system.label, system.label) for system in self.systems]
+        heads = [f"{name} − {names[0]}" for name in names[1:]] if len(rest) > 1 else ["difference"] * len(rest)
+        columns = [Column(name, small=self.words(one)) for name, one in zip(names, self.systems, strict=True)]
+        lines = []
+        for measure in self.measures:
+            by_system = self.results[measure]
+            best = best_of(measure, by_system)
+            entries: list[Entry | None] = [range_entry(by_system.get(one), bold=one == best) for one in self.systems]
+            entries += [self._difference(measure, system) for system in rest]
+            kind = "source" if measure.is_source else "" if measure.language else "mean"
+            small = "source" if measure.is_source else ""
+            lines.append(Line(self.line_name(measure), tuple(entries), kind=kind, small=small))
+        title = f"{self.name}: {self.first.metric}{f', {self.first.unit}' if self.first.unit else ''}"
+        every = (*columns, *(Column(head) for head in heads))
+        return Table(self.first.task, title, every, tuple(lines), " ".join(self.notes), "Language")
+
+    def _difference(self, measure: Measure, system: System) -> Entry | None:
+        one = self.comparisons.get((measure, system))
+        return None if one is None else Entry(signed(one.difference.value), significant=one.significant)
+
+    @property
+    def notes(self) -> list[str]:
+        """What the scores depend on, as sentences."""
+        seeds = sorted({len(result.values) for by in self.results.values() for result in by.values()})
+        sizes = sorted({result.n for by in self.results.values() for result in by.values() if result.n is not None})
+        unfinite = len(self.table) - sum(math.isfinite(row.score) for row in self.table)
+        languages = [language_name(language) for language in different_examples(self.table)]
+        shares = [row.contamination.get("ngram", 0.0) for row in self.table if row.contamination]
+        unknown = dict.fromkeys(name for row in self.table for name in row.contamination.get("unknown", ()))
+        held_out = [system.label for system in self.systems if self.words(system).startswith("held-out")]
+        translations = [each for each in self.table.unique("translations") if each]
+        found = {
+            f"Measurements a cell: {spread(seeds[0], seeds[-1], 0)}." if seeds else "": True,
+            f"Test examples a language: {spread(sizes[0], sizes[-1], 0)}." if sizes else "": True,
+            f"Left out, not finite: {unfinite} scores.": unfinite,
+            "Lower is better.": self.first.greater_is_better is False,
+            self.table.collapse_note(): True,
+            f"Systems have different test examples in: {', '.join(languages)}.": languages,
+            f"{self.first.metric} is over held-out words (no dictionary entry read in training) for: "
+            f"{', '.join(held_out)}. Compare by {self.first.metric}{ALL_WORDS}.": held_out,
+            f"Weights selected by: {', '.join(self.rules)}.": self.rules,
+            f"Translations: {', '.join(translations)}.": translations,
+            f"Contamination: up to {number(max(shares, default=0.0))} % of a language's test examples share word "
+            "n-grams with the pre-training text.": any(shares),
+            f"Pre-training text unknown: {', '.join(unknown)}.": unknown,
+        }
+        return [sentence for sentence, holds in found.items() if sentence and holds]
+
+    def other_metrics(self) -> Table | None:
+        """Return the metrics beside the main one, a row a language and system; None if there are none."""
+        rows = add_all_words(self.every)
+        names = [
+            name
+            for name, some in rows.filter(main=False).group("metric").items()
+            if any(row.score != round(self._main_score(row), 4) for row in some) or name.endswith(ALL_WORDS)
+        ]
+        lines = []
+        for measure in self.measures:
+            for system in self.systems:
+                some = rows.filter(language=measure.language, system=system.name)
+                means = [_mean(some.filter(metric=name)) for name in names]
+                if any(mean is not None for mean in means):
+                    lines.append(Line(self.line_name(measure), (Entry(system.label), *means)))
+        columns = (Column("System", is_text=True), *map(Column, names))
+        return Table("other", f"{self.name}: other metrics", columns, tuple(lines), "", "Language") if lines else None
+
+    def _main_score(self, row: Any) -> float:
+        same = self.table.filter(run=row.run, language=row.language, seed=row.seed)
+        return same[0].score if len(same) else math.nan
+
+
+def _mean(rows: ScoreTable) -> Entry | None:
+    values = [row.score for row in rows if math.isfinite(row.score)]
+    return Entry(number(sum(values) / len(values), 2)) if values else None
+
+
+def task_scores(table: ScoreTable) -> list[TaskScores]:
+    """Return the scores of each task, main metric, source and setting."""
+    columns = ("task", "source", "setting")
+    every = table.group(*columns)
+    found = []
+    for (task, source, setting, _), rows in table.filter(main=True).group(*columns, "metric").items():
+        entries = {(row.run, row.language, row.seed) for row in rows}
+        around = [row for row in every[task, source, setting] if (row.run, row.language, row.seed) in entries]
+        found.append(TaskScores(rows, ScoreTable(around)))
+    return found
+
+
+def summary_entry(scores: TaskScores) -> str:
+    """Return a sentence on the best two systems of a task, such as "Task: A 77.4 %, B 70.1 % (p = 0.02)"."""
+    measure = scores.summary
+    by_system = scores.results[measure] if measure else {}
+    if measure is None or not by_system:
+        return ""
+    order = sorted(by_system, key=lambda one: by_system[one].mean, reverse=measure.greater_is_better is not False)[:2]
+    shown = ", ".join(f"{one.label} {number(by_system[one].mean)}{scores.unit}" for one in order)
+    return f"{scores.name}: {shown}{_verdict(by_system, order)}."
+
+
+def _verdict(by_system: dict[System, Result], order: Sequence[System]) -> str:
+    if len(order) < 2:
+        return ""
+    best, second = order
+    tested = significance_against(by_system, best)[second]
+    if min(len(by_system[one].sample) for one in order) < 2:
+        return " (single run; not tested)"
+    p = "p < 0.001" if tested.p < 0.001 else f"p = {tested.p:.2g}"
+    few = ", too few runs for significance" if tested.min_p >= ALPHA else ""
+    return f" ({p}{few})"

@@ -1,0 +1,235 @@
+"""Recipes, compute, and how to reproduce the page."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from interlace.report.runs import first_of_each, shown_model
+from interlace.report.sections import Section
+from interlace.report.tables import Column, Entry, Line, Table, html_fragment
+from interlace.report.text import MISSING, count, duration, render
+from interlace.scores import ScoreTable
+from interlace.training.run_folder import EVALUATION, RECIPE
+from interlace.training.selection import ALONE
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator, Mapping, Sequence
+
+    from interlace.report.runs import Run
+
+_FACTS = (
+    "interlace",
+    "python",
+    "torch",
+    "transformers",
+    "platform",
+    "processor",
+    "cores",
+    "threads",
+    "device",
+    "processes",
+)
+_COUNTS = ("parameters", "tokens")
+_HEADS = ("device", "parameters", "tokens", "pre-training", "tokens/s", "fine-tuning", "scoring")
+_COMPUTE_NOTE = (
+    "Fine-tuning: once each, up to the last selected checkpoint, with its dev evaluations. Scoring: of test sets. Not "
+    "included: learning rates that were not selected, training after the selected checkpoint, data preparation."
+)
+
+
+def setup(runs: Sequence[Run]) -> list[Section]:
+    """Return the sections `Recipe`, `Compute` and `Reproduction`."""
+    return [_recipe(runs), _compute(runs), _reproduction(runs)]
+
+
+# ---- recipe ----
+
+
+def _recipe(runs: Sequence[Run]) -> Section:
+    """Return a table of the settings that differ, all settings in groups, and each recipe as JSON."""
+    shown = [run for run in first_of_each(runs) if run.recipe]
+    if not shown:
+        return Section("Recipe", "No system was pre-trained here.")
+    flat = [dict(_flat(run.recipe)) for run in shown]
+    keys = [key for key in _merged([list(one) for one in flat]) if key not in {"name", "about"}]
+    rows = {key: [one.get(key, MISSING) for one in flat] for key in keys}
+    differing = {key: values for key, values in rows.items() if len(set(values)) > 1}
+    groups: dict[str, list[tuple[str, list[str], bool]]] = {}
+    for key, values in rows.items():
+        group, dot, rest = key.partition(".")
+        groups.setdefault(group if dot else "run", []).append((rest if dot else group, values, key in differing))
+    lead = "All settings, including defaults."
+    if len(shown) > 1:
+        lead = f"{len(differing)} of {len(rows)} settings differ; they are marked with a dot."
+    sources = [(run.label, json.dumps(run.recipe, indent=2, ensure_ascii=False)) for run in shown]
+    table = _facts_table("Settings that differ", [run.label for run in shown], differing) if differing else ""
+    return Section("Recipe", lead, render("recipe", table=table, groups=groups, sources=sources))
+
+
+def _facts_table(title: str, labels: Sequence[str], rows: Mapping[str, Sequence[str]]) -> Any:
+    columns = tuple(Column(label, is_text=True) for label in labels)
+    lines = tuple(Line(name, tuple(map(Entry, values))) for name, values in rows.items())
+    return html_fragment(Table("facts", title, columns, lines), "facts")
+
+
+def _flat(data: Mapping[str, Any] | list[Any], path: str = "") -> Iterator[tuple[str, str]]:
+    """Yield (key path, value as text) of every leaf; entries of a list go by their name."""
+    parts: list[tuple[str, Any]]
+    if isinstance(data, list):
+        parts = [(str(item.get("name", index + 1)), _unnamed(item)) for index, item in enumerate(data)]
+    else:
+        parts = list(data.items())
+    for key, value in parts:
+        full = f"{path}.{key}" if path else str(key)
+        of_tables = isinstance(value, list) and all(isinstance(item, dict) for item in value)
+        if value and (isinstance(value, dict) or of_tables):
+            yield from _flat(value, full)
+        else:
+            yield full, _text(value)
+
+
+def _unnamed(item: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an entry without its name, which is in the path, unless there is nothing else."""
+    return {key: value for key, value in item.items() if key != "name"} or dict(item)
+
+
+def _text(value: object) -> str:
+    if value is None or value in ({}, "", []):
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(_text(part) for part in value)
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _merged(lists: Sequence[list[str]]) -> list[str]:
+    """Return one order of all keys; a key of only one recipe follows the one that it follows there."""
+    order: list[str] = []
+    for keys in lists:
+        place = 0
+        for key in keys:
+            if key in order:
+                place = order.index(key) + 1
+            else:
+                order.insert(place, key)
+                place += 1
+    return order
+
+
+# ---- compute ----
+
+
+def _compute(runs: Sequence[Run]) -> Section:
+    """Return a row a run, and the totals."""
+    spent = [_seconds(run) for run in runs]
+    total = [sum(each) for each in zip(*spent, strict=True)]
+    lines = [_compute_line(run, seconds) for run, seconds in zip(runs, spent, strict=True)]
+    if len(runs) > 1:
+        tokens = count(sum(run.facts.tokens or 0 for run in runs))
+        entries = ["", "", tokens, duration(total[0]), "", duration(total[1]), duration(total[2])]
+        lines.append(Line("total", tuple(map(Entry, entries)), kind="mean"))
+    lead = (
+        f"Pre-training, fine-tuning and scoring: {duration(sum(total))}." if sum(total) else "No timings were recorded."
+    )
+    table = Table("compute", "Compute by run", tuple(map(Column, _HEADS)), tuple(lines), _COMPUTE_NOTE, "Run")
+    return Section("Compute", lead, html_fragment(table, "beside"))
+
+
+def _compute_line(run: Run, seconds: tuple[float, float, float]) -> Line:
+    facts, (training, tuning, scoring) = run.facts, seconds
+    processes = facts.get("processes") or 1
+    device = str(facts.get("device") or MISSING) + (f" × {processes}" if processes > 1 else "")
+    speed = count(facts.tokens / training) if facts.tokens and training else MISSING
+    entries = [device, count(facts.parameters), count(facts.tokens), duration(training), speed, duration(tuning)]
+    label = run.label if run.label.endswith(run.folder.name) else f"{run.label} ({run.folder.name})"
+    return Line(label, tuple(map(Entry, [*entries, duration(scoring)])))
+
+
+def _seconds(run: Run) -> tuple[float, float, float]:
+    """Return seconds of pre-training, fine-tuning and scoring.
+
+    Rows of a shared fine-tuning have its time up to the checkpoint that was selected for them; the longest counts.
+    """
+    tuned: dict[tuple[Hashable, ...], float] = {}
+    main = run.scores.filter(main=True)
+    for row in main:
+        if row.tuning:
+            alone = row.language if row.setting in ALONE else ""
+            one = row.task, row.seed, row.key, alone, row.tuning.get("learning_rate")
+            tuned[one] = max(tuned.get(one, 0.0), float(row.tuning.get("seconds") or 0.0))
+    return run.facts.seconds.get("training", 0.0), sum(tuned.values()), sum(row.seconds for row in main)
+
+
+# ---- reproduction ----
+
+
+def _reproduction(runs: Sequence[Run]) -> Section:
+    """Return facts on versions and hardware, shared ones once, and the commands that make the page again."""
+    shown = first_of_each(runs)
+    seconds = dict.fromkeys(part for run in shown for part in run.facts.seconds)
+    names = ["checkpoint", *_FACTS, *_COUNTS, "started", *(f"time: {part}" for part in seconds)]
+    rows = {name: [_fact(run, name) for run in shown] for name in names}
+    rows = {name: values for name, values in rows.items() if set(values) != {MISSING}}
+    shared = {name: values[0] for name, values in rows.items() if len(set(values)) == 1}
+    differing = {name: values for name, values in rows.items() if name not in shared}
+    table = _facts_table("Versions and timings", [run.label for run in shown], differing) if differing else ""
+    body = render("reproduction", shared=shared, table=table, commands=_commands(runs))
+    return Section("Reproduction", "Versions, hardware, and the commands that make this page again.", body)
+
+
+def _fact(run: Run, name: str) -> str:
+    if name.startswith("time: "):
+        return duration(run.facts.seconds.get(name.removeprefix("time: ")))
+    if name == "checkpoint":
+        return ", ".join(model or "unknown" for model in run.models) or MISSING
+    value = run.facts.get(name)
+    if value is None:
+        return MISSING
+    if name in _COUNTS:
+        return count(value)
+    return _moment(str(value)) if name == "started" else str(value)
+
+
+def _moment(text: str) -> str:
+    """Format a time stamp; other text is returned as it is."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return text
+    return f"{moment.day} {moment:%B %Y, %H:%M}{f' {moment:%Z}' if moment.tzinfo else ''}"
+
+
+def _commands(runs: Sequence[Run]) -> list[str]:
+    """Return the commands, with absolute paths reduced to their last part."""
+    lines, shown = [], []
+    for run in runs:
+        found = Path(run.folder.name) if run.folder.is_absolute() else run.folder
+        again = Path("again", found.name)  # a finished run would not run again in its own folder
+        shown.append(str(found if "" in run.models else again))
+        if run.recipe:
+            lines.append(_command("pretrain", str(found / RECIPE), "--output", str(again)))
+            if run.scores:
+                lines.append(_command("evaluate", str(again), *_evaluated(run.scores)))
+        for model in run.models:
+            if not model:
+                lines.append(f"# {run.label}: unknown checkpoint")
+                continue
+            scored = ScoreTable(row for row in run.scores if shown_model(row.model) == model)
+            how = ["--recipe", str(found / EVALUATION), *_evaluated(scored), "--output", str(again)]
+            lines.append(_command("evaluate", model, *how))
+    return [*lines, _command("report", *shown, "--output", str(Path("again", "report.html")))]
+
+
+def _evaluated(scores: ScoreTable) -> list[str]:
+    """Return options for the tasks and seeds of these scores."""
+    seeds = max(len(rows.unique("seed")) for rows in scores.group("task").values())
+    return ["--tasks", ",".join(scores.unique("task")), "--seeds", str(seeds)]
+
+
+def _command(*words: str) -> str:
+    return " ".join(["interlace", *(shlex.quote(word) for word in words)])

@@ -1,0 +1,216 @@
+"""Tables of results as Markdown, LaTeX, HTML and terminal output."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from interlace.core.names import file_in
+from interlace.report.text import render
+from interlace.scores import COLLAPSED
+from interlace.core.files import atomic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    import rich.table
+    from markupsafe import Markup
+
+SIGNIFICANT = "\N{DAGGER}"
+LOWER = " \N{DOWNWARDS ARROW}"  # behind the name of a metric of which lower is better
+_TAG = re.compile(r"<(?=[a-zA-Z/!?])")  # begins an HTML tag in Markdown
+_NEGATIVE = re.compile(r"(?<![\w.-])-(\d[\d.]*)")  # not the hyphen of 1e-05 or of a range of years
+_LATEX = str.maketrans(
+    {
+        **{char: f"\\{char}" for char in "&%$#_{}"},
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "\\": r"\textbackslash{}",
+        "±": r"$\pm$",
+        SIGNIFICANT: r"$^\dagger$",
+        COLLAPSED: r"$^\ddagger$",
+        "↓": r"$\downarrow$",
+        "–": "--",
+        "−": "$-$",  # pdflatex has no letter for it
+        "<": r"$<$",
+        ">": r"$>$",
+    }
+)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A table cell: a number or text.
+
+    spread: half of the confidence interval. significant: differs significantly from the baseline. collapsed: includes a
+    collapsed fine-tuning. small: a second line in HTML, such as the range over seeds.
+    """
+
+    text: str
+    spread: str = ""
+    bold: bool = False
+    significant: bool = False
+    collapsed: bool = False
+    small: str = ""
+
+    def __str__(self) -> str:
+        marks = SIGNIFICANT * self.significant + COLLAPSED * self.collapsed
+        return self.text + (f" ± {self.spread}" if self.spread else "") + marks
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column; adjacent columns with the same `group` share a head."""
+
+    name: str
+    group: str = ""
+    is_text: bool = False
+    small: str = ""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row of a table. theirs: published by a paper. kind: an HTML class, such as `source` or `mean`."""
+
+    label: str
+    entries: tuple[Entry | None, ...] = ()
+    theirs: bool = False
+    kind: str = ""
+    small: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table with its caption; `name` is the name of its files."""
+
+    name: str
+    title: str
+    columns: tuple[Column, ...]
+    lines: tuple[Line, ...]
+    caption: str = ""
+    head: str = ""  # of the first column
+
+    @property
+    def groups(self) -> list[tuple[str, int]]:
+        """(head, number of columns) of adjacent columns."""
+        found = [(group, len(list(some))) for group, some in groupby(self.columns, key=lambda column: column.group)]
+        return found if any(group for group, _ in found) else []
+
+    def _repr_html_(self) -> str:
+        return str(html_fragment(self))
+
+
+def write_tables(folder: Path, tables: Sequence[Table]) -> list[Path]:
+    """Write each table as `NAME.md`, `NAME.tex` and `NAME.html`."""
+    written = []
+    for table in tables:
+        for suffix, text in (("md", markdown(table)), ("tex", latex(table)), ("html", html_page(table))):
+            path = file_in(folder, f"{table.name}.{suffix}")
+            with atomic(path) as partial:
+                partial.write_text(text, encoding="utf-8")
+            written.append(path)
+    return written
+
+
+def markdown(table: Table) -> str:
+    """Return a pipe table with its caption below."""
+    heads = [" ".join(filter(None, [column.group, column.name])) for column in table.columns]
+    rule = ["---", *("---" if column.is_text else "---:" for column in table.columns)]
+    lines = [[table.head, *heads], rule, *([_md_label(line), *map(_md, line.entries)] for line in table.lines)]
+    body = "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+    return f"## {_md_text(table.title)}\n\n{body}\n\n{_md_text(table.caption)}\n"
+
+
+def _md_text(text: str) -> str:
+    return _TAG.sub(r"\<", text)
+
+
+def _md_cell(text: str) -> str:
+    return _md_text(text).replace("|", "\\|")
+
+
+def _md_label(line: Line) -> str:
+    return f"*{_md_cell(line.label)}*" if line.theirs else _md_cell(line.label)
+
+
+def _md(entry: Entry | None) -> str:
+    text = "–" if entry is None else _md_cell(str(entry))
+    return f"**{text}**" if entry and entry.bold else text
+
+
+def latex(table: Table) -> str:
+    """Return a `table` for the package booktabs."""
+    shape = "l" + "".join("l" if column.is_text else "r" for column in table.columns)
+    lines = [
+        "% needs \\usepackage{booktabs}",
+        "\\begin{table}",
+        "\\centering",
+        f"\\begin{{tabular}}{{{shape}}}",
+        "\\toprule",
+        *_latex_groups(table),
+        " & ".join([table.head, *(column.name.translate(_LATEX) for column in table.columns)]) + r" \\",
+        "\\midrule",
+        *_latex_lines(table.lines),
+        "\\bottomrule",
+        "\\end{tabular}",
+        f"\\caption{{{f'{table.title}. {table.caption}'.translate(_LATEX)}}}",
+        f"\\label{{tab:{table.name}}}",
+        "\\end{table}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _latex_groups(table: Table) -> list[str]:
+    heads, rules, place = [""], [], 2
+    for group, span in table.groups:
+        heads.append(f"\\multicolumn{{{span}}}{{c}}{{{group.translate(_LATEX)}}}" if group else "&".join([""] * span))
+        rules += [f"\\cmidrule(lr){{{place}-{place + span - 1}}}"] if group else []
+        place += span
+    return [" & ".join(heads) + r" \\", " ".join(rules)] if rules else []
+
+
+def _latex_lines(lines: Sequence[Line]) -> Iterator[str]:
+    for theirs, block in groupby(lines, key=lambda line: line.theirs):
+        if theirs:
+            yield "\\midrule"
+        for line in block:
+            label = line.label.translate(_LATEX)
+            yield " & ".join([f"\\textit{{{label}}}" if theirs else label, *map(_tex, line.entries)]) + r" \\"
+
+
+def _tex(entry: Entry | None) -> str:
+    text = "--" if entry is None else _NEGATIVE.sub(r"$-\1$", str(entry).translate(_LATEX))
+    return f"\\textbf{{{text}}}" if entry and entry.bold else text
+
+
+def html_fragment(table: Table, kind: str = "scores") -> Markup:
+    """Return the table in a frame that scrolls; `kind` is its HTML class."""
+    return render("table", table=table, kind=kind)
+
+
+def html_page(table: Table) -> str:
+    """Return an HTML page with the table."""
+    return str(render("table_page", table=table, body=html_fragment(table)))
+
+
+def terminal(table: Table) -> rich.table.Table:
+    """Return the table for a rich console, without its caption."""
+    import rich.table
+    from rich.markup import escape
+
+    shown = rich.table.Table(title=escape(table.title), title_justify="left")
+    shown.add_column("")
+    for column in table.columns:
+        head = escape("\n".join(filter(None, [column.group, column.name])))
+        shown.add_column(head, justify="left" if column.is_text else "right")
+    for line in table.lines:
+        cells = ["–" if entry is None else escape(str(entry)) for entry in line.entries]
+        bold = [
+            f"[bold]{text}[/]" if entry and entry.bold else text
+            for text, entry in zip(cells, line.entries, strict=True)
+        ]
+        shown.add_row(escape(line.label), *bold, style="italic" if line.theirs else None)
+    return shown

@@ -1,0 +1,42 @@
+"""What a study takes for asked is what an evaluation scores."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from interlace.experiments.evaluate import Target, _cell
+from interlace.experiments.recipe import Recipe, read_recipe
+from interlace.experiments.studies.folder import requested_items
+from interlace.training.fine_tuning import fine_tune_runs
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+EVALUATIONS: dict[str, dict[str, Any]] = {
+    "as the recipe says": {},
+    "of the recipe's targets": {"targets": ["es"]},
+    "of the task's targets": {
+        "targets": ["es"],
+        "tasks": {"pos": {"targets": ["de"]}, "perplexity": {"targets": ["de"]}},
+    },
+    "in several settings": {
+        "tasks": {"xnli": {"settings": ["zero-shot", "supervised", "translate-train-all", "translate-test"]}}
+    },
+    "of another source": {"source": "de"},
+}
+
+
+@pytest.mark.parametrize("evaluation", EVALUATIONS.values(), ids=EVALUATIONS)
+@pytest.mark.parametrize("name", ["pos", "xnli", "retrieval", "perplexity", "word_similarity", "mt"])
+def test_what_is_asked_is_what_is_scored(
+    name: str, evaluation: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("interlace.experiments.evaluate.data_root", lambda _: tmp_path)  # no toy corpus is made
+    data = read_recipe("tiny/mlm").dump()
+    data["evaluate"] |= evaluation
+    recipe = Recipe.read(data, "here")
+    target = Target("model", recipe, tmp_path)
+    cell = _cell(target, name, recipe.evaluate.task(name), None, None)  # as an evaluation makes it
+    assert requested_items(recipe, name) == {item for fit in fine_tune_runs(cell) for item in fit.scored}

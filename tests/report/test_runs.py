@@ -1,0 +1,167 @@
+"""Reading a run folder: what is missing is empty, what is damaged is named."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from interlace.core.errors import DataError
+from interlace.report import read_scores, write_report
+from interlace.report.runs import read_runs
+from report_runs import bare_run, score
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+def test_reads_all_parts(two_runs: list[Path]) -> None:
+    plain, both = read_runs(two_runs)
+    assert (plain.label, plain.style, both.label, both.style) == ("mlm", 0, "mlm+tlm", 1)
+    assert len(plain.steps) == 120
+    assert len(plain.evaluations) == 12
+    assert {sample.objective for sample in both.samples} == {"mlm", "tlm"}
+    assert plain.word_map is not None
+
+
+def test_a_bare_folder_has_empty_parts(tmp_path: Path) -> None:
+    (tmp_path / "recipe.json").write_text("{}")
+    (run,) = read_runs([tmp_path])
+    assert run.label == tmp_path.name
+    assert (run.steps, run.evaluations, run.samples, list(run.scores), run.word_map) == ([], [], [], [], None)
+
+
+@pytest.mark.parametrize(
+    ("part", "content", "message"),
+    [
+        ("metrics.jsonl", b'{"kind": "evaluation", "step": 1, "scores": {}}\n{"kind": "st', "line 2: damaged JSON"),
+        ("metrics.jsonl", b'\n{"kind": "step", "objective": "mlm"}\n', "line 2, key 'step': field required"),
+        ("metrics.jsonl", b"[1]\n", "metrics.jsonl, line 1: expected an object"),
+        ("metrics.jsonl", b'{"kind": "other"}\n\xff\n', "metrics.jsonl, line 2: not valid UTF-8"),
+        ("scores.json", b'[\n{"task": "pos",\n]', "scores.json, line 3: damaged JSON"),
+        ("scores.json", b'[{"task": "pos"}]', "scores.json, entry 1: damaged"),
+        ("run.json", b'{"seconds": {"training": "long"}}', "run.json, key 'seconds', key 'training'"),
+        ("recipe.json", b"{", "recipe.json, line 1: damaged JSON"),
+        ("samples.json", b'[{"objective": "m", "rows": [{"tokens": ["a"], "at": [1], "targets": [""]}]}]', "outside"),
+        ("samples.json", b'[{"objective": "m", "rows": [{"tokens": ["a"], "at": [0], "targets": []}]}]', "'at' has 1"),
+        ("embedding.json", b'{"words": [], "pairs": [[0, 1]]}', "outside the list of 0"),
+    ],
+)  # fmt: skip
+def test_damage_is_named(make_run: Callable[..., Path], part: str, content: bytes, message: str) -> None:
+    folder = make_run("mlm", gain=0.0)
+    (folder / part).write_bytes(content)
+    with pytest.raises(DataError) as caught:
+        read_runs([folder])
+    assert str(folder / part) in str(caught.value)
+    assert message in str(caught.value)
+
+
+def test_a_missing_folder_names_the_nearest(make_run: Callable[..., Path]) -> None:
+    folder = make_run("mlm-small", gain=0.0)
+    with pytest.raises(DataError, match="did you mean 'mlm-small'"):
+        read_runs([folder.with_name("mlm-smal")])
+
+
+def test_no_run_and_no_run_folder(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="at least one"):
+        read_runs([])
+    with pytest.raises(DataError, match=r"neither recipe\.json nor scores\.json"):
+        read_runs([tmp_path])
+
+
+def test_a_folder_given_twice(make_run: Callable[..., Path]) -> None:
+    folder = make_run("mlm", gain=0.0)
+    with pytest.raises(DataError, match="given twice"):
+        read_runs([folder, folder])
+
+
+def test_unknown_kinds_of_lines_are_passed_over(make_run: Callable[..., Path]) -> None:
+    folder = make_run("mlm", gain=0.0)
+    (folder / "metrics.jsonl").write_text('{"kind": "diagnostics", "step": 3}\n')
+    (run,) = read_runs([folder])
+    assert (run.steps, run.evaluations) == ([], [])
+
+
+def test_scores_of_a_checkpoint_are_a_column_of_their_own(tmp_path: Path) -> None:
+    """`evaluate` of a plain checkpoint writes no recipe: the folder names it."""
+    (tmp_path / "xlm-r").mkdir()
+    row = {"task": "pos", "metric": "accuracy", "language": "de", "source": "en", "seed": 0, "score": 50.0}
+    (tmp_path / "xlm-r" / "scores.json").write_text(json.dumps([row]))
+    (run,) = read_runs([tmp_path / "xlm-r"])
+    assert (run.label, run.recipe, [score.score for score in run.scores]) == ("xlm-r", {}, [50.0])
+    page = write_report([tmp_path / "xlm-r"], tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "Part-of-speech tagging: xlm-r 50.0" in page
+
+
+def test_the_folder_of_a_study_names_its_report(tmp_path: Path) -> None:
+    (tmp_path / "study.json").write_text("{}")
+    with pytest.raises(DataError, match=r"a study's folder.*report.html.*cells"):
+        read_runs([tmp_path])
+
+
+# ---- columns ----
+
+
+def labels(*folders: Path) -> list[str]:
+    return list(dict.fromkeys(run.label for run in read_runs(folders)))
+
+
+def test_runs_that_differ_only_in_the_seed_share_a_column(tmp_path: Path) -> None:
+    runs = [bare_run(tmp_path / f"r{seed}", "same", [score("de", 10)], seed, width=64) for seed in (1, 2)]
+    assert labels(*runs) == ["same"]
+
+
+def test_different_recipes_of_one_name_get_folder_names(tmp_path: Path) -> None:
+    runs = [bare_run(tmp_path / f"w{width}", "same", [score("de", 1)], width=width) for width in (64, 128)]
+    assert labels(*runs) == ["same (w64)", "same (w128)"]
+
+
+def test_runs_share_a_column_if_they_were_scored_under_the_same_settings(tmp_path: Path) -> None:
+    def columns(name: str, *rows: dict[str, Any]) -> list[str]:
+        places = [tmp_path / f"{name}{seed}" / "mlm" for seed in range(len(rows))]
+        runs = [
+            bare_run(place, "mlm", [score("de", 1, **row)], seed, evaluate={"seeds": seed})
+            for seed, (place, row) in enumerate(zip(places, rows, strict=True))
+        ]
+        return labels(*runs)
+
+    assert columns("a", {"settings_key": "x"}, {"settings_key": "x"}) == ["mlm"]
+    assert columns("b", {"settings_key": "x"}, {"settings_key": "y"}) == ["mlm (b0/mlm)", "mlm (b1/mlm)"]
+    assert columns("c", {}, {}) == ["mlm (c0/mlm)", "mlm (c1/mlm)"]  # then their recipes' evaluation counts
+    same = {"settings_key": "x"}
+    assert len(columns("d", {**same, "files_key": "f"}, {**same, "files_key": "g"})) == 2
+    assert len(columns("e", {**same, "files_key": "f"}, {**same, "files_key": ""})) == 1
+    assert columns("f", {"settings_key": "z"}, {"settings_key": "w"}, {"settings_key": "z"}) == [
+        "mlm (f0/mlm)",
+        "mlm (f1/mlm)",
+    ]
+
+
+def test_checkpoints_are_columns_of_their_own(tmp_path: Path) -> None:
+    runs = [bare_run(tmp_path / name / "mbert", "", [score("de", 1)]) for name in ("a", "b")]
+    assert labels(*runs) == ["mbert (a/mbert)", "mbert (b/mbert)"]
+
+
+def test_scores_are_one_table_with_columns_as_systems(tmp_path: Path) -> None:
+    runs = [bare_run(tmp_path / "a", "a", [score("de", 50, scores={"f1": 40.0})]), bare_run(tmp_path / "b", "", [])]
+    [main, other] = read_scores(runs)
+    assert (main.system, main.run, main.pretrained, main.main, main.score) == ("a", str(runs[0]), True, True, 50.0)
+    assert (other.metric, other.main, other.score) == ("f1", False, 40.0)
+
+
+def test_a_damaged_file_of_words_is_named(make_run: Callable[..., Path]) -> None:
+    folder = make_run("mlm", gain=0.0)
+    (folder / "words.safetensors").write_bytes(b"no such thing")
+    with pytest.raises(DataError, match=r"words.safetensors: damaged"):
+        read_runs([folder])
+
+
+def test_a_confusion_matrix_of_another_size_is_refused(make_run: Callable[..., Path]) -> None:
+    folder = make_run("mlm", gain=0.0)
+    (folder / "predictions").mkdir()
+    content = {"task": "xnli", "classes": ["a", "b"], "languages": {"en": {"n": 3, "wrong": 1, "confusion": [[1]]}}}
+    (folder / "predictions" / "xnli.zero-shot.0.json").write_text(json.dumps(content))
+    with pytest.raises(DataError, match=r"xnli.zero-shot.0.json.*2 rows and 3 columns"):
+        read_runs([folder])

@@ -1,0 +1,386 @@
+"""Scores of one task as a table of languages by systems, its section, and the summary of the page."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interlace.report import read_scores, write_report
+from interlace.report.page import caution, summary, title
+from interlace.report.runs import read_runs
+from interlace.report.score_tables import TaskScores, task_scores
+from interlace.report.svg import text_width
+from report_runs import bare_run, change, score, section
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from interlace.scores.comparison import Result
+
+SPACE = "\N{NARROW NO-BREAK SPACE}"
+
+
+def only(*folders: Path) -> TaskScores:
+    (found,) = task_scores(read_scores(folders))
+    return found
+
+
+def cells(scores: TaskScores, language: str) -> dict[str, Result]:
+    """By system its result in a language, "" for the mean."""
+    measure = next(measure for measure in scores.results if measure.language == language)
+    return {system.label: result for system, result in scores.results[measure].items()}
+
+
+def significant(scores: TaskScores, language: str = "de") -> dict[str, bool]:
+    return {
+        system.label: one.significant
+        for (measure, system), one in scores.comparisons.items()
+        if measure.language == language
+    }
+
+
+def line(scores: TaskScores, label: str) -> list[str]:
+    table = scores.language_table({})
+    entries = next(line.entries for line in table.lines if line.label == label)
+    return [str(entry) for entry in entries if entry]
+
+
+# ---- the table ----
+
+
+def seeds_of(language: str, values: tuple[float, ...]) -> list[dict[str, Any]]:
+    return [score(language, value, seed) for seed, value in enumerate(values)]
+
+
+def test_mean_range_and_difference(tmp_path: Path) -> None:
+    rows = {"a": [(50, 54), (90, 91)], "b": [(60, 61), (89, 91)]}
+    folders = [
+        bare_run(tmp_path / name, name, [*seeds_of("de", german), *seeds_of("en", english)])
+        for name, (german, english) in rows.items()
+    ]
+    scores = only(*folders)
+    assert [measure.language for measure in scores.measures] == ["en", "de"], "the source language comes first"
+    cell = cells(scores, "de")["a"]
+    assert (cell.mean, cell.ends, len(cell.values), cell.n) == (52, (50, 54), 2, 100)
+    assert line(scores, "German") == ["52.0", "60.5", "+8.5"]
+    assert [entry.bold for entry in scores.language_table({}).lines[1].entries if entry] == [False, True, False]
+    assert significant(scores) == {"b": False}
+
+
+def test_the_mean_is_taken_within_a_seed_over_languages_that_all_systems_have(tmp_path: Path) -> None:
+    rows = [score("de", 40), score("tr", 60), score("de", 60, 1), score("tr", 40, 1), score("en", 99), score("hi", 1)]
+    scores = only(bare_run(tmp_path / "a", "a", rows), bare_run(tmp_path / "b", "b", [score("de", 1), score("tr", 3)]))
+    assert scores.averaged == ["de", "tr"]
+    found = cells(scores, "")
+    assert (found["a"].values, found["b"].mean) == ([50, 50], 2)
+    assert scores.language_table({}).lines[-1].label == "Mean of 2 shared"
+    assert line(scores, "Hindi")[1] == "not scored"
+
+
+def test_a_mean_is_over_pre_trainings_however_often_each_was_tuned(tmp_path: Path) -> None:
+    first = bare_run(tmp_path / "a1", "a", [score("de", 10, 0), score("de", 20, 1), score("de", 30, 2)], 1)
+    cell = cells(only(first, bare_run(tmp_path / "a2", "a", [score("de", 60)], 2)), "de")["a"]
+    assert (cell.mean, cell.ends, len(cell.values)) == (40, (10, 60), 4)
+
+
+@given(values=st.lists(st.floats(0, 100), min_size=1, max_size=8))
+def test_the_mean_is_in_the_range(values: list[float], tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("run") / "a"
+    cell = cells(only(bare_run(folder, "a", [score("de", v, seed) for seed, v in enumerate(values)])), "de")["a"]
+    assert cell.ends[0] - 1e-9 <= cell.mean <= cell.ends[1] + 1e-9
+    assert (cell.ends, cell.values) == ((min(values), max(values)), values)
+
+
+def test_lower_is_better_if_the_task_says_so(tmp_path: Path) -> None:
+    rows = {"a": 3.0, "b": 2.0}
+    scores = only(*(bare_run(tmp_path / n, n, [score("de", v, greater_is_better=False)]) for n, v in rows.items()))
+    assert [entry.bold for entry in scores.language_table({}).lines[0].entries[:2] if entry] == [False, True]
+    assert "Lower is better." in scores.notes
+
+
+def test_scores_that_are_not_finite_are_left_out_and_counted(tmp_path: Path) -> None:
+    scores = only(bare_run(tmp_path / "a", "a", [score("de", float("nan")), score("de", 5, 1)]))
+    assert cells(scores, "de")["a"].values == [5]
+    assert "Left out, not finite: 1 scores." in scores.notes
+
+
+def test_settings_have_tables_of_their_own(make_run: Callable[..., Path]) -> None:
+    folder = make_run("mlm", gain=0.0)
+    change(folder, "scores.json", lambda rows: rows + [
+        {**row, "setting": "translate-train", "translations": "human", "score": row["score"] + 10}
+        for row in rows if row["task"] == "xnli"
+    ])  # fmt: skip
+    found = {(one.first.task, one.first.setting): one for one in task_scores(read_scores([folder]))}
+    assert set(found) == {("pos", "zero-shot"), ("xnli", "zero-shot"), ("xnli", "translate-train")}
+    means = [cells(found["xnli", setting], "")["mlm"].mean for setting in ("zero-shot", "translate-train")]
+    assert means[1] - means[0] == pytest.approx(10)
+    assert found["xnli", "translate-train"].name == "Natural language inference, translate-train"
+    assert "Translations: human." in found["xnli", "translate-train"].notes
+
+
+def test_notes_name_selection_contamination_and_unknown_text(tmp_path: Path) -> None:
+    about = {"tuning": {"rule": "mean-dev"}, "contamination": {"exact": 0.2, "ngram": 3.4, "unknown": ["mbert"]}}
+    notes = only(bare_run(tmp_path / "a", "a", [score("de", 50, **about)])).notes
+    assert "Weights selected by: mean-dev." in notes
+    assert any("up to 3.4 %" in note for note in notes)
+    assert "Pre-training text unknown: mbert." in notes
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "differs"),
+    [
+        ({"n": 40}, {"n": 1000}, True),
+        ({"n": 40, "examples": "ab"}, {"n": 44, "examples": "ab"}, False),
+        ({"n": 40, "examples": "ab"}, {"n": 40, "examples": "cd"}, True),
+        ({"n": 40, "examples": "ab"}, {"n": 40}, False),
+        ({"n": 40, "examples": "ab"}, {"n": 44}, True),
+    ],
+)
+def test_different_test_examples_are_noted(first: Any, second: Any, differs: bool, tmp_path: Path) -> None:
+    runs = [bare_run(tmp_path / n, n, [score("de", 50, **row)]) for n, row in (("a", first), ("b", second))]
+    assert any("different test examples in: German" in note for note in only(*runs).notes) is differs
+
+
+def test_seeds_may_be_scored_on_examples_of_their_own(tmp_path: Path) -> None:
+    rows = [score("de", 50, seed, examples=f"drawn {seed}") for seed in (0, 1)]
+    assert not any("different" in note for note in only(*(bare_run(tmp_path / n, n, rows) for n in "ab")).notes)
+
+
+# ---- tests against the first system ----
+
+
+def seeded(tmp_path: Path, bases: dict[str, float], seeds: int, runs: int = 0) -> list[Path]:
+    """Systems that differ in every seed: checkpoints, or that many pre-trainings of each."""
+    return [
+        bare_run(
+            tmp_path / f"{name}{run if runs else ''}",
+            name if runs else "",
+            [score("de", base + seed + run / 10, seed) for seed in range(seeds)],
+            run,
+        )
+        for name, base in bases.items()
+        for run in range(runs or 1)
+    ]
+
+
+@pytest.mark.parametrize("seeds", [1, 4])
+def test_checkpoints_are_tested_over_fine_tunings(tmp_path: Path, seeds: int) -> None:
+    assert significant(only(*seeded(tmp_path, {"a": 10, "b": 90}, seeds))) == {"b": seeds > 1}
+
+
+def test_pre_trainings_are_tested_and_not_their_fine_tunings(tmp_path: Path) -> None:
+    """Five fine-tunings of each would be p = 2 / 252, but there is one pre-training of each."""
+    folders = seeded(tmp_path, {"a": 10, "b": 90}, 5, runs=1)
+    assert significant(only(*folders)) == {"b": False}
+    assert "permutation test over pre-training runs" in section("scores", folders).body
+    assert significant(only(*seeded(tmp_path / "x", {"a": 10, "b": 90}, 1, runs=4))) == {"b": True}
+
+
+def test_a_checkpoint_is_one_run_beside_pre_trainings(tmp_path: Path) -> None:
+    many = seeded(tmp_path, {"a": 10}, 2, runs=3)
+    other = [*seeded(tmp_path, {"b": 90}, 5, runs=1), *seeded(tmp_path, {"c": 90}, 5)]
+    assert significant(only(*many, *other)) == {"b": False, "c": False}
+
+
+@pytest.mark.parametrize(("seeds", "clear"), [(4, False), (5, True)])
+def test_several_differences_are_adjusted(tmp_path: Path, seeds: int, clear: bool) -> None:
+    """The smallest p is 2 / 70 of four runs each, so 4 / 70 of two tests; of five it is 2 / 252."""
+    scores = only(*seeded(tmp_path, {"a": 10, "b": 50, "c": 90}, seeds))
+    assert significant(scores) == {"b": clear, "c": clear}
+    assert (line(scores, "German")[3] == "+40.0†") is clear
+
+
+# ---- the section ----
+
+
+def test_a_single_measurement_has_its_interval_over_examples(tmp_path: Path) -> None:
+    rows = [score("de", 50, low=40.2, high=59.8), score("tr", 30, low=29.0, high=31.0), score("tr", 34, seed=1)]
+    body = section("scores", [bare_run(tmp_path / "a", "a", rows)]).body
+    assert re.findall(r"<small>(95 %: 40.2–59.8|30.0–34.0)</small>", body) == ["95 %: 40.2–59.8", "30.0–34.0"]
+    assert "a: 50.0 (40.2–59.8)" in body
+    assert "lowest to highest seed" in body
+    assert "bootstrap interval" in body
+
+
+def test_no_note_explains_what_is_not_shown(tmp_path: Path) -> None:
+    body = section("scores", [bare_run(tmp_path / "a", "a", [score("de", 50)])]).body
+    assert not re.search("lowest to highest|bootstrap|Bold|†", body)
+
+
+@pytest.mark.parametrize("count", [8, 9])
+def test_more_systems_than_markers_are_rows_of_the_chart(tmp_path: Path, count: int) -> None:
+    runs = [
+        bare_run(tmp_path / f"r{number}", f"recipe {number}", [score("en", 90), score("de", 50 + number)])
+        for number in range(count)
+    ]
+    body = section("scores", runs).body
+    named = re.findall(r'<text x="0" y="[0-9.]+" class="tick">(?:recipe )?\d</text>', body)
+    assert len(named) == (9 if count == 9 else 0)
+    assert ('class="keys"' in body) is (count == 8)
+    assert ("German: 50" in body) is (count == 9)
+
+
+def test_long_names_are_cut_in_the_middle(tmp_path: Path) -> None:
+    names = [f"{'ALIGN-MLM-' * 6}{number}" for number in range(9)]
+    scores = [score("en", 90), score("de", 50), score("tr", 70)]
+    body = section("scores", [bare_run(tmp_path / n, n, scores) for n in names]).body
+    assert body.count(">Mean of others: 60") == 9
+    drawn = re.findall(r'<text x="0" y="[0-9.]+" class="tick">([^<]*)</text>', body)
+    assert len(set(drawn)) == 9
+    assert max(text_width(name, 11) for name in drawn) <= 380
+
+
+def test_collapsed_fine_tunings_are_marked_and_counted(tmp_path: Path) -> None:
+    def scores(*collapsed: bool) -> list[dict[str, Any]]:
+        return [
+            score(language, 33.0, seed, task="xnli", tuning={"collapsed": flat})
+            for seed, flat in enumerate(collapsed)
+            for language in ("en", "de", "tr")
+        ]
+
+    runs = [bare_run(tmp_path / "a", "a", scores(True, False)), bare_run(tmp_path / "b", "b", scores(False, False))]
+    for label in ("German", "Mean of others"):
+        assert line(only(*runs), label)[:2] == ["33.0‡", "33.0"]
+    assert "(1 of 4 here)" in section("scores", runs).body
+    assert "33.0‡" in section("scores", runs, 1).body
+    assert "33.0‡" in section("published", runs).body
+    assert "‡" not in write_report(runs[1:], tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_the_transfer_gap_is_shown_below_every_score(make_run: Callable[..., Path]) -> None:
+    folder = make_run("mlm", gain=0.0)
+    body = section("scores", [folder], 1).body
+    for one in task_scores(read_scores([folder])):
+        source = cells(one, "en")["mlm"].mean
+        for language in ("de", "hi"):
+            mean = cells(one, language)["mlm"].mean
+            assert f">{mean:.1f}<" in body
+            assert f">{mean - source:+.1f}<".replace("-", "−") in body
+    change(folder, "scores.json", lambda rows: [row for row in rows if row["language"] != "en"])
+    assert "−" not in section("scores", [folder], 1).body
+
+
+# ---- other metrics ----
+
+
+def answers(language: str, seed: int, f1: float, exact: float, **more: float) -> dict[str, Any]:
+    return score(language, f1, seed, task="mlqa", metric="f1", scores={"f1": f1, "exact": exact, **more})
+
+
+def test_other_metrics_are_means_by_language_and_system(tmp_path: Path) -> None:
+    rows = [answers("de", 0, 50.0, 30.0), answers("de", 1, 60.0, 34.0), answers("en", 0, 70.0, 60.0, ceiling=99.0)]
+    one = bare_run(tmp_path / "one", "one", rows)
+    table = only(one, bare_run(tmp_path / "two", "two", [answers("de", 0, 40.0, float("nan"))])).other_metrics()
+    assert table is not None
+    assert [column.name for column in table.columns] == ["System", "exact", "ceiling"]
+    assert [[line.label, *(entry and entry.text for entry in line.entries)] for line in table.lines] == [
+        ["English", "one", "60.00", "99.00"],
+        ["German", "one", "32.00", None],
+    ]
+    assert "Other metrics" in section("scores", [one]).body
+    assert only(bare_run(tmp_path / "x", "x", [score("de", 1)])).other_metrics() is None
+
+
+LEARNT = {"p@1, all": 60.0, "p@1, seen": 90.0, "held out": 50.0}
+
+
+def probe(value: float, **more: float) -> dict[str, Any]:
+    return score("de", value, task="embedding_alignment", metric="p@1", scores={"p@1": value, **more})
+
+
+def test_scores_over_held_out_words_are_named(tmp_path: Path) -> None:
+    runs = [
+        bare_run(tmp_path / "align", "align", [probe(30.0, **LEARNT)]),
+        bare_run(tmp_path / "mlm", "mlm", [probe(50)]),
+    ]
+    scores = only(*runs)
+    assert [scores.words(system) for system in scores.systems] == ["held-out words", "all words"]
+    body = section("scores", runs).body
+    assert "<small>held-out words</small>" in body
+    assert "Compare by p@1, all." in body
+    table = scores.other_metrics()
+    assert table is not None
+    assert [str(entry) for entry in table.lines[1].entries][:2] == ["mlm", "50.00"]
+
+
+@pytest.mark.parametrize(("more", "words"), [({}, ""), ({**LEARNT, "held out": 0.0}, ""), (LEARNT, "held-out words")])
+def test_without_held_out_words_nothing_is_said_of_words(tmp_path: Path, more: Any, words: str) -> None:
+    scores = only(bare_run(tmp_path / "mlm", "mlm", [probe(50.0, **more)]))
+    assert scores.words(scores.systems[0]) == words
+
+
+# ---- the summary of the page ----
+
+
+def head(*folders: Path) -> tuple[str, str, str]:
+    runs = read_runs(folders)
+    results = task_scores(read_scores(folders))
+    return title(results), summary(results), caution(runs, results)
+
+
+def of_seeds(folder: Path, values: list[float]) -> Path:
+    """Replace the scores by these values of the seeds in every language."""
+    change(folder, "scores.json", lambda rows: [
+        {**row, "seed": seed, "score": value} for row in rows if row["seed"] == 0 for seed, value in enumerate(values)
+    ])  # fmt: skip
+    return folder
+
+
+def test_the_summary_has_the_best_two_of_each_task(two_runs: list[Path]) -> None:
+    heading, text, care = head(*two_runs)
+    assert heading == "Zero-shot transfer from English"
+    assert text.startswith("Mean over 5 languages other than English. Part-of-speech tagging: mlm+tlm ")
+    assert text.count("single run; not tested") == 2
+    assert text.count("Mean over") == 1
+    assert "Pre-trained once: mlm, mlm+tlm" in care
+
+
+@pytest.mark.parametrize(
+    ("values", "verdict"),
+    [
+        ([[50, 51, 52, 53], [60, 61, 62, 63]], "(p = 0.029)"),
+        ([[50, 52, 54, 56], [51, 53, 55, 57]], "(p = 0.69)"),
+        ([[50, 51, 52], [60, 61, 62]], "(p = 0.1, too few runs for significance)"),
+        ([[50, 51, 52, 53], [60, 61, 62, 63], [70, 71, 72, 73]], "(p = 0.057, too few runs for significance)"),
+    ],
+)
+def test_the_summary_says_how_sure_it_is(
+    make_run: Callable[..., Path], values: list[list[float]], verdict: str
+) -> None:
+    folders = [of_seeds(make_run(f"r{number}", gain=0.5), some) for number, some in enumerate(values)]
+    for folder in folders:
+        (folder / "recipe.json").unlink()
+    assert verdict in head(*folders)[1]
+
+
+def test_unfinished_runs_and_pre_training_seeds_are_named(make_run: Callable[..., Path]) -> None:
+    runs = [make_run("a", folder=f"a-{seed}", gain=0.0, seed=seed) for seed in (1, 2)]
+    (runs[0] / "run.json").unlink()
+    care = head(*runs)[2]
+    assert care.startswith("Training not finished: a-1.")
+    assert "Measurements a system: 6." in care
+    assert "Pre-trained once" not in care
+    assert "Pre-trained once: b;" in head(*runs, make_run("b", gain=1.0))[2]
+
+
+def test_without_scores_or_means(make_run: Callable[..., Path], tmp_path: Path) -> None:
+    folder = make_run("mlm", gain=0.0)
+    (folder / "scores.json").unlink()
+    assert head(folder) == ("Cross-lingual pre-training", "No task has been scored yet.", "")
+    probes = [
+        bare_run(tmp_path / name, "", [score(language, 50.0, task="retrieval") for language in languages])
+        for name, languages in (("a", ("de", "es")), ("b", ("hi", "tr")))
+    ]
+    assert head(*probes)[:2] == ("Probes of cross-lingual models", "No mean over languages that all systems share.")
+    assert section("scores", probes).lead.startswith("No fine-tuning")
+
+
+def test_the_summary_is_about_the_same_languages_throughout(tmp_path: Path) -> None:
+    rows = [("ner", "de", 10), ("mlqa", "de", 30), ("mlqa", "es", 50), ("pos", "de", 60)]
+    text = head(bare_run(tmp_path / "a", "", [score(la, v, task=task) for task, la, v in rows]))[1]
+    assert text == f"German. Named entities: a 10.0{SPACE}%. Part-of-speech tagging: a 60.0{SPACE}%."

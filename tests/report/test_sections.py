@@ -1,0 +1,566 @@
+"""The sections of the page besides scores: training, predictions, published results, setup and others."""
+
+from __future__ import annotations
+
+import json
+import re
+from html import unescape
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from interlace.report.runs import Facts, LoggedScores, LoggedStep, Run, Sample, SampleRow, read_runs
+from interlace.report.sections.derived import transfer_points
+from interlace.report.sections.inputs import _sample
+from interlace.report.sections.setup import _flat, _merged
+from interlace.report.sections.training import _evenly
+from interlace.report.sections.word_maps import _cosines
+from interlace.scores import ScoreTable, table_of_entries
+from report_runs import bare_run, change, score, section
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from interlace.report.sections import Section
+
+    Make = Callable[..., Path]
+
+DASH = "\N{EN DASH}"
+DIAGNOSTICS, EVALUATION, LOSSES, MIXTURE = range(4)  # places in `training`
+RECIPE, COMPUTE, REPRODUCTION = range(3)  # in `setup`
+
+
+def words_of(found: Section) -> list[str]:
+    """The text of a section without tags."""
+
+    class Reader(HTMLParser):
+        def __init__(self) -> None:
+            super().__init__()
+            self.found: list[str] = []
+
+        def handle_data(self, data: str) -> None:
+            self.found.append(data.strip())
+
+    reader = Reader()
+    reader.feed(str(found.body))
+    return [word for word in reader.found if word]
+
+
+def text_of(found: Section) -> str:
+    return " ".join(words_of(found))
+
+
+def titles(body: str) -> list[str]:
+    return re.findall(r'class="title">([^<]*)<', body)
+
+
+# ---- training ----
+
+SCORES = {
+    "alignment/en-de": 10.0, "alignment/mean": 10.0,
+    "retrieval/en-de": 40.0, "retrieval/de-en": 60.0, "retrieval/en-hi": 4.0, "retrieval/hi-en": 8.0,
+    "retrieval/mean": 28.0, "gap/en-de": -0.01, "gap/mean": -0.01,
+    "cka/en-de/0": 0.3, "cka/en-de/1": 0.4, "cka/mean/0": 0.3, "cka/mean/1": 0.4,
+    "accuracy/en": 20.0, "accuracy/de": 16.0, "accuracy/mean": 18.0,
+    "align_mlm/train/p@1": 90.0, "align_mlm/train/cosine": 0.9, "align_mlm/held-out/p@1": 30.0,
+}  # fmt: skip
+ON = {"en-de": {"pairs": 128, "from": "dev"}}
+
+
+def diagnosed(label: str = "a", style: int = 0, on: Any = None, scores: Any = None, **more: Any) -> Run:
+    lines = [
+        LoggedScores(step=step, scores={name: value * step for name, value in (scores or SCORES).items()},
+                     on=on or ON, seconds=0.5)
+        for step in (0, 1, 2)
+    ]  # fmt: skip
+    return Run(Path(label), {}, more.pop("facts", Facts()), label, style, diagnoses=lines, **more)
+
+
+def test_a_panel_a_pair_a_layer_and_a_language() -> None:
+    pair, hindi = f"English {DASH} German", f"English {DASH} Hindi"
+    found = section("training", [diagnosed()], DIAGNOSTICS)
+    assert titles(found.body) == [
+        pair, "align_mlm, trained on", "align_mlm, held out", "align_mlm, trained on", pair, hindi, "Mean of all",
+        pair, "Embeddings", "Layer 1", "English", "German", "Mean of all",
+    ]  # fmt: skip
+    both = next(drawing.label for drawing in found.figures if drawing.label.startswith(f"{pair}: P@1 in %"))
+    assert both.endswith("a 20.0")  # the alignment; retrieval averages both directions:
+    assert [drawing.label for drawing in found.figures][4].endswith("a 100")
+
+
+def test_captions_name_what_was_measured_and_how_long_it_took() -> None:
+    alone = section("training", [diagnosed(facts=Facts(seconds={"steps": 300.0}))], DIAGNOSTICS)
+    assert f"Measured on 128 held-out pairs (English {DASH} German)." in alone.body
+    assert "differ between runs" not in alone.body
+    assert alone.lead.endswith("Time: 0.5\N{NARROW NO-BREAK SPACE}% of the training steps.")
+    seen = diagnosed("b", 1, on={"en-de": {"pairs": 64, "from": "train"}})
+    assert "The pairs differ between runs." in section("training", [diagnosed(), seen], DIAGNOSTICS).body
+
+
+def test_dictionaries_in_evaluations_are_diagnostics() -> None:
+    scores = {"perplexity/en": 9.0, "align_mlm/train/p@1": 80.0}
+    run = Run(Path("a"), {}, Facts(), "a", evaluations=[LoggedScores(step=4, scores=scores)])
+    assert titles(section("training", [run], DIAGNOSTICS).body) == ["align_mlm, trained on"]
+    assert titles(section("training", [run], EVALUATION).body) == ["English"]
+
+
+@pytest.mark.parametrize(
+    ("count", "most", "expected"), [(3, 8, [0, 1, 2]), (13, 4, [0, 4, 8, 12]), (25, 8, [0, 3, 7, 10, 14, 17, 21, 24])]
+)
+def test_of_many_layers_some_are_shown(count: int, most: int, expected: list[int]) -> None:
+    assert _evenly([str(number) for number in range(count)], most) == [str(number) for number in expected]
+
+
+def test_layers_that_are_not_drawn_are_named() -> None:
+    scores = {f"cka/{what}/{layer}": 0.1 for what in ("en-de", "mean") for layer in range(13)}
+    body = section("training", [diagnosed(scores=scores)], DIAGNOSTICS).body
+    assert (titles(body)[0], titles(body)[-1]) == ("Embeddings", "Layer 12")
+    assert "Not drawn: Layer" in body
+
+
+def test_diagnoses_are_read_from_a_run(make_run: Make) -> None:
+    folder = make_run("mlm", gain=0.0)
+    line = {"kind": "diagnosis", "step": 5, "scores": {"gap/en-de": None}, "on": ON, "seconds": 0.1}
+    with (folder / "metrics.jsonl").open("a") as file:
+        file.write(json.dumps(line) + "\n")
+    (read,) = read_runs([folder])
+    assert [(one.step, one.on, one.seconds) for one in read.diagnoses] == [(5, ON, 0.1)]
+    assert section("training", [read], DIAGNOSTICS).body == ""  # nothing finite
+
+
+def test_a_share_is_no_loss() -> None:
+    terms = {"multilingual": 5.0, "cross_lingual": 6.0, "aligned_share": 0.7}
+    steps = [LoggedStep(step=step, objective="weam", losses=terms) for step in range(3)]
+    nats, shares = section("training", [Run(Path("a"), {}, Facts(), "a", steps=steps)], LOSSES).body.split("</figure>")[
+        :2
+    ]
+    assert titles(nats) == ["weam: multilingual", "weam: cross_lingual"]
+    assert titles(shares) == ["weam: aligned_share"]
+    assert "nats" not in shares
+
+
+def test_perplexity_has_the_units_of_the_runs_and_bleu_is_named() -> None:
+    def run(label: str, style: int, scores: Any, **facts: Any) -> Run:
+        return Run(Path(label), {}, Facts(**facts), label, style, evaluations=[LoggedScores(step=1, scores=scores)])
+
+    plain = {"perplexity/en": 9.0, "bits_per_character/en": 2.0}
+    causal = run("clm", 0, plain, perplexity_unit="per subword")
+    masked = run("mlm", 1, plain, perplexity_unit="per masked subword")
+    alone, both = (section("training", runs, EVALUATION) for runs in ([causal], [causal, masked]))
+    assert "Perplexity per subword, over" in alone.body
+    assert "Bits per character, left to right, over" in alone.body
+    assert "Perplexity per subword or per masked subword, over" in both.body
+    assert (alone.title, "BLEU" in alone.lead) == ("Perplexity during training", False)
+    scored = run("mt", 2, {"perplexity/en-de": 9.0, "bleu/en-de": 12.0})
+    found = section("training", [scored], EVALUATION)
+    assert found.title == "Perplexity and BLEU during training"
+    assert "BLEU of greedy translations" in found.body
+
+
+def test_the_mixture_has_objectives_and_languages() -> None:
+    mixture = {
+        "tokens": {"mlm/de": 1500, "tlm/en-de": 500},
+        "rows": {"mlm/de": 15, "tlm/en-de": 9},
+        "steps": {"mlm/de": 3, "tlm/en-de": 1},
+        "languages": {"de": 1750, "en": 250},
+    }
+    shares = {"mlm/de": 0.75, "tlm/en-de": 0.25}
+    body = section("training", [Run(Path("a"), {}, Facts(shares=shares, mixture=mixture), "a")], MIXTURE).body
+    assert "a: 1,500 subwords, 15 rows, 3 steps" in body
+    languages = body.partition("by language")[2]
+    for expected in ("German", "87.5 %", "12.5 %"):
+        assert expected in languages
+    plain = section("training", [Run(Path("a"), {}, Facts(shares={"mlm/de": 1.0}), "a")], MIXTURE).body
+    assert "100.0 %" in plain
+    assert "by language" not in plain
+
+
+# ---- predictions ----
+
+
+def keep_predictions(folder: Path, seed: int = 0, task: str = "xnli", classes: Any = None, **sample: Any) -> Path:
+    names = ["entailment", "neutral", "contradiction"] if classes is None else classes
+    table = [[8, 2, 0, 0], [1, 6, 2, 1], [0, 5, 5, 0]] if names else []
+    wrong = {"texts": ["A <b>cat</b>.", "A dog."], "gold": "neutral", "predicted": "contradiction", **sample}
+    found = {"n": 30, "wrong": 11, "confusion": table, "samples": [wrong]}
+    (folder / "predictions").mkdir(exist_ok=True)
+    content = {"task": task, "seed": seed, "classes": names, "languages": {"en": found, "de": found, "hi": found}}
+    (folder / "predictions" / f"{task}.zero-shot.{seed}.json").write_text(json.dumps(content), encoding="utf-8")
+    return folder
+
+
+def test_confusions_are_summed_over_seeds_and_languages(make_run: Make) -> None:
+    folder = keep_predictions(make_run("mlm", gain=0.0))
+    one = section("predictions", [folder]).body
+    assert "8 of 10<" in one
+    assert "fine-tunings" not in one
+    body = section("predictions", [keep_predictions(folder, 1)]).body
+    assert "16 of 20, sum of 2 fine-tunings" in body  # English, two seeds
+    assert "32 of 40, sum of 2 fine-tunings" in body  # two other languages
+    assert "Natural language inference, mlm: English, sum of 2 fine-tunings</figcaption>" in body
+    assert "contradiction → neutral 45\u202f%" in body
+    assert "A &lt;b&gt;cat&lt;/b&gt;." in body
+    assert "11 of 30 examples with errors (first of 2 fine-tunings)" in body
+
+
+def test_wrong_words_are_marked_and_tasks_without_classes_have_examples(make_run: Make) -> None:
+    folder = keep_predictions(make_run("mlm", gain=0.0), task="ner", words=["Anna", "sleeps"],
+                              wrong=[{"word": 0, "gold": "B-PER", "predicted": "O"}])  # fmt: skip
+    found = words_of(section("predictions", [folder]))
+    at = found.index("Anna")
+    assert found[at : at + 4] == ["Anna", "O", "B-PER", "sleeps"]
+    answered = section("predictions", [keep_predictions(make_run("other", gain=0.0), task="mlqa", classes=[])])
+    assert "<svg" not in answered.body
+    assert "Question answering" in answered.body
+
+
+def test_outcomes_without_predictions_are_mentioned(tmp_path: Path) -> None:
+    folder = bare_run(tmp_path / "a", "", [score("de", 50, task="retrieval")])
+    assert section("predictions", [folder]).lead == "No predictions were kept."
+    (folder / "predictions").mkdir()
+    (folder / "predictions" / "retrieval.zero-shot.0.safetensors").touch()
+    assert section("predictions", [folder]).lead == "Predictions were not kept, only outcomes."
+
+
+# ---- published results ----
+
+
+def published(make_run: Make, **row: Any) -> str:
+    """The text of the section for a run with one score."""
+    folder = make_run("mlm", gain=0.0)
+    change(folder, "scores.json", lambda _: [{"source": "en", "seed": 0, "n": 9, **row}])
+    return text_of(section("published", [folder]))
+
+
+def test_published_results_are_below_ours(make_run: Make) -> None:
+    folder = make_run("mlm", gain=0.0)
+    change(folder, "scores.json", lambda rows: [{**row, "tuning": {"rule": "source-dev"}} for row in rows])
+    found = section("published", [folder])
+    words = words_of(found)
+    assert words.index("here") < words.index("XLM (MLM+TLM)")
+    row = words[words.index("mBERT+WEAM") :][:8]
+    assert row[:3] == ["mBERT+WEAM", "Yang et al. 2021, table 2", "accuracy, %"]
+    assert "82.6" in row
+    assert "Tang et al. 2022" not in text_of(found)  # no languages there
+    assert "not comparable" in found.lead
+    assert "(ours: source-dev). Learning rates of 5e-4 to 2e-4" in text_of(found)
+
+
+def test_published_figures_are_below_our_metric_of_the_same_name(make_run: Make) -> None:
+    """The paper's figure for Nepali is likely per word; our main metric is per subword."""
+    both = {"perplexity": 468.0, "perplexity per subword": 468.0, "perplexity per word": 2345.6}
+    about = {"task": "perplexity", "metric": "perplexity", "unit": "per subword", "language": "ne", "score": 468.0}
+    text = published(make_run, **about, greater_is_better=False, scores=both)
+    assert "mlm here perplexity per word 2\u202f345.6" in text
+    assert "perplexity, not named, likely per word 157.2" in text
+    assert "468" not in text
+    assert "Unit: not named, likely per word (ours: perplexity per word)." in text
+    assert "157.2" not in published(lambda *args, **more: make_run(*args, folder="other", **more), **about)
+
+
+def test_published_means_are_below_ours(make_run: Make) -> None:
+    text = published(make_run, task="word_translation", metric="p@1 csls", unit="%", language="en-de", score=40.0,
+                     scores={"p@1 csls": 40.0, "mean cosine": 0.412, "mean distance": 3.5})  # fmt: skip
+    assert "mlm here mean cosine, cosine 0.41" in text
+    assert "mlm here mean distance, L2 3.50" in text
+    assert "mean: ours is over English – German." in text
+
+
+def test_printing_errors_and_quoted_results_are_shown(make_run: Make) -> None:
+    about = {"task": "mlqa", "metric": "f1", "unit": "%", "language": "de", "score": 50.0, "scores": {"exact": 33.0}}
+    assert "Printing errors: AVG(zero-shot) is the mean of es, de, zh and AVG(all)" in published(make_run, **about)
+    folder = make_run("other", gain=0.0)
+    places = [
+        {"where": "Yang et al. 2020, table 1, ALM", "note": "Odd."},
+        {"where": "Yang et al. 2020, table 3, ALM (cross-lingual test)", "note": "Ours is less."},
+        {"where": "Doe 2020, table 9, X"},
+    ]
+    change(folder, "recipe.json", lambda recipe: {**recipe, "published": places})
+    text = text_of(section("published", [folder]))
+    assert "other: Yang et al. 2020, table 1, ALM, translation, WMT14 (BLEU)" in text
+    assert "English – German 29.22 Odd." in text
+    assert "other: Yang et al. 2020, table 3" not in text  # it is in the table of XNLI
+    assert "Yang et al. 2020, table 3, ALM (cross-lingual test): Ours is less." in text
+    assert "Doe 2020" not in text
+
+
+# ---- translation ----
+
+SIGNATURE = "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0"
+
+
+def translated(language: str, bleu: float, seed: int = 0, **more: Any) -> dict[str, Any]:
+    scores = {"bleu": bleu, "chrf": 50.0, "tokenized bleu": bleu + 2, "copied words": 9.0, "length ratio": 0.985}
+    about = {"task": "mt", "metric": "bleu", "unit": "BLEU", "language": language, "source": "en", "seed": seed}
+    return {**about, "score": bleu, "scores": scores, "signatures": {"bleu": SIGNATURE}} | more
+
+
+def cells(found: Section) -> list[str]:
+    return re.findall(r"<t[hd]\b[^>]*>(.*?)</t[hd]>", str(found.body))
+
+
+def test_translation_has_a_row_a_direction_and_system(tmp_path: Path) -> None:
+    first = [translated("en-de", 30.0, low=28.0, high=32.5), translated("de-en", 33.0)]
+    second = [translated("en-de", 35.0), translated("en-de", 37.0, 1)]
+    runs = [bare_run(tmp_path / "a", "random", first), bare_run(tmp_path / "b", "started", second)]
+    found = cells(section("translation", runs))
+    assert found[:3] == ["Direction", "System", "BLEU"]
+    body = [found[at : at + 8] for at in range(8, len(found), 8)]
+    assert [row[:3] for row in body] == [
+        ["English – German", "random", "30.0"],
+        ["English – German", "started", "36.0"],
+        ["German – English", "random", "33.0"],
+    ]
+    assert [row[-1] for row in body][:2] == ["28.0–32.5", "35.0–37.0 (2 seeds)"]
+    assert body[0][3:7] == ["50.0", "32.0", "9.0", "0.98"]
+    assert SIGNATURE in section("translation", runs).body
+
+
+def test_different_signatures_have_their_directions(tmp_path: Path) -> None:
+    other = {"bleu": SIGNATURE.replace("13a", "zh")}
+    rows = [translated("en-de", 1.0), translated("en-zh", 2.0, signatures=other)]
+    body = section("translation", [bare_run(tmp_path / "a", "one", rows)]).body
+    assert "BLEU (English – Chinese)" in body
+    assert "BLEU (English – German)" in body
+    assert section("translation", [bare_run(tmp_path / "b", "b", [score("de", 50)])]).body == ""
+
+
+# ---- derived languages ----
+
+TRANS, INV = ["transliterate"], ["invert", "transliterate"]
+
+
+def transferred(label: str, steps: list[str], supervised: Any, zero_shot: Any, alignment: Any = None, whole: Any = None,
+                folder: str = "x") -> Run:  # fmt: skip
+    name = f"{label}, transformations {'+'.join(steps)}"
+    rows = [score("en", 95.0), *(score("en_x", value, seed) for seed, value in enumerate(zero_shot))]
+    rows += [score("en_x", value, setting="supervised") for value in supervised]
+    if alignment is not None:
+        more = {} if whole is None else {"p@1, all": whole}
+        rows.append(score("en_x", alignment, task="embedding_alignment", metric="p@1", scores=more))
+    recipe = {"derived": {"en_x": {"of": "en", "transformations": steps}}, "name": name}
+    return Run(Path(folder), recipe, Facts(), name, scores=ScoreTable(table_of_entries(rows, run=folder)))
+
+
+@pytest.fixture
+def derived_runs() -> list[Run]:
+    return [
+        transferred("MLM", TRANS, [90], [80, 90], 60.0),
+        transferred("MLM", INV, [90], [40], 5.0),
+        transferred("ALIGN", TRANS, [90], [88], 40.0, 70.0),
+        transferred("ALIGN", INV, [91], [61], 30.0, 65.0),
+        transferred("ALIGN", INV, [91], [71], 30.0, 65.0, "y"),
+    ]
+
+
+def test_transfer_points_are_means_over_runs_and_seeds(derived_runs: list[Run]) -> None:
+    points = {(point.system, point.transformation): point for point in transfer_points(derived_runs)}
+    assert list(points) == [("MLM", "Trans"), ("MLM", "Trans + Inv"), ("ALIGN", "Trans"), ("ALIGN", "Trans + Inv")]
+    assert points["MLM", "Trans"].gaps == (5.0,)  # 90 minus the mean of 80 and 90
+    assert points["ALIGN", "Trans + Inv"].gaps == (30.0, 20.0)
+    assert points["ALIGN", "Trans"].alignment == 70.0  # over all words, not only held-out ones
+
+
+def test_gaps_scores_and_alignment_are_drawn(derived_runs: list[Run]) -> None:
+    found = section("derived", derived_runs)
+    labels = [drawing.label for drawing in found.figures]
+    starts = ["Trans: supervised minus zero-shot", "Trans + Inv: supervised minus zero-shot",
+              "Part-of-speech tagging: transfer gap", "Trans: zero-shot scores", "Trans + Inv: zero-shot scores",
+              "Part-of-speech tagging: gap by alignment (%)"]  # fmt: skip
+    assert [label.startswith(start) for label, start in zip(labels, starts, strict=True)] == [True] * 6
+    assert "ALIGN, Trans + Inv, Part-of-speech tagging: supervised 91.0, zero-shot 66.0, gap 25.0" in labels[1]
+    # alignment 60, 5, 70, 65 and gaps 5, 50, 2, 25: ranks 2 1 4 3 and 3 1 4 2
+    assert "Part-of-speech tagging 0.80" in found.body
+    assert section("derived", [transferred("MLM", TRANS, [], [80])]).body == ""
+
+
+# ---- amount of text, word maps, inputs ----
+
+
+def sized(make_run: Make, rows: int, **settings: Any) -> Path:
+    folder = make_run("mlm", folder=f"mlm-{rows}", **settings)
+    data = [{"corpus": "en", "split": "train", "rows": rows}, {"corpus": "en", "split": "dev", "rows": 7}]
+    change(folder, "run.json", lambda facts: {**facts, "data": data})
+    return folder
+
+
+def test_runs_that_differ_only_in_text_make_a_line(make_run: Make) -> None:
+    folders = [sized(make_run, rows, gain=gain) for rows, gain in ((1000, 0.0), (4000, 0.4), (16000, 1.0))]
+    found = section("data_size", folders)
+    assert len(found.figures) == 2  # a task each
+    assert "1\u202f000 rows" in found.body
+    assert section("data_size", folders[:1]).body == ""
+    change(folders[1], "recipe.json", lambda recipe: {**recipe, "train": {**recipe["train"], "steps": 9}})
+    assert "<svg" in section("data_size", folders[:2]).body
+    change(folders[1], "recipe.json", lambda recipe: {**recipe, "vocab": {"size": 99}})
+    assert section("data_size", folders[:2]).body == ""
+
+
+def test_only_text_that_objectives_read_counts_and_starts_distinguish_systems(make_run: Make) -> None:
+    folders = []
+    for start in ("", "runs/before/model"):
+        for rows in (1000, 4000):
+            folder = make_run("mlm", folder=f"{'started' if start else 'fresh'}-{rows}", gain=rows / 4000)
+            data = [{"corpus": "en", "group": "text", "split": "train", "rows": 9000}]
+            data += [{"corpus": "en-de", "group": "pairs", "split": "train", "rows": rows}]
+            change(folder, "run.json", lambda facts, data=data: {**facts, "data": data})
+            more = {"objectives": {"translation": {"corpora": ["pairs"]}}, "model": {"start": start} if start else {}}
+            change(folder, "recipe.json", lambda recipe, more=more: {**recipe, **more})
+            folders.append(folder)
+    body = section("data_size", folders).body
+    for words in ("translation, random", "translation, before", "1\u202f000 rows", "4\u202f000 rows"):
+        assert words in body
+    assert "9\u202f000 rows" not in body
+
+
+def test_translations_are_drawn_before_and_after(make_run: Make) -> None:
+    folder = make_run("mlm", gain=0.0)
+    concepts = [{"en": f"w{n}", "de": f"v{n}", "hi": f"u{n}"} for n in range(8)]
+    rng = np.random.default_rng(0)
+    means = rng.normal(size=(8, 1, 12))
+    before, after = (
+        (rng.normal(size=(8, 3, 12)) + near * means).reshape(-1, 12).astype(np.float32) for near in (0.0, 3.0)
+    )
+    save_file({"before": before, "after": after}, folder / "words.safetensors", {"concepts": json.dumps(concepts)})
+    (run,) = read_runs([folder])
+    assert run.words is not None
+    assert run.words.pairs[:2] == [(0, 1), (0, 2)]
+    assert re.match(r"Mean cosine of translations 0\.[89]\d, of other words .?0\.[01]", _cosines(run.words, after))
+    found = section("word_maps", [folder], 1)
+    assert len(found.figures) == 2
+    assert found.body.count('class="on-wide"') == 2
+    assert "1, of other" not in section("word_maps", [folder], 0).body
+
+
+def parts(tokens: str, corpus: str, sides: list[int] | None = None) -> list[tuple[str, list[str]]]:
+    """(language, tokens) of each part of a training example."""
+    row = SampleRow(tokens=tokens.split(), sides=sides or [])
+    found = _sample(Sample(objective="tlm", corpus=corpus, rows=[row]))["parts"]
+    return [(part["language"], [token["text"] for token in part["tokens"]]) for part in found]
+
+
+@pytest.mark.parametrize(
+    ("corpus", "languages"),
+    [("en-de", ["en", "de"]), ("web:en-de", ["en", "de"]), ("en-de:de", ["de"]), ("web:en-de:de", ["de"])],
+)
+def test_languages_of_a_corpus_are_behind_the_last_colon(corpus: str, languages: list[str]) -> None:
+    sides = [0, 1] if len(languages) == 2 else [0, 0]
+    assert [language for language, _ in parts("a b", corpus, sides)] == languages
+
+
+def test_sides_are_recorded_or_cut_at_the_first_closing_token() -> None:
+    assert parts("<s> a b c", "en-de", [0, 0, 1, 1]) == [("en", ["<s>", "a"]), ("de", ["b", "c"])]
+    assert parts("<s> a </s> </s> b c </s>", "en-de") == [
+        ("en", ["<s>", "a", "</s>", "</s>"]),
+        ("de", ["b", "c", "</s>"]),
+    ]
+    assert parts("<s> a </s> b </s>", "en") == [("en", ["<s>", "a", "</s>", "b", "</s>"])]
+
+
+def test_a_code_switched_sentence_is_shown_as_a_sentence() -> None:
+    row = SampleRow(tokens="the Hund sees eine cat".split(), sides=[0, 1, 0, 1, 0])
+    found = _sample(Sample(objective="alm", corpus="en-de", rows=[row]))
+    [part] = found["parts"]
+    assert [token["side"] for token in part["tokens"]] == [0, 1, 0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("tokens", "joined"),
+    [
+        ("[CLS] play ##ing [MASK] ball", [False, False, True, False, False]),
+        ("<s> play ing \u2581ball <mask> s", [False, False, True, False, False, True]),
+        ("a b c", [False, False, False]),
+    ],
+)
+def test_tokens_of_a_word_are_joined(tokens: str, joined: list[bool]) -> None:
+    [part] = _sample(Sample(objective="mlm", corpus="en", rows=[SampleRow(tokens=tokens.split())]))["parts"]
+    assert [token["joined"] for token in part["tokens"]] == joined
+
+
+def test_alignments_of_each_corpus_come_before_a_second_pair_of_one(two_runs: list[Path]) -> None:
+    pair = {"source": ["the", "house"], "target": ["das", "Haus"], "links": [[0, 0], [1, 1]]}
+    (two_runs[1] / "alignments.json").write_text(
+        json.dumps([{**pair, "corpus": name} for name in ["en-de"] * 7 + ["en-tr"]])
+    )
+    found = section("inputs", two_runs, 1)
+    assert len(found.figures) == 6
+    assert found.body.index("Turkish") < found.body.rindex("German")
+    assert section("inputs", two_runs[:1], 1).body == ""
+
+
+# ---- setup ----
+
+
+def test_recipes_are_flattened_and_merged_in_order(two_runs: list[Path]) -> None:
+    first = {"a": {"x": 1, "y": [1, 2]}, "list": [{"name": "m", "w": 0.5}, {"w": 2}], "empty": {}, "off": None}
+    flat = {"a.x": "1", "a.y": "1, 2", "list.m.w": "0.5", "list.2.w": "2", "empty": "none", "off": "none"}
+    assert dict(_flat(first)) == flat
+    assert _merged([["a", "c"], ["a", "b", "c", "d"]]) == ["a", "b", "c", "d"]
+    found = section("setup", two_runs, RECIPE)
+    assert re.match(r"4 of \d+ settings differ", found.lead)
+    assert "byte-bpe" in found.body
+
+
+def test_a_fine_tuning_that_languages_share_counts_once(make_run: Make) -> None:
+    folder = make_run("mlm", gain=0.0)
+    change(folder, "scores.json", lambda rows: [
+        {**row, "seconds": 1.0, "tuning": {"seconds": 60.0 + row["seed"], "learning_rate": 1e-5}} for row in rows
+    ])  # fmt: skip
+    found = words_of(section("setup", [folder], COMPUTE))
+    assert "6 min 6 s" in found  # two tasks, three seeds: 60, 61 and 62 s each
+    assert "36 s" in found  # two tasks, six languages, three seeds
+    assert "4.92 million" in found
+    assert "38 161" in [word.replace("\u202f", " ") for word in found]  # 4,915,200 tokens in 128.8 s
+
+
+def test_checkpoints_of_one_fine_tuning_count_once(make_run: Make) -> None:
+    """With per-language-dev: 60 s is a part of the 90 s; another learning rate is another training."""
+    folder = make_run("mlm", gain=0.0)
+    spent = {"de": (60.0, 1e-5), "tr": (90.0, 1e-5), "hi": (30.0, 5e-6)}
+    change(folder, "scores.json", lambda rows: [
+        {**row, "key": "k", "tuning": dict(zip(("seconds", "learning_rate"), spent[row["language"]], strict=True))}
+        for row in rows if (row["task"], row["seed"]) == ("pos", 0) and row["language"] in spent
+    ])  # fmt: skip
+    assert "2 min 0 s" in words_of(section("setup", [folder], COMPUTE))
+    change(folder, "scores.json", lambda rows: [{**row, "setting": "supervised"} for row in rows])
+    assert "3 min 0 s" in words_of(section("setup", [folder], COMPUTE))  # a training for each language
+
+
+def commands(*folders: Path) -> list[str]:
+    found = re.search(
+        r"Commands</h3>\n<pre[^>]*><code>(.*?)</code>", section("setup", folders, REPRODUCTION).body, re.DOTALL
+    )
+    assert found
+    return unescape(found[1]).strip().split("\n")
+
+
+def of_checkpoint(folder: Path, models: dict[str, str]) -> Path:
+    """A folder of scores: by task the checkpoint that it is of."""
+    rows = [score("de", 50.0, seed, task=task, model=model) for task, model in models.items() for seed in (0, 1)]
+    return bare_run(folder, "", rows)
+
+
+def test_a_checkpoint_is_scored_again_by_its_name_and_the_kept_recipe(tmp_path: Path) -> None:
+    folder = of_checkpoint(tmp_path / "xlmr", {"retrieval": "some/xlm-r", "mining": "some/xlm-r"})
+    assert commands(folder) == [
+        "interlace evaluate some/xlm-r --recipe xlmr/evaluate.json --tasks retrieval,mining --seeds 2 --output again/xlmr",
+        "interlace report again/xlmr --output again/report.html",
+    ]
+    assert "<dt>checkpoint</dt><dd>some/xlm-r</dd>" in section("setup", [folder], REPRODUCTION).body
+    private = of_checkpoint(tmp_path / "a", {"pos": str(tmp_path / "mine" / "bert")})
+    assert commands(private)[0].startswith("interlace evaluate bert --recipe a/evaluate.json ")
+    unknown = of_checkpoint(tmp_path / "b", {"pos": ""})
+    assert commands(unknown) == ["# b: unknown checkpoint", "interlace report b --output again/report.html"]
+
+
+def test_a_run_is_pre_trained_again_and_a_checkpoint_has_no_recipe(make_run: Make, tmp_path: Path) -> None:
+    folder = make_run("mlm+tlm", gain=0.0)
+    assert commands(folder)[0] == "interlace pretrain mlm+tlm/recipe.json --output again/mlm+tlm"
+    assert "<dt>checkpoint" not in section("setup", [folder], REPRODUCTION).body
+    checkpoint = of_checkpoint(tmp_path / "xlmr", {"pos": "some/xlm-r"})
+    assert section("setup", [checkpoint], RECIPE).body == ""
+    assert "xlmr" not in section("setup", [folder, checkpoint], RECIPE).body

@@ -1,0 +1,222 @@
+"""Scales, ticks, labels that do not collide, matrices, and figures as files."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interlace.core.errors import MissingDependencyError, SettingsError
+from interlace.report import charts, matrices, svg, text
+from interlace.report.runs import AlignmentMatrix, WordMap, read_runs
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+# ---- scales, text ----
+
+
+@given(st.lists(st.floats(0, 100), min_size=1, max_size=6))
+def test_labels_at_line_ends_stay_apart(wanted: list[float]) -> None:
+    placed = svg.apart(wanted, 12, 0, 200)
+    assert all(later - earlier >= 12 - 1e-9 for earlier, later in zip(sorted(placed), sorted(placed)[1:], strict=False))
+    assert np.argsort(wanted, kind="stable").tolist() == np.argsort(placed, kind="stable").tolist()
+
+
+@given(low=st.floats(-1e6, 1e6), span=st.floats(1e-3, 1e6))
+def test_ticks_are_few_round_and_inside(low: float, span: float) -> None:
+    found = svg.ticks(low, low + span)
+    assert 1 <= len(found) <= 6
+    assert all(low - 1e-6 * span <= value <= low + span + 1e-6 * span for value in found)
+
+
+def test_ticks_by_hand() -> None:
+    assert svg.ticks(0, 100, 5) == [0, 20, 40, 60, 80, 100]
+    assert svg.log_ticks(4, 120) == [5, 10, 20, 50, 100]
+    assert svg.scale(1, 100, 0, 10, log=True)(10) == pytest.approx(5)
+
+
+def test_smoothing_keeps_the_mean() -> None:
+    means, size = charts.smoothed([(float(step), float(step % 7)) for step in range(420)])
+    assert (len(means), size) == (60, 7)
+    assert all(value == pytest.approx(3) for _, value in means)
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(0, "0"), (0.02134, "0.0213"), (5.314, "5.31"), (40.12, "40.1"), (1204.4, "1\u202f204"), (1.5e-7, "1.50e\u22127")],
+)
+def test_significant_digits(value: float, shown: str) -> None:
+    assert text.significant(value) == shown
+
+
+def test_numbers_times_and_names() -> None:
+    assert text.signed(-0.34) == "\u22120.3"
+    assert text.signed(-0.04) == "0.0"
+    assert text.spread(81.04, 81.01) == "81.0"
+    durations = [text.duration(seconds) for seconds in (3.21, 48, 134, 11100, 0)]
+    assert durations == ["3.2 s", "48 s", "2 min 14 s", "3 h 5 min", "—"]
+    assert text.count(4_915_200) == "4.92 million"
+    assert [text.language_name(code) for code in ("en-de", "zh-TW", "xx")] == ["English – German", "Chinese (TW)", "xx"]
+    assert text.short_labels(["multi30k-mlm", "multi30k-tlm"]) == ["mlm", "tlm"]
+    assert text.short_labels(["mlm"]) == ["mlm"]
+
+
+def test_text_is_escaped_in_figures() -> None:
+    assert "<b>" not in svg.text(0, 0, "<b>&") + svg.element("p", title='"<b>')
+
+
+# ---- charts ----
+
+
+def test_bars_hang_below_zero_and_are_as_high_as_their_values() -> None:
+    bars = [charts.Bar("xnli", series, value, series) for series, value in (("a", 10.0), ("b", -10.0))]
+    drawing = charts.bar_chart("t", bars, {"a": 0, "b": 1}, (-10.0, 10.0))
+    found = re.findall(r'<rect[^>]* y="([0-9.-]+)"[^>]* height="([0-9.]+)"', "".join(drawing.parts))
+    assert found == [("56", "67"), ("123", "67")]
+
+
+@pytest.mark.parametrize(("value", "wide", "shown"), [(-0.2, 24.8, "\u22120.2"), (-0.2, 15, "0"), (43.3, 26, "43")])
+def test_a_small_bar_has_a_decimal_if_it_fits(value: float, wide: float, shown: str) -> None:
+    assert charts._bar_label(value, wide) == shown
+
+
+def test_long_keys_take_several_lines() -> None:
+    parts, more = svg.key_lines({f"objective {number}": number for number in range(8)}, 34, 380)
+    places = re.findall(r'<text x="([0-9.]+)" y="([0-9.]+)"', "".join(parts))
+    assert {y for _, y in places} >= {"34", "52"}
+    assert all(float(x) + svg.text_width("objective 0", 11) <= 380 for x, _ in places)
+    assert more >= svg.KEY_LINE
+
+
+def test_heads_of_shaded_tables_are_broken_after_hyphens() -> None:
+    assert matrices._broken("Part-of-speech tagging", 86.0) == ["Part-of-", "speech", "tagging"]
+    assert matrices._broken("", 86.0) == [""]
+
+
+# ---- maps of words ----
+
+
+def test_no_label_covers_a_point_or_another_label(two_runs: list[Path]) -> None:
+    for run in read_runs(two_runs):
+        assert run.word_map is not None
+        styles = {language: index for index, language in enumerate(("en", "de", "es", "tr", "hi", "zh"))}
+        points = matrices._placed(run.word_map, 400.0)
+        labels = matrices._labels(run.word_map, points, styles, 400.0, 320.0)
+        assert len(labels) > 20
+        boxes = [
+            matrices._box(points[index], place, svg.text_width(run.word_map.words[index].word, 12.0))
+            for index, place in labels
+        ]
+        for number, (left, top, right, bottom) in enumerate(boxes):
+            assert 0 <= left < right <= 400
+            assert not any(left < x < right and top < y < bottom for x, y in points)
+            for other in boxes[:number]:
+                assert left >= other[2] or right <= other[0] or top >= other[3] or bottom <= other[1]
+
+
+def test_a_map_of_one_word_or_of_equal_words_can_be_drawn() -> None:
+    same = [{"word": word, "language": "en", "x": 1.0, "y": 2.0} for word in ("a", "b")]
+    for words in (same[:1], same):
+        drawing = matrices.word_map(WordMap.model_validate({"words": words}), {"en": 0}, 300.0)
+        assert "nan" not in drawing.document()
+
+
+# ---- alignment matrices ----
+
+
+def matrix(source: str = "the red house", target: str = "das rote Haus", **more: Any) -> AlignmentMatrix:
+    links = more.pop("links", [(0, 0), (1, 1), (2, 2)])
+    return AlignmentMatrix(source=source.split(), target=target.split(), links=links, **more)
+
+
+def parsed(found: AlignmentMatrix) -> ET.Element:
+    return ET.fromstring(str(matrices.alignment_matrix(found).document()))  # noqa: S314 - our own
+
+
+def squares(root: ET.Element, kind: str) -> list[tuple[float, ...]]:
+    """(x, y, width) of the squares of a class, without the key."""
+    found = [node for node in root.iter(f"{SVG}rect") if node.get("class") == kind and float(node.get("width", 0)) > 11]
+    return [tuple(float(node.get(key, 0)) for key in ("x", "y", "width")) for node in found]
+
+
+def test_a_square_is_where_its_words_are() -> None:
+    root = parsed(matrix(links=[(0, 2), (2, 0)]))
+    words = {node.text: node for node in root.iter(f"{SVG}text")}
+    for (x, y, width), target, source in zip(squares(root, "link"), ("Haus", "das"), ("the", "house"), strict=True):
+        across = re.search(r"translate\(([\d.]+)", words[target].get("transform", ""))
+        assert across is not None
+        assert x < float(across[1]) < x + width
+        assert y < float(words[source].get("y", 0)) < y + width
+
+
+def test_confidence_is_opacity_and_gold_is_an_outline() -> None:
+    root = parsed(matrix(confidence=[0.1, 0.5, 1.0]))
+    opacities = [float(node.get("fill-opacity", 0)) for node in root.iter(f"{SVG}rect") if node.get("fill-opacity")]
+    assert opacities == pytest.approx([0.28, 0.6, 1.0])
+    root = parsed(matrix(links=[(0, 0)], sure=[(0, 0), (1, 1)], possible=[(0, 0), (1, 1), (2, 2)]))
+    assert [len(squares(root, kind)) for kind in ("link", "sure", "possible")] == [1, 2, 1]
+    assert "gold" not in "".join(parsed(matrix()).itertext())
+
+
+@given(*[st.lists(st.text(min_size=1, max_size=40), min_size=1, max_size=12)] * 2)
+def test_any_words_make_a_valid_document_and_nothing_leaves_it(source: list[str], target: list[str]) -> None:
+    links = [(len(source) - 1, len(target) - 1)]
+    root = parsed(AlignmentMatrix(source=source, target=target, links=links, corpus="hi-zh"))
+    (x, y, width) = squares(root, "link")[0]
+    assert x + width <= float(root.get("width", 0))
+    assert y + width <= float(root.get("height", 0))
+    assert "Hindi" in "".join(root.itertext())
+
+
+def test_links_outside_the_words_are_refused() -> None:
+    for wrong in ({"links": [(0, 3)]}, {"sure": [(-1, 0)]}, {"confidence": [1.0]}):
+        with pytest.raises(ValueError, match=r"link|confidence"):
+            matrix(**wrong)
+
+
+# ---- files ----
+
+
+@pytest.mark.usefixtures("with_png")
+def test_figures_are_written_by_their_names(tmp_path: Path) -> None:
+    drawing = matrices.alignment_matrix(matrix(corpus="en-de", target="das rote हाउस房子"))
+    for name in ("a.svg", "a.png"):
+        svg.write_figure(drawing, tmp_path / name)
+    written = (tmp_path / "a.svg").read_text(encoding="utf-8")
+    assert written == drawing._repr_svg_()
+    assert "rote" in written
+    assert not re.search(r"var\(|currentColor", written)
+    png = (tmp_path / "a.png").read_bytes()
+    assert png.startswith(b"\x89PNG")
+    assert int.from_bytes(png[16:20]) == pytest.approx(2 * (drawing.width + 24), abs=2)
+    with pytest.raises(SettingsError, match=r"FILE\.svg or FILE\.png"):
+        svg.write_figure(drawing, tmp_path / "a.pdf")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.png", "a.svg"]
+
+
+@pytest.mark.usefixtures("with_png")
+def test_a_long_sentence_is_drawn_smaller(tmp_path: Path) -> None:
+    drawing = matrices.alignment_matrix(matrix("a", " ".join(["word"] * 400), links=[]))
+    svg.write_figure(drawing, tmp_path / "a.png")
+    assert int.from_bytes((tmp_path / "a.png").read_bytes()[16:20]) < 8200
+
+
+@pytest.mark.usefixtures("with_png")
+def test_png_needs_its_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: Any) -> None:
+    monkeypatch.setitem(sys.modules, "resvg_py", None)
+    with pytest.raises(MissingDependencyError, match="pip install resvg_py"):
+        svg.check_figure_path(tmp_path / "a.png")
+    svg.check_figure_path(tmp_path / "a.svg")
+    written = svg.write_figures({"a": [svg.key(0)]}, tmp_path)
+    assert [path.name for path in written] == ["a-1.svg"]
+    assert "pip install resvg_py" in caplog.text

@@ -1,0 +1,66 @@
+"""The table of scores: filters, groups, files, and the rows of evaluation entries."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from interlace.core.errors import DataError, RunError
+from interlace.scores import ScoreTable, table_of_entries
+from study_rows import row, two_systems
+
+
+def test_filter_and_group_make_smaller_tables():
+    table = two_systems()
+    assert len(table.filter(system="a", language="de")) == 4
+    assert len(table.filter(lambda one: one.score > 90)) == 8
+    groups = table.group("system", "language")
+    assert list(groups)[:3] == [("a", "en"), ("a", "de"), ("a", "es")]
+    assert all(isinstance(some, ScoreTable) for some in groups.values())
+    assert list(table.group("language")) == table.unique("language") == ["en", "de", "es"]
+    assert len(table[:5] + table[5:]) == len(table) == 24
+
+
+def test_entries_become_a_row_for_each_metric():
+    about = {"task": "mlqa", "metric": "f1", "language": "de", "score": 50.0, "low": 40.0}
+    entry = {**about, "scores": {"f1": 50.0, "exact": 30.0}}
+    main, other = table_of_entries([entry], scale=lambda _task, metric: (metric, False), run="r")
+    assert (main.metric, main.main, main.score, main.low, main.unit, main.run) == ("f1", True, 50.0, 40.0, "%", "r")
+    assert (other.metric, other.main, other.score, other.low) == ("exact", False, 30.0, None)
+    assert (other.unit, other.greater_is_better) == ("exact", False)
+    [missing] = table_of_entries([{**entry, "score": None, "scores": {}}])
+    assert math.isnan(missing.score)
+    with pytest.raises(DataError, match=r"here, entry 2: damaged"):
+        table_of_entries([entry, {"task": "pos"}], "here")
+
+
+def test_json_and_arrow_keep_every_column():
+    first = row("a", 0, "de", 50.0, axes={"train.steps": 5}, tuning={"rule": "last"}, low=40.0)
+    table = ScoreTable([first, replace(first, axes={"train.steps": 6}, score=math.nan, greater_is_better=None)])
+    data = table.to_json()
+    assert (data[0]["train.steps"], data[1]["score"]) == (5, None)
+    again = ScoreTable.from_json(data, "here")
+    assert again[0] == first
+    assert math.isnan(again[1].score)
+    arrow = table.to_arrow().to_pylist()
+    assert arrow[0]["tuning"] == '{"rule": "last"}'
+    assert [one["train.steps"] for one in arrow] == [5, 6]
+    assert ScoreTable().to_arrow().num_rows == 0
+    with pytest.raises(RunError, match="here: damaged"):
+        ScoreTable.from_json([{"task": "pos"}], "here")
+
+
+def test_a_data_frame_has_the_axes_as_columns():
+    pytest.importorskip("pandas")
+    frame = ScoreTable([row("a", 0, "de", 50.0, axes={"train.steps": 5})]).to_pandas()
+    assert list(frame["train.steps"]) == [5]
+    assert list(frame["score"]) == [50.0]
+
+
+def test_collapsed_fine_tunings_are_counted_once():
+    rows = [row("a", 0, language, 33.0, tuning={"collapsed": True}) for language in ("de", "es")]
+    rows.append(row("a", 1, "de", 50.0, tuning={"collapsed": False}))
+    assert "(1 of 2 here)" in ScoreTable(rows).collapse_note()
+    assert ScoreTable(rows[2:]).collapse_note() == ""
