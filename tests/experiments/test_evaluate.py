@@ -6,7 +6,6 @@ from pathlib import Path
 from unittest.mock import MagicMock
 
 import pytest
-from interlace.experiments.studies.folder import requested_items
 from transformers import BertModel
 
 from interlace.core.errors import CheckpointError, DataError, RunError, SettingsError
@@ -16,6 +15,7 @@ from interlace.experiments.evaluate import Target, _open, _task
 from interlace.experiments.evaluate import evaluate as run
 from interlace.experiments.model_metadata import ModelMetadata
 from interlace.experiments.recipe import Recipe, change_recipe, read_recipe
+from interlace.experiments.studies.folder import requested_items
 from interlace.models.build import encoder_config
 from interlace.models.settings import Shape
 from interlace.tasks.pos import Pos
@@ -300,7 +300,7 @@ def test_a_probe_loads_its_model_once_for_all_languages(target, monkeypatch):
     loads, looks = [], []
 
     def scored(cell, fit):
-        cell.measure  # noqa: B018 - loads the model where it has not been loaded
+        cell.measure
         return [{"task": cell.name, "seed": 0, "setting": "zero-shot", "language": fit.scored[0][1], "score": 1}]
 
     real = score_store.find_checkpoint

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interlace.report.runs import Run, read_runs
+from interlace.report.runs import read_runs
 from interlace.report.sections import SECTIONS, Section
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def change(folder: Path, name: str, edit: Callable[[Any], Any]) -> None:
     path.write_text(json.dumps(edit(json.loads(path.read_text(encoding="utf-8")))), encoding="utf-8")
 
 
-def section(module: str, runs: Sequence[Path] | Sequence[Run], place: int = 0) -> Section:
+def section(module: str, runs: Sequence[Any], place: int = 0) -> Section:
     """The section of a module, or one of several."""
     read = read_runs(runs) if isinstance(runs[0], Path) else runs
     made = SECTIONS.get(module)(read)

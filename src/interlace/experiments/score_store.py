@@ -232,8 +232,8 @@ class ScoreStore:
             if row["task"] != task or not all(differing):
                 kept.append(row)
             else:
-                closest: list[str] = sorted(min(differing, key=len))
-                why |= dict.fromkeys(closest)
+                fewest = min(len(names) for names in differing)
+                why |= dict.fromkeys(sorted(next(names for names in differing if len(names) == fewest)))
         if dropped := len(self._rows) - len(kept):
             log.warning(
                 "%s: discarding %d scores of %s with different %s; to keep both, give one a table of its own, "

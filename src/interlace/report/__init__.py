@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from interlace.core.errors import DataError
+from interlace.core.files import atomic
 from interlace.report.page import page
 from interlace.report.runs import all_scores, read_runs
 from interlace.report.sections import Section, sections_of
 from interlace.report.svg import write_figures
-from interlace.core.files import atomic
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

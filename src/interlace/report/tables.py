@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from interlace.core.files import atomic
 from interlace.core.names import file_in
 from interlace.report.text import render
 from interlace.scores import COLLAPSED
-from interlace.core.files import atomic
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

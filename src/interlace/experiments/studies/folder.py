@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from interlace import __version__
 from interlace.core.errors import DataError, RunError
+from interlace.core.files import atomic, must_exist
 from interlace.core.names import file_in
 from interlace.experiments.score_store import content_keys
 from interlace.scores import ZERO_SHOT, ScoreTable, table_of_entries
-from interlace.core.files import atomic, must_exist
 from interlace.training.run_folder import EVALUATION, RECIPE, RUN, SCORES, VECTORS, read_json, write_json
 from interlace.training.selection import runs_of_task
 
@@ -210,7 +210,7 @@ def commit() -> str:
     package = Path(__file__).resolve().parents[2]
 
     def git(*words: str) -> str:
-        done = subprocess.run(["git", *words], cwd=package, capture_output=True, text=True, check=False)  # noqa: S603, S607
+        done = subprocess.run(["git", *words], cwd=package, capture_output=True, text=True, check=False)
         return done.stdout.strip() if not done.returncode else ""
 
     try:
