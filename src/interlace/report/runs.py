@@ -14,7 +14,7 @@ from interlace.core.errors import DataError
 from interlace.report.text import short_labels
 from interlace.scores import ScoreTable, table_of_entries
 from interlace.tasks import TASKS
-from interlace.training.run_folder import EMBEDDING, ALIGNMENTS, METRICS, RECIPE, RUN, SAMPLES, SCORES, WORDS
+from interlace.training.run_folder import ALIGNMENTS, EMBEDDING, METRICS, RECIPE, RUN, SAMPLES, SCORES, WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
