@@ -106,7 +106,7 @@ def test_a_cut_gzip_file_is_damaged(tmp_path):
 
 
 def test_a_line_feed_inside_a_line_is_refused_and_nothing_is_written(tmp_path):
-    with pytest.raises(DataError, match="line 2 would hold a line feed"):
+    with pytest.raises(DataError, match="line 2 contains a line feed"):
         write_lines(tmp_path / "a.txt", ["fine", "not\nfine"])
     assert list(tmp_path.iterdir()) == []
 

@@ -57,7 +57,7 @@ def test_text_is_made_of_plain_lines():
 
 
 def test_lines_that_cannot_be_text_are_refused():
-    with pytest.raises(DataError, match="line 2 holds a line feed: 'two\\\\nthree'"):
+    with pytest.raises(DataError, match="line 2 contains a line feed: 'two\\\\nthree'"):
         Text.of(["one", "two\nthree"])
     with pytest.raises(DataError, match="1 source lines, but 2 target lines"):
         TextPairs.of(["a"], ["x", "y"])

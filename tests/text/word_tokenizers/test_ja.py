@@ -28,7 +28,7 @@ def test_words_stand_on_the_line_as_it_is(line, found):
 
 @pytest.mark.parametrize("sentence", ["医師が手紙を読む。", "あ"])
 def test_lines_longer_than_sudachi_takes_are_read_in_parts(sentence, monkeypatch):
-    monkeypatch.setattr(ja, "_MOST", 20)
+    monkeypatch.setattr(ja, "_MAX_CHARACTERS", 20)
     line = sentence * 9
     assert "".join(words(line)) == line
     if len(sentence) > 1:
