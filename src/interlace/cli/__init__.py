@@ -96,17 +96,17 @@ def _root(
 
 
 def note_to_stderr() -> None:
-    """Send the library's notes to standard error, and keep other libraries quiet."""
+    """Log to standard error; only warnings of other libraries."""
     handler: logging.Handler = RichHandler(console=notes, show_path=False, show_level=False, omit_repeated_times=False)
     form = "%(message)s"
-    if not (notes.is_terminal or notes.quiet):  # in a file, rich would break paths and pad lines to 80 columns
+    if not (notes.is_terminal or notes.quiet):  # rich would wrap paths and pad lines to 80 columns
         handler, form = logging.StreamHandler(), "%(asctime)s %(message)s"
     logging.basicConfig(level=logging.WARNING, handlers=[handler], format=form, datefmt="%H:%M:%S", force=True)
     logging.getLogger("interlace").setLevel(logging.INFO)
 
 
 def load_plugins(paths: list[Path]) -> None:
-    """Let the members defined in `--code` files into their rooms."""
+    """Register the plugins of `--code` files."""
     if not paths:
         return
     from interlace.aligners import ALIGNERS
@@ -131,6 +131,6 @@ def load_plugins(paths: list[Path]) -> None:
         TRANSFORMATIONS,
         LANGUAGES,
     )
-    rooms = {room.name: room for room in known}
+    registries = {registry.name: registry for registry in known}
     for path in paths:
-        register_plugin(path, rooms)
+        register_plugin(path, registries)

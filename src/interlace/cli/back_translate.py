@@ -1,4 +1,4 @@
-"""A parallel corpus out of single-language text and its translations by a run."""
+"""Back-translate monolingual text."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ from interlace.cli import Code, Json, load_plugins, notes, output
 from interlace.cli.common.options import Anyway, Batch, Piece, Precision, Tokens, parse_changes
 from interlace.core.errors import SettingsError
 
-_Tag = Annotated[
-    str, typer.Option("--tag", help="A word in front of each made sentence, such as <BT>; text like any other.")
-]
+_Tag = Annotated[str, typer.Option("--tag", help="A word before each translated sentence, such as <BT>.")]
 _Sets = Annotated[
     list[str],
     typer.Option("--set", metavar="KEY=VALUE", help="search.beam=1, search.sample=true, filters.ratio.most=2, .."),
@@ -23,10 +21,10 @@ _Sets = Annotated[
 
 def back_translate(
     run: Annotated[str, typer.Argument(help="A finished run, or a model folder.")],
-    text: Annotated[Path, typer.Argument(help="A file of lines, gzip by suffix: the real side.")],
+    text: Annotated[Path, typer.Argument(help="A text file, gzip by suffix: the genuine side.")],
     into: Annotated[Path, typer.Option("--output", "-o", help="Folder for both sides: train.LANGUAGE.")],
-    source: Annotated[str, typer.Option("--from", metavar="LANGUAGE", help="The language of the text.")] = "",
-    target: Annotated[str, typer.Option("--to", metavar="LANGUAGE", help="The language translated into.")] = "",
+    source: Annotated[str, typer.Option("--from", metavar="LANGUAGE", help="Language of the text.")] = "",
+    target: Annotated[str, typer.Option("--to", metavar="LANGUAGE", help="Target language.")] = "",
     tag: _Tag = "",
     sets: _Sets = [],
     batch: Batch = None,
@@ -37,7 +35,7 @@ def back_translate(
     code: Code = [],
     as_json: Json = False,
 ) -> None:
-    """Translate text and write both sides as a corpus to train the other direction on; goes on where it stopped."""
+    """Translate monolingual text and write both sides as a training corpus for the other direction; resumable."""
     load_plugins(code)
     from interlace.cli.common.progress import watching
     from interlace.cli.common.translation import saying
@@ -62,12 +60,12 @@ def back_translate(
 
 
 def _settings(given: dict[str, Any], sets: list[str], kind: Any) -> Any:
-    """The settings with changes by key path."""
+    """Return the settings with changes by key path."""
     from interlace.core.store import change
 
     data = {**kind().dump(), **given}
     for key, value in parse_changes(sets, "KEY=VALUE, such as search.beam=1").items():
         if key in given:
-            raise SettingsError(f"--set {key}: --{key} says the same; give one of them")
+            raise SettingsError(f"--set {key}: --{key} sets the same; give one of them")
         change(data, key, value)
     return kind.read(data, "--set")

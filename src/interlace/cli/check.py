@@ -1,4 +1,4 @@
-"""Look data over before training on it."""
+"""Check data before training."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 
 def check(
-    what: Annotated[list[str], typer.Argument(help="A recipe; or one text file, or two as sides of translations.")],
+    what: Annotated[list[str], typer.Argument(help="A recipe, one text file, or two parallel files.")],
     languages: Annotated[
-        str, typer.Option("--languages", help="Of the files, such as en,de; none: as their names end.")
+        str, typer.Option("--languages", help="Languages of the files, such as en,de. Default: from the file names.")
     ] = "",
-    reader: Annotated[str, typer.Option("--reader", help="What reads files, such as tsv.")] = "lines",
-    word_tokenizer: Annotated[str, typer.Option("--word-tokenizer", help="What finds the words of files.")] = "unicode",
+    reader: Annotated[str, typer.Option("--reader", help="Reader, such as tsv.")] = "lines",
+    word_tokenizer: Annotated[str, typer.Option("--word-tokenizer", help="Word tokenizer for files.")] = "unicode",
     changes: Changes = [],
     code: Code = [],
     as_json: Json = False,
 ) -> None:
-    """Look data over before training: encodings, counts, ratios, duplicates, scripts, leaks. Exit code 2: no build."""
+    """Check encodings, counts, length ratios, duplicates, scripts and contamination; exits with 2 on errors."""
     load_plugins(code)
     from interlace.cli.common.progress import watching
 
@@ -54,16 +54,12 @@ def check(
         raise typer.Exit(2)
 
 
-# FROM _check:
-# What `interlace check` shows: a table of facts, the findings of each corpus with examples, and a verdict.
-
-
 _COLOUR = {"error": "bold red", "warning": "yellow", "note": "dim"}
 _FACTS = ("words", "characters", "p50", "p99", "max_words", "tokenization")
 
 
 def is_recipe(what: list[str]) -> bool:
-    """Whether one thing is asked about, called like a recipe."""
+    """Return whether the only argument is a recipe."""
     return len(what) == 1 and (Path(what[0]).suffix in {".toml", ".json"} or not _is_text(Path(what[0])))
 
 
@@ -74,7 +70,7 @@ def _is_text(path: Path) -> bool:
 def check_files(
     paths: list[Path], languages: list[str], reader: str, word_tokenizer: str, progress: Progress
 ) -> list[InspectionReport]:
-    """One file, or two whose lines correspond."""
+    """Check one file, or two parallel files."""
     from interlace.data.inspection import Inspector
     from interlace.readers import READERS
     from interlace.text.word_tokenizers import WORD_TOKENIZERS
@@ -88,7 +84,7 @@ def check_files(
 
 
 def show(reports: list[InspectionReport], cost: Cost | None) -> None:
-    """All reports, what training will read, and a verdict."""
+    """Print reports, the cost of training and a summary."""
     output.print(_facts(reports))
     for report in reports:
         if report.findings:
@@ -120,7 +116,7 @@ def _percent(finding: Finding) -> str:
 
 
 def _facts(reports: list[InspectionReport]) -> Table:
-    """A row a side of each corpus; lengths are in words."""
+    """Return a table with one row per side of each corpus; lengths are in words."""
     table = Table(box=None, pad_edge=False)
     for column in ("corpus", "language", "rows", "words", "characters", "median", "99 %", "longest", "tokenized"):
         table.add_column(column, justify="left" if column in {"corpus", "language", "tokenized"} else "right")
@@ -139,11 +135,11 @@ def _verdict(reports: list[InspectionReport]) -> str:
     levels = [finding.level for report in reports for finding in report.findings]
     errors, warnings = levels.count("error"), levels.count("warning")
     if errors:
-        return f"[bold red]{errors} error{'s' * (errors != 1)}[/]: a corpus cannot be built from this"
+        return f"[bold red]{errors} error{'s' * (errors != 1)}[/]: the corpus cannot be built"
     if warnings:
         hint = "a recipe's \\[filters] drop the lines that they name"
         return f"[yellow]{warnings} warning{'s' * (warnings != 1)}[/]; {hint}"
     notes = levels.count("note")
     if notes:
-        return f"[green]{notes} note{'s' * (notes != 1)}[/], nothing that stops or harms a build"
-    return "[green]nothing to complain about[/]"
+        return f"[green]{notes} note{'s' * (notes != 1)}[/], no errors or warnings"
+    return "[green]no findings[/]"

@@ -1,4 +1,4 @@
-"""Write code-switched text."""
+"""Generate code-switched text."""
 
 from __future__ import annotations
 
@@ -21,26 +21,25 @@ if TYPE_CHECKING:
     from interlace.objectives.common.code_switching import CodeSwitching
     from interlace.objectives.common.switched_text import CodeSwitchedText
 
-_SHAPES = 8  # lengths of phrases that are told, the most frequent ones
+_MAX_SHAPES = 8  # reported phrase lengths, most frequent first
 
-_Copies = Annotated[int, typer.Option("--copies", min=1, help="Sentences drawn of a pair in each direction (ALM: 20).")]
+_Copies = Annotated[int, typer.Option("--copies", min=1, help="Sentences drawn per pair and direction (ALM: 20).")]
 _Fraction = Annotated[
     str,
-    typer.Option(
-        "--fraction", metavar="SHARE", help="Replaced words are fewer than this share of a sentence; or LOW,HIGH."
-    ),
+    typer.Option("--fraction", metavar="SHARE", help="Maximum share of replaced words in a sentence; or LOW,HIGH."),
 ]
 _Monolingual = Annotated[
-    float, typer.Option("--monolingual", help="Share of lines that are a source as it is, and of targets (ALM: 0.1).")
+    float, typer.Option("--monolingual", help="Share of unchanged source lines, and of target lines (ALM: 0.1).")
 ]
 _Table = Annotated[
-    bool, typer.Option("--from-table", help="Put in the table's likeliest translation, not the one in the pair.")
+    bool,
+    typer.Option("--from-table", help="Insert the most probable translation of the table, not the one in the pair."),
 ]
 _Least = Annotated[
-    float, typer.Option("--min-probability", help="Least probability of the inserted given the replaced phrase.")
+    float, typer.Option("--min-probability", help="Minimum probability of the inserted phrase given the replaced one.")
 ]
-_Repeats = Annotated[bool, typer.Option("--repeats", help="Write a sentence of a pair as often as it is drawn.")]
-_Seed = Annotated[int, typer.Option("--seed", min=0, help="Another seed draws other sentences.")]
+_Repeats = Annotated[bool, typer.Option("--repeats", help="Keep repeated sentences of a pair.")]
+_Seed = Annotated[int, typer.Option("--seed", min=0, help="Random seed.")]
 
 
 def code_switch(
@@ -64,10 +63,10 @@ def code_switch(
     code: Code = [],
     as_json: options.Summary = False,
 ) -> None:
-    """Write sentences of linked text in which some phrases stand in the other language, as `alm` learns from."""
+    """Generate code-switched sentences from word-aligned text: phrases replaced by their translations, as in ALM."""
     load_plugins(code)
     from interlace.alignment.phrase_table import PhraseTable, TableRules
-    from interlace.cli.common.alignment import Source, lines_to, linked, must_leave_room, say
+    from interlace.cli.common.alignment import lines_to, linked, must_leave_room, say, text_of
     from interlace.objectives.common.switched_text import CodeSwitchedText, CopySettings
 
     must_leave_room(into, as_json)
@@ -78,7 +77,7 @@ def code_switch(
         words, links = linked(files, (confidence, min_confidence), languages, word_tokenizer, reader, Path(spool))
         drawn = CodeSwitchedText(PhraseTable.count(words, links, rules, Path(counts)), rules, switching, amount)
         with lines_to(into) as write:
-            for lines in _lines(Source.of(files[:-1], languages, reader, word_tokenizer), words, links, drawn, into):
+            for lines in _lines(text_of(files, languages, reader, word_tokenizer), words, links, drawn, into):
                 write(lines)
     summary = drawn.counts.summary()
     _note(summary, copies)
@@ -86,7 +85,7 @@ def code_switch(
 
 
 def _switching(fraction: str, longest: int, least: float, *, from_table: bool) -> CodeSwitching:
-    """The settings that the options stand for, whose errors speak of options and not of a recipe's keys."""
+    """Build the settings from the options; errors name options."""
     from interlace.core.errors import SettingsError
     from interlace.objectives.common.code_switching import CodeSwitching
 
@@ -107,7 +106,7 @@ def _switching(fraction: str, longest: int, least: float, *, from_table: bool) -
 def _lines(
     text: Source, words: WordPairs, links: Ragged, drawn: CodeSwitchedText, into: Path | None
 ) -> Iterator[Sequence[str]]:
-    """The text is read once more, for its characters: words alone were counted."""
+    """Read the text again, for its characters, and draw code-switched lines."""
     from interlace.cli.common.progress import watching
 
     first = 0
@@ -121,11 +120,11 @@ def _lines(
 
 
 def _note(summary: dict[str, Any], copies: int) -> None:
-    """What was written, on standard error."""
+    """Print statistics to standard error."""
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in summary["kinds"].items())
     shapes = sorted(summary["phrases"].items(), key=lambda item: -item[1])
     total = sum(summary["phrases"].values())
-    lengths = ", ".join(f"{count / total:.1%} {shape}" for shape, count in shapes[:_SHAPES])
+    lengths = ", ".join(f"{count / total:.1%} {shape}" for shape, count in shapes[:_MAX_SHAPES])
     fewer = sum(count for lines, count in summary["distinct"].items() if int(lines) < copies)
     none = summary["distinct"].get("0", 0)
     for line in (

@@ -1,4 +1,4 @@
-"""The main job on the embedded toy corpus: pre-train, fine-tune, score every language, report."""
+"""Compare objectives on the toy corpus: pre-train, fine-tune, evaluate, report."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from interlace.training.loop import TrainingStep
 
 RECIPES = ("tiny/mlm", "tiny/alm", "tiny/align-mlm")
-TASKS = ("pos", "retrieval", "embedding_alignment")  # inference takes as long to tune as all three to pre-train
+TASKS = ("pos", "retrieval", "embedding_alignment")  # fine-tuning XNLI takes as long as all three pre-trainings
 
 
 def demo(
-    into: Annotated[Path, typer.Option("--output", "-o", help="The folder of the demo's runs.")] = Path("runs/demo"),
+    into: Annotated[Path, typer.Option("--output", "-o", help="Folder for the runs.")] = Path("runs/demo"),
     changes: Changes = [],
 ) -> None:
-    """Text alone, with translations (ALM), with a dictionary (ALIGN-MLM): compared on the toy corpus, in minutes."""
+    """Compare MLM, ALM (translations) and ALIGN-MLM (dictionary) on the toy corpus, in minutes."""
     from interlace.cli.common.progress import training_bar
     from interlace.cli.common.tables import comparison_table
     from interlace.experiments.evaluate import evaluate, target_of
@@ -36,7 +36,7 @@ def demo(
     start = time.perf_counter()
     scores = {}
     for name in RECIPES:
-        steps = read_recipe(name).train.steps * 2 // 3  # enough to tell them apart, in six minutes without AVX-512
+        steps = read_recipe(name).train.steps * 2 // 3  # enough to see differences, in six minutes without AVX-512
         recipe = read_recipe(name, {"train.steps": str(steps), **parse_changes(changes)})
         run = into / recipe.name
         with training_bar(f"pre-training {recipe.name}", recipe.train.steps) as watch:
@@ -50,5 +50,5 @@ def demo(
 
 
 def _same(bar: Callable[[TrainingStep], None], _task: str, _seed: int) -> Callable[[TrainingStep], None]:
-    """One bar for all cells."""
+    """Return one bar for all evaluation jobs."""
     return bar

@@ -1,4 +1,4 @@
-"""Score a run or a checkpoint on tasks, zero-shot in every language."""
+"""Evaluate a run or a checkpoint."""
 
 from __future__ import annotations
 
@@ -15,15 +15,19 @@ from interlace.core.errors import DataError, SettingsError
 
 def evaluate(
     model: Annotated[str, typer.Argument(help="A finished run's folder, or a checkpoint's folder or hub name.")],
-    on: Annotated[list[str], typer.Option("--tasks", help="Tasks, with commas or repeated; none: the recipe's.")] = [],
+    on: Annotated[
+        list[str], typer.Option("--tasks", help="Tasks, comma-separated or repeated. Default: the recipe's.")
+    ] = [],
     seeds: Annotated[int | None, typer.Option("--seeds", min=1, help="Fine-tuning seeds.")] = None,
-    recipe: Annotated[str | None, typer.Option("--recipe", help="Recipe that says how tasks are set up.")] = None,
-    into: Annotated[Path | None, typer.Option("--output", "-o", help="Where scores go; a run keeps its own.")] = None,
+    recipe: Annotated[str | None, typer.Option("--recipe", help="Recipe with the task settings.")] = None,
+    into: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Folder for scores. Default: the run's folder.")
+    ] = None,
     changes: Changes = [],
     code: Code = [],
     as_json: Json = False,
 ) -> None:
-    """Fine-tune on the source language and score every language; probes measure the model as it is."""
+    """Fine-tune on the source language and score every language; probing tasks measure the model without training."""
     load_plugins(code)
     from interlace.cli.common.progress import training_bar
     from interlace.cli.common.tables import score_table
@@ -38,9 +42,7 @@ def evaluate(
         target = target.changed(change_recipe(target.recipe, given))
     names = [name.strip() for part in on for name in part.split(",") if name.strip()]
     if on and not names:
-        raise SettingsError(
-            f"--tasks names no task; the recipe has {', '.join(target.recipe.evaluate.tasks) or 'none'}"
-        )
+        raise SettingsError(f"--tasks is empty; the recipe has {', '.join(target.recipe.evaluate.tasks) or 'none'}")
     failed = None
     with training_bar("fine-tuning", None) as bar:
         try:
@@ -60,6 +62,6 @@ def _must_be_no_study(folder: Path) -> None:
 
     if (folder / STUDY).is_file():
         raise DataError(
-            f"{folder}: a study, and not a model: its runs are the folders in {folder / CELLS}, and "
-            f"`interlace study STUDY --output {folder}` scores them all, STUDY being the file or name it was run by"
+            f"{folder}: a study, not a model; its runs are the folders in {folder / CELLS}, and "
+            f"`interlace study STUDY --output {folder}` scores all of them"
         )

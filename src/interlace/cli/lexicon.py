@@ -1,4 +1,4 @@
-"""Make a dictionary of linked text."""
+"""Extract a bilingual lexicon."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def lexicon(
     code: Code = [],
     as_json: options.Summary = False,
 ) -> None:
-    """Make a dictionary of linked text: source word, target word, and how often they were linked, tabs between."""
+    """Extract a bilingual lexicon from word-aligned text: source word, target word and count, separated by tabs."""
     load_plugins(code)
     from interlace.alignment.lexicon import Lexicon
     from interlace.cli.common.alignment import file_to, linked, must_leave_room, say

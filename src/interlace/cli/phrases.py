@@ -1,4 +1,4 @@
-"""Count phrase pairs."""
+"""Extract a phrase table."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def phrases(
     code: Code = [],
     as_json: options.Summary = False,
 ) -> None:
-    """Count the phrase pairs of linked text: a table as Moses writes it, with scores, links and counts."""
+    """Extract phrase pairs from word-aligned text: a Moses phrase table with scores, alignments and counts."""
     load_plugins(code)
     from interlace.alignment.phrase_table import PhraseTable, TableRules
     from interlace.cli.common.alignment import file_to, linked, must_leave_room, say

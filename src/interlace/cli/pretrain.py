@@ -1,4 +1,4 @@
-"""Pre-train what a recipe says."""
+"""Pre-train a model by a recipe."""
 
 from __future__ import annotations
 
@@ -19,15 +19,13 @@ if TYPE_CHECKING:
 
 def pretrain(
     recipe: Annotated[str, typer.Argument(help="A TOML file, or a shipped recipe such as tiny/mlm.")],
-    into: Annotated[Path | None, typer.Option("--output", "-o", help="The run's folder.")] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what it would take: subwords, memory, hours here.")
-    ] = False,
+    into: Annotated[Path | None, typer.Option("--output", "-o", help="Folder of the run.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only estimate tokens, memory and time.")] = False,
     changes: Changes = [],
     code: Code = [],
     as_json: Annotated[bool, typer.Option("--json", help="Print the dry run as JSON.")] = False,
 ) -> None:
-    """Pre-train what a recipe says; the same command goes on where a stopped run left off."""
+    """Pre-train a model by a recipe; rerun the same command to resume."""
     load_plugins(code)
     from interlace.core.errors import SettingsError
     from interlace.experiments.recipe import read_recipe
@@ -39,7 +37,7 @@ def pretrain(
         show(estimate(read), as_json=as_json)
         return
     if into is None:
-        raise SettingsError("--output FOLDER is missing: where the run goes; or --dry-run to see what it would take")
+        raise SettingsError("--output FOLDER is missing; or --dry-run for an estimate")
     from interlace.cli.common.progress import training_bar, watching
 
     if read.embeddings is not None:
@@ -56,15 +54,11 @@ def pretrain(
     output.print(str(model), soft_wrap=True, highlight=False)
 
 
-# FROM _costs:
-# How a dry run is shown.
-
-
 _GB = 1e9
 
 
 def show(found: Estimate, *, as_json: bool) -> None:
-    """A line a fact on standard output, what is missing on standard error."""
+    """Print the estimate, and notes on missing data to standard error."""
     if as_json:
         output.print_json(json.dumps(found.dump()))
         return
@@ -77,22 +71,22 @@ def show(found: Estimate, *, as_json: bool) -> None:
 def _facts(found: Estimate) -> Iterator[tuple[str, str]]:
     yield "recipe", found.recipe
     if found.text is None:
-        yield "text", "the toy corpus, written when it is wanted"
+        yield "text", "the toy corpus, written when needed"
     else:
         here = found.text.files - len(found.text.missing)
-        yield "text", f"{here:,} of {found.text.files:,} files, {found.text.bytes / 1e6:,.2f} MB as they lie there"
+        yield "text", f"{here:,} of {found.text.files:,} files, {found.text.bytes / 1e6:,.2f} MB on disk"
     yield (
-        "subwords",
+        "tokens",
         f"{found.subwords:,}: {found.steps:,} steps of {found.subwords_a_step:,}, padding included, on one process",
     )
     if (cost := found.cost) is None:
         return
-    writes = f", {cost.decoder:,} in the decoder alone: it is a translation model" if cost.decoder else ""
-    yield "model", f"{cost.parameters:,} parameters, {cost.table:,} of them in the table of subwords{writes}"
-    yield "memory", f"{cost.memory / _GB:,.2f} GB: weights, gradients, two moments, and the states of a micro-batch"
-    yield "speed", f"{cost.speed:,.0f} subwords/s, measured on {cost.device}"
-    first = f", {cost.translating:.0%} of it to write what back-translation reads" if cost.translating else ""
-    yield "time", f"{_duration(cost.hours)} for one process of this machine{first}; other further passes take longer"
+    writes = f", {cost.decoder:,} in the decoder" if cost.decoder else ""
+    yield "model", f"{cost.parameters:,} parameters, {cost.table:,} of them in the input embeddings{writes}"
+    yield "memory", f"{cost.memory / _GB:,.2f} GB: weights, gradients, optimizer state and activations of a micro-batch"
+    yield "speed", f"{cost.speed:,.0f} tokens/s, measured on {cost.device}"
+    first = f", {cost.translating:.0%} of it for back-translation" if cost.translating else ""
+    yield "time", f"{_duration(cost.hours)} for one process on this machine{first}; without evaluation"
 
 
 def _duration(hours: float) -> str:

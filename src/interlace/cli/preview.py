@@ -1,4 +1,4 @@
-"""Show what an objective makes of two sentences."""
+"""Preview the training examples of an objective."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 _Changes = Annotated[
     list[str], typer.Option("--set", help="A setting of the objective: --set masking.rate=0.3 (repeatable).")
 ]
-_Source = Annotated[str, typer.Option("--source", help="A sentence; none: one of ours.")]
+_Source = Annotated[str, typer.Option("--source", help="A sentence. Default: a built-in example.")]
 _Target = Annotated[str, typer.Option("--target", help="Its translation.")]
 _Links = Annotated[
-    str, typer.Option("--links", help="Which words translate which, from 0: '0-0 1-2'; with your own sentences.")
+    str, typer.Option("--alignments", help="Word alignments from 0, such as '0-0 1-2', for your own sentences.")
 ]
-_Languages = Annotated[str, typer.Option("--languages", help="Of the two sentences: en,de.")]
+_Languages = Annotated[str, typer.Option("--languages", help="Languages of the two sentences.")]
 _WordTokenizer = Annotated[
-    str, typer.Option("--word-tokenizer", help="What a word is, as `interlace list word-tokenizers`.")
+    str, typer.Option("--word-tokenizer", help="Word tokenizer: see `interlace list word-tokenizers`.")
 ]
-_Vocab = Annotated[str, typer.Option("--vocab", help="A tokenizer's folder or hub name; none: every word is whole.")]
-_Rows = Annotated[int, typer.Option("--rows", min=1, max=100, help="Draws from the same sentences.")]
+_Vocab = Annotated[str, typer.Option("--vocab", help="Tokenizer folder or hub name. Default: every word is one token.")]
+_Rows = Annotated[int, typer.Option("--rows", min=1, max=100, help="Number of draws.")]
 _Embeddings = Annotated[
-    bool, typer.Option("--language-embeddings", help="As for a model that has language embeddings (XLM).")
+    bool, typer.Option("--language-embeddings", help="Preview for a model with language embeddings (XLM).")
 ]
 
 
@@ -42,13 +42,13 @@ def preview(
     word_tokenizer: _WordTokenizer = "whitespace",
     vocab: _Vocab = "",
     rows: _Rows = 1,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Another seed draws other words.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed.")] = 0,
     step: Annotated[int, typer.Option("--step", min=1, help="Step of training, for schedules.")] = 1,
     embeddings: _Embeddings = False,
     code: Code = [],
     as_json: Json = False,
 ) -> None:
-    """Show what a model reads and what it must predict when it learns by an objective."""
+    """Show model inputs and prediction targets of an objective on two sentences."""
     load_plugins(code)
     from interlace.data.vocab import Vocab
     from interlace.training.preview import preview_batch
@@ -75,13 +75,13 @@ def preview(
 
 
 def _before(example: Example, objective: Objective) -> list[str]:
-    """The two sentences, and what else the objective looks at."""
+    """Return the sentences, and the dictionary or alignments that the objective uses."""
     lines = [f"{example.languages[0]}: {example.source}", f"{example.languages[1]}: {example.target}"]
     pairs = " ".join("-".join(words) for words in example.linked())
     if "lexicon" in objective.needs:
         lines.append(f"dictionary: {pairs}")
     elif objective.needs:
-        lines.append(f"links: {pairs}")
+        lines.append(f"alignments: {pairs}")
     return lines
 
 
@@ -101,7 +101,7 @@ def _example(source: str, target: str, links: str, languages: str, word_tokenize
 
 
 def _objective(name: str, changes: list[str]) -> Objective:
-    """The objective with its settings; keys are those that a recipe's section takes."""
+    """Build the objective; keys are those of a recipe's section."""
     from interlace.cli.common.options import parse_changes
     from interlace.core.store import change
     from interlace.objectives import OBJECTIVES

@@ -1,4 +1,4 @@
-"""Write one self-contained page from one or several runs."""
+"""Write a report of runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from interlace.cli import notes, output
 
 def report(
     runs: Annotated[list[Path], typer.Argument(help="Folders of finished runs.")],
-    into: Annotated[Path, typer.Option("--output", "-o", help="The page's file.")] = Path("report.html"),
+    into: Annotated[Path, typer.Option("--output", "-o", help="HTML file.")] = Path("report.html"),
 ) -> None:
     """Write one self-contained HTML page from one or several runs."""
     from interlace.report import write_report

@@ -1,4 +1,4 @@
-"""Translate lines by what a run has learnt."""
+"""Translate text with a trained run."""
 
 from __future__ import annotations
 
@@ -19,42 +19,45 @@ WINDOW = 2000
 
 
 _Runs = Annotated[
-    list[str], typer.Argument(metavar="RUN", help="Finished runs or model folders; several translate as an ensemble.")
+    list[str], typer.Argument(metavar="RUN", help="Finished runs or model folders; several form an ensemble.")
 ]
-_From = Annotated[str, typer.Option("--from", metavar="LANGUAGE", help="The language that is read.")]
-_To = Annotated[str, typer.Option("--to", metavar="LANGUAGE", help="The language that is written.")]
-_Input = Annotated[Path | None, typer.Option("--input", help="A file of lines, gzip by suffix; none: standard input.")]
+_From = Annotated[str, typer.Option("--from", metavar="LANGUAGE", help="Source language.")]
+_To = Annotated[str, typer.Option("--to", metavar="LANGUAGE", help="Target language.")]
+_Input = Annotated[Path | None, typer.Option("--input", help="Input file, gzip by suffix. Default: standard input.")]
 _Into = Annotated[
     Path | None,
-    typer.Option(
-        "--output", "-o", help="A file for the result, gzip by suffix; with --input, goes on where it was stopped."
-    ),
+    typer.Option("--output", "-o", help="Output file, gzip by suffix; with --input, rerunning resumes."),
 ]
-_Beam = Annotated[int | None, typer.Option("--beam", min=1, help="Hypotheses side by side (5); 1: greedy.")]
+_Beam = Annotated[int | None, typer.Option("--beam", min=1, help="Beam size (5); 1: greedy.")]
 _Penalty = Annotated[
-    float | None, typer.Option("--length-penalty", help="More prefers longer translations (1); 0: sums are compared.")
+    float | None,
+    typer.Option(
+        "--length-penalty",
+        help="Exponent of the length normalization (1); larger prefers longer translations, 0: none.",
+    ),
 ]
 _NBest = Annotated[
     int | None,
-    typer.Option("--n-best", min=1, help="Translations of a line, as rows `line ||| translation ||| score`."),
+    typer.Option("--n-best", min=1, help="Translations per line, as `line ||| translation ||| score`."),
 ]
 _Sets = Annotated[
     list[str],
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="Of the search: stop, penalty, max_ratio, max_extra, unknown, sample, temperature, top, seed.",
+        help="Search settings: stop, penalty, max_ratio, max_extra, unknown, sample, temperature, top, seed.",
     ),
 ]
-_Scores = Annotated[bool, typer.Option("--scores", help="Write each translation behind its score and a tab.")]
+_Scores = Annotated[bool, typer.Option("--scores", help="Write score and tab before each translation.")]
 _Window = Annotated[
-    int | None, typer.Option("--window", min=1, help="Lines read before any is translated (2000; at a terminal 1).")
+    int | None,
+    typer.Option("--window", min=1, help="Lines per window, read before translating (2000; at a terminal 1)."),
 ]
 _Long = Annotated[
     Literal["cut", "refuse"],
-    typer.Option("--long", help="Lines longer than the model reads: in pieces, or none at all."),
+    typer.Option("--long", help="Lines above the maximum length: translate in pieces, or refuse."),
 ]
-_AsJson = Annotated[bool, typer.Option("--json", help="Write an object a line.")]
+_AsJson = Annotated[bool, typer.Option("--json", help="Write one JSON object per line.")]
 
 
 def translate(
@@ -78,14 +81,14 @@ def translate(
     code: Code = [],
     as_json: _AsJson = False,
 ) -> None:
-    """Translate lines, one a line, in order: interlace translate RUN --from en --to de < in > out."""
+    """Translate text line by line: interlace translate RUN --from en --to de < in > out."""
     load_plugins(code)
     from interlace.cli.common.translation import Form, Work
     from interlace.experiments.translation import LineTranslator, Shard, check_direction
 
     taken = Shard.read(part)
     if taken.of > 1 and input_ is None:
-        raise SettingsError("--shard: nobody knows how many lines standard input has; name a file: --input FILE")
+        raise SettingsError("--shard needs the number of lines; name a file: --input FILE")
     search = _search({"beam": beam, "length_penalty": length_penalty, "n_best": n_best}, sets)
     check_direction(runs, source, target)
     text = None if input_ is None else taken.lines_of(input_)
@@ -101,12 +104,12 @@ def translate(
 
 
 def _search(options: dict[str, Any], sets: list[str]) -> SearchSettings:
-    """The settings that the options stand for, whose errors speak of options."""
+    """Build the search settings from the options; errors name options."""
     from interlace.models.generation import SearchSettings
 
     given = {key: value for key, value in options.items() if value is not None}
     changes = parse_changes(sets, "KEY=VALUE, such as max_ratio=2")
     for key in changes:
         if given.get(key) is not None:
-            raise SettingsError(f"--set {key}: --{key.replace('_', '-')} says the same; give one of them")
+            raise SettingsError(f"--set {key}: --{key.replace('_', '-')} sets the same; give one of them")
     return SearchSettings.read(given | changes, "translate")

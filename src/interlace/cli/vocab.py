@@ -1,4 +1,4 @@
-"""Learn a vocabulary from text files."""
+"""Train a subword vocabulary."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from interlace.cli import output
 
 
 def vocab(
-    files: Annotated[list[str], typer.Argument(help="Text files; CODE:FILE names a file's language for sampling.")],
-    into: Annotated[Path, typer.Option("--output", "-o", help="The tokenizer's folder.")],
-    size: Annotated[int, typer.Option("--size", min=300, help="Subwords, specials included.")] = 8000,
+    files: Annotated[
+        list[str], typer.Argument(help="Text files; CODE:FILE names the language of a file for sampling.")
+    ],
+    into: Annotated[Path, typer.Option("--output", "-o", help="Folder for the tokenizer.")],
+    size: Annotated[int, typer.Option("--size", min=300, help="Vocabulary size, including special tokens.")] = 8000,
     kind: Annotated[str, typer.Option("--kind", help="byte-bpe, bpe, wordpiece or unigram.")] = "byte-bpe",
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the sampling.")] = 0,
     alpha: Annotated[float, typer.Option("--alpha", min=0, max=1, help="Exponent of language sampling.")] = 0.5,
 ) -> None:
-    """Learn shared subwords over languages and save them as an ordinary tokenizer."""
+    """Train a shared subword vocabulary and save it as a Hugging Face tokenizer."""
     from interlace.data.vocab import Vocab
     from interlace.experiments.sections import VocabSettings
     from interlace.text.lines import read_lines

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlace.core.ragged import Ragged
-from interlace.text.word_tokenizers.common.spans import rejoined, placed
+from interlace.text.word_tokenizers.common.spans import placed, rejoined
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import shutil
 import sys
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import typer
 
+from interlace.aligners import ALIGNERS, DEFAULT_ALIGNER
 from interlace.alignment import WordPairs
 from interlace.alignment.formats import read_alignments
 from interlace.alignment.gold_text import read_gold_text
@@ -44,9 +46,9 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Source:
-    """Files of pairs.
+    """Parallel text files.
 
-    files: one a side, or one for both. languages: of source and target. reader: what reads them.
+    files: one per side, or one for both. languages: of source and target. reader: the reader plugin.
     """
 
     files: list[Path]
@@ -55,46 +57,48 @@ class Source:
 
     @classmethod
     def of(cls, files: Sequence[Path], languages: str, reader: str, word_tokenizer: str) -> Source:
-        """From what was asked for; nothing is read yet.
+        """Build from command line options, without reading.
 
         Raises:
             SettingsError: not one or two files, not two languages, or no such reader or word tokenizer.
             DataError: a file is missing.
         """
         if not 1 <= len(files) <= 2:
-            raise SettingsError(f"pairs stand in two files, or in one as `source ||| target`; found {len(files)} files")
+            raise SettingsError(
+                f"expected two parallel files, or one with lines `source ||| target`; found {len(files)} files"
+            )
         name = reader or ("lines" if len(files) == 2 else "joined")
         kind = READERS.get(name)
         finds_words = (
             "word_tokenizer" in kind.model_fields or word_tokenizer != "whitespace"
-        )  # a reader that cannot be asked says so
+        )  # other readers report the unknown key
         built = kind.read({"word_tokenizer": word_tokenizer} if finds_words else {}, f"--reader {name}")
         return cls([must_exist(path) for path in files], _languages(languages, files), built)
 
     def like(self, files: Sequence[Path]) -> Source:
-        """Other files, one a side, in the same languages and split in the same way."""
+        """Return other files, one per side, with the same languages and word tokenizer."""
         reader = READERS.get("lines")(word_tokenizer=self.word_tokenizer)
         return Source([must_exist(path) for path in files], self.languages, reader)
 
     @property
     def word_tokenizer(self) -> str:
-        """What finds the words; of readers whose files say where words are, that which keeps them."""
+        """The word tokenizer; `whitespace` for readers whose files are tokenized."""
         return str(getattr(self.reader, "word_tokenizer", "whitespace"))
 
     @property
     def numbers(self) -> NDArray[np.int64] | None:
-        """The numbers that the files give their pairs, where they are the text of gold links."""
+        """Sentence numbers of the gold text format; None for other formats."""
         return read_gold_text(*self.files).numbers if isinstance(self.reader, Gold) else None
 
     def chunks(self) -> Iterator[TextPairs]:
-        """The pairs, a chunk at a time.
+        """Read the pairs in chunks.
 
         Raises:
             DataError: a file cannot be read, or holds no pairs; names file and line.
         """
         for number, chunk in enumerate(self.reader.read_chunks(self.files, self.languages)):
             if not isinstance(chunk, TextPairs):
-                raise DataError(f"{self.files[0]}: the reader gives single sentences, where pairs are expected")
+                raise DataError(f"{self.files[0]}: the reader returns single sentences; expected pairs")
             if not number:
                 self._hint(chunk)
             yield chunk
@@ -104,13 +108,13 @@ class Source:
         unsplit = [name for name, side in zip(names, (chunk.source, chunk.target), strict=True) if is_untokenized(side)]
         if unsplit and self.word_tokenizer == "whitespace" and not isinstance(self.reader, Gold):
             message = (
-                "%s: looks like plain text, but words are what stands between blanks; try --word-tokenizer unicode"
+                "%s: looks like untokenized text, but words are split at white space; try --word-tokenizer unicode"
             )
             log.warning(message, " and ".join(dict.fromkeys(unsplit)))
 
 
 def numbered(sources: Sequence[Source], spool: Path, progress: Progress) -> tuple[WordPairs, int]:
-    """All words of the sources, and how many pairs the first of them has; these come first."""
+    """Return the numbered words of all sources, and the number of pairs of the first."""
     rows = np.zeros(len(sources), np.int64)
 
     def chunks() -> Iterator[TextPairs]:
@@ -124,21 +128,18 @@ def numbered(sources: Sequence[Source], spool: Path, progress: Progress) -> tupl
     return words, int(rows[0])
 
 
-def _languages(asked: str, files: Sequence[Path]) -> list[str]:
-    if asked:
-        codes = [code.strip() for code in asked.split(",")]
+def _languages(given: str, files: Sequence[Path]) -> list[str]:
+    if given:
+        codes = [code.strip() for code in given.split(",")]
         if len(codes) != 2 or not all(codes):
-            raise SettingsError(f"--languages {asked!r}: expected those of source and target, such as en,de")
+            raise SettingsError(f"--languages {given!r}: expected source and target, such as en,de")
         return codes
     found = [language_of(path) for path in files] if len(files) == 2 else ["", ""]
     return [code or side for code, side in zip(found, ("source", "target"), strict=True)]
 
 
-# FROM _align_links:
-# Text and its links as `interlace phrases` and `interlace lexicon` read them.
-
-
-_BEYOND = 0.01  # share of links outside their sentences from which on they are those of another text
+_MAX_OUTSIDE = 0.01  # share of links outside of their sentences above which the alignments are rejected
+_LINK_LINE = re.compile(r"\s*\d+[-:?pP]\d+([ :]\S+)*\s*")
 
 
 def linked(
@@ -149,40 +150,53 @@ def linked(
     reader: str,
     spool: Path,
 ) -> tuple[WordPairs, Ragged]:
-    """The words of a text, one file or two, and its links, the last file.
+    """Read parallel text and its alignments (the last file), or align the text if there is no such file.
 
-    sure: the file of the links' confidences, and the least that is wanted.
+    sure: file of confidences, and minimum confidence.
 
     Raises:
-        SettingsError: not two or three files, no such reader or word tokenizer, or one half of `sure` without the other.
-        DataError: a file is missing or damaged, or the links are those of another text.
+        SettingsError: wrong number of files, unknown reader or word tokenizer, or only one of confidences and minimum.
+        DataError: a file is missing or damaged, or the alignments belong to another text.
     """
     grades, least = sure
     if (grades is None) != (not least):
-        raise SettingsError("--confidence FILE and --min-confidence NUMBER are wanted together, or neither")
-    if not 2 <= len(files) <= 3:
-        raise SettingsError(f"expected the files of a text, one or two, and then its links; found {len(files)} files")
-    path = must_exist(files[-1], "file of links")
-    text = Source.of(files[:-1], languages, reader, word_tokenizer)
-    try:
-        with watching() as watch:
-            words, _ = numbered([text], spool, watch)
-    except DataError as error:
-        if len(files) > 2 or reader:
-            raise
-        raise DataError(f"{error}; or is the file of links missing? SOURCE TARGET LINKS are wanted") from None
-    links = _links(path, words, text)
+        raise SettingsError("--confidence FILE and --min-confidence NUMBER must be given together")
+    if not 1 <= len(files) <= 3:
+        raise SettingsError(f"expected SRC TGT [ALIGNMENTS], found {len(files)} files")
+    files = [must_exist(path) for path in files]
+    given = len(files) == 3 or (len(files) == 2 and _holds_links(files[1]))
+    if grades is not None and not given:
+        raise SettingsError("--confidence: name the alignments that it belongs to: SRC TGT ALIGNMENTS")
+    text = text_of(files, languages, reader, word_tokenizer)
+    with watching() as watch:
+        words, _ = numbered([text], spool, watch)
+        if not given:
+            log.info("no alignments given: aligning %d pairs with %s", len(words), DEFAULT_ALIGNER)
+            return words, ALIGNERS.build(DEFAULT_ALIGNER).fit(words, None, watch).align_training_pairs(words).links
+    links = _links(files[-1], words, text)
     return words, links if grades is None else _sure(links, must_exist(grades, "file of confidences"), least)
 
 
+def text_of(files: Sequence[Path], languages: str, reader: str, word_tokenizer: str) -> Source:
+    """Return the parallel text of `SRC TGT [ALIGNMENTS]` or `SRC [ALIGNMENTS]`."""
+    given = len(files) == 3 or (len(files) == 2 and _holds_links(files[1]))
+    return Source.of(files[:-1] if given else files, languages, reader, word_tokenizer)
+
+
+def _holds_links(path: Path) -> bool:
+    """Return whether the first line with content holds alignment links."""
+    line = next((line for line in read_lines(path) if line.strip()), "")
+    return _LINK_LINE.fullmatch(line) is not None
+
+
 def _sure(links: Ragged, path: Path, least: float) -> Ragged:
-    """The links whose confidence, in the file, is high enough."""
+    """Return the links with at least the minimum confidence."""
     lengths, values = [], []
     for number, line in enumerate(read_lines(path), 1):
         try:
             row = np.array(line.split(), np.float32)
         except ValueError:
-            raise DataError(f"{path}, line {number}: {line[:40]!r}; expected numbers with blanks between") from None
+            raise DataError(f"{path}, line {number}: {line[:40]!r}; expected numbers separated by spaces") from None
         lengths.append(len(row))
         values.append(row)
     if len(lengths) != len(links):
@@ -195,28 +209,24 @@ def _sure(links: Ragged, path: Path, least: float) -> Ragged:
 
 def _links(path: Path, words: WordPairs, text: Source) -> Ragged:
     read = read_alignments(path, (words.source.lengths, words.target.lengths), text.numbers)
-    if read.beyond > _BEYOND * (read.beyond + len(read.possible.flat)):
+    if read.beyond > _MAX_OUTSIDE * (read.beyond + len(read.possible.flat)):
         raise DataError(
-            f"{path}: {'; '.join(f'{count:,} {note}' for note, count in read.notes.items())}. So many that nothing is "
-            f"written: these are links of another text, or of words that another word tokenizer found than {words.word_tokenizer!r}"
+            f"{path}: {'; '.join(f'{count:,} {note}' for note, count in read.notes.items())}. The "
+            f"alignments belong to another text, or to another word tokenizer than {words.word_tokenizer!r}"
         )
     for note, count in read.notes.items():
         log.warning("%s: %d %s", path, count, note)
     return read.possible
 
 
-# FROM _align_output:
-# Where results go: a file that appears whole at the end, or standard output.
-
-
 def must_leave_room(into: Path | None, as_json: bool) -> None:
-    """Standard output holds a result or a summary, never both."""
+    """Reject a summary and a result that would both go to standard output."""
     if as_json and into is None:
-        raise SettingsError("--json takes standard output; name a file for the result: --output FILE")
+        raise SettingsError("--json uses standard output; name a file for the result: --output FILE")
 
 
 def say(into: Path | None, as_json: bool, summary: dict[str, Any]) -> None:
-    """The summary, or the path of what was written; nothing where standard output holds the result."""
+    """Print the summary as JSON, or the path of the output file."""
     if as_json:
         output.print_json(json.dumps(summary))
     elif into is not None:
@@ -225,7 +235,7 @@ def say(into: Path | None, as_json: bool, summary: dict[str, Any]) -> None:
 
 @contextmanager
 def lines_to(path: Path | None) -> Iterator[Callable[[Iterable[str]], None]]:
-    """What is yielded writes lines, part by part."""
+    """Yield a function that writes lines to a file or standard output."""
     if path is not None:
         with writing(path) as write:
             yield write
@@ -236,7 +246,7 @@ def lines_to(path: Path | None) -> Iterator[Callable[[Iterable[str]], None]]:
 
 @contextmanager
 def file_to(path: Path | None, spool: Path) -> Iterator[Path]:
-    """A path to write a file at; without a file's name its content goes to standard output, through the spool."""
+    """Yield a path to write to; without `path`, the content is copied to standard output."""
     if path is not None:
         with atomic(path) as partial:
             yield partial
@@ -249,7 +259,7 @@ def file_to(path: Path | None, spool: Path) -> Iterator[Path]:
 
 @contextmanager
 def _standard_output() -> Iterator[BinaryIO]:
-    """As bytes. A reader that leaves early, such as `head`, ends the command with 141, as shells say."""
+    """Yield binary standard output; a closed pipe ends the command with exit code 141."""
     try:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
@@ -261,7 +271,7 @@ def _standard_output() -> Iterator[BinaryIO]:
 
 
 def _drop_output() -> None:
-    """Send what is still held to nowhere, or Python fails to write it once more as it ends."""
+    """Discard buffered output, which Python would otherwise try to write at exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

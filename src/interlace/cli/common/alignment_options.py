@@ -1,4 +1,4 @@
-"""Options and arguments of the commands that align: `align`, `phrases`, `lexicon`."""
+"""Options and arguments of `align`, `phrases`, `lexicon` and `code-switch`."""
 
 from __future__ import annotations
 
@@ -9,37 +9,37 @@ import typer
 
 Linked = Annotated[
     list[Path],
-    typer.Argument(metavar="FILE", help="SRC TGT LINKS: two text files and the links of each line; or SRC LINKS."),
+    typer.Argument(
+        metavar="FILE",
+        help="SRC TGT [ALIGNMENTS], or SRC [ALIGNMENTS] with lines `source ||| target`; aligns if none are given.",
+    ),
 ]
 Languages = Annotated[
-    str, typer.Option("--languages", metavar="EN,DE", help="Of source and target; none: as the files' names end.")
+    str, typer.Option("--languages", metavar="EN,DE", help="Source and target language. Default: from the file names.")
 ]
 WordTokenizerName = Annotated[
     str,
-    typer.Option(
-        "--word-tokenizer", help="What finds the words: see `interlace list word-tokenizers`.", metavar="NAME"
-    ),
+    typer.Option("--word-tokenizer", help="Word tokenizer: see `interlace list word-tokenizers`.", metavar="NAME"),
 ]
 ReaderName = Annotated[
     str,
     typer.Option(
         "--reader",
-        help="What reads the text, such as gold, tsv; none: lines of two files, `|||` in one.",
+        help="Reader, such as gold or tsv. Default: lines of two files, or `|||` in one.",
         metavar="NAME",
     ),
 ]
 Into = Annotated[
-    Path | None, typer.Option("--output", "-o", help="A file for the result, gzip by suffix; none: standard output.")
+    Path | None, typer.Option("--output", "-o", help="Output file, gzip by suffix. Default: standard output.")
 ]
-Summary = Annotated[bool, typer.Option("--json", help="Print counts and scores as JSON; the result needs --output.")]
-SourceFile = Annotated[
-    Path, typer.Argument(metavar="SRC", help="A text file; without TGT one of `source ||| target` lines.")
-]
+Summary = Annotated[bool, typer.Option("--json", help="Print counts and scores as JSON; requires --output.")]
+SourceFile = Annotated[Path, typer.Argument(metavar="SRC", help="Source text; without TGT, lines `source ||| target`.")]
 TargetFile = Annotated[
-    Path | None, typer.Argument(metavar="TGT", help="The file whose lines translate those of SRC.", show_default=False)
+    Path | None,
+    typer.Argument(metavar="TGT", help="Target text, line by line a translation of SRC.", show_default=False),
 ]
 With = Annotated[
-    str, typer.Option("--aligner", help="The aligner: see `interlace list aligners`; none: gibbs.", metavar="NAME")
+    str, typer.Option("--aligner", help="Aligner: see `interlace list aligners`. Default: gibbs.", metavar="NAME")
 ]
 Changes = Annotated[
     list[str],
@@ -47,43 +47,42 @@ Changes = Annotated[
 ]
 Symmetrization = Annotated[
     str,
-    typer.Option(
-        "--symmetrization", help="How both directions are joined, such as grow-diag-final-and.", metavar="NAME"
-    ),
+    typer.Option("--symmetrization", help="Symmetrization heuristic, such as grow-diag-final-and.", metavar="NAME"),
 ]
 Extra = Annotated[
     tuple[Path, Path] | None,
-    typer.Option("--extra", help="More text to learn from, two files; it gets no links.", metavar="SRC TGT"),
+    typer.Option(
+        "--extra", help="More parallel text to train on, two files; its alignments are not written.", metavar="SRC TGT"
+    ),
 ]
 Priors = Annotated[
     Path | None,
-    typer.Option("--priors", help="A dictionary to start from: source, tab, target, and perhaps a tab and a count."),
+    typer.Option("--priors", help="Prior dictionary: source, tab, target, optionally a tab and a count."),
 ]
-Use = Annotated[Path | None, typer.Option("--load-model", help="Link by this saved model, and learn nothing.")]
-Model = Annotated[Path | None, typer.Option("--save-model", help="Save what was learnt in this folder.")]
-GoldFile = Annotated[
-    Path | None, typer.Option("--gold", help="Links that people drew, a row a line: prints precision, recall, F1, AER.")
-]
+Use = Annotated[Path | None, typer.Option("--load-model", help="Align with this saved model, without training.")]
+Model = Annotated[Path | None, typer.Option("--save-model", help="Save the trained aligner in this folder.")]
+GoldFile = Annotated[Path | None, typer.Option("--gold", help="Gold alignments: prints precision, recall, F1 and AER.")]
 Confidence = Annotated[
     Path | None,
-    typer.Option("--confidence", help="A file for the probability of each link, a line a pair."),
+    typer.Option("--confidence", help="Output file for the confidence of each link, one line per pair."),
 ]
-Figure = Annotated[Path | None, typer.Option("--figure", help="Draw the links of one pair: FILE.svg or FILE.png.")]
-PairNumber = Annotated[int, typer.Option("--pair", min=1, help="The line that is drawn, from 1.")]
+Figure = Annotated[Path | None, typer.Option("--figure", help="Draw the alignment of one pair: FILE.svg or FILE.png.")]
+PairNumber = Annotated[int, typer.Option("--pair", min=1, help="Line number of the drawn pair, from 1.")]
 Grades = Annotated[
-    Path | None, typer.Option("--confidence", help="The probability of each link, as `interlace align` writes it.")
+    Path | None,
+    typer.Option("--confidence", help="Confidence of each link, as `interlace align --confidence` writes it."),
 ]
-LeastConfidence = Annotated[
-    float, typer.Option("--min-confidence", min=0, max=1, help="Leave out links that are less sure than this.")
-]
+LeastConfidence = Annotated[float, typer.Option("--min-confidence", min=0, max=1, help="Minimum confidence of links.")]
 Longest = Annotated[
-    int, typer.Option("--max-length", min=1, max=20, help="Most words of a phrase, on both sides (ALM: 4).")
+    int, typer.Option("--max-length", min=1, max=20, help="Maximum phrase length in words, on both sides (ALM: 4).")
 ]
-LeastCount = Annotated[int, typer.Option("--min-count", min=1, help="Least times that a pair was seen.")]
-Top = Annotated[int, typer.Option("--top", min=0, help="Most translations of a source word or phrase; 0: all.")]
+LeastCount = Annotated[int, typer.Option("--min-count", min=1, help="Minimum count of a pair.")]
+Top = Annotated[
+    int, typer.Option("--top", min=0, help="Maximum number of translations of a source word or phrase; 0: all.")
+]
 Tight = Annotated[
-    bool, typer.Option("--no-border-words", help="No phrase begins or ends with a word that has no link.")
+    bool, typer.Option("--no-border-words", help="Exclude phrases that begin or end with an unaligned word.")
 ]
-Mutual = Annotated[bool, typer.Option("--mutual", help="Only words that are each other's most frequent translation.")]
-WordsOnly = Annotated[bool, typer.Option("--words", help="Only words with a letter in them.")]
-Muse = Annotated[bool, typer.Option("--muse", help="Without counts, as in MUSE's dictionaries.")]
+Mutual = Annotated[bool, typer.Option("--mutual", help="Only mutually most frequent translations.")]
+WordsOnly = Annotated[bool, typer.Option("--words", help="Only words that contain a letter.")]
+Muse = Annotated[bool, typer.Option("--muse", help="Omit counts, as in MUSE's dictionaries.")]

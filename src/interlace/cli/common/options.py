@@ -15,7 +15,7 @@ Changes = Annotated[
 
 
 def parse_changes(changes: list[str], expected: str = "section.key=value, such as train.steps=100") -> dict[str, str]:
-    """`key=value` strings as a mapping; `expected` says what they look like."""
+    """Parse `key=value` strings; `expected` describes them in errors."""
     parsed = {}
     for change in changes:
         key, separator, value = change.partition("=")
@@ -26,39 +26,35 @@ def parse_changes(changes: list[str], expected: str = "section.key=value, such a
 
 
 def language_of(path: Path) -> str:
-    """`"en"` of `train.en.gz`; empty where the name ends in no language that is known."""
+    """Return the language suffix of a file name, `"en"` of `train.en.gz`; empty if unknown."""
     from interlace.text.scripts import scripts_of
 
     suffix = path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
     return suffix[1:] if scripts_of(suffix[1:]) else ""
 
 
-# FROM _translation_options:
-# Options of the commands that translate.
-
-
 Batch = Annotated[
-    int | None, typer.Option("--batch", min=1, help="Most sentences of a batch; none: as many as --tokens allows.")
+    int | None, typer.Option("--batch", min=1, help="Maximum sentences per batch. Default: limited by --tokens.")
 ]
 Tokens = Annotated[
     int | None,
     typer.Option(
         "--tokens",
         min=1,
-        help="Most subwords of a batch's sources, with padding, times the beam; none: 16384, and on a GPU as many more "
-        "as half of its free memory holds.",
+        help="Maximum source tokens per batch, padded, times the beam. Default: 16384; on a GPU, what half of its free "
+        "memory holds.",
     ),
 ]
 Precision = Annotated[
     Literal["no", "bf16", "auto"],
-    typer.Option("--precision", help="Of the arithmetic: float32, less, or less where the hardware is quick in it."),
+    typer.Option("--precision", help="Arithmetic: float32 (no), bfloat16, or bfloat16 where the hardware is fast."),
 ]
-Anyway = Annotated[bool, typer.Option("--force", help="Also in a direction that the run was not trained in.")]
+Anyway = Annotated[bool, typer.Option("--force", help="Translate in a direction that the run was not trained in.")]
 Piece = Annotated[
     str,
     typer.Option(
         "--shard",
         metavar="I/N",
-        help="The I-th of N parts of the text, a device each; results joined in order are the whole's.",
+        help="The I-th of N shards of the text; concatenated in order, the outputs are complete.",
     ),
 ]

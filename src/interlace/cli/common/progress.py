@@ -1,4 +1,4 @@
-"""Progress bars on standard error; where no terminal shows one, a line in the log now and then."""
+"""Progress bars on standard error; log lines where there is no terminal."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from interlace.training.loop import TrainingStep
 
 log = logging.getLogger(__name__)
-LOG_EVERY = 30.0  # seconds between lines where no terminal shows a bar
+LOG_EVERY = 30.0  # seconds between log lines without a terminal
 
 
 @contextmanager
 def training_bar(title: str, total: int | None) -> Iterator[Callable[[TrainingStep], None]]:
-    """Rate in real tokens a second, time left, and the latest losses; yields the observer that moves the bar."""
+    """Show tokens per second, remaining time and smoothed losses; yields the callback that advances the bar."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -40,7 +40,7 @@ def training_bar(title: str, total: int | None) -> Iterator[Callable[[TrainingSt
 
         def watch(step: TrainingStep) -> None:
             nonlocal speed, last, logged
-            if step.index <= last:  # another training
+            if step.index <= last:  # another training run
                 losses.clear()
                 speed = 0.0
             last = step.index
@@ -57,14 +57,14 @@ def training_bar(title: str, total: int | None) -> Iterator[Callable[[TrainingSt
 
         try:
             yield watch
-        except KeyboardInterrupt:  # Typer turns it into exit code 130 without a word
-            notes.print("stopped; the same command goes on from what is saved", highlight=False)
+        except KeyboardInterrupt:  # Typer exits with code 130 silently
+            notes.print("stopped; rerun the same command to resume", highlight=False)
             raise
 
 
 @contextmanager
 def watching() -> Iterator[callbacks.Progress]:
-    """What is done, how far it is, and the time left; a total of 0 is one that is not known."""
+    """Yield a progress callback (description, done, total); a total of 0 is unknown."""
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with Progress(*columns, console=notes, transient=True, disable=not notes.is_terminal) as progress:
         bar = progress.add_task("", total=None)

@@ -1,4 +1,4 @@
-"""Translations as rows of text: how they are written, where they go, and what is said of them on standard error."""
+"""Write translations: formats, files and standard output, and warnings."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Form:
-    """How a translation is written.
+    """Output format of translations.
 
-    n_best: more than one gives Moses' rows, `line ||| translation ||| score`, lines counted from 0.
-    scores: the score and a tab before each translation. as_json: an object a line.
+    n_best: above 1, Moses' format `line ||| translation ||| score`, lines counted from 0.
+    scores: score and tab before each translation. as_json: one JSON object per line.
     """
 
     n_best: int = 1
@@ -39,7 +39,7 @@ class Form:
     as_json: bool = False
 
     def rows(self, window: Window) -> list[str]:
-        """The rows of a window's translations."""
+        """Return the output lines of a window."""
         together = zip(window.lines, window.translations, strict=True)
         return [
             row
@@ -66,9 +66,9 @@ class Form:
 
 @dataclass(frozen=True)
 class Work:
-    """Lines that are to be translated, window by window.
+    """Translation of lines, window by window.
 
-    window: lines of each. cut: whether lines longer than the model reads are translated in pieces.
+    window: lines per window. cut: whether lines longer than the model's maximum are translated in pieces.
     """
 
     interpreter: LineTranslator
@@ -77,14 +77,14 @@ class Work:
     cut: bool
 
     def stream(self, source: LineRange | None, into: Path | None) -> None:
-        """From a file or standard input to a file, which appears whole at the end, or standard output, as it comes."""
+        """Translate a file or standard input to a file (written atomically) or standard output (as translated)."""
         if source is None and into is not None and _is_standard_input(into):
-            raise DataError(f"{into}: is what is read; write to another file")
+            raise DataError(f"{into}: is also the input; write to another file")
         name = "standard input" if source is None else str(source.path)
         lines: Iterable[str] = lines_of(sys.stdin.buffer, name) if source is None else source
         first, total = (0, 0) if source is None else (source.first, len(source))
         done, counts = 0, dict[str, int]()
-        seen = into is not None or not sys.stdout.isatty()  # a bar would stand between lines on a screen
+        seen = into is not None or not sys.stdout.isatty()  # a bar would be drawn between lines on a terminal
         with lines_to(into) as write, watching() if seen else nullcontext(None) as watch:
             for window in self._windows(lines, name, first):
                 write(self.form.rows(window))
@@ -99,7 +99,7 @@ class Work:
             output.print(str(into), soft_wrap=True, highlight=False)
 
     def file(self, source: LineRange, into: Path) -> None:
-        """From file to file; a command that was stopped goes on by the same command."""
+        """Translate file to file; rerunning the same command resumes."""
         from interlace.experiments.resumable import resumable
 
         key = {
@@ -123,33 +123,31 @@ class Work:
             raise DataError(f"{name}, {error}; --long cut translates it in pieces") from None
 
     def _tell(self, lines: int, counts: Mapping[str, int]) -> None:
-        """What people should know of how lines were translated."""
+        """Log warnings about long lines, unknown characters and cut translations."""
         if pieces := counts.get("pieces", 0):
-            message = "%s of %s lines were longer than the model reads, and were translated in pieces"
+            message = "%s of %s lines exceed the maximum length and were translated in pieces"
             log.warning(message, f"{pieces:,}", f"{lines:,}")
         if unknown := counts.get("unknown", 0):
-            message = (
-                "%s of %s lines hold characters that the vocabulary lacks, and are read with an unknown subword there"
-            )
+            message = "%s of %s lines contain characters that are not in the vocabulary, read as unknown tokens"
             log.warning(message, f"{unknown:,}", f"{lines:,}")
         if full := counts.get("full", 0):
-            message = "%s of %s translations are as long as they may be, perhaps cut short: see --set max_ratio=3%s"
-            clipped = f" (the model writes at most {self.interpreter.translator.max_target:,} subwords)"
+            message = "%s of %s translations reached the maximum length and may be cut: see --set max_ratio=3%s"
+            clipped = f" (the model generates at most {self.interpreter.translator.max_target:,} tokens)"
             log.warning(message, f"{full:,}", f"{lines:,}", clipped)
 
 
 def _is_standard_input(path: Path) -> bool:
     try:
         return os.path.samestat(os.fstat(sys.stdin.fileno()), path.stat())
-    except (OSError, ValueError):  # no such file, or no input that has a number
+    except (OSError, ValueError):  # no such file, or standard input has no descriptor
         return False
 
 
 @contextmanager
 def saying() -> Iterator[None]:
-    """Tell who stops it that nothing is lost."""
+    """Print a hint to resume on Ctrl-C."""
     try:
         yield
-    except KeyboardInterrupt:  # Typer turns it into exit code 130 without a word
-        notes.print("stopped; the same command goes on from what is saved", highlight=False)
+    except KeyboardInterrupt:  # Typer exits with code 130 silently
+        notes.print("stopped; rerun the same command to resume", highlight=False)
         raise
