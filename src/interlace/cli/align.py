@@ -1,4 +1,4 @@
-"""Find word links."""
+"""Align the words of parallel text."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def align(
     code: Code = [],
     as_json: options.Summary = False,
 ) -> None:
-    """Link the words of translations: a line such as `0-0 1-2` for every pair, words counted from 0."""
+    """Align the words of parallel text: one line such as `0-0 1-2` per sentence pair, words counted from 0."""
     load_plugins(code)
     from interlace.cli.common.alignment import Source
     from interlace.cli.common.options import parse_changes
@@ -86,7 +86,7 @@ def align(
 
 
 def _run(texts: Sequence[Source], learning: Learning, results: Results) -> None:
-    """Read everything, check what can be checked, learn, and write link by link."""
+    """Read the text, check all inputs, fit the aligner and write alignments chunk by chunk."""
     from interlace.cli.common.alignment import numbered
     from interlace.cli.common.progress import watching
     from interlace.core.progress import no_progress
@@ -100,7 +100,7 @@ def _run(texts: Sequence[Source], learning: Learning, results: Results) -> None:
             fitted = learning.fit(words, progress)
         with (
             watching() if results.is_quiet else nullcontext(no_progress) as progress
-        ):  # a bar would stand between links on a screen
+        ):  # a bar would be drawn between alignments on a terminal
             results.write(_linked(own, learning, fitted, progress))
     about = {"aligner": learning.aligner.name, "settings": learning.aligner.dump(), "pairs": rows}
     results.say({**about, "extra": len(words) - rows, "seconds": round(time.perf_counter() - start, 3)})
@@ -114,16 +114,12 @@ def _linked(
         progress("linking", chunk.first + len(chunk), len(words))
 
 
-# FROM _align_learning:
-# How links are found: by an aligner that learns from the text, or by a model that was saved.
-
-
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Learning:
-    """An aligner and what it may know beforehand, or a saved model; and where to save what is trained_on."""
+    """An aligner to fit, with its prior dictionary and the folder to save to; or a saved model."""
 
     aligner: Aligner
     saved: FittedAligner | None = None
@@ -132,11 +128,11 @@ class Learning:
 
     @classmethod
     def of(cls, name: str, settings: Mapping[str, str], priors: Path | None, model: Path | None) -> Learning:
-        """An aligner by its name and settings as they are typed.
+        """Build an aligner from its name and the settings of the command line.
 
         Raises:
-            SettingsError: there is no such aligner or setting, or a model cannot be saved.
-            DataError: a file is missing, or something else stands where the model should go.
+            SettingsError: there is no such aligner or setting, or the aligner cannot be saved.
+            DataError: a file is missing, or the model folder holds other files.
         """
         name = name or DEFAULT_ALIGNER
         kind = ALIGNERS.get(name)
@@ -151,22 +147,22 @@ class Learning:
 
     @classmethod
     def saved_in(cls, folder: Path, others: Mapping[str, Any]) -> Learning:
-        """A saved model; `others` are the options that have no say then.
+        """Load a saved model; `others` are options that cannot be combined with it.
 
         Raises:
             SettingsError: one of them was given.
             DataError: the folder holds no model.
         """
         if given := [option for option, value in others.items() if value]:
-            raise SettingsError(f"--load-model: the saved model decides, so leave out {', '.join(given)}")
+            raise SettingsError(f"--load-model: the saved model fixes these settings, so leave out {', '.join(given)}")
         fitted = load_aligner(folder)
         return cls(fitted.aligner, fitted)
 
     def fit(self, words: WordPairs, progress: Progress) -> FittedAligner:
-        """What links the words; saved where that is asked for."""
+        """Return the fitted aligner; saves it if requested."""
         if self.saved is not None:
             if self.saved.trained_on is not None and (why := self.saved.trained_on.mismatch(words)):
-                log.warning("--load-model: %s; links may be poor", why)
+                log.warning("--load-model: %s; alignments may be poor", why)
             return self.saved
         fitted = self.aligner.fit(words, None if self.priors is None else Lexicon.read(self.priors), progress)
         if self.model is not None:
@@ -174,12 +170,12 @@ class Learning:
         return fitted
 
     def links(self, fitted: FittedAligner, words: WordPairs) -> Alignments:
-        """The links of some of the pairs."""
+        """Align some of the pairs."""
         return fitted.align_training_pairs(words) if self.saved is None else fitted.align(words)
 
 
 def _parsed(value: str) -> Any:
-    """A list where it is one, else the text, which settings turn into what they need."""
+    """Parse a TOML list; other values stay strings, which settings convert."""
     if value.startswith("["):
         try:
             return tomllib.loads(f"value = {value}")["value"]
@@ -189,28 +185,26 @@ def _parsed(value: str) -> Any:
 
 
 def _must_join(kind: type[Aligner], name: str, heuristic: str) -> None:
-    """Refuse a heuristic that the aligner does not have, in a sentence."""
+    """Reject a heuristic that the aligner does not support."""
     field = kind.model_fields.get("symmetrization")
     if field is None:
         raise SettingsError(f"--symmetrization: the aligner {name!r} does not join two directions")
     if heuristic not in (known := _choices(field.annotation)):
-        raise SettingsError(f"--symmetrization: {name!r} knows no {heuristic!r}{did_you_mean(heuristic, known)}")
+        raise SettingsError(
+            f"--symmetrization: {name!r} has no heuristic {heuristic!r}{did_you_mean(heuristic, known)}"
+        )
 
 
 def _choices(annotation: Any) -> list[str]:
-    """The words of a `Literal`, or of a union of some."""
+    """Return the choices of a `Literal`, or of a union of several."""
     if isinstance(annotation, str):
         return [annotation]
     return [word for part in get_args(annotation) for word in _choices(part)]
 
 
-# FROM _align_gold:
-# Links compared with those that people drew, chunk by chunk.
-
-
 @dataclass
 class Judge:
-    """Gold links, and how those seen so far agree with them."""
+    """Gold alignments, and the agreement of the alignments seen so far."""
 
     path: Path
     gold: GoldAlignments
@@ -218,41 +212,39 @@ class Judge:
 
     @classmethod
     def of(cls, path: Path, words: WordPairs, numbers: NDArray[np.int64] | None) -> Judge:
-        """The gold links of this text, whose pairs may have numbers of their own.
+        """Read the gold alignments of a text.
+
+        numbers: sentence numbers of the gold format, or None.
 
         Raises:
-            DataError: the file cannot be read as links, or has other rows than the text.
+            DataError: the file has an unknown format, or does not match the text.
         """
         return cls(path, read_alignments(path, (words.source.lengths, words.target.lengths), numbers))
 
     def see(self, first: int, links: Ragged) -> None:
-        """Compare the links of the pairs from number `first` on, from 0."""
+        """Score the links of the pairs from index `first` on."""
         sure, possible = (side.slice(first, first + len(links)) for side in (self.gold.sure, self.gold.possible))
         self.found += agreement(links, sure, possible)
 
     def dump(self) -> dict[str, Any]:
-        """Rates as shares, counts, and how the file was read, for JSON."""
+        """Return scores, counts and the format of the gold file, for JSON."""
         rates = {name: getattr(self.found, name) for name in ("precision", "recall", "f1", "aer")}
         read = {"file": str(self.path), "format": self.gold.format, "base": self.gold.base, "notes": self.gold.notes}
         return {**rates, **asdict(self.found), **read}
 
     def say(self) -> None:
-        """The same in words, on standard error."""
-        told = [f"{self.path}: {self.gold.format}, words counted from {self.gold.base}"]
-        told += [f"{count:,} {note}" for note, count in self.gold.notes.items()]
-        notes.print("; ".join(told), highlight=False, soft_wrap=True, markup=False)
+        """Print the scores to standard error."""
+        lines = [f"{self.path}: {self.gold.format}, words counted from {self.gold.base}"]
+        lines += [f"{count:,} {note}" for note, count in self.gold.notes.items()]
+        notes.print("; ".join(lines), highlight=False, soft_wrap=True, markup=False)
         notes.print(str(self.found), highlight=False, soft_wrap=True)
-
-
-# FROM _align_results:
-# What `interlace align` makes of links: lines, confidences, scores against gold, and the picture of one pair.
 
 
 @dataclass
 class Results:
-    """What is asked for, and what came of it.
+    """Outputs of `align`: alignments, confidences, scores against gold, and the figure of one pair.
 
-    into: a file for the links; None for standard output. pair: the number of the pair that `figure` shows, from 1.
+    into: file for the alignments; None: standard output. pair: number of the pair in the figure, from 1.
     """
 
     into: Path | None
@@ -265,16 +257,16 @@ class Results:
     links: int = 0
 
     def __post_init__(self) -> None:
-        """What is asked for must be possible.
+        """Check the options.
 
         Raises:
-            SettingsError: results exclude each other, or a figure's name ends in no format.
-            DataError: the gold links are missing.
+            SettingsError: outputs exclude each other, or the figure has an unknown suffix.
+            DataError: the gold file is missing.
             MissingDependencyError: the figure's format needs a package that is not installed.
         """
         must_leave_room(self.into, self.as_json)
         if self.gold is not None:
-            must_exist(self.gold, "file of gold links")
+            must_exist(self.gold, "gold alignment file")
         if self.figure is not None:
             from interlace.report.svg import check_figure_path
 
@@ -282,15 +274,15 @@ class Results:
 
     @property
     def is_quiet(self) -> bool:
-        """Whether nothing is written to a screen, so that a bar may stand there."""
+        """Whether nothing is written to the terminal, so that a progress bar can be shown."""
         return self.into is not None or not sys.stdout.isatty()
 
     def prepare(self, words: WordPairs, text: Source) -> None:
-        """Read what belongs to the text, and see that it does, before time is spent on it.
+        """Read the gold alignments and check them against the text, before fitting.
 
         Raises:
-            SettingsError: there is no such pair to draw.
-            DataError: the gold links are those of another text.
+            SettingsError: the text has no such pair.
+            DataError: the gold alignments belong to another text.
         """
         if self.figure is not None and self.pair > len(words):
             raise SettingsError(f"--pair {self.pair}: the text has {len(words)} pairs")
@@ -298,7 +290,7 @@ class Results:
             self.judge = Judge.of(self.gold, words, text.numbers)
 
     def write(self, aligned: Iterable[tuple[WordPairs, Alignments]]) -> None:
-        """Write the links of chunk after chunk, and the figure."""
+        """Write alignments chunk by chunk, and the figure."""
         matrix = None
         grades_to = nullcontext() if self.confidence is None else lines_to(self.confidence)
         with lines_to(self.into) as write, grades_to as write_grades:
@@ -318,14 +310,14 @@ class Results:
             write_figure(alignment_matrix(matrix), self.figure)
 
     def say(self, about: dict[str, Any]) -> None:
-        """Scores to standard error, or all that is known as JSON."""
+        """Print scores to standard error, or everything as JSON."""
         gold = None if self.judge is None else self.judge.dump()
         if self.judge is not None and not self.as_json:
             self.judge.say()
         say(self.into, self.as_json, {**about, "links": self.links, "gold": gold})
 
     def _matrix(self, words: WordPairs, found: Alignments) -> AlignmentMatrix:
-        """The pair that was asked for."""
+        """Return the figure of the chosen pair."""
         from interlace.report.runs import AlignmentMatrix
 
         row = self.pair - 1 - words.first

@@ -1,4 +1,4 @@
-"""List what there is, and its settings."""
+"""List registries, their entries, and the settings of an entry."""
 
 from __future__ import annotations
 
@@ -21,80 +21,80 @@ if TYPE_CHECKING:
 
 
 def list_(
-    room: Annotated[str, typer.Argument(help="A room such as objectives; none: all rooms.")] = "",
-    name: Annotated[str, typer.Argument(help="A member of the room: shows its settings.")] = "",
+    kind: Annotated[str, typer.Argument(help="A registry such as objectives. Default: all.")] = "",
+    name: Annotated[str, typer.Argument(help="An entry: shows its settings.")] = "",
     code: Code = [],
     as_json: Json = False,
 ) -> None:
-    """Show rooms, their members, and a member's settings."""
+    """List registries, their entries, or the settings of one entry."""
     load_plugins(code)
-    found = _find(room, name)
+    found = _find(kind, name)
     if as_json:
         output.print_json(json.dumps(found))
         return
     keys = list(found[0]) if found else []
     table = Table(*keys, box=None, pad_edge=False)
     for column in table.columns:
-        column.overflow = "fold"  # a default is there to be copied, so none is cut
+        column.overflow = "fold"  # defaults are meant to be copied
     for row in found:
         table.add_row(*map(escape, map(_shown, row.values())))
     output.print(table)
 
 
-def _find(room: str, name: str) -> list[dict[str, Any]]:
+def _find(kind: str, name: str) -> list[dict[str, Any]]:
     from interlace.core.errors import SettingsError, did_you_mean
     from interlace.experiments.recipe import RECIPES
     from interlace.experiments.studies import STUDIES
     from interlace.scores.published import papers
 
-    rooms = _rooms()
-    if not room:
+    registries = _registries()
+    if not kind:
         return [
-            *({"room": key, "members": members.names()} for key, members in rooms.items()),
-            {"room": "recipes", "members": RECIPES.names()},
-            {"room": "published", "members": papers()},
-            {"room": "studies", "members": STUDIES.names()},
+            *({"kind": key, "entries": entries.names()} for key, entries in registries.items()),
+            {"kind": "recipes", "entries": RECIPES.names()},
+            {"kind": "published", "entries": papers()},
+            {"kind": "studies", "entries": STUDIES.names()},
         ]
-    if room == "recipes":
+    if kind == "recipes":
         return _recipes(name)
-    if room == "published":
+    if kind == "published":
         return listed_rows(name) if name else listed_papers()
-    if room == "studies":
+    if kind == "studies":
         return _studies(name)
-    if room not in rooms:
+    if kind not in registries:
         raise SettingsError(
-            f"there is no room {room!r}{did_you_mean(room, [*rooms, 'recipes', 'published', 'studies'])}"
+            f"there is no kind {kind!r}{did_you_mean(kind, [*registries, 'recipes', 'published', 'studies'])}"
         )
     if not name:
-        return [{"name": member, "about": rooms[room].summary(member)} for member in rooms[room].names()]
-    member = rooms[room].get(name)
-    if not hasattr(member, "model_fields"):
-        return [{"name": name, "about": rooms[room].summary(name)}]
-    return list(_settings(member))
+        return [{"name": entry, "about": registries[kind].summary(entry)} for entry in registries[kind].names()]
+    entry = registries[kind].get(name)
+    if not hasattr(entry, "model_fields"):
+        return [{"name": name, "about": registries[kind].summary(name)}]
+    return list(_settings(entry))
 
 
 def _settings(model: type[BaseModel], path: str = "", outer: BaseModel | None = None) -> Iterator[dict[str, str]]:
-    """A row a key, as `--set` takes it; a bundle of settings gives its keys, with the defaults it has there.
+    """Yield one row per key as `--set` takes it; nested settings are flattened.
 
-    outer: what stands at `path` where nothing is set; none at the top.
+    outer: the settings at `path`; None at the top.
     """
     from pydantic import BaseModel
 
     from interlace.core.settings import fields_of
 
-    for key, kind, default, about in fields_of(model):
+    for key, type_, default, about in fields_of(model):
         field = model.model_fields[key]
         value = getattr(outer, key) if outer else field.get_default(call_default_factory=True)
         if isinstance(value, BaseModel):
             yield from _settings(type(value), f"{path}{key}.", value)
         else:
-            yield {"key": path + key, "type": kind, "default": repr(value) if outer else default, "about": about}
+            yield {"key": path + key, "type": type_, "default": repr(value) if outer else default, "about": about}
 
 
 def _recipes(name: str) -> list[dict[str, Any]]:
-    """What each shipped recipe shows, and which rows of papers it stands for; of one, all keys with its values.
+    """Return purpose and published rows of each shipped recipe; for one recipe, all keys and values.
 
-    The list reads the files alone: a recipe whose words need a package that is not there is listed too.
+    Only reads the files, so recipes that need missing packages are listed too.
     """
     from interlace.experiments.recipe import RECIPES, Recipe, read_recipe
 
@@ -115,7 +115,7 @@ def _recipes(name: str) -> list[dict[str, Any]]:
 
 
 def _studies(name: str) -> list[dict[str, Any]]:
-    """What each shipped study asks and compares; of one, all keys with its values."""
+    """Return purpose and systems of each shipped study; for one study, all keys and values."""
     from interlace.experiments.studies import STUDIES, Study, read_study
 
     if name:
@@ -136,7 +136,7 @@ def _shown(value: str | list[str]) -> str:
     return ("; " if any(", " in one for one in value) else ", ").join(value)
 
 
-def _rooms() -> dict[str, Registry[Any]]:
+def _registries() -> dict[str, Registry[Any]]:
     from interlace.aligners import ALIGNERS
     from interlace.data.filters import FILTERS
     from interlace.derived import TRANSFORMATIONS
@@ -154,18 +154,14 @@ def _rooms() -> dict[str, Registry[Any]]:
         "word-tokenizers": WORD_TOKENIZERS,
         "filters": FILTERS,
         "aligners": ALIGNERS,
-        "vectors": EMBEDDING_METHODS,
-        "languages": LANGUAGES,
+        "embedding-methods": EMBEDDING_METHODS,
+        "toy-languages": LANGUAGES,
         "transformations": TRANSFORMATIONS,
     }
 
 
-# FROM _published:
-# Published tables as rows of `interlace list published`.
-
-
 def listed_papers() -> list[dict[str, Any]]:
-    """What there is of each paper."""
+    """Return the tables of each paper."""
     from interlace.scores.published import paper, papers
 
     found = ((name, paper(name)) for name in papers())
@@ -181,7 +177,7 @@ def listed_papers() -> list[dict[str, Any]]:
 
 
 def listed_rows(name: str) -> list[dict[str, Any]]:
-    """Every row of a paper's tables; what there is to know of a whole table stands in its first row."""
+    """Return the rows of a paper's tables; notes on a table are in its first row."""
     from interlace.scores.published import paper
 
     listed, last = [], None
@@ -204,9 +200,9 @@ def listed_rows(name: str) -> list[dict[str, Any]]:
 
 
 def _figure(row: PublishedRow, column: str) -> str:
-    """As printed, and what is right where that is wrong."""
-    mended = f" (rightly {_number(row.correct[column])})" if column in row.correct else ""
-    return _number(row.printed[column]) + mended
+    """Return the printed figure, with its correction if there is one."""
+    correction = f" (correct: {_number(row.correct[column])})" if column in row.correct else ""
+    return _number(row.printed[column]) + correction
 
 
 def _number(value: float) -> str:

@@ -1,4 +1,4 @@
-"""Run a grid of experiments and compare what it comes to."""
+"""Run a study: a grid of experiments."""
 
 from __future__ import annotations
 
@@ -26,18 +26,17 @@ if TYPE_CHECKING:
 
 def study(
     name: Annotated[str, typer.Argument(metavar="STUDY", help="A TOML file, or a shipped study such as tiny/quick.")],
-    into: Annotated[Path | None, typer.Option("--output", "-o", help="The study's folder.")] = None,
+    into: Annotated[Path | None, typer.Option("--output", "-o", help="Folder of the study.")] = None,
     jobs: Annotated[
-        int | None, typer.Option("--jobs", min=1, help="Cells at once; none: as many as there are GPUs, or cores for.")
+        int | None,
+        typer.Option("--jobs", min=1, help="Parallel cells. Default: one per GPU, or by the number of cores."),
     ] = None,
-    only: Annotated[
-        str, typer.Option("--only", help="A part: a pattern of names of cells or systems, such as 'alm*'.")
-    ] = "*",
+    only: Annotated[str, typer.Option("--only", help="Pattern of cell or system names, such as 'alm*'.")] = "*",
     put_aside: Annotated[
         bool,
-        typer.Option("--archive", help="Move cells that were begun under other settings away, and run them anew."),
+        typer.Option("--archive", help="Archive cells with other settings and rerun them."),
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list the cells and what has come of them.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list the cells and their states.")] = False,
     changes: Annotated[
         list[str],
         typer.Option(
@@ -47,7 +46,7 @@ def study(
     code: Code = [],
     as_json: Annotated[bool, typer.Option("--json", help="Print the comparisons, or the cells, as JSON.")] = False,
 ) -> None:
-    """Run what is not finished of a study, and compare its systems; the same command goes on where it was stopped."""
+    """Run all unfinished cells of a study and compare its systems; rerun the same command to resume."""
     load_plugins(code)
     from interlace.core.errors import SettingsError
     from interlace.experiments.studies import read_study
@@ -57,7 +56,7 @@ def study(
         _list(read, folder, into, only, as_json=as_json)
         return
     if into is None:
-        raise SettingsError("--output FOLDER is missing: where the study goes; or --dry-run to see its cells")
+        raise SettingsError("--output FOLDER is missing; or --dry-run to list the cells")
     from interlace.experiments.studies.running import run_study
 
     with study_bar(read.name) as on_progress:
@@ -94,7 +93,7 @@ def _list(read: Study, folder: Path, into: Path | None, only: str, *, as_json: b
 
 
 def _show(read: Study, folder: Path, into: Path, *, as_json: bool) -> None:
-    """The main table, and where the rest stands."""
+    """Print the main table and the paths of the other results."""
     from interlace.experiments.studies.cells import cells_of
     from interlace.experiments.studies.folder import StudyFolder
     from interlace.report.study import COMPARISONS, TABLES, summarize
@@ -128,7 +127,7 @@ def _report(runs: list[Path], page: Path, *, as_json: bool) -> None:
 
 
 def _tell(outcome: StudyOutcome, into: Path) -> None:
-    """Cells that failed end the command with 1, after all others were run."""
+    """Report failed cells and exit with 1."""
     if not outcome.failed:
         return
     notes.print(
@@ -138,10 +137,6 @@ def _tell(outcome: StudyOutcome, into: Path) -> None:
     for name, why in outcome.failed.items():
         notes.print(f"  {name}: {why}", highlight=False, markup=False, soft_wrap=True)
     raise typer.Exit(1)
-
-
-# FROM _study_bar:
-# How far a study is: a bar on a terminal, else a line in the log now and then.
 
 
 log = logging.getLogger(__name__)

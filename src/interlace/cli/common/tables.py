@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 Row = dict[str, Any]
-LESS = " \N{DOWNWARDS ARROW}"  # behind what is the better the lower it is
+LESS = " \N{DOWNWARDS ARROW}"  # marks scores that are better when lower
 
 
 def score_table(rows: Iterable[Row]) -> Table:
-    """Tasks down, languages across, mean over seeds with the spread where there are several."""
+    """Return a table of tasks by languages: mean over seeds, with the standard deviation for several."""
     return comparison_table({"": list(rows)})
 
 
 def comparison_table(scores: dict[str, list[Row]]) -> Table:
-    """Tasks and recipes down, languages across, settings apart; the mean is of all languages but the source.
+    """Return a table of tasks and recipes by languages; the mean excludes the source language.
 
-    What rests on a collapsed fine-tuning has a sign, and the caption says how many collapsed.
+    Scores of collapsed fine-tuning runs are marked, and the caption counts them.
     """
     rows = [row for found in scores.values() for row in found]
     languages = list(dict.fromkeys(row["language"] for row in rows))
@@ -39,7 +39,7 @@ def comparison_table(scores: dict[str, list[Row]]) -> Table:
     for name in (*languages, "mean"):
         table.add_column(name, justify="right")
     for kind in dict.fromkeys(_kind(row) for row in rows):
-        apart = _asked([row for row in rows if _kind(row) == kind]) != ALL
+        apart = _scored_entries([row for row in rows if _kind(row) == kind]) != ALL
         above = ""
         for recipe, found in scores.items():
             mine = [row for row in found if _kind(row) == kind]
@@ -47,39 +47,39 @@ def comparison_table(scores: dict[str, list[Row]]) -> Table:
                 cells = [_shown(mine, [language]) for language in languages]
                 others = [language for language in languages if language != mine[0]["source"]]
                 label = [recipe] if len(scores) > 1 else []
-                head = _head(mine[0], _asked(mine) if apart else "")
+                head = _head(mine[0], _scored_entries(mine) if apart else "")
                 table.add_row(head if head != above else "", *label, *cells, _shown(mine, others))
                 above = head
     return table
 
 
 def _title(rows: list[Row], of_source: bool) -> str:
-    """Speaks of a spread only where there is one."""
+    """Return the title; it names the standard deviation if there are several seeds."""
     several = len({row["seed"] for row in rows}) > 1
     said = " (mean: without the source)" if of_source else ""
     return f"Scores{' over seeds, ± standard deviation' if several else ''}{said}"
 
 
 def _kind(row: Row) -> tuple[str, str, str, str]:
-    """What scores have in common that may be averaged."""
+    """Return the key of scores that can be averaged."""
     return row["task"], row.get("setting", "zero-shot"), row["metric"], row["source"]
 
 
-def _asked(rows: list[Row]) -> str:
-    """Over which words scores of a dictionary are, where training has read some of it; of other tasks, over all."""
+def _scored_entries(rows: list[Row]) -> str:
+    """Return the dictionary entries that scores are over; all, for other tasks."""
     return scored_words(rows[0]["metric"], [row.get("scores", {}) for row in rows])
 
 
-def _head(row: Row, asked: str) -> str:
-    """Two short lines, for narrow terminals. asked: over which words, where that is not the same for all to compare."""
+def _head(row: Row, words: str) -> str:
+    """Return two short lines, for narrow terminals; `words`: the scored entries, if systems differ in them."""
     setting = row.get("setting", "zero-shot")
     name = row["task"] if setting == "zero-shot" else f"{row['task']}, {setting}"
     name += LESS * (row.get("greater_is_better", True) is False)
-    return f"{name}\n({', '.join(filter(None, (row['metric'], asked.removesuffix(' words'), row['unit'])))})"
+    return f"{name}\n({', '.join(filter(None, (row['metric'], words.removesuffix(' words'), row['unit'])))})"
 
 
 def _by_seed(rows: list[Row], languages: list[str]) -> list[float]:
-    """For each seed, the mean score over the languages."""
+    """Return the mean score over languages for each seed."""
     seeds: dict[int, list[float]] = defaultdict(list)
     for row in rows:
         if row["language"] in languages:
