@@ -5,7 +5,6 @@ import pytest
 import torch
 
 from interlace.core.errors import DataError, SettingsError
-from interlace.tasks.common.dictionaries import read_entries
 from interlace.tasks.embedding_alignment import EmbeddingAlignment
 from interlace.text.lines import write_lines
 
@@ -47,17 +46,6 @@ def measured(root, vocab, backbone, **settings):
 def test_translations_with_equal_rows(dictionary, vocab, model, candidates):
     backbone = aligned(vocab, model(), PAIRS)
     assert measured(dictionary(*PAIRS), vocab, backbone, candidates=candidates).metrics == {"p@1": 100, "coverage": 100}
-
-
-def test_one_of_four_is_wrong(dictionary, vocab, model):
-    backbone = aligned(vocab, model(), PAIRS)
-    wrong = [*PAIRS[:3], ("letters", "liest"), ("reads", "briefe"), ("reads", "liest")]
-    assert measured(dictionary(*wrong), vocab, backbone)["p@1"] == 75
-
-
-def test_any_translation_counts(dictionary, vocab, model):
-    backbone = aligned(vocab, model(), PAIRS)
-    assert measured(dictionary(*PAIRS, ("the", "arzt")), vocab, backbone)["p@1"] == 100
 
 
 def near_the_first(vocab, backbone, rival):
@@ -138,19 +126,6 @@ def test_a_words_own_row_is_no_candidate(dictionary, vocab, model):
 def test_nothing_to_ask_is_an_error_with_a_way_out(dictionary, vocab, model):
     with pytest.raises(DataError, match=r"none of the 1 entries .* set multi_subword = 'mean'"):
         measured(dictionary(("quixotic", "zebra")), vocab, model())
-
-
-def test_blanks_may_part_the_columns_too(tmp_path):
-    path = tmp_path / "d.txt"
-    path.write_text("the der\n\nto read\tlesen\n")
-    assert read_entries(path) == (["the", "to read"], ["der", "lesen"])
-
-
-def test_a_line_without_a_translation_is_named(tmp_path):
-    path = tmp_path / "d.txt"
-    path.write_text("the\tder\nlonely\n")
-    with pytest.raises(DataError, match=r"d.txt, line 2: expected 'source<TAB>target' .*found 'lonely'"):
-        read_entries(path)
 
 
 def test_means_are_not_rows_of_the_vocabulary():

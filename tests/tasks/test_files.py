@@ -36,10 +36,6 @@ def query(root, language, split="test", source=""):
     return FileQuery("pos", split, language, root, source)
 
 
-def test_a_pattern_is_filled_in(root):
-    assert find_file("pos/{split}.{language}.txt", query(root, "de")) == root / "pos/test.de.txt"
-
-
 def test_the_sides_of_a_pair(root):
     (root / "par/test.en-de.en").write_text("x\n")
     pattern = "par/{split}.{source}-{target}.{language}"
@@ -66,19 +62,9 @@ def test_a_missing_file_is_named_with_the_languages_there_are(root):
     assert str(caught.value) == f"pos: {expected}"
 
 
-def test_a_split_without_data_is_named(root):
-    with pytest.raises(DataError, match=r"no train data in 'de'.*there is none in any language"):
-        find_file("pos/{split}.{language}.txt", query(root, "de", split="train"))
-
-
 def test_a_table_that_names_no_file(root):
     with pytest.raises(DataError, match="no test data in 'fr': 'files' names none; there is test data in: de, zh"):
         find_file({"test.zh": "ud/zh.conllu", "test.de": "b", "train.en": "a"}, query(root, "fr"))
-
-
-def test_a_table_whose_file_is_missing(root):
-    with pytest.raises(DataError, match=r"there is no file .*ud/fr.conllu; there is test data in: zh"):
-        find_file({"test.zh": "ud/zh.conllu", "test.fr": "ud/fr.conllu"}, query(root, "fr"))
 
 
 def test_languages_of_pairs_agree_in_all_places(root):

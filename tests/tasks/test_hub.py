@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-
 import pytest
 
 from interlace.core.errors import SettingsError
@@ -178,14 +176,6 @@ def test_their_text_is_compared_with_training_text(publish):
     changes = {"data_root": str(root), "evaluate.source": "de", "evaluate.tasks.xnli.targets": '["de"]'}
     found = held_out_text(read_recipe("evaluation/hub", changes), ["xnli"]).sets["xnli", "test", "de"]
     assert found.parts["first"] == ["the fox 0", "the fox 1"]
-
-
-def test_what_is_read_is_logged_by_its_name(publish, vocab, caplog):
-    rows = [{"premise": "a", "hypothesis": "b", "label": label} for label in (0, -1)]
-    root = publish("facebook/xnli", "de", "test", rows, NLI)
-    with caplog.at_level(logging.INFO):
-        RECIPE.task("xnli").examples("test", "de", vocab, root)
-    assert f"hub:{root}/facebook/xnli/de/test: 1 rows without a label, not scored" in caplog.text
 
 
 def test_names_that_are_none_are_refused_where_they_are_set():

@@ -2,21 +2,16 @@ from __future__ import annotations
 
 import json
 import logging
-import re
-import string
-import unicodedata
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from interlace.core.errors import DataError
 from interlace.tasks import TASKS
 from interlace.tasks.common.spans import SPAN
-from interlace.tasks.mlqa import AnswerNormalizer, best_texts, compare_all, compare_answers, n_best, word_f1
+from interlace.tasks.mlqa import AnswerNormalizer, best_texts, compare_all, compare_answers, n_best
 
 ENGLISH = "the doctor reads letters"
 GERMAN = "der arzt liest briefe"
@@ -104,12 +99,6 @@ def test_a_file_of_blank_answers_alone_is_refused_with_a_way_out(task, vocab, tm
         task.examples(split, "en", vocab, tmp_path)
 
 
-def test_a_training_file_without_a_place_for_any_answer_is_refused(task, vocab, tmp_path):
-    write(tmp_path / "qa/train.en.json", [("", [question("who", ("doctor", 0))])])
-    with pytest.raises(DataError, match="no question has an answer to train on"):
-        task.examples("train", "en", vocab, tmp_path)
-
-
 def test_passages_and_questions_may_differ_in_language(vocab, tmp_path):
     task = TASKS.build({"name": "mlqa", "files": {"test": "dev-context-{context}-question-{question}.json"}})
     write(tmp_path / "dev-context-de-question-en.json", [(GERMAN, [question("who", ("der arzt", 0))])])
@@ -166,14 +155,6 @@ def test_the_ceiling_shows_what_subwords_cannot_tell_apart(task, vocab, tmp_path
     assert task.score(questions, gold).metrics == {"f1": 50.0, "exact": 50.0, "ceiling": 50.0}
 
 
-def test_an_answer_that_stands_nowhere_lowers_the_ceiling(task, vocab, tmp_path):
-    asked = [question("who", ("the doctor", 0)), question("what", ("a horse", 3))]
-    write(tmp_path / "qa/test.en.json", [(ENGLISH, asked)])
-    questions = task.examples("test", "en", vocab, tmp_path)
-    gold = task.head().gold(questions)
-    assert task.score(questions, gold).metrics == {"f1": 50.0, "exact": 50.0, "ceiling": 50.0}
-
-
 def test_what_is_kept_is_what_official_programs_read(task, vocab, tmp_path):
     asked = [question("who", ("the doctor", 0), key="a"), question("what", ("letters", 17), key="b")]
     write(tmp_path / "qa/test.en.json", [(ENGLISH, asked)])
@@ -201,146 +182,7 @@ def test_real_sets_can_be_answered(real_data, vocab):
 # ---- comparison of answers ----
 
 
-SEVEN = ("en", "es", "hi", "vi", "de", "ar", "zh")
-
-# ---- a slow reading of the published rules ----
-
-ARTICLES = {
-    "en": "a an the",
-    "es": "un una unos unas el la los las",
-    "vi": "của là cái chiếc những",
-    "de": "ein eine einen einem eines einer der die das den dem des",
-}
-
-
-def is_letter(character):
-    return character.isalnum() or character == "_"
-
-
-def without_articles(text, words):
-    """Whole words of letters and digits that are articles become one blank."""
-    kept, place = "", 0
-    while place < len(text):
-        end = place
-        while end < len(text) and is_letter(text[end]):
-            end += 1
-        if end == place:
-            kept, place = kept + text[place], place + 1
-        else:
-            kept, place = kept + (" " if text[place:end] in words else text[place:end]), end
-    return kept
-
-
-def slow_words(text, rules, language):
-    text = text.lower()
-    kept = ""
-    for character in text:
-        mark = character in string.punctuation
-        if rules == "mlqa":
-            mark = mark or unicodedata.category(character)[0] == "P"
-        kept += "" if mark else character
-    if rules == "squad":
-        return without_articles(kept, ARTICLES["en"].split()).split()
-    if language == "ar":
-        kept = " ".join(kept.split("ال"))
-    elif language in ARTICLES:
-        kept = without_articles(kept, ARTICLES[language].split())
-    if language != "zh":
-        return kept.split()
-    words, run = [], ""
-    for character in kept:
-        if "\u4e00" <= character <= "\u9fa5":
-            words += [*run.split(), character]
-            run = ""
-        else:
-            run += character
-    return words + run.split()
-
-
-def slow_scores(found, answers, rules, language):
-    words = slow_words(found, rules, language)
-    best, exact = 0.0, 0.0
-    for answer in answers:
-        right = slow_words(answer, rules, language)
-        left, common = list(right), 0
-        for word in words:
-            if word in left:
-                left.remove(word)
-                common += 1
-        if common:
-            precision, recall = common / len(words), common / len(right)
-            best = max(best, 2 * precision * recall / (precision + recall))
-        exact = max(exact, float(" ".join(words) == " ".join(right)))
-    return best, exact
-
-
-PIECES = [
-    *("the a an and anna the's der die das dem en el la los un là của những cái chiếc").split(),
-    *("ال الكتاب والكتاب بال رسالة। ، ؟ आन्ना ने 2024 है। 安娜 读 信 。 《红楼梦》 A股 Ünï ﬂ ß İ").split(),
-    *(" ", "  ", "\t", "\u3000", "\u00a0", "-", "'", "$", "€", "«", "»", "…", "_", "・", "½", "龥", "龦", "a_b"),
-]
-texts = st.one_of(
-    st.lists(st.sampled_from(PIECES), max_size=6).map("".join),
-    st.lists(st.sampled_from(PIECES), max_size=6).map(" ".join),
-    st.text(max_size=12),
-)
-
-
-@given(texts, st.lists(texts, min_size=1, max_size=3), st.sampled_from(["mlqa", "squad"]), st.sampled_from(SEVEN))
-def test_scores_are_those_of_the_slow_rules(found, answers, rules, language):
-    expected = slow_scores(found, answers, rules, language)
-    assert compare_answers(found, answers, AnswerNormalizer(rules, language)) == pytest.approx(expected)
-    words = AnswerNormalizer(rules, language).words(found)
-    assert " ".join(words) == re.sub(r"\s+", " ", " ".join(words)).strip()
-
-
 # ---- by hand ----
-
-
-@pytest.mark.parametrize(
-    ("rules", "language", "text", "words"),
-    [
-        ("squad", "en", "The  cat's a-hat!", "cats ahat"),
-        ("squad", "en", "An “answer”", "“answer”"),  # SQuAD knows ASCII's signs alone
-        ("mlqa", "en", "An “answer”…", "answer"),
-        ("squad", "de", "Der Hund", "der hund"),
-        ("mlqa", "de", "Der Hund des Königs, eine Dame", "hund königs dame"),
-        ("mlqa", "es", "¿Las casas de la abuela?", "casas de abuela"),
-        ("mlqa", "vi", "những quyển sách của Anna", "quyển sách anna"),
-        ("mlqa", "hi", "आन्ना ने चिट्ठी पढ़ी।", "आन्ना ने चिट्ठी पढ़ी"),
-        ("mlqa", "ar", "الكتاب، والبيت؟ رسالة", "كتاب و بيت رس ة"),
-        ("mlqa", "zh", "《红楼梦》 2024年 A股", "红 楼 梦 2024 年 a 股"),
-        ("squad", "zh", "红楼梦 2024年", "红楼梦 2024年"),
-        ("mlqa", "tr", "Bir kitap, the", "bir kitap the"),
-        ("mlqa", "ja", "東京タワー 333m", "東 京 タ ワ ー 333m"),
-        ("mlqa", "en", "$5 + 3", "5 3"),
-    ],
-)
-def test_what_is_left_of_an_answer(rules, language, text, words):
-    assert " ".join(AnswerNormalizer(rules, language).words(text)) == words
-
-
-def test_chinese_answers_score_by_character():
-    assert compare_answers("在北京", ["北京"], AnswerNormalizer("mlqa", "zh")) == (pytest.approx(0.8), 0)
-    assert compare_answers("在北京", ["北京"], AnswerNormalizer("squad", "zh")) == (0, 0)
-    assert compare_answers("北京。", ["北京"], AnswerNormalizer("mlqa", "zh")) == (1, 1)
-
-
-def test_f1_counts_repeated_words():
-    assert word_f1(["a", "a", "b"], ["a", "b", "b"]) == pytest.approx(2 / 3)
-    assert word_f1([], ["a"]) == word_f1(["a"], []) == word_f1([], []) == 0
-
-
-def test_each_measure_takes_its_nearest_answer():
-    assert compare_answers("in the red house", ["house", "red house", "in"], AnswerNormalizer("squad", "en")) == (
-        pytest.approx(0.8),
-        0,
-    )
-
-
-def test_an_answer_of_articles_alone_can_be_exact_but_has_no_f1():
-    """As in the published programs: nothing equals nothing, and has no word in common with it."""
-    assert compare_answers("", ["The"], AnswerNormalizer("squad", "en")) == (0, 1)
 
 
 def test_questions_without_answers_are_not_scored():
@@ -388,21 +230,20 @@ def test_cases_score_as_worked_out_by_hand_from_the_published_rules(rules, langu
     assert compare_answers(found, answers, AnswerNormalizer(rules, language)) == (pytest.approx(f1), exact)
 
 
-# Random strings of `PIECES` with what the functions of the published programs gave for them: MLQA's
+# Random strings of words, articles and signs with what the functions of the published programs gave for them: MLQA's
 # mlqa_evaluation_v1.py (commit 5ef5c73) with the row's language, and SQuAD's evaluate-v1.1.py.
 RECORDED = json.loads(Path(__file__).with_name("answers.json").read_text(encoding="utf-8"))
 
 
 def test_recorded_cases_score_as_in_the_published_programs():
     assert {(rules, language) for rules, language, *_ in RECORDED} == {
-        (rules, language) for rules in ("mlqa", "squad") for language in SEVEN
+        (rules, language) for rules in ("mlqa", "squad") for language in ("en", "es", "hi", "vi", "de", "ar", "zh")
     }
     assert sum(0 < f1 < 1 for *_, f1, _ in RECORDED) > len(RECORDED) / 2
     for rules, language, found, answers, *right in RECORDED:
         assert compare_answers(found, answers, AnswerNormalizer(rules, language)) == pytest.approx(
             tuple(right), abs=1e-6
         ), found
-        assert slow_scores(found, answers, rules, language) == pytest.approx(tuple(right), abs=1e-6), found
 
 
 # ---- predictions as text ----

@@ -191,7 +191,7 @@ def test_sources_are_cut_where_the_run_learnt_to_read_them(root, vocab, model, s
     asked = says(by_dictionary)
     into = task(round_trip=True, **settings).with_trained_lengths({"en-de": 14})
     into.measure(model, vocab, into.examples("test", "de", vocab, root))
-    assert [each["longest"] for each in asked] == expected
+    assert [each["max_length"] for each in asked] == expected
 
 
 def test_limits_are_of_directions_that_are_translated():
@@ -200,21 +200,6 @@ def test_limits_are_of_directions_that_are_translated():
     assert task(targets=["de"], max_length={"en-de": 64, "de-en": 64})  # and back, for round trips
     with pytest.raises(SettingsError, match=r"max_length names 'de', no direction here; there are: de-en, en-de"):
         task(max_length={"de": 64}).with_trained_lengths({"en-de": 14})
-
-
-def test_more_than_the_best_translation_is_of_no_use():
-    with pytest.raises(SettingsError, match=r"search: n_best = 3, but only the best translation .*; leave it out"):
-        task(search={"n_best": 3})
-
-
-def test_signatures_say_how_it_was_scored(root, vocab, model, says):
-    says(by_dictionary)
-    examples = task().examples("test", "de", vocab, root)
-    found = (
-        task(lower_case=True, tokenize="intl", romanian="strip").measure(model, vocab, examples).details["signatures"]
-    )
-    assert re.fullmatch(r"nrefs:1\|case:lc\|eff:no\|tok:intl\|smooth:exp\|version:.*", found["bleu"])
-    assert found["tokenized bleu"] == "nrefs:1|case:lc|eff:no|tok:blanks|smooth:none|romanian:strip"
 
 
 def test_the_bleu_of_any_sentences_is_that_of_their_counts(root, vocab, model, says):

@@ -24,13 +24,6 @@ def write(root, *rows, name="ner/test.en.tsv"):
     path.write_text("\n".join("\t".join(row) for row in rows) + "\n")
 
 
-def test_tags_by_word(tmp_path, vocab):
-    write(tmp_path, ("the", "O"), ("doctor", "B-PER"), ("letters", "I-PER"), (), ("doctor", "B-LOC"))
-    examples = Ner().examples("test", "en", vocab, tmp_path)
-    assert examples.tags.to_lists() == [[0, 1, 2], [5]]
-    assert examples.examples.language == "en"
-
-
 def test_an_unknown_type_is_named_with_both_cures(tmp_path, vocab):
     write(tmp_path, ("the", "O"), ("doctor", "B-DATE"))
     with pytest.raises(DataError) as caught:
@@ -38,12 +31,6 @@ def test_an_unknown_type_is_named_with_both_cures(tmp_path, vocab):
     message = str(caught.value)
     assert "test.en.tsv: sentence 'the doctor', word 'doctor': an entity of type 'DATE'" in message
     assert "set types = ['PER', 'ORG', 'LOC', 'DATE'], or other_types = 'outside'" in message
-
-
-def test_a_misspelt_type_gets_a_hint(tmp_path, vocab):
-    write(tmp_path, ("doctor", "B-PERS"))
-    with pytest.raises(DataError, match="did you mean 'PER'"):
-        Ner().examples("test", "en", vocab, tmp_path)
 
 
 def test_other_types_can_be_outside_and_are_counted(tmp_path, vocab, caplog):
@@ -67,19 +54,6 @@ def test_types_are_settings(tmp_path, vocab):
 def test_types_that_make_no_sense_are_refused(types, message):
     with pytest.raises(SettingsError, match=message):
         TASKS.build({"name": "ner", "types": types})
-
-
-def test_mended_tags_are_counted(tmp_path, vocab, caplog):
-    write(tmp_path, ("the", "O"), ("doctor", "I-PER"))
-    with caplog.at_level(logging.INFO, "interlace"):
-        assert Ner().examples("test", "en", vocab, tmp_path).tags.to_lists() == [[0, 1]]
-    assert "1 I- without B- changed to B-" in caplog.text
-
-
-def test_a_tag_that_is_no_iob2_is_named_with_its_line(tmp_path, vocab):
-    write(tmp_path, ("the", "O"), ("doctor", "S-PER"))
-    with pytest.raises(DataError, match=r"test.en.tsv, line 2: tag 'S-PER', expected O, B-TYPE or I-TYPE"):
-        Ner().examples("test", "en", vocab, tmp_path)
 
 
 def test_text_without_entities_has_no_score(tmp_path, vocab):
@@ -138,21 +112,9 @@ def spans(*rows):
     return list(zip(found.starts.tolist(), found.stops.tolist(), kinds, strict=True))
 
 
-def test_numbers_of_tags():
-    assert TAGS == ["O", "B-PER", "I-PER", "B-ORG", "I-ORG", "B-LOC", "I-LOC"]
-
-
-def test_spans_of_valid_tags():
-    assert spans("B-PER I-PER O B-LOC", "B-ORG B-ORG") == [(0, 2, "PER"), (3, 4, "LOC"), (4, 5, "ORG"), (5, 6, "ORG")]
-
-
 def test_an_inside_without_a_beginning_begins():
     assert spans("O I-PER I-PER I-LOC") == [(1, 3, "PER"), (3, 4, "LOC")]
     assert entities(numbered("O I-PER I-PER B-LOC")).opened.tolist() == [True, False]
-
-
-def test_entities_end_where_rows_end():
-    assert spans("O B-PER", "I-PER O") == [(1, 2, "PER"), (2, 3, "PER")]
 
 
 def test_what_is_no_tag_is_outside():
@@ -168,10 +130,6 @@ def test_an_entity_is_right_with_its_span_and_type():
     assert (together.precision, together.recall) == (50, pytest.approx(200 / 3))
     assert together.f1 == pytest.approx(2 * 50 * (200 / 3) / (50 + 200 / 3))
     assert by_type == [EntityCounts(1, 2, 1), EntityCounts(1, 2, 1), EntityCounts(0, 0, 1)]
-
-
-def test_nothing_found_is_zero():
-    assert (EntityCounts(0, 0, 3).precision, EntityCounts(0, 0, 3).f1, EntityCounts(0, 2, 0).recall) == (0, 0, 0)
 
 
 @pytest.fixture(scope="module")

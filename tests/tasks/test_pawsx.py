@@ -19,15 +19,6 @@ def write(root, *rows, name="pawsx/test-en.tsv"):
     path.write_text("\n".join("\t".join(row) for row in rows) + "\n")
 
 
-def test_pairs_and_labels(tmp_path, vocab):
-    write(tmp_path, ('the "doctor', "reads", "1"), ("letters", "the letters", "0"))
-    examples = Pawsx().examples("test", "en", vocab, tmp_path)
-    assert examples.labels.tolist() == [1, 0]
-    assert [vocab.decode(row) for row in examples.examples.source.ids] == ['the "doctor', "letters"]
-    assert (examples.examples.source.language, examples.examples.target.language) == ("en", "en")
-    assert Pawsx().head().classes == 2
-
-
 def test_the_authors_files_by_column_names(tmp_path, vocab):
     write(tmp_path, ("id", "sentence1", "sentence2", "label"), ("7", "the doctor", "reads", "1"), name="dev_2k.tsv")
     reader = {"name": "tsv", "columns": ["sentence1", "sentence2"], "label": "label"}

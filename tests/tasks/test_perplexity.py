@@ -144,28 +144,6 @@ def test_how_a_model_reads_decides(vocab, model, text):
             Perplexity(kind=kind).measure(backbone, vocab, text)
 
 
-def test_masked_draws_are_fixed(vocab, model, text):
-    scores = [Perplexity(kind="masked").measure(model(), vocab, text) for _ in range(2)]
-    assert scores[0].metrics == scores[1].metrics
-    assert scores[0]["perplexity"] == scores[0]["perplexity per masked subword"] > 1
-    assert "bits per character" not in scores[0].metrics
-
-
-def test_the_unit_is_said():
-    assert Perplexity().unit == "per subword"
-    assert Perplexity(per="word").unit == "per word"
-    assert Perplexity(kind="masked").unit == "per masked subword"
-    assert not Perplexity().greater_is_better
-
-
-def test_a_word_of_several_subwords_is_one_word(vocab, model):
-    text = vocab.encode(["xyz the"], language="en")
-    assert len(text.ids.flat) > 2
-    scores = Perplexity(kind="causal").measure(model(), vocab, text)
-    per_subword, per_word = scores["perplexity per subword"], scores["perplexity per word"]
-    assert (len(text.ids.flat) + 1) * math.log(per_subword) == pytest.approx(3 * math.log(per_word), rel=1e-6)
-
-
 @pytest.fixture(scope="module")
 def small():
     """A vocabulary that cannot spell all (a strange letter is a blank and the unknown subword), and a model over it."""

@@ -10,7 +10,6 @@ import pytest
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.data import LabeledExamples
-from interlace.tasks import TASKS
 from interlace.tasks.pos import TAGS, Pos
 
 WHERE = os.environ.get("INTERLACE_DATA", "")
@@ -24,18 +23,6 @@ def write(root, *rows, name="pos/test.en.conllu"):
 
 def word(number, form, tag):
     return (str(number), form, "_", tag)
-
-
-def test_tags_by_word(tmp_path, vocab):
-    write(tmp_path, word(1, "the", "DET"), word(2, "doctor", "NOUN"), (), word(1, "reads", "VERB"))
-    examples = Pos().examples("test", "en", vocab, tmp_path)
-    assert [[TAGS[tag] for tag in row] for row in examples.tags] == [["DET", "NOUN"], ["VERB"]]
-    assert examples.examples.language == "en"
-    assert [sorted(set(row)) for row in examples.examples.words.to_lists()] == [[0, 1], [0]]
-
-
-def test_there_are_seventeen_tags():
-    assert len(set(TAGS)) == 17
 
 
 def test_an_unknown_tag_is_named_with_the_nearest(tmp_path, vocab):
@@ -75,12 +62,6 @@ def test_unread_words_are_wrong():
     predictions = Ragged.of([[1, 9, -1], [3, -1]])
     examples = LabeledExamples([], tags=gold)
     assert Pos().score(examples, predictions).metrics == {"accuracy": 50.0, "unread": 25.0}
-
-
-def test_settings_reach_the_learner():
-    task = TASKS.build({"name": "pos", "max_length": 64, "dropout": 0.3, "tuning": {"epochs": 2}})
-    assert (task.head().max_length, task.head().dropout, task.head().classes) == (64, 0.3, 17)
-    assert task.tuning.epochs == 2
 
 
 @pytest.mark.skipif(not Path(WHERE, "pos").is_dir(), reason="INTERLACE_DATA is not set")

@@ -88,15 +88,6 @@ def test_modes_are_as_before_and_no_gradient_is_kept(case):
     assert all(p.grad is None for p in [*backbone.parameters(), *heads.parameters()])
 
 
-def test_dropout_is_off(vocab, model):
-    learner, examples = tagged(vocab)
-    backbone = model(dropout=0.5)
-    heads = learner.modules(backbone)
-    prepared = learner.prepare(Resources(vocab, backbone.traits))
-    one, two = (predict_all(learner, backbone, heads, examples, prepared, 200, CPU) for _ in range(2))
-    assert one == two
-
-
 def test_buckets_hold_every_row_once_and_little_padding(vocab, model):
     inner = sentences(vocab, 7, rows=300)
     rows = list(buckets(inner, Prepared(vocab, model().traits), 256, 200))

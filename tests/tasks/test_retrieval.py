@@ -35,20 +35,6 @@ def test_the_two_sides_are_read(tmp_path, vocab):
     assert [vocab.decode(row) for row in pairs.target.ids] == ["der arzt liest", "briefe"]
 
 
-def test_both_sides_in_one_table(tmp_path, vocab):
-    write(tmp_path, "all.tsv", "de\tfr\ten", "der arzt\tx\tthe doctor")
-    pairs = Retrieval(files="all.tsv", reader="tsv").examples("test", "de", vocab, tmp_path)
-    assert vocab.decode(pairs.source.ids[0]) == "the doctor"
-    assert vocab.decode(pairs.target.ids[0]) == "der arzt"
-
-
-def test_sides_of_different_length_are_refused(tmp_path, vocab):
-    write(tmp_path, "parallel/test.en-de.en", "the doctor reads", "letters")
-    write(tmp_path, "parallel/test.en-de.de", "der arzt liest")
-    with pytest.raises(DataError, match=r"has 2 lines and .* has 1"):
-        Retrieval().examples("test", "de", vocab, tmp_path)
-
-
 def test_a_language_is_not_searched_from_itself(tmp_path, vocab):
     with pytest.raises(DataError, match="source and target are both 'en'"):
         Retrieval().examples("test", "en", vocab, tmp_path)
@@ -169,13 +155,6 @@ def test_a_margin_finds_what_a_hub_hides():
     assert _hits(queries, candidates, ids, "absolute", 4).tolist() == [True, False]
     assert _hits(queries, candidates, ids, "ratio", 2).all()
     assert _hits(queries, candidates, ids, "distance", 2).all()
-
-
-def test_the_margin_is_a_setting(vocab, model):
-    lines = ["the doctor reads", "letters", "the letters", "doctor"]
-    pairs = Pairs(encoded(vocab, *lines), encoded(vocab, *lines))
-    for margin in ("ratio", "distance"):
-        assert Retrieval(margin=margin, neighbors=2).measure(model(), vocab, pairs)["p@1"] == 100
 
 
 @pytest.mark.skipif(not Path(WHERE, "parallel/tatoeba").is_dir(), reason="INTERLACE_DATA is not set")

@@ -81,19 +81,6 @@ def test_a_batch_without_tags_has_no_loss_but_a_gradient(vocab, model):
     assert heads["linear"].weight.grad.abs().sum() == 0
 
 
-def test_dropout_is_drawn_while_training_only(vocab, model):
-    learner, backbone = Tagger(classes=17, dropout=0.5), model().eval()
-    heads = learner.modules(backbone)
-    prepared = learner.prepare(Resources(vocab, backbone.traits))
-    batch = learner.batch(labelled([[0, 1, 2]], [[4, 5, 6]]), prepared, 0, RNG).to(torch.device("cpu"))
-    losses = {mode: [] for mode in (True, False)}
-    for mode in (True, True, False, False):
-        heads.train(mode)
-        losses[mode].append(learner.loss(backbone, heads, batch)["tagging"].total.item())
-    assert losses[True][0] != losses[True][1]
-    assert losses[False][0] == losses[False][1]
-
-
 def test_tags_of_another_word_tokenizer_are_refused(vocab, model):
     learner = Tagger(classes=17)
     with pytest.raises(DataError, match="row 1 has words beyond its 1 tags"):

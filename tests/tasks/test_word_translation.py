@@ -6,7 +6,7 @@ import torch
 
 from interlace.core.errors import DataError, SettingsError
 from interlace.embeddings import WordVectors
-from interlace.tasks.common.vectors import WordVectorSettings, whole_words
+from interlace.tasks.common.vectors import WordVectorSettings
 from interlace.tasks.word_translation import WordTranslation
 
 
@@ -72,12 +72,6 @@ def test_more_candidates_are_more_rivals(root):
     assert scored(folder, vectors, candidates="text")["p@1 cosine"] == 0
     assert scored(folder, vectors, candidates="text", max_words=1)["coverage"] == 50  # one word a language
     assert scored(folder, vectors, candidates="vocabulary")["p@1 cosine"] == 0
-
-
-def test_the_frequent_words_of_a_text_are_taken(root):
-    folder = root(("cat", "Katze"), text={"en": "cat", "de": "Maus Ratte Ratte"})
-    task = WordTranslation(candidates="text", max_words=1)
-    assert task.examples("test", "de", None, folder).frequent == (["cat"], ["Ratte"])
 
 
 def test_words_written_alike_are_told_apart(root):
@@ -203,13 +197,6 @@ def test_a_layer_reads_the_word_alone(vocab, model):
     np.testing.assert_allclose(found.vectors[1], states[0, 1].numpy(), atol=1e-5)
     with pytest.raises(SettingsError, match=r"reading\.layer = 4, but the model has 3 layers"):
         WordVectorSettings(layer=4).vectors(backbone, vocab, "en", ["doctor"])
-
-
-def test_whole_words_of_the_vocabulary(vocab):
-    words = whole_words(vocab)
-    assert {"the", "doctor", "arzt", "briefe"} <= set(words)
-    assert len(words) == len(set(words))
-    assert (vocab.encode_words(words).lengths == 1).all()
 
 
 def test_a_model_s_whole_words_are_candidates(root, vocab, model):

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import logging
 import os
 from pathlib import Path
 
@@ -19,23 +18,6 @@ def write(root, *rows, header=HEADER, name="nli/test.en.tsv"):
     path = root / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("\n".join("\t".join(row) for row in [header, *rows]) + "\n")
-
-
-def test_pairs_and_labels(tmp_path, vocab):
-    write(tmp_path, ("en", "neutral", "the doctor", "reads"), ("en", "entailment", "letters", "the letters"))
-    examples = Xnli().examples("test", "en", vocab, tmp_path)
-    assert [LABELS[label] for label in examples.labels] == ["neutral", "entailment"]
-    assert [vocab.decode(row) for row in examples.examples.source.ids] == ["the doctor", "letters"]
-    assert [vocab.decode(row) for row in examples.examples.target.ids] == ["reads", "the letters"]
-    assert examples.examples.target.language == "en"
-
-
-def test_undecided_pairs_are_counted(tmp_path, vocab, caplog):
-    write(tmp_path, ("en", "-", "the doctor", "reads"), ("en", "entailment", "letters", "the letters"))
-    with caplog.at_level(logging.INFO, "interlace"):
-        examples = Xnli().examples("test", "en", vocab, tmp_path)
-    assert len(examples) == 1
-    assert "1 pairs without a majority label" in caplog.text
 
 
 def test_other_columns_by_settings(tmp_path, vocab):

@@ -10,7 +10,7 @@ import inspect
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 from pydantic import Field, PrivateAttr, model_validator
@@ -104,7 +104,15 @@ class Tuning(Settings):
         return self.learning_rate if isinstance(self.learning_rate, list) else [self.learning_rate]
 
 
-class TaskHead(Objective):
+class HeadSettings(Settings):
+    """Settings that a task passes on to its head."""
+
+    max_length: int = Field(256, ge=8, description="Maximum sequence length in tokens (XLM: 256, XTREME: 128).")
+    dropout: float = Field(0.1, ge=0, lt=1, description="Dropout probability before the linear layer.")
+    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': if the model has embeddings.")
+
+
+class TaskHead(HeadSettings, Objective):
     """Base of task heads: what fine-tuning trains on top of a backbone. It learns as an objective does, and predicts.
 
     The default is dropout and one linear layer on the states at `batch.at` (Devlin et al. 2019, section 4). A head that
@@ -114,8 +122,6 @@ class TaskHead(Objective):
     reads: ClassVar[type] = LabeledExamples
 
     classes: int = Field(2, ge=2, description="Outputs of the linear layer.")
-    dropout: float = Field(0.1, ge=0, lt=1, description="Dropout probability before the linear layer.")
-    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': if the model has embeddings.")
     layer: int | None = Field(None, description="Layer that the head reads; 0: the embeddings; none: the last.")
 
     def prepare(self, resources: Resources) -> Prepared:
@@ -202,6 +208,9 @@ class TaskHead(Objective):
         """
         gold = sequences.labels if getattr(sequences, "labels", None) is not None else getattr(sequences, "tags", None)
         return [] if gold is None else [gold.flat if isinstance(gold, Ragged) else gold]
+
+
+Head = TypeVar("Head", bound=TaskHead)
 
 
 @dataclass(frozen=True, eq=False)
@@ -300,7 +309,7 @@ class Task(Settings, ABC):
         return self.other_scales.get(metric.partition(", ")[0], (self.unit, self.greater_is_better))
 
 
-class FineTuneTask(Task):
+class FineTuneTask(HeadSettings, Task):
     """A task that a model with a head is fine-tuned for."""
 
     translatable: ClassVar[bool] = False  # whether gold labels hold for a translation of the text: translate-test
@@ -316,9 +325,6 @@ class FineTuneTask(Task):
         description="Remove training rows that share a text with dev or test rows of their language, and dev rows that "
         "share one with test rows; the log counts them. For splits cut from one file.",
     )
-    max_length: int = Field(256, ge=8, description="Maximum sequence length in tokens (XLM: 256, XTREME: 128).")
-    dropout: float = Field(0.1, ge=0, lt=1, description="Dropout probability before the linear layer.")
-    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': if the model has embeddings.")
     tuning: Tuning = Field(default_factory=Tuning, description="How the task is fine-tuned.")
 
     @model_validator(mode="after")
@@ -335,6 +341,11 @@ class FineTuneTask(Task):
     @abstractmethod
     def head(self) -> TaskHead:
         """Return what is trained on the examples. `languages` are known here."""
+
+    def build_head(self, kind: type[Head], **settings: Any) -> Head:
+        """Create a head with the settings that it shares with the task."""
+        shared = kind.model_fields.keys() & type(self).model_fields.keys()
+        return kind(**{name: getattr(self, name) for name in shared}, **settings)
 
     @abstractmethod
     def score(self, examples: Any, predictions: Any) -> Scores:

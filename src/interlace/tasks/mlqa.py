@@ -24,7 +24,7 @@ from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import FineTuneTask, Scores, Tuning
 from interlace.tasks.common.files import Files, find_parts
 from interlace.tasks.common.reading import ReaderSettings, log_notes, read_parts
-from interlace.tasks.common.spans import SpanExtractor, encode_questions, gold_spans
+from interlace.tasks.common.spans import SpanExtractor, SpanSettings, encode_questions, gold_spans
 from interlace.text import TextPairs
 from interlace.text.scripts import UNSPACED, is_unspaced, scripts_of
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 AnswerRules = Literal["mlqa", "squad"]
 
 
-class Mlqa(FineTuneTask):
+class Mlqa(SpanSettings, FineTuneTask):
     """F1 and exact match of answers, in percent; a target `en-de` has passages in `en` and questions in `de`."""
 
     metric: ClassVar[str] = "f1"
@@ -59,14 +59,6 @@ class Mlqa(FineTuneTask):
         description="How answers are compared: 'mlqa' by the passage's language, 'squad' by English rules in all "
         "languages (XQuAD, TyDi QA GoldP).",
     )
-    max_length: int = Field(384, ge=16, description="Maximum sequence length in tokens (BERT's code: 384).")
-    max_question: int = Field(
-        64, ge=1, description="Maximum question length in tokens, at most half a sequence; truncated (code: 64)."
-    )
-    stride: int = Field(128, ge=1, description="Tokens from the beginning of a window to that of the next (code: 128).")
-    max_answer: int = Field(30, ge=1, description="Maximum length of predicted answers in tokens (code: 30).")
-    n_best: int = Field(20, ge=1, description="Answers kept of each question (code: 20).")
-    dropout: float = Field(0.0, ge=0, lt=1, description="Dropout probability before the linear layer (code: 0).")
     tuning: Tuning = Field(
         default_factory=lambda: Tuning(learning_rate=3e-5, epochs=3, tokens_per_batch=8192, weight_decay=1e-4),
         description="How the task is fine-tuned (XTREME's code: 3e-5, 3 epochs, 32 sequences a batch).",
@@ -74,8 +66,7 @@ class Mlqa(FineTuneTask):
 
     def head(self) -> SpanExtractor:
         """Return a predictor of the answer's first and last subword."""
-        shared = ("max_length", "max_question", "stride", "max_answer", "n_best", "dropout", "language_ids")
-        return SpanExtractor(**{name: getattr(self, name) for name in shared})
+        return self.build_head(SpanExtractor)
 
     def read_chunks(self, query: FileQuery) -> Chunks[TextPairs]:
         """Read passages and questions."""

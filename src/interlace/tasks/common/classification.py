@@ -98,13 +98,7 @@ class ClassificationTask(FineTuneTask):
 
     def head(self) -> Classifier:
         """Return a classifier of the labels."""
-        return Classifier(
-            classes=len(self.classes),
-            dropout=self.dropout,
-            pooling=self.pooling,
-            max_length=self.max_length,
-            language_ids=self.language_ids,
-        )
+        return self.build_head(Classifier, classes=len(self.classes))
 
     def read_chunks(self, query: FileQuery) -> Chunks[Any]:
         """Read all rows of the files.

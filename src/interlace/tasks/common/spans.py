@@ -25,7 +25,7 @@ from interlace.data.encoding import subwords_in_span
 from interlace.data.layout import pair_layout
 from interlace.data.questions import Questions, Windows, cut_windows
 from interlace.objectives import Batch, Prepared, Term
-from interlace.tasks import TaskHead
+from interlace.tasks import HeadSettings, TaskHead
 from interlace.tasks.common.reading import encode
 
 if TYPE_CHECKING:
@@ -45,18 +45,24 @@ SPAN = np.dtype([("start", np.int32), ("end", np.int32), ("score", np.float32)])
 characters in the passage. An empty one has start and end -1 and the score -inf. Best scores come first."""
 
 
-class SpanExtractor(TaskHead):
+class SpanSettings(HeadSettings):
+    """Settings of span extraction, with the defaults of Devlin et al.'s code."""
+
+    max_length: int = Field(384, ge=16, description="Maximum sequence length in tokens (BERT's code: 384).")
+    max_question: int = Field(
+        64, ge=1, description="Maximum question length in tokens, at most half a sequence; truncated (code: 64)."
+    )
+    stride: int = Field(128, ge=1, description="Tokens from the beginning of a window to that of the next (code: 128).")
+    max_answer: int = Field(30, ge=1, description="Maximum length of predicted answers in tokens (code: 30).")
+    n_best: int = Field(20, ge=1, description="Answers kept of each window and of each question (code: 20).")
+    dropout: float = Field(0.0, ge=0, lt=1, description="Dropout probability before the linear layer (code: 0).")
+
+
+class SpanExtractor(SpanSettings, TaskHead):
     """A linear layer of two outputs on the last state of each subword."""
 
     reads: ClassVar[type] = Questions
     term: ClassVar[str] = "answer"
-
-    max_length: int = Field(384, ge=16, description="Maximum sequence length in tokens (BERT's code: 384).")
-    max_question: int = Field(64, ge=1, description="Maximum length of questions in tokens; longer ones are truncated.")
-    stride: int = Field(128, ge=1, description="Tokens from the beginning of a window to that of the next.")
-    max_answer: int = Field(30, ge=1, description="Maximum length of predicted answers in tokens.")
-    n_best: int = Field(20, ge=1, description="Answers kept of each window and of each question.")
-    dropout: float = Field(0.0, ge=0, lt=1, description="Dropout probability before the linear layer.")
 
     def sequences(self, examples: Questions, prepared: Prepared) -> Windows:
         """Return windows of passages, as long as this model can read."""

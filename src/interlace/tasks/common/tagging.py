@@ -73,12 +73,7 @@ class TaggingTask(FineTuneTask):
 
     def head(self) -> Tagger:
         """Return a tagger of the classes."""
-        return Tagger(
-            classes=len(self.classes),
-            dropout=self.dropout,
-            max_length=self.max_length,
-            language_ids=self.language_ids,
-        )
+        return self.build_head(Tagger, classes=len(self.classes))
 
     def read_chunks(self, query: FileQuery) -> Chunks[Text]:
         """Read all sentences of the files.
