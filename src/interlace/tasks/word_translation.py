@@ -197,9 +197,9 @@ class WordTranslation(DictionaryTask):
         tables = [
             centered(side, used) if self.center else side.vectors for side, used in zip(sides, around, strict=True)
         ]
-        asked, words = np.unique(rows[:, 0], return_inverse=True)
+        queried, words = np.unique(rows[:, 0], return_inverse=True)
         gold = Ragged.from_lengths(np.searchsorted(around[1], rows[:, 1]), np.bincount(words))
-        queries, candidates, others = unit(tables[0][asked]), unit(tables[1][around[1]]), unit(tables[0][around[0]])
+        queries, candidates, others = unit(tables[0][queried]), unit(tables[1][around[1]]), unit(tables[0][around[0]])
         csls = MarginScorer.csls(candidates, others, self.neighbors)
         source, target = (table[rows[:, number]] for number, table in enumerate(tables))
         return _Ranking(

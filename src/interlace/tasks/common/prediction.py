@@ -109,7 +109,7 @@ class MixedSequences:
 
     @property
     def examples(self) -> Any:
-        """Sentences or pairs of the first part, which tell how many special tokens a sequence gets."""
+        """Sentences or pairs of the first part, which determine how many special tokens a sequence gets."""
         return getattr(self.parts[0], "examples", self.parts[0])
 
     @property
