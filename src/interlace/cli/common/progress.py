@@ -40,7 +40,7 @@ def training_bar(title: str, total: int | None) -> Iterator[Callable[[TrainingSt
 
         def watch(step: TrainingStep) -> None:
             nonlocal speed, last, logged
-            if step.index <= last:  # another training run run
+            if step.index <= last:  # another training run
                 losses.clear()
                 speed = 0.0
             last = step.index
