@@ -176,4 +176,4 @@ def test_filters_that_leave_nothing_say_what_dropped_it(tmp_path, vocab):
 
 
 def test_the_packages_that_found_the_words_are_noted(tmp_path, vocab):
-    assert build(tmp_path, vocab, ["en"], {}).meta["made_with"] == {"en": ""}
+    assert build(tmp_path, vocab, ["en"], {}).meta["package_versions"] == {"en": ""}

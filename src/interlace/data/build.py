@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +10,10 @@ import numpy as np
 
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
-from interlace.data import Pairs, Sentences
+from interlace.data import Pairs
 from interlace.data.corpus import Corpus, ParallelCorpus
 from interlace.data.filters import FilterChain
+from interlace.data.filters.common import sides
 from interlace.text import Text, TextPairs
 
 if TYPE_CHECKING:
@@ -64,39 +64,16 @@ def build_corpus(
     if len(languages) not in {1, 2}:
         raise DataError(f"a corpus has one language or two, found {len(languages)}: {', '.join(languages)}")
     chunks = reader.read_chunks(files, list(languages))
-    encode, corpus = (_encoded_lines, Corpus) if len(languages) == 1 else (_encoded_pairs, ParallelCorpus)
-    rows = noted(encode(chunks, vocab, word_tokenizer, normalization, skipped, filters))
-    return corpus.write(into, rows, languages=languages, vocab=vocab, word_tokenizer=word_tokenizer.name, about=about)
-
-
-def _encoded_lines(
-    chunks: Iterable[Text | TextPairs],
-    vocab: Vocab,
-    word_tokenizer: WordTokenizer,
-    normalization: Normalization,
-    skipped: Counter[str],
-    filters: Sequence[Filter],
-) -> Iterator[Sentences]:
-    texts = filtered_lines(chunks, word_tokenizer, normalization, skipped, filters)
-    return vocab.encode_texts(text.where(text.words.lengths > 0) for text in texts)
-
-
-def _encoded_pairs(
-    chunks: Iterable[Text | TextPairs],
-    vocab: Vocab,
-    word_tokenizer: WordTokenizer,
-    normalization: Normalization,
-    skipped: Counter[str],
-    filters: Sequence[Filter],
-) -> Iterator[Pairs]:
-    def sides() -> Iterator[tuple[Text, Text]]:
-        for chunk in filtered_pairs(chunks, word_tokenizer, normalization, skipped, filters):
-            kept = chunk.where(chunk.source.words.lengths > 0)
-            yield kept.source, kept.target
-
-    encoded = vocab.encode_texts(chain.from_iterable(sides()))
-    for source in encoded:
-        yield Pairs(source, next(encoded))
+    if len(languages) == 1:
+        lines = filtered_lines(chunks, word_tokenizer, normalization, skipped, filters)
+        rows: Iterator[Any] = vocab.encode_texts(text.where(text.words.lengths > 0) for text in lines)
+    else:
+        pairs = filtered_pairs(chunks, word_tokenizer, normalization, skipped, filters)
+        rows = _encoded_pairs(pairs, vocab)
+    kind = Corpus if len(languages) == 1 else ParallelCorpus
+    return kind.write(
+        into, noted(rows), languages=languages, vocab=vocab, word_tokenizer=word_tokenizer.name, about=about
+    )
 
 
 def filtered_lines(
@@ -107,17 +84,8 @@ def filtered_lines(
     filters: Sequence[Filter] = (),
 ) -> Iterator[Text]:
     """Yield all lines, as `filtered_pairs` yields pairs: lines that a corpus skips have no words."""
-    chain_of_filters = FilterChain(filters)
-    for chunk in chunks:
-        if isinstance(chunk, TextPairs):
-            raise DataError("the reader yields pairs, expected lines of one language")
-        skipped.update(chunk.notes)
-        text = _prepared(chunk, word_tokenizer, normalization)
-        full = text.words.lengths > 0
-        skipped["empty"] += int((~full).sum())
-        kept = chain_of_filters.keep(text, full)
-        yield text if kept.all() else _without_words(text, kept)
-    _count_dropped(skipped, chain_of_filters)
+    for (text,) in _filtered(chunks, 1, word_tokenizer, normalization, skipped, filters):
+        yield text
 
 
 def filtered_pairs(
@@ -135,18 +103,38 @@ def filtered_pairs(
     skipped: counts of what is skipped: `empty` for a side without a word, `dropped by length` for the filter `length`;
         complete after the last chunk.
     """
-    chain_of_filters = FilterChain(filters)
+    for source, target in _filtered(chunks, 2, word_tokenizer, normalization, skipped, filters):
+        yield TextPairs(source, target)
+
+
+def _filtered(
+    chunks: Iterable[Text | TextPairs],
+    count: int,
+    word_tokenizer: WordTokenizer,
+    normalization: Normalization,
+    skipped: Counter[str],
+    filters: Sequence[Filter],
+) -> Iterator[list[Text]]:
+    """Yield the `count` sides of each chunk."""
+    rules = FilterChain(filters)
     for chunk in chunks:
-        if not isinstance(chunk, TextPairs):
-            raise DataError("the reader yields lines of one language, expected pairs")
+        if len(sides(chunk)) != count:
+            found, expected = ("pairs", "lines of one language")[:: 1 if count == 1 else -1]
+            raise DataError(f"the reader yields {found}, expected {expected}")
         skipped.update(chunk.notes)
-        source, target = (_prepared(side, word_tokenizer, normalization) for side in (chunk.source, chunk.target))
-        full = (source.words.lengths > 0) & (target.words.lengths > 0)
+        texts = [_prepared(text, word_tokenizer, normalization) for text in sides(chunk)]
+        full = np.logical_and.reduce([text.words.lengths > 0 for text in texts])
         skipped["empty"] += int((~full).sum())
-        pairs = TextPairs(source, target)
-        kept = chain_of_filters.keep(pairs, full)
-        yield pairs if kept.all() else TextPairs(_without_words(source, kept), _without_words(target, kept))
-    _count_dropped(skipped, chain_of_filters)
+        kept = rules.keep(texts[0] if count == 1 else TextPairs(texts[0], texts[1]), full)
+        yield texts if kept.all() else [_without_words(text, kept) for text in texts]
+    skipped.update({f"dropped by {name}": dropped for name, dropped in rules.dropped.items()})
+
+
+def _encoded_pairs(chunks: Iterable[TextPairs], vocab: Vocab) -> Iterator[Pairs]:
+    kept = (chunk.where(chunk.source.words.lengths > 0) for chunk in chunks)
+    encoded = vocab.encode_texts(side for pairs in kept for side in (pairs.source, pairs.target))
+    for source in encoded:
+        yield Pairs(source, next(encoded))
 
 
 def _prepared(text: Text, word_tokenizer: WordTokenizer, normalization: Normalization) -> Text:
@@ -161,7 +149,3 @@ def _without_words(text: Text, full: NDArray[np.bool_]) -> Text:
     """Return the text with the words of rows outside the mask removed."""
     kept = text.words.flat[np.repeat(full, text.words.lengths)]
     return Text(text.language, text.lines, Ragged.from_lengths(kept, text.words.lengths * full), text.word_tokenizer)
-
-
-def _count_dropped(skipped: Counter[str], filters: FilterChain) -> None:
-    skipped.update({f"dropped by {name}": count for name, count in filters.dropped.items()})

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Length(Filter):
-    """Bounds for every side. Words are those of the corpus's word tokenizer: `whitespace` finds one in a Chinese line."""
+    """Bounds for every side. Words are those of the corpus's word tokenizer."""
 
     min_words: int = Field(1, ge=0, description="Minimum of words per side.")
     max_words: int = Field(
