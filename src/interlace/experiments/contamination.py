@@ -6,6 +6,7 @@ import hashlib
 import json
 import logging
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from interlace.core.errors import InterlaceError
@@ -145,8 +146,12 @@ def _corpus(name: str, group: CorpusGroup, corpus: str, root: Path) -> Iterator[
     for chunk in group.reading().read_chunks(paths, corpus.split("-")):
         texts = list(sides(chunk))
         for text in texts:
-            yield text, lambda row, first=first: f"{name}:{first + row + 1}"
+            yield text, partial(_place, name, first)
         first += len(texts[0])
+
+
+def _place(corpus: str, first: int, row: int) -> str:
+    return f"{corpus}:{first + row + 1}"
 
 
 def _held_out_set(split: TaskSplit, task: Task, root: Path) -> HeldOutSet | None:
