@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from interlace.aligners.gibbs import kernels
 from interlace.aligners.gibbs.kernels import Found
-from interlace.aligners.gibbs.model import Direction
+from interlace.aligners.gibbs.model import SamplerDirection
 from interlace.aligners.gibbs.sampler import (
     FERTILITIES,
     MAX_JUMP,
@@ -296,7 +296,7 @@ def test_pairs_are_linked_as_the_slow_sampler_does(seed):
     entries = np.array([(b, t) for b in range(5) for t in range(6) if rng.random() < 0.5], np.int32)
     jumps, tables = random_tables(rng, 5, 8)
     pairs, words, alone = (rng.gamma(1, 3, many).astype(np.float32) for many in (len(entries), 5, 6))
-    direction = Direction(entries, SamplerParameters(pairs, words + 1, alone, jumps, tables.fertility), 0.001)
+    direction = SamplerDirection(entries, SamplerParameters(pairs, words + 1, alone, jumps, tables.fertility), 0.001)
     sides = Ragged.of(by), Ragged.of(to)
     view = view_of([[0] * len(row) for row in by], [[0] * len(row) for row in to])
     text = view.forward._replace(by=sides[0].values, to=sides[1].values)
@@ -314,7 +314,7 @@ def test_only_pairs_that_were_linked_are_kept():
     learnt = SamplerParameters(
         pairs, *rest, np.ones(2 * MAX_JUMP + 1, np.float32), np.ones((2, FERTILITIES), np.float32)
     )
-    kept = Direction.of(entries, learnt, 0.001)
+    kept = SamplerDirection.of(entries, learnt, 0.001)
     assert kept.entries.tolist() == [[0, 1], [1, 0]]
     assert kept.parameters.pairs.tolist() == pairs[1:].tolist()
 

@@ -339,7 +339,9 @@ def test_all_directions_that_were_learnt_are_scored_where_nobody_names_any(tmp_p
     both = ["en-de", "de-en"]
     assert _task(Target("r/model", recipe, Path("r"), recipe), "mt").targets == both
     assert _task(Target("r/model", recipe, Path("r"), recipe), "pos").targets is None
-    assert requested_items(recipe, "mt") == {("zero-shot", direction) for direction in both}  # a study looks for the same
+    assert requested_items(recipe, "mt") == {
+        ("zero-shot", direction) for direction in both
+    }  # a study looks for the same
     named = Recipe.read(data | {"evaluate": {"targets": ["de"], "tasks": {"mt": {}}}})
     assert _task(Target("r/model", named, Path("r"), named), "mt").targets is None
     assert requested_items(named, "mt") == {("zero-shot", "de")}

@@ -15,7 +15,7 @@ import numpy as np
 
 from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.links import sorted_links
-from interlace.alignment.moses import TableColumns, sort_entries
+from interlace.alignment.moses import MosesTable, sort_entries
 from interlace.alignment.phrases import PhraseRules, phrase_pairs
 from interlace.alignment.trie import Trie
 from interlace.core.ragged import Ragged
@@ -36,7 +36,7 @@ _MIN_WEIGHT = float(np.finfo(np.float32).tiny)  # products of many rare words wo
 
 def count_phrase_pairs(
     pairs: WordPairs, links: Ragged, rules: PhraseRules, min_count: int, spool: Path | None
-) -> TableColumns:
+) -> MosesTable:
     """Extract, count and score all phrase pairs with at least `min_count` occurrences.
 
     rules: `min_confidence` is not applied. spool: an empty folder for counts, or None to count in memory.
@@ -58,7 +58,7 @@ def count_phrase_pairs(
     totals = (counted.target_totals[counted.target], counted.source_totals[counted.source], counted.counts)
     counts = np.stack(totals, axis=1)[order].astype(np.float64)
     scores = _scores(entries, sides, inner, counts, lexicon)
-    return TableColumns(*sides, pairs.source_types, pairs.target_types, entries, scores, inner, counts)
+    return MosesTable(*sides, pairs.source_types, pairs.target_types, entries, scores, inner, counts)
 
 
 # ---- counting ----

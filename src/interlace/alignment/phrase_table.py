@@ -134,10 +134,10 @@ class PhraseTable:
         `s ||| t ||| phi(s|t) lex(s|t) phi(t|s) lex(t|s) ||| links ||| count(t) count(s) count(s,t)`; inside words, `|`
         and white space are escaped. Scores have all digits of their 32 bits, so `read` restores the same table.
         """
-        from interlace.alignment.moses import TableColumns, write_table
+        from interlace.alignment.moses import MosesTable, write_table
 
         types = (self.source_types, self.target_types)
-        table = TableColumns(self.source, self.target, *types, self.entries, self.scores, self.links, self.counts)
+        table = MosesTable(self.source, self.target, *types, self.entries, self.scores, self.links, self.counts)
         write_table(path, table)
 
     # ---- lookup ----

@@ -141,7 +141,7 @@ class Learning:
         aligner = kind.read({key: _parsed(value) for key, value in settings.items()}, f"--aligner {name}")
         if model is not None:
             if not aligner.can_save:
-                raise SettingsError(f"--save-model: the aligner {name!r} learns nothing that could be saved")
+                raise SettingsError(f"--save-model: the aligner {name!r} has no model to save")
             must_be_replaceable(model, ALIGNER_FILE, "aligner")
         return cls(aligner, priors=None if priors is None else must_exist(priors, "dictionary"), model=model)
 

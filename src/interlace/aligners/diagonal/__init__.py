@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from interlace.aligners.diagonal.kernels import Model
+    from interlace.aligners.diagonal.kernels import DiagonalModel
     from interlace.alignment import WordPairs
     from interlace.alignment.lexicon import Lexicon
     from interlace.core.progress import Progress
@@ -106,7 +106,7 @@ class Diagonal(Aligner):
             DataError: an array is missing or does not fit the word lists.
         """
         from interlace.aligners.diagonal.cooccurrence import PROBABILITIES, table_of
-        from interlace.aligners.diagonal.kernels import Model
+        from interlace.aligners.diagonal.kernels import DiagonalModel
 
         self._check(arrays, len(source_types), len(target_types))
         sources = np.repeat(np.arange(len(source_types), dtype=np.int32), arrays["degrees"])
@@ -115,7 +115,7 @@ class Diagonal(Aligner):
         slots = table.find(entries)
         table.slots["forward"][slots], table.slots["backward"][slots] = arrays["forward"], arrays["backward"]
         nulls = (arrays["source_null"], arrays["target_null"])
-        model = Model.of(table, nulls, arrays["tensions"], self.null)
+        model = DiagonalModel.of(table, nulls, arrays["tensions"], self.null)
         vocabularies = (Vocabulary(self.fold, source_types), Vocabulary(self.fold, target_types))
         if any(len(own) < len(types) for own, types in zip(vocabularies, (source_types, target_types), strict=True)):
             raise DataError(f"{self.name}: damaged model: duplicate words in a word list")
@@ -142,7 +142,7 @@ class Diagonal(Aligner):
 class FittedDiagonal(FittedAligner):
     """Word translation probabilities and tensions of both directions."""
 
-    def __init__(self, aligner: Diagonal, model: Model, source: Vocabulary, target: Vocabulary) -> None:
+    def __init__(self, aligner: Diagonal, model: DiagonalModel, source: Vocabulary, target: Vocabulary) -> None:
         self.aligner: Diagonal = aligner
         self.model = model
         self._vocabularies = (source, target)

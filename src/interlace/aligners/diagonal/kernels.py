@@ -41,7 +41,7 @@ class Rows(NamedTuple):
     target_offsets: NDArray[np.int64]
 
 
-class Model(NamedTuple):
+class DiagonalModel(NamedTuple):
     """Probabilities, times SCALE.
 
     starts, targets: the slots; see `Cooccurrence`.
@@ -63,13 +63,13 @@ class Model(NamedTuple):
     @classmethod
     def of(
         cls, table: Cooccurrence, nulls: tuple[NDArray[np.float32], ...], tensions: NDArray[np.float64], null: float
-    ) -> Model:
+    ) -> DiagonalModel:
         """Return views of a table; nulls: of source and target; null: the probability of the null word."""
         slots = (table.slots["target"], table.slots["forward"], table.slots["backward"])
         return cls(table.starts, *slots, nulls[0], nulls[1], tensions, np.array([null / (1 - null)]))
 
 
-class Counts(NamedTuple):
+class ExpectedCounts(NamedTuple):
     """Expected counts in units of 1 / FIXED.
 
     forward, backward: (slots,) of both directions; the same array if `agree`.
@@ -145,7 +145,9 @@ def nearness(of: Curves, way: int, i: int, j: int) -> float:
 
 
 @njit(cache=True, nogil=True)
-def expect(rows: Rows, first: int, last: int, model: Model, counts: Counts, agree: bool) -> NDArray[np.int64]:
+def expect(
+    rows: Rows, first: int, last: int, model: DiagonalModel, counts: ExpectedCounts, agree: bool
+) -> NDArray[np.int64]:
     """Add the expected counts of the pairs first to last; no side is empty, no pair has more than MAX_CELLS cells.
 
     agree: count the geometric mean of a link's posteriors in both directions; else each direction counts its own.
@@ -184,7 +186,7 @@ def _largest(rows: Rows, first: int, last: int) -> tuple[int, int, int]:
 
 
 @njit(cache=True, nogil=True)
-def _look_up(source: NDArray[np.int32], target: NDArray[np.int32], model: Model, cells: Cells) -> None:
+def _look_up(source: NDArray[np.int32], target: NDArray[np.int32], model: DiagonalModel, cells: Cells) -> None:
     """Find the slots of all cells of a pair.
 
     The first slots to probe are fetched for a whole row before any is compared, so that the cache misses overlap.
@@ -205,7 +207,7 @@ def _look_up(source: NDArray[np.int32], target: NDArray[np.int32], model: Model,
 
 
 @njit(cache=True, nogil=True)
-def _weigh(m: int, n: int, model: Model, ends: Curves, cells: Cells, sums: Sums) -> None:
+def _weigh(m: int, n: int, model: DiagonalModel, ends: Curves, cells: Cells, sums: Sums) -> None:
     """Compute the weights of all cells of a pair and their sums."""
     sums.target_weights[:n] = 0.0
     sums.target_sizes[:n] = 0.0
@@ -242,7 +244,7 @@ def _invert(
 
 @njit(cache=True, nogil=True)
 def _count_links(
-    m: int, n: int, cells: Cells, sums: Sums, counts: Counts, agree: bool, found: NDArray[np.int64]
+    m: int, n: int, cells: Cells, sums: Sums, counts: ExpectedCounts, agree: bool, found: NDArray[np.int64]
 ) -> None:
     """Count the links of a pair; posteriors that round to zero, most of them in later passes, are skipped."""
     links, far = np.zeros(2), np.zeros(2)
@@ -305,8 +307,8 @@ def exp_digammas(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @njit(cache=True, nogil=True)
 def total(
-    model: Model,
-    counts: Counts,
+    model: DiagonalModel,
+    counts: ExpectedCounts,
     first: int,
     last: int,
     source_totals: NDArray[np.int64],
@@ -323,8 +325,8 @@ def total(
 
 @njit(cache=True, nogil=True)
 def maximize(
-    model: Model,
-    counts: Counts,
+    model: DiagonalModel,
+    counts: ExpectedCounts,
     first: int,
     last: int,
     alpha: float,
@@ -395,7 +397,7 @@ def decide(
     rows: Rows,
     first: int,
     last: int,
-    model: Model,
+    model: DiagonalModel,
     partners: tuple[NDArray[np.int32], NDArray[np.int32]],
     sums: tuple[NDArray[np.float64], NDArray[np.float64]],
 ) -> None:
@@ -425,7 +427,7 @@ def decide(
 def _best(
     source: NDArray[np.int32],
     target: NDArray[np.int32],
-    model: Model,
+    model: DiagonalModel,
     ends: Curves,
     partners: tuple[NDArray[np.int32], NDArray[np.int32]],
     sums: tuple[NDArray[np.float64], NDArray[np.float64]],
@@ -475,7 +477,7 @@ def _against_null(
 
 
 @njit(cache=True, nogil=True)
-def _thetas(model: Model, source: int, target: int) -> tuple[float, float]:
+def _thetas(model: DiagonalModel, source: int, target: int) -> tuple[float, float]:
     """Return the probabilities of a pair of types, forward and backward."""
     if source < 0 or target < 0:
         return UNSEEN, UNSEEN
@@ -490,7 +492,7 @@ def confidence(
     rows: Rows,
     first: int,
     last: int,
-    model: Model,
+    model: DiagonalModel,
     links: NDArray[np.int32],
     offsets: NDArray[np.int64],
     sums: tuple[NDArray[np.float64], NDArray[np.float64]],

@@ -105,7 +105,7 @@ def by_parts(pool: ThreadPoolExecutor, work: Callable[[int, int], Any], count: i
 
 def learn(
     settings: EmSettings, pairs: TrainingPairs, prior: Prior, pool: ThreadPoolExecutor, progress: Progress
-) -> kernels.Model:
+) -> kernels.DiagonalModel:
     """Return the probabilities after all passes over the training pairs."""
     training = _Training(settings, pairs, _table(settings.agree, pairs, prior, pool, progress), prior, pool)
     for iteration in range(settings.iterations):
@@ -146,9 +146,11 @@ class _Training:
         source, target = len(self.pairs.source), len(self.pairs.target)
         slots["forward"] = slots["backward"] = kernels.SCALE
         nulls = (np.full(source, kernels.SCALE, np.float32), np.full(target, kernels.SCALE, np.float32))
-        self.model = kernels.Model.of(self.table, nulls, np.full(2, self.settings.tension), self.settings.null)
+        self.model = kernels.DiagonalModel.of(self.table, nulls, np.full(2, self.settings.tension), self.settings.null)
         backward = slots["count" if self.settings.agree else "backward_count"]
-        self.counts = kernels.Counts(slots["count"], backward, np.zeros(source, np.int64), np.zeros(target, np.int64))
+        self.counts = kernels.ExpectedCounts(
+            slots["count"], backward, np.zeros(source, np.int64), np.zeros(target, np.int64)
+        )
         self._degrees = _degrees(self.table, target)
         links = np.rint(self.prior.counts * kernels.FIXED).astype(np.int64)
         self._prior = (self.table.find(self.prior.entries), links)
@@ -195,7 +197,7 @@ class _Training:
             counts.fill(0)
         self._reset_to_prior()
 
-    def finished(self) -> kernels.Model:
+    def finished(self) -> kernels.DiagonalModel:
         """Return the probabilities in a table without counts."""
         fields = ["target", "forward", "backward"]
         slots = np.empty(len(self.table.slots), [(name, self.table.slots.dtype[name]) for name in fields])
@@ -203,7 +205,7 @@ class _Training:
             slots[name] = self.table.slots[name]
         nulls = (self.model.source_null, self.model.target_null)
         table = Cooccurrence(self.table.starts, slots)
-        return kernels.Model.of(table, nulls, self.model.tensions, self.settings.null)
+        return kernels.DiagonalModel.of(table, nulls, self.model.tensions, self.settings.null)
 
     def _by_types(self, work: Callable[[int, int], None]) -> None:
         by_parts(self.pool, work, len(self.pairs.source), _TYPES)

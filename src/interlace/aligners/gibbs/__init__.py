@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from interlace.aligners.gibbs.kernels import Posteriors
-    from interlace.aligners.gibbs.model import Model
+    from interlace.aligners.gibbs.model import GibbsModel
     from interlace.alignment import WordPairs
     from interlace.alignment.lexicon import Lexicon
     from interlace.core.progress import Progress
@@ -89,7 +89,7 @@ class Gibbs(Aligner):
             DataError: no pair has words on both sides, or all such pairs are too long.
         """
         from interlace.aligners.gibbs.kernels import Posteriors
-        from interlace.aligners.gibbs.model import Model
+        from interlace.aligners.gibbs.model import GibbsModel
         from interlace.aligners.gibbs.sampler import Cut, SamplerPriors, cell_starts
         from interlace.aligners.gibbs.training import LazyView, SamplerRuns, cells_of, sample, usable, warn_about_long
 
@@ -110,7 +110,7 @@ class Gibbs(Aligner):
         schedule = self.sweeps_for(len(source))
         runs = SamplerRuns(views, sampler_priors, schedule, self.seed, progress or no_progress)
         posteriors, directions = runs.run(self.threads)
-        model = Model(cuts, directions, self.null, self.seed)
+        model = GibbsModel(cuts, directions, self.null, self.seed)
         if part is not None:
             return FittedGibbs(self, model, vocabularies)
         found = self.links(Posteriors(source.offsets, target.offsets, cell_starts(source, target), *posteriors))
@@ -125,7 +125,7 @@ class Gibbs(Aligner):
         Raises:
             DataError: an array is missing or does not fit the words, or a word is listed twice.
         """
-        from interlace.aligners.gibbs.model import Model, restore_directions
+        from interlace.aligners.gibbs.model import GibbsModel, restore_directions
         from interlace.aligners.gibbs.sampler import Cut
 
         vocabularies = (Vocabulary(self.fold, source_types), Vocabulary(self.fold, target_types))
@@ -134,7 +134,7 @@ class Gibbs(Aligner):
                 raise DataError(f"{self.name}: damaged model: {len(types) - len(own)} duplicate {side} words")
         cuts = [(Cut.of(source_types, letters), Cut.of(target_types, letters)) for letters in self.views]
         directions = restore_directions(arrays, cuts, self.unseen, self.name)
-        return FittedGibbs(self, Model(cuts, directions, self.null, self.seed), vocabularies)
+        return FittedGibbs(self, GibbsModel(cuts, directions, self.null, self.seed), vocabularies)
 
     def links(self, posteriors: Posteriors) -> Alignments:
         """Return links from posteriors, as `symmetrization` defines."""
@@ -162,7 +162,7 @@ class FittedGibbs(FittedAligner):
     def __init__(
         self,
         aligner: Gibbs,
-        model: Model,
+        model: GibbsModel,
         vocabularies: tuple[Vocabulary, Vocabulary],
         own: StoredAlignments | None = None,
     ) -> None:

@@ -38,7 +38,7 @@ class Words(NamedTuple):
     twins: NDArray[np.int32]
 
 
-class Counts(NamedTuple):
+class SamplerCounts(NamedTuple):
     """Current links: by type pair, by type of `by`, by type of `to` without partner, and the sum of the latter."""
 
     pairs: NDArray[np.int32 | np.int64]

@@ -35,7 +35,7 @@ _ROWS = 100  # pairs per task of a thread
 
 
 @dataclass(frozen=True)
-class Direction:
+class SamplerDirection:
     """The parameters of one sampler with the type pairs they belong to.
 
     entries: (m, 2) int32 drawn and drawing type of the pairs that were ever linked or are in the prior. unseen: links
@@ -47,7 +47,7 @@ class Direction:
     unseen: float
 
     @classmethod
-    def of(cls, entries: NDArray[np.int32], parameters: SamplerParameters, unseen: float) -> Direction:
+    def of(cls, entries: NDArray[np.int32], parameters: SamplerParameters, unseen: float) -> SamplerDirection:
         """Drop the pairs that were never linked, which are most of them."""
         linked = parameters.pairs > 1.5 * unseen
         kept = replace(parameters, pairs=parameters.pairs[linked])
@@ -68,11 +68,11 @@ class Direction:
 
 
 @dataclass(frozen=True)
-class Model:
+class GibbsModel:
     """All samplers: by view, the cuts of words and both directions. null: probability of no partner."""
 
     cuts: list[tuple[Cut, Cut]]
-    directions: list[tuple[Direction, Direction]]
+    directions: list[tuple[SamplerDirection, SamplerDirection]]
     null: float
     seed: int
 
@@ -104,7 +104,7 @@ class Model:
         target: Ragged,
         starts: NDArray[np.int64],
         cuts: tuple[Cut, Cut],
-        directions: tuple[Direction, Direction],
+        directions: tuple[SamplerDirection, SamplerDirection],
     ) -> list[tuple[Words, Known, Any]]:
         by, to = cuts[0](source.values), cuts[1](target.values)
         unused = (np.empty(0, np.uint32), np.empty(0, np.int32))  # needed for training only
@@ -130,8 +130,8 @@ class Model:
 
 def restore_directions(
     arrays: Mapping[str, NDArray[Any]], cuts: list[tuple[Cut, Cut]], unseen: float, where: str
-) -> list[tuple[Direction, Direction]]:
-    """Rebuild the directions of each view from what `Model.arrays` returned.
+) -> list[tuple[SamplerDirection, SamplerDirection]]:
+    """Rebuild the directions of each view from what `GibbsModel.arrays` returned.
 
     Raises:
         DataError: an array is missing, or does not fit the others and the words.
@@ -147,7 +147,7 @@ def restore_directions(
 
 def _restore(
     arrays: Mapping[str, NDArray[Any]], prefix: str, cuts: tuple[Cut, Cut], unseen: float, where: str
-) -> Direction:
+) -> SamplerDirection:
     """Rebuild one direction; cuts: of the drawn and of the drawing side."""
     by, to = cuts[0].size, cuts[1].size
     many = len(arrays.get(f"{prefix}.entries", ()))
@@ -164,7 +164,7 @@ def _restore(
         minimum = 0 if name == "alone" else np.finfo(np.float32).tiny  # divisors and factors are positive
         if not (np.isfinite(array).all() and (array >= minimum).all()):
             raise DataError(f"{where}: damaged model: '{prefix}.{name}' holds an invalid count or probability")
-    return Direction(entries, SamplerParameters(**found), unseen)
+    return SamplerDirection(entries, SamplerParameters(**found), unseen)
 
 
 # ---- links from posteriors ----

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from interlace.aligners.gibbs import kernels
-from interlace.aligners.gibbs.kernels import Counts, Found, Tables, Words
+from interlace.aligners.gibbs.kernels import Found, SamplerCounts, Tables, Words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -209,7 +209,7 @@ class Sampler:
         self._tables = tables_of(self._jumps, fertility, self._middle, self._priors.null)
 
 
-def first_counts(words: Words, side: Side, chosen: NDArray[np.int32], unit: int) -> Counts:
+def first_counts(words: Words, side: Side, chosen: NDArray[np.int32], unit: int) -> SamplerCounts:
     """Return the counts of given links; 32 bits per type pair unless a sweep may need more."""
     rows = np.repeat(np.arange(len(words.to_starts) - 1), np.diff(words.to_starts))
     aligned = chosen != kernels.NONE
@@ -225,7 +225,7 @@ def first_counts(words: Words, side: Side, chosen: NDArray[np.int32], unit: int)
     alone = unit * np.bincount(words.to[~aligned], minlength=side.to_types)
     largest = 1 + prior.max(initial=0) + unit * int(np.bincount(words.to).max(initial=0))
     width = np.int32 if largest <= np.iinfo(np.int32).max else np.int64
-    return Counts(pairs.astype(width), by, alone, alone.sum(keepdims=True), unit)
+    return SamplerCounts(pairs.astype(width), by, alone, alone.sum(keepdims=True), unit)
 
 
 def tables_of(jumps: NDArray[np.float32], fertility: NDArray[np.float32], middle: int, null: float) -> Tables:

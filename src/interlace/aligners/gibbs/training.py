@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from interlace.aligners.common.inputs import MAX_CELLS
-from interlace.aligners.gibbs.model import Direction
+from interlace.aligners.gibbs.model import SamplerDirection
 from interlace.aligners.gibbs.sampler import Sampler, SamplerPriors, Side, View
 from interlace.core.processors import processors
 from interlace.core.ragged import Ragged
@@ -137,14 +137,14 @@ class SamplerRuns:
 
     def run(
         self, threads: int
-    ) -> tuple[tuple[NDArray[np.float32], NDArray[np.float32]], list[tuple[Direction, Direction]]]:
+    ) -> tuple[tuple[NDArray[np.float32], NDArray[np.float32]], list[tuple[SamplerDirection, SamplerDirection]]]:
         """Return the mean posteriors of drawing target words and of drawing source words, and the directions by view.
 
         threads: 0: one per processor.
         """
         jobs = [(number, way) for number in range(len(self._views)) for way in (0, 1)]
         sums: list[NDArray[np.float32] | None] = [None, None]
-        directions: list[Direction] = []
+        directions: list[SamplerDirection] = []
         with ThreadPoolExecutor(min(threads or processors(), len(jobs))) as pool:
             try:
                 runs = pool.map(self._run, jobs)
@@ -162,7 +162,7 @@ class SamplerRuns:
         )
         return (forward, backward), list(zip(directions[::2], directions[1::2], strict=True))
 
-    def _run(self, job: tuple[int, int]) -> tuple[NDArray[np.float32], Direction]:
+    def _run(self, job: tuple[int, int]) -> tuple[NDArray[np.float32], SamplerDirection]:
         number, way = job
         lazy = self._views[number]
         view = lazy.get()
@@ -172,7 +172,7 @@ class SamplerRuns:
         sampler = Sampler(words, side, self._priors, generator(Purpose.ALIGN, self._seed, number, way))
         parameters = sampler.run(self._schedule, self._tick)
         entries = view.entries if way == 0 else view.entries[:, ::-1]
-        direction = Direction.of(entries, parameters, self._priors.alpha)
+        direction = SamplerDirection.of(entries, parameters, self._priors.alpha)
         lazy.release()
         return sampler.posterior, direction
 

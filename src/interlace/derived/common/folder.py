@@ -40,7 +40,14 @@ if TYPE_CHECKING:
     from interlace.text.normalization import Normalization
 
 META = "meta.json"
-_META_KEYS = {"language": str, "of": str, "transformations": list, "seed": int, "word_tokenizer": str, "whitespace": bool}
+_META_KEYS = {
+    "language": str,
+    "of": str,
+    "transformations": list,
+    "seed": int,
+    "word_tokenizer": str,
+    "whitespace": bool,
+}
 
 
 # ---- what to write ----
