@@ -6,6 +6,8 @@ a `Cooccurrence`, so that one lookup serves both.
 
 The weight of a cell is theta * d, where d = exp(-tension * |i/m - j/n|) favors the diagonal. The posterior of a link is
 its weight over the sum of its column's weights and the null word's share, odds * (sum of the column's d) * null theta.
+
+All kernels release the GIL and are cached on disk.
 """
 
 from __future__ import annotations

@@ -6,6 +6,8 @@ Legend: in one direction each of the J words of one side of a pair (`to`) draws 
 or none. A cell is a word `j` with a candidate `i`; the cells of a pair are stored row by row:
 `cells[first + j * I + i]` holds the number of the pair of word types. Counts are integers in units of the Dirichlet
 prior: one link is `unit` of them, so a type pair without links counts 1.
+
+All kernels release the GIL and are cached on disk.
 """
 
 from __future__ import annotations
