@@ -126,7 +126,7 @@ class PhraseStore:
                 }
 
         folder = Path(folder)
-        write_columns(folder, columns(), meta, shard_bytes, TableColumns.of(table).write)
+        write_columns(folder, columns(), meta, shard_bytes, PhraseTableColumns.of(table).write)
         return cls.open(folder, alignments)
 
     @property
@@ -135,9 +135,9 @@ class PhraseStore:
         return dict(self.meta["counts"])
 
     @cached_property
-    def table(self) -> TableColumns:
+    def table(self) -> PhraseTableColumns:
         """Phrases and scores, mapped."""
-        return TableColumns.open(self.folder / _TABLE)
+        return PhraseTableColumns.open(self.folder / _TABLE)
 
     def __len__(self) -> int:
         return len(self._store)
@@ -227,7 +227,7 @@ class PhraseStore:
 
 
 @dataclass(frozen=True)
-class TableColumns:
+class PhraseTableColumns:
     """The columns of a phrase table that batches need: m phrase pairs of S source and T target phrases.
 
     phrases: S and T rows of int32 word types.
@@ -242,12 +242,12 @@ class TableColumns:
     best: tuple[NDArray[np.int32], NDArray[np.int32]]
 
     @classmethod
-    def of(cls, table: PhraseTable) -> TableColumns:
+    def of(cls, table: PhraseTable) -> PhraseTableColumns:
         """Return the columns of a phrase table."""
         return cls((table.source, table.target), table.entries, table.scores[:, [2, 0]], best_rows(table))
 
     @classmethod
-    def open(cls, folder: Path) -> TableColumns:
+    def open(cls, folder: Path) -> PhraseTableColumns:
         """Map the files of `write`.
 
         Raises:

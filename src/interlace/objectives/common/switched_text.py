@@ -19,7 +19,7 @@ from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.core.settings import Settings
 from interlace.data import KnownPhrases, Sentences
-from interlace.data.phrases import TableColumns, all_spans, select_spans
+from interlace.data.phrases import PhraseTableColumns, all_spans, select_spans
 from interlace.objectives.common.code_switching import (
     KINDS,
     MONOLINGUAL,
@@ -174,8 +174,8 @@ class CodeSwitchedText:
         return self.table.index("source"), self.table.index("target")
 
     @cached_property
-    def _columns(self) -> TableColumns:
-        return TableColumns.of(self.table)
+    def _columns(self) -> PhraseTableColumns:
+        return PhraseTableColumns.of(self.table)
 
     def _candidates(self, words: WordPairs, links: Ragged) -> tuple[SwitchCandidates, tuple[list[str], list[str]]]:
         """Return what may be exchanged, and the text of the phrase table's translations."""
